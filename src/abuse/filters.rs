@@ -77,6 +77,7 @@ impl Prefix {
         let begins = payload.get(..PREFIX.min(payload.len())).unwrap_or_default();
         match &mut self.0 {
             None => self.0 = Some(begins.to_vec()),
+            Some(common) if begins.starts_with(common) => {}
             Some(common) => {
                 let same = common.iter().zip(begins).take_while(|(a, b)| a == b).count();
                 common.truncate(same);

@@ -27,7 +27,7 @@ pub(super) struct Exchange {
     /// The challenge that the server gave.
     challenge: Option<u32>,
     /// A hash of what was asked last, and from which port.
-    asked: u32,
+    asked: u64,
     port: u16,
     /// The latest request returned a challenge.
     pub(super) is_challenged: bool,
@@ -85,7 +85,10 @@ impl Lately {
 
     /// The place of what a client asked a server lately, if it did.
     pub(super) fn find(&self, client: IpAddr, server: SocketAddr, now: Time) -> Option<usize> {
-        let (bucket, hash) = self.place(client, server);
+        self.find_in(self.place(client, server), now)
+    }
+
+    fn find_in(&self, (bucket, hash): (usize, u32), now: Time) -> Option<usize> {
         let now = unit(now);
         let is = |tag: &Tag| tag.hash == hash && now.saturating_sub(tag.last) <= PATIENCE;
         let way = self.tags.get(bucket)?.iter().position(is)?;
@@ -99,8 +102,9 @@ impl Lately {
             self.exchanges = vec![Exchange::default(); BUCKETS * WAYS].into();
             self.packets = vec![[None; FIRST]; BUCKETS * WAYS].into();
         }
-        let known = self.find(client, server, now);
-        let (bucket, hash) = self.place(client, server);
+        let place = self.place(client, server);
+        let known = self.find_in(place, now);
+        let (bucket, hash) = place;
         let last = unit(now);
         let Some(tags) = self.tags.get_mut(bucket) else { return 0 };
         let way = known.map(|at| at % WAYS).unwrap_or_else(|| {
@@ -148,7 +152,7 @@ fn unit(time: Time) -> u32 {
 
 impl Exchange {
     /// The client asks. What that proves, if it does: forged sources cannot know what a server sent.
-    pub(super) fn asks(&mut self, outline: &Outline, packet: &Packet, asked: u32) -> Option<Proof> {
+    pub(super) fn asks(&mut self, outline: &Outline, packet: &Packet, asked: u64) -> Option<Proof> {
         let is_returned = self.challenge.is_some() && outline.challenge == self.challenge;
         // The same again is what an attacker sends; something else after a response is a client that
         // goes on.

@@ -16,12 +16,11 @@ mod target;
 mod timeline;
 mod verdict;
 
-use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::abuse_rules::{SEC005, SEC006};
-use dissectors::kit::{Map, Outline, Purpose, Seed, Verdict, Who};
+use dissectors::kit::{Map, Outline, Purpose, Socket, Verdict, Who};
 use dissectors::ledger::{GROUPS, Loads, Terms};
 
 use crate::check::Found;
@@ -75,7 +74,7 @@ pub struct Abuse {
     setting: Setting,
     identifier: Identifier,
     /// Servers that are asked.
-    servers: Map<SocketAddr, Target>,
+    servers: Map<Socket, Target>,
     /// Addresses that are answered and never asked.
     victims: Map<IpAddr, Target>,
     /// Servers that were sent what crashes them.
@@ -84,8 +83,6 @@ pub struct Abuse {
     loads: Loads,
     most: usize,
     room: Room,
-    /// For hashes of what was asked.
-    seed: Seed,
     /// Who sent what, if reports to others are wanted.
     senders: Option<Senders>,
     /// There were more targets than are kept.
@@ -117,7 +114,6 @@ impl Abuse {
                 window,
             },
             setting,
-            seed: Seed::default(),
             senders: None,
             is_cut: false,
         }
@@ -143,7 +139,7 @@ impl Abuse {
         let bytes = self.most * 8 * BYTES_OF_TARGET;
         let anew = Abuse::new(bytes, self.setting, self.identifier.clone());
         let before = std::mem::replace(self, anew);
-        (self.lately, self.seed) = (before.lately, before.seed);
+        self.lately = before.lately;
         self.senders = before.senders.map(|_| Senders::default());
     }
 
@@ -158,7 +154,7 @@ impl Abuse {
             Event::Datagram(datagram) => self.datagram(datagram),
             Event::Icmp(error) => {
                 let [from, _] = error.ends;
-                if let Some(server) = self.servers.get_mut(&from) {
+                if let Some(server) = self.servers.get_mut(&Socket(from)) {
                     server.unreachable += 1;
                 }
             }
@@ -168,8 +164,8 @@ impl Abuse {
 
     fn datagram(&mut self, event: &DatagramEvent<'_>) {
         let (from, to) = (event.headers.from, event.headers.to);
-        let protocol = |end: &SocketAddr| self.servers.get(end)?.protocol;
-        let known = protocol(&to).or_else(|| protocol(&from));
+        let protocol = |end: SocketAddr| self.servers.get(&Socket(end))?.protocol;
+        let known = protocol(to).or_else(|| protocol(from));
         let id = self.identifier.datagram(event.bytes, [from.port(), to.port()], known);
         let Some((id, outline)) = id.and_then(|id| Some((id, id.outline(event.bytes)?))) else {
             return self.other(event);
@@ -197,7 +193,7 @@ impl Abuse {
     /// Whether the receiver is a server, as far as is known, and the sender is none.
     fn is_toward_server(&self, id: Id, from: SocketAddr, to: SocketAddr) -> bool {
         let is_server =
-            |end: SocketAddr| self.servers.contains_key(&end) || is_usual_of(id, end.port());
+            |end: SocketAddr| self.servers.contains_key(&Socket(end)) || is_usual_of(id, end.port());
         is_server(to) && !is_server(from)
     }
 
@@ -205,16 +201,15 @@ impl Abuse {
     fn request(&mut self, id: Id, outline: &Outline, event: &DatagramEvent<'_>) {
         let (from, to) = (event.headers.from, event.headers.to);
         let label = outline.message.label;
-        let Some(server) = entry(&mut self.servers, to, self.most, &mut self.is_cut) else {
+        let Some(server) = entry(&mut self.servers, Socket(to), self.most, &mut self.is_cut) else {
             return;
         };
         self.loads.asks(0, label, &event.payload());
         let packet = Packet::of(event, outline.challenge.is_some());
         let packet = server.is_sent((Some(id), label), to, event.bytes, &packet, &mut self.room);
-        let asked = self.seed.hash_one(event.bytes) as u32;
         let at = self.lately.entry(from.ip(), to, packet.time);
         let Some(exchange) = self.lately.exchange(at) else { return };
-        let proof = exchange.asks(outline, &packet, asked);
+        let proof = exchange.asks(outline, &packet, event.headers.hash);
         if let Some(senders) = &mut self.senders {
             senders.asks(id, Sent::of(event, label), proof == Some(Proof::Challenge));
         }
@@ -241,7 +236,7 @@ impl Abuse {
         if !is_challenge && !exchange.is_challenged && !exchange.what.is_empty() {
             self.loads.reflects(0, exchange.what, exchange.length, &event.payload());
         }
-        if let Some(server) = self.servers.get_mut(&from) {
+        if let Some(server) = self.servers.get_mut(&Socket(from)) {
             server.sends(to.ip(), headers.length.into(), headers.hop_limit, is_challenge);
         }
     }

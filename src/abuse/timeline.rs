@@ -27,15 +27,23 @@ pub(super) struct Timeline {
     /// How many seconds a span has; 0 before the first packet.
     step: i64,
     counts: Vec<[u64; 2]>,
+    /// The second of the latest packet, and the place of its span.
+    latest: (i64, usize),
 }
 
 impl Timeline {
     /// One more packet of so many bytes. `room`: for so many more spans, over all targets.
     pub(super) fn see(&mut self, time: Time, bytes: u64, room: &mut usize) {
-        self.add_at(time.0.div_euclid(SECOND), [1, bytes], room);
+        let second = time.0.div_euclid(SECOND);
+        // Nearly all come in the second of the one before.
+        match self.counts.get_mut(self.latest.1).filter(|_| self.latest.0 == second) {
+            Some(counts) => *counts = [counts[0] + 1, counts[1] + bytes],
+            None => self.latest = (second, self.add_at(second, [1, bytes], room)),
+        }
     }
 
-    fn add_at(&mut self, second: i64, [packets, bytes]: [u64; 2], room: &mut usize) {
+    /// Returns the place of the span that they went to.
+    fn add_at(&mut self, second: i64, [packets, bytes]: [u64; 2], room: &mut usize) -> usize {
         if self.step == 0 {
             (self.step, self.first) = (1, second);
             self.counts.push([0; 2]);
@@ -54,12 +62,12 @@ impl Timeline {
                 *room -= more;
                 self.counts.resize(self.counts.len() + more, [0; 2]);
             }
-            let last = self.counts.len().saturating_sub(1);
-            if let Some(counts) = self.counts.get_mut(place.min(last)) {
+            let place = place.min(self.counts.len().saturating_sub(1));
+            if let Some(counts) = self.counts.get_mut(place) {
                 counts[0] += packets;
                 counts[1] += bytes;
             }
-            return;
+            return place;
         }
     }
 
@@ -83,6 +91,8 @@ impl Timeline {
             let mine = std::mem::replace(self, other.clone());
             return self.add(&mine);
         }
+        // Spans may have other places now.
+        self.latest = (i64::MIN, 0);
         for (at, counts) in (other.first..).zip(&other.counts) {
             self.add_at(at.saturating_mul(other.step), *counts, &mut MOST.clone());
         }

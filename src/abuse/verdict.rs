@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::abuse_rules::{SEC005, SEC006};
-use dissectors::kit::{Set, Time, Who};
+use dissectors::kit::{Set, Socket, Time, Who};
 use dissectors::ledger::Ledger;
 
 use super::Abuse;
@@ -191,7 +191,7 @@ impl Abuse {
             let place = Place { seat, also, at, targets, network: Some(net), target: &target };
             attacks.extend(self.attack(place));
         }
-        attacks.extend(self.servers.iter().filter_map(|(at, target)| {
+        attacks.extend(self.servers.iter().filter_map(|(Socket(at), target)| {
             let is = [flooded.contains(at) && self.is_flood(target), reflecting.contains(at)];
             if is == [false; 2] || within.contains(at) || self.unproven(target) < JUDGED {
                 return None;
@@ -262,14 +262,14 @@ impl Abuse {
     fn carpets(&self) -> Vec<(u8, SocketAddr, Vec<SocketAddr>, Target)> {
         let lengths = self.setting.networks;
         let mut networks: BTreeMap<SocketAddr, Vec<SocketAddr>> = BTreeMap::new();
-        self.servers.keys().for_each(|at| {
+        self.servers.keys().for_each(|Socket(at)| {
             let network = SocketAddr::new(network(at.ip(), lengths), at.port());
             networks.entry(network).or_default().push(*at);
         });
         networks.retain(|_, hosts| hosts.len() >= HOSTS);
         let carpets = networks.into_iter().filter_map(|(at, mut hosts)| {
             hosts.sort_unstable();
-            let targets = || hosts.iter().filter_map(|host| self.servers.get(host));
+            let targets = || hosts.iter().filter_map(|host| self.servers.get(&Socket(*host)));
             let unproven: u64 = targets().map(|target| self.unproven(target)).sum();
             let largest = targets().map(|target| self.unproven(target)).max().unwrap_or(0);
             // One host that is flooded beside others that are not is a target by itself.
@@ -370,7 +370,7 @@ impl Abuse {
     fn beside(&self, at: SocketAddr) -> u64 {
         let repeats = self.setting.terms.abuse.repeats;
         let others = self.servers.iter();
-        let others = others.filter(|(it, _)| it.ip() == at.ip() && it.port() != at.port());
+        let others = others.filter(|(Socket(it), _)| it.ip() == at.ip() && it.port() != at.port());
         let clients = others.flat_map(|(_, target)| target.clients.which(true, repeats));
         clients.map(|(_, client)| client.packets).sum()
     }

@@ -324,9 +324,11 @@ impl Batch {
         self.datagrams.clear();
         self.rows.clear();
         self.cross_flow.clear();
-        self.servers.drain(..self.next_list);
-        self.listed.drain(..self.next_listed);
-        (self.next_list, self.next_listed) = (0, 0);
+        if self.next_list + self.next_listed > 0 {
+            self.servers.drain(..self.next_list);
+            self.listed.drain(..self.next_listed);
+            (self.next_list, self.next_listed) = (0, 0);
+        }
         self.nodes.clear();
         self.texts.clear();
     }

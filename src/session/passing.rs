@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{Payload, Side, Time, Transport};
 
+use super::recent::Sent;
 use super::recorder::{Fields, Recorder};
 use super::shard::Shard;
 use super::{IcmpEvent, PacketContext};
@@ -37,6 +38,9 @@ pub struct Passing {
     pub identification: Option<u16>,
     /// Bytes that it carries, as sent.
     pub length: u32,
+    /// A hash of those that were recorded: of what else the same two hosts send in this run, what has the same
+    /// one is the same.
+    pub hash: u64,
 }
 
 impl<'b> DatagramEvent<'b> {
@@ -87,17 +91,21 @@ impl PacketContext {
     ) {
         let (payload, identification) = (&datagram.payload, identification(datagram.headers.ipv4));
         // What was doubled on the way was sent once.
-        if payload.is_whole() && shard.is_copy(self, key, payload.bytes, identification) {
+        let (frame, time) = (self.frame, self.now);
+        let hash = shard.recent.hash(payload.bytes);
+        let sent = Sent { key, bytes: payload.bytes, hash, identification, frame, time };
+        if payload.is_whole() && shard.recent.is_copy(&sent) {
             return;
         }
         let headers = Passing {
-            time: self.now,
-            frame: self.frame,
+            time,
+            frame,
             from: key.from(),
             to: key.to(),
             hop_limit: datagram.ip.hop_limit,
             identification,
             length: payload.announced.max(payload.bytes.len() as u32),
+            hash,
         };
         let datagram = DatagramEvent { headers, bytes: payload.bytes };
         let identifier = &self.options.identifier;

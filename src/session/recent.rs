@@ -71,12 +71,36 @@ impl Recent {
     /// Notes a datagram. The packet of the earlier one that it doubles, if it does.
     #[inline]
     pub(super) fn note(&mut self, sent: &Sent<'_>) -> Option<u64> {
+        let ends = self.ends(sent.key);
+        let head = self.head(ends, sent.bytes.len(), sent.bytes);
+        let first = self.put(sent, ends, head);
+        if first.is_none()
+            && let Some(identification) = sent.identification
+        {
+            let hash = header(ends, identification);
+            if let Some(header) = self.headers.get_mut(hash as usize % BUCKETS) {
+                let frame = if header.hash == hash { 0 } else { sent.frame };
+                *header = Header { hash, frame };
+            }
+        }
+        first
+    }
+
+    /// Notes a datagram where nobody asks for what errors quote. Whether it doubles an earlier one.
+    #[inline]
+    pub(super) fn is_copy(&mut self, sent: &Sent<'_>) -> bool {
+        let ends = self.ends(sent.key);
+        self.put(sent, ends, sent.hash ^ ends).is_some()
+    }
+
+    /// Puts a datagram into the bucket that `head` chooses. The packet of the one there that it doubles, if it
+    /// does.
+    #[inline]
+    fn put(&mut self, sent: &Sent<'_>, ends: u64, head: u64) -> Option<u64> {
         if self.buckets.is_empty() {
             self.buckets = vec![[Entry::default(); WAYS]; BUCKETS].into();
             self.headers = vec![Header::default(); BUCKETS].into();
         }
-        let ends = self.ends(sent.key);
-        let head = self.head(ends, sent.bytes.len(), sent.bytes);
         let hash = sent.hash ^ ends;
         let identification = sent.identification.map_or(Entry::NONE, u32::from);
         let window = if sent.identification.is_some() { DOUBLED } else { Time::MOMENT };
@@ -93,13 +117,6 @@ impl Recent {
         if let Some(oldest) = bucket.iter_mut().min_by_key(|entry| entry.frame) {
             let (time, frame, head) = (sent.time, sent.frame, (head >> 32) as u32);
             *oldest = Entry { hash, time, frame, head, identification };
-        }
-        if let Some(identification) = sent.identification {
-            let hash = header(ends, identification);
-            if let Some(header) = self.headers.get_mut(hash as usize % BUCKETS) {
-                let frame = if header.hash == hash { 0 } else { sent.frame };
-                *header = Header { hash, frame };
-            }
         }
         None
     }
@@ -199,6 +216,14 @@ mod tests {
         assert_eq!(note(&mut recent, b"query", None, 7, 1500), None);
         assert_eq!(note(&mut recent, b"query", None, 8, 1505), Some(7));
         assert_eq!(note(&mut recent, b"query", None, 9, 1506), None, "sent again");
+        // The same where quotes are not asked for.
+        let key = &key();
+        let (bytes, time) = (&b"query"[..], Time(0));
+        let mut is_copy = |id, frame| {
+            let hash = recent.hash(bytes);
+            recent.is_copy(&Sent { key, bytes, hash, identification: Some(id), frame, time })
+        };
+        assert_eq!([is_copy(7, 10), is_copy(7, 11), is_copy(8, 12)], [false, true, false]);
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub(super) struct Shard {
     pub(super) incomplete: Incomplete,
     /// Those that its flows use: a datagram between others need not be looked up.
     ports: Box<Ports>,
-    recent: Recent,
+    pub(super) recent: Recent,
     /// Whom it has heard.
     pub(super) heard: Heard,
     /// What was cut before its protocol could be identified.
@@ -212,19 +212,6 @@ impl Shard {
         if let Recorded::Joined(_) = recorded {
             context.pieces = joined;
         }
-    }
-
-    /// Whether a datagram that was recorded whole was doubled on the way.
-    pub(super) fn is_copy(
-        &mut self,
-        context: &PacketContext,
-        key: &Key,
-        bytes: &[u8],
-        identification: Option<u16>,
-    ) -> bool {
-        let hash = self.recent.hash(bytes);
-        let (frame, time) = (context.frame, context.now);
-        self.recent.note(&Sent { key, bytes, hash, identification, frame, time }).is_some()
     }
 
     /// Whether a flow of ours uses one of these ports, or servers usually do.

@@ -12,11 +12,6 @@ const INFO_REQUEST: &[u8] = b"TSource Engine Query\0";
 /// The whole of a Source server's response to a ping.
 const PING_ANSWER: &[u8] = b"j00000000000000\0";
 
-/// Behind FF FF FF FF: Valve's master servers, Steam clients that look for each other, the texts
-/// that games were asked for info with before (no ping), and the lines of a server's log (no
-/// print).
-const OTHERS: [&[u8]; 5] = [b"f\n", b"s\n", b"!", b"info", b"log L "];
-
 /// Whether a datagram is A2S.
 pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let expected = hint.known || hint.forced;
@@ -29,7 +24,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         // response looks at it.
         return weak(is_runt(bytes) && hint.to_port && !hint.from_port);
     };
-    if OTHERS.iter().any(|other| message.starts_with(other)) && !hint.forced {
+    if is_of_another(message) && !hint.forced {
         return Claim::No;
     }
     let sure = |sure| if sure { Claim::Sure } else { Claim::Weak };
@@ -49,6 +44,20 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
         _ => weak(false),
     }
+}
+
+/// Whether this comes after FF FF FF FF in other protocols: those of Valve's master servers, of Steam clients
+/// that look for each other, of games that were asked for info before (no ping), and of the lines of a
+/// server's log (no print).
+#[inline]
+fn is_of_another(message: &[u8]) -> bool {
+    matches!(
+        message,
+        [b'f' | b's', b'\n', ..]
+            | [b'!', ..]
+            | [b'i', b'n', b'f', b'o', ..]
+            | [b'l', b'o', b'g', b' ', b'L', b' ', ..]
+    )
 }
 
 /// Whether a message ends where its fields do, and its list holds as many entries as it says.
@@ -77,10 +86,9 @@ pub(super) fn is_runt(bytes: &[u8]) -> bool {
 
 /// Whether a datagram to an endpoint that speaks A2S is for it: its header alone says so.
 pub(super) fn is_for_server(bytes: &[u8]) -> bool {
-    let of_another = |message: &[u8]| OTHERS.iter().any(|other| message.starts_with(other));
     is_runt(bytes)
         || bytes.starts_with(&SPLIT)
-        || bytes.strip_prefix(&SINGLE).is_some_and(|message| !of_another(message))
+        || bytes.strip_prefix(&SINGLE).is_some_and(|message| !is_of_another(message))
 }
 
 /// Whether after a first long that is none of the specification is a whole request. Where it is

@@ -106,9 +106,9 @@ impl Hash for Host {
     }
 }
 
-/// A host and a port as a key, hashed like [`Host`].
+/// A host and a port as a key, the host hashed as one number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Socket(pub(crate) SocketAddr);
+pub struct Socket(pub SocketAddr);
 
 impl Hash for Socket {
     #[inline]

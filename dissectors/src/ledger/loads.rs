@@ -30,6 +30,7 @@ pub struct Loads {
     groups: [Group; GROUPS],
     most: usize,
     abuse: Abuse,
+    terms: Terms,
 }
 
 /// The servers that are asked by the hosts of a group.
@@ -56,26 +57,17 @@ impl Loads {
             room: Room { sources: most, buckets: most },
             left_out: None,
         };
-        Loads { groups: std::array::from_fn(group), most: most.min(SERVERS), abuse }
-    }
-
-    fn terms(&self) -> Terms {
-        Terms {
-            bucket: (self.abuse.flood_window / BUCKETS as i64).max(1),
-            least: self.flood() / SHARE,
-            window: tenths(Time(self.abuse.repeat_window)),
-        }
-    }
-
-    /// Requests within the window of a flood that make one.
-    fn flood(&self) -> u64 {
-        let window = u128::from(self.abuse.flood_window.unsigned_abs());
-        (u128::from(self.abuse.flood_rate) * window / 1_000_000_000).max(1) as u64
+        let terms = Terms {
+            bucket: (abuse.flood_window / BUCKETS as i64).max(1),
+            least: flood(&abuse) / SHARE,
+            window: tenths(Time(abuse.repeat_window)),
+        };
+        Loads { groups: std::array::from_fn(group), most: most.min(SERVERS), abuse, terms }
     }
 
     /// A server is asked for this. `group`: that of the two hosts.
     pub fn asks(&mut self, group: usize, what: &'static str, payload: &Payload<'_>) {
-        let terms = self.terms();
+        let terms = self.terms;
         let Some(group) = self.groups.get_mut(group % GROUPS) else { return };
         let is_counted = if let Some(load) = group.servers.get_mut(&Socket(payload.to)) {
             load.asks(what, payload, &terms, &mut group.room)
@@ -98,7 +90,7 @@ impl Loads {
         asked: u32,
         payload: &Payload<'_>,
     ) {
-        let terms = self.terms();
+        let terms = self.terms;
         let Some(Group { servers, room, .. }) = self.groups.get_mut(group % GROUPS) else { return };
         if let Some(load) = servers.get_mut(&Socket(payload.from)) {
             load.reflects(what, asked, payload, &terms, room);
@@ -120,7 +112,7 @@ impl Loads {
         rulings: &mut Vec<Ruling>,
         kept: &mut Vec<Kept>,
     ) -> Option<Witness> {
-        let terms = self.terms();
+        let terms = self.terms;
         let mut requests: Map<Socket, u64> = Map::default();
         for (server, load) in self.groups.iter().flat_map(|group| &group.servers) {
             *requests.entry(*server).or_default() += load.requests();
@@ -176,7 +168,7 @@ impl Loads {
     /// In words, how fast a server was asked, if that was too fast.
     fn flooded(&self, server: SocketAddr, load: &mut Detailed) -> Option<String> {
         let most = load.rate.most();
-        if most < self.flood() {
+        if most < flood(&self.abuse) {
             return None;
         }
         let seconds = (self.abuse.flood_window / 1_000_000).max(1) as f64 / 1e3;
@@ -228,6 +220,12 @@ impl Loads {
             spell(last),
         ))
     }
+}
+
+/// Requests within the window of a flood that make one.
+fn flood(abuse: &Abuse) -> u64 {
+    let window = u128::from(abuse.flood_window.unsigned_abs());
+    (u128::from(abuse.flood_rate) * window / 1_000_000_000).max(1) as u64
 }
 
 impl Witness {
