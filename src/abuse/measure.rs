@@ -92,6 +92,10 @@ impl<'m> Measure<'m> {
             let [drops, dropped] = self.dropped(prefix, &matches, limit);
             let clients = self.clients.len() as f64;
             let any = |all: f64| (clients > 0.0).then(|| dropped / all);
+            let (collateral, host_collateral) = match seat {
+                Seat::Victim => (self.asked_for(&matches), None),
+                _ => (any(clients), any(clients + others as f64)),
+            };
             let (drops, remains) = (drops, (1.0 - drops) * self.packets / self.seconds);
             Filter {
                 target: at,
@@ -101,8 +105,8 @@ impl<'m> Measure<'m> {
                 matches,
                 limit,
                 drops,
-                collateral: any(clients),
-                host_collateral: any(clients + others as f64),
+                collateral,
+                host_collateral,
                 remains,
             }
         };
@@ -237,6 +241,20 @@ impl<'m> Measure<'m> {
         }
     }
 
+    /// The share of the responses that a victim asked for that a filter drops: those from this port, or those
+    /// of our servers.
+    fn asked_for(&self, matches: &[Match]) -> Option<f64> {
+        let port = matches.iter().find_map(|it| match it {
+            Match::SourcePort(port) => Some(*port),
+            _ => None,
+        });
+        let asked_for = || self.target.asked_for.iter();
+        let all: u64 = asked_for().map(|(_, packets)| packets).sum();
+        let dropped = asked_for().filter(|(from, _)| *from == port);
+        let dropped: u64 = dropped.map(|(_, packets)| packets).sum();
+        (all > 0).then(|| dropped as f64 / all as f64)
+    }
+
     fn share(&self, packets: &[Packet], matches: &[Match]) -> f64 {
         let is_dropped = |packet: &&Packet| matches.iter().all(|it| is(packet, it));
         packets.iter().filter(is_dropped).count() as f64 / packets.len().max(1) as f64
@@ -305,6 +323,11 @@ fn is(packet: &Packet, what: &Match) -> bool {
     }
 }
 
+/// Whether a filter is known to cost no more than it may.
+pub(super) fn is_harmless(filter: &Filter, most: f64) -> bool {
+    filter.collateral.is_none_or(|share| share <= most)
+}
+
 /// Which filters come before others. A drop must have been measured; without real clients to measure it by,
 /// a limit of each source harms them least. A limit of all sources drops players and attackers alike, and
 /// is for when nothing else helps.
@@ -313,7 +336,7 @@ fn rank(filter: &Filter, most: f64) -> (u8, i64, usize) {
     let (drops, collateral) = (millionths(filter.drops), filter.collateral.map(millionths));
     let is_cheap = filter.collateral.is_some_and(|share| share <= most);
     let (class, order) = match filter.limit {
-        None if filter.any_port => (0, -drops),
+        None if filter.any_port => (u8::from(!is_harmless(filter, most)), -drops),
         _ if filter.drops < WORTH => (3, -drops),
         Some(Limit::OfAll(_)) if !is_cheap => (2, collateral.unwrap_or(-drops)),
         _ if is_cheap => (0, -drops),

@@ -192,8 +192,9 @@ impl Abuse {
 
     /// Whether the receiver is a server, as far as is known, and the sender is none.
     fn is_toward_server(&self, id: Id, from: SocketAddr, to: SocketAddr) -> bool {
-        let is_server =
-            |end: SocketAddr| self.servers.contains_key(&Socket(end)) || is_usual_of(id, end.port());
+        let is_server = |end: SocketAddr| {
+            self.servers.contains_key(&Socket(end)) || is_usual_of(id, end.port())
+        };
         is_server(to) && !is_server(from)
     }
 
@@ -205,6 +206,7 @@ impl Abuse {
             return;
         };
         self.loads.asks(0, label, &event.payload());
+        server.costly += u64::from(outline.is_costly);
         let packet = Packet::of(event, outline.challenge.is_some());
         let packet = server.is_sent((Some(id), label), to, event.bytes, &packet, &mut self.room);
         let at = self.lately.entry(from.ip(), to, packet.time);
@@ -236,6 +238,7 @@ impl Abuse {
         if !is_challenge && !exchange.is_challenged && !exchange.what.is_empty() {
             self.loads.reflects(0, exchange.what, exchange.length, &event.payload());
         }
+        self.asked_for(to.ip(), None);
         if let Some(server) = self.servers.get_mut(&Socket(from)) {
             server.sends(to.ip(), headers.length.into(), headers.hop_limit, is_challenge);
         }
@@ -246,9 +249,21 @@ impl Abuse {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
         if SERVICES.contains(&to.port()) {
             self.lately.entry(from.ip(), to, now);
-        } else if SERVICES.contains(&from.port()) && self.lately.find(to.ip(), from, now).is_none()
+        } else if SERVICES.contains(&from.port()) {
+            match self.lately.find(to.ip(), from, now) {
+                Some(_) => self.asked_for(to.ip(), Some(from.port())),
+                None => self.unasked((None, OTHER), event),
+            }
+        }
+    }
+
+    /// Somebody gets a response that he asked for: of a service that is not ours, from its port. What a filter
+    /// costs a victim is measured by these.
+    fn asked_for(&mut self, by: IpAddr, port: Option<u16>) {
+        if !self.victims.is_empty()
+            && let Some(victim) = self.victims.get_mut(&by)
         {
-            self.unasked((None, OTHER), event);
+            count(&mut victim.asked_for, port, 1);
         }
     }
 

@@ -22,6 +22,8 @@ const NETWORKS: usize = 1 << 12;
 pub(super) struct Target {
     pub(super) protocol: Option<Id>,
     pub(super) kinds: Vec<(&'static str, u64)>,
+    /// Requests that take more to answer than others.
+    pub(super) costly: u64,
     /// Packets to it, and its own.
     pub(super) packets: [u64; 2],
     /// Bytes of payload, as sent.
@@ -43,6 +45,8 @@ pub(super) struct Target {
     pub(super) unreachable: u64,
     /// Responses of services that are not ours, by their ports.
     pub(super) others: Vec<(u16, u64)>,
+    /// Responses that a victim asked for while it was attacked, by the same ports; `None`: of servers of ours.
+    pub(super) asked_for: Vec<(Option<u16>, u64)>,
     /// When a window began, how many packets came in it, and the most that came in one.
     window: (Time, u64),
     pub(super) most: u64,
@@ -213,6 +217,7 @@ impl Target {
         self.protocol = self.protocol.or(other.protocol);
         other.kinds.iter().for_each(|(name, times)| count(&mut self.kinds, name, *times));
         other.others.iter().for_each(|(port, times)| count(&mut self.others, *port, *times));
+        self.costly += other.costly;
         for side in [0, 1] {
             self.packets[side] += other.packets[side];
             self.bytes[side] += other.bytes[side];

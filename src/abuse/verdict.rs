@@ -12,7 +12,7 @@ use super::Abuse;
 use super::clients::Proof;
 use super::filters::Filter;
 use super::forged::Sight;
-use super::measure::Measure;
+use super::measure::{Measure, is_harmless};
 use super::sources::network;
 use super::target::Target;
 
@@ -151,6 +151,8 @@ pub struct Attack {
     pub sparkline: String,
     /// Packets by kind, most first.
     pub kinds: Vec<(&'static str, u64)>,
+    /// Requests for players or rules, which take more to answer than others.
+    pub costly: u64,
     /// Responses of other services at a victim, by their ports.
     pub other_services: Vec<(u16, u64)>,
     /// Where they come from.
@@ -167,6 +169,8 @@ pub struct Attack {
     pub legitimate: Option<Legitimate>,
     /// Filters against it, the best one first.
     pub filters: Vec<Filter>,
+    /// How many of them are applied together: the best one, and at a victim one for each service.
+    pub applied: usize,
 }
 
 /// Where something is attacked, and as what.
@@ -322,6 +326,21 @@ impl Abuse {
         other_services.sort_by_key(|(port, count)| (std::cmp::Reverse(*count), *port));
         let [peak, peak_bytes] = timeline.peak();
         targets.truncate(TARGETS);
+        let filters = match seat {
+            Seat::CrashAttempt => Vec::new(),
+            _ => {
+                let measure = Measure::of(self, target, seconds, network.is_some());
+                let all = if at.is_ipv4() { 32 } else { 128 };
+                let bits = network.unwrap_or(all);
+                measure.filters(seat, at, bits, self.beside(at), self.setting.collateral)
+            }
+        };
+        let applied = match seat {
+            Seat::Victim => {
+                filters.iter().take_while(|it| is_harmless(it, self.setting.collateral)).count()
+            }
+            _ => filters.len().min(1),
+        };
         Some(Attack {
             seat,
             also,
@@ -339,6 +358,7 @@ impl Abuse {
                 .map(|bytes| 8.0 * bytes / seconds),
             sparkline: timeline.sparkline(),
             kinds,
+            costly: target.costly,
             other_services,
             sources: SourcesOf {
                 count: sources.count_all(),
@@ -354,15 +374,8 @@ impl Abuse {
             amplification: (packets[1] > 0).then(|| share(bytes[1], bytes[0])),
             answered: share(packets[1], packets[0]).min(1.0),
             legitimate,
-            filters: match seat {
-                Seat::CrashAttempt => Vec::new(),
-                _ => {
-                    let measure = Measure::of(self, target, seconds, network.is_some());
-                    let all = if at.is_ipv4() { 32 } else { 128 };
-                    let bits = network.unwrap_or(all);
-                    measure.filters(seat, at, bits, self.beside(at), self.setting.collateral)
-                }
-            },
+            filters,
+            applied,
         })
     }
 

@@ -50,22 +50,25 @@ impl Report<'_> {
         }
     }
 
-    /// The best filter against each attack, for a firewall.
+    /// The best filter against each attack, for a firewall; at a victim those that are applied together.
     pub fn rules(&self, firewall: Firewall, out: &mut Vec<u8>) {
         for (attack, number) in self.attacks.iter().zip(1..) {
             let comment = if firewall == Firewall::CiscoFlowspec { '!' } else { '#' };
             put(out, format_args!("{comment} {}\n", headline(attack)));
-            match attack.filters.iter().find(|filter| firewall.takes(filter)) {
-                Some(filter) => {
-                    let rules = firewall::rules(filter, firewall, &format!("gamewire{number}"));
-                    out.extend_from_slice(rules.as_bytes());
-                }
-                None => put(
-                    out,
-                    format_args!(
-                        "{comment} Nothing that this firewall sees tells its packets from others.\n"
-                    ),
-                ),
+            let within = if attack.applied > 1 { attack.applied } else { attack.filters.len() };
+            let taken = attack.filters.iter().take(within).filter(|it| firewall.takes(it));
+            let best: Vec<_> = taken.take(attack.applied).collect();
+            if best.is_empty() {
+                let nothing = "Nothing that this firewall sees tells its packets from others.";
+                put(out, format_args!("{comment} {nothing}\n"));
+            }
+            for (nth, filter) in best.into_iter().enumerate() {
+                let (name, between) = match nth {
+                    0 => (format!("gamewire{number}"), ""),
+                    nth => (format!("gamewire{number}_{}", nth + 1), firewall.between()),
+                };
+                out.extend_from_slice(between.as_bytes());
+                out.extend_from_slice(firewall::rules(filter, firewall, &name).as_bytes());
             }
         }
     }
@@ -105,6 +108,7 @@ struct JsonAttack<'r> {
     responses: Responses,
     rate: Rate,
     kinds: Vec<Counted<&'r str>>,
+    costly: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_services: Vec<Counted<String>>,
     sources: Sources<'r>,
@@ -214,6 +218,7 @@ impl JsonAttack<'_> {
             responses: Responses { packets: attack.responses[0], bytes: attack.responses[1] },
             rate: Rate { mean, peak, mean_bits, peak_bits, mean_bits_out },
             kinds: attack.kinds.iter().map(kind).collect(),
+            costly: attack.costly,
             other_services: attack
                 .other_services
                 .iter()
@@ -301,7 +306,14 @@ fn one(attack: &Attack, paint: Paint, out: &mut Vec<u8>) {
     }
     say("packets", amount(attack));
     let kinds = attack.kinds.iter().map(|(name, count)| format!("{name} {}", grouped(*count)));
-    say("kinds", kinds.collect::<Vec<_>>().join(", "));
+    let costly = match attack.costly {
+        0 => String::new(),
+        costly => format!(
+            "; {} for players or rules, which cost the server most",
+            counted(costly, "request")
+        ),
+    };
+    say("kinds", kinds.collect::<Vec<_>>().join(", ") + &costly);
     if !attack.other_services.is_empty() {
         let named = attack.other_services.iter();
         let named = named.map(|(port, count)| format!("{} {}", service(*port), grouped(*count)));
@@ -329,10 +341,10 @@ fn one(attack: &Attack, paint: Paint, out: &mut Vec<u8>) {
         };
         say("players", clients);
     }
-    match attack.filters.first() {
-        Some(filter) => say("filter", filtered(filter)),
-        None if attack.seat == Seat::CrashAttempt => {}
-        None => say("filter", "nothing tells its packets from others".to_owned()),
+    match attack.applied {
+        0 if attack.seat == Seat::CrashAttempt => {}
+        0 => say("filter", "nothing tells its packets from others".to_owned()),
+        best => attack.filters.iter().take(best).for_each(|it| say("filter", filtered(it))),
     }
 }
 
@@ -378,9 +390,12 @@ fn dropped(filter: &Filter) -> String {
 
 /// The best filter, and what it would have done.
 fn filtered(filter: &Filter) -> String {
-    let cost = filter.collateral.map_or("no players to measure by".to_owned(), |share| {
-        format!("{} of the players' packets", percent(share))
-    });
+    let cost = match filter.collateral.map(percent) {
+        None if filter.any_port => "it asked for none to measure by".to_owned(),
+        None => "no players to measure by".to_owned(),
+        Some(share) if filter.any_port => format!("{share} of the responses that it asked for"),
+        Some(share) => format!("{share} of the players' packets"),
+    };
     let remains = match filter.remains {
         remains if remains >= 0.5 => format!(", {} /s remain", grouped(remains.round() as u64)),
         _ => String::new(),

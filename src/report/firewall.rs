@@ -21,12 +21,22 @@ pub enum Firewall {
 }
 
 impl Firewall {
+    /// What is between two filters that are applied together.
+    pub fn between(self) -> &'static str {
+        match self {
+            Firewall::Nft | Firewall::Iptables | Firewall::CiscoFlowspec => "",
+            Firewall::Bpf => "or\n",
+        }
+    }
+
     /// Whether the filter can be said in this language.
     pub fn takes(self, filter: &Filter) -> bool {
         let is_length = |it: &Match| matches!(it, Match::Length(_) | Match::MissingChallenge(_));
         match self {
             Firewall::Nft | Firewall::Iptables | Firewall::Bpf => true,
-            // It does not see payloads: without a length, it would take what players send in the game.
+            // It does not see payloads: without a length, it would take what players send in the game. At a
+            // victim, the ports of other services say enough.
+            Firewall::CiscoFlowspec if filter.any_port => !filter.matches.is_empty(),
             Firewall::CiscoFlowspec => {
                 let others = |it: &Match| is_length(it) || matches!(it, Match::SourcePort(_));
                 let limit = matches!(filter.limit, None | Some(Limit::OfAll(_)));
@@ -55,6 +65,12 @@ fn numbers(filter: &Filter) -> String {
             percent(share),
             percent(host)
         ),
+        (Some(share), None) => {
+            format!("{} of the responses that the target asked for", percent(share))
+        }
+        (None, _) if filter.any_port => {
+            "it asked for no response in the capture to measure its cost by".to_owned()
+        }
         _ => "no packet of a real client is in the capture to measure its cost by".to_owned(),
     };
     let drops = percent(filter.drops);
@@ -246,7 +262,9 @@ fn bpf(filter: &Filter) -> String {
         Some(_) => "# BPF has no limits: it selects the packets that the limit is for.\n",
         None => "",
     };
-    format!("{note}{}\n", all.join(" and "))
+    let all = all.join(" and ");
+    // Several are joined at a victim, and `or` does not wait for `and`.
+    if filter.any_port { format!("{note}({all})\n") } else { format!("{note}{all}\n") }
 }
 
 fn flowspec(filter: &Filter, name: &str) -> String {
@@ -255,11 +273,10 @@ fn flowspec(filter: &Filter, name: &str) -> String {
         IpAddr::V6(ip) => ("ipv6", format!("{ip}/{}", filter.bits)),
     };
     let headers = if filter.target.is_ipv4() { 28 } else { 48 };
-    let mut what = format!(
-        " match destination-address {family} {address}\n match protocol udp\n match \
-         destination-port {}\n",
-        filter.target.port()
-    );
+    let mut what = format!(" match destination-address {family} {address}\n match protocol udp\n");
+    if !filter.any_port {
+        what += &format!(" match destination-port {}\n", filter.target.port());
+    }
     let mut length = 0;
     for it in &filter.matches {
         match it {
@@ -277,8 +294,9 @@ fn flowspec(filter: &Filter, name: &str) -> String {
         }
         None => "drop".to_owned(),
     };
+    let others = if filter.any_port { "from this port" } else { "of this length to this port" };
     format!(
-        "! FlowSpec does not look at payloads: other packets of this length to this port are taken, too.\n\
+        "! FlowSpec does not look at payloads: other packets {others} are taken, too.\n\
          class-map type traffic match-all {name}\n{what} end-class-map\n!\n\
          policy-map type pbr {name}\n class type traffic {name}\n  {action}\n !\n \
          class type traffic class-default\n !\n end-policy-map\n!\n\

@@ -142,6 +142,30 @@ impl Stage {
         self.client_at(now, client, server, own);
     }
 
+    /// A client asks for rules, gets them in two parts without a challenge, and asks for players.
+    fn client_of_split(&mut self) {
+        let client = SocketAddr::from((self.anywhere(), self.port()));
+        let (now, ttl) = (self.random.below(8_000_000), self.routed());
+        let part = |number: u8| {
+            [b"\xFE\xFF\xFF\xFF\x07\0\0\0\x02", &[number][..], b"\xE0\x04part"].concat()
+        };
+        let said: [(u64, bool, &[u8]); 5] = [
+            (0, true, b"\xFF\xFF\xFF\xFFV\xFF\xFF\xFF\xFF"),
+            (90, false, &part(0)),
+            (95, false, &part(1)),
+            (40_000, true, b"\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF"),
+            (40_090, false, PLAYERS),
+        ];
+        for (after, is_client, payload) in said {
+            let id = self.any();
+            let (ends, ttl, whose) = match is_client {
+                true => ([client, server()], ttl, Whose::Client),
+                false => ([server(), client], 128, Whose::Other),
+            };
+            self.send(now + after, ends, Header { ttl, id }, payload, whose);
+        }
+    }
+
     fn client_at(&mut self, now: u64, client: SocketAddr, server: SocketAddr, own: u8) {
         let challenge = self.random.between(1, 0x7FFF_FFFF) as u32;
         let with = |head: &[u8]| [head, &challenge.to_le_bytes()].concat();
@@ -267,6 +291,9 @@ fn spoofed_without_challenges() -> Scenario {
             stage.send(now + after + 90, [server(), client], header, answer, Whose::Other);
         }
     }
+    for _ in 0..15 {
+        stage.client_of_split();
+    }
     Scenario {
         forged: "yes",
         ..stage.done("spoofed-without-challenges", Some("flooded_server"), vec![SERVER.to_owned()])
@@ -375,7 +402,8 @@ fn in_transit() -> Scenario {
     stage.done("transit", Some("transit"), vec![SERVER.to_owned()])
 }
 
-/// 200 servers, and resolvers and time servers, answer an address that never asked.
+/// 200 servers, and resolvers and time servers, answer an address that never asked them. It asks a resolver
+/// of its own.
 fn at_the_victim() -> Scenario {
     let mut stage = Stage::new(8);
     let victim = "198.51.100.7:80";
@@ -390,6 +418,13 @@ fn at_the_victim() -> Scenario {
         };
         let header = Header { ttl: stage.routed(), id: stage.any() };
         stage.send(n * 900, [SocketAddr::from((host, port)), to], header, payload, Whose::Attack);
+    }
+    let (resolver, asks) = ("9.9.9.9:53".parse().expect("an endpoint"), b"\x77\x01\x01\0\0\x01");
+    for n in 1..=20_u64 {
+        let (id, own) = (stage.next(), stage.any());
+        stage.send(n * 300_000, [to, resolver], Header { ttl: 64, id }, asks, Whose::Other);
+        let header = Header { ttl: 57, id: own };
+        stage.send(n * 300_000 + 9000, [resolver, to], header, asks, Whose::Other);
     }
     Scenario { forged: "no", ..stage.done("victim", Some("victim"), vec![victim.to_owned()]) }
 }
@@ -446,7 +481,10 @@ fn pulses() -> Scenario {
     let mut stage = Stage::new(11);
     for pulse in 0..3_u64 {
         for n in 0..7_000_u64 {
-            let client = SocketAddr::from((stage.anywhere(), stage.port()));
+            // Some pretend to be the server's neighbours.
+            let neighbour = Ipv4Addr::new(203, 0, 113, stage.random.between(6, 254) as u8);
+            let host = if n % 20 == 0 { neighbour } else { stage.anywhere() };
+            let client = SocketAddr::from((host, stage.port()));
             let header = Header { ttl: 51, id: stage.any() };
             let now = pulse * 20_000_000 + n * 800;
             stage.send(now, [client, server()], header, b"\xFF\xFF\xFF\xFFW", Whose::Attack);

@@ -43,12 +43,22 @@ pub(super) fn outline(bytes: &[u8]) -> Option<Outline> {
     // -1 asks for a challenge.
     let challenge = challenge.and_then(<[u8]>::first_chunk).map(|bytes| u32::from_le_bytes(*bytes));
     let challenge = challenge.filter(|challenge| *challenge != u32::MAX);
-    Some(Outline { challenge, ..Outline::of(message) })
+    let is_costly = matches!(kind, b'U' | b'V') && challenge.is_some();
+    Some(Outline { challenge, is_costly, ..Outline::of(message) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::outline;
+
+    #[test]
+    fn players_and_rules_are_costly_if_the_challenge_may_be_right() {
+        let is_costly = |bytes: &[u8]| outline(bytes).is_some_and(|outline| outline.is_costly);
+        assert!(is_costly(b"\xFF\xFF\xFF\xFFU\x01\x02\x03\x04"));
+        assert!(is_costly(b"\xFF\xFF\xFF\xFFV\x01\x02\x03\x04"));
+        assert!(!is_costly(b"\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF"), "it gets a challenge");
+        assert!(!is_costly(b"\xFF\xFF\xFF\xFFTSource Engine Query\0\x01\x02\x03\x04"));
+    }
 
     #[test]
     fn any_number_of_a_part_is_read() {

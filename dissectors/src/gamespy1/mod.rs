@@ -134,7 +134,10 @@ impl Protocol for GameSpy1 {
 
     fn outline(bytes: &[u8]) -> Option<Outline> {
         let words = words::scan(bytes);
-        Some(Outline::of(Kind::of(&words, Transport::Udp, Form::Text).message()))
+        let lists: [&[u8]; 3] = [b"\\players\\", b"\\rules\\", b"\\status\\"];
+        let is_costly = lists.iter().any(|query| bytes.starts_with(query));
+        let message = Kind::of(&words, Transport::Udp, Form::Text).message();
+        Some(Outline { is_costly, ..Outline::of(message) })
     }
 
     fn opens(bytes: &[u8]) -> bool {

@@ -98,7 +98,9 @@ impl Protocol for GameSpy4 {
         Some(match *bytes {
             [0xFE, 0xFD, packet::CHALLENGE, ..] => Outline::of(&m::CHALLENGE_REQUEST),
             [0xFE, 0xFD, packet::INFO, _, _, _, _, ref rest @ ..] => {
-                Outline { challenge: number(rest), ..Outline::of(&m::INFO_REQUEST) }
+                // Four bytes after the challenge ask for players, too.
+                let is_costly = rest.len() >= 8;
+                Outline { challenge: number(rest), is_costly, ..Outline::of(&m::INFO_REQUEST) }
             }
             [packet::CHALLENGE, _, _, _, _, ref text @ ..] => {
                 let text = text.split(|&byte| byte == 0).next().unwrap_or_default();

@@ -13,11 +13,13 @@ pub struct Outline {
     pub last_part: Option<bool>,
     /// The rule that it breaks if it goes to a server: it is known to crash some.
     pub crashes: Option<&'static Rule>,
+    /// It asks a server for its players or its rules: to list them takes more than to say what it is called.
+    pub is_costly: bool,
 }
 
 impl Outline {
     /// A whole message without a challenge.
     pub const fn of(message: &'static Message) -> Outline {
-        Outline { message, challenge: None, last_part: None, crashes: None }
+        Outline { message, challenge: None, last_part: None, crashes: None, is_costly: false }
     }
 }
