@@ -1,10 +1,16 @@
 //! TCP reassembly: segments in any order, with any flags.
 
-use gamewire::net::tcp::{
-    Budget, Connection, Event, Flags, Limits, Next, Reader, Run, Segment, Way,
-};
+use gamewire::net::TcpFlags;
+use gamewire::net::tcp::{Budget, Connection, Event, Limits, Next, Reader, Run, Segment, Way};
 
 use crate::input::Input;
+
+/// The flags that are chosen by the bits of a byte, from the second on.
+fn chosen(byte: u8) -> TcpFlags {
+    let bits = [(2, TcpFlags::SYN), (4, TcpFlags::FIN), (8, TcpFlags::RST), (16, TcpFlags::ACK)];
+    let chosen = bits.into_iter().filter(|(bit, _)| byte & bit != 0);
+    chosen.fold(TcpFlags::default(), |all, (_, flag)| all | flag)
+}
 
 /// Records of ten bytes, each followed by up to 255 bytes of payload.
 pub(crate) fn run(bytes: &[u8]) {
@@ -34,12 +40,7 @@ pub(crate) fn run(bytes: &[u8]) {
         let segment = Segment {
             sequence,
             acknowledgment,
-            flags: Flags {
-                syn: flags & 2 != 0,
-                fin: flags & 4 != 0,
-                rst: flags & 8 != 0,
-                ack: flags & 16 != 0,
-            },
+            flags: chosen(flags),
             announced: payload.len() + if kind & 2 == 0 { 0 } else { 100 },
             payload: &payload,
             frame: eater.frame,
