@@ -59,6 +59,7 @@ impl Packet {
             original_length: self.bytes.len() as u32,
             data: &self.bytes,
             file: 0,
+            number: 0,
             offset: 0,
             digits: 6,
         }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::error::unreadable;
 use super::input::Room;
 use super::open::open_as;
-use super::{CaptureError, Event, Notice, Packets};
+use super::{CaptureError, Event, Notice, Packet, Packets};
 
 /// Captures side by side; the one whose event is next is in front. Where times are equal, the order
 /// of the files counts. A capture whose own clock goes backwards keeps its own order.
@@ -31,6 +31,8 @@ struct Capture {
     progress: Option<(u64, u64)>,
     /// Its bytes are read as they are: others may read them, too.
     is_plain: bool,
+    /// Its packets so far.
+    packets: u64,
 }
 
 enum State {
@@ -52,7 +54,7 @@ impl Capture {
             true => State::Closed(packets.advance()),
             false => State::Open(packets),
         };
-        Ok(Capture { path: path.to_owned(), state, progress, is_plain })
+        Ok(Capture { path: path.to_owned(), state, progress, is_plain, packets: 0 })
     }
 
     /// Opens it again, which is closed, and goes on to its first event.
@@ -146,8 +148,12 @@ impl Packets for Merge {
             if matches!(self.captures.get(at)?.state, State::Closed(_)) {
                 self.begin(at);
             }
+            let capture = self.captures.get_mut(at)?;
+            if let State::Open(packets) = &capture.state {
+                capture.packets += u64::from(matches!(packets.current(), Event::Packet(_)));
+            }
             // A file that had packets a moment ago may have none any more.
-            if !matches!(self.captures.get(at)?.state, State::Over) {
+            if !matches!(capture.state, State::Over) {
                 self.front = Some((at, time));
                 return Some(time);
             }
@@ -164,8 +170,12 @@ impl Packets for Merge {
 
     fn current(&self) -> Event<'_> {
         let at = self.front.map_or(0, |(at, _)| at);
-        match &self.captures[at].state {
-            State::Open(packets) => packets.current(),
+        let Capture { state, packets: number, .. } = &self.captures[at];
+        match state {
+            State::Open(packets) => match packets.current() {
+                Event::Packet(packet) => Event::Packet(Packet { number: *number, ..packet }),
+                notice => notice,
+            },
             State::Failed(notice) => Event::Notice(notice.clone()),
             State::Closed(_) | State::Over => {
                 unreachable!("it is in front because it has an event")
@@ -180,7 +190,7 @@ impl Packets for Merge {
                 _ => return None,
             };
             let (path, progress) = (capture.path.clone(), capture.progress);
-            Some(Capture { path, state, progress, is_plain: true })
+            Some(Capture { path, state, progress, is_plain: true, packets: 0 })
         };
         let captures = self.captures.iter().map(fork).collect::<Option<_>>()?;
         Some(Box::new(Merge::of(captures, self.room)))

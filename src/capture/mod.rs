@@ -59,6 +59,8 @@ pub struct Packet<'a> {
     pub data: &'a [u8],
     /// Which of the merged files it is from, counted from 0.
     pub file: u32,
+    /// Its number in that file, counted from 1; 0 where it is that in the capture.
+    pub number: u64,
     /// Where `data` begins in the capture file, in bytes; in a compressed one, decompressed.
     pub offset: u64,
     /// How many digits of a second the recorder's clock has: 6 or 9.
@@ -76,6 +78,7 @@ impl<'a> Packet<'a> {
             original_length: u32::try_from(data.len()).unwrap_or(u32::MAX),
             data,
             file: 0,
+            number: 0,
             offset: 0,
             digits: 9,
         }

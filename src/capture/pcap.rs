@@ -246,6 +246,7 @@ impl Pcap {
             original_length: self.original_length,
             data: self.input.unread().get(self.head..self.head + self.borrowed).unwrap_or_default(),
             file: self.file,
+            number: 0,
             offset: self.input.position() + self.head as u64,
             digits: if self.unit == 1 { 9 } else { 6 },
         }

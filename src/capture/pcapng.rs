@@ -136,6 +136,7 @@ impl PcapNg {
             original_length,
             data: self.input.unread().get(head..head + borrowed).unwrap_or_default(),
             file: self.file,
+            number: 0,
             offset: self.input.position() + head as u64,
             digits,
         }

@@ -155,7 +155,7 @@ impl Checker {
                 self.checked(&it.checked(), it.context(), None);
             }
             Event::CrossFlow(it) => self.ledger.fact(it.event, it.servers, &it.witness),
-            Event::Icmp(_) | Event::Datagram(_) | Event::FlowEnded(_) => {}
+            Event::Icmp(_) | Event::Datagram(_) | Event::FlowEnded(_) | Event::File(_) => {}
         }
     }
 

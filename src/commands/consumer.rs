@@ -6,14 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use dissectors::kit::Verdict;
-
 use super::Failure;
 use crate::capture::{LinkType, Packet};
-use crate::filter::{Filter, Subject};
 use crate::metrics::Metrics;
 use crate::net;
-use crate::session::{Decoder, Event, MessageEvent, Needs, Totals};
+use crate::session::{Decoder, Event, Needs, Totals};
 
 /// How many packets pass until it is looked whether to stop.
 pub(super) const LOOK: u64 = 1 << 10;
@@ -88,24 +85,6 @@ pub(super) struct Meter {
     pub(super) done: AtomicU64,
     /// Bytes that there are; 0: not known.
     pub(super) all: AtomicU64,
-}
-
-/// Whether a display filter wants a message.
-pub(super) fn is_wanted(filter: &Filter, m: &MessageEvent<'_>) -> bool {
-    let (payload, context, checked) = (m.payload(), m.context(), m.checked());
-    filter.matches(&Subject {
-        protocol: context.protocol,
-        message: Some(m.message()),
-        payload: &payload,
-        tree: m.tree(),
-        reply: m.reply(),
-        copy_of: context.copy_of,
-        broken: &|see| {
-            let certain = checked.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive);
-            certain.for_each(|it| see(it.rule, it.severity));
-            checked.left_out.iter().for_each(|it| see(it.rule, it.rule.severity));
-        },
-    })
 }
 
 /// Hands the events that are here to a consumer.

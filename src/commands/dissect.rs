@@ -13,7 +13,6 @@ use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::filter::Column;
 use crate::limits::Limits;
-use crate::net::Tunnels;
 use crate::report::columns::{Columns, Layout};
 use crate::report::json::Json;
 use crate::report::paint::Paint;
@@ -170,9 +169,8 @@ impl Dissecting<'_> {
 
     fn message(&mut self, m: &MessageEvent<'_>) {
         let (payload, tunnels) = (m.payload(), m.context().tunnels);
-        let via = Via(tunnels);
         let Some(envelope) = Envelope::of(m, &payload) else { return };
-        let via = (!tunnels.is_empty()).then_some(&via as &dyn fmt::Display);
+        let via = (!tunnels.is_empty()).then_some(&tunnels as &dyn fmt::Display);
         let mut room = Vec::new();
         let tree = match self.how.most_fields(m, &payload) {
             Some(most) => envelope.tree.first(most, &mut room),
@@ -222,7 +220,8 @@ impl Consumer for Dissecting<'_> {
                 self.held.note_of_shown(&mut self.text, **icmp);
             }
             Event::Icmp(icmp) => self.held.note(&mut self.text, **icmp, &mut *self.report),
-            Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) | Event::FlowEnded(_) => {}
+            Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) => {}
+            Event::FlowEnded(_) | Event::File(_) => {}
         }
         if self.text.bytes.len() >= BUFFER { self.write(false) } else { Ok(()) }
     }
@@ -247,20 +246,4 @@ fn parts(payload: &Payload<'_>) -> Box<[u64]> {
         return Box::default();
     }
     payload.pieces.iter().map(|piece| piece.frame).collect()
-}
-
-/// The tunnels that a packet came through, outermost first: `vxlan 42`, `gre > ipip`.
-struct Via(Tunnels);
-
-impl fmt::Display for Via {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, tunnel) in self.0.iter().enumerate() {
-            let arrow = if at > 0 { " > " } else { "" };
-            write!(f, "{arrow}{}", tunnel.name())?;
-        }
-        match self.0.identifier() {
-            Some(identifier) => write!(f, " {identifier}"),
-            None => Ok(()),
-        }
-    }
 }

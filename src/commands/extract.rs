@@ -16,7 +16,7 @@ use roaring::RoaringTreemap;
 use crate::capture::write::PcapNgWriter;
 use crate::capture::{self, Packet, Packets};
 use crate::cli::Input;
-use crate::commands::consumer::{Consumer, Meter, is_wanted};
+use crate::commands::consumer::{Consumer, Meter};
 use crate::commands::{Failure, outputs};
 use crate::filter::Filter;
 use crate::net::{self, Outcome};
@@ -131,7 +131,7 @@ impl<'c, C: Consumer> Extracting<'c, C> {
 
     fn message(&mut self, m: &MessageEvent<'_>) {
         let payload = m.payload();
-        let wanted = self.filter.as_ref().is_none_or(|filter| is_wanted(filter, m));
+        let wanted = self.filter.as_ref().is_none_or(|filter| m.is_wanted(filter));
         let Some(chosen) = self.chosen.last_mut().filter(|_| wanted) else { return };
         self.messages += 1;
         chosen.add(&payload);

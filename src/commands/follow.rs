@@ -89,7 +89,8 @@ impl Consumer for Following<'_> {
                 }
             }
             Event::Icmp(icmp) => self.ladder.icmp(icmp),
-            Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) | Event::FlowEnded(_) => {}
+            Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) => {}
+            Event::FlowEnded(_) | Event::File(_) => {}
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use dissectors::ledger::Terms;
 use crate::Terminal;
 use crate::check::{self, Checker, FailOn, Selection};
 use crate::cli;
-use crate::commands::consumer::{Consumer, is_wanted};
+use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, outputs};
 use crate::filter::Filter;
@@ -183,14 +183,15 @@ impl Consumer for Collecting {
         }
         match event {
             Event::Message(message) => {
-                if filter.as_ref().is_some_and(|filter| !is_wanted(filter, message)) {
+                if filter.as_ref().is_some_and(|filter| !message.is_wanted(filter)) {
                     return Ok(());
                 }
                 current.sample.message(message);
             }
             Event::Icmp(icmp) => current.sample.icmp(icmp),
             Event::FlowEnded(row) => current.sample.flow(row),
-            Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) => {}
+            Event::Checked(_) | Event::CrossFlow(_) => {}
+            Event::Datagram(_) | Event::File(_) => {}
         }
         if is_first {
             current.summary.event(event);

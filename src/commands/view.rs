@@ -21,7 +21,7 @@ use crate::Terminal;
 use crate::capture::Packet;
 use crate::check::{self, Selection};
 use crate::cli::{self, Input};
-use crate::commands::consumer::{Consumer, Meter, is_wanted};
+use crate::commands::consumer::{Consumer, Meter};
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
@@ -283,7 +283,7 @@ impl<S: FnOnce(Again) -> Screen> Consumer for Watching<S> {
             return Ok(());
         }
         let wanted = |filter: &Filter| match event {
-            Event::Message(message) => is_wanted(filter, message),
+            Event::Message(message) => message.is_wanted(filter),
             _ => false,
         };
         self.shared().lock().event(event, wanted);

@@ -163,7 +163,7 @@ impl Diagnosis {
             }
             Event::CrossFlow(_) => self.checker.event(event),
             Event::Icmp(error) => self.icmp(error),
-            Event::Datagram(_) | Event::FlowEnded(_) => {}
+            Event::Datagram(_) | Event::FlowEnded(_) | Event::File(_) => {}
         }
     }
 

@@ -59,6 +59,8 @@ impl Details {
 /// How requests of a flow fared, and what its second end sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
+    /// The flow's first packet.
+    pub(super) frame: u64,
     /// Packets of the second end.
     pub(super) packets: u64,
     /// Bytes of payload of the second end.

@@ -207,6 +207,7 @@ impl FlowMut<'_> {
         let split = |all: u64, second: u64| [all.saturating_sub(second), second];
         FlowRow {
             flow: self.number,
+            frame: detail.frame,
             transport: self.transport(),
             ends: self.ends(),
             protocol: protocol.map_or("", |id| id.info().id),
@@ -224,6 +225,11 @@ impl FlowMut<'_> {
             findings: self.findings.into(),
             digits,
         }
+    }
+
+    /// This packet is its first.
+    pub fn begins_with(&mut self, frame: u64) {
+        self.details.change(self.at, |detail| detail.frame = frame);
     }
 
     /// Counts so many packets of one side, with so many bytes of payload in all. Returns for how
@@ -296,6 +302,8 @@ pub struct MessageCounts {
 pub struct FlowRow {
     /// The flow's number in this run.
     pub flow: u32,
+    /// Its first packet, by its number in the capture.
+    pub frame: u64,
     /// What carries it.
     pub transport: Transport,
     /// Its ends, the sender of the first packet first.

@@ -179,6 +179,7 @@ impl Lent<'_> {
             original_length: entry.length,
             data: self.batch.bytes.get(entry.start..entry.end).unwrap_or_default(),
             file: 0,
+            number: 0,
             offset: 0,
             digits: self.digits,
         })

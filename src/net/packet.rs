@@ -412,6 +412,20 @@ impl Hash for Tunnels {
     }
 }
 
+impl fmt::Display for Tunnels {
+    /// Outermost first: `vxlan 42`, `gre > ipip`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, tunnel) in self.iter().enumerate() {
+            let arrow = if at > 0 { " > " } else { "" };
+            write!(f, "{arrow}{}", tunnel.name())?;
+        }
+        match self.identifier {
+            Some(identifier) => write!(f, " {identifier}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Tunnels {
     /// The tunnels, outermost first.
     pub fn iter(&self) -> impl Iterator<Item = Tunnel> + '_ {

@@ -360,6 +360,7 @@ mod tests {
         let end = |text: &str| text.parse().expect("an endpoint");
         let first = FlowRow {
             flow: 1,
+            frame: 1,
             transport: Transport::Udp,
             ends: [end("10.0.0.1:50000"), end("10.0.0.2:27015")],
             protocol: "a2s",

@@ -3,7 +3,7 @@
 //! A session writes them into a batch, whose memory is used again; readers borrow from
 //! it. A batch owns all that its events show, so that it can go to another thread.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use dissectors::kit::{
     CrossFlowEvent, Finding, Message, Node, Payload, Piece, Reply, Sending, Side, Span, Time,
@@ -11,8 +11,9 @@ use dissectors::kit::{
 };
 use dissectors::ledger::{Listed, Witness};
 
+use super::events::IcmpEvent;
 use super::passing::{DatagramEvent, Passing};
-use super::{Checked, EventOrder, FlowContext, LeftOut, Passes};
+use super::{Checked, EventOrder, FileEvent, FlowContext, LeftOut, Passes};
 use crate::flows::FlowRow;
 
 /// One thing that a session reports. [`Needs`](super::Needs) says which of them it does.
@@ -30,6 +31,8 @@ pub enum Event<'b> {
     Datagram(DatagramEvent<'b>),
     /// A flow has ended.
     FlowEnded(&'b FlowRow),
+    /// Packets are from another file from here on.
+    File(FileEvent),
 }
 
 /// A message, and what was found in it.
@@ -145,27 +148,6 @@ pub struct CrossFlow<'b> {
     pub servers: &'b [Listed],
 }
 
-/// A message that did not arrive, as an ICMP error says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IcmpEvent {
-    /// The packet that carried the message; 0 where it is not known.
-    pub message: u64,
-    /// Who sent the message to whom.
-    pub ends: [SocketAddr; 2],
-    /// The packet of the error.
-    pub frame: u64,
-    /// When it came.
-    pub time: Time,
-    /// How many digits of a second the capture has: 6 or 9.
-    pub digits: u8,
-    /// Who sent it.
-    pub from: IpAddr,
-    /// Its type and its code.
-    pub kind: [u8; 2],
-    /// What these say.
-    pub meaning: &'static str,
-}
-
 /// Events in the order of the capture.
 #[derive(Default)]
 pub struct Batch {
@@ -178,6 +160,7 @@ pub struct Batch {
     icmp: Vec<IcmpEvent>,
     datagrams: Vec<(Passing, Span)>,
     rows: Vec<FlowRow>,
+    files: Vec<FileEvent>,
     details: Vec<Details>,
     /// What the details refer to by its place.
     found: Found,
@@ -210,6 +193,7 @@ enum Kind {
     Icmp,
     Datagram,
     FlowEnded,
+    File,
 }
 
 /// What was found, of all events.
@@ -300,6 +284,7 @@ impl Batch {
             + self.texts.len()
             + self.pieces.len() * size_of::<Piece>()
             + self.rows.len() * size_of::<FlowRow>()
+            + self.files.len() * size_of::<FileEvent>()
             + self.datagrams.len() * size_of::<(Passing, Span)>()
             + self.cross_flow.len() * size_of::<(CrossFlowEvent, Witness, Span)>()
             + self.servers.len() * size_of::<Listed>()
@@ -323,6 +308,7 @@ impl Batch {
         self.icmp.clear();
         self.datagrams.clear();
         self.rows.clear();
+        self.files.clear();
         self.cross_flow.clear();
         if self.next_list + self.next_listed > 0 {
             self.servers.drain(..self.next_list);
@@ -364,6 +350,7 @@ impl Batch {
                 Event::Datagram(DatagramEvent { headers, bytes: part(&self.bytes, bytes) })
             }
             Kind::FlowEnded => Event::FlowEnded(self.rows.get(at)?),
+            Kind::File => Event::File(*self.files.get(at)?),
         })
     }
 
@@ -385,7 +372,7 @@ impl Batch {
             Kind::Record => self.records.get_mut(at).map(|record| &mut record.context.flow.number),
             Kind::CrossFlow => self.cross_flow.get_mut(at).map(|(_, witness, _)| &mut witness.flow),
             Kind::FlowEnded => self.rows.get_mut(at).map(|row| &mut row.flow),
-            Kind::Icmp | Kind::Datagram => None,
+            Kind::Icmp | Kind::Datagram | Kind::File => None,
         };
         if let Some(flow) = flow {
             *flow = number(*flow);
@@ -565,6 +552,11 @@ impl Batch {
         let bytes = append(&mut self.bytes, bytes);
         self.push(order, Kind::Datagram, self.datagrams.len());
         self.datagrams.push((headers, bytes));
+    }
+
+    pub(super) fn push_file(&mut self, order: EventOrder, event: FileEvent) {
+        self.push(order, Kind::File, self.files.len());
+        self.files.push(event);
     }
 
     pub(super) fn push_row(&mut self, order: EventOrder, row: FlowRow) {

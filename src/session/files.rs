@@ -1,46 +1,104 @@
-//! Which of merged files a packet is from.
+//! Which of merged files a packet is from, and which packet of that file it is.
+
+use std::collections::VecDeque;
 
 /// Changes from one file to another that are remembered.
 pub(super) const MOST: usize = 1 << 20;
+
+/// Which packet of which file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The file, counted from 0.
+    pub file: u32,
+    /// The packet's number in it, counted from 1.
+    pub frame: u64,
+}
+
+/// From here on, packets are from another file than before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileEvent {
+    /// The first of them, by its number in the capture.
+    pub frame: u64,
+    /// Where that is.
+    pub place: Place,
+}
+
+impl FileEvent {
+    /// Where a packet is, if no other change comes before it.
+    fn place(self, frame: u64) -> Place {
+        let after = frame.saturating_sub(self.frame);
+        Place { frame: self.place.frame.saturating_add(after), ..self.place }
+    }
+}
 
 /// Where the packets of each file begin among those of all: what is reported of packets later, too,
 /// is reported with its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
-    /// The first packet of a row, and its file, wherever that is another than before.
-    rows: Vec<(u64, u32)>,
-    latest: u32,
+    /// Wherever packets are from another file than before.
+    changes: VecDeque<FileEvent>,
+    latest: Option<FileEvent>,
     /// The first packet whose file is not remembered.
     end: Option<u64>,
+    /// The last one of which that is so because too much has changed since.
+    forgotten: u64,
+}
+
+/// What a packet changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It is from the same file as the one before.
+    None,
+    /// It is from another one.
+    File(FileEvent),
+    /// The same, and it is the first that is not remembered.
+    End(FileEvent),
 }
 
 impl Files {
-    /// The next packet is from this file. Says whether it is the first that is not remembered.
+    /// The next packet is from this file, and has this number there; 0: that which it has in the capture.
     #[inline]
-    pub(super) fn go_on(&mut self, frame: u64, file: u32) -> bool {
-        file != self.latest && self.change(frame, file)
+    pub(super) fn go_on(&mut self, frame: u64, file: u32, number: u64) -> Change {
+        let place = Place { file, frame: if number == 0 { frame } else { number } };
+        let expected = self.latest.map_or(Place { file: 0, frame }, |latest| latest.place(frame));
+        if place == expected { Change::None } else { self.change(FileEvent { frame, place }) }
     }
 
-    fn change(&mut self, frame: u64, file: u32) -> bool {
+    fn change(&mut self, event: FileEvent) -> Change {
+        self.latest = Some(event);
         if self.end.is_some() {
-            return false;
+            return Change::File(event);
         }
-        if self.rows.len() >= MOST {
-            self.end = Some(frame);
-            return true;
+        if self.changes.len() >= MOST {
+            self.end = Some(event.frame);
+            return Change::End(event);
         }
-        self.latest = file;
-        self.rows.push((frame, file));
-        false
+        self.changes.push_back(event);
+        Change::File(event)
+    }
+
+    /// Notes a change that was reported; of too many, the latest are remembered.
+    pub fn note(&mut self, event: FileEvent) {
+        if self.changes.len() >= MOST {
+            self.changes.pop_front();
+            self.forgotten = self.changes.front().map_or(event.frame, |it| it.frame) - 1;
+        }
+        self.changes.push_back(event);
     }
 
     /// The file that a packet is from, counted from 0; `None` if that is not remembered.
     pub fn of(&self, frame: u64) -> Option<u32> {
-        if self.end.is_some_and(|end| frame >= end) {
+        self.place(frame).map(|place| place.file)
+    }
+
+    /// Where a packet is, by its number in the capture; `None` if that is not remembered.
+    pub fn place(&self, frame: u64) -> Option<Place> {
+        if self.end.is_some_and(|end| frame >= end) || frame <= self.forgotten && frame > 0 {
             return None;
         }
-        let after = self.rows.partition_point(|&(first, _)| first <= frame);
-        Some(after.checked_sub(1).and_then(|at| self.rows.get(at)).map_or(0, |&(_, file)| file))
+        let after = self.changes.partition_point(|change| change.frame <= frame);
+        let change = after.checked_sub(1).and_then(|at| self.changes.get(at));
+        Some(change.map_or(Place { file: 0, frame }, |change| change.place(frame)))
     }
 }
 
@@ -48,23 +106,47 @@ impl Files {
 mod tests {
     use super::*;
 
+    fn changes(frame: u64, file: u32) -> FileEvent {
+        FileEvent { frame, place: Place { file, frame: 1 } }
+    }
+
     #[test]
-    fn each_packet_has_its_file() {
-        let of = [0, 0, 1, 1, 2, 0, 0, 2];
+    fn each_packet_has_its_file_and_its_number_there() {
+        let of = [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (0, 3), (0, 4), (2, 2)];
         let mut files = Files::default();
-        assert!((1..).zip(of).all(|(frame, file)| !files.go_on(frame, file)));
-        assert_eq!(Vec::from_iter((1..=8).map(|frame| files.of(frame))), of.map(Some));
+        let changed = (1..).zip(of).map(|(frame, (file, number))| files.go_on(frame, file, number));
+        let changed: Vec<_> = changed.map(|change| change != Change::None).collect();
+        assert_eq!(changed, [false, false, true, false, true, true, false, true]);
+        let place = |(file, frame)| Some(Place { file, frame });
+        assert_eq!(Vec::from_iter((1..=8).map(|frame| files.place(frame))), of.map(place));
         assert_eq!((files.of(0), files.of(99)), (Some(0), Some(2)));
-        assert_eq!(Files::default().of(7), Some(0));
+        assert_eq!(Files::default().place(7), place((0, 7)));
+    }
+
+    #[test]
+    fn without_numbers_of_their_own_packets_have_that_of_the_capture() {
+        let mut files = Files::default();
+        assert!((1..9).all(|frame| files.go_on(frame, 0, 0) == Change::None));
+        assert_eq!(files.place(5), Some(Place { file: 0, frame: 5 }));
     }
 
     #[test]
     fn after_too_many_changes_no_file_is_named() {
         let mut files = Files::default();
         let first = MOST as u64 + 2;
-        let ends = (1..first + 9).filter(|&frame| files.go_on(frame, 1 - frame as u32 % 2));
+        let ends = (1..first + 9).filter(|&frame| {
+            matches!(files.go_on(frame, 1 - frame as u32 % 2, frame), Change::End(_))
+        });
         assert_eq!(Vec::from_iter(ends), [first]);
         assert_eq!((files.of(first - 1), files.of(first)), (Some(0), None));
         assert_eq!((files.of(8), files.of(u64::MAX)), (Some(1), None));
+    }
+
+    #[test]
+    fn of_changes_that_are_reported_the_latest_are_remembered() {
+        let mut files = Files::default();
+        (1..=MOST as u64 + 3).for_each(|nth| files.note(changes(nth * 10, nth as u32)));
+        assert_eq!((files.of(39), files.of(40)), (None, Some(4)));
+        assert_eq!(files.of(MOST as u64 * 10 + 35), Some(MOST as u32 + 3));
     }
 }

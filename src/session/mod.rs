@@ -38,6 +38,7 @@ mod shard;
 mod stream;
 mod totals;
 mod traffic;
+mod wanted;
 
 use std::net::IpAddr;
 
@@ -54,15 +55,16 @@ use crate::net::{
     glance,
 };
 
-pub use batch::{Batch, CheckedEvent, CrossFlow, Event, IcmpEvent, MessageEvent};
+pub use batch::{Batch, CheckedEvent, CrossFlow, Event, MessageEvent};
 pub use checked::{Checked, LeftOut, Passes};
 pub use context::FlowContext;
 pub use cut::Cut;
 pub use decoder::Decoder;
 pub use event_order::{EventOrder, Numbers};
-pub use events::Events;
+pub use events::{Events, IcmpEvent};
 pub use fields::Value;
-pub use files::Files;
+use files::Change;
+pub use files::{FileEvent, Files, Place};
 pub use heard::Heard;
 pub use links::Links;
 pub use needs::{FieldLimits, FieldsOf, Findings, Messages, Needs};
@@ -253,7 +255,7 @@ impl Session {
     fn packet<F: Fields>(&mut self, packet: &Packet<'_>, recorder: &mut Recorder<F>) {
         let context = &mut self.context;
         context.frame += 1;
-        let has_no_file = self.files.go_on(context.frame, packet.file);
+        let change = self.files.go_on(context.frame, packet.file, packet.number);
         context.span = [context.span[0].min(packet.time), context.span[1].max(packet.time)];
         context.digits = packet.digits;
         context.bytes += packet.original_length as u64;
@@ -261,10 +263,16 @@ impl Session {
         context.offset = packet.offset;
         context.now = Time(packet.time);
         context.moment = EventOrder::before(context.frame);
+        let moment = context.moment;
+        if let Change::File(event) | Change::End(event) = change
+            && self.is_first()
+        {
+            recorder.file(moment, event);
+        }
         self.elapse(recorder);
         self.context.moment = EventOrder::at(self.context.frame);
         let time = Time(packet.time);
-        if has_no_file && self.is_first() {
+        if matches!(change, Change::End(_)) && self.is_first() {
             self.context.files_end(time, recorder);
         }
         let Some(glance) = glance(packet.link, packet.data) else {

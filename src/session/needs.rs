@@ -31,6 +31,8 @@ pub struct Needs {
     pub flows: bool,
     /// Their response times, too.
     pub flow_times: bool,
+    /// From which of several files packets are.
+    pub files: bool,
     /// How many packets each port has, ours too; see [`Totals::foreign`](super::Totals::foreign).
     pub ports: bool,
     /// Whom the recording has heard; see [`Totals::heard`](super::Totals::heard).

@@ -350,6 +350,7 @@ impl<F: Fields> Reading<'_, F> {
         }
         self.speech = Speech::default();
         self.flow.begin_again(self.context.now);
+        self.flow.begins_with(self.context.frame);
     }
 
     fn payload<'p>(&self, side: Side, bytes: &'p [u8]) -> Payload<'p> {

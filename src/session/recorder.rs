@@ -11,11 +11,12 @@ use dissectors::kit::{
 };
 use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
-use super::batch::{Batch, IcmpEvent};
+use super::batch::Batch;
+use super::events::IcmpEvent;
 use super::gate::Gate;
 use super::{
-    DatagramEvent, EventOrder, Findings, FlowContext, LeftOut, Messages, Needs, Options, Passes,
-    Requests, Traffic, shard,
+    DatagramEvent, EventOrder, FileEvent, Findings, FlowContext, LeftOut, Messages, Needs, Options,
+    Passes, Requests, Traffic, shard,
 };
 use crate::filter::{Filter, Known, Subject};
 use crate::flows::{Detail, FlowRow, MessageCounts};
@@ -179,6 +180,13 @@ impl<F: Fields> Recorder<F> {
         detail.exchanges = detail.exchanges.saturating_add_signed(*exchanges);
         detail.exchanges_answered = detail.exchanges_answered.saturating_add(*exchanges_answered);
         response_times.drain(..).for_each(|time| detail.response(time));
+    }
+
+    /// Packets are from another file from here on.
+    pub(super) fn file(&mut self, order: EventOrder, event: FileEvent) {
+        if self.needs.files {
+            self.batch.push_file(order, event);
+        }
     }
 
     /// An ICMP error quotes a message that was reported before.

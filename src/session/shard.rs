@@ -290,6 +290,7 @@ impl Shard {
         }
         if let Some(mut flow) = self.table.flow(slot) {
             flow.number = context.numbers.next(context.moment);
+            flow.begins_with(context.frame);
             flow.set_began(began);
             flow.state = State::Conversation(id.conversation());
         }

@@ -82,6 +82,7 @@ impl Shard {
                 self.make_room(context, recorder);
                 let slot = self.table.insert(key, time);
                 if let Some(mut flow) = self.table.flow(slot) {
+                    flow.begins_with(context.frame);
                     flow.set_began(segment.flags.syn() && !segment.flags.ack());
                     flow.state = State::Stream(Box::default());
                 }

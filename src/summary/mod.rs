@@ -65,7 +65,8 @@ impl Summary {
         match event {
             Event::Message(message) => self.message(message),
             Event::FlowEnded(row) => self.flow(row),
-            Event::Checked(_) | Event::CrossFlow(_) | Event::Icmp(_) | Event::Datagram(_) => {}
+            Event::Checked(_) | Event::CrossFlow(_) | Event::Icmp(_) => {}
+            Event::Datagram(_) | Event::File(_) => {}
         }
     }
 

@@ -120,7 +120,8 @@ impl Model {
                 }
             }
             Event::Checked(checked) => self.index.checked(checked),
-            Event::CrossFlow(_) | Event::Icmp(_) | Event::FlowEnded(_) | Event::Datagram(_) => {}
+            Event::CrossFlow(_) | Event::Icmp(_) | Event::FlowEnded(_) => {}
+            Event::Datagram(_) | Event::File(_) => {}
         }
     }
 

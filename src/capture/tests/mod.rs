@@ -54,15 +54,17 @@ struct Kept {
     original_length: u32,
     data: Vec<u8>,
     file: u32,
+    number: u64,
     offset: u64,
     digits: u8,
 }
 
 impl Kept {
     fn of(packet: &Packet<'_>) -> Kept {
-        let &Packet { time, link, interface, original_length, data, file, offset, digits } = packet;
+        let &Packet { time, link, interface, original_length, data, .. } = packet;
+        let &Packet { file, number, offset, digits, .. } = packet;
         let (link, data) = (link.0, data.to_vec());
-        Kept { time, link, interface, original_length, data, file, offset, digits }
+        Kept { time, link, interface, original_length, data, file, number, offset, digits }
     }
 }
 

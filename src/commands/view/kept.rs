@@ -122,6 +122,7 @@ impl Reader {
             original_length: head.original_length,
             data: chunk.bytes.get(start..head.end).unwrap_or_default(),
             file: 0,
+            number: 0,
             offset: 0,
             digits: head.digits,
         };
