@@ -57,7 +57,8 @@ pub mod live;
 mod metrics;
 #[doc(hidden)]
 pub mod net;
-#[cfg(feature = "cli")]
+#[cfg(any(feature = "cli", feature = "tables"))]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "tables need JSON only"))]
 #[doc(hidden)]
 pub mod report;
 #[cfg(feature = "cli")]
@@ -66,9 +67,11 @@ mod run;
 #[cfg(feature = "cli")]
 pub mod scrub;
 pub mod session;
-#[cfg(feature = "cli")]
+#[cfg(any(feature = "cli", feature = "tables"))]
 #[doc(hidden)]
 pub mod summary;
+#[cfg(any(feature = "cli", feature = "tables"))]
+pub mod tables;
 #[doc(hidden)]
 pub mod text;
 #[cfg(feature = "tui")]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, besides `text` and `why`, which know words only.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("capture", &[]),
     ("net", &["capture"]),
     ("filter", &[]),
@@ -17,6 +17,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
     ("abuse", &["check", "flows", "session"]),
     ("diagnose", &["check", "session", "summary"]),
     ("report", &["abuse", "check", "diagnose", "filter", "flows", "session", "summary"]),
+    ("tables", &["capture", "check", "filter", "flows", "report", "session", "summary"]),
     ("view", &["check", "filter", "flows", "report", "session", "summary"]),
     ("config", &["check", "flows"]),
     ("live", &["capture", "report"]),

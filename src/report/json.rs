@@ -17,9 +17,12 @@ use std::net::SocketAddr;
 use dissectors::kit::{Finding, Payload, Transport};
 
 use self::fields::{Projection, Scratch};
+#[cfg(feature = "cli")]
 pub(super) use self::visible::line;
+#[cfg(feature = "cli")]
+pub(super) use self::write::hex;
 use self::write::ip4;
-pub(super) use self::write::{hex, string};
+pub(super) use self::write::string;
 use crate::report::clock::Clock;
 use crate::report::digits::unsigned;
 use crate::report::view::View;
@@ -61,6 +64,15 @@ impl Json {
         let mut projection = Projection { view, scratch, out: line, has_beside: false };
         projection.nodes();
         *out = projection.out;
+    }
+
+    /// Its fields alone: an object.
+    pub(crate) fn fields(&mut self, m: &Envelope<'_>, out: &mut String) {
+        let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+        let (line, scratch) = (std::mem::take(out).into_bytes(), &mut self.scratch);
+        let mut projection = Projection { view, scratch, out: line, has_beside: false };
+        projection.object_of_fields();
+        *out = String::from_utf8(projection.out).unwrap_or_default();
     }
 
     fn frames(&mut self, payload: &Payload<'_>, out: &mut Vec<u8>) {
@@ -225,7 +237,7 @@ fn finding(found: &Finding, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-pub(super) fn transport(transport: Transport) -> &'static str {
+pub(crate) fn transport(transport: Transport) -> &'static str {
     match transport {
         Transport::Udp => "udp",
         Transport::Tcp => "tcp",

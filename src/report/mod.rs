@@ -16,28 +16,43 @@
 //! - [`summary`]: the tables of `gamewire summary`.
 //! - [`paint`]: the only place that knows colours.
 
+#[cfg(feature = "cli")]
 pub mod abuse;
+#[cfg(feature = "cli")]
 pub mod abuse_report;
+#[cfg(feature = "cli")]
 pub mod check;
 mod clock;
+#[cfg(feature = "cli")]
 pub mod columns;
+#[cfg(feature = "cli")]
 pub mod diagnose;
 mod digits;
+#[cfg(feature = "cli")]
 pub mod fields;
+#[cfg(feature = "cli")]
 pub mod firewall;
+#[cfg(feature = "cli")]
 pub mod flows;
+#[cfg(feature = "cli")]
 pub mod html;
 pub mod json;
+#[cfg(feature = "cli")]
 pub mod ladder;
+#[cfg(feature = "cli")]
 mod markdown;
+#[cfg(feature = "cli")]
 pub mod paint;
+#[cfg(feature = "cli")]
 pub mod summary;
 #[cfg(test)]
 mod test_messages;
+#[cfg(feature = "cli")]
 pub mod text;
 mod view;
 
 pub use clock::{Stamp, TimeStyle};
+#[cfg(feature = "cli")]
 use text::parts as comment_parts;
 
 use std::fmt;

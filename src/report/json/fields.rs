@@ -100,6 +100,11 @@ impl Projection<'_> {
     /// `,"fields":{...}`
     pub(super) fn fields(&mut self) {
         self.out.extend_from_slice(b",\"fields\":");
+        self.object_of_fields();
+    }
+
+    /// `{...}`
+    pub(super) fn object_of_fields(&mut self) {
         let end = self.view.tree.nodes.len();
         self.object(Object { start: 0, end, shown: Shown::FIELDS });
     }

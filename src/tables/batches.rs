@@ -1,0 +1,192 @@
+//! Rows as record batches of Arrow.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    ArrayBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder,
+    TimestampNanosecondBuilder,
+};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+
+use super::{Cell, Heading, Kind, Row, Sink, Table, VERSION};
+
+/// Rows of a batch at most.
+const ROWS: usize = 1 << 13;
+
+/// Bytes of text that a batch holds at most, but for its last row.
+const BYTES: usize = 4 << 20;
+
+impl Table {
+    /// Its columns as Arrow has them. The metadata say `gamewire.table` and `gamewire.version`.
+    pub fn schema(self) -> SchemaRef {
+        let fields: Vec<_> = self.columns().iter().map(Heading::field).collect();
+        let metadata =
+            [("gamewire.table", self.name()), ("gamewire.version", &VERSION.to_string())]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()));
+        Arc::new(Schema::new_with_metadata(fields, HashMap::from(metadata)))
+    }
+}
+
+impl Heading {
+    fn field(&self) -> Field {
+        Field::new(self.name, self.kind.data_type(), !self.always)
+    }
+}
+
+impl Kind {
+    fn data_type(self) -> DataType {
+        let list = |kind: Kind| DataType::new_list(kind.data_type(), false);
+        match self {
+            Kind::Text => DataType::Utf8,
+            Kind::Integer => DataType::Int64,
+            Kind::Number => DataType::Float64,
+            Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+            Kind::Integers => list(Kind::Integer),
+            Kind::Texts => list(Kind::Text),
+        }
+    }
+}
+
+/// Collects rows into record batches of bounded size.
+#[derive(Default)]
+pub struct Batches {
+    open: [Option<Open>; Table::ALL.len()],
+    ready: VecDeque<(Table, RecordBatch)>,
+}
+
+impl Batches {
+    /// The next batch that is full.
+    pub fn next_full(&mut self) -> Option<(Table, RecordBatch)> {
+        self.ready.pop_front()
+    }
+
+    /// No more rows come: what there is of them becomes batches.
+    ///
+    /// # Errors
+    /// None that rows of a table can have.
+    pub fn finish(&mut self) -> io::Result<()> {
+        for table in Table::ALL {
+            self.close(table)?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, table: Table) -> io::Result<()> {
+        let open = self.open.get_mut(table as usize).and_then(Option::take);
+        if let Some(open) = open.filter(|open| open.rows > 0) {
+            self.ready.push_back((table, open.batch().map_err(io::Error::other)?));
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Batches {
+    fn row(&mut self, table: Table, row: &dyn Row) -> io::Result<()> {
+        let Some(place) = self.open.get_mut(table as usize) else { return Ok(()) };
+        let open = place.get_or_insert_with(|| Open::new(table));
+        open.push(row);
+        if open.rows >= ROWS || open.bytes >= BYTES { self.close(table) } else { Ok(()) }
+    }
+}
+
+/// A batch that takes rows.
+struct Open {
+    schema: SchemaRef,
+    columns: Vec<Values>,
+    rows: usize,
+    bytes: usize,
+}
+
+impl Open {
+    fn new(table: Table) -> Open {
+        let columns = table.columns().iter().map(|heading| Values::new(heading.kind)).collect();
+        Open { schema: table.schema(), columns, rows: 0, bytes: 0 }
+    }
+
+    fn push(&mut self, row: &dyn Row) {
+        let mut columns = self.columns.iter_mut();
+        row.cells(&mut |cell| {
+            self.bytes += columns.next().map_or(0, |column| column.push(cell));
+        });
+        self.rows += 1;
+    }
+
+    fn batch(self) -> Result<RecordBatch, ArrowError> {
+        let columns = self.columns.into_iter().map(Values::finish).collect();
+        RecordBatch::try_new(self.schema, columns)
+    }
+}
+
+/// The values of a column.
+enum Values {
+    Text(StringBuilder),
+    Integer(Int64Builder),
+    Number(Float64Builder),
+    Time(TimestampNanosecondBuilder),
+    Integers(ListBuilder<Int64Builder>),
+    Texts(ListBuilder<StringBuilder>),
+}
+
+impl Values {
+    fn new(kind: Kind) -> Values {
+        let item = |kind: Kind| Field::new_list_field(kind.data_type(), false);
+        match kind {
+            Kind::Text => Values::Text(StringBuilder::new()),
+            Kind::Integer => Values::Integer(Int64Builder::new()),
+            Kind::Number => Values::Number(Float64Builder::new()),
+            Kind::Time => {
+                Values::Time(TimestampNanosecondBuilder::new().with_data_type(kind.data_type()))
+            }
+            Kind::Integers => Values::Integers(
+                ListBuilder::new(Int64Builder::new()).with_field(item(Kind::Integer)),
+            ),
+            Kind::Texts => {
+                Values::Texts(ListBuilder::new(StringBuilder::new()).with_field(item(Kind::Text)))
+            }
+        }
+    }
+
+    /// Adds a cell of its kind. Returns how many bytes that takes.
+    fn push(&mut self, cell: Cell<'_>) -> usize {
+        match (self, cell) {
+            (Values::Text(values), Cell::Text(text)) => {
+                values.append_value(text);
+                return text.len() + size_of::<i32>();
+            }
+            (Values::Integer(values), Cell::Integer(value)) => values.append_value(value),
+            (Values::Number(values), Cell::Number(value)) => values.append_value(value),
+            (Values::Time(values), Cell::Time(value)) => values.append_value(value),
+            (Values::Integers(values), Cell::Integers(many)) => {
+                values.values().append_slice(many);
+                values.append(true);
+                return size_of_val(many);
+            }
+            (Values::Texts(values), Cell::Texts(many)) => {
+                many.iter().for_each(|text| values.values().append_value(text));
+                values.append(true);
+                return many.iter().map(|text| text.len()).sum();
+            }
+            (Values::Text(values), _) => values.append_null(),
+            (Values::Integer(values), _) => values.append_null(),
+            (Values::Number(values), _) => values.append_null(),
+            (Values::Time(values), _) => values.append_null(),
+            (Values::Integers(values), _) => values.append(false),
+            (Values::Texts(values), _) => values.append(false),
+        }
+        size_of::<i64>()
+    }
+
+    fn finish(self) -> ArrayRef {
+        match self {
+            Values::Text(mut values) => ArrayBuilder::finish(&mut values),
+            Values::Integer(mut values) => ArrayBuilder::finish(&mut values),
+            Values::Number(mut values) => ArrayBuilder::finish(&mut values),
+            Values::Time(mut values) => ArrayBuilder::finish(&mut values),
+            Values::Integers(mut values) => ArrayBuilder::finish(&mut values),
+            Values::Texts(mut values) => ArrayBuilder::finish(&mut values),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The table of flows.
+
+use std::sync::Arc;
+
+use dissectors::kit::Who;
+
+use super::places::{Named, Places};
+use super::{Cell, Column, Kind, Row, always, cells, some};
+use crate::flows::FlowRow;
+use crate::report::json::transport;
+
+/// A row.
+pub(super) struct Flow {
+    capture: Arc<str>,
+    first: Named,
+    addresses: [String; 2],
+    row: FlowRow,
+}
+
+pub(super) const COLUMNS: [Column<Flow>; 32] = [
+    always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", |it| {
+        Cell::text(&it.capture)
+    }),
+    always(
+        "flow",
+        Kind::Integer,
+        "The flow's number, in the order in which protocols were identified. It depends on which files \
+         were read; `file` and `frame` do not.",
+        |it| Cell::count(it.row.flow),
+    ),
+    some("file", Kind::Text, "The file that holds its first packet.", |it| {
+        Cell::some_text(it.first.file.as_deref())
+    }),
+    some("frame", Kind::Integer, "The number of that packet in its file.", |it| {
+        Cell::some_count(it.first.frame)
+    }),
+    always("transport", Kind::Text, "`udp` or `tcp`.", |it| {
+        Cell::text(transport(it.row.transport))
+    }),
+    always("a_address", Kind::Text, "The address of who sent the first packet recorded.", |it| {
+        Cell::text(&it.addresses[0])
+    }),
+    always("a_port", Kind::Integer, "Its port.", |it| Cell::count(it.row.ends[0].port())),
+    always("b_address", Kind::Text, "The address of the other end.", |it| {
+        Cell::text(&it.addresses[1])
+    }),
+    always("b_port", Kind::Integer, "Its port.", |it| Cell::count(it.row.ends[1].port())),
+    some("protocol", Kind::Text, "The protocol.", |it| Cell::some_text(Some(it.row.protocol))),
+    always("first", Kind::Time, "When its first packet was recorded.", |it| {
+        Cell::Time(it.row.first.0)
+    }),
+    always("last", Kind::Time, "When its last packet was recorded.", |it| {
+        Cell::Time(it.row.last.0)
+    }),
+    always("duration", Kind::Number, "Seconds between the two.", |it| {
+        Cell::seconds(Some(it.row.last.since(it.row.first).max(0)))
+    }),
+    always("packets", Kind::Integer, "Packets of both ends.", |it| both(it.row.packets)),
+    always("bytes", Kind::Integer, "Bytes of payload of both ends.", |it| both(it.row.bytes)),
+    always("messages", Kind::Integer, "Messages of both ends.", |it| both(it.row.messages)),
+    always("findings", Kind::Integer, "Certain findings.", |it| Cell::count(it.row.findings)),
+    some("role_a", Kind::Text, "What end a plays, as far as it has spoken.", |it| role(it, 0)),
+    some("role_b", Kind::Text, "What end b plays.", |it| role(it, 1)),
+    always("packets_a", Kind::Integer, "Packets of end a.", |it| Cell::count(it.row.packets[0])),
+    always("packets_b", Kind::Integer, "Packets of end b.", |it| Cell::count(it.row.packets[1])),
+    always("bytes_a", Kind::Integer, "Bytes of payload of end a.", |it| {
+        Cell::count(it.row.bytes[0])
+    }),
+    always("bytes_b", Kind::Integer, "Bytes of payload of end b.", |it| {
+        Cell::count(it.row.bytes[1])
+    }),
+    always("messages_a", Kind::Integer, "Messages of end a.", |it| Cell::count(it.row.messages[0])),
+    always("messages_b", Kind::Integer, "Messages of end b.", |it| Cell::count(it.row.messages[1])),
+    always("requests", Kind::Integer, "Requests that were answered or given up.", |it| {
+        Cell::count(it.row.requests)
+    }),
+    always("answered", Kind::Integer, "Those that were answered.", |it| {
+        Cell::count(it.row.answered)
+    }),
+    always(
+        "exchanges",
+        Kind::Integer,
+        "Requests, with all their repeats and challenges counted as one.",
+        |it| Cell::count(it.row.exchanges),
+    ),
+    always("exchanges_answered", Kind::Integer, "Those that brought what was asked for.", |it| {
+        Cell::count(it.row.exchanges_answered)
+    }),
+    some(
+        "response_time_p50",
+        Kind::Number,
+        "Half of its response times are not above, in seconds.",
+        |it| response_time(it, 0),
+    ),
+    some("response_time_p95", Kind::Number, "19 of 20 are not above.", |it| response_time(it, 1)),
+    some("response_time_max", Kind::Number, "The longest.", |it| response_time(it, 2)),
+];
+
+fn both([a, b]: [u64; 2]) -> Cell<'static> {
+    Cell::count(a.saturating_add(b))
+}
+
+fn role(it: &Flow, end: usize) -> Cell<'_> {
+    Cell::some_text(it.row.roles.get(end).copied().flatten().map(Who::name))
+}
+
+fn response_time(it: &Flow, nth: usize) -> Cell<'_> {
+    let time = it.row.response_times.and_then(|times| times.get(nth).copied());
+    Cell::seconds(time.map(|time| i64::try_from(time).unwrap_or(i64::MAX)))
+}
+
+impl Row for Flow {
+    fn cells(&self, each: &mut dyn FnMut(Cell<'_>)) {
+        cells(&COLUMNS, self, each);
+    }
+}
+
+impl Flow {
+    pub(super) fn of(row: &FlowRow, places: &Places) -> Flow {
+        Flow {
+            capture: places.capture(),
+            first: Named::of(places.of(row.frame), places),
+            addresses: row.ends.map(|end| end.ip().to_string()),
+            row: row.clone(),
+        }
+    }
+}

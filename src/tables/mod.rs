@@ -1,0 +1,218 @@
+//! What captures hold as tables for analysts: messages, flows, findings, servers and verdicts.
+//!
+//! A table is a list of columns, each with its name, its kind, what it means, and how a row fills it. A
+//! [`Collector`] makes rows of a session's events; a [`Sink`] takes them: lines of CSV and JSON, or, with the
+//! feature `tables`, record batches of Arrow ([`Batches`]). `docs/tables.md` is written from the columns.
+
+#[cfg(feature = "tables")]
+mod batches;
+mod collect;
+mod findings;
+mod flows;
+mod messages;
+mod places;
+#[cfg(feature = "tables")]
+mod reader;
+mod servers;
+mod verdicts;
+
+use std::io;
+use std::sync::Arc;
+
+#[cfg(feature = "tables")]
+pub use batches::Batches;
+pub use collect::{Collector, Wanted};
+#[cfg(feature = "tables")]
+pub use reader::Reader;
+
+/// The version of all tables: it changes when a column goes, or means something else; not when one is added.
+pub const VERSION: u32 = 1;
+
+/// A table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Table {
+    /// A row for each message.
+    Messages,
+    /// A row for each flow of a protocol of ours.
+    Flows,
+    /// A row for each finding of `check`.
+    Findings,
+    /// A row for each game server.
+    Servers,
+    /// A row for each rule: how a capture fared by it.
+    Verdicts,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Table; 5] =
+        [Table::Messages, Table::Flows, Table::Findings, Table::Servers, Table::Verdicts];
+
+    /// Its name, and that of its file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Table::Messages => "messages",
+            Table::Flows => "flows",
+            Table::Findings => "findings",
+            Table::Servers => "servers",
+            Table::Verdicts => "verdicts",
+        }
+    }
+
+    /// That of this name.
+    pub fn named(name: &str) -> Option<Table> {
+        Table::ALL.into_iter().find(|table| table.name() == name)
+    }
+
+    /// What its rows are, in a sentence.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Table::Messages => "A row for each message, in the order of the capture.",
+            Table::Flows => {
+                "A row for each flow of a supported protocol, in the order in which they end."
+            }
+            Table::Findings => {
+                "A row for each finding of `check`; of one rule and one verdict, the first 1,000 of a \
+                 capture. `verdicts` counts all."
+            }
+            Table::Servers => {
+                "A row for each game server, as in `summary`: what was asked, or joined, sent heartbeats or \
+                 registered."
+            }
+            Table::Verdicts => "A row for each rule and capture: how often it was kept and broken.",
+        }
+    }
+
+    /// Its columns, in order.
+    pub fn columns(self) -> Vec<Heading> {
+        match self {
+            Table::Messages => headings(&messages::COLUMNS),
+            Table::Flows => headings(&flows::COLUMNS),
+            Table::Findings => headings(&findings::COLUMNS),
+            Table::Servers => headings(&servers::COLUMNS),
+            Table::Verdicts => headings(&verdicts::COLUMNS),
+        }
+    }
+}
+
+/// What a column is to those who read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// Its name.
+    pub name: &'static str,
+    /// What its values are.
+    pub kind: Kind,
+    /// Whether each row has a value here.
+    pub always: bool,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// What the values of a column are. Numbers are signed: several engines have no others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Text in UTF-8.
+    Text,
+    /// A whole number of 64 bits.
+    Integer,
+    /// A floating-point number of 64 bits.
+    Number,
+    /// Nanoseconds since 1970, in UTC.
+    Time,
+    /// Whole numbers.
+    Integers,
+    /// Texts.
+    Texts,
+}
+
+/// What a row has in a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'c> {
+    /// Nothing.
+    Absent,
+    /// Text.
+    Text(&'c str),
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Number(f64),
+    /// Nanoseconds since 1970.
+    Time(i64),
+    /// Whole numbers.
+    Integers(&'c [i64]),
+    /// Texts.
+    Texts(&'c [Arc<str>]),
+}
+
+impl<'c> Cell<'c> {
+    fn text(text: &'c str) -> Cell<'c> {
+        Cell::Text(text)
+    }
+
+    fn some_text(text: Option<&'c str>) -> Cell<'c> {
+        text.filter(|text| !text.is_empty()).map_or(Cell::Absent, Cell::Text)
+    }
+
+    fn count(count: impl TryInto<i64>) -> Cell<'c> {
+        Cell::Integer(count.try_into().unwrap_or(i64::MAX))
+    }
+
+    fn some_count<T: TryInto<i64>>(count: Option<T>) -> Cell<'c> {
+        count.map_or(Cell::Absent, Cell::count)
+    }
+
+    /// Nanoseconds, as seconds.
+    fn seconds(nanoseconds: Option<i64>) -> Cell<'c> {
+        nanoseconds.map_or(Cell::Absent, |it| Cell::Number(it as f64 / 1e9))
+    }
+}
+
+/// A row of some table.
+pub trait Row {
+    /// Its cells, in the order of the columns.
+    fn cells(&self, each: &mut dyn FnMut(Cell<'_>));
+}
+
+/// Takes the rows of all tables.
+pub trait Sink {
+    /// The next row of a table.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn row(&mut self, table: Table, row: &dyn Row) -> io::Result<()>;
+}
+
+/// A column, and how a row of type `R` fills it.
+struct Column<R> {
+    heading: Heading,
+    cell: for<'r> fn(&'r R) -> Cell<'r>,
+}
+
+/// A column that every row fills.
+const fn always<R>(
+    name: &'static str,
+    kind: Kind,
+    about: &'static str,
+    cell: for<'r> fn(&'r R) -> Cell<'r>,
+) -> Column<R> {
+    Column { heading: Heading { name, kind, always: true, about }, cell }
+}
+
+/// A column that some rows leave empty.
+const fn some<R>(
+    name: &'static str,
+    kind: Kind,
+    about: &'static str,
+    cell: for<'r> fn(&'r R) -> Cell<'r>,
+) -> Column<R> {
+    Column { heading: Heading { name, kind, always: false, about }, cell }
+}
+
+fn headings<R>(columns: &[Column<R>]) -> Vec<Heading> {
+    columns.iter().map(|column| column.heading).collect()
+}
+
+/// The cells of a row.
+fn cells<R>(columns: &[Column<R>], row: &R, each: &mut dyn FnMut(Cell<'_>)) {
+    columns.iter().for_each(|column| each((column.cell)(row)));
+}

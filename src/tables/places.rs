@@ -1,0 +1,98 @@
+//! Where packets are: in which file, and which packet of it.
+
+use std::sync::Arc;
+
+use crate::session::{FileEvent, Files, Place};
+
+/// The files of a capture, and which packets are in each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places {
+    names: Vec<Arc<str>>,
+    files: Files,
+}
+
+impl Places {
+    /// Of a capture that is made of these files.
+    pub(super) fn new(names: &[String]) -> Places {
+        let names = names.iter().map(|name| name.as_str().into()).collect();
+        Places { names, files: Files::default() }
+    }
+
+    /// What the capture is called: by its file, or the first of those that were merged.
+    pub(super) fn capture(&self) -> Arc<str> {
+        match &self.names[..] {
+            [] => "".into(),
+            [name] => name.clone(),
+            [first, others @ ..] => format!("{first} and {} more", others.len()).into(),
+        }
+    }
+
+    /// The names of its files.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.names.iter().map(|name| name.to_string()).collect()
+    }
+
+    /// From here on packets are from another file.
+    pub(super) fn note(&mut self, event: FileEvent) {
+        self.files.note(event);
+    }
+
+    /// Where a packet is, by its number in the capture; none for 0, which is no packet.
+    pub(super) fn of(&self, frame: u64) -> Option<Place> {
+        self.files.place(frame).filter(|_| frame > 0)
+    }
+
+    /// The same, where a session remembers the first changes, and not the latest ones.
+    pub(super) fn of_either(&self, frame: u64, first: &Files) -> Option<Place> {
+        self.of(frame).or_else(|| first.place(frame).filter(|_| frame > 0))
+    }
+
+    /// The name of the file.
+    pub(super) fn file(&self, place: Place) -> Option<Arc<str>> {
+        self.names.get(place.file as usize).cloned()
+    }
+}
+
+/// A packet as rows name it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Named {
+    /// The file.
+    pub(super) file: Option<Arc<str>>,
+    /// The packet's number in it.
+    pub(super) frame: Option<u64>,
+}
+
+impl Named {
+    pub(super) fn of(place: Option<Place>, places: &Places) -> Named {
+        Named {
+            file: place.and_then(|place| places.file(place)),
+            frame: place.map(|place| place.frame),
+        }
+    }
+}
+
+/// The packets that carried something, as rows name them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Carriers {
+    /// Their numbers, in their files.
+    pub(super) frames: Vec<i64>,
+    /// Their files, where these are not all the same one.
+    pub(super) files: Option<Vec<Arc<str>>>,
+}
+
+impl Carriers {
+    /// Names these packets.
+    pub(super) fn of(
+        frames: &[u64],
+        places: &Places,
+        mut place: impl FnMut(u64) -> Option<Place>,
+    ) -> Carriers {
+        let found: Vec<_> = frames.iter().filter_map(|&frame| place(frame)).collect();
+        let frame = |place: &Place| i64::try_from(place.frame).unwrap_or(i64::MAX);
+        let are_many = found.windows(2).any(|pair| matches!(pair, [a, b] if a.file != b.file));
+        Carriers {
+            frames: found.iter().map(frame).collect(),
+            files: are_many.then(|| found.iter().filter_map(|place| places.file(*place)).collect()),
+        }
+    }
+}

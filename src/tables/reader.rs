@@ -1,0 +1,123 @@
+//! A capture as an iterator over record batches.
+
+use std::collections::VecDeque;
+use std::io;
+
+use arrow_array::RecordBatch;
+
+use super::{Batches, Collector, Table, Wanted};
+use crate::capture::{Event, Notice, Packets};
+use crate::check::Outcome;
+use crate::session::{Decoder, Options, Totals};
+
+/// Reads a capture, and yields the rows of its tables in batches of bounded size; those of several tables
+/// take turns.
+///
+/// ```no_run
+/// use gamewire::tables::{Reader, Table, Wanted};
+/// use gamewire::{Options, capture};
+///
+/// let options = Options::default();
+/// let wanted = Wanted::of(&[Table::Messages], &options);
+/// let packets = capture::open("a.pcap".as_ref())?;
+/// for batch in Reader::new(packets, &["a.pcap".to_owned()], options, wanted) {
+///     let (table, batch) = batch?;
+///     println!("{}: {} rows", table.name(), batch.num_rows());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Reader {
+    packets: Box<dyn Packets + Send>,
+    /// `None`: the capture is over, and all its rows were made.
+    decoder: Option<Decoder>,
+    collector: Collector,
+    batches: Batches,
+    notices: VecDeque<Notice>,
+    totals: Totals,
+    outcome: Option<Outcome>,
+}
+
+/// Warnings about the recording that wait to be asked for.
+const NOTICES: usize = 1 << 10;
+
+impl Reader {
+    /// Of a capture that is made of these files. `wanted` says what is decoded, whatever the options do.
+    pub fn new(
+        packets: Box<dyn Packets + Send>,
+        files: &[String],
+        options: Options,
+        wanted: Wanted,
+    ) -> Reader {
+        let (needs, complete) = (wanted.needs(), wanted.complete);
+        let severities = wanted.selection.severities.clone();
+        let filter = wanted.filter.clone().filter(|_| !wanted.checks());
+        let mut decoder = Decoder::new(Options { needs, complete, severities, filter, ..options });
+        if let Some(capture) = packets.in_memory() {
+            decoder.lend(capture);
+        }
+        let mut collector = Collector::new(wanted);
+        collector.begin(files);
+        Reader {
+            packets,
+            decoder: Some(decoder),
+            collector,
+            batches: Batches::default(),
+            notices: VecDeque::new(),
+            totals: Totals::default(),
+            outcome: None,
+        }
+    }
+
+    /// What was said about the recording so far, since it was last asked for: the first thousand.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        self.notices.drain(..).collect()
+    }
+
+    /// What was read, once all batches were yielded; and what came of checking it, if that was wanted.
+    pub fn into_outcome(self) -> (Totals, Option<Outcome>) {
+        (self.totals, self.outcome)
+    }
+
+    /// Reads on until a batch is full, or the capture is over.
+    fn read(&mut self) -> io::Result<Option<(Table, RecordBatch)>> {
+        loop {
+            if let Some(full) = self.batches.next_full() {
+                return Ok(Some(full));
+            }
+            let Some(decoder) = &mut self.decoder else { return Ok(None) };
+            let goes_on = match self.packets.next() {
+                Some(Event::Packet(packet)) => {
+                    decoder.push(&packet);
+                    true
+                }
+                Some(Event::Notice(notice)) => {
+                    decoder.notice(&notice);
+                    if notice.is_warning() && self.notices.len() < NOTICES {
+                        self.notices.push_back(notice);
+                    }
+                    true
+                }
+                None => decoder.finish(),
+            };
+            let mut events = decoder.events();
+            while let Some(event) = events.next() {
+                self.collector.event(&event, &mut self.batches)?;
+            }
+            drop(events);
+            if !goes_on {
+                let mut totals = self.decoder.take().map(Decoder::into_totals).unwrap_or_default();
+                self.outcome = self.collector.end(&mut totals, &mut self.batches)?;
+                self.totals = totals;
+                self.batches.finish()?;
+            }
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = io::Result<(Table, RecordBatch)>;
+
+    fn next(&mut self) -> Option<io::Result<(Table, RecordBatch)>> {
+        self.read().transpose()
+    }
+}

@@ -1,0 +1,100 @@
+//! The table of servers.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use dissectors::Id;
+
+use super::{Cell, Column, Kind, Row, always, cells, some};
+use crate::summary;
+
+/// A row.
+pub(super) struct Server {
+    capture: Arc<str>,
+    end: SocketAddr,
+    names: [String; 2],
+    server: summary::Server,
+    /// See [`ResponseTimes::of_half_most_all`](crate::flows::ResponseTimes::of_half_most_all).
+    times: Option<[u64; 3]>,
+}
+
+pub(super) const COLUMNS: [Column<Server>; 23] = [
+    always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", |it| {
+        Cell::text(&it.capture)
+    }),
+    always("server", Kind::Text, "The server, as `address:port`.", |it| Cell::text(&it.names[0])),
+    always("address", Kind::Text, "Its address.", |it| Cell::text(&it.names[1])),
+    always("port", Kind::Integer, "Its port.", |it| Cell::count(it.end.port())),
+    some("protocol", Kind::Text, "The protocol that it spoke, or was asked in, last.", |it| {
+        Cell::some_text(it.server.protocol.map(|id| Id::info(id).id))
+    }),
+    some("name", Kind::Text, "Its latest name.", |it| Cell::some_text(it.server.name.as_deref())),
+    some("map", Kind::Text, "Its latest map.", |it| Cell::some_text(it.server.map.as_deref())),
+    some("players", Kind::Integer, "Players, as it said last.", |it| {
+        Cell::some_count(it.server.players)
+    }),
+    some("max_players", Kind::Integer, "The players that it has room for.", |it| {
+        Cell::some_count(it.server.max_players)
+    }),
+    some("version", Kind::Text, "Its version.", |it| Cell::some_text(it.server.version.as_deref())),
+    always("changes", Kind::Integer, "How often its name or its map changed.", |it| {
+        Cell::count(it.server.changes)
+    }),
+    some("first", Kind::Time, "When it was asked, answered or made itself known first.", |it| {
+        it.server.seen.map_or(Cell::Absent, |seen| Cell::Time(seen.first.0))
+    }),
+    some("last", Kind::Time, "When it did so last.", |it| {
+        it.server.seen.map_or(Cell::Absent, |seen| Cell::Time(seen.last.0))
+    }),
+    always("sent", Kind::Integer, "Requests that were sent to it, repeats too.", |it| {
+        Cell::count(it.server.sent)
+    }),
+    always("requests", Kind::Integer, "The same without repeats of what still waited.", |it| {
+        Cell::count(it.server.requests)
+    }),
+    always(
+        "exchanges",
+        Kind::Integer,
+        "Requests that were answered or given up, with all their repeats and challenges counted as one.",
+        |it| Cell::count(it.server.exchanges),
+    ),
+    always("answered", Kind::Integer, "Those that were answered.", |it| {
+        Cell::count(it.server.answered)
+    }),
+    always("challenged", Kind::Integer, "Responses that only asked for a challenge.", |it| {
+        Cell::count(it.server.challenged)
+    }),
+    some(
+        "response_time_p50",
+        Kind::Number,
+        "Half of its response times are not above, in seconds.",
+        |it| response_time(it, 0),
+    ),
+    some("response_time_p95", Kind::Number, "19 of 20 are not above.", |it| response_time(it, 1)),
+    some("response_time_max", Kind::Number, "The longest.", |it| response_time(it, 2)),
+    always("largest", Kind::Integer, "Its largest response, in bytes as sent.", |it| {
+        Cell::count(it.server.largest)
+    }),
+    always("findings", Kind::Integer, "Certain findings in its flows.", |it| {
+        Cell::count(it.server.findings)
+    }),
+];
+
+fn response_time(it: &Server, nth: usize) -> Cell<'_> {
+    let time = it.times.and_then(|times| times.get(nth).copied());
+    Cell::seconds(time.map(|time| i64::try_from(time).unwrap_or(i64::MAX)))
+}
+
+impl Row for Server {
+    fn cells(&self, each: &mut dyn FnMut(Cell<'_>)) {
+        cells(&COLUMNS, self, each);
+    }
+}
+
+impl Server {
+    pub(super) fn of(capture: Arc<str>, end: SocketAddr, server: &summary::Server) -> Server {
+        let (names, times) =
+            ([end.to_string(), end.ip().to_string()], server.times.of_half_most_all());
+        Server { capture, end, names, server: server.clone(), times }
+    }
+}
