@@ -2,6 +2,7 @@
 
 mod abuse;
 mod diagnose;
+mod export;
 mod names;
 mod report;
 mod sniffing;
@@ -30,6 +31,7 @@ use crate::report::paint::Choice;
 
 pub use abuse::{Abuse, AbuseFormat};
 pub use diagnose::{Diagnose, DiagnoseFormat};
+pub use export::{Export, ExportFormat};
 pub use report::Report;
 pub use sniffing::Sniffing;
 pub use summary::{Summary, SummaryFormat};
@@ -105,6 +107,8 @@ pub enum Command {
     Check(Check),
     /// Write a report for a browser: one file, with verdict, charts, tables and ladders
     Report(Report),
+    /// Write tables for DuckDB, Spark, pandas and others: messages, flows, findings, servers, verdicts
+    Export(Export),
     /// Write a capture that may be shown to others: addresses, names and texts become others
     Scrub(Scrub),
     /// List the rules that captures are checked against
@@ -147,6 +151,7 @@ impl Command {
             #[cfg(feature = "tui")]
             Command::View(view) => Some(&view.input),
             Command::Report(report) => Some(&report.input),
+            Command::Export(export) => Some(&export.input),
             Command::Scrub(scrub) => Some(&scrub.input),
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
@@ -169,6 +174,7 @@ impl Command {
             #[cfg(feature = "tui")]
             Command::View(view) => Some(&mut view.input),
             Command::Report(report) => Some(&mut report.input),
+            Command::Export(export) => Some(&mut export.input),
             Command::Scrub(scrub) => Some(&mut scrub.input),
             Command::Flows(flows) => Some(&mut flows.input),
             Command::Check(check) => Some(&mut check.input),

@@ -71,6 +71,7 @@ pub fn run(
         #[cfg(feature = "tui")]
         Command::View(_) => Ok(()),
         Command::Report(report) => commands::report::run(report, err, terminal),
+        Command::Export(export) => commands::export::run(export, err, terminal),
         Command::Scrub(scrub) => commands::scrub::run(scrub, err, terminal),
         Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
         Command::Check(check) => {
@@ -101,7 +102,7 @@ fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> 
         writeln!(err, "gamewire: {failure}").ok();
     }
     match failure {
-        Failure::Capture(CaptureError::Interrupted { .. }) => INTERRUPTED,
+        Failure::Interrupted | Failure::Capture(CaptureError::Interrupted { .. }) => INTERRUPTED,
         _ => UNUSABLE,
     }
 }

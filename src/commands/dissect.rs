@@ -86,9 +86,6 @@ fn columns(args: &Dissect, format: DissectFormat) -> Result<Vec<Column>, Failure
     by_default.into_iter().collect::<Result<_, _>>().map_err(Failure::Filter)
 }
 
-/// Fields that are shown of any decompressed message.
-const INFLATED: usize = 512;
-
 /// How messages are shown.
 struct How {
     format: DissectFormat,
@@ -104,12 +101,10 @@ struct How {
 }
 
 impl How {
-    /// How many fields of a message are shown, if not all: a few compressed bytes may stand for any number.
-    /// Those of a table were asked for.
-    fn most_fields(&self, m: &MessageEvent<'_>, payload: &Payload<'_>) -> Option<usize> {
+    /// Whether of decompressed messages not all fields are shown. Those of a table were asked for.
+    fn is_brief(&self) -> bool {
         let is_whole = matches!(self.format, DissectFormat::Text | DissectFormat::Json);
-        let is_bounded = payload.inflated && is_whole && !self.detail.full;
-        is_bounded.then(|| INFLATED.saturating_add(2 * m.length() as usize))
+        is_whole && !self.detail.full
     }
 
     fn report(&self, headed: bool) -> Box<dyn Report> {
@@ -172,11 +167,11 @@ impl Dissecting<'_> {
         let Some(envelope) = Envelope::of(m, &payload) else { return };
         let via = (!tunnels.is_empty()).then_some(&tunnels as &dyn fmt::Display);
         let mut room = Vec::new();
-        let tree = match self.how.most_fields(m, &payload) {
-            Some(most) => envelope.tree.first(most, &mut room),
-            None => envelope.tree,
+        let envelope = match self.how.is_brief() {
+            true => envelope.brief(m.length(), &mut room),
+            false => envelope,
         };
-        let envelope = Envelope { via, tree, ..envelope };
+        let envelope = Envelope { via, ..envelope };
         self.report.heading(payload.time, &mut self.text.bytes);
         let end = self.report.message(&envelope, &mut self.text.bytes);
         self.text.push(payload.frame, end, payload.time);

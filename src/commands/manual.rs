@@ -111,6 +111,16 @@ fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
                 "gamewire scrub --key 'a secret' monday.pcap -o 1.pcapng",
             ),
         ],
+        Some("export") => &[
+            (
+                "Rotated files as one capture, for a spreadsheet or a database:",
+                "gamewire export --merge -o tables --format csv monday-*.pcapng",
+            ),
+            (
+                "Only messages, one JSON object a line:",
+                "gamewire export -o tables --format ndjson --tables messages evening.pcapng",
+            ),
+        ],
         Some("flows") => &[
             ("The ten flows with most bytes:", "gamewire flows --top 10 evening.pcapng"),
             ("For a spreadsheet:", "gamewire flows --format csv evening.pcapng > flows.csv"),

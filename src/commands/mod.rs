@@ -6,6 +6,7 @@ pub mod check;
 mod consumer;
 pub mod diagnose;
 pub mod dissect;
+pub mod export;
 mod extract;
 pub mod fields;
 pub mod flows;
@@ -42,6 +43,9 @@ pub enum Failure {
     /// The input cannot be read.
     #[error("{0}")]
     Capture(#[from] CaptureError),
+    /// Somebody had enough of it before there was a result.
+    #[error("interrupted: nothing was written")]
+    Interrupted,
     /// No packet of a capture can be read.
     #[error("{0}")]
     Unread(consumer::Unread),

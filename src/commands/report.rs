@@ -1,7 +1,6 @@
 //! `gamewire report`: a page for a browser.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use dissectors::ledger::Terms;
@@ -10,6 +9,7 @@ use crate::Terminal;
 use crate::check::{self, Checker, FailOn, Selection};
 use crate::cli;
 use crate::commands::consumer::Consumer;
+use crate::commands::outputs::Whole;
 use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, outputs};
 use crate::filter::Filter;
@@ -92,17 +92,11 @@ fn merged(input: &cli::Input) -> String {
 
 /// Writes the page, whole or not at all: beside it first, and then in its place.
 fn save(output: &Path, captures: &[Capture]) -> Result<(), Failure> {
-    let mut name = output.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let beside = output.with_file_name(name);
-    let written = File::create_new(&beside).and_then(|file| {
-        let mut file = BufWriter::new(file);
+    let written = Whole::create(output).and_then(|mut file| {
         html::write(captures, cli::VERSION, &mut file)?;
-        file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        std::fs::rename(&beside, output)
+        file.put()
     });
     written.map_err(|error| {
-        std::fs::remove_file(&beside).ok();
         let name = escaped(&output.to_string_lossy()).into_owned();
         Failure::Filter(format!("cannot write {name}: {}", crate::why::unwritable(&error)))
     })

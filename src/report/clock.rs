@@ -10,7 +10,7 @@ const NANOSECONDS: i64 = 1_000_000_000;
 
 /// Writes times as RFC 3339 and remembers the last second it wrote.
 #[derive(Clone, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     /// The second since 1970 that `text` tells.
     second: i64,
     /// `YYYY-MM-DDTHH:MM:SS`.
@@ -26,7 +26,7 @@ impl Default for Clock {
 impl Clock {
     /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`, with 6 or 9 digits after the point.
     #[inline]
-    pub(super) fn rfc3339(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
+    pub(crate) fn rfc3339(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
         self.turn_to(time);
         out.extend_from_slice(&self.text);
         fraction(time, digits, out);

@@ -321,7 +321,7 @@ fn write(value: &Value, digits: u8, out: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn csv_line<'c>(cells: impl Iterator<Item = &'c str>, out: &mut Vec<u8>) {
+pub(crate) fn csv_line<'c>(cells: impl Iterator<Item = &'c str>, out: &mut Vec<u8>) {
     for (index, cell) in cells.enumerate() {
         if index > 0 {
             out.push(b',');
@@ -333,7 +333,7 @@ pub(super) fn csv_line<'c>(cells: impl Iterator<Item = &'c str>, out: &mut Vec<u
 
 /// A cell that a spreadsheet would run as a formula has a `'` before it; what a terminal would act on
 /// is escaped, the end of a line too: a record is a line.
-fn csv_cell(cell: &str, out: &mut Vec<u8>) {
+pub(crate) fn csv_cell(cell: &str, out: &mut Vec<u8>) {
     let cell = escaped(cell);
     let quote = if cell.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
     if cell.contains(['"', ',']) {

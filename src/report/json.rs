@@ -22,7 +22,7 @@ pub(super) use self::visible::line;
 #[cfg(feature = "cli")]
 pub(super) use self::write::hex;
 use self::write::ip4;
-pub(super) use self::write::string;
+pub(crate) use self::write::string;
 use crate::report::clock::Clock;
 use crate::report::digits::unsigned;
 use crate::report::view::View;
@@ -66,13 +66,19 @@ impl Json {
         *out = projection.out;
     }
 
-    /// Its fields alone: an object.
-    pub(crate) fn fields(&mut self, m: &Envelope<'_>, out: &mut String) {
+    /// Its fields alone: an object. Returns what is beside them, as another one, if there is something.
+    pub(crate) fn fields(&mut self, m: &Envelope<'_>, out: &mut String) -> Option<String> {
         let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
         let (line, scratch) = (std::mem::take(out).into_bytes(), &mut self.scratch);
         let mut projection = Projection { view, scratch, out: line, has_beside: false };
         projection.object_of_fields();
-        *out = String::from_utf8(projection.out).unwrap_or_default();
+        *out = String::from_utf8(std::mem::take(&mut projection.out)).unwrap_or_default();
+        if !projection.has_beside {
+            return None;
+        }
+        projection.beside();
+        let beside = String::from_utf8(projection.out).unwrap_or_default();
+        Some(format!("{{{}}}", beside.trim_start_matches(',')))
     }
 
     fn frames(&mut self, payload: &Payload<'_>, out: &mut Vec<u8>) {

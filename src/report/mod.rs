@@ -22,7 +22,7 @@ pub mod abuse;
 pub mod abuse_report;
 #[cfg(feature = "cli")]
 pub mod check;
-mod clock;
+pub(crate) mod clock;
 #[cfg(feature = "cli")]
 pub mod columns;
 #[cfg(feature = "cli")]
@@ -58,7 +58,7 @@ use text::parts as comment_parts;
 use std::fmt;
 
 use dissectors::Id;
-use dissectors::kit::{Finding, Info, Message, Payload, Reply, Time, TreeView};
+use dissectors::kit::{Finding, Info, Message, Node, Payload, Reply, Time, TreeView};
 
 use crate::session::{IcmpEvent, MessageEvent};
 
@@ -103,6 +103,25 @@ impl<'a> Envelope<'a> {
             copy_of: context.copy_of,
             via: None,
         })
+    }
+}
+
+/// Fields that are shown of any decompressed message.
+const INFLATED: usize = 512;
+
+impl<'a> Envelope<'a> {
+    /// The same message, which was sent in so many bytes, with no more of its fields than anyone reads: a
+    /// few compressed bytes may stand for any number. `room` holds those that are left.
+    #[must_use]
+    pub fn brief<'r>(self, length: u64, room: &'r mut Vec<Node>) -> Envelope<'r>
+    where
+        'a: 'r,
+    {
+        if !self.payload.inflated {
+            return self;
+        }
+        let most = INFLATED.saturating_add(2 * length as usize);
+        Envelope { tree: self.tree.first(most, room), ..self }
     }
 }
 

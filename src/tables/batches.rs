@@ -16,7 +16,7 @@ use super::{Cell, Heading, Kind, Row, Sink, Table, VERSION};
 /// Rows of a batch at most.
 const ROWS: usize = 1 << 13;
 
-/// Bytes of text that a batch holds at most, but for its last row.
+/// Bytes of text that a batch holds at most, where nobody says how many.
 const BYTES: usize = 4 << 20;
 
 impl Table {
@@ -40,7 +40,7 @@ impl Kind {
     fn data_type(self) -> DataType {
         let list = |kind: Kind| DataType::new_list(kind.data_type(), false);
         match self {
-            Kind::Text => DataType::Utf8,
+            Kind::Text | Kind::Json => DataType::Utf8,
             Kind::Integer => DataType::Int64,
             Kind::Number => DataType::Float64,
             Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
@@ -51,13 +51,26 @@ impl Kind {
 }
 
 /// Collects rows into record batches of bounded size.
-#[derive(Default)]
 pub struct Batches {
+    /// Bytes of text that a batch holds at most, but for its last row.
+    most: usize,
     open: [Option<Open>; Table::ALL.len()],
     ready: VecDeque<(Table, RecordBatch)>,
 }
 
+impl Default for Batches {
+    fn default() -> Batches {
+        Batches::of(BYTES)
+    }
+}
+
 impl Batches {
+    /// Batches of about so many bytes at most, and of 4 MiB at most.
+    pub fn of(bytes: usize) -> Batches {
+        let most = bytes.min(BYTES);
+        Batches { most, open: [const { None }; Table::ALL.len()], ready: VecDeque::new() }
+    }
+
     /// The next batch that is full.
     pub fn next_full(&mut self) -> Option<(Table, RecordBatch)> {
         self.ready.pop_front()
@@ -88,7 +101,7 @@ impl Sink for Batches {
         let Some(place) = self.open.get_mut(table as usize) else { return Ok(()) };
         let open = place.get_or_insert_with(|| Open::new(table));
         open.push(row);
-        if open.rows >= ROWS || open.bytes >= BYTES { self.close(table) } else { Ok(()) }
+        if open.rows >= ROWS || open.bytes >= self.most { self.close(table) } else { Ok(()) }
     }
 }
 
@@ -134,7 +147,7 @@ impl Values {
     fn new(kind: Kind) -> Values {
         let item = |kind: Kind| Field::new_list_field(kind.data_type(), false);
         match kind {
-            Kind::Text => Values::Text(StringBuilder::new()),
+            Kind::Text | Kind::Json => Values::Text(StringBuilder::new()),
             Kind::Integer => Values::Integer(Int64Builder::new()),
             Kind::Number => Values::Number(Float64Builder::new()),
             Kind::Time => {
@@ -152,7 +165,7 @@ impl Values {
     /// Adds a cell of its kind. Returns how many bytes that takes.
     fn push(&mut self, cell: Cell<'_>) -> usize {
         match (self, cell) {
-            (Values::Text(values), Cell::Text(text)) => {
+            (Values::Text(values), Cell::Text(text) | Cell::Json(text)) => {
                 values.append_value(text);
                 return text.len() + size_of::<i32>();
             }

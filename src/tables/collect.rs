@@ -76,7 +76,8 @@ impl Wanted {
         let checks = if self.checks() {
             Checker::needs(&self.selection, &self.terms)
         } else {
-            Needs { findings: Findings::OfMessages, ..Needs::default() }
+            // What only several flows show is no finding of a message, whether it is checked or not.
+            Needs { findings: Findings::OfMessages, cross_flow: true, ..Needs::default() }
         };
         let filtered = self.filter.is_some();
         let (messages, servers) = (self.has(Table::Messages), self.has(Table::Servers));

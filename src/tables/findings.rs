@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::places::{Carriers, Named, Places};
+use super::places::{Carriers, End, Named, Places};
 use super::{Cell, Column, Kind, Row, always, cells, some};
 use crate::check::Found;
 use crate::session::Files;
@@ -13,8 +13,7 @@ pub(super) struct Finding {
     at: Named,
     carriers: Carriers,
     rule: String,
-    party: Option<String>,
-    address: Option<String>,
+    party: Option<End>,
     found: Found,
 }
 
@@ -71,11 +70,13 @@ pub(super) const COLUMNS: [Column<Finding>; 22] = [
         |it| Cell::text(it.found.who.name()),
     ),
     some("party", Kind::Text, "The party at fault, as `address:port`.", |it| {
-        Cell::some_text(it.party.as_deref())
+        Cell::some_text(it.party.as_ref().map(|party| party.text.as_str()))
     }),
-    some("party_address", Kind::Text, "Its address.", |it| Cell::some_text(it.address.as_deref())),
+    some("party_address", Kind::Text, "Its address.", |it| {
+        Cell::some_text(it.party.as_ref().map(|party| party.address.as_str()))
+    }),
     some("party_port", Kind::Integer, "Its port.", |it| {
-        Cell::some_count(it.found.party.map(|party| party.port()))
+        Cell::some_count(it.party.as_ref().map(|party| party.port))
     }),
     some("protocol", Kind::Text, "The protocol.", |it| Cell::some_text(Some(it.found.protocol))),
     some("message", Kind::Text, "The message that it is about, where one is.", |it| {
@@ -108,14 +109,12 @@ impl Finding {
     /// `files`: what the session remembers of the first packets.
     pub(super) fn of(found: Found, places: &Places, files: &Files) -> Finding {
         let place = |frame| places.of_either(frame, files);
-        let party = found.party;
         Finding {
             capture: places.capture(),
             at: Named::of(place(found.frame()), places),
             carriers: Carriers::of(&found.frames, places, place),
             rule: found.rule.code.to_string(),
-            party: party.map(|party| party.to_string()),
-            address: party.map(|party| party.ip().to_string()),
+            party: found.party.map(End::of),
             found,
         }
     }

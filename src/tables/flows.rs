@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dissectors::kit::Who;
 
-use super::places::{Named, Places};
+use super::places::{End, Named, Places};
 use super::{Cell, Column, Kind, Row, always, cells, some};
 use crate::flows::FlowRow;
 use crate::report::json::transport;
@@ -13,11 +13,11 @@ use crate::report::json::transport;
 pub(super) struct Flow {
     capture: Arc<str>,
     first: Named,
-    addresses: [String; 2],
+    ends: [End; 2],
     row: FlowRow,
 }
 
-pub(super) const COLUMNS: [Column<Flow>; 32] = [
+pub(super) const COLUMNS: [Column<Flow>; 34] = [
     always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", |it| {
         Cell::text(&it.capture)
     }),
@@ -37,14 +37,14 @@ pub(super) const COLUMNS: [Column<Flow>; 32] = [
     always("transport", Kind::Text, "`udp` or `tcp`.", |it| {
         Cell::text(transport(it.row.transport))
     }),
-    always("a_address", Kind::Text, "The address of who sent the first packet recorded.", |it| {
-        Cell::text(&it.addresses[0])
+    always("a", Kind::Text, "Who sent the first packet recorded, as `address:port`.", |it| {
+        Cell::text(&it.ends[0].text)
     }),
-    always("a_port", Kind::Integer, "Its port.", |it| Cell::count(it.row.ends[0].port())),
-    always("b_address", Kind::Text, "The address of the other end.", |it| {
-        Cell::text(&it.addresses[1])
-    }),
-    always("b_port", Kind::Integer, "Its port.", |it| Cell::count(it.row.ends[1].port())),
+    always("a_address", Kind::Text, "Its address.", |it| Cell::text(&it.ends[0].address)),
+    always("a_port", Kind::Integer, "Its port.", |it| Cell::count(it.ends[0].port)),
+    always("b", Kind::Text, "The other end, as `address:port`.", |it| Cell::text(&it.ends[1].text)),
+    always("b_address", Kind::Text, "Its address.", |it| Cell::text(&it.ends[1].address)),
+    always("b_port", Kind::Integer, "Its port.", |it| Cell::count(it.ends[1].port)),
     some("protocol", Kind::Text, "The protocol.", |it| Cell::some_text(Some(it.row.protocol))),
     always("first", Kind::Time, "When its first packet was recorded.", |it| {
         Cell::Time(it.row.first.0)
@@ -120,7 +120,7 @@ impl Flow {
         Flow {
             capture: places.capture(),
             first: Named::of(places.of(row.frame), places),
-            addresses: row.ends.map(|end| end.ip().to_string()),
+            ends: row.ends.map(End::of),
             row: row.clone(),
         }
     }

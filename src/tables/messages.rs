@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use dissectors::kit::{Payload, Verdict};
+use dissectors::kit::{Code, Payload, Purpose, Verdict};
 
-use super::places::{Carriers, Named, Places};
+use super::places::{Carriers, End, Named, Places};
 use super::{Cell, Column, Kind, Row, always, cells, some};
 use crate::report::json::Json;
 use crate::report::{Envelope, json};
 use crate::session::{MessageEvent, Value};
-use crate::summary::described::number;
+use crate::summary::described::{each_listed, number};
 
 /// A row; it is filled again for each message.
 #[derive(Default)]
@@ -24,8 +24,7 @@ pub(super) struct Message {
     time: i64,
     flow: u32,
     transport: &'static str,
-    addresses: [String; 2],
-    ports: [u16; 2],
+    ends: [End; 2],
     via: Option<String>,
     protocol: &'static str,
     message: &'static str,
@@ -36,6 +35,7 @@ pub(super) struct Message {
     waited: Option<i64>,
     tries: Option<u32>,
     copy_of: Named,
+    broken: Vec<Code>,
     rules: Vec<Arc<str>>,
     challenge: Option<i64>,
     server_name: Option<String>,
@@ -46,10 +46,12 @@ pub(super) struct Message {
     bots: Option<u64>,
     servers_listed: Option<u64>,
     fields: String,
+    left_out: u32,
+    beside: Option<String>,
     frames: Vec<u64>,
 }
 
-pub(super) const COLUMNS: [Column<Message>; 35] = [
+pub(super) const COLUMNS: [Column<Message>; 39] = [
     always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", |it| {
         Cell::text(&it.capture)
     }),
@@ -84,10 +86,14 @@ pub(super) const COLUMNS: [Column<Message>; 35] = [
         Cell::count(it.flow)
     }),
     always("transport", Kind::Text, "`udp` or `tcp`.", |it| Cell::text(it.transport)),
-    always("src_address", Kind::Text, "The sender's address.", |it| Cell::text(&it.addresses[0])),
-    always("src_port", Kind::Integer, "The sender's port.", |it| Cell::count(it.ports[0])),
-    always("dst_address", Kind::Text, "The receiver's address.", |it| Cell::text(&it.addresses[1])),
-    always("dst_port", Kind::Integer, "The receiver's port.", |it| Cell::count(it.ports[1])),
+    always("src", Kind::Text, "The sender, as `address:port`.", |it| Cell::text(&it.ends[0].text)),
+    always("src_address", Kind::Text, "Its address.", |it| Cell::text(&it.ends[0].address)),
+    always("src_port", Kind::Integer, "Its port.", |it| Cell::count(it.ends[0].port)),
+    always("dst", Kind::Text, "The receiver, as `address:port`.", |it| {
+        Cell::text(&it.ends[1].text)
+    }),
+    always("dst_address", Kind::Text, "Its address.", |it| Cell::text(&it.ends[1].address)),
+    always("dst_port", Kind::Integer, "Its port.", |it| Cell::count(it.ends[1].port)),
     some("via", Kind::Text, "The tunnels that it came through, outermost first.", |it| {
         Cell::some_text(it.via.as_deref())
     }),
@@ -137,7 +143,7 @@ pub(super) const COLUMNS: [Column<Message>; 35] = [
     always(
         "rules",
         Kind::Texts,
-        "The codes of the rules that it breaks, or keeps in a known form.",
+        "The codes of the rules that it breaks by itself, or keeps in a known form; what only several flows show is in `findings`.",
         |it| Cell::Texts(&it.rules),
     ),
     some("challenge", Kind::Integer, "The field `challenge`, where it is a number.", |it| {
@@ -165,9 +171,21 @@ pub(super) const COLUMNS: [Column<Message>; 35] = [
     ),
     always(
         "fields",
-        Kind::Text,
-        "All its fields as a JSON object, as in `dissect --format json`; docs/fields.md lists them.",
-        |it| Cell::text(&it.fields),
+        Kind::Json,
+        "All its fields, as in `dissect --format json`; docs/fields.md lists them.",
+        |it| Cell::Json(&it.fields),
+    ),
+    always(
+        "fields_left_out",
+        Kind::Integer,
+        "How many fields are not in `fields`: of decompressed messages, more than anyone reads.",
+        |it| Cell::count(it.left_out),
+    ),
+    some(
+        "beside",
+        Kind::Json,
+        "What `dissect --format json` has beside `fields`, such as `split`: how a split response was sent.",
+        |it| it.beside.as_deref().map_or(Cell::Absent, Cell::Json),
     ),
 ];
 
@@ -192,12 +210,7 @@ impl Message {
         self.time = payload.time.0;
         self.flow = payload.flow;
         self.transport = json::transport(payload.transport);
-        for (end, (address, port)) in
-            m.ends().iter().zip(self.addresses.iter_mut().zip(&mut self.ports))
-        {
-            rewrite(address, end.ip());
-            *port = end.port();
-        }
+        self.ends.iter_mut().zip(m.ends()).for_each(|(end, at)| end.rewrite(at));
         self.via = (!context.tunnels.is_empty()).then(|| context.tunnels.to_string());
         self.protocol = context.protocol.map_or("", |id| id.info().id);
         self.message = m.message().name;
@@ -205,15 +218,32 @@ impl Message {
         self.bytes = m.length();
         self.reply(m, &payload, places);
         self.copy_of = Named::of(context.copy_of.and_then(|frame| places.of(frame)), places);
-        self.rules.clear();
-        let findings = m.checked().findings;
-        let certain = findings.iter().filter(|it| it.verdict != Verdict::Inconclusive);
-        self.rules.extend(certain.map(|it| Arc::from(it.rule.code.to_string())));
+        self.breaks(m);
         self.describe(m);
         self.fields.clear();
-        if let Some(envelope) = Envelope::of(m, &payload) {
-            json.fields(&envelope, &mut self.fields);
+        (self.left_out, self.beside) = (0, None);
+        let (envelope, mut room) = (Envelope::of(m, &payload), Vec::new());
+        if let Some(envelope) = envelope.map(|it| it.brief(m.length(), &mut room)) {
+            self.left_out = envelope.tree.left_out;
+            self.beside = json.fields(&envelope, &mut self.fields);
         }
+    }
+
+    /// The rules that it breaks, each once: itself, and not a message of the past.
+    fn breaks(&mut self, m: &MessageEvent<'_>) {
+        let checked = m.checked();
+        let findings = checked.findings.iter().filter(|it| it.mark.is_none());
+        let left_out = checked.left_out.iter().filter(|it| it.side.is_none());
+        let all = findings.map(|it| (it.rule, it.verdict));
+        let all = all.chain(left_out.map(|it| (it.rule, it.verdict)));
+        self.broken.clear();
+        for (rule, verdict) in all {
+            if verdict != Verdict::Inconclusive && !self.broken.contains(&rule.code) {
+                self.broken.push(rule.code);
+            }
+        }
+        self.rules.clear();
+        self.rules.extend(self.broken.iter().map(|code| Arc::from(code.to_string())));
     }
 
     /// The packets that carried it.
@@ -250,15 +280,7 @@ impl Message {
         self.players = count(paths.map(|it| it.players));
         self.max_players = count(paths.map(|it| it.max_players));
         self.bots = count(paths.map(|_| &["bots"][..]));
-        let is_list = m.message().purpose == dissectors::kit::Purpose::List;
-        self.servers_listed =
-            is_list.then(|| crate::summary::described::each_listed(m).count() as u64);
+        let is_list = m.message().purpose == Purpose::List;
+        self.servers_listed = is_list.then(|| each_listed(m).count() as u64);
     }
-}
-
-/// Writes a text in place of another.
-fn rewrite(text: &mut String, value: impl std::fmt::Display) {
-    use std::fmt::Write;
-    text.clear();
-    let _ = write!(text, "{value}");
 }

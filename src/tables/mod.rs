@@ -10,10 +10,14 @@ mod collect;
 mod findings;
 mod flows;
 mod messages;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod places;
 #[cfg(feature = "tables")]
 mod reader;
 mod servers;
+#[cfg(feature = "cli")]
+mod text;
 mod verdicts;
 
 use std::io;
@@ -22,8 +26,12 @@ use std::sync::Arc;
 #[cfg(feature = "tables")]
 pub use batches::Batches;
 pub use collect::{Collector, Wanted};
+#[cfg(feature = "parquet")]
+pub use parquet::Parquet;
 #[cfg(feature = "tables")]
 pub use reader::Reader;
+#[cfg(feature = "cli")]
+pub use text::{Format, Lines};
 
 /// The version of all tables: it changes when a column goes, or means something else; not when one is added.
 pub const VERSION: u32 = 1;
@@ -113,6 +121,8 @@ pub struct Heading {
 pub enum Kind {
     /// Text in UTF-8.
     Text,
+    /// An object of JSON, as text.
+    Json,
     /// A whole number of 64 bits.
     Integer,
     /// A floating-point number of 64 bits.
@@ -125,6 +135,21 @@ pub enum Kind {
     Texts,
 }
 
+impl Kind {
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Text => "text",
+            Kind::Json => "JSON",
+            Kind::Integer => "integer",
+            Kind::Number => "number",
+            Kind::Time => "time",
+            Kind::Integers => "list of integers",
+            Kind::Texts => "list of texts",
+        }
+    }
+}
+
 /// What a row has in a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'c> {
@@ -132,6 +157,8 @@ pub enum Cell<'c> {
     Absent,
     /// Text.
     Text(&'c str),
+    /// An object of JSON.
+    Json(&'c str),
     /// A whole number.
     Integer(i64),
     /// A number.
@@ -215,4 +242,44 @@ fn headings<R>(columns: &[Column<R>]) -> Vec<Heading> {
 /// The cells of a row.
 fn cells<R>(columns: &[Column<R>], row: &R, each: &mut dyn FnMut(Cell<'_>)) {
     columns.iter().for_each(|column| each((column.cell)(row)));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+
+    /// What the page says of a table.
+    fn section(table: Table) -> String {
+        let mut text = format!("## {}\n\n{}\n\n", table.name(), table.about());
+        text += "| column | type | | meaning |\n|---|---|---|---|\n";
+        for Heading { name, kind, always, about } in table.columns() {
+            let (kind, empty) = (kind.name(), if always { "" } else { "may be empty" });
+            let _ = writeln!(text, "| `{name}` | {kind} | {empty} | {about} |");
+        }
+        text
+    }
+
+    #[test]
+    fn the_page_has_all_columns() {
+        let page = include_str!("../../docs/tables.md");
+        assert!(page.contains(&format!("version {VERSION}")), "the version");
+        for table in Table::ALL {
+            let section = section(table);
+            assert!(page.contains(&section), "docs/tables.md lacks\n{section}");
+        }
+    }
+
+    #[test]
+    fn columns_have_names_of_their_own_and_end_their_sentences() {
+        for table in Table::ALL {
+            let columns = table.columns();
+            for (at, column) in columns.iter().enumerate() {
+                let others = columns.get(at + 1..).unwrap_or_default();
+                assert!(others.iter().all(|other| other.name != column.name), "{}", column.name);
+                assert!(column.about.ends_with('.'), "{}", column.name);
+            }
+        }
+    }
 }

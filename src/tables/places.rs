@@ -1,5 +1,7 @@
 //! Where packets are: in which file, and which packet of it.
 
+use std::fmt::Write;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::session::{FileEvent, Files, Place};
@@ -94,5 +96,38 @@ impl Carriers {
             frames: found.iter().map(frame).collect(),
             files: are_many.then(|| found.iter().filter_map(|place| places.file(*place)).collect()),
         }
+    }
+}
+
+/// An end of a flow, as rows name it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct End {
+    at: Option<SocketAddr>,
+    /// `10.0.0.2:27015`, `[::1]:27015`.
+    pub(super) text: String,
+    /// `10.0.0.2`, `::1`.
+    pub(super) address: String,
+    pub(super) port: u16,
+}
+
+impl End {
+    pub(super) fn of(at: SocketAddr) -> End {
+        let mut end = End::default();
+        end.rewrite(at);
+        end
+    }
+
+    /// Makes it another one. Mostly it is the same as before.
+    pub(super) fn rewrite(&mut self, at: SocketAddr) {
+        if self.at == Some(at) {
+            return;
+        }
+        (self.at, self.port) = (Some(at), at.port());
+        for text in [&mut self.text, &mut self.address] {
+            text.clear();
+        }
+        // Writing to a text cannot fail.
+        let _ = write!(self.text, "{at}");
+        let _ = write!(self.address, "{}", at.ip());
     }
 }

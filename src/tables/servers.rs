@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use dissectors::Id;
 
+use super::places::End;
 use super::{Cell, Column, Kind, Row, always, cells, some};
 use crate::summary;
 
 /// A row.
 pub(super) struct Server {
     capture: Arc<str>,
-    end: SocketAddr,
-    names: [String; 2],
+    end: End,
     server: summary::Server,
     /// See [`ResponseTimes::of_half_most_all`](crate::flows::ResponseTimes::of_half_most_all).
     times: Option<[u64; 3]>,
@@ -22,9 +22,9 @@ pub(super) const COLUMNS: [Column<Server>; 23] = [
     always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", |it| {
         Cell::text(&it.capture)
     }),
-    always("server", Kind::Text, "The server, as `address:port`.", |it| Cell::text(&it.names[0])),
-    always("address", Kind::Text, "Its address.", |it| Cell::text(&it.names[1])),
-    always("port", Kind::Integer, "Its port.", |it| Cell::count(it.end.port())),
+    always("server", Kind::Text, "The server, as `address:port`.", |it| Cell::text(&it.end.text)),
+    always("address", Kind::Text, "Its address.", |it| Cell::text(&it.end.address)),
+    always("port", Kind::Integer, "Its port.", |it| Cell::count(it.end.port)),
     some("protocol", Kind::Text, "The protocol that it spoke, or was asked in, last.", |it| {
         Cell::some_text(it.server.protocol.map(|id| Id::info(id).id))
     }),
@@ -93,8 +93,7 @@ impl Row for Server {
 
 impl Server {
     pub(super) fn of(capture: Arc<str>, end: SocketAddr, server: &summary::Server) -> Server {
-        let (names, times) =
-            ([end.to_string(), end.ip().to_string()], server.times.of_half_most_all());
-        Server { capture, end, names, server: server.clone(), times }
+        let times = server.times.of_half_most_all();
+        Server { capture, end: End::of(end), server: server.clone(), times }
     }
 }

@@ -98,7 +98,7 @@ fn has_none<const N: usize>(bytes: &[u8; N], counts: usize, of: fn(u8) -> bool) 
 
 /// The inside of a string: UTF-8, with U+FFFD for what is none, as `String::from_utf8_lossy`.
 #[inline]
-pub(in crate::report) fn string(out: &mut Vec<u8>, text: &[u8]) {
+pub(crate) fn string(out: &mut Vec<u8>, text: &[u8]) {
     let (chunks, last) = text.as_chunks::<CHUNK>();
     let are_plain = chunks.iter().all(|chunk| is_plain(chunk, CHUNK));
     if are_plain && last.iter().all(|&byte| !is_special(byte)) {

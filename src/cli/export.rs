@@ -1,0 +1,57 @@
+//! `gamewire export`, as it is typed.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+
+use super::Input;
+use crate::tables::Table;
+
+/// `gamewire export`.
+#[derive(Args, Debug)]
+pub struct Export {
+    /// The folder to write to, made if there is none; each table is a file in it: messages.parquet
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// How tables are written
+    #[arg(long, value_name = "FORMAT")]
+    pub format: ExportFormat,
+    /// Only these tables; docs/tables.md has their columns [default: all]
+    #[arg(long, value_name = "TABLES", value_delimiter = ',', value_parser = table())]
+    pub tables: Vec<Table>,
+    /// State that the capture is complete: whatever is missing from it was not sent
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true")]
+    pub complete: Option<bool>,
+    /// Where packets come from.
+    #[command(flatten)]
+    pub input: Input,
+}
+
+/// How `export` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Parquet files; only where gamewire was built with --features parquet
+    Parquet,
+    /// Comma-separated values with a header line
+    Csv,
+    /// One JSON object a line
+    Ndjson,
+}
+
+impl ExportFormat {
+    /// How the names of files end.
+    pub fn ending(self) -> &'static str {
+        match self {
+            ExportFormat::Parquet => "parquet",
+            ExportFormat::Csv => "csv",
+            ExportFormat::Ndjson => "ndjson",
+        }
+    }
+}
+
+fn table() -> impl TypedValueParser<Value = Table> {
+    PossibleValuesParser::new(Table::ALL.map(Table::name))
+        .try_map(|name| Table::named(&name).ok_or("no table of this name"))
+}

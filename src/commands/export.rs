@@ -1,0 +1,202 @@
+//! `gamewire export`: tables for analysts, each a file.
+
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Terminal;
+use crate::capture::Stop;
+use crate::check::{self, Selection};
+use crate::cli::{self, ExportFormat};
+use crate::commands::consumer::Consumer;
+use crate::commands::outputs::Whole;
+use crate::commands::read::read;
+use crate::commands::{Failure, check as checking, outputs};
+use crate::session::{Event, FieldLimits, Needs, Totals};
+use crate::tables::{Collector, Format, Lines, Row, Sink, Table, Wanted};
+use crate::text::{escaped, grouped};
+
+/// Runs the command.
+///
+/// # Errors
+/// The input cannot be read, or the output not be written.
+pub fn run(args: &cli::Export, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+    let input = &args.input;
+    if input.live.interface.is_some() || input.live.write.is_some() {
+        let why = "export reads files and writes to -o; --interface and -w are for other commands";
+        return Err(Failure::Filter(why.to_owned()));
+    }
+    if args.format == ExportFormat::Parquet && !cfg!(feature = "parquet") {
+        let why = "--format parquet: this gamewire was built without it, since that doubles the time of a \
+                   build; use --format csv or ndjson, or build it with `cargo build --release --features \
+                   parquet`";
+        return Err(Failure::Filter(why.to_owned()));
+    }
+    let config = input.config.load()?;
+    let tables = if args.tables.is_empty() { Table::ALL.to_vec() } else { args.tables.clone() };
+    let limits = input.limits();
+    let mut wanted = Wanted {
+        tables,
+        filter: input.wanted.filter(true).map_err(Failure::Filter)?,
+        selection: Selection::default(),
+        terms: check::terms(&config.settings, limits.protocols.remembered),
+        complete: args.complete.unwrap_or(config.complete),
+        fields: FieldLimits {
+            fields: limits.fields,
+            depth: limits.depth,
+            ..FieldLimits::default()
+        },
+        bytes: limits.flow_bytes / 4,
+    };
+    if wanted.checks() {
+        wanted.selection = checking::selection_of(&input.wanted, &config, err)?;
+    }
+    for place in places(args, &wanted.tables) {
+        outputs::refuse_capture(&place, "one of the tables", &input.files)?;
+    }
+    let mut exporting = Exporting {
+        args,
+        #[cfg(feature = "parquet")]
+        row_group: (limits.flow_bytes / 32).min(ROW_GROUP),
+        collector: Collector::new(wanted),
+        rows: [0; Table::ALL.len()],
+        output: None,
+    };
+    let ran = read(input, &config, &mut exporting, terminal.stop, err, terminal.err);
+    let stop = terminal.stop.map_or(Stop::default(), |stop| stop());
+    // What comes through a pipe ends when it is interrupted; of a file, something would be missing.
+    if stop.is_asked() && input.files.iter().any(|file| file.is_file()) {
+        return Err(Failure::Interrupted);
+    }
+    let folder = shown(&args.output);
+    let failed = |error: io::Error| {
+        Failure::Filter(format!("cannot write to {folder}: {}", crate::why::unwritable(&error)))
+    };
+    match ran {
+        Ok(()) | Err(Failure::Reported) => {}
+        Err(Failure::Output(error)) => return Err(failed(error)),
+        Err(failure) => return Err(failure),
+    }
+    let Exporting { output: Some(output), rows, collector, .. } = exporting else { return ran };
+    let mut files = output.finish().map_err(failed)?;
+    files.iter_mut().try_for_each(Whole::complete).map_err(failed)?;
+    files.into_iter().try_for_each(Whole::put).map_err(failed)?;
+    let rows = collector.wanted().tables.iter().map(|&table| {
+        let count = rows.get(table as usize).copied().unwrap_or_default();
+        format!("{} {}", table.name(), grouped(count))
+    });
+    let rows = Vec::from_iter(rows).join(", ");
+    writeln!(err, "gamewire: wrote to {folder}, in rows: {rows}").ok();
+    ran
+}
+
+/// Bytes of a row group of Parquet at most, where there is memory for it.
+#[cfg(feature = "parquet")]
+const ROW_GROUP: usize = 32 << 20;
+
+/// The files that are written.
+fn places(args: &cli::Export, tables: &[Table]) -> impl Iterator<Item = PathBuf> {
+    let name = |table: &Table| format!("{}.{}", table.name(), args.format.ending());
+    tables.iter().map(move |table| args.output.join(name(table)))
+}
+
+/// A path, safe to show.
+fn shown(path: &Path) -> String {
+    escaped(&path.to_string_lossy()).into_owned()
+}
+
+/// Takes rows, and writes them into files.
+trait Output: Sink {
+    /// No more rows come. Returns the files, still beside their places.
+    fn finish(self: Box<Self>) -> io::Result<Vec<Whole>>;
+}
+
+impl Output for Lines<Whole> {
+    fn finish(self: Box<Self>) -> io::Result<Vec<Whole>> {
+        Ok(self.into_outputs().map(|(_, file)| file).collect())
+    }
+}
+
+struct Exporting<'a> {
+    args: &'a cli::Export,
+    /// Bytes of a row group.
+    #[cfg(feature = "parquet")]
+    row_group: usize,
+    collector: Collector,
+    /// Rows that were written, by table.
+    rows: [u64; Table::ALL.len()],
+    /// There is one once a capture could be read.
+    output: Option<Box<dyn Output>>,
+}
+
+impl Exporting<'_> {
+    /// Begins the files.
+    fn create(&self) -> io::Result<Box<dyn Output>> {
+        std::fs::create_dir_all(&self.args.output)?;
+        let tables = &self.collector.wanted().tables;
+        let places = places(self.args, tables);
+        let files = tables.iter().zip(places).map(|(&table, at)| Ok((table, Whole::create(&at)?)));
+        let files = files.collect::<io::Result<Vec<_>>>()?;
+        Ok(match self.args.format {
+            ExportFormat::Csv => Box::new(Lines::new(Format::Csv, files)?),
+            ExportFormat::Ndjson => Box::new(Lines::new(Format::Ndjson, files)?),
+            #[cfg(feature = "parquet")]
+            ExportFormat::Parquet => Box::new(parquet::Thread::new(files, self.row_group)?),
+            #[cfg(not(feature = "parquet"))]
+            ExportFormat::Parquet => return Err(io::ErrorKind::Unsupported.into()),
+        })
+    }
+}
+
+/// Hands rows on, and counts them.
+struct Counting<'o> {
+    rows: &'o mut [u64; Table::ALL.len()],
+    output: Option<&'o mut (dyn Output + 'static)>,
+}
+
+impl Sink for Counting<'_> {
+    fn row(&mut self, table: Table, row: &dyn Row) -> io::Result<()> {
+        self.rows[table as usize] += 1;
+        self.output.as_mut().map_or(Ok(()), |output| output.row(table, row))
+    }
+}
+
+impl Consumer for Exporting<'_> {
+    fn needs(&self) -> Needs {
+        self.collector.wanted().needs()
+    }
+
+    fn selects_messages(&self) -> bool {
+        !self.collector.wanted().checks()
+    }
+
+    fn complete(&self) -> bool {
+        self.collector.wanted().complete
+    }
+
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        if self.output.is_none() {
+            self.output = Some(self.create()?);
+        }
+        match name {
+            Some(name) => self.collector.begin(&[name.to_owned()]),
+            None => {
+                let files = self.args.input.files.iter().map(|file| shown(file));
+                self.collector.begin(&Vec::from_iter(files));
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        let Exporting { collector, rows, output, .. } = self;
+        collector.event(event, &mut Counting { rows, output: output.as_deref_mut() })
+    }
+
+    fn end(&mut self, read: &mut Totals) -> io::Result<()> {
+        let Exporting { collector, rows, output, .. } = self;
+        collector.end(read, &mut Counting { rows, output: output.as_deref_mut() }).map(drop)
+    }
+}
