@@ -454,7 +454,7 @@ fn only_what_is_wanted_is_written() {
     compare_flows(tables.rows("flows"), &said("flows", &args), &places);
     compare_servers(tables.rows("servers"), &said("summary", &args)[0], &places);
     compare_findings(tables.rows("findings"), &said("check", &args)[0], &places);
-    let rest = ["--format", "csv", "--tables", "flows,servers", "--host", "10.0.2.2", sample];
+    let rest = ["--format", "csv", "--tables", "servers,flows,flows", "--host", "10.0.2.2", sample];
     let folder = project.path("some");
     let run = gamewire(["export", "--no-config", "-o", &folder].iter().chain(&rest));
     assert_eq!(run.code, 0, "{}", run.err);

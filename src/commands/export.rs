@@ -14,6 +14,7 @@ use crate::commands::consumer::Consumer;
 use crate::commands::outputs::Whole;
 use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, outputs};
+use crate::config::Config;
 use crate::session::{Event, FieldLimits, Needs, Totals};
 use crate::tables::{Collector, Format, Lines, Row, Sink, Table, Wanted};
 use crate::text::{escaped, grouped};
@@ -35,31 +36,14 @@ pub fn run(args: &cli::Export, err: &mut dyn Write, terminal: Terminal) -> Resul
         return Err(Failure::Filter(why.to_owned()));
     }
     let config = input.config.load()?;
-    let tables = if args.tables.is_empty() { Table::ALL.to_vec() } else { args.tables.clone() };
-    let limits = input.limits();
-    let mut wanted = Wanted {
-        tables,
-        filter: input.wanted.filter(true).map_err(Failure::Filter)?,
-        selection: Selection::default(),
-        terms: check::terms(&config.settings, limits.protocols.remembered),
-        complete: args.complete.unwrap_or(config.complete),
-        fields: FieldLimits {
-            fields: limits.fields,
-            depth: limits.depth,
-            ..FieldLimits::default()
-        },
-        bytes: limits.flow_bytes / 4,
-    };
-    if wanted.checks() {
-        wanted.selection = checking::selection_of(&input.wanted, &config, err)?;
-    }
+    let wanted = wanted(args, &config, err)?;
     for place in places(args, &wanted.tables) {
         outputs::refuse_capture(&place, "one of the tables", &input.files)?;
     }
     let mut exporting = Exporting {
         args,
         #[cfg(feature = "parquet")]
-        row_group: (limits.flow_bytes / 32).min(ROW_GROUP),
+        row_group: (input.limits().flow_bytes / 32).min(ROW_GROUP),
         collector: Collector::new(wanted),
         rows: [0; Table::ALL.len()],
         output: None,
@@ -79,17 +63,30 @@ pub fn run(args: &cli::Export, err: &mut dyn Write, terminal: Terminal) -> Resul
         Err(Failure::Output(error)) => return Err(failed(error)),
         Err(failure) => return Err(failure),
     }
-    let Exporting { output: Some(output), rows, collector, .. } = exporting else { return ran };
-    let mut files = output.finish().map_err(failed)?;
-    files.iter_mut().try_for_each(Whole::complete).map_err(failed)?;
-    files.into_iter().try_for_each(Whole::put).map_err(failed)?;
-    let rows = collector.wanted().tables.iter().map(|&table| {
-        let count = rows.get(table as usize).copied().unwrap_or_default();
-        format!("{} {}", table.name(), grouped(count))
-    });
-    let rows = Vec::from_iter(rows).join(", ");
-    writeln!(err, "gamewire: wrote to {folder}, in rows: {rows}").ok();
+    if let Some(rows) = exporting.finish().map_err(failed)? {
+        writeln!(err, "gamewire: wrote to {folder}, in rows: {rows}").ok();
+    }
     ran
+}
+
+/// Which rows are wanted.
+fn wanted(args: &cli::Export, config: &Config, err: &mut dyn Write) -> Result<Wanted, Failure> {
+    let (input, limits) = (&args.input, args.input.limits());
+    let is_named = |table: &Table| args.tables.is_empty() || args.tables.contains(table);
+    let (fields, depth) = (limits.fields, limits.depth);
+    let mut wanted = Wanted {
+        tables: Table::ALL.into_iter().filter(is_named).collect(),
+        filter: input.wanted.filter(true).map_err(Failure::Filter)?,
+        selection: Selection::default(),
+        terms: check::terms(&config.settings, limits.protocols.remembered),
+        complete: args.complete.unwrap_or(config.complete),
+        fields: FieldLimits { fields, depth, ..FieldLimits::default() },
+        bytes: limits.flow_bytes / 4,
+    };
+    if wanted.checks() {
+        wanted.selection = checking::selection_of(&input.wanted, config, err)?;
+    }
+    Ok(wanted)
 }
 
 /// Bytes of a row group of Parquet at most, where there is memory for it.
@@ -132,6 +129,20 @@ struct Exporting<'a> {
 }
 
 impl Exporting<'_> {
+    /// Puts the files in their places. Returns how many rows they have, in words; `None`: no capture could be
+    /// read.
+    fn finish(self) -> io::Result<Option<String>> {
+        let Some(output) = self.output else { return Ok(None) };
+        let mut files = output.finish()?;
+        files.iter_mut().try_for_each(Whole::complete)?;
+        files.into_iter().try_for_each(Whole::put)?;
+        let rows = self.collector.wanted().tables.iter().map(|&table| {
+            let count = self.rows.get(table as usize).copied().unwrap_or_default();
+            format!("{} {}", table.name(), grouped(count))
+        });
+        Ok(Some(Vec::from_iter(rows).join(", ")))
+    }
+
     /// Begins the files.
     fn create(&self) -> io::Result<Box<dyn Output>> {
         std::fs::create_dir_all(&self.args.output)?;
