@@ -1,0 +1,10 @@
+//! The native part of the Python package `gamewire`: what its Python part, `gamewire/`, calls.
+//!
+//! Each module adds its own functions and classes.
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
+}
