@@ -374,7 +374,7 @@ pub struct Check {
     #[arg(long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,
     /// Only findings about this kind of party
-    #[arg(long, value_name = "PARTY", value_parser = party)]
+    #[arg(long, value_name = "PARTY", value_parser = check::who)]
     pub who: Option<Who>,
     /// Text output: show this many findings of each rule, and count the others
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -459,12 +459,6 @@ pub struct Explain {
     /// The project's settings.
     #[command(flatten)]
     pub config: ConfigFile,
-}
-
-fn party(name: &str) -> Result<Who, String> {
-    let all = [Who::Client, Who::Server, Who::Master];
-    let named = all.into_iter().find(|who| who.name() == name);
-    named.ok_or_else(|| "there are client, server and master".to_owned())
 }
 
 /// Where packets come from, and how they are read: the same for every command.

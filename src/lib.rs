@@ -81,7 +81,7 @@ pub mod view;
 pub mod why;
 
 pub use dissectors::catalogue;
-pub use dissectors::kit::{Finding, Rule, Settings, Severity, Verdict};
+pub use dissectors::kit::{Finding, Rule, Secret, Settings, Severity, Verdict};
 #[cfg(feature = "cli")]
 pub use file_id::FileId;
 #[cfg(feature = "cli")]

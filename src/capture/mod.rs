@@ -39,7 +39,7 @@ pub use interrupt::Stop;
 pub use link::LinkType;
 pub use notice::Notice;
 #[cfg(feature = "files")]
-pub use open::{open, open_merged, open_stream, open_within};
+pub use open::{open, open_merged, open_stream, open_stream_within, open_within};
 
 use std::sync::Arc;
 

@@ -62,7 +62,20 @@ pub fn open_stream(
     name: &Path,
     reader: Box<dyn Read + Send>,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
-    recognized(name, 0, Input::stream(reader), Room::alone(usize::MAX))
+    open_stream_within(name, reader, usize::MAX)
+}
+
+/// Reads a capture from anything that yields bytes, to unpack which no more than so many bytes of memory
+/// are to be taken.
+///
+/// # Errors
+/// As [`open_within`].
+pub fn open_stream_within(
+    name: &Path,
+    reader: Box<dyn Read + Send>,
+    memory: usize,
+) -> Result<Box<dyn Packets + Send>, CaptureError> {
+    recognized(name, 0, Input::stream(reader), Room::alone(memory))
 }
 
 pub(super) fn open_as(

@@ -37,7 +37,7 @@ use found::AtHand;
 pub use found::{Excerpt, Found};
 pub use outcome::{Fared, Outcome, RuleOutcome, gravest_first};
 pub use parties::{Parties, Party};
-pub use selection::{FailOn, Host, Ignore, Rules, Selection, rule, severity};
+pub use selection::{FailOn, Host, Ignore, Rules, Selection, rule, severity, who};
 use traffic::Hosts;
 
 /// Findings of one rule and one verdict that are kept; further ones are counted. One message may

@@ -156,3 +156,13 @@ pub fn severity(name: &str) -> Result<Severity, String> {
     let named = Severity::ALL.into_iter().find(|severity| severity.name() == name);
     named.ok_or_else(|| "there are error, warning and note".to_owned())
 }
+
+/// The kind of party that the user means.
+///
+/// # Errors
+/// None has this name.
+pub fn who(name: &str) -> Result<Who, String> {
+    let all = [Who::Client, Who::Server, Who::Master];
+    let named = all.into_iter().find(|who| who.name() == name);
+    named.ok_or_else(|| "there are client, server and master".to_owned())
+}

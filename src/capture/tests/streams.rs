@@ -11,7 +11,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::super::input::{Input, Room};
 use super::super::open::recognized;
-use super::super::{CaptureError, Event, Notice, open, open_within};
+use super::super::{CaptureError, Event, Notice, open, open_stream_within, open_within};
 use super::pcap::{MICROSECONDS, header, record};
 use super::{Folder, Order, Yield, both, drain, mapped, streamed};
 
@@ -182,8 +182,11 @@ fn a_window_beyond_the_memory_is_refused_with_a_remedy() {
     frame[5] = 0x68;
     let file = folder.file("a.pcap.zst", &frame);
     assert!(open_within(&file, 8 << 20).is_ok());
-    let error = open_within(&file, 4 << 20).err().expect("refused").to_string();
-    assert!(error.contains("8 MiB of memory to unpack, and 4 are allowed"), "{error}");
+    let stream = Box::new(std::io::Cursor::new(frame));
+    for opened in [open_within(&file, 4 << 20), open_stream_within("a".as_ref(), stream, 4 << 20)] {
+        let error = opened.err().expect("refused").to_string();
+        assert!(error.contains("8 MiB of memory to unpack, and 4 are allowed"), "{error}");
+    }
 }
 
 #[test]
