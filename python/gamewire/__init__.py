@@ -1,6 +1,28 @@
 """Decodes the query and master-server traffic of game servers from packet captures, and checks it
-against the protocols' specifications."""
+against the protocols' specifications.
 
+    verdict = gamewire.check("session.pcap")
+    assert verdict.passed, verdict
+
+`check` and `assert_conforms` judge a capture. A source is a path, a list of paths that are read as
+one capture, bytes, or a binary file object: pcap or pcapng, plain or compressed with gzip or zstd.
+"""
+
+from ._capture import capture_of
+from ._errors import CaptureError, CaptureWarning, FilterError, GamewireError
 from ._native import __version__
+from ._verdict import Finding, RuleOutcome, Verdict, assert_conforms, check
 
-__all__ = ["__version__"]
+__all__ = [
+    "CaptureError",
+    "CaptureWarning",
+    "FilterError",
+    "Finding",
+    "GamewireError",
+    "RuleOutcome",
+    "Verdict",
+    "__version__",
+    "assert_conforms",
+    "capture_of",
+    "check",
+]

@@ -2,9 +2,18 @@
 //!
 //! Each module adds its own functions and classes.
 
+mod errors;
+mod reading;
+mod selection;
+mod source;
+mod verdict;
+
 use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    reading::add(module)?;
+    selection::add(module)?;
+    verdict::add(module)
 }

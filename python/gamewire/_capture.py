@@ -1,0 +1,39 @@
+"""Captures made in a test, of what it has sent and received."""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from collections.abc import Iterable
+
+_RAW_IP = 101
+_UDP = 17
+
+
+def capture_of(datagrams: Iterable[tuple[float, tuple, tuple, bytes]]) -> bytes:
+    """The capture of UDP datagrams that a test has sent and received, in its order: it takes no right to
+    capture.
+
+    :param datagrams: of each the time in seconds since 1970 (`time.time()`), the sender's and the
+        receiver's address and port, as sockets have them, and the bytes
+    """
+    capture = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 0xFFFF + 48, _RAW_IP)]
+    for time, sender, receiver, payload in datagrams:
+        packet = _packet(sender, receiver, payload)
+        microseconds = round(time * 1_000_000)
+        times = divmod(microseconds, 1_000_000)
+        capture += struct.pack("<IIII", *times, len(packet), len(packet)), packet
+    return b"".join(capture)
+
+
+def _packet(sender: tuple, receiver: tuple, payload: bytes) -> bytes:
+    length = 8 + len(payload)
+    ends = [ipaddress.ip_address(host.partition("%")[0]) for host in (sender[0], receiver[0])]
+    if {end.version for end in ends} == {4}:
+        header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + length, 0, 0, 64, _UDP, 0)
+    elif {end.version for end in ends} == {6}:
+        header = struct.pack(">IHBB", 6 << 28, length, _UDP, 64)
+    else:
+        raise ValueError(f"{sender[0]} and {receiver[0]} are not of one version of IP")
+    addresses = ends[0].packed + ends[1].packed
+    return header + addresses + struct.pack(">HHHH", sender[1], receiver[1], length, 0) + payload

@@ -1,0 +1,223 @@
+//! How captures are read, and what goes along with reading them: Ctrl-C, warnings, errors of file objects.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gamewire::capture::{Event, Memory as Bytes, Notice, Packets};
+use gamewire::filter::Filter;
+use gamewire::flows::Identifier;
+use gamewire::limits::{Limits, Memory};
+use gamewire::{Options, Secret};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+
+use crate::errors;
+use crate::source::Source;
+
+/// How many packets pass until it is looked whether somebody pressed Ctrl-C.
+const LOOK: u32 = 1 << 12;
+
+/// How captures are read: what is the same for tables and verdicts.
+#[pyclass(frozen, module = "gamewire._native")]
+pub(crate) struct Reading {
+    /// Which messages are wanted.
+    pub(crate) filter: Option<Filter>,
+    /// What a session is given, but for its needs and the filter.
+    pub(crate) options: Options,
+    memory: Memory,
+}
+
+#[pymethods]
+impl Reading {
+    #[new]
+    #[pyo3(signature = (filter=None, *, complete=false, decode_as=Vec::new(), gamespy_keys=None,
+        acr_keys=None, memory=None))]
+    fn new(
+        py: Python<'_>,
+        filter: Option<&str>,
+        complete: bool,
+        decode_as: Vec<PyBackedStr>,
+        gamespy_keys: Option<BTreeMap<String, PyBackedStr>>,
+        acr_keys: Option<BTreeMap<String, PyBackedBytes>>,
+        memory: Option<&str>,
+    ) -> PyResult<Reading> {
+        let filter = filter.map(|source| {
+            source.parse::<Filter>().map_err(|error| errors::filter(py, source, &error))
+        });
+        let memory = memory.map(|text| parsed("memory", text)).transpose()?.unwrap_or_default();
+        let forced = decode_as.iter().map(|text| parsed("decode_as", text));
+        let mut options = Options {
+            identifier: Identifier::new(forced.collect::<PyResult<_>>()?),
+            complete,
+            ..Limits::with(memory, &[]).options(Options::default())
+        };
+        let protocols = &mut options.settings.protocols;
+        protocols.gamespy1.keys = secrets(gamespy_keys);
+        protocols.acr_master.keys = secrets(acr_keys);
+        Ok(Reading { filter: filter.transpose()?, options, memory })
+    }
+}
+
+/// Secret keys, by the game or the user they are of.
+fn secrets(keys: Option<BTreeMap<String, impl AsRef<[u8]>>>) -> Vec<(String, Secret)> {
+    let keys = keys.into_iter().flatten();
+    keys.map(|(name, key)| (name, Secret::new(key.as_ref()))).collect()
+}
+
+/// The value of an argument.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn parsed<T: FromStr<Err: Display>>(argument: &str, text: &str) -> PyResult<T> {
+    text.parse().map_err(|why| refused(argument, text, why))
+}
+
+/// The value of an argument makes no sense.
+pub(crate) fn refused(argument: &str, text: &str, why: impl Display) -> PyErr {
+    PyValueError::new_err(format!("{argument}: {text:?}: {why}"))
+}
+
+impl Reading {
+    /// Opens a source.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub(crate) fn open(&self, py: Python<'_>, source: &Source) -> PyResult<Opened> {
+        let journal = Journal::default();
+        let packets = source.open(py, self.memory, &journal)?;
+        let watched = Watched { packets, journal: journal.clone(), until_look: LOOK };
+        Ok(Opened { packets: Box::new(watched), journal })
+    }
+}
+
+/// A source that was opened.
+pub(crate) struct Opened {
+    /// They end when Python raises something.
+    pub(crate) packets: Box<dyn Packets + Send>,
+    /// What happens while they are read.
+    pub(crate) journal: Journal,
+}
+
+/// What happens while a capture is read: who reads it writes, who called for it asks.
+#[derive(Clone, Default)]
+pub(crate) struct Journal(Arc<Mutex<Entries>>);
+
+#[derive(Default)]
+struct Entries {
+    /// What Python raised.
+    raised: Option<PyErr>,
+    /// How many notices of each kind there were.
+    kinds: Vec<(&'static str, u64)>,
+    /// What the user was not warned of yet.
+    warnings: Vec<String>,
+}
+
+impl Journal {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Python raised something: the capture ends here.
+    pub(crate) fn raised(&self, error: PyErr) {
+        self.entries().raised = Some(error);
+    }
+
+    /// What Python raised.
+    ///
+    /// # Errors
+    /// It raised something.
+    pub(crate) fn check(&self) -> PyResult<()> {
+        self.entries().raised.take().map_or(Ok(()), Err)
+    }
+
+    /// Warns of what was found to be wrong with the recording since the last time: the first notice of
+    /// each kind; when it `is_over`, how many more there were. The warnings are of the line so many
+    /// frames up.
+    ///
+    /// # Errors
+    /// What Python raised while it was read, or because of a warning.
+    pub(crate) fn report(&self, py: Python<'_>, frames: i32, is_over: bool) -> PyResult<()> {
+        self.check()?;
+        // Warnings call Python, which may let somebody else read on: nothing is held meanwhile.
+        let (mut warnings, kinds) = {
+            let mut entries = self.entries();
+            let kinds = if is_over { std::mem::take(&mut entries.kinds) } else { Vec::new() };
+            (std::mem::take(&mut entries.warnings), kinds)
+        };
+        let many = kinds.into_iter().filter(|(_, count)| *count > 1);
+        warnings.extend(many.map(|(kind, count)| format!("{} more {kind}", count - 1)));
+        warnings.iter().try_for_each(|warning| errors::warn(py, warning, frames))
+    }
+
+    fn note(&self, notice: &Notice) {
+        let (mut entries, kind) = (self.entries(), notice.kind());
+        if let Some((_, count)) = entries.kinds.iter_mut().find(|(known, _)| *known == kind) {
+            *count += 1;
+            return;
+        }
+        entries.kinds.push((kind, 1));
+        entries.warnings.push(notice.to_string());
+    }
+}
+
+/// A capture that is read for Python.
+struct Watched {
+    packets: Box<dyn Packets + Send>,
+    journal: Journal,
+    /// So many more packets until the next look for Ctrl-C.
+    until_look: u32,
+}
+
+impl Watched {
+    /// Whether to go on: nobody pressed Ctrl-C, and Python still runs.
+    #[cold]
+    fn goes_on(&mut self) -> bool {
+        self.until_look = LOOK;
+        let looked = Python::try_attach(|py| py.check_signals());
+        match looked {
+            Some(Err(error)) => self.journal.raised(error),
+            Some(Ok(())) => return true,
+            None => {}
+        }
+        false
+    }
+}
+
+impl Packets for Watched {
+    fn advance(&mut self) -> Option<i64> {
+        self.until_look -= 1;
+        if self.until_look == 0 && !self.goes_on() {
+            return None;
+        }
+        let time = self.packets.advance()?;
+        if let Event::Notice(notice) = self.packets.current()
+            && notice.is_warning()
+        {
+            self.journal.note(&notice);
+        }
+        Some(time)
+    }
+
+    fn current(&self) -> Event<'_> {
+        self.packets.current()
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.packets.progress()
+    }
+
+    fn fork(&self) -> Option<Box<dyn Packets + Send>> {
+        None
+    }
+
+    fn in_memory(&self) -> Option<Bytes> {
+        self.packets.in_memory()
+    }
+}
+
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Reading>()
+}

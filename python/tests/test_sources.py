@@ -1,0 +1,150 @@
+"""Captures are read from paths, bytes and file objects; what is wrong with one is said with its name."""
+
+import gzip
+import io
+import os
+import pickle
+import warnings
+from pathlib import Path
+
+import pytest
+from reference import ROOT, SAMPLE
+
+import gamewire
+
+BYTES = SAMPLE.read_bytes()
+
+
+class Dribbling(io.RawIOBase):
+    """Gives a few bytes at a time, as a network may."""
+
+    def __init__(self, data):
+        self.left = io.BytesIO(data)
+
+    def readable(self):
+        return True
+
+    def read(self, size=-1):
+        return self.left.read(min(size, 7))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        str(SAMPLE),
+        Path(SAMPLE),
+        [SAMPLE],
+        (str(SAMPLE),),
+        BYTES,
+        bytearray(BYTES),
+        memoryview(BYTES),
+        gzip.compress(BYTES),
+        io.BytesIO(BYTES),
+        Dribbling(BYTES),
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_every_kind_of_source_has_the_same_verdict(source):
+    expected = gamewire.check(SAMPLE)
+    verdict = gamewire.check(source)
+    assert (verdict.messages, verdict.rules) == (expected.messages, expected.rules)
+
+
+def test_open_files_are_read_and_named():
+    with SAMPLE.open("rb") as file:
+        assert gamewire.check(file).captures == (str(SAMPLE),)
+        file.seek(0)
+        assert gamewire.check(file.raw).passed
+    assert gamewire.check(BYTES).captures == ("<bytes>",)
+    assert gamewire.check(io.BytesIO(BYTES)).captures == ("<file object>",)
+
+
+def test_what_is_no_source_is_refused():
+    with pytest.raises(TypeError, match="^a source is a path, a list of paths, bytes, .* not int"):
+        gamewire.check(3)
+    with pytest.raises(ValueError, match="there is nothing to read"):
+        gamewire.check([])
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("no/such.pcap", "no/such.pcap: no such file"),
+        (["no/such.pcap", SAMPLE], "no/such.pcap: no such file"),
+        (ROOT / "README.md", r"README.md: not a capture file: it seems to be text; give a pcap"),
+        (b"", "<bytes>: not a capture file: it is empty"),
+        (BYTES[:10], "<bytes>: not a capture file: it ends inside the header"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_the_name_and_what_to_do(source, says):
+    with pytest.raises(gamewire.CaptureError, match=says) as failure:
+        gamewire.check(source)
+    assert failure.value.path in str(failure.value)
+    copy = pickle.loads(pickle.dumps(failure.value))  # as Spark does, say
+    assert (type(copy), str(copy), copy.path) == (
+        gamewire.CaptureError,
+        str(failure.value),
+        failure.value.path,
+    )
+
+
+def test_a_file_of_text_is_refused():
+    with open(SAMPLE, encoding="latin-1") as file, pytest.raises(TypeError, match='mode "rb"'):
+        gamewire.check(file)
+
+
+class Breaking(io.BytesIO):
+    def read(self, size=-1):
+        if self.tell() > 100:
+            raise ConnectionError("the store hung up")
+        return super().read(min(size, 64))
+
+
+class Overfull:
+    def read(self, size):
+        return bytes(size + 1)
+
+
+def test_what_a_file_object_raises_arrives():
+    with pytest.raises(ConnectionError, match="^the store hung up$"):
+        gamewire.check(Breaking(BYTES))
+    with pytest.raises(ValueError, match="more bytes than asked for"):
+        gamewire.check(Overfull())
+
+
+def test_a_capture_that_is_cut_is_read_and_warned_of_with_the_place():
+    with pytest.warns(gamewire.CaptureWarning) as warned:
+        verdict = gamewire.check(BYTES[:-3])
+    (warning,) = warned
+    assert str(warning.message).startswith("<bytes>: the file ends inside the record at byte ")
+    assert warning.filename == __file__, "the line that checks it"
+    assert any(finding.rule == "NET009" for finding in verdict.findings)
+
+
+def test_a_warning_can_be_made_an_error():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", gamewire.CaptureWarning)
+        with pytest.raises(gamewire.CaptureWarning, match="ends inside the record"):
+            gamewire.check(BYTES[:-3])
+
+
+def hostile():
+    """Captures that an attacker wrote, from the fuzzer's corpus, and samples with bytes changed."""
+    corpus = sorted((ROOT / "fuzz" / "corpus" / "capture").iterdir())
+    yield from (path.read_bytes() for path in corpus)
+    yield from (BYTES[:length] for length in range(0, 200, 3))
+    yield from (gzip.compress(BYTES)[:length] for length in range(0, 200, 3))
+    for at in range(24, len(BYTES), 5):
+        yield BYTES[:at] + b"\xff" + BYTES[at + 1 :]
+
+
+@pytest.mark.filterwarnings("ignore::gamewire.CaptureWarning")
+def test_hostile_captures_are_read_or_refused():
+    read = refused = 0
+    for data in hostile():
+        try:
+            gamewire.check(data)
+            read += 1
+        except gamewire.CaptureError:
+            refused += 1
+    assert read > 100 and refused > 5
