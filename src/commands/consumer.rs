@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use super::Failure;
-use crate::capture::{LinkType, Packet};
+use crate::capture::Packet;
 use crate::metrics::Metrics;
 use crate::net;
 use crate::session::{Decoder, Event, Needs, Totals};
@@ -126,44 +126,5 @@ pub(super) fn tell_no_traffic<C: Consumer>(
     let is_unread = read.packets > 0 && read.unknown_links == read.packets;
     if let Some(there) = consumer.no_traffic(read).filter(|_| !is_unread) {
         writeln!(err, "gamewire: warning: {name}: {there}").ok();
-    }
-}
-
-/// Packets of a capture that could not be read.
-#[derive(Debug)]
-pub struct Unread {
-    name: String,
-    count: u64,
-    of: u64,
-    link: u16,
-}
-
-impl Unread {
-    pub(super) fn of(name: &str, read: &Totals) -> Option<Unread> {
-        let link = read.unknown_link?.0;
-        let (count, of) = (read.unknown_links, read.packets);
-        Some(Unread { name: name.to_owned(), count, of, link })
-    }
-
-    /// Whether there were no others.
-    pub(super) fn is_all(&self) -> bool {
-        self.count == self.of
-    }
-}
-
-impl std::fmt::Display for Unread {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Unread { name, count, of, link } = self;
-        let called = net::link_name(LinkType(*link)).map_or(String::new(), |it| format!(" ({it})"));
-        let packets = match count {
-            _ if count == of => "any of its packets".to_owned(),
-            1 => format!("1 of {of} packets"),
-            count => format!("{count} of {of} packets"),
-        };
-        write!(
-            f,
-            "{name}: gamewire cannot read {packets}: link type {link}{called}; record on an \
-             interface that carries IP"
-        )
     }
 }

@@ -35,6 +35,7 @@ use crate::check::BaselineError;
 use crate::config::ConfigError;
 use crate::live::{self, LiveError};
 use crate::report::paint::{self, Choice, Paint};
+use crate::session::UnknownLinks;
 use crate::why;
 
 /// How a command ended, where it did not simply run.
@@ -48,7 +49,7 @@ pub enum Failure {
     Interrupted,
     /// No packet of a capture can be read.
     #[error("{0}")]
-    Unread(consumer::Unread),
+    Unread(UnknownLinks),
     /// A file among those that are merged could not be opened.
     #[error("{0}")]
     Unopened(String),

@@ -8,9 +8,7 @@ use dissectors::kit::Secret;
 
 use crate::capture::{self, CaptureError, Notice, Packet, Packets, Stop};
 use crate::cli::Input;
-use crate::commands::consumer::{
-    Consumer, FRAGMENTS, LOOK, Unread, consume, finish, tell_no_traffic,
-};
+use crate::commands::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
 use crate::commands::extract::Extracting;
 use crate::commands::notices::Monitor;
 use crate::commands::shared::Shares;
@@ -21,7 +19,7 @@ use crate::flows::Identifier;
 use crate::live::{FileFilter, Request};
 use crate::metrics;
 use crate::net::{self, Outcome};
-use crate::session::{Decoder, Options, Totals};
+use crate::session::{Decoder, Options, Totals, UnknownLinks};
 
 /// Files that are at least this large get a progress bar.
 const LARGE: u64 = 64 << 20;
@@ -157,7 +155,7 @@ fn read_all<C: Consumer>(
 
 /// Of packets that could not be read, says so; where there were no others, that is an error.
 fn tell_unread(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Failure> {
-    let Some(unread) = Unread::of(name, read) else { return Ok(()) };
+    let Some(unread) = UnknownLinks::of(name, read) else { return Ok(()) };
     if unread.is_all() {
         return Err(Failure::Unread(unread));
     }

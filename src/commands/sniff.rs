@@ -10,11 +10,11 @@ use dissectors::kit::Time;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::Failure;
-use super::consumer::{Consumer, FRAGMENTS, LOOK, Unread, consume, finish, tell_no_traffic};
+use super::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
 use crate::live::{Counts, Live, LiveError, Request, Turn};
 use crate::metrics::{self, Endpoint, Exporter};
-use crate::session::{Decoder, Options};
+use crate::session::{Decoder, Options, UnknownLinks};
 use crate::text::escaped;
 
 /// Captures until a signal, a count, a time or the device ends it. What was worked out until then is
@@ -64,7 +64,7 @@ pub(super) fn sniff<C: Consumer>(
     let judged = finish(&mut decoder, consumer);
     line.ends();
     let mut read = decoder.into_totals();
-    if let Some(unread) = Unread::of(&interface, &read) {
+    if let Some(unread) = UnknownLinks::of(&interface, &read) {
         writeln!(err, "gamewire: warning: {unread}").ok();
     }
     judged?;

@@ -38,6 +38,7 @@ mod shard;
 mod stream;
 mod totals;
 mod traffic;
+mod unknown_links;
 mod wanted;
 
 use std::net::IpAddr;
@@ -76,6 +77,7 @@ pub use requests::{Answered, RequestReview, Requests, Unanswered};
 use shard::Shard;
 pub use totals::{Foreign, Port, Totals};
 pub use traffic::Traffic;
+pub use unknown_links::UnknownLinks;
 
 /// Reads a capture's packets, one after the other.
 struct Session {
