@@ -4,13 +4,20 @@ against the protocols' specifications.
     verdict = gamewire.check("session.pcap")
     assert verdict.passed, verdict
 
-`check` and `assert_conforms` judge a capture. A source is a path, a list of paths that are read as
-one capture, bytes, or a binary file object: pcap or pcapng, plain or compressed with gzip or zstd.
+    messages = polars.DataFrame(gamewire.messages("session.pcap", "a2s.info_response.players > 0"))
+
+`check` and `assert_conforms` judge a capture. `messages`, `flows`, `servers`, `findings` and `verdicts`
+are its tables: streams of Arrow, by the PyCapsule interface, which pyarrow, polars, DuckDB and pandas
+take without a copy.
+
+A source is a path, a list of paths that are read as one capture, bytes, or a binary file object: pcap or
+pcapng, plain or compressed with gzip or zstd.
 """
 
 from ._capture import capture_of
 from ._errors import CaptureError, CaptureWarning, FilterError, GamewireError
-from ._native import __version__
+from ._native import Table, __version__
+from ._tables import findings, flows, messages, servers, verdicts
 from ._verdict import Finding, RuleOutcome, Verdict, assert_conforms, check
 
 __all__ = [
@@ -20,9 +27,15 @@ __all__ = [
     "Finding",
     "GamewireError",
     "RuleOutcome",
+    "Table",
     "Verdict",
     "__version__",
     "assert_conforms",
     "capture_of",
     "check",
+    "findings",
+    "flows",
+    "messages",
+    "servers",
+    "verdicts",
 ]

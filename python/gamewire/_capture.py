@@ -5,12 +5,16 @@ from __future__ import annotations
 import ipaddress
 import struct
 from collections.abc import Iterable
+from typing import Any
+
+#: An address as sockets have it: the host, the port, and for IPv6 sometimes more.
+Address = tuple[Any, ...]
 
 _RAW_IP = 101
 _UDP = 17
 
 
-def capture_of(datagrams: Iterable[tuple[float, tuple, tuple, bytes]]) -> bytes:
+def capture_of(datagrams: Iterable[tuple[float, Address, Address, bytes]]) -> bytes:
     """The capture of UDP datagrams that a test has sent and received, in its order: it takes no right to
     capture.
 
@@ -26,7 +30,7 @@ def capture_of(datagrams: Iterable[tuple[float, tuple, tuple, bytes]]) -> bytes:
     return b"".join(capture)
 
 
-def _packet(sender: tuple, receiver: tuple, payload: bytes) -> bytes:
+def _packet(sender: Address, receiver: Address, payload: bytes) -> bytes:
     length = 8 + len(payload)
     ends = [ipaddress.ip_address(host.partition("%")[0]) for host in (sender[0], receiver[0])]
     if {end.version for end in ends} == {4}:

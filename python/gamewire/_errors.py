@@ -19,7 +19,7 @@ class CaptureError(GamewireError):
     @property
     def path(self) -> str:
         """The file, as it was named."""
-        return self.args[1]
+        return str(self.args[1])
 
 
 class FilterError(GamewireError, ValueError):
@@ -31,17 +31,17 @@ class FilterError(GamewireError, ValueError):
     @property
     def filter(self) -> str:
         """The filter."""
-        return self.args[1]
+        return str(self.args[1])
 
     @property
     def start(self) -> int:
         """Where in the filter the mistake begins."""
-        return self.args[2]
+        return int(self.args[2])
 
     @property
     def end(self) -> int:
         """Where it ends."""
-        return self.args[3]
+        return int(self.args[3])
 
 
 class CaptureWarning(UserWarning):

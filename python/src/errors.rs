@@ -1,7 +1,6 @@
 //! Errors and warnings as Python has them; `gamewire/_errors.py` declares their classes.
 
 use std::ffi::CString;
-use std::path::Path;
 
 use gamewire::capture::CaptureError;
 use gamewire::filter::FilterError;
@@ -42,12 +41,12 @@ pub(crate) fn capture(py: Python<'_>, error: &CaptureError) -> PyErr {
     | CaptureError::Interrupted { path }
     | CaptureError::NotACapture { path, .. }
     | CaptureError::Unsupported { path, .. }) = error;
-    unreadable(py, error.to_string(), path)
+    unreadable(py, error.to_string(), &path.to_string_lossy())
 }
 
 /// A capture cannot be read, for this reason.
-pub(crate) fn unreadable(py: Python<'_>, why: String, path: &Path) -> PyErr {
-    CAPTURE_ERROR.error(py, (why, path.to_string_lossy()))
+pub(crate) fn unreadable(py: Python<'_>, why: String, path: &str) -> PyErr {
+    CAPTURE_ERROR.error(py, (why, path))
 }
 
 /// A filter is none. Its place is counted in characters, as Python does.

@@ -6,6 +6,7 @@ mod errors;
 mod reading;
 mod selection;
 mod source;
+mod tables;
 mod verdict;
 
 use pyo3::prelude::*;
@@ -15,5 +16,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     reading::add(module)?;
     selection::add(module)?;
+    tables::add(module)?;
     verdict::add(module)
 }

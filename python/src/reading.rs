@@ -9,6 +9,8 @@ use gamewire::capture::{Event, Memory as Bytes, Notice, Packets};
 use gamewire::filter::Filter;
 use gamewire::flows::Identifier;
 use gamewire::limits::{Limits, Memory};
+use gamewire::session::{Totals, UnknownLinks};
+use gamewire::text::escaped;
 use gamewire::{Options, Secret};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -134,22 +136,41 @@ impl Journal {
     }
 
     /// Warns of what was found to be wrong with the recording since the last time: the first notice of
-    /// each kind; when it `is_over`, how many more there were. The warnings are of the line so many
-    /// frames up.
+    /// each kind. The warnings are of the line so many frames up.
     ///
     /// # Errors
     /// What Python raised while it was read, or because of a warning.
-    pub(crate) fn report(&self, py: Python<'_>, frames: i32, is_over: bool) -> PyResult<()> {
+    pub(crate) fn report(&self, py: Python<'_>, frames: i32) -> PyResult<()> {
         self.check()?;
-        // Warnings call Python, which may let somebody else read on: nothing is held meanwhile.
-        let (mut warnings, kinds) = {
-            let mut entries = self.entries();
-            let kinds = if is_over { std::mem::take(&mut entries.kinds) } else { Vec::new() };
-            (std::mem::take(&mut entries.warnings), kinds)
-        };
-        let many = kinds.into_iter().filter(|(_, count)| *count > 1);
-        warnings.extend(many.map(|(kind, count)| format!("{} more {kind}", count - 1)));
+        // Warnings call Python, which may let another thread read on: nothing is held meanwhile.
+        let warnings = std::mem::take(&mut self.entries().warnings);
         warnings.iter().try_for_each(|warning| errors::warn(py, warning, frames))
+    }
+
+    /// The same, now that the capture with these names was read: how many more notices there were of each
+    /// kind, too, and which packets could not be read.
+    ///
+    /// # Errors
+    /// As [`Journal::report`]; and no packet could be read.
+    pub(crate) fn end(
+        &self,
+        py: Python<'_>,
+        frames: i32,
+        names: &[String],
+        read: &Totals,
+    ) -> PyResult<()> {
+        let unread = UnknownLinks::of(&names.join(", "), read);
+        let mut entries = self.entries();
+        let Entries { kinds, warnings, .. } = &mut *entries;
+        let many = kinds.drain(..).filter(|(_, count)| *count > 1);
+        warnings.extend(many.map(|(kind, count)| format!("{} more {kind}", count - 1)));
+        warnings.extend(unread.as_ref().filter(|it| !it.is_all()).map(UnknownLinks::to_string));
+        drop(entries);
+        self.report(py, frames)?;
+        match unread.filter(UnknownLinks::is_all) {
+            Some(unread) => Err(errors::unreadable(py, unread.to_string(), &names.join(", "))),
+            None => Ok(()),
+        }
     }
 
     fn note(&self, notice: &Notice) {
@@ -193,10 +214,15 @@ impl Packets for Watched {
             return None;
         }
         let time = self.packets.advance()?;
-        if let Event::Notice(notice) = self.packets.current()
-            && notice.is_warning()
-        {
-            self.journal.note(&notice);
+        match self.packets.current() {
+            Event::Notice(Notice::Unopened { path, what }) => {
+                let path = path.to_string_lossy();
+                let why = format!("{}: {}", escaped(&path), escaped(&what));
+                Python::try_attach(|py| self.journal.raised(errors::unreadable(py, why, &path)));
+                return None;
+            }
+            Event::Notice(notice) if notice.is_warning() => self.journal.note(&notice),
+            Event::Notice(_) | Event::Packet(_) => {}
         }
         Some(time)
     }

@@ -101,8 +101,8 @@ impl Source {
                 let read = object.read.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let read = read.ok_or_else(|| {
                     let why = "a file object is read once: give its path or its bytes instead";
-                    let name = escaped(&object.name.to_string_lossy()).into_owned();
-                    errors::unreadable(py, format!("{name}: {why}"), &object.name)
+                    let name = object.name.to_string_lossy();
+                    errors::unreadable(py, format!("{}: {why}", escaped(&name)), &name)
                 })?;
                 let reader = Box::new(Reading { read, journal: journal.clone() });
                 py.detach(|| capture::open_stream_within(&object.name, reader, memory.unpacking()))

@@ -28,15 +28,15 @@ fn check(
 ) -> PyResult<(String, String)> {
     let Opened { mut packets, journal } = reading.open(py, &source)?;
     let (options, rules) = (reading.options.clone(), selection.with(reading.filter.clone()));
-    let outcome = py.detach(|| {
+    let (outcome, totals) = py.detach(|| {
         let terms = terms(&options.settings, options.settings.limits.remembered);
         let needs = Checker::needs(&rules, &terms);
         let mut checker = Checker::new(rules, terms, options.complete);
         let decoder = Decoder::new(Options { needs, ..options });
         let mut totals = decoder.read(&mut *packets, |event| checker.event(event));
-        checker.outcome(source.names(), &mut totals)
+        (checker.outcome(source.names(), &mut totals), totals)
     });
-    journal.report(py, FRAMES, true)?;
+    journal.end(py, FRAMES, &outcome.captures, &totals)?;
     let json = as_json(&outcome, selection.least)?;
     Ok((json, as_text(&outcome, selection.least)))
 }

@@ -4,9 +4,11 @@ import gzip
 import io
 import os
 import pickle
+import struct
 import warnings
 from pathlib import Path
 
+import pyarrow
 import pytest
 from reference import ROOT, SAMPLE
 
@@ -86,6 +88,19 @@ def test_what_cannot_be_read_is_said_with_the_name_and_what_to_do(source, says):
         str(failure.value),
         failure.value.path,
     )
+
+
+def linked(link, packets=1):
+    """Captures of packets of this link type."""
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, link)
+    return header + packets * (struct.pack("<IIII", 0, 0, 4, 4) + b"abcd")
+
+
+def test_packets_of_a_link_type_that_is_not_known_are_said():
+    for read in [gamewire.check, lambda source: pyarrow.table(gamewire.flows(source))]:
+        with pytest.raises(Exception, match="gamewire cannot read any of its packets: link type 147"):
+            read(linked(147))
+    assert gamewire.check(linked(101)).verdict == "not_exercised"
 
 
 def test_a_file_of_text_is_refused():

@@ -11,14 +11,15 @@ use serde_json::Value;
 
 use crate::{cargo, host};
 
-/// Checks all that `Cargo.lock` names.
-pub(crate) fn run(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
+/// Checks all that the `Cargo.lock` of a workspace names.
+pub(crate) fn run(root: &Path, workspace: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
     let policy = fs::read_to_string(root.join("deny.toml"))?;
     let (allowed, skipped) = (list(&policy, "allow"), list(&policy, "skip"));
     // What other platforms need may not be here.
     let arguments = ["metadata", "--format-version", "1", "--locked", "--offline"];
     let platform = ["--filter-platform", &host()?];
-    let output = Command::new(cargo()).args(arguments).args(platform).current_dir(root).output()?;
+    let output =
+        Command::new(cargo()).args(arguments).args(platform).current_dir(workspace).output()?;
     if !output.status.success() {
         return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     }

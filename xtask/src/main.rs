@@ -24,7 +24,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   mutate [--count N]   runs the release on N (1000) damaged captures, within 64 MiB
   exhaust              runs the release on captures made to exhaust it, within 64 MiB
   report               writes samples/report.html, the report of all samples, which is not kept
-  licenses             holds all dependencies against deny.toml, offline
+  licenses [FOLDER]    holds all dependencies, or those of another workspace, against deny.toml, offline
   play PORT SCRIPT FILE  writes the capture that an exchange makes (xtask/src/exchange), of servers
                        with this UDP port
   dist                 writes manual pages and completions into target/dist";
@@ -90,7 +90,8 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
             written(&root, &Vec::from_iter(arguments.into_iter().chain(files)))?;
             Ok(ExitCode::SUCCESS)
         }
-        ["licenses"] => licenses::run(&root, &mut out),
+        ["licenses"] => licenses::run(&root, &root, &mut out),
+        ["licenses", folder] => licenses::run(&root, &root.join(folder), &mut out),
         ["dist"] => dist::run(&root, &mut out),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, USAGE)),
     }

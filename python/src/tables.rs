@@ -1,0 +1,142 @@
+//! Tables of captures as streams of Arrow, which are read batch by batch.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use gamewire::tables::{self, Reader, Wanted};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::reading::{Journal, Opened, Reading};
+use crate::selection::Selection;
+use crate::source::Source;
+
+/// Where the user's line is, from what reads a stream: that has no frame of its own, where it is native.
+const FRAMES: i32 = 1;
+
+/// A table of a capture. Nothing of it is in memory: each stream reads the capture.
+#[pyclass(frozen, module = "gamewire")]
+struct Table {
+    table: tables::Table,
+    source: Source,
+    reading: Py<Reading>,
+    selection: Py<Selection>,
+    /// For the first stream: it was opened to see whether it can be read.
+    opened: Mutex<Option<Opened>>,
+}
+
+#[pymethods]
+impl Table {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        source: Source,
+        reading: Py<Reading>,
+        selection: Py<Selection>,
+    ) -> PyResult<Table> {
+        let named = tables::Table::named(name);
+        let table = named.ok_or_else(|| PyValueError::new_err(format!("no table {name:?}")))?;
+        let opened = Mutex::new(Some(reading.get().open(py, &source)?));
+        Ok(Table { table, source, reading, selection, opened })
+    }
+
+    /// The table as a stream of record batches, by Arrow's PyCapsule interface: what takes such streams
+    /// calls this. The capture is read as batches are asked for.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // Another schema may be refused: who asks casts.
+        let _ = requested_schema;
+        let stream = FFI_ArrowArrayStream::new(Box::new(self.rows(py)?));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// The schema, by Arrow's PyCapsule interface.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.table.schema().as_ref());
+        let schema = schema.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// The names of its columns.
+    #[getter]
+    fn columns(&self) -> Vec<&'static str> {
+        self.table.columns().iter().map(|column| column.name).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<gamewire.Table {} of {}>", self.table.name(), self.source.names().join(", "))
+    }
+}
+
+impl Table {
+    fn rows(&self, py: Python<'_>) -> PyResult<Rows> {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reading = self.reading.get();
+        let Opened { packets, journal } =
+            opened.map_or_else(|| reading.open(py, &self.source), Ok)?;
+        let options = reading.options.clone();
+        let wanted = Wanted::of(&[self.table], &options).filtered(reading.filter.clone());
+        let selection = self.selection.get().with(reading.filter.clone());
+        let names = self.source.names();
+        let reader = Reader::new(packets, &names, options, Wanted { selection, ..wanted });
+        Ok(Rows { reader: Some(reader), names, schema: self.table.schema(), journal })
+    }
+}
+
+/// The rows of a table, as they are read.
+struct Rows {
+    /// None when it is over.
+    reader: Option<Reader>,
+    names: Vec<String>,
+    schema: SchemaRef,
+    journal: Journal,
+}
+
+impl Rows {
+    /// The next batch. Who asks may hold the GIL, and may not: it is released meanwhile.
+    fn read(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        let Some(reader) = &mut self.reader else { return Ok(None) };
+        let next = py.detach(|| reader.next().transpose());
+        self.journal.report(py, FRAMES)?;
+        let batch = next?.map(|(_, batch)| batch);
+        if batch.is_none()
+            && let Some(reader) = self.reader.take()
+        {
+            let (totals, _) = reader.into_outcome();
+            self.journal.end(py, FRAMES, &self.names, &totals)?;
+        }
+        Ok(batch)
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+        let read = Python::try_attach(|py| self.read(py)).unwrap_or(Ok(None));
+        read.map_err(|error| {
+            self.reader = None;
+            ArrowError::ExternalError(Box::new(error))
+        })
+        .transpose()
+    }
+}
+
+impl RecordBatchReader for Rows {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Table>()
+}
