@@ -1,4 +1,4 @@
-"""A server for the examples: it answers A2S_INFO to those that return its challenge."""
+"""A server for the examples: it responds to A2S_INFO, and asks for its challenge first."""
 
 import socket
 import threading
@@ -10,7 +10,7 @@ CHALLENGE = b"\x12\x34\x56\x78"
 ABOUT = b"\x11Mill Creek\0cp_well\0tf\0Team Fortress\0\xb8\x01\x03\x18\x00dl\x00\x018622567\0\x00"
 
 
-def _answer(listening):
+def _serve(listening):
     while True:
         request, client = listening.recvfrom(65535)
         if request == b"":
@@ -25,7 +25,7 @@ def server():
     """Its address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
         listening.bind(("127.0.0.1", 0))
-        thread = threading.Thread(target=_answer, args=[listening], daemon=True)
+        thread = threading.Thread(target=_serve, args=[listening], daemon=True)
         thread.start()
         yield listening.getsockname()
         listening.sendto(b"", listening.getsockname())

@@ -29,7 +29,7 @@ class Finding:
     verdict: str
     """fail, note, or inconclusive: what is missing from the capture could explain it."""
     who: str
-    """Which kind of party is at fault: client, server, master, any, or capture for the recording's own faults."""
+    """Which kind of party is at fault: client, server, master, any; capture, for the recording's own."""
     party: str | None
     """Its address and port."""
     flow: int

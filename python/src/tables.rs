@@ -53,7 +53,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // Another schema may be refused: who asks casts.
+        // A producer may hand out its own schema in any case: the consumer casts.
         let _ = requested_schema;
         let stream = FFI_ArrowArrayStream::new(Box::new(self.rows(py)?));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
@@ -94,7 +94,7 @@ impl Table {
 
 /// The rows of a table, as they are read.
 struct Rows {
-    /// None when it is over.
+    /// None when it is over, or failed.
     reader: Option<Reader>,
     names: Vec<String>,
     schema: SchemaRef,
@@ -104,17 +104,16 @@ struct Rows {
 impl Rows {
     /// The next batch. Who asks may hold the GIL, and may not: it is released meanwhile.
     fn read(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
-        let Some(reader) = &mut self.reader else { return Ok(None) };
+        // After an error there is nothing more.
+        let Some(mut reader) = self.reader.take() else { return Ok(None) };
         let next = py.detach(|| reader.next().transpose());
         self.journal.report(py, FRAMES)?;
-        let batch = next?.map(|(_, batch)| batch);
-        if batch.is_none()
-            && let Some(reader) = self.reader.take()
-        {
-            let (totals, _) = reader.into_outcome();
-            self.journal.end(py, FRAMES, &self.names, &totals)?;
-        }
-        Ok(batch)
+        let Some((_, batch)) = next? else {
+            self.journal.end(py, FRAMES, &self.names, &reader.into_outcome().0)?;
+            return Ok(None);
+        };
+        self.reader = Some(reader);
+        Ok(Some(batch))
     }
 }
 
@@ -122,12 +121,12 @@ impl Iterator for Rows {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
-        let read = Python::try_attach(|py| self.read(py)).unwrap_or(Ok(None));
-        read.map_err(|error| {
-            self.reader = None;
-            ArrowError::ExternalError(Box::new(error))
-        })
-        .transpose()
+        // Consumers read the words of an error, and not what it is.
+        let failed = |why: String| ArrowError::ExternalError(why.into());
+        let read = Python::try_attach(|py| {
+            self.read(py).map_err(|error| failed(error.to_string())).transpose()
+        });
+        read.unwrap_or_else(|| Some(Err(failed("Python is shutting down".to_owned()))))
     }
 }
 

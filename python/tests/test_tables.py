@@ -186,7 +186,8 @@ def flood(count):
     """A capture of so many requests and responses."""
     client, server = ("10.0.0.1", 50000), ("10.0.0.2", 27015)
     request = b"\xff\xff\xff\xffTSource Engine Query\0"
-    response = b"\xff\xff\xff\xffI\x11Mill Creek\0cp_well\0tf\0Team Fortress\0\xb8\x01\x03\x18\0dl\0\x018\0\0"
+    about = b"\x11Mill Creek\0cp_well\0tf\0Team Fortress\0\xb8\x01\x03\x18\0dl\0\x018\0\0"
+    response = b"\xff\xff\xff\xffI" + about
     exchange = [(0.0, client, server, request), (0.01, server, client, response)]
     return gamewire.capture_of(
         (1_800_000_000 + nth + since, *ends, data)
