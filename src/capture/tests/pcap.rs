@@ -54,6 +54,7 @@ fn both_byte_orders_both_resolutions_and_the_modified_form() {
                 original_length: 60,
                 data: b"first".to_vec(),
                 file: 0,
+                number: 0,
                 offset: 24 + head,
                 digits,
             };
