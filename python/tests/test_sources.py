@@ -3,8 +3,12 @@
 import gzip
 import io
 import os
+import os
 import pickle
+import signal
 import struct
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -143,6 +147,23 @@ def test_a_warning_can_be_made_an_error():
             gamewire.check(BYTES[:-3])
 
 
+def test_ctrl_c_ends_the_reading_of_what_never_ends(tmp_path):
+    fifo = tmp_path / "endless.pcap"
+    os.mkfifo(fifo)
+    code = "import gamewire, sys; gamewire.check(sys.argv[1])"
+    reading = subprocess.Popen([sys.executable, "-c", code, fifo], stderr=subprocess.PIPE, text=True)
+    header, packets = BYTES[:24], BYTES[24:] * 100
+    with fifo.open("wb", buffering=0) as file, pytest.raises(BrokenPipeError):
+        file.write(header)
+        for nth in range(10_000):
+            if nth == 10:  # By now it reads.
+                reading.send_signal(signal.SIGINT)
+            file.write(packets)
+    _, said = reading.communicate(timeout=60)
+    assert said.endswith("KeyboardInterrupt\n")
+    assert reading.returncode == -signal.SIGINT
+
+
 def hostile():
     """Captures that an attacker wrote, from the fuzzer's corpus, and samples with bytes changed."""
     corpus = sorted((ROOT / "fuzz" / "corpus" / "capture").iterdir())
@@ -158,7 +179,8 @@ def test_hostile_captures_are_read_or_refused():
     read = refused = 0
     for data in hostile():
         try:
-            gamewire.check(data)
+            checked = gamewire.check(data)
+            assert pyarrow.table(gamewire.messages(data)).num_rows >= checked.messages
             read += 1
         except gamewire.CaptureError:
             refused += 1
