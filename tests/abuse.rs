@@ -30,6 +30,21 @@ fn what_people_read() {
 }
 
 #[test]
+fn times_are_written_as_the_user_wants_them() {
+    for (style, span) in
+        [("utc", ", 00:00:00 - 00:00:04 UTC\n"), ("epoch", ", 1767225600."), ("relative", ", 0.")]
+    {
+        for emitted in [&[][..], &["--emit", "nft"]] {
+            let args = ["abuse", "--no-config", "--time", style, "samples/abuse-query-flood.pcap"];
+            let run = gamewire(args.iter().chain(emitted));
+            let first = run.out.lines().next().unwrap_or_default().to_owned() + "\n";
+            assert!(run.code == 0 && first.contains(span), "{style}: {first}{}", run.err);
+            assert_eq!(first.ends_with(" s\n"), style != "utc", "{first}");
+        }
+    }
+}
+
+#[test]
 fn a_flood_is_counted() {
     let [flood] = &attacks("samples/abuse-query-flood.pcap")[..] else { panic!("one attack") };
     assert_eq!(flood["seat"], "flooded_server");

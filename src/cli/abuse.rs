@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Input;
+use super::{Input, TimeOption};
 use crate::config::nanoseconds;
 use crate::report::abuse_report::Reporter;
 use crate::report::firewall::Firewall;
@@ -36,6 +36,9 @@ pub struct Abuse {
     /// Who reports: 'Example Hosting <abuse@example.net>'
     #[arg(long, value_name = "NAME <MAIL>", requires = "report")]
     pub reporter: Option<Reporter>,
+    /// How times are written.
+    #[command(flatten)]
+    pub times: TimeOption,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,

@@ -19,8 +19,8 @@ enum Times {
     Utc,
     /// In the time zone of TZ, or of the system
     Local,
-    /// In seconds since the first message shown; in flows: since the first flow; in check and summary: since the
-    /// first packet
+    /// In seconds since the first message shown; in flows: since the first flow; in check, summary
+    /// and abuse: since the first packet
     Relative,
     /// In seconds since the time written before
     Delta,

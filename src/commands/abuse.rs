@@ -126,21 +126,21 @@ impl Consumer for Watching<'_> {
             recent.begin_anew();
             return Ok(());
         }
-        let digits = decoder.so_far(|_| ()).digits;
-        self.write(digits)?;
+        let read = decoder.so_far(|_| ());
+        self.write(&read)?;
         self.abuse.begin_anew();
         Ok(())
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
-        self.write(read.digits)?;
+        self.write(read)?;
         self.abuse = (self.new)();
         Ok(())
     }
 }
 
 impl Watching<'_> {
-    fn write(&mut self, digits: u8) -> io::Result<()> {
+    fn write(&mut self, read: &Totals) -> io::Result<()> {
         self.has_traffic |= !self.abuse.is_empty();
         let attacks = self.abuse.attacks();
         self.rates = attacks.iter().map(rate).collect();
@@ -150,7 +150,8 @@ impl Watching<'_> {
         let report = Report {
             attacks: &attacks,
             capture: self.capture.as_deref(),
-            digits,
+            digits: read.digits,
+            times: (self.args.times.style(), read.span.map(|[first, _]| first)),
             is_cut: self.abuse.is_cut,
         };
         let mut bytes = Vec::new();

@@ -10,7 +10,7 @@ use super::firewall::{self, Firewall};
 use super::flows::string;
 use super::json::line;
 use super::paint::{Paint, Tone};
-use super::put;
+use super::{Stamp, TimeStyle, put};
 use crate::abuse::{Attack, Filter, Forged, Limit, Match, Seat};
 use crate::text::{counted, escaped, grouped, percent};
 
@@ -25,6 +25,8 @@ pub struct Report<'r> {
     pub capture: Option<&'r str>,
     /// Digits of a second that the capture has.
     pub digits: u8,
+    /// How times are written for people, and the first one of the capture.
+    pub times: (TimeStyle, Option<Time>),
     /// There were more targets than are kept.
     pub is_cut: bool,
 }
@@ -38,11 +40,12 @@ impl Report<'_> {
         if self.attacks.is_empty() {
             put(out, format_args!("no attack\n"));
         }
+        let mut stamp = self.stamp();
         for (at, attack) in self.attacks.iter().enumerate() {
             if at > 0 {
                 out.push(b'\n');
             }
-            one(attack, paint, out);
+            self.one(attack, paint, &mut stamp, out);
         }
         if self.is_cut {
             let note = "there are more targets than fit into memory; see --memory";
@@ -50,11 +53,24 @@ impl Report<'_> {
         }
     }
 
+    fn stamp(&self) -> Stamp {
+        let (style, first) = self.times;
+        Stamp::new(style).since(first)
+    }
+
+    /// From when to when, and what is said after times.
+    fn span(&self, span: [Time; 2], stamp: &mut Stamp) -> (String, String) {
+        let [(begin, _), (end, zone)] = span.map(|time| stamp.second(time, self.digits));
+        (format!("{begin} - {end}"), zone)
+    }
+
     /// The best filter against each attack, for a firewall; at a victim those that are applied together.
     pub fn rules(&self, firewall: Firewall, out: &mut Vec<u8>) {
+        let mut stamp = self.stamp();
         for (attack, number) in self.attacks.iter().zip(1..) {
             let comment = if firewall == Firewall::CiscoFlowspec { '!' } else { '#' };
-            put(out, format_args!("{comment} {}\n", headline(attack)));
+            let headline = headline(attack, self.span(attack.span, &mut stamp));
+            put(out, format_args!("{comment} {headline}\n"));
             let within = if attack.applied > 1 { attack.applied } else { attack.filters.len() };
             let taken = attack.filters.iter().take(within).filter(|it| firewall.takes(it));
             let best: Vec<_> = taken.take(attack.applied).collect();
@@ -283,68 +299,71 @@ fn network(attack: &Attack) -> Option<String> {
     attack.network.map(|bits| format!("{}/{bits}", attack.target.ip()))
 }
 
-/// One attack.
-fn one(attack: &Attack, paint: Paint, out: &mut Vec<u8>) {
-    use dissectors::kit::{Severity, Verdict};
-    let tone = Tone::Finding(Severity::Error, Verdict::Fail);
-    paint.paint(tone, out, |out| put(out, format_args!("{}\n", headline(attack))));
-    let mut say = |what: &str, text: String| put(out, format_args!("  {what:<10} {text}\n"));
-    if let Some(also) = attack.also {
-        say("also", also_is(also).to_owned());
-    }
-    let [mean, peak] = attack.rate.map(|rate| grouped(rate.round() as u64));
-    say("rate", format!("peak {peak}/s, mean {mean}/s; {}  {}", bits(attack), attack.sparkline));
-    if attack.pulses.len() > 1 {
-        let pulses = attack
-            .pulses
-            .iter()
-            .take(4)
-            .map(|[begin, end]| format!("{} - {}", second_of_day(*begin), second_of_day(*end)));
-        let more = if attack.pulses.len() > 4 { ", ..." } else { "" };
-        let pulses = pulses.collect::<Vec<_>>().join(", ");
-        say("pulses", format!("{}: {pulses}{more}", attack.pulses.len()));
-    }
-    say("packets", amount(attack));
-    let kinds = attack.kinds.iter().map(|(name, count)| format!("{name} {}", grouped(*count)));
-    let costly = match attack.costly {
-        0 => String::new(),
-        costly => format!(
-            "; {} for players or rules, which cost the server most",
-            counted(costly, "request")
-        ),
-    };
-    say("kinds", kinds.collect::<Vec<_>>().join(", ") + &costly);
-    if !attack.other_services.is_empty() {
-        let named = attack.other_services.iter();
-        let named = named.map(|(port, count)| format!("{} {}", service(*port), grouped(*count)));
-        say("services", named.collect::<Vec<_>>().join(", "));
-    }
-    say("sources", sources(attack));
-    let prefixes = attack.sources.prefixes.iter().take(3);
-    let prefixes = prefixes.map(|(name, count)| format!("{name} {}", grouped(*count)));
-    say("networks", prefixes.collect::<Vec<_>>().join(", "));
-    let forged = match attack.forged {
-        Forged::Yes => "very likely: ",
-        Forged::No if attack.seat == Seat::Victim => "",
-        Forged::No => "no: ",
-        Forged::Unknown => "unknown: ",
-    };
-    say("forged", format!("{forged}{}", attack.evidence.join("; ")));
-    if let Some(real) = attack.legitimate {
-        let clients = match real.clients {
-            0 => "no client returned a challenge or went on".to_owned(),
-            clients => format!(
-                "{} returned a challenge or went on: {}",
-                counted(clients, "client"),
-                counted(real.packets, "packet")
+impl Report<'_> {
+    /// One attack.
+    fn one(&self, attack: &Attack, paint: Paint, stamp: &mut Stamp, out: &mut Vec<u8>) {
+        use dissectors::kit::{Severity, Verdict};
+        let tone = Tone::Finding(Severity::Error, Verdict::Fail);
+        let headline = headline(attack, self.span(attack.span, stamp));
+        paint.paint(tone, out, |out| put(out, format_args!("{headline}\n")));
+        let mut say = |what: &str, text: String| put(out, format_args!("  {what:<10} {text}\n"));
+        if let Some(also) = attack.also {
+            say("also", also_is(also).to_owned());
+        }
+        let [mean, peak] = attack.rate.map(|rate| grouped(rate.round() as u64));
+        say(
+            "rate",
+            format!("peak {peak}/s, mean {mean}/s; {}  {}", bits(attack), attack.sparkline),
+        );
+        if attack.pulses.len() > 1 {
+            let pulses = attack.pulses.iter().take(4).map(|span| self.span(*span, stamp).0);
+            let more = if attack.pulses.len() > 4 { ", ..." } else { "" };
+            let pulses = pulses.collect::<Vec<_>>().join(", ");
+            say("pulses", format!("{}: {pulses}{more}", attack.pulses.len()));
+        }
+        say("packets", amount(attack));
+        let kinds = attack.kinds.iter().map(|(name, count)| format!("{name} {}", grouped(*count)));
+        let costly = match attack.costly {
+            0 => String::new(),
+            costly => format!(
+                "; {} for players or rules, which cost the server most",
+                counted(costly, "request")
             ),
         };
-        say("players", clients);
-    }
-    match attack.applied {
-        0 if attack.seat == Seat::CrashAttempt => {}
-        0 => say("filter", "nothing tells its packets from others".to_owned()),
-        best => attack.filters.iter().take(best).for_each(|it| say("filter", filtered(it))),
+        say("kinds", kinds.collect::<Vec<_>>().join(", ") + &costly);
+        if !attack.other_services.is_empty() {
+            let named = attack.other_services.iter();
+            let named =
+                named.map(|(port, count)| format!("{} {}", service(*port), grouped(*count)));
+            say("services", named.collect::<Vec<_>>().join(", "));
+        }
+        say("sources", sources(attack));
+        let prefixes = attack.sources.prefixes.iter().take(3);
+        let prefixes = prefixes.map(|(name, count)| format!("{name} {}", grouped(*count)));
+        say("networks", prefixes.collect::<Vec<_>>().join(", "));
+        let forged = match attack.forged {
+            Forged::Yes => "very likely: ",
+            Forged::No if attack.seat == Seat::Victim => "",
+            Forged::No => "no: ",
+            Forged::Unknown => "unknown: ",
+        };
+        say("forged", format!("{forged}{}", attack.evidence.join("; ")));
+        if let Some(real) = attack.legitimate {
+            let clients = match real.clients {
+                0 => "no client returned a challenge or went on".to_owned(),
+                clients => format!(
+                    "{} returned a challenge or went on: {}",
+                    counted(clients, "client"),
+                    counted(real.packets, "packet")
+                ),
+            };
+            say("players", clients);
+        }
+        match attack.applied {
+            0 if attack.seat == Seat::CrashAttempt => {}
+            0 => say("filter", "nothing tells its packets from others".to_owned()),
+            best => attack.filters.iter().take(best).for_each(|it| say("filter", filtered(it))),
+        }
     }
 }
 
@@ -405,13 +424,8 @@ fn filtered(filter: &Filter) -> String {
     format!("{}: drops {drops} of the attack, {cost}{remains}  (--emit nft)", dropped(filter))
 }
 
-fn second_of_day(time: Time) -> String {
-    let mut clock = Clock::default();
-    string(|out| clock.seconds_of_day(time, out))
-}
-
-fn headline(attack: &Attack) -> String {
-    let [begin, end] = attack.span.map(second_of_day);
+/// What an attack is, and when it was.
+fn headline(attack: &Attack, (span, zone): (String, String)) -> String {
     let kind = attack.kinds.first().map_or("messages", |(name, _)| name);
     let target = match network(attack) {
         None => attack.target.to_string(),
@@ -432,7 +446,7 @@ fn headline(attack: &Attack) -> String {
         Seat::Transit => format!("an attack on {target} with {kind}s passes this link"),
         Seat::CrashAttempt => format!("{target} is sent what crashes servers: {kind}"),
     };
-    format!("{what}, {begin} - {end} UTC")
+    format!("{what}, {span}{zone}")
 }
 
 fn target_ip(attack: &Attack) -> String {

@@ -181,6 +181,21 @@ impl Stamp {
         self.seen(time);
     }
 
+    /// The same to the second, where times do not count seconds themselves, and what is said after it.
+    pub(super) fn second(&mut self, time: Time, digits: u8) -> (String, String) {
+        let mut out = Vec::new();
+        let zone = match self.style {
+            TimeStyle::Utc => " UTC".to_owned(),
+            TimeStyle::Local => format!(" {}", self.local(time).strftime("%Z")),
+            TimeStyle::Relative | TimeStyle::Delta | TimeStyle::Epoch => " s".to_owned(),
+        };
+        match self.style {
+            TimeStyle::Utc | TimeStyle::Local => self.second_of_day(time, &mut out),
+            _ => self.next(time, digits, &mut out),
+        }
+        (String::from_utf8_lossy(&out).into_owned(), zone)
+    }
+
     /// The time of day to the second: local, or, in any other style, in UTC.
     pub fn second_of_day(&mut self, time: Time, out: &mut Vec<u8>) {
         match self.style {
