@@ -63,6 +63,8 @@ pub struct Witness {
     pub lossy: bool,
 }
 
+crate::portable!(struct Witness { seen, flow, began, lossy });
+
 /// A rule that several flows together break.
 #[derive(Clone, Debug)]
 pub struct Ruling {

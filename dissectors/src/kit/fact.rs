@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::kit::{Evidence, Mark, Payload, Rule, Time};
+use crate::kit::{Evidence, Mark, Payload, Portable, Rule, Time};
 
 /// A fact about the two ends of a message, for a ledger that sees all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,49 @@ pub enum CrossFlowEvent {
     HandedOut([u8; 16], &'static Rule),
 }
 
+impl Portable for CrossFlowEvent {
+    fn write(&self, to: &mut Vec<u8>) {
+        match *self {
+            CrossFlowEvent::Challenged(challenge) => (0_u8, challenge).write(to),
+            CrossFlowEvent::Accepted { challenge, foreign } => (1_u8, challenge, foreign).write(to),
+            CrossFlowEvent::Foreign { challenge, evidence } => {
+                (2_u8, challenge, evidence).write(to)
+            }
+            CrossFlowEvent::Unasked(exchange) => (3_u8, exchange).write(to),
+            CrossFlowEvent::Unanswered(exchange) => (4_u8, exchange).write(to),
+            CrossFlowEvent::Split(layout, rule) => (5_u8, layout, rule).write(to),
+            CrossFlowEvent::Joined(rule) => (6_u8, rule).write(to),
+            CrossFlowEvent::Listed(rule) => (7_u8, rule).write(to),
+            CrossFlowEvent::Queried => 8_u8.write(to),
+            CrossFlowEvent::Refused => 9_u8.write(to),
+            CrossFlowEvent::HandedOut(challenge, rule) => (10_u8, challenge, rule).write(to),
+        }
+    }
+
+    fn read(from: &mut &[u8]) -> Option<CrossFlowEvent> {
+        Some(match u8::read(from)? {
+            0 => CrossFlowEvent::Challenged(u32::read(from)?),
+            1 => {
+                let (challenge, foreign) = Portable::read(from)?;
+                CrossFlowEvent::Accepted { challenge, foreign }
+            }
+            2 => {
+                let (challenge, evidence) = Portable::read(from)?;
+                CrossFlowEvent::Foreign { challenge, evidence }
+            }
+            3 => CrossFlowEvent::Unasked(Exchange::read(from)?),
+            4 => CrossFlowEvent::Unanswered(Exchange::read(from)?),
+            5 => CrossFlowEvent::Split(Portable::read(from)?, Portable::read(from)?),
+            6 => CrossFlowEvent::Joined(Portable::read(from)?),
+            7 => CrossFlowEvent::Listed(Portable::read(from)?),
+            8 => CrossFlowEvent::Queried,
+            9 => CrossFlowEvent::Refused,
+            10 => CrossFlowEvent::HandedOut(Portable::read(from)?, Portable::read(from)?),
+            _ => return None,
+        })
+    }
+}
+
 impl CrossFlowEvent {
     /// What is known of the recording round a breach that other flows may explain.
     pub fn evidence(&self) -> Evidence {
@@ -87,6 +130,10 @@ pub struct Exchange {
     pub evidence: Evidence,
 }
 
+crate::portable!(struct Exchange {
+    rules, name, kinds, id, challenge, began, tries, owed, parts, evidence
+});
+
 /// Parts of a response that is split into several packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
@@ -97,6 +144,8 @@ pub struct Parts {
     /// The first number that did not come.
     pub missing: u8,
 }
+
+crate::portable!(struct Parts { found, total, missing });
 
 impl std::fmt::Display for Parts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -151,6 +200,8 @@ pub struct Seen {
     /// The receiver.
     pub to: SocketAddr,
 }
+
+crate::portable!(struct Seen { mark, from, to });
 
 impl Payload<'_> {
     /// This message as a witness.

@@ -11,6 +11,8 @@ pub struct Span {
     pub end: u32,
 }
 
+crate::portable!(struct Span { start, end });
+
 impl Span {
     /// A range from two places; the end is never before the start.
     pub const fn new(start: usize, end: usize) -> Span {

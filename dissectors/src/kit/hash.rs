@@ -110,6 +110,8 @@ impl Hash for Host {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Socket(pub SocketAddr);
 
+crate::portable!(tuple Socket);
+
 impl Hash for Socket {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {

@@ -22,6 +22,8 @@ pub struct Evidence {
     pub refused: bool,
 }
 
+crate::portable!(struct Evidence { vouched, began, lost, lossy, asked_party_seen, waited, refused });
+
 impl Evidence {
     /// The one place that says when a breach is a proof.
     pub const fn suffices(self, needs: Needs) -> bool {
@@ -53,6 +55,14 @@ pub enum Verdict {
     Note,
 }
 
+crate::portable!(
+    enum Verdict {
+        Fail,
+        Inconclusive,
+        Note,
+    }
+);
+
 impl Verdict {
     /// As scripts read it.
     pub const fn name(self) -> &'static str {
@@ -82,6 +92,8 @@ pub struct Finding {
     pub mark: Option<Mark>,
 }
 
+crate::portable!(struct Finding { rule, verdict, severity, span, detail, mark });
+
 impl PartialEq for Rule {
     fn eq(&self, other: &Rule) -> bool {
         self.code == other.code
@@ -107,9 +119,13 @@ pub struct Counts {
     pub inconclusive: u64,
 }
 
+crate::portable!(struct Counts { passed, failed, inconclusive });
+
 /// How all rules fared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleCounts(Box<[Counts; CODES]>);
+
+crate::portable!(tuple RuleCounts);
 
 impl Default for RuleCounts {
     fn default() -> RuleCounts {

@@ -15,6 +15,8 @@ pub struct Mark {
     pub side: Side,
 }
 
+crate::portable!(struct Mark { frame, time, length, side });
+
 impl<'a> Payload<'a> {
     /// Where the whole of it is.
     pub fn whole(&self) -> Span {

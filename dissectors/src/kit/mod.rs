@@ -17,6 +17,7 @@ mod mark;
 mod outline;
 mod pairs;
 mod parts;
+mod portable;
 mod protocol;
 mod purpose;
 mod quoted;
@@ -46,6 +47,7 @@ pub use mark::{Mark, ShortMark};
 pub use outline::Outline;
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
+pub use portable::Portable;
 pub use protocol::{
     Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Message, Payload, Piece, Protocol, Side,
     StreamView, Time, Transport, Unread, room,

@@ -12,6 +12,8 @@ use crate::kit::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub i64);
 
+crate::portable!(tuple Time);
+
 impl Time {
     /// Nanoseconds: packets of opposite directions that lie no further apart may have been recorded
     /// in another order than they were sent.
@@ -31,6 +33,13 @@ pub enum Side {
     /// The other.
     Second,
 }
+
+crate::portable!(
+    enum Side {
+        First,
+        Second,
+    }
+);
 
 impl Side {
     /// The other end.
@@ -56,6 +65,13 @@ pub enum Transport {
     Tcp,
 }
 
+crate::portable!(
+    enum Transport {
+        Udp,
+        Tcp,
+    }
+);
+
 /// Where a run of a payload's bytes was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Piece {
@@ -68,6 +84,8 @@ pub struct Piece {
     /// The run's first byte in that packet's recorded bytes.
     pub offset: u32,
 }
+
+crate::portable!(struct Piece { at, length, frame, offset });
 
 /// A datagram, a framed part of a stream, or what was joined from several of them.
 #[derive(Clone, Copy)]
@@ -355,6 +373,8 @@ pub struct FlowFacts {
     /// What carries it.
     pub transport: Transport,
 }
+
+crate::portable!(struct FlowFacts { ends, began, seen, silence, lossy, number, transport });
 
 impl FlowFacts {
     /// What they say for a judgement of a message that is here and now.

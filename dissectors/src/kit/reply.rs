@@ -18,6 +18,8 @@ pub struct Reply {
     pub complete: bool,
 }
 
+crate::portable!(struct Reply { request, sent, began, tries, complete });
+
 /// What a request is beside those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sending {
@@ -29,6 +31,14 @@ pub enum Sending {
     /// It goes on with an exchange, with the challenge that it drew.
     GoesOn,
 }
+
+crate::portable!(
+    enum Sending {
+        New,
+        Again,
+        GoesOn,
+    }
+);
 
 impl Reply {
     /// The reply to a request that was sent once and began its exchange.

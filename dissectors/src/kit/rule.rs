@@ -15,6 +15,14 @@ pub enum Severity {
     Error,
 }
 
+crate::portable!(
+    enum Severity {
+        Note,
+        Warning,
+        Error,
+    }
+);
+
 impl Severity {
     /// All of them, the gravest first.
     pub const ALL: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Note];
@@ -43,6 +51,16 @@ pub enum Who {
     /// Nobody: the recording.
     Capture,
 }
+
+crate::portable!(
+    enum Who {
+        Client,
+        Server,
+        Master,
+        Any,
+        Capture,
+    }
+);
 
 impl Who {
     /// As scripts read it.

@@ -166,6 +166,8 @@ pub struct Abuse {
     pub flood_window: i64,
 }
 
+crate::portable!(struct Abuse { repeats, repeat_window, sources, source_window, flood_rate, flood_window });
+
 impl Default for Abuse {
     fn default() -> Abuse {
         Abuse {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::Witness;
 use super::sources::{KINDS, Sources};
-use crate::kit::{Mark, Payload, Seen, Time};
+use crate::kit::{Mark, Payload, Portable, Seen, Time};
 
 /// Buckets that the window of a flood is divided into.
 pub(super) const BUCKETS: usize = 20;
@@ -15,6 +15,28 @@ pub(super) const BUCKETS: usize = 20;
 pub(super) enum Load {
     Brief(Box<Brief>),
     Detailed(Box<Detailed>),
+}
+
+impl Portable for Load {
+    fn write(&self, to: &mut Vec<u8>) {
+        match self {
+            Load::Brief(brief) => {
+                false.write(to);
+                brief.write(to);
+            }
+            Load::Detailed(detailed) => {
+                true.write(to);
+                detailed.write(to);
+            }
+        }
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Load> {
+        match bool::read(from)? {
+            false => Portable::read(from).map(Load::Brief),
+            true => Portable::read(from).map(Load::Detailed),
+        }
+    }
 }
 
 /// The first requests, all of one source, and the responses to them without a challenge.
@@ -28,6 +50,8 @@ pub(super) struct Brief {
     count: u8,
 }
 
+crate::portable!(struct Brief { first, from, to, kinds, events, count });
+
 /// A request, or a response to one.
 #[derive(Clone, Copy, Default)]
 struct Event {
@@ -40,6 +64,8 @@ struct Event {
     /// What was asked, by its place among the kinds.
     kind: u8,
 }
+
+crate::portable!(struct Event { after, bytes, asked, kind });
 
 /// A request, or a response, of whatever form.
 struct Exchange {
@@ -69,6 +95,8 @@ pub(super) struct Room {
     pub(super) buckets: usize,
 }
 
+crate::portable!(struct Room { sources, buckets });
+
 /// What one server is asked, in detail.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Detailed {
@@ -87,6 +115,10 @@ pub(super) struct Detailed {
     pub(super) sources: Sources,
     pub(super) rate: Rate,
 }
+
+crate::portable!(struct Detailed {
+    first, last, requests, asked, responses, bytes_to, bytes_of, repeated, sources, rate
+});
 
 impl Load {
     /// The first request to a server.
@@ -277,6 +309,8 @@ pub(super) struct Rate {
     /// Buckets with their numbers, as far as there were many requests round them.
     kept: Vec<(i64, u32)>,
 }
+
+crate::portable!(struct Rate { now, latest, kept });
 
 impl Rate {
     fn place(bucket: i64) -> usize {

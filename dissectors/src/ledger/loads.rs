@@ -33,6 +33,8 @@ pub struct Loads {
     terms: Terms,
 }
 
+crate::portable!(struct Loads { groups, most, abuse });
+
 /// The servers that are asked by the hosts of a group.
 #[derive(Clone)]
 struct Group {
@@ -41,6 +43,8 @@ struct Group {
     /// The first request that there was no room for.
     left_out: Option<Witness>,
 }
+
+crate::portable!(struct Group { servers, room, left_out });
 
 impl Default for Loads {
     fn default() -> Loads {

@@ -21,6 +21,8 @@ pub(super) struct Sources {
     sample: Vec<Source>,
 }
 
+crate::portable!(struct Sources { level, sample });
+
 /// What one does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
@@ -35,6 +37,8 @@ pub(super) struct Source {
     window: u32,
     served: [u16; KINDS],
 }
+
+crate::portable!(struct Source { hash, first, asked, is_served, window, served });
 
 /// A time in tenths of a second. It comes round after 13 years.
 pub(super) fn tenths(time: Time) -> u32 {
