@@ -57,6 +57,8 @@ pub mod live;
 mod metrics;
 #[doc(hidden)]
 pub mod net;
+#[cfg(feature = "partition")]
+pub mod partition;
 #[cfg(any(feature = "cli", feature = "tables"))]
 #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "tables need JSON only"))]
 #[doc(hidden)]

@@ -23,6 +23,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("live", &["capture", "report"]),
     ("metrics", &["live", "session"]),
     ("limits", &["net", "session"]),
+    ("partition", &["capture", "check", "flows", "net", "session"]),
 ];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -5,6 +5,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkType(pub u16);
 
+dissectors::portable!(tuple LinkType);
+
 impl LinkType {
     /// BSD loopback: the address family in the byte order of the recording host.
     pub const NULL: Self = Self(0);

@@ -160,6 +160,10 @@ impl Packets for Merge {
         }
     }
 
+    fn file(&self) -> u32 {
+        self.front.map_or(0, |(at, _)| u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
     fn interface_name(&self) -> Option<&str> {
         self.open()?.interface_name()
     }

@@ -115,6 +115,11 @@ pub trait Packets {
         None
     }
 
+    /// Which of merged files the current event is from, counted from 0.
+    fn file(&self) -> u32 {
+        0
+    }
+
     /// The name of the current packet's interface, if the file has one.
     fn interface_name(&self) -> Option<&str> {
         None

@@ -8,7 +8,9 @@ use std::net::IpAddr;
 use std::ops::BitOr;
 
 use super::icmp::IcmpError;
+use super::ip::protocol;
 use super::limits;
+use super::udp_tunnel;
 use super::wireless::Aggregate;
 use crate::capture::LinkType;
 
@@ -35,6 +37,18 @@ pub enum Outcome<'a> {
     UnknownLink(LinkType),
     /// A header does not parse.
     Malformed(Malformed),
+}
+
+impl Outcome<'_> {
+    /// Between which hosts the datagram or segment goes that it is; of an ICMP error, that it quotes.
+    pub fn hosts(&self) -> Option<[IpAddr; 2]> {
+        match self {
+            Outcome::Udp(datagram) => Some([datagram.ip.source, datagram.ip.destination]),
+            Outcome::Tcp(segment) => Some([segment.ip.source, segment.ip.destination]),
+            Outcome::Icmp(error) => Some([error.quote.source, error.quote.destination]),
+            _ => None,
+        }
+    }
 }
 
 impl<'a> Outcome<'a> {
@@ -245,6 +259,21 @@ pub struct Fragment<'a> {
     pub headers: Headers<'a>,
 }
 
+impl Fragment<'_> {
+    /// Whether its datagram may hold another packet, as far as this part shows.
+    pub fn may_be_tunnel(&self) -> bool {
+        match self.protocol {
+            protocol::ICMP | protocol::ICMP6 | protocol::TCP => false,
+            protocol::UDP => {
+                let port = self.payload.bytes.get(2..4).and_then(<[u8]>::first_chunk);
+                self.at == 0
+                    && port.is_none_or(|port| udp_tunnel::is_port(u16::from_be_bytes(*port)))
+            }
+            _ => true,
+        }
+    }
+}
+
 /// A header that does not parse, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Malformed {
@@ -339,6 +368,28 @@ pub enum Tunnel {
     FabricPath,
 }
 
+dissectors::portable!(
+    enum Tunnel {
+        Mpls,
+        PppOverEthernet,
+        Ipv4InIp,
+        Ipv6InIp,
+        Gre,
+        Erspan,
+        Vxlan,
+        Geneve,
+        GtpU,
+        VxlanGpe,
+        ServiceChain,
+        Teredo,
+        L2tp,
+        EtherIp,
+        Tzsp,
+        ProviderBackbone,
+        FabricPath,
+    }
+);
+
 impl Tunnel {
     /// All of them.
     pub const ALL: [Tunnel; 17] = [
@@ -391,6 +442,8 @@ pub struct Tunnels {
     kinds: [Option<Tunnel>; limits::TUNNELS],
     identifier: Option<u32>,
 }
+
+dissectors::portable!(struct Tunnels { kinds, identifier });
 
 impl PartialEq for Tunnels {
     #[inline]

@@ -3,6 +3,8 @@
 //! A session writes them into a batch, whose memory is used again; readers borrow from
 //! it. A batch owns all that its events show, so that it can go to another thread.
 
+mod carried;
+
 use std::net::SocketAddr;
 
 use dissectors::kit::{

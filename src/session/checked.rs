@@ -27,6 +27,8 @@ pub struct LeftOut {
     pub times: u64,
 }
 
+dissectors::portable!(struct LeftOut { rule, verdict, side, times });
+
 /// A rule that was passed.
 #[derive(Clone, Copy, Debug)]
 pub struct Passes {
@@ -37,6 +39,8 @@ pub struct Passes {
     /// How often.
     pub times: u64,
 }
+
+dissectors::portable!(struct Passes { rule, side, times });
 
 impl Checked<'_> {
     /// How many findings there are that were not put into words; inconclusive ones do not count.

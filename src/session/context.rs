@@ -33,6 +33,10 @@ pub struct FlowContext {
     pub hop_limit: u8,
 }
 
+dissectors::portable!(struct FlowContext {
+    protocol, flow, roles, packet, moment, digits, copy_of, tunnels, hop_limit
+});
+
 impl FlowContext {
     /// Of no flow, and in no packet.
     pub fn outside(digits: u8) -> FlowContext {

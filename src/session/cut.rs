@@ -17,6 +17,8 @@ pub struct Cut {
     first: Option<First>,
 }
 
+dissectors::portable!(struct Cut { packets, first });
+
 /// The first of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct First {
@@ -25,6 +27,8 @@ struct First {
     time: Time,
     digits: u8,
 }
+
+dissectors::portable!(struct First { frame, offset, time, digits });
 
 impl Cut {
     /// The current packet is one.

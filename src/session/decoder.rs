@@ -5,7 +5,8 @@ use dissectors::kit::{Blind, Time, Tree};
 use super::batch::{Batch, Event};
 use super::events::Events;
 use super::recorder::Recorder;
-use super::{EventOrder, Open, Options, Session, Totals, Traffic, shard};
+use super::share::{Partition, Share};
+use super::{EventOrder, Heard, Open, Options, Session, Totals, Traffic, shard};
 use crate::capture::{self, Memory, Notice, Packet, Packets};
 use crate::flows::FlowRow;
 
@@ -51,11 +52,24 @@ impl Decoder {
     /// [`Decoder::most_shares`]. Each reads all packets and reports the flows of its share; the
     /// first one also reports what concerns no flow.
     pub fn share(options: Options, nth: usize, of: usize) -> Decoder {
+        let share = Share::of_thread(&options, nth, of);
+        Decoder::of(options, share)
+    }
+
+    /// One of several decoders that follow a partition of all pairs of hosts each. It needs no packets
+    /// but those of its own pairs, and is to be [told](Decoder::go_to) of the others that time went on;
+    /// the first one also reports what concerns no flow.
+    pub fn partition(options: Options, partition: Partition) -> Decoder {
+        let share = Share::of_partition(&options, partition);
+        Decoder::of(options, share)
+    }
+
+    fn of(options: Options, share: Share) -> Decoder {
         let recorder = match options.needs.fields {
             Some(limits) => Kind::WithFields(Box::new(Recorder::new(limits.tree(), &options))),
             None => Kind::WithoutFields(Box::new(Recorder::new(Blind, &options))),
         };
-        Decoder { session: Session::share(options, nth, of), recorder, end: End::NotYet }
+        Decoder { session: Session::share(options, share), recorder, end: End::NotYet }
     }
 
     /// How many decoders can share a capture.
@@ -104,6 +118,17 @@ impl Decoder {
     pub fn pass_over(&mut self) {
         self.session.context.frame += 1;
         self.session.passed_over += 1;
+    }
+
+    /// The capture went on to this packet, which others follow, and which came then.
+    pub fn go_to(&mut self, frame: u64, time: Time) {
+        let context = &mut self.session.context;
+        (context.frame, context.now) = (frame, time);
+    }
+
+    /// These hosts were heard by others, with packets that are no datagrams of ours.
+    pub fn heard(&mut self, heard: &Heard) {
+        self.session.heard.add(heard);
     }
 
     /// Something was said about the recording itself.

@@ -5,6 +5,8 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventOrder(u64);
 
+dissectors::portable!(tuple EventOrder);
+
 impl EventOrder {
     /// From here on a capture has no more packets.
     pub const END: EventOrder = EventOrder(1 << 63);
@@ -38,6 +40,11 @@ impl EventOrder {
         EventOrder(
             EventOrder::END.0 + rank * EventOrder::SHARDS + shard as u64 % EventOrder::SHARDS,
         )
+    }
+
+    /// As a number that is greater the later it is, and that a sign fits beside.
+    pub const fn rank(self) -> u64 {
+        self.0 >> 1
     }
 
     /// The first moment after this one.

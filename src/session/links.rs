@@ -15,14 +15,22 @@ pub struct Links {
     has_more: bool,
 }
 
+dissectors::portable!(struct Links { last, met, has_more });
+
 impl Links {
     /// A packet begins with this.
     #[inline]
-    pub(super) fn see(&mut self, link: LinkType) {
+    pub(crate) fn see(&mut self, link: LinkType) {
         if self.last != Some(link) {
             self.last = Some(link);
             self.another(link);
         }
+    }
+
+    /// Adds those of another recording.
+    pub(crate) fn add(&mut self, other: &Links) {
+        other.met.iter().for_each(|link| self.see(*link));
+        self.has_more |= other.has_more;
     }
 
     #[cold]

@@ -12,6 +12,7 @@
 //! all of it, and follows the flows of its share of all pairs of hosts.
 
 mod batch;
+
 mod checked;
 mod context;
 mod cut;
@@ -25,6 +26,7 @@ mod gate;
 mod heard;
 mod links;
 mod memory;
+mod merge;
 mod needs;
 mod options;
 mod passing;
@@ -35,6 +37,7 @@ mod recording;
 mod requests;
 mod segments;
 mod shard;
+mod share;
 mod stream;
 mod totals;
 mod traffic;
@@ -52,7 +55,7 @@ use crate::flows::{FlowRow, Key};
 use crate::net::ip_defrag::{self, EventKind, Joined};
 use crate::net::limits::NESTED_DATAGRAMS;
 use crate::net::{
-    Defragmenter, Fragment, FrameRef, Ip, Outcome, UnreadLayer, Whole, decode, decode_ip_payload,
+    Defragmenter, Fragment, FrameRef, Outcome, UnreadLayer, Whole, decode, decode_ip_payload,
     glance,
 };
 
@@ -68,6 +71,7 @@ use files::Change;
 pub use files::{FileEvent, Files, Place};
 pub use heard::Heard;
 pub use links::Links;
+pub use merge::{Merge, Part, Parting, Parts};
 pub use needs::{FieldLimits, FieldsOf, Findings, Messages, Needs};
 pub use options::Options;
 pub use passing::{DatagramEvent, Passing};
@@ -75,6 +79,8 @@ use recorder::{Fields, Recorder};
 use recording::words;
 pub use requests::{Answered, RequestReview, Requests, Unanswered};
 use shard::Shard;
+pub use share::Partition;
+use share::Share;
 pub use totals::{Foreign, Port, Totals};
 pub use traffic::Traffic;
 pub use unknown_links::UnknownLinks;
@@ -97,17 +103,8 @@ struct Session {
     passed_over: u64,
     /// Packets that were cut before their ports.
     cut: Cut,
-}
-
-/// Which shards a session has.
-#[derive(Clone, Copy)]
-struct Share {
-    /// The number of the first of them.
-    first: usize,
-    /// How many there are.
-    shards: usize,
-    /// How many all shares have.
-    all: usize,
+    /// Whom others have heard.
+    heard: Heard,
 }
 
 /// What surrounds a message, whosever it is: the current packet, the time, what was lost.
@@ -171,16 +168,13 @@ enum Recorded<'a> {
 }
 
 impl Session {
-    /// One of several sessions that share a capture: the `nth`, from 0, of so many; of no more than
-    /// [`Session::most_shares`]. The first one tells what concerns no flow.
-    fn share(mut options: Options, nth: usize, of: usize) -> Session {
-        let all = shard::count(&options);
-        options.settings.limits.remembered /= all;
-        options.settings.limits.inflated_rate /= all;
-        let (first, end) = (all * nth / of, all * (nth + 1) / of);
+    /// One of the sessions that have a share of a capture each. The first one tells what concerns no flow.
+    fn share(mut options: Options, share: Share) -> Session {
+        options.settings.limits.remembered /= share.all;
+        options.settings.limits.inflated_rate /= share.all;
         Session {
-            shards: (first..end).map(|_| Shard::new(&options, all)).collect(),
-            share: Share { first, shards: end - first, all },
+            shards: (0..share.shards).map(|_| Shard::new(&options, share.all)).collect(),
+            share,
             fragment_events: Vec::new(),
             unknown_links: 0,
             unread: [0; UnreadLayer::ALL.len()],
@@ -189,6 +183,7 @@ impl Session {
             foreign: Foreign::counting(options.needs.ports),
             passed_over: 0,
             cut: Cut::default(),
+            heard: Heard::default(),
             context: PacketContext {
                 defragmenter: Defragmenter::new(options.fragments),
                 pieces: Vec::new(),
@@ -199,7 +194,7 @@ impl Session {
                 offset: 0,
                 moment: EventOrder::default(),
                 now: Time(i64::MIN),
-                numbers: Numbers::new(of > 1),
+                numbers: Numbers::new(share.is_merged),
                 digits: 6,
                 span: [i64::MAX, i64::MIN],
                 bytes: 0,
@@ -227,7 +222,7 @@ impl Session {
             unread: self.unread,
             unknown_link: self.unknown_link,
             files: self.files.clone(),
-            heard: Heard::default(),
+            heard: self.heard.clone(),
             passed_over: self.passed_over,
             foreign: self.foreign.clone(),
             cut: if self.is_first() { self.cut.clone() } else { Cut::default() },
@@ -330,12 +325,12 @@ impl Session {
         {
             let number = (left.rank as u32).wrapping_add(1);
             left.go_on(shard);
-            self.context.moment = EventOrder::end_of(number, self.share.first + at);
+            self.context.moment = EventOrder::end_of(number, self.share.number(at));
             shard.end_flow(&mut self.context, slot, recorder);
             return true;
         }
         for (at, shard) in self.shards.iter_mut().enumerate() {
-            self.context.moment = EventOrder::end_of(0, self.share.first + at);
+            self.context.moment = EventOrder::end_of(0, self.share.number(at));
             shard.see_forgotten();
             shard.limits_met(&self.context, self.context.now, recorder);
         }
@@ -453,16 +448,33 @@ impl Session {
             }
             // It may have been anybody's.
             Outcome::Snapped => {
-                self.context.lossy = true;
+                self.lose(recorder);
                 self.cut.see(&self.context);
             }
             Outcome::Unread(layer) => self.unread[*layer as usize] += 1,
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }
-        if self.is_first() {
+        // What hosts are known to have said, their share tells.
+        let tells = match (outcome, recorded) {
+            (Outcome::Fragment(fragment), _) => self.share.has(&fragment.ip),
+            (_, Recorded::Joined(whole)) => self.share.has(&whole.ip),
+            (_, Recorded::Here) => self.is_first(),
+        };
+        if tells {
             self.headers(time, recorder);
         }
         self.context.headers.clear();
+    }
+
+    /// Packets are missing from now on, and nobody knows whose. What was due before is not left open by that.
+    #[cold]
+    fn lose<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
+        if !self.context.lossy {
+            for shard in &mut self.shards {
+                shard.ask_due(&mut self.context, recorder);
+            }
+            self.context.lossy = true;
+        }
     }
 
     /// A part of a datagram, and the datagram if it is whole with it.
@@ -475,6 +487,11 @@ impl Session {
         recorder: &mut Recorder<F>,
     ) {
         self.context.note(fragment.note.as_ref());
+        // What was due before is not left open by what is under way from now on.
+        let place = self.share.place_of(fragment.ip.source, fragment.ip.destination);
+        if let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) {
+            shard.ask_due(&mut self.context, recorder);
+        }
         let at = FrameRef { frame: self.context.frame, time: time.0 };
         let (share, mut is_of_others) = (self.share, false);
         let wanted = |joined: Joined<'_>| {
@@ -525,21 +542,7 @@ impl Session {
 
     /// Whether this session tells what concerns no flow.
     fn is_first(&self) -> bool {
-        self.share.first == 0
-    }
-}
-
-impl Share {
-    /// The place of two hosts' shard in this share; `None` if it is of another's.
-    #[inline]
-    fn place_of(self, a: IpAddr, b: IpAddr) -> Option<usize> {
-        let at = shard::of(a, b, self.all).checked_sub(self.first)?;
-        (at < self.shards).then_some(at)
-    }
-
-    /// Whether the shard of a packet's hosts is among them.
-    fn has(self, ip: &Ip) -> bool {
-        self.place_of(ip.source, ip.destination).is_some()
+        self.share.is_first()
     }
 }
 

@@ -26,36 +26,34 @@ impl Session {
             Notice::TimeOutOfRange { .. } => return,
         };
         let is_good = !notice.is_warning();
-        self.context.lossy |= !is_good;
+        self.context.moment = EventOrder::at(self.context.frame);
+        if !is_good {
+            self.lose(recorder);
+        }
         self.context.dropped |= rule.code == NET010.code && !is_good;
         if !self.is_first() {
             return;
         }
-        let context = &mut self.context;
-        context.moment = EventOrder::at(context.frame);
+        let context = &self.context;
         let (frame, time) = (context.frame, context.now.max(Time(0)));
         let mark = Mark { frame, time, length: 0, side: Side::First };
         tell(recorder, context.flow_context(&NOWHERE), rule, is_good, &mark, || notice.to_string());
     }
 
     pub(super) fn fragment_events<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
-        let is_first = self.is_first();
         for event in std::mem::take(&mut self.fragment_events) {
             let (source, destination) = (event.ip.source, event.ip.destination);
+            // What is said between these hosts, their share tells.
+            let at = self.share.place_of(source, destination);
+            let Some(shard) = at.and_then(|at| self.shards.get_mut(at)) else { continue };
             let rule = match &event.kind {
                 EventKind::Overlap { .. } => &NET004,
                 EventKind::Missing { cause, .. } => {
-                    let at = self.share.place_of(source, destination);
-                    if let Some(shard) = at.and_then(|at| self.shards.get_mut(at)) {
-                        shard.incomplete.insert(Hosts::of(source, destination));
-                    }
+                    shard.incomplete.insert(Hosts::of(source, destination));
                     if *cause == Cause::Limit { &NET011 } else { &NET005 }
                 }
                 EventKind::Malformed(_) => &NET008,
             };
-            if !is_first {
-                continue;
-            }
             let mark = Mark {
                 frame: event.at.frame,
                 time: Time(event.at.time),

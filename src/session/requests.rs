@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Evidence, Map, Mark, Rule, Set};
+use dissectors::kit::{Evidence, Map, Mark, Portable, Rule, Set};
 use dissectors::net_rules::{NET012, NET014};
 
 use super::{FlowContext, Heard};
@@ -19,6 +19,8 @@ pub struct Answered {
     /// Those of them that got one.
     pub answered: u64,
 }
+
+dissectors::portable!(struct Answered { asked, answered });
 
 impl Answered {
     /// Adds those of another capture.
@@ -41,11 +43,28 @@ pub struct Requests {
     pub is_full: bool,
 }
 
+dissectors::portable!(struct Requests { count, servers, latest, most, is_full });
+
 /// What came of the requests to one server.
 enum Server {
     Answers,
     /// Few are: so those that answer take little room.
     Silent(Box<Silence>),
+}
+
+impl Portable for Server {
+    fn write(&self, to: &mut Vec<u8>) {
+        let silence = match self {
+            Server::Answers => None,
+            Server::Silent(silence) => Some(**silence),
+        };
+        silence.write(to);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Server> {
+        let silence = <Option<Silence>>::read(from)?;
+        Some(silence.map_or(Server::Answers, |silence| Server::Silent(Box::new(silence))))
+    }
 }
 
 /// Requests that were not answered.
@@ -69,6 +88,10 @@ struct Silence {
     protocol: Option<Id>,
     digits: u8,
 }
+
+dissectors::portable!(struct Silence {
+    requests, refused, waited, settled, lossy, heard, mark, client, server, protocol, digits
+});
 
 /// A server, or all of them, where a rule asks for a response.
 pub struct Unanswered {

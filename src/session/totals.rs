@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use dissectors::kit::{RuleCounts, Time, Transport};
+use dissectors::kit::{Portable, RuleCounts, Time, Transport};
 
 use super::{Cut, Files, Heard, Links, Numbers, Traffic};
 use crate::capture::LinkType;
@@ -57,10 +57,39 @@ pub struct Totals {
     pub traffic: Traffic,
 }
 
+/// What one share of a capture adds to what is known of all of it: see [`Totals::add_share`].
+impl Portable for Totals {
+    fn write(&self, to: &mut Vec<u8>) {
+        (self.flows, self.lossy, self.dropped).write(to);
+        self.foreign.write(to);
+        self.heard.write(to);
+        self.cut.write(to);
+        self.rules.write(to);
+        self.traffic.write(to);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Totals> {
+        let (flows, lossy, dropped) = Portable::read(from)?;
+        Some(Totals {
+            flows,
+            lossy,
+            dropped,
+            foreign: Portable::read(from)?,
+            heard: Portable::read(from)?,
+            cut: Portable::read(from)?,
+            rules: Portable::read(from)?,
+            traffic: Portable::read(from)?,
+            ..Totals::default()
+        })
+    }
+}
+
 impl Totals {
     /// Adds what another share of the same capture has read.
     pub fn add_share(&mut self, other: Totals) {
         self.flows = self.flows.saturating_add(other.flows);
+        self.lossy |= other.lossy;
+        self.dropped |= other.dropped;
         self.foreign.add(&other.foreign);
         self.heard.add(&other.heard);
         self.cut.add(&other.cut);
@@ -106,6 +135,28 @@ pub struct Foreign {
     /// By port; empty where there are none.
     udp: Vec<u32>,
     tcp: Vec<u32>,
+}
+
+/// Few ports have packets.
+impl Portable for Foreign {
+    fn write(&self, to: &mut Vec<u8>) {
+        self.all.write(to);
+        for counts in [&self.udp, &self.tcp] {
+            let counted =
+                (0..=u16::MAX).zip(counts.iter().copied()).filter(|(_, count)| *count > 0);
+            Vec::from_iter(counted).write(to);
+        }
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Foreign> {
+        let mut foreign = Foreign::counting(Portable::read(from)?);
+        for transport in [Transport::Udp, Transport::Tcp] {
+            for (port, count) in Vec::<(u16, u32)>::read(from)? {
+                foreign.add_packets(transport, [port; 2], count.into());
+            }
+        }
+        Some(foreign)
+    }
 }
 
 impl Foreign {

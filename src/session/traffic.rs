@@ -22,6 +22,8 @@ pub struct Traffic {
     pub loads: Loads,
 }
 
+dissectors::portable!(struct Traffic { messages, protocols, requests, fared, loads });
+
 impl Default for Traffic {
     fn default() -> Traffic {
         Traffic::new(Requests::new(0), Loads::default())

@@ -1,0 +1,129 @@
+//! The verdict on what all partitions report.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::fmt;
+
+use super::analysis::{Portion, content};
+use super::plan::Plan;
+use crate::check::{Checker, Outcome};
+use crate::session::{Event, Files, Merge, Part, Parts, Totals};
+
+/// What came from another process is not what this version writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken;
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "what another process wrote cannot be read: all must run the same version of gamewire",
+        )
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// Judges what all partitions report: their portions, in the order of [`Portion::from`] as far as that is
+/// cheap; in any other order they are only kept longer. `checker` has checked nothing yet.
+///
+/// # Errors
+/// A portion is none of this version's, or one is missing.
+pub fn judge(
+    plan: &Plan,
+    mut checker: Checker,
+    portions: &mut dyn Iterator<Item = Portion>,
+) -> Result<Outcome, Broken> {
+    let mut arriving = Arriving {
+        portions,
+        checker: &mut checker,
+        waiting: vec![Waiting::default(); plan.partitions],
+        totals: None,
+        runs: Vec::new(),
+        counted: 0,
+        is_broken: false,
+    };
+    let Ok(()) = Merge::new(plan.partitions).run(&mut arriving);
+    while arriving.pull().is_some() {}
+    let Arriving { totals, mut runs, counted, is_broken, .. } = arriving;
+    let whole = totals.filter(|_| !is_broken && counted == plan.partitions);
+    let mut totals = whole.ok_or(Broken)?;
+    plan.complete(&mut totals);
+    runs.sort_unstable();
+    let mut files = Files::default();
+    for (frame, file) in runs {
+        files.go_on(frame, file);
+    }
+    totals.files = files;
+    Ok(checker.outcome(plan.names(), &mut totals))
+}
+
+/// What of a partition has come.
+#[derive(Clone, Default)]
+struct Waiting {
+    portions: VecDeque<Vec<u8>>,
+    /// No more events come.
+    is_over: bool,
+}
+
+/// Portions as they come, and where their events go.
+struct Arriving<'p> {
+    portions: &'p mut dyn Iterator<Item = Portion>,
+    checker: &'p mut Checker,
+    waiting: Vec<Waiting>,
+    totals: Option<Totals>,
+    runs: Vec<(u64, u32)>,
+    /// Partitions whose totals have come.
+    counted: usize,
+    is_broken: bool,
+}
+
+impl Arriving<'_> {
+    /// Takes one more portion. `None`: there is none.
+    fn pull(&mut self) -> Option<()> {
+        let Portion { partition, data, .. } = self.portions.next()?;
+        // Nobody waits for totals: they are no events.
+        if let Some((totals, runs)) = content::totals(&data) {
+            match &mut self.totals {
+                Some(all) => all.add_share(totals),
+                None => self.totals = Some(totals),
+            }
+            self.runs.extend(runs);
+            self.counted += 1;
+        } else if let Some(waiting) = self.waiting.get_mut(partition as usize) {
+            waiting.portions.push_back(data);
+        } else {
+            self.is_broken = true;
+        }
+        Some(())
+    }
+}
+
+impl Parts for Arriving<'_> {
+    type Error = Infallible;
+
+    fn next(&mut self, nth: usize) -> Option<Part> {
+        loop {
+            let waiting = self.waiting.get_mut(nth)?;
+            if waiting.is_over || self.is_broken {
+                return None;
+            }
+            if let Some(data) = waiting.portions.pop_front() {
+                let Some((part, is_last)) = content::events(&data) else {
+                    self.is_broken = true;
+                    return None;
+                };
+                waiting.is_over = is_last;
+                return Some(part);
+            }
+            if self.pull().is_none() {
+                self.is_broken = true;
+                return None;
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Infallible> {
+        self.checker.event(event);
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! What all processes must know of all files.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use dissectors::kit::{Portable, Time};
+use roaring::RoaringBitmap;
+
+use super::Survey;
+use super::survey::{read_set, write_set};
+use crate::session::{Foreign, Partition, Totals};
+use crate::text::escaped;
+
+/// Who writes and reads it: all processes must be of one version.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A pair of hosts, in 32 bits. Two pairs that are the same by chance are kept together: that costs time, and
+/// changes nothing.
+pub(super) fn pair(a: IpAddr, b: IpAddr) -> u32 {
+    Partition::of(a, b, 1 << 32) as u32
+}
+
+/// What all processes must know: which files there are, and who may speak a protocol of ours.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Partitions of all pairs of hosts.
+    pub partitions: usize,
+    /// The files, in the order in which they are merged where times are the same.
+    pub paths: Vec<String>,
+    /// What is known of each; who speaks is known of all together.
+    surveys: Vec<Survey>,
+    speaking: RoaringBitmap,
+    tunnels: RoaringBitmap,
+    all_speak: bool,
+    /// Packets by port.
+    foreign: Foreign,
+}
+
+/// Where the packets of a file are among those of all.
+pub(super) struct Place {
+    /// Packets of the files before it.
+    pub(super) before: u64,
+    /// When the last of these came.
+    pub(super) time: Time,
+    /// The files that are recorded at the same time, it among them, by their numbers.
+    pub(super) beside: Vec<usize>,
+}
+
+impl Plan {
+    /// A plan for these files, each with what is known of it.
+    pub fn new(files: Vec<(String, Survey)>, partitions: usize) -> Plan {
+        let mut plan = Plan {
+            partitions: partitions.max(1),
+            paths: Vec::new(),
+            surveys: Vec::new(),
+            speaking: RoaringBitmap::new(),
+            tunnels: RoaringBitmap::new(),
+            all_speak: false,
+            foreign: Foreign::default(),
+        };
+        for (path, mut survey) in files {
+            plan.speaking |= std::mem::take(&mut survey.speaking);
+            plan.tunnels |= std::mem::take(&mut survey.tunnels);
+            plan.all_speak |= survey.all_speak;
+            plan.foreign.add(&std::mem::take(&mut survey.foreign));
+            plan.paths.push(path);
+            plan.surveys.push(survey);
+        }
+        plan
+    }
+
+    /// The names of the files, as they are shown.
+    pub fn names(&self) -> Vec<String> {
+        self.paths.iter().map(|path| escaped(path).into_owned()).collect()
+    }
+
+    /// What is wrong with the recordings, in words.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.surveys.iter().flat_map(|survey| &survey.warnings).map(String::as_str)
+    }
+
+    /// A file as it is opened.
+    pub(super) fn path(&self, file: usize) -> PathBuf {
+        self.paths.get(file).map(PathBuf::from).unwrap_or_default()
+    }
+
+    /// Packets and notices of a file.
+    pub(super) fn events(&self, file: usize) -> u64 {
+        self.surveys.get(file).map_or(0, |survey| survey.events)
+    }
+
+    /// Whether two hosts may speak a protocol of ours.
+    #[inline]
+    pub(super) fn speak(&self, [a, b]: [IpAddr; 2]) -> bool {
+        self.all_speak || self.speaking.contains(pair(a, b))
+    }
+
+    /// Whether fragments between two hosts may be of packets within which there are others.
+    pub(super) fn tunnel(&self, a: IpAddr, b: IpAddr) -> bool {
+        self.tunnels.contains(pair(a, b))
+    }
+
+    /// Who follows two hosts.
+    pub(super) fn partition_of(&self, [a, b]: [IpAddr; 2]) -> usize {
+        Partition::of(a, b, self.partitions)
+    }
+
+    /// Where a file is among all.
+    pub(super) fn place(&self, file: usize) -> Option<Place> {
+        let [first, last] = self.surveys.get(file)?.place?;
+        let mut place = Place { before: 0, time: Time(i64::MIN), beside: Vec::new() };
+        let mut latest = None;
+        for (other, survey) in self.surveys.iter().enumerate() {
+            let Some([begins, ends]) = survey.place else { continue };
+            if ends < first {
+                place.before += survey.packets;
+                latest = latest.max(survey.last.map(|(at, time)| (at, other, time)));
+            } else if begins <= last {
+                place.beside.push(other);
+            }
+        }
+        if let Some((.., time)) = latest {
+            place.time = Time(time);
+        }
+        Some(place)
+    }
+
+    /// How many packets there are, and when the last one came.
+    pub(super) fn end(&self) -> (u64, Time, u8) {
+        let packets = self.surveys.iter().map(|survey| survey.packets).sum();
+        let lasts = self.surveys.iter().enumerate();
+        let last = lasts.filter_map(|(at, it)| Some((it.last?.0, at, it.last?.1, it.digits))).max();
+        last.map_or((packets, Time(i64::MIN), 6), |(.., time, digits)| {
+            (packets, Time(time), digits)
+        })
+    }
+
+    /// Adds what is known of the recording without any of its messages.
+    pub(super) fn complete(&self, totals: &mut Totals) {
+        (totals.packets, _, totals.digits) = self.end();
+        for survey in &self.surveys {
+            totals.bytes += survey.bytes;
+            totals.links.add(&survey.links);
+            totals.span = match (totals.span, survey.span.map(|span| span.map(Time))) {
+                (Some([a, b]), Some([c, d])) => Some([a.min(c), b.max(d)]),
+                (one, other) => one.or(other),
+            };
+            totals.unknown_links += survey.unknown_links.0;
+            totals.unknown_link = totals.unknown_link.or(survey.unknown_links.1);
+            totals.unread.iter_mut().zip(&survey.unread).for_each(|(all, more)| *all += more);
+        }
+        // Where nothing is ours, there is this.
+        totals.foreign = if totals.flows > 0 { Foreign::default() } else { self.foreign.clone() };
+    }
+}
+
+impl Portable for Plan {
+    fn write(&self, to: &mut Vec<u8>) {
+        (VERSION.to_owned(), self.partitions, self.all_speak).write(to);
+        self.paths.write(to);
+        self.surveys.write(to);
+        write_set(&self.speaking, to);
+        write_set(&self.tunnels, to);
+        self.foreign.write(to);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Plan> {
+        let (version, partitions, all_speak) = <(String, usize, bool)>::read(from)?;
+        if version != VERSION {
+            return None;
+        }
+        Some(Plan {
+            partitions,
+            all_speak,
+            paths: Portable::read(from)?,
+            surveys: Portable::read(from)?,
+            speaking: read_set(from)?,
+            tunnels: read_set(from)?,
+            foreign: Portable::read(from)?,
+        })
+    }
+}

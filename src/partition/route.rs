@@ -1,0 +1,218 @@
+//! Which packets of a file go to which partition.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use dissectors::kit::{Portable, Time};
+
+use super::plan::Plan;
+use super::row::{Kind, Row};
+use super::survey::outcome_of;
+use crate::capture::{self, CaptureError, Event, Packet, Packets};
+use crate::net::Outcome;
+use crate::session::{Heard, Partition};
+
+/// Rows of runs are written when so many are here.
+const RUNS: usize = 1 << 12;
+
+/// Hosts that are heard are kept in as many groups as a session does.
+const GROUPS: usize = 8;
+
+/// Reads a file and hands each packet that may matter to the partition that it matters to.
+///
+/// Packets have the numbers that they have among those of all files. Files that were recorded at the same
+/// time are therefore walked beside it, but not looked into.
+pub struct Route {
+    plan: Arc<Plan>,
+    packets: Option<Box<dyn Packets + Send>>,
+    /// Its number among all files, and among those that are walked, whose numbers these are.
+    file: u32,
+    own: usize,
+    beside: Vec<usize>,
+    /// The latest packet's number, its time, and its file, where there is one.
+    frame: u64,
+    time: Time,
+    previous: Option<u32>,
+    /// Of its own: where the latest event is in the order of merged files, and how many there are yet.
+    place: i64,
+    left: u64,
+    /// A packet of it was cut before anything in it could be known.
+    was_snapped: bool,
+    begun: bool,
+    leaves: Leaves,
+}
+
+/// What packets leave that are not kept.
+struct Leaves {
+    heard: [Heard; GROUPS],
+    /// From which packets on they are from this file.
+    runs: Vec<(u64, u32)>,
+    /// To whom the current packet goes.
+    partitions: Vec<u32>,
+}
+
+impl Route {
+    /// Opens a file of the plan.
+    ///
+    /// # Errors
+    /// It cannot be read, or one that was recorded at the same time.
+    pub fn new(plan: Arc<Plan>, file: usize, memory: usize) -> Result<Route, CaptureError> {
+        let place = plan.place(file);
+        let beside = place.as_ref().map_or(Vec::new(), |place| place.beside.clone());
+        let paths = Vec::from_iter(beside.iter().map(|&file| plan.path(file)));
+        let packets = match paths.is_empty() {
+            true => None,
+            false => Some(capture::open_merged(&paths, memory)?),
+        };
+        Ok(Route {
+            own: beside.iter().position(|&other| other == file).unwrap_or(0),
+            left: plan.events(file),
+            file: u32::try_from(file).unwrap_or(u32::MAX),
+            frame: place.as_ref().map_or(0, |place| place.before),
+            time: place.map_or(Time(i64::MIN), |place| place.time),
+            plan,
+            packets,
+            beside,
+            previous: None,
+            place: i64::MIN,
+            was_snapped: false,
+            begun: false,
+            leaves: Leaves {
+                heard: std::array::from_fn(|_| Heard::default()),
+                runs: Vec::new(),
+                partitions: Vec::new(),
+            },
+        })
+    }
+
+    /// Goes on to the next packet or notice, and hands `each` the rows that it comes to. `false`: there is
+    /// nothing more.
+    pub fn next(&mut self, each: &mut dyn FnMut(&Row<'_>)) -> bool {
+        if !self.begun {
+            self.begun = true;
+            // Once is enough.
+            let partitions = if self.file == 0 { self.plan.partitions } else { 0 };
+            for partition in 0..partitions as u32 {
+                each(&Row::beside(Kind::Begins, partition, self.file, &[]));
+            }
+        }
+        if !self.step(each) {
+            self.end(each);
+            return false;
+        }
+        if self.leaves.runs.len() >= RUNS {
+            self.runs(each);
+        }
+        true
+    }
+
+    fn step(&mut self, each: &mut dyn FnMut(&Row<'_>)) -> bool {
+        let (Some(packets), 1..) = (&mut self.packets, self.left) else { return false };
+        let Some(time) = packets.advance() else { return false };
+        match packets.current() {
+            Event::Packet(packet) => {
+                self.frame += 1;
+                self.time = Time(packet.time);
+                // A file that is opened alone has no number.
+                let is_own = self.beside.len() == 1 || packet.file as usize == self.own;
+                let file = match is_own {
+                    true => self.file,
+                    false => {
+                        self.beside.get(packet.file as usize).map_or(u32::MAX, |&it| it as u32)
+                    }
+                };
+                let before = self.previous.replace(file);
+                if is_own {
+                    self.left -= 1;
+                    self.place = self.place.max(time);
+                    if before != Some(file) && (self.frame, file) != (1, 0) {
+                        self.leaves.runs.push((self.frame, file));
+                    }
+                    self.leaves.choose(&self.plan, &packet, &mut self.was_snapped);
+                    for &partition in &self.leaves.partitions {
+                        each(&Row::of_packet(&packet, self.frame, file, partition));
+                    }
+                }
+            }
+            Event::Notice(notice) => {
+                if packets.file() as usize == self.own || self.beside.len() == 1 {
+                    self.left -= 1;
+                    self.place = self.place.max(time);
+                    let (mut data, offset) = (Vec::new(), self.left);
+                    (self.time, notice).write(&mut data);
+                    for partition in 0..self.plan.partitions as u32 {
+                        let row = Row::beside(Kind::Notice, partition, self.file, &data);
+                        // Of several between two packets, the first one has most after it.
+                        let offset = u64::MAX / 2 - offset;
+                        each(&Row { frame: self.frame, time: self.place, offset, ..row });
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn runs(&mut self, each: &mut dyn FnMut(&Row<'_>)) {
+        let data = std::mem::take(&mut self.leaves.runs).to_bytes();
+        each(&Row::beside(Kind::Files, 0, self.file, &data));
+    }
+
+    fn end(&mut self, each: &mut dyn FnMut(&Row<'_>)) {
+        if !self.leaves.runs.is_empty() {
+            self.runs(each);
+        }
+        for heard in std::mem::take(&mut self.leaves.heard) {
+            let data = heard.to_bytes();
+            each(&Row::beside(Kind::Heard, 0, self.file, &data));
+        }
+        self.packets = None;
+        self.left = 0;
+    }
+}
+
+impl Leaves {
+    /// To whom a packet goes; of one that goes to nobody, who was heard.
+    fn choose(&mut self, plan: &Plan, packet: &Packet<'_>, was_snapped: &mut bool) {
+        self.partitions.clear();
+        let all = 0..plan.partitions as u32;
+        outcome_of(packet).each(&mut |outcome| match &outcome {
+            Outcome::Fragment(fragment) => {
+                let (a, b) = (fragment.ip.source, fragment.ip.destination);
+                if fragment.may_be_tunnel() || plan.tunnel(a, b) {
+                    self.partitions.extend(all.clone());
+                } else {
+                    self.partitions.push(plan.partition_of([a, b]) as u32);
+                }
+            }
+            // From the first one on, packets are missing, and nobody knows whose.
+            Outcome::Snapped if !std::mem::replace(was_snapped, true) => {
+                self.partitions.extend(all.clone());
+            }
+            Outcome::Snapped | Outcome::Malformed(_) => self.partitions.push(0),
+            outcome => {
+                let Some(hosts) = outcome.hosts() else { return };
+                let (sender, note) = match outcome {
+                    Outcome::Udp(datagram) => (datagram.ip.source, datagram.note),
+                    Outcome::Tcp(segment) => (segment.ip.source, segment.note),
+                    Outcome::Icmp(error) => (error.ip.source, None),
+                    _ => return,
+                };
+                if plan.speak(hosts) || note.is_some() {
+                    self.partitions.push(plan.partition_of(hosts) as u32);
+                } else {
+                    self.hear(sender, hosts);
+                }
+            }
+        });
+        if self.partitions.len() > 1 {
+            self.partitions.sort_unstable();
+            self.partitions.dedup();
+        }
+    }
+
+    fn hear(&mut self, sender: IpAddr, [a, b]: [IpAddr; 2]) {
+        if let Some(heard) = self.heard.get_mut(Partition::of(a, b, GROUPS)) {
+            heard.insert(sender);
+        }
+    }
+}

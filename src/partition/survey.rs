@@ -1,0 +1,243 @@
+//! What must be known of every file before packets are chosen: who may speak a protocol of ours, how many
+//! packets there are, and when.
+
+use std::path::Path;
+
+use dissectors::kit::{Portable, StreamView, Transport};
+use roaring::RoaringBitmap;
+
+use super::plan::pair;
+use crate::capture::{self, CaptureError, Event, LinkType, Packet};
+use crate::flows::identify::Undecided;
+use crate::flows::{Identifier, is_usual};
+use crate::net::{Fragment, Ip, Outcome, Payload, UnreadLayer, decode, decode_ip_payload, glance};
+use crate::session::{Foreign, Links, Options};
+
+/// With fewer bytes than this, what was cut by the snap length may be anything.
+const TELLING: usize = 4;
+
+/// Fragments within fragments that are looked into.
+const NESTED: usize = 4;
+
+/// What is known of one file.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// Packets.
+    pub packets: u64,
+    /// These and notices.
+    pub events: u64,
+    /// Bytes of the packets, as they were on the wire.
+    pub bytes: u64,
+    /// The earliest and the latest time of a packet.
+    pub span: Option<[i64; 2]>,
+    /// Where it begins and ends in the order of merged files: a time before an earlier one counts as that.
+    pub place: Option<[i64; 2]>,
+    /// Where the last packet is in that order, and its own time.
+    pub last: Option<(i64, i64)>,
+    /// How many digits of a second the last packet's time has.
+    pub digits: u8,
+    /// What packets begin with.
+    pub links: Links,
+    /// Packets whose link type cannot be read, and the first such type.
+    pub unknown_links: (u64, Option<LinkType>),
+    /// Packets of layers that are not read, by [`UnreadLayer`].
+    pub unread: Vec<u64>,
+    /// Packets by port.
+    pub foreign: Foreign,
+    /// What is wrong with the recording, in words.
+    pub warnings: Vec<String>,
+    /// Pairs of hosts that may speak a protocol of ours, by [`pair`].
+    pub speaking: RoaringBitmap,
+    /// Pairs of hosts that send fragments of packets within which others may be.
+    pub tunnels: RoaringBitmap,
+    /// All pairs of hosts may speak one.
+    pub all_speak: bool,
+}
+
+/// Looks through a file.
+///
+/// # Errors
+/// It cannot be read.
+pub fn survey(path: &Path, options: &Options, memory: usize) -> Result<Survey, CaptureError> {
+    let mut packets = capture::open_within(path, memory)?;
+    let mut survey = Survey {
+        unread: vec![0; UnreadLayer::ALL.len()],
+        // Of checksums every packet counts.
+        all_speak: options.verify_checksums,
+        ..Survey::default()
+    };
+    while let Some(time) = packets.advance() {
+        let [first, latest] = survey.place.unwrap_or([time, time]);
+        let at = latest.max(time);
+        survey.place = Some([first, at]);
+        survey.events += 1;
+        match packets.current() {
+            Event::Packet(packet) => survey.packet(&packet, at, &options.identifier),
+            Event::Notice(notice) if notice.is_warning() => {
+                survey.warnings.push(notice.to_string());
+            }
+            Event::Notice(_) => {}
+        }
+    }
+    Ok(survey)
+}
+
+impl Survey {
+    fn packet(&mut self, packet: &Packet<'_>, at: i64, identifier: &Identifier) {
+        let time = packet.time;
+        let [first, latest] = self.span.unwrap_or([time, time]);
+        self.span = Some([first.min(time), latest.max(time)]);
+        self.last = Some((at, time));
+        self.packets += 1;
+        self.bytes += u64::from(packet.original_length);
+        self.digits = packet.digits;
+        self.links.see(packet.link);
+        outcome_of(packet).each(&mut |outcome| self.see(&outcome, identifier, 0));
+    }
+
+    fn see(&mut self, outcome: &Outcome<'_>, identifier: &Identifier, depth: usize) {
+        match outcome {
+            Outcome::Udp(datagram) => {
+                let ports = [datagram.source_port, datagram.destination_port];
+                self.foreign.add_packets(Transport::Udp, ports, 1);
+                let payload = &datagram.payload;
+                let is_claimed = || identifier.datagram(payload.bytes, ports, None).is_some();
+                if may_be_cut(payload, ports) || is_claimed() {
+                    self.speaks(&datagram.ip);
+                }
+            }
+            Outcome::Tcp(segment) => {
+                let ports = [segment.source_port, segment.destination_port];
+                self.foreign.add_packets(Transport::Tcp, ports, 1);
+                let payload = &segment.payload;
+                if may_be_cut(payload, ports) || may_begin(payload.bytes, ports, identifier) {
+                    self.speaks(&segment.ip);
+                }
+            }
+            Outcome::Fragment(fragment) => self.fragment(fragment, identifier, depth),
+            Outcome::UnknownLink(link) => {
+                self.unknown_links.0 += 1;
+                self.unknown_links.1.get_or_insert(*link);
+            }
+            Outcome::Unread(layer) => {
+                self.unread.iter_mut().nth(*layer as usize).into_iter().for_each(|it| *it += 1);
+            }
+            Outcome::Malformed(_)
+            | Outcome::Snapped
+            | Outcome::Icmp(_)
+            | Outcome::Aggregate(_)
+            | Outcome::Other => {}
+        }
+    }
+
+    /// Its datagram may be whole in another file only: who sends fragments is taken for a speaker, and so is
+    /// who speaks in a tunnel of which a fragment shows the beginning.
+    fn fragment(&mut self, fragment: &Fragment<'_>, identifier: &Identifier, depth: usize) {
+        self.speaks(&fragment.ip);
+        if !fragment.may_be_tunnel() {
+            return;
+        }
+        self.tunnels.insert(pair(fragment.ip.source, fragment.ip.destination));
+        if fragment.at > 0 {
+            return;
+        }
+        let inner = decode_ip_payload(fragment.ip, fragment.protocol, fragment.payload.bytes);
+        inner.each(&mut |outcome| match (&outcome, outcome.hosts()) {
+            (Outcome::Fragment(inner), _) if depth < NESTED => {
+                self.fragment(inner, identifier, depth + 1);
+            }
+            (_, Some([a, b])) => {
+                self.speaking.insert(pair(a, b));
+            }
+            // What is in it begins in a later fragment.
+            (Outcome::Malformed(_) | Outcome::Snapped, None) => self.all_speak = true,
+            _ => {}
+        });
+    }
+
+    fn speaks(&mut self, ip: &Ip) {
+        self.speaking.insert(pair(ip.source, ip.destination));
+    }
+}
+
+/// What a packet holds.
+pub(super) fn outcome_of<'p>(packet: &Packet<'p>) -> Outcome<'p> {
+    match glance(packet.link, packet.data) {
+        Some(glance) => glance.outcome(),
+        None => decode(packet.link, packet.data, packet.original_length),
+    }
+}
+
+/// Whether it was cut, and may have been a message of ours.
+fn may_be_cut(payload: &Payload<'_>, ports: [u16; 2]) -> bool {
+    payload.snapped && (payload.bytes.len() < TELLING || ports.into_iter().any(is_usual))
+}
+
+/// Whether a stream that begins with these bytes, from either side, may be one of ours.
+fn may_begin(bytes: &[u8], [from, to]: [u16; 2], identifier: &Identifier) -> bool {
+    !bytes.is_empty()
+        && [(true, false), (true, true), (false, false), (false, true)].into_iter().any(
+            |(began, is_second)| {
+                let (mut both, mut ports) = ([bytes, &[]], [from, to]);
+                let mut begun = [began, true];
+                if is_second {
+                    both.swap(0, 1);
+                    ports.swap(0, 1);
+                    begun.swap(0, 1);
+                }
+                let view = StreamView { bytes: both, began: begun, ended: [false; 2] };
+                identifier.stream(&view, ports) != Err(Undecided::None)
+            },
+        )
+}
+
+impl Portable for Survey {
+    fn write(&self, to: &mut Vec<u8>) {
+        let Survey { packets, events, bytes, span, place, last, digits, .. } = *self;
+        (packets, events, bytes).write(to);
+        (span, place, last, digits).write(to);
+        self.links.write(to);
+        self.unknown_links.write(to);
+        self.unread.write(to);
+        self.foreign.write(to);
+        self.warnings.write(to);
+        write_set(&self.speaking, to);
+        write_set(&self.tunnels, to);
+        self.all_speak.write(to);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Survey> {
+        let (packets, events, bytes) = Portable::read(from)?;
+        let (span, place, last, digits) = Portable::read(from)?;
+        Some(Survey {
+            packets,
+            events,
+            bytes,
+            span,
+            place,
+            last,
+            digits,
+            links: Portable::read(from)?,
+            unknown_links: Portable::read(from)?,
+            unread: Portable::read(from)?,
+            foreign: Portable::read(from)?,
+            warnings: Portable::read(from)?,
+            speaking: read_set(from)?,
+            tunnels: read_set(from)?,
+            all_speak: Portable::read(from)?,
+        })
+    }
+}
+
+pub(super) fn write_set(set: &RoaringBitmap, to: &mut Vec<u8>) {
+    set.serialized_size().write(to);
+    // A vector takes everything.
+    set.serialize_into(to).ok();
+}
+
+pub(super) fn read_set(from: &mut &[u8]) -> Option<RoaringBitmap> {
+    let size = usize::read(from)?;
+    let (set, rest) = from.split_at_checked(size)?;
+    *from = rest;
+    RoaringBitmap::deserialize_from(set).ok()
+}

@@ -1,0 +1,277 @@
+//! What several decoders report of one capture, put in the order in which one would have reported it.
+//!
+//! Decoders that share a capture run in threads or on other machines. What each reports comes in parts, in
+//! its own order; flows get the numbers that one decoder would have given them. A reader of the events knows
+//! nothing of it.
+
+use super::{Batch, Decoder, Event, EventOrder};
+
+/// A decoder says which flows are still needed when it has numbered so many, and twice as many as are open:
+/// to look at those costs little of what numbering did.
+const NUMBERED: usize = 1 << 12;
+
+/// Some of what a decoder reports.
+#[derive(Default)]
+pub struct Part {
+    /// The events.
+    pub events: Batch,
+    /// When flows began that were numbered in it.
+    pub(super) begun: Vec<EventOrder>,
+    /// After it only these flows and later ones are mentioned, where that is known.
+    pub(super) needed: Option<Vec<u32>>,
+    /// Nothing earlier than this comes any more.
+    pub(super) through: EventOrder,
+}
+
+/// Takes what a decoder reports, part after part.
+#[derive(Default)]
+pub struct Parting {
+    /// How many flows had a number when it was looked at last which are needed.
+    numbered: u32,
+}
+
+impl Parting {
+    /// What was reported since the last time; its batch is one that was used before, or a new one.
+    pub fn take(&mut self, decoder: &mut Decoder, empty: Batch) -> Part {
+        Part {
+            needed: self.needed(decoder),
+            events: std::mem::replace(decoder.batch(), empty),
+            begun: decoder.take_begun(),
+            through: decoder.order(),
+        }
+    }
+
+    /// Now and then, which flows are still needed: most of a long capture have ended.
+    fn needed(&mut self, decoder: &Decoder) -> Option<Vec<u32>> {
+        let numbered = decoder.flows();
+        let since = (numbered - self.numbered) as usize;
+        if since < NUMBERED + 2 * decoder.open_flows() {
+            return None;
+        }
+        self.numbered = numbered;
+        let mut needed = Vec::from_iter(decoder.open_numbers());
+        needed.sort_unstable();
+        Some(needed)
+    }
+}
+
+impl Part {
+    /// Nothing of a later part is earlier than this.
+    pub fn through(&self) -> EventOrder {
+        self.through
+    }
+}
+
+/// Where parts come from, and where their events go.
+pub trait Parts {
+    /// Why events cannot be taken.
+    type Error;
+    /// The next part of one of the decoders; `None`: it is over.
+    fn next(&mut self, nth: usize) -> Option<Part>;
+    /// A part of this decoder was read.
+    fn done(&mut self, _nth: usize, _events: Batch) {}
+    /// Takes the next event of all.
+    ///
+    /// # Errors
+    /// It cannot be taken: nothing more is.
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Self::Error>;
+    /// No more events are here for now.
+    ///
+    /// # Errors
+    /// As [`Parts::event`].
+    fn pause(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// What came of a decoder and waits to be read.
+#[derive(Default)]
+struct Queue {
+    part: Option<Part>,
+    /// Events of it that were read, and beginnings.
+    event: usize,
+    begun: usize,
+    is_over: bool,
+}
+
+/// What a queue has next.
+#[derive(Clone, Copy)]
+enum Head {
+    /// Nothing that is here; what comes is not earlier than this.
+    Unknown(EventOrder),
+    Known(EventOrder),
+}
+
+impl Head {
+    fn moment(self) -> EventOrder {
+        match self {
+            Head::Unknown(moment) | Head::Known(moment) => moment,
+        }
+    }
+}
+
+/// The events of all decoders, in one order.
+pub struct Merge {
+    /// The numbers of each decoder's flows in the whole capture.
+    numbers: Vec<Numbers>,
+    given: u32,
+    queues: Vec<Queue>,
+}
+
+impl Merge {
+    /// Of so many decoders.
+    pub fn new(decoders: usize) -> Merge {
+        let numbers = (0..decoders).map(|_| Numbers::default()).collect();
+        let queues = (0..decoders).map(|_| Queue::default()).collect();
+        Merge { numbers, given: 0, queues }
+    }
+
+    /// Reads all parts, and hands over their events.
+    ///
+    /// # Errors
+    /// Those of the parts.
+    pub fn run<P: Parts>(&mut self, parts: &mut P) -> Result<(), P::Error> {
+        loop {
+            let heads = (0..self.queues.len()).filter_map(|nth| Some((self.head(nth)?, nth)));
+            let Some((head, nth)) = heads.clone().min_by_key(|(head, _)| head.moment()) else {
+                return Ok(());
+            };
+            match head {
+                Head::Unknown(_) => self.receive(nth, parts),
+                Head::Known(moment) => {
+                    let others = heads.filter(|&(_, other)| other != nth);
+                    let until = others.map(|(head, _)| head.moment()).min();
+                    let until = until.map(|until| until.max(moment.next()));
+                    self.hand_over(nth, until, parts)?;
+                    parts.pause()?;
+                }
+            }
+        }
+    }
+
+    /// What a decoder has next, if it is not over, in the order of the whole capture.
+    fn head(&self, nth: usize) -> Option<Head> {
+        let queue = self.queues.get(nth).filter(|queue| !queue.is_over)?;
+        let Some(part) = &queue.part else { return Some(Head::Unknown(EventOrder::default())) };
+        let numbers = self.numbers.get(nth)?;
+        let whole = |moment: EventOrder| moment.renumbered(|local| numbers.whole(local));
+        let event = part.events.order(queue.event);
+        let next = event.into_iter().chain(part.begun.get(queue.begun).copied()).min();
+        Some(match next {
+            Some(moment) => Head::Known(whole(moment)),
+            None => Head::Unknown(whole(part.through).next()),
+        })
+    }
+
+    fn receive<P: Parts>(&mut self, nth: usize, parts: &mut P) {
+        let Some(queue) = self.queues.get_mut(nth) else { return };
+        (queue.event, queue.begun) = (0, 0);
+        if let Some(mut read) = queue.part.take() {
+            if let (Some(needed), Some(numbers)) = (read.needed, self.numbers.get_mut(nth)) {
+                numbers.keep(&needed);
+            }
+            read.events.clear();
+            parts.done(nth, read.events);
+        }
+        queue.part = parts.next(nth);
+        queue.is_over = queue.part.is_none();
+    }
+
+    /// Hands over what a decoder has before this moment; all it has, if no other has anything.
+    fn hand_over<P: Parts>(
+        &mut self,
+        nth: usize,
+        until: Option<EventOrder>,
+        parts: &mut P,
+    ) -> Result<(), P::Error> {
+        let Merge { numbers, given, queues } = self;
+        let (Some(queue), Some(numbers)) = (queues.get_mut(nth), numbers.get_mut(nth)) else {
+            return Ok(());
+        };
+        let Some(part) = &mut queue.part else { return Ok(()) };
+        loop {
+            let whole = |moment: EventOrder| moment.renumbered(|local| numbers.whole(local));
+            let is_due = |moment: EventOrder| until.is_none_or(|until| whole(moment) < until);
+            let order = part.events.order(queue.event);
+            // A flow has its number before anything of it is reported.
+            if let Some(&begun) = part.begun.get(queue.begun)
+                && order.is_none_or(|order| begun <= order)
+            {
+                if !is_due(begun) {
+                    return Ok(());
+                }
+                *given = given.saturating_add(1);
+                numbers.push(*given);
+                queue.begun += 1;
+            } else if order.is_some_and(is_due) {
+                part.events.renumber(queue.event, |local| numbers.whole(local));
+                if let Some(event) = part.events.event(queue.event) {
+                    parts.event(&event)?;
+                }
+                queue.event += 1;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The numbers of a decoder's flows in the whole capture, by its own, as far as they are needed.
+#[derive(Default)]
+struct Numbers {
+    /// Those that were kept: own number, and that in the whole capture.
+    kept: Vec<(u32, u32)>,
+    /// The last one before all others, which come one after the other.
+    before: u32,
+    latest: Vec<u32>,
+}
+
+impl Numbers {
+    /// The number of the decoder's next flow.
+    fn push(&mut self, whole: u32) {
+        self.latest.push(whole);
+    }
+
+    /// The number in the whole capture. A flow whose beginning is not reported yet comes before all
+    /// others: nothing of it is reported before that.
+    fn whole(&self, own: u32) -> u32 {
+        if own == 0 {
+            return 0;
+        }
+        let whole = match own.checked_sub(self.before + 1) {
+            Some(at) => self.latest.get(at as usize).copied(),
+            None => {
+                let at = self.kept.binary_search_by_key(&own, |&(own, _)| own).ok();
+                at.and_then(|at| self.kept.get(at)).map(|&(_, whole)| whole)
+            }
+        };
+        whole.unwrap_or(1)
+    }
+
+    /// Forgets all but these, which are in order.
+    fn keep(&mut self, needed: &[u32]) {
+        self.kept = needed.iter().map(|&own| (own, self.whole(own))).collect();
+        self.before = self.before.saturating_add(self.latest.len() as u32);
+        self.latest = Vec::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_known_as_long_as_they_are_needed() {
+        let mut numbers = Numbers::default();
+        (1..=9).for_each(|own| numbers.push(own * 10));
+        numbers.keep(&[0, 2, 5, 9]);
+        (10..=12).for_each(|own| numbers.push(own * 10));
+        let known = [0, 2, 5, 9, 10, 11, 12];
+        assert_eq!(known.map(|own| numbers.whole(own)), known.map(|own| own * 10));
+        numbers.keep(&[5, 11]);
+        numbers.push(130);
+        assert_eq!([5, 11, 13].map(|own| numbers.whole(own)), [50, 110, 130]);
+        assert_eq!((numbers.kept.len(), numbers.latest.len()), (2, 1));
+        assert_eq!(numbers.whole(14), 1, "it comes before all others");
+    }
+}

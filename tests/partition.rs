@@ -1,0 +1,348 @@
+//! Many processes come to what one process makes of the same files, merged: here in one process, through all
+//! bytes that would go from one to another.
+
+mod support;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dissectors::catalogue;
+use dissectors::kit::{Portable, Severity};
+use gamewire::capture::write::PcapNgWriter;
+use gamewire::capture::{self, Packets};
+use gamewire::check::{self, Checker, Selection};
+use gamewire::limits::{Limits, Memory};
+use gamewire::partition::{
+    Analysis, Kind, Plan, Portion, Portions, Route, Row, Survey, judge, survey,
+};
+use gamewire::{Decoder, Event, Needs, Options};
+use support::{gamewire, samples};
+use xtask::exchange::Setting;
+use xtask::traffic::{Conversation, Traffic};
+use xtask::wire::Prng;
+
+const MEMORY: usize = 64 << 20;
+
+/// A row that owns its bytes, as an engine holds it.
+struct Held {
+    partition: u32,
+    order: (u64, u8, i64, u32, u64),
+    kind: Kind,
+    numbers: (u16, u32, u32, u8),
+    data: Vec<u8>,
+}
+
+impl Held {
+    fn of(row: &Row<'_>) -> Held {
+        let &Row { partition, kind, link, interface, original_length, digits, data, .. } = row;
+        let numbers = (link, interface, original_length, digits);
+        Held { partition, order: row.order(), kind, numbers, data: data.to_vec() }
+    }
+
+    fn row(&self) -> Row<'_> {
+        let (frame, _, time, file, offset) = self.order;
+        let (link, interface, original_length, digits) = self.numbers;
+        let &Held { partition, kind, ref data, .. } = self;
+        Row {
+            partition,
+            frame,
+            kind,
+            time,
+            file,
+            offset,
+            link,
+            interface,
+            original_length,
+            digits,
+            data,
+        }
+    }
+}
+
+/// Files, as they are read by processes that share nothing but bytes.
+struct Cluster {
+    plan: Vec<u8>,
+    /// The rows of each partition, in order.
+    rows: BTreeMap<u32, Vec<Held>>,
+    /// Packets that there are, and rows of packets.
+    kept: (u64, usize),
+}
+
+fn options() -> Options {
+    Limits::with(Memory::default(), &[]).options(Options::default())
+}
+
+impl Cluster {
+    fn of(files: &[PathBuf], partitions: usize) -> Cluster {
+        let surveyed = files.iter().map(|file| {
+            let survey = survey(file, &options(), MEMORY).expect("a capture").to_bytes();
+            let survey = Survey::of_bytes(&survey).expect("what was written");
+            (file.to_string_lossy().into_owned(), survey)
+        });
+        let surveyed = Vec::from_iter(surveyed);
+        let packets = surveyed.iter().map(|(_, survey)| survey.packets).sum();
+        let plan = Plan::new(surveyed, partitions).to_bytes();
+        let mut rows: BTreeMap<u32, Vec<Held>> = BTreeMap::new();
+        for file in 0..files.len() {
+            let mut route = Route::new(read(&plan), file, MEMORY).expect("a capture");
+            while route.next(&mut |row| rows.entry(row.partition).or_default().push(Held::of(row)))
+            {
+            }
+        }
+        rows.values_mut().for_each(|rows| rows.sort_by_key(|row| row.order));
+        let is_packet = |row: &&Held| row.kind == Kind::Packet;
+        let kept = (packets, rows.values().flatten().filter(is_packet).count());
+        Cluster { plan, rows, kept }
+    }
+
+    /// What `check --merge --format json` would write.
+    fn check(&self, complete: bool) -> String {
+        let selection = Selection::default();
+        let terms = check::terms(&options().settings, options().settings.limits.remembered);
+        let needs = Checker::needs(&selection, &terms);
+        let mut portions: Vec<Portion> = Vec::new();
+        for (&partition, rows) in &self.rows {
+            let options = Options { needs, complete, ..options() };
+            let mut analysis = Portions::new(read(&self.plan), options, partition);
+            for row in rows {
+                portions.extend(analysis.row(&row.row()).expect("a row"));
+            }
+            analysis.finish(&mut |portion| portions.push(portion));
+        }
+        portions.sort_by_key(|it| (it.from, it.partition, it.number));
+        let plan = read(&self.plan);
+        let checker = Checker::new(selection, terms, complete);
+        let outcome = judge(&plan, checker, &mut portions.into_iter()).expect("whole portions");
+        let mut json = Vec::new();
+        gamewire::report::check::json::write(&outcome, Severity::Error, &mut json).expect("memory");
+        String::from_utf8(json).expect("text")
+    }
+
+    /// All messages, in the order of their packets.
+    fn messages(&self) -> Vec<(u64, String)> {
+        let mut rows = Vec::new();
+        for (&partition, held) in &self.rows {
+            let options = Options { needs: Needs::messages_with_fields(), ..options() };
+            let mut analysis = Analysis::new(read(&self.plan), options, partition);
+            let mut spelled = Spelled::default();
+            for row in held {
+                analysis.row(&row.row()).expect("a row");
+                analysis.events(&mut |event| spelled.event(event, &mut rows));
+            }
+            analysis.end();
+            while analysis.finish() {
+                analysis.events(&mut |event| spelled.event(event, &mut rows));
+            }
+        }
+        rows.sort();
+        rows
+    }
+}
+
+fn read(plan: &[u8]) -> Arc<Plan> {
+    Arc::new(Plan::of_bytes(plan).expect("what was written"))
+}
+
+/// Spells messages: all that is known of each, its flow by the packet of its first message.
+#[derive(Default)]
+struct Spelled {
+    flows: HashMap<u32, u64>,
+}
+
+impl Spelled {
+    fn event(&mut self, event: &Event<'_>, rows: &mut Vec<(u64, String)>) {
+        let Event::Message(m) = event else { return };
+        let (payload, context) = (m.payload(), m.context());
+        let flow = *self.flows.entry(payload.flow).or_insert(payload.frame);
+        let fields = m.field("name").map(|name| name.to_string());
+        // Of what is shown later than its packet, the rest is of another packet.
+        let here =
+            (context.packet.0 == payload.frame).then_some((context.packet, context.hop_limit));
+        let row = format!(
+            "{} {flow} {:?} {:?} {:?} {:x} {:?} {:?} {:?} {:?} {fields:?} {:?} {:?} {:?} {:?}",
+            m.path(),
+            payload.time,
+            m.ends(),
+            payload.pieces,
+            hash(payload.bytes),
+            payload.lost,
+            m.reply(),
+            m.sending(),
+            m.length(),
+            (context.copy_of, context.roles),
+            here,
+            m.tree().map(|tree| tree.nodes.len()),
+            m.checked().findings,
+        );
+        rows.push((payload.frame, row));
+    }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// The same of one process that reads the files merged.
+fn one_reads(files: &[PathBuf]) -> Vec<(u64, String)> {
+    let mut packets = capture::open_merged(files, MEMORY).expect("captures");
+    let options = Options { needs: Needs::messages_with_fields(), ..options() };
+    let (mut spelled, mut rows) = (Spelled::default(), Vec::new());
+    Decoder::new(options).read(packets.as_mut(), |event| spelled.event(event, &mut rows));
+    rows.sort();
+    rows
+}
+
+fn one_checks(files: &[PathBuf], complete: bool) -> String {
+    let options =
+        ["check", "--no-config", "--threads=1", "--merge", "--format=json", "--fail-on=never"];
+    let complete = complete.then_some("--complete");
+    let files = files.iter().map(|file| file.to_string_lossy().into_owned());
+    let words = options.into_iter().chain(complete).map(str::to_owned);
+    let run = gamewire(words.chain(files));
+    assert!(run.code == 0 && !run.out.is_empty(), "{}", run.err);
+    run.out
+}
+
+/// The rows of findings and rules of a verdict, to see where two differ.
+fn lines(json: &str) -> Vec<&str> {
+    json.split("},{").collect()
+}
+
+fn comes_to_the_same(name: &str, files: &[PathBuf]) -> (u64, usize) {
+    let one = one_reads(files);
+    let checked = [false, true].map(|complete| one_checks(files, complete));
+    let mut kept = (0, 0);
+    for partitions in [1, 2, 4] {
+        let cluster = Cluster::of(files, partitions);
+        let what = format!("{name} in {partitions} partitions");
+        let many = cluster.messages();
+        for (one, many) in one.iter().zip(&many) {
+            assert_eq!(one, many, "{what}");
+        }
+        assert_eq!(one.len(), many.len(), "{what}");
+        for (one, complete) in checked.iter().zip([false, true]) {
+            let many = cluster.check(complete);
+            for (one, many) in lines(one).into_iter().zip(lines(&many)) {
+                assert_eq!(one, many, "{what}, complete: {complete}");
+            }
+            assert_eq!(*one, many, "{what}, complete: {complete}");
+        }
+        kept = cluster.kept;
+    }
+    kept
+}
+
+/// A folder that goes when it is done with.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("gamewire-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a writable folder");
+        Folder(path)
+    }
+
+    /// Deals the packets of a capture to so many recorders in turns, each of which begins a new file so often.
+    fn deal(&self, capture: &Path, recorders: usize, files: usize) -> Vec<PathBuf> {
+        let count = each_packet(capture, &mut |_, _| {});
+        let name = capture.file_stem().expect("a name").to_string_lossy().into_owned();
+        let paths = Vec::from_iter(
+            (0..recorders * files)
+                .map(|at| self.0.join(format!("{name}-{}-{:02}.pcapng", at / files, at % files))),
+        );
+        let mut writers =
+            Vec::from_iter(paths.iter().map(|_| PcapNgWriter::new(Vec::new()).expect("memory")));
+        each_packet(capture, &mut |at, packet| {
+            let place = at % recorders * files + at * files / count;
+            writers[place].packet(packet, 0, None, &[]).expect("memory");
+        });
+        for (path, writer) in paths.iter().zip(writers) {
+            fs::write(path, writer.finish().expect("memory")).expect("a writable folder");
+        }
+        paths
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn each_packet(capture: &Path, each: &mut dyn FnMut(usize, &capture::Packet<'_>)) -> usize {
+    let mut packets: Box<dyn Packets + Send> = capture::open(capture).expect("a capture");
+    let mut at = 0;
+    while let Some(event) = packets.next() {
+        if let capture::Event::Packet(packet) = event {
+            each(at, &packet);
+            at += 1;
+        }
+    }
+    at
+}
+
+#[test]
+fn samples_cut_into_rotated_files() {
+    let folder = Folder::new("partition-samples");
+    for sample in samples() {
+        let files = folder.deal(&sample, 1, 12);
+        comes_to_the_same(&sample.to_string_lossy(), &files);
+    }
+}
+
+#[test]
+fn samples_of_several_recorders() {
+    let folder = Folder::new("partition-recorders");
+    for sample in samples() {
+        let files = folder.deal(&sample, 3, 4);
+        comes_to_the_same(&sample.to_string_lossy(), &files);
+    }
+}
+
+/// Every rule's examples, all at once, in one recording that lacks this and that.
+fn recording(seed: u64) -> Traffic {
+    let rules = catalogue::rules().into_iter();
+    let scripts = rules.flat_map(|rule| [(rule, rule.right), (rule, rule.wrong)]);
+    let held = scripts.filter(|(_, script)| !script.trim().is_empty());
+    let held = held.map(|(rule, script)| Conversation {
+        name: rule.code.to_string(),
+        script: script.to_owned(),
+        setting: Setting::of_rule(&rule.code.to_string()),
+    });
+    let mut traffic = Traffic::interleaved(&Vec::from_iter(held), seed).expect("good scripts");
+    let mut prng = Prng::new(seed);
+    match seed % 5 {
+        1 => traffic.lose_fragments(&mut prng),
+        2 => traffic.lose_segments(&mut prng),
+        3 => traffic.drop_packets(&mut prng),
+        4 => traffic.one_way(&mut prng),
+        _ => {}
+    }
+    traffic
+}
+
+#[test]
+fn all_rules_at_once_with_everything_cut() {
+    for seed in 0..5 {
+        let folder = Folder::new(&format!("partition-rules-{seed}"));
+        let traffic = recording(seed);
+        let (count, mut files) = (traffic.len(), Vec::new());
+        for part in 0..12 {
+            let mut slice = traffic.clone();
+            slice.end_early(count * (part + 1) / 12);
+            slice.begin_late(count * part / 12);
+            let path = folder.0.join(format!("{part:02}.pcapng"));
+            fs::write(&path, slice.pcapng()).expect("a writable folder");
+            files.push(path);
+        }
+        comes_to_the_same(&format!("seed {seed}"), &files);
+        let whole = folder.0.join("whole.pcapng");
+        fs::write(&whole, traffic.pcapng()).expect("a writable folder");
+        comes_to_the_same(&format!("seed {seed} dealt"), &folder.deal(&whole, 2, 3));
+    }
+}
