@@ -31,27 +31,31 @@ struct Held {
     partition: u32,
     order: (u64, u8, i64, u32, u64),
     kind: Kind,
+    offset: u64,
     numbers: (u16, u32, u32, u8),
     data: Vec<u8>,
 }
 
 impl Held {
     fn of(row: &Row<'_>) -> Held {
-        let &Row { partition, kind, link, interface, original_length, digits, data, .. } = row;
+        let &Row {
+            partition, kind, offset, link, interface, original_length, digits, data, ..
+        } = row;
         let numbers = (link, interface, original_length, digits);
-        Held { partition, order: row.order(), kind, numbers, data: data.to_vec() }
+        Held { partition, order: row.order(), kind, offset, numbers, data: data.to_vec() }
     }
 
     fn row(&self) -> Row<'_> {
-        let (frame, _, time, file, offset) = self.order;
+        let (frame, _, time, file, number) = self.order;
         let (link, interface, original_length, digits) = self.numbers;
-        let &Held { partition, kind, ref data, .. } = self;
+        let &Held { partition, kind, offset, ref data, .. } = self;
         Row {
             partition,
             frame,
             kind,
             time,
             file,
+            number,
             offset,
             link,
             interface,
@@ -208,9 +212,28 @@ fn one_checks(files: &[PathBuf], complete: bool) -> String {
     run.out
 }
 
-/// The rows of findings and rules of a verdict, to see where two differ.
-fn lines(json: &str) -> Vec<&str> {
-    json.split("},{").collect()
+/// Whether two verdicts are the same but for the numbers of flows: those get theirs when their protocol is
+/// identified, which for connections that lack bytes may be when a shard looks for flows that are over.
+fn is_the_same_verdict(one: &str, many: &str, what: &str) {
+    let (mut forth, mut back) = (HashMap::new(), HashMap::new());
+    let mut lines = many.split("},{");
+    for one in one.split("},{") {
+        let many = lines.next().unwrap_or_default();
+        let [(one, a), (many, b)] = [one, many].map(|line| {
+            let Some((before, after)) = line.split_once("\"flow\":") else {
+                return (line.to_owned(), None);
+            };
+            let (number, after) = after.split_once(',').expect("more than a number");
+            (format!("{before}{after}"), Some(number))
+        });
+        assert_eq!(one, many, "{what}");
+        assert_eq!(
+            (forth.insert(a, b).unwrap_or(b), back.insert(b, a).unwrap_or(a)),
+            (b, a),
+            "{what}"
+        );
+    }
+    assert_eq!(lines.next(), None, "{what}");
 }
 
 fn comes_to_the_same(name: &str, files: &[PathBuf]) -> (u64, usize) {
@@ -227,10 +250,7 @@ fn comes_to_the_same(name: &str, files: &[PathBuf]) -> (u64, usize) {
         assert_eq!(one.len(), many.len(), "{what}");
         for (one, complete) in checked.iter().zip([false, true]) {
             let many = cluster.check(complete);
-            for (one, many) in lines(one).into_iter().zip(lines(&many)) {
-                assert_eq!(one, many, "{what}, complete: {complete}");
-            }
-            assert_eq!(*one, many, "{what}, complete: {complete}");
+            is_the_same_verdict(one, &many, &format!("{what}, complete: {complete}"));
         }
         kept = cluster.kept;
     }

@@ -107,6 +107,7 @@ impl Portable for Notice {
                 (7_u8, text(path), *offset, *unpacked).write(to);
                 what.write(to);
             }
+            Notice::Unopened { path, what } => (8_u8, text(path), what.clone()).write(to),
         }
     }
 
@@ -134,6 +135,7 @@ impl Portable for Notice {
                 let (offset, unpacked, what) = Portable::read(from)?;
                 Notice::ReadError { path, offset, unpacked, what }
             }
+            8 => Notice::Unopened { path, what: Portable::read(from)? },
             _ => return None,
         })
     }

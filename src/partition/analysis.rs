@@ -6,7 +6,7 @@ use dissectors::kit::{Portable, Time};
 
 use super::judge::Broken;
 use super::plan::Plan;
-use super::row::{Kind, Row};
+use super::row::{Kind, Row, Run};
 use crate::capture::Notice;
 use crate::session::{Decoder, Event, Heard, Options, Part, Parting, Partition, Totals};
 
@@ -21,7 +21,7 @@ pub struct Analysis {
     plan: Arc<Plan>,
     decoder: Decoder,
     /// From which packets on packets are from which file.
-    runs: Vec<(u64, u32)>,
+    runs: Vec<Run>,
 }
 
 impl Analysis {
@@ -39,7 +39,7 @@ impl Analysis {
         match row.kind {
             Kind::Begins => {}
             Kind::Heard => self.decoder.heard(&row.said::<Heard>().ok_or(Broken)?),
-            Kind::Files => self.runs.extend(row.said::<Vec<(u64, u32)>>().ok_or(Broken)?),
+            Kind::Files => self.runs.extend(row.said::<Vec<Run>>().ok_or(Broken)?),
             Kind::Packet => {
                 let before = row.frame.checked_sub(1).ok_or(Broken)?;
                 self.decoder.go_to(before, Time(row.time));
@@ -89,7 +89,7 @@ pub struct Portion {
 
 /// What is in a portion: a sign, and that.
 pub(super) mod content {
-    use super::{Part, Portable, Totals};
+    use super::{Part, Portable, Run, Totals};
 
     /// Events follow, or the last ones, or what was counted.
     const EVENTS: u8 = 0;
@@ -108,7 +108,7 @@ pub(super) mod content {
         Some((Part::of_bytes(part)?, *sign == LAST))
     }
 
-    pub(super) fn of_totals(totals: &Totals, runs: &Vec<(u64, u32)>) -> Vec<u8> {
+    pub(super) fn of_totals(totals: &Totals, runs: &Vec<Run>) -> Vec<u8> {
         let mut bytes = vec![TOTALS];
         totals.write(&mut bytes);
         runs.write(&mut bytes);
@@ -116,7 +116,7 @@ pub(super) mod content {
     }
 
     /// What was counted, and from which packets on packets are from which file; `None`: these are events.
-    pub(in crate::partition) fn totals(data: &[u8]) -> Option<(Totals, Vec<(u64, u32)>)> {
+    pub(in crate::partition) fn totals(data: &[u8]) -> Option<(Totals, Vec<Run>)> {
         let mut rest = data.strip_prefix(&[TOTALS])?;
         Some((Portable::read(&mut rest)?, Portable::read(&mut rest)?))
     }

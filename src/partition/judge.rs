@@ -6,8 +6,9 @@ use std::fmt;
 
 use super::analysis::{Portion, content};
 use super::plan::Plan;
+use super::row::Run;
 use crate::check::{Checker, Outcome};
-use crate::session::{Event, Files, Merge, Part, Parts, Totals};
+use crate::session::{Event, FileEvent, Files, Merge, Part, Parts, Place, Totals};
 
 /// What came from another process is not what this version writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +51,8 @@ pub fn judge(
     plan.complete(&mut totals);
     runs.sort_unstable();
     let mut files = Files::default();
-    for (frame, file) in runs {
-        files.go_on(frame, file);
+    for (frame, file, number) in runs {
+        files.note(FileEvent { frame, place: Place { file, frame: number } });
     }
     totals.files = files;
     Ok(checker.outcome(plan.names(), &mut totals))
@@ -71,7 +72,7 @@ struct Arriving<'p> {
     checker: &'p mut Checker,
     waiting: Vec<Waiting>,
     totals: Option<Totals>,
-    runs: Vec<(u64, u32)>,
+    runs: Vec<Run>,
     /// Partitions whose totals have come.
     counted: usize,
     is_broken: bool,

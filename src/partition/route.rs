@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dissectors::kit::{Portable, Time};
 
 use super::plan::Plan;
-use super::row::{Kind, Row};
+use super::row::{Kind, Row, Run};
 use super::survey::outcome_of;
 use crate::capture::{self, CaptureError, Event, Packet, Packets};
 use crate::net::Outcome;
@@ -33,8 +33,9 @@ pub struct Route {
     frame: u64,
     time: Time,
     previous: Option<u32>,
-    /// Of its own: where the latest event is in the order of merged files, and how many there are yet.
+    /// Of its own: where the latest event is in the order of merged files, packets, and events that are left.
     place: i64,
+    number: u64,
     left: u64,
     /// A packet of it was cut before anything in it could be known.
     was_snapped: bool,
@@ -45,8 +46,8 @@ pub struct Route {
 /// What packets leave that are not kept.
 struct Leaves {
     heard: [Heard; GROUPS],
-    /// From which packets on they are from this file.
-    runs: Vec<(u64, u32)>,
+    /// From which packets on they are from this file, and the numbers of these in it.
+    runs: Vec<Run>,
     /// To whom the current packet goes.
     partitions: Vec<u32>,
 }
@@ -75,6 +76,7 @@ impl Route {
             beside,
             previous: None,
             place: i64::MIN,
+            number: 0,
             was_snapped: false,
             begun: false,
             leaves: Leaves {
@@ -125,8 +127,10 @@ impl Route {
                 if is_own {
                     self.left -= 1;
                     self.place = self.place.max(time);
-                    if before != Some(file) && (self.frame, file) != (1, 0) {
-                        self.leaves.runs.push((self.frame, file));
+                    self.number += 1;
+                    let packet = Packet { number: self.number, ..packet };
+                    if before != Some(file) {
+                        self.leaves.runs.push((self.frame, file, self.number));
                     }
                     self.leaves.choose(&self.plan, &packet, &mut self.was_snapped);
                     for &partition in &self.leaves.partitions {
@@ -138,13 +142,12 @@ impl Route {
                 if packets.file() as usize == self.own || self.beside.len() == 1 {
                     self.left -= 1;
                     self.place = self.place.max(time);
-                    let (mut data, offset) = (Vec::new(), self.left);
+                    // Of several between two packets, the first one has most after it.
+                    let (mut data, number) = (Vec::new(), u64::MAX / 2 - self.left);
                     (self.time, notice).write(&mut data);
                     for partition in 0..self.plan.partitions as u32 {
                         let row = Row::beside(Kind::Notice, partition, self.file, &data);
-                        // Of several between two packets, the first one has most after it.
-                        let offset = u64::MAX / 2 - offset;
-                        each(&Row { frame: self.frame, time: self.place, offset, ..row });
+                        each(&Row { frame: self.frame, time: self.place, number, ..row });
                     }
                 }
             }

@@ -29,6 +29,9 @@ dissectors::portable!(
     }
 );
 
+/// From which packet on packets are from a file: its number among all, the file, its number in that.
+pub(super) type Run = (u64, u32, u64);
+
 /// A row. Those of a partition are read in the order of [`Row::order`].
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
@@ -42,7 +45,9 @@ pub struct Row<'a> {
     pub time: i64,
     /// The file, by its number.
     pub file: u32,
-    /// Where the packet begins in the file; of what is no packet, how many there were before it.
+    /// The packet's number in it; of a notice, a number by which those of a file are in order.
+    pub number: u64,
+    /// Where the packet begins in the file.
     pub offset: u64,
     /// See [`Packet::link`].
     pub link: u16,
@@ -65,6 +70,7 @@ impl<'a> Row<'a> {
             kind: Kind::Packet,
             time: packet.time,
             file,
+            number: packet.number,
             offset: packet.offset,
             link: packet.link.0,
             interface: packet.interface,
@@ -76,7 +82,7 @@ impl<'a> Row<'a> {
 
     /// What is said beside packets.
     pub(super) fn beside(kind: Kind, partition: u32, file: u32, data: &'a [u8]) -> Row<'a> {
-        let (frame, time, offset) = (0, 0, 0);
+        let (frame, time, number, offset) = (0, 0, 0, 0);
         let (link, interface, original_length, digits) = (0, 0, 0, 0);
         Row {
             partition,
@@ -84,6 +90,7 @@ impl<'a> Row<'a> {
             kind,
             time,
             file,
+            number,
             offset,
             link,
             interface,
@@ -102,6 +109,7 @@ impl<'a> Row<'a> {
             original_length: self.original_length,
             data: self.data,
             file: self.file,
+            number: self.number,
             offset: self.offset,
             digits: self.digits,
         }
@@ -109,7 +117,7 @@ impl<'a> Row<'a> {
 
     /// By what the rows of a partition are sorted.
     pub fn order(&self) -> (u64, u8, i64, u32, u64) {
-        (self.frame, self.kind as u8, self.time, self.file, self.offset)
+        (self.frame, self.kind as u8, self.time, self.file, self.number)
     }
 
     /// What it says beside packets, if it is right.

@@ -262,14 +262,14 @@ impl Session {
         context.moment = EventOrder::before(context.frame);
         let moment = context.moment;
         if let Change::File(event) | Change::End(event) = change
-            && self.is_first()
+            && self.share.tells_files()
         {
             recorder.file(moment, event);
         }
         self.elapse(recorder);
         self.context.moment = EventOrder::at(self.context.frame);
         let time = Time(packet.time);
-        if matches!(change, Change::End(_)) && self.is_first() {
+        if matches!(change, Change::End(_)) && self.share.knows_files() {
             self.context.files_end(time, recorder);
         }
         let Some(glance) = glance(packet.link, packet.data) else {
@@ -306,6 +306,10 @@ impl Session {
     #[must_use]
     fn finish<F: Fields>(&mut self, recorder: &mut Recorder<F>) -> Open {
         self.context.moment = EventOrder::END;
+        // What was due by now does not depend on what else came.
+        for shard in &mut self.shards {
+            shard.ask_due(&mut self.context, recorder);
+        }
         self.context.defragmenter.finish(&mut self.fragment_events);
         self.fragment_events(recorder);
         let left = |shard: &mut Shard| {

@@ -70,6 +70,16 @@ impl Share {
         self.place_of(ip.source, ip.destination).is_some()
     }
 
+    /// Whether it reports from where on packets are from another file: those of a partition are its own.
+    pub(super) fn tells_files(self) -> bool {
+        self.first == 0
+    }
+
+    /// Whether it knows of all packets which file they are from.
+    pub(super) fn knows_files(self) -> bool {
+        self.is_first() && self.partition.of == 1
+    }
+
     /// Whether what concerns no flow is reported by it.
     pub(super) fn is_first(self) -> bool {
         self.first == 0 && self.partition.nth == 0

@@ -14,6 +14,7 @@ dissectors::portable!(
         Icmp,
         Datagram,
         FlowEnded,
+        File,
     }
 );
 dissectors::portable!(struct Entry { order, kind, at });
