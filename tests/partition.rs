@@ -119,7 +119,8 @@ impl Cluster {
         portions.sort_by_key(|it| (it.from, it.partition, it.number));
         let plan = read(&self.plan);
         let checker = Checker::new(selection, terms, complete);
-        let outcome = judge(&plan, checker, &mut portions.into_iter()).expect("whole portions");
+        let (outcome, _) =
+            judge(&plan, checker, &mut portions.into_iter()).expect("whole portions");
         let mut json = Vec::new();
         gamewire::report::check::json::write(&outcome, Severity::Error, &mut json).expect("memory");
         String::from_utf8(json).expect("text")
@@ -134,11 +135,11 @@ impl Cluster {
             let mut spelled = Spelled::default();
             for row in held {
                 analysis.row(&row.row()).expect("a row");
-                analysis.events(&mut |event| spelled.event(event, &mut rows));
+                analysis.events(&mut |event| spelled.event(event, &mut rows)).expect("room");
             }
             analysis.end();
             while analysis.finish() {
-                analysis.events(&mut |event| spelled.event(event, &mut rows));
+                analysis.events(&mut |event| spelled.event(event, &mut rows)).expect("room");
             }
         }
         rows.sort();
@@ -157,8 +158,8 @@ struct Spelled {
 }
 
 impl Spelled {
-    fn event(&mut self, event: &Event<'_>, rows: &mut Vec<(u64, String)>) {
-        let Event::Message(m) = event else { return };
+    fn event(&mut self, event: &Event<'_>, rows: &mut Vec<(u64, String)>) -> Result<(), ()> {
+        let Event::Message(m) = event else { return Ok(()) };
         let (payload, context) = (m.payload(), m.context());
         let flow = *self.flows.entry(payload.flow).or_insert(payload.frame);
         let fields = m.field("name").map(|name| name.to_string());
@@ -182,6 +183,7 @@ impl Spelled {
             m.checked().findings,
         );
         rows.push((payload.frame, row));
+        Ok(())
     }
 }
 
@@ -196,7 +198,8 @@ fn one_reads(files: &[PathBuf]) -> Vec<(u64, String)> {
     let mut packets = capture::open_merged(files, MEMORY).expect("captures");
     let options = Options { needs: Needs::messages_with_fields(), ..options() };
     let (mut spelled, mut rows) = (Spelled::default(), Vec::new());
-    Decoder::new(options).read(packets.as_mut(), |event| spelled.event(event, &mut rows));
+    Decoder::new(options)
+        .read(packets.as_mut(), |event| spelled.event(event, &mut rows).expect("room"));
     rows.sort();
     rows
 }

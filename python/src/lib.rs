@@ -3,6 +3,7 @@
 //! Each module adds its own functions and classes.
 
 mod errors;
+mod partition;
 mod reading;
 mod selection;
 mod source;
@@ -14,6 +15,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    partition::add(module)?;
     reading::add(module)?;
     selection::add(module)?;
     tables::add(module)?;

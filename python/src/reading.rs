@@ -29,7 +29,7 @@ pub(crate) struct Reading {
     pub(crate) filter: Option<Filter>,
     /// What a session is given, but for its needs and the filter.
     pub(crate) options: Options,
-    memory: Memory,
+    pub(crate) memory: Memory,
 }
 
 #[pymethods]

@@ -41,14 +41,14 @@ fn check(
     Ok((json, as_text(&outcome, selection.least)))
 }
 
-fn as_json(outcome: &Outcome, least: Severity) -> PyResult<String> {
+pub(crate) fn as_json(outcome: &Outcome, least: Severity) -> PyResult<String> {
     let failed = |why: String| PyRuntimeError::new_err(why);
     let mut out = Vec::new();
     json::write(outcome, least, &mut out).map_err(|error| failed(error.to_string()))?;
     String::from_utf8(out).map_err(|error| failed(error.to_string()))
 }
 
-fn as_text(outcome: &Outcome, least: Severity) -> String {
+pub(crate) fn as_text(outcome: &Outcome, least: Severity) -> String {
     let style = text::Style {
         least,
         most: WRITTEN_OUT,

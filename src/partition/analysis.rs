@@ -20,6 +20,7 @@ const PACKETS: u64 = 1 << 14;
 pub struct Analysis {
     plan: Arc<Plan>,
     decoder: Decoder,
+    partition: Partition,
     /// From which packets on packets are from which file.
     runs: Vec<Run>,
 }
@@ -28,7 +29,8 @@ impl Analysis {
     /// Of this partition; the options are the same for all.
     pub fn new(plan: Arc<Plan>, options: Options, partition: u32) -> Analysis {
         let partition = Partition { nth: partition as usize, of: plan.partitions };
-        Analysis { plan, decoder: Decoder::partition(options, partition), runs: Vec::new() }
+        let decoder = Decoder::partition(options, partition);
+        Analysis { plan, decoder, partition, runs: Vec::new() }
     }
 
     /// Takes the next row.
@@ -60,12 +62,27 @@ impl Analysis {
         self.decoder.go_to(packets, time);
     }
 
-    /// Hands over what was reported since the last time.
-    pub fn events(&mut self, each: &mut dyn FnMut(&Event<'_>)) {
-        let mut events = self.decoder.events();
-        while let Some(event) = events.next() {
-            each(&event);
+    /// Hands over what was reported since the last time. Flows of different partitions have different numbers;
+    /// they are others than those that one process gives.
+    pub fn events<E>(
+        &mut self,
+        each: &mut dyn FnMut(&Event<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Partition { nth, of } = self.partition;
+        let number = |own: u32| match own.checked_sub(1) {
+            Some(own) => own.saturating_mul(of as u32).saturating_add(nth as u32 + 1),
+            None => 0,
+        };
+        self.decoder.take_begun();
+        let batch = self.decoder.batch();
+        for at in 0..batch.len() {
+            batch.renumber(at, number);
+            if let Some(event) = batch.event(at) {
+                each(&event)?;
+            }
         }
+        batch.clear();
+        Ok(())
     }
 
     /// After the end: ends the next of the flows that are open. `false`: there is nothing more.

@@ -25,7 +25,8 @@ impl fmt::Display for Broken {
 impl std::error::Error for Broken {}
 
 /// Judges what all partitions report: their portions, in the order of [`Portion::from`] as far as that is
-/// cheap; in any other order they are only kept longer. `checker` has checked nothing yet.
+/// cheap; in any other order they are only kept longer. `checker` has checked nothing yet. Returns what was
+/// read, too.
 ///
 /// # Errors
 /// A portion is none of this version's, or one is missing.
@@ -33,7 +34,7 @@ pub fn judge(
     plan: &Plan,
     mut checker: Checker,
     portions: &mut dyn Iterator<Item = Portion>,
-) -> Result<Outcome, Broken> {
+) -> Result<(Outcome, Totals), Broken> {
     let mut arriving = Arriving {
         portions,
         checker: &mut checker,
@@ -55,7 +56,7 @@ pub fn judge(
         files.note(FileEvent { frame, place: Place { file, frame: number } });
     }
     totals.files = files;
-    Ok(checker.outcome(plan.names(), &mut totals))
+    Ok((checker.outcome(plan.names(), &mut totals), totals))
 }
 
 /// What of a partition has come.

@@ -19,6 +19,8 @@ mod route;
 mod row;
 mod survey;
 
+pub use dissectors::kit::Portable;
+
 pub use analysis::{Analysis, Portion, Portions};
 pub use judge::{Broken, judge};
 pub use plan::Plan;

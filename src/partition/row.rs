@@ -19,6 +19,13 @@ pub enum Kind {
     Notice,
 }
 
+impl Kind {
+    /// The kind with this number, as rows are sorted by.
+    pub fn numbered(number: u8) -> Option<Kind> {
+        Kind::of_bytes(&[number])
+    }
+}
+
 dissectors::portable!(
     enum Kind {
         Begins,

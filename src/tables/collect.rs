@@ -17,7 +17,7 @@ use crate::check::{self, Checker, Outcome, Selection};
 use crate::filter::Filter;
 use crate::report::json::Json;
 use crate::session::{
-    Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Options, Totals,
+    Event, FieldLimits, Files, Findings, MessageEvent, Messages, Needs, Options, Totals,
 };
 use crate::summary::Summary;
 
@@ -98,6 +98,27 @@ impl Wanted {
             ..checks
         }
     }
+}
+
+/// The rows of what was found in files that were read as one capture. `files`: which packets are in which.
+///
+/// # Errors
+/// Those of the sink.
+pub fn rows_of_findings(outcome: &Outcome, files: &Files, sink: &mut dyn Sink) -> io::Result<()> {
+    let places = Places::known(&outcome.captures, files.clone());
+    findings(outcome, &places, files, sink)
+}
+
+fn findings(
+    outcome: &Outcome,
+    places: &Places,
+    files: &Files,
+    sink: &mut dyn Sink,
+) -> io::Result<()> {
+    outcome
+        .findings
+        .iter()
+        .try_for_each(|found| sink.row(Table::Findings, &Finding::of(found.clone(), places, files)))
 }
 
 /// Makes rows of events.
@@ -201,10 +222,7 @@ impl Collector {
         let Some(checker) = self.checker.take() else { return Ok(None) };
         let outcome = checker.outcome(self.places.names(), read);
         if self.wanted.has(Table::Findings) {
-            for found in &outcome.findings {
-                let row = Finding::of(found.clone(), &self.places, &read.files);
-                sink.row(Table::Findings, &row)?;
-            }
+            findings(&outcome, &self.places, &read.files, sink)?;
         }
         if self.wanted.has(Table::Verdicts) {
             for &fared in &outcome.rules {

@@ -20,6 +20,11 @@ impl Places {
         Places { names, files: Files::default() }
     }
 
+    /// The same, where it is known already which packets are in which file.
+    pub(super) fn known(names: &[String], files: Files) -> Places {
+        Places { files, ..Places::new(names) }
+    }
+
     /// What the capture is called: by its file, or the first of those that were merged.
     pub(super) fn capture(&self) -> Arc<str> {
         match &self.names[..] {

@@ -1,0 +1,171 @@
+"""Spark comes to what one process makes of the same files. It runs as on a cluster: two executors, each a
+process of its own, of which one is killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+
+import gamewire
+import pytest
+
+pytest.importorskip("pyspark", reason="there is no PySpark here")
+if shutil.which("java") is None:
+    pytest.skip("there is no Java here", allow_module_level=True)
+
+import pyarrow
+
+from gamewire import spark as on_spark
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+
+#: What each of four recorders sees at the same time: responses in parts, lists over TCP, a master over HTTP, and
+#: what is wrong with them.
+RECORDED = ["a2s-quirks.pcap", "a2s-split-order.pcap", "gamespy1-faults.pcap", "acr-master-faults.pcap"]
+
+#: Beside them one that is not cut: datagrams in fragments, in VLANs and over IPv6.
+WHOLE = "a2s-vlan-ipv6-fragments.pcapng"
+
+# Spark's own: of pandas, of sockets that it leaves to the garbage collector.
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::{kind}")
+    for kind in ("DeprecationWarning", "FutureWarning", "ResourceWarning", "UserWarning")
+]
+
+
+@pytest.fixture(scope="module")
+def spark():
+    from pyspark.sql import SparkSession
+
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.executor.memory", "1g")
+        .config("spark.python.worker.faulthandler.enabled", "true")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+def cut(capture: Path, into: Path, parts: int) -> list[str]:
+    """Cuts a pcap file into so many, by its packets: what a recorder that begins new files leaves."""
+    data = capture.read_bytes()
+    order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
+    records, at = [], 24
+    while at < len(data):
+        [length] = struct.unpack_from(order + "I", data, at + 8)
+        records.append(data[at : at + 16 + length])
+        at += 16 + length
+    paths = []
+    for part in range(parts):
+        first, end = (len(records) * it // parts for it in (part, part + 1))
+        path = into / f"{capture.stem}-{part:02}.pcap"
+        path.write_bytes(data[:24] + b"".join(records[first:end]))
+        paths.append(str(path))
+    return paths
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rotated")
+    rotated = [path for name in RECORDED for path in cut(SAMPLES / name, folder, 3)]
+    return [*rotated, str(SAMPLES / WHOLE)]
+
+
+@pytest.fixture(scope="module")
+def one(files):
+    """What one process makes of the files."""
+    messages = pyarrow.table(gamewire.messages(files))
+    return gamewire.check(files), named(messages.to_pylist())
+
+
+def named(rows):
+    """Messages by their file and frame, each flow by its first message: flows have other numbers in Spark,
+    and times no nanoseconds."""
+    rows = [{**row, "time": row["time"].replace(nanosecond=0)} if hasattr(row["time"], "nanosecond") else row for row in rows]
+    rows.sort(key=lambda row: (row["time"], row["file"], row["frame"], row["nth"]))
+    flows = {}
+    for row in rows:
+        row["flow"] = flows.setdefault(row["flow"], (row["file"], row["frame"]))
+        row["time"] = row["time"].timestamp()
+    return rows
+
+
+def same_verdict(found, expected):
+    assert found.text == expected.text
+    assert found == expected
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 4])
+def test_messages_findings_and_verdict_are_those_of_one_process(spark, files, one, partitions):
+    expected, messages = one
+    assert len(messages) > 100 and len(expected.findings) > 10
+    same_verdict(on_spark.verdict(spark, files, partitions=partitions), expected)
+    found = on_spark.messages(spark, files, partitions=partitions).toArrow().to_pylist()
+    assert named(found) == messages
+
+
+def test_the_table_of_findings_has_a_row_for_each(spark, files, one):
+    expected, _ = one
+    rows = on_spark.findings(spark, files, partitions=2).collect()
+    assert [(row.rule, row.verdict) for row in rows] == [
+        (found.rule, found.verdict) for found in expected.findings
+    ]
+
+
+def test_an_executor_is_killed_in_the_middle(spark, files, one):
+    expected, _ = one
+    killed = []
+
+    def kill():
+        tracker = spark.sparkContext.statusTracker()
+        for _ in range(600):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            if any(stage and stage.numCompletedTasks > 0 for stage in stages):
+                process = executors(spark.sparkContext.applicationId)[0]
+                os.kill(process, signal.SIGKILL)
+                killed.append(process)
+                return
+            time.sleep(0.02)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = on_spark.verdict(spark, files, partitions=4)
+    killer.join()
+    assert killed, "no executor was killed while the job ran"
+    same_verdict(found, expected)
+
+
+def executors(application):
+    """The processes that run the tasks of an application."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"org.apache.spark.executor.CoarseGrainedExecutorBackend" in words:
+            if application.encode() in words:
+                found.append(int(process.name))
+    return sorted(found)
+
+
+def test_what_cannot_be_read_is_an_error_that_names_it(spark, files):
+    with pytest.raises(Exception, match="no-such-file.pcap"):
+        on_spark.verdict(spark, [*files, "/no-such-file.pcap"], partitions=1)
+    with pytest.raises(ValueError, match="nothing to read"):
+        on_spark.messages(spark, [])
