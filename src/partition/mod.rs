@@ -5,7 +5,7 @@
 //! ```
 //!
 //! What two hosts say to each other is analysed by one [`Analysis`], which has a partition of all pairs of
-//! hosts ([`Decoder::partition`](crate::Decoder::partition)); what spans pairs is merged and judged as it is
+//! hosts ([`Decoder::partition`](crate::session::Decoder::partition)); what spans pairs is merged and judged as it is
 //! for threads ([`Merge`](crate::session::Merge)). So it comes to what one process makes of the same files,
 //! merged. Packets of other traffic are left out as early as that is sure, and leave their mark: numbers and
 //! times of packets, hosts that were heard.
