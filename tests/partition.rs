@@ -243,7 +243,8 @@ fn comes_to_the_same(name: &str, files: &[PathBuf]) -> (u64, usize) {
     let one = one_reads(files);
     let checked = [false, true].map(|complete| one_checks(files, complete));
     let mut kept = (0, 0);
-    for partitions in [1, 2, 4] {
+    // With 16, several follow hosts of one of the groups that a session has.
+    for partitions in [1, 2, 4, 16] {
         let cluster = Cluster::of(files, partitions);
         let what = format!("{name} in {partitions} partitions");
         let many = cluster.messages();

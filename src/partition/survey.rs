@@ -92,10 +92,10 @@ impl Survey {
         self.bytes += u64::from(packet.original_length);
         self.digits = packet.digits;
         self.links.see(packet.link);
-        outcome_of(packet).each(&mut |outcome| self.see(&outcome, identifier, 0));
+        outcome_of(packet).each(&mut |outcome| self.see(&outcome, identifier));
     }
 
-    fn see(&mut self, outcome: &Outcome<'_>, identifier: &Identifier, depth: usize) {
+    fn see(&mut self, outcome: &Outcome<'_>, identifier: &Identifier) {
         match outcome {
             Outcome::Udp(datagram) => {
                 let ports = [datagram.source_port, datagram.destination_port];
@@ -114,13 +114,15 @@ impl Survey {
                     self.speaks(&segment.ip);
                 }
             }
-            Outcome::Fragment(fragment) => self.fragment(fragment, identifier, depth),
+            Outcome::Fragment(fragment) => self.fragment(fragment, 0),
             Outcome::UnknownLink(link) => {
                 self.unknown_links.0 += 1;
                 self.unknown_links.1.get_or_insert(*link);
             }
             Outcome::Unread(layer) => {
-                self.unread.iter_mut().nth(*layer as usize).into_iter().for_each(|it| *it += 1);
+                if let Some(count) = self.unread.get_mut(*layer as usize) {
+                    *count += 1;
+                }
             }
             Outcome::Malformed(_)
             | Outcome::Snapped
@@ -132,7 +134,7 @@ impl Survey {
 
     /// Its datagram may be whole in another file only: who sends fragments is taken for a speaker, and so is
     /// who speaks in a tunnel of which a fragment shows the beginning.
-    fn fragment(&mut self, fragment: &Fragment<'_>, identifier: &Identifier, depth: usize) {
+    fn fragment(&mut self, fragment: &Fragment<'_>, depth: usize) {
         self.speaks(&fragment.ip);
         if !fragment.may_be_tunnel() {
             return;
@@ -144,7 +146,7 @@ impl Survey {
         let inner = decode_ip_payload(fragment.ip, fragment.protocol, fragment.payload.bytes);
         inner.each(&mut |outcome| match (&outcome, outcome.hosts()) {
             (Outcome::Fragment(inner), _) if depth < NESTED => {
-                self.fragment(inner, identifier, depth + 1);
+                self.fragment(inner, depth + 1);
             }
             (_, Some([a, b])) => {
                 self.speaking.insert(pair(a, b));

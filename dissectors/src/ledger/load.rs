@@ -88,6 +88,8 @@ pub(super) struct Terms {
     pub(super) window: u32,
 }
 
+crate::portable!(struct Terms { bucket, least, window });
+
 /// What a group has room for yet.
 #[derive(Clone)]
 pub(super) struct Room {

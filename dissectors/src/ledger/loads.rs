@@ -28,12 +28,14 @@ const SERVERS: usize = 1 << 12;
 #[derive(Clone)]
 pub struct Loads {
     groups: [Group; GROUPS],
+    /// What others counted of other hosts of these groups.
+    more: Vec<Group>,
     most: usize,
     abuse: Abuse,
     terms: Terms,
 }
 
-crate::portable!(struct Loads { groups, most, abuse });
+crate::portable!(struct Loads { groups, more, most, abuse, terms });
 
 /// The servers that are asked by the hosts of a group.
 #[derive(Clone)]
@@ -66,7 +68,8 @@ impl Loads {
             least: flood(&abuse) / SHARE,
             window: tenths(Time(abuse.repeat_window)),
         };
-        Loads { groups: std::array::from_fn(group), most: most.min(SERVERS), abuse, terms }
+        let (groups, more) = (std::array::from_fn(group), Vec::new());
+        Loads { groups, more, most: most.min(SERVERS), abuse, terms }
     }
 
     /// A server is asked for this. `group`: that of the two hosts.
@@ -101,13 +104,16 @@ impl Loads {
         }
     }
 
-    /// Adds what another one counted, of other groups.
+    /// Adds what another one counted, of other groups, or of other hosts in them.
     pub fn add(&mut self, other: Loads) {
         for (mine, theirs) in self.groups.iter_mut().zip(other.groups) {
             if mine.servers.is_empty() {
                 *mine = theirs;
+            } else if !theirs.servers.is_empty() {
+                self.more.push(theirs);
             }
         }
+        self.more.extend(other.more);
     }
 
     /// The verdict. Returns the first request that was left out, if there is one.
@@ -118,12 +124,13 @@ impl Loads {
     ) -> Option<Witness> {
         let terms = self.terms;
         let mut requests: Map<Socket, u64> = Map::default();
-        for (server, load) in self.groups.iter().flat_map(|group| &group.servers) {
+        for (server, load) in self.groups.iter().chain(&self.more).flat_map(|group| &group.servers)
+        {
             *requests.entry(*server).or_default() += load.requests();
         }
         let mut all: Map<Socket, Detailed> = Map::default();
         let mut left_out = None;
-        for group in &mut self.groups {
+        for group in self.groups.iter_mut().chain(&mut self.more) {
             left_out = earlier(left_out, group.left_out);
             // In whatever order: what they come to is the same.
             group.servers.drain().for_each(|(server, load)| {
