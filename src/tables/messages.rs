@@ -64,7 +64,7 @@ pub(super) const COLUMNS: [Column<Message>; 39] = [
     always(
         "nth",
         Kind::Integer,
-        "Which of the messages that this packet completed; with `file` and `frame` it names a message.",
+        "Which of the messages that this packet completed, among those wanted; with `file` and `frame` it names a message.",
         |it| Cell::count(it.nth),
     ),
     always(
