@@ -9,7 +9,7 @@ mod device_state;
 mod libpcap;
 mod privileges;
 mod queue;
-mod sandbox;
+pub(crate) mod sandbox;
 mod signals;
 mod write;
 

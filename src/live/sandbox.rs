@@ -6,7 +6,7 @@ use std::path::Path;
 /// Confines the process for good; `folders` are those in which it makes files. Returns whether the
 /// system keeps the writing of files to them: that takes Linux 5.13 with Landlock.
 #[cfg(target_os = "linux")]
-pub(super) fn confine(folders: &[&Path]) -> bool {
+pub(crate) fn confine(folders: &[&Path]) -> bool {
     use landlock::{
         ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
         path_beneath_rules,
@@ -28,6 +28,6 @@ pub(super) fn confine(folders: &[&Path]) -> bool {
 
 /// Other systems have other ways, which were not tried.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn confine(_folders: &[&Path]) -> bool {
+pub(crate) fn confine(_folders: &[&Path]) -> bool {
     false
 }

@@ -1,6 +1,7 @@
 //! Keys in, screens out: on samples, with what takes longer than a key done at once.
 
 mod picture;
+mod writing;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -427,35 +428,6 @@ fn the_mouse_points_at_what_was_drawn() {
     assert!(seat.screen(100, 30).contains("SLOWEST"));
     seat.click(99, 1);
     assert!(seat.view.is_typing());
-}
-
-#[test]
-fn marked_conversations_or_what_the_filter_wants_are_written() {
-    let folder = folder("written");
-    let [marked, wanted] = ["marked", "wanted"].map(|name| folder.join(name).display().to_string());
-    let mut seat = Seat::of("a2s-quirks.pcap");
-    seat.keys(&["Space", "Down", "Space", "w"]);
-    assert!(seat.screen(100, 30).contains("write 2 marked conversations to: gamewire.pcapng"));
-    seat.keys(&["Clear", &format!(":{marked}"), "Enter"]);
-    assert!(seat.screen(200, 30).contains("wrote 9 packets of 8 messages to"));
-    let (_, out, _) = run(&["dissect", "--no-config", &marked]);
-    let (_, original, _) =
-        run(&["dissect", "--no-config", "--flow", "1,3", &sample("a2s-quirks.pcap")]);
-    let said = |text: &str| {
-        let lines = text.lines().map(|line| line.chars().skip(24).collect::<String>());
-        lines.collect::<Vec<_>>()
-    };
-    assert_eq!(said(&out), said(&original));
-    let before = std::fs::read(&marked).unwrap();
-    seat.keys(&["w", "Clear", &format!(":{marked}"), "Enter"]);
-    assert!(seat.screen(200, 30).contains("it is there already; choose another name"));
-    assert_eq!(std::fs::read(&marked).unwrap(), before);
-    seat.keys(&["u", "/", ":a2s.info_response", "Enter", "w", "Clear"]);
-    seat.keys(&[&format!(":{wanted}"), "Enter"]);
-    let (_, out, _) = run(&["dissect", "--no-config", &wanted]);
-    let lines = out.lines().skip(1);
-    assert!(lines.clone().count() > 2 && lines.clone().all(|line| line.contains("info_response")));
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

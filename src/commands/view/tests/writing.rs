@@ -1,0 +1,63 @@
+//! Packets that are written to a file.
+
+use super::*;
+
+#[test]
+fn marked_conversations_or_what_the_filter_wants_are_written() {
+    let folder = folder("written");
+    let [marked, wanted] = ["marked", "wanted"].map(|name| folder.join(name).display().to_string());
+    let mut seat = Seat::of("a2s-quirks.pcap");
+    seat.keys(&["Space", "Down", "Space", "w"]);
+    assert!(seat.screen(100, 30).contains("write 2 marked conversations to: gamewire.pcapng"));
+    seat.keys(&["Clear", &format!(":{marked}"), "Enter"]);
+    assert!(seat.screen(200, 30).contains("wrote 9 packets of 8 messages to"));
+    let (_, out, _) = run(&["dissect", "--no-config", &marked]);
+    let (_, original, _) =
+        run(&["dissect", "--no-config", "--flow", "1,3", &sample("a2s-quirks.pcap")]);
+    let said = |text: &str| {
+        let lines = text.lines().map(|line| line.chars().skip(24).collect::<String>());
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(said(&out), said(&original));
+    let before = std::fs::read(&marked).unwrap();
+    seat.keys(&["w", "Clear", &format!(":{marked}"), "Enter"]);
+    assert!(seat.screen(200, 30).contains("it is there already; choose another name"));
+    assert_eq!(std::fs::read(&marked).unwrap(), before);
+    seat.keys(&["u", "/", ":a2s.info_response", "Enter", "w", "Clear"]);
+    seat.keys(&[&format!(":{wanted}"), "Enter"]);
+    let (_, out, _) = run(&["dissect", "--no-config", &wanted]);
+    let lines = out.lines().skip(1);
+    assert!(lines.clone().count() > 2 && lines.clone().all(|line| line.contains("info_response")));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// As a live capture has it: in the folder of `-w` files can be made, and elsewhere it is said why not.
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that skips itself says so")]
+fn a_confined_view_writes_in_its_folder_alone() {
+    let (inside, outside) = (folder("inside"), folder("outside"));
+    let capture = inside.join("a.pcap").display().to_string();
+    std::fs::copy(sample("a2s-quirks.pcap"), &capture).unwrap();
+    let [here, there] = [&inside, &outside].map(|it| it.join("out").display().to_string());
+    let mut seat = Seat::with(&[&capture]);
+    Arc::get_mut(&mut seat.again.input).unwrap().live.interface = Some("eth0".to_owned());
+    let task = seat.task();
+    let (folder, files) = (inside.clone(), [here.clone(), there]);
+    // Only the thread that confines itself is.
+    let written = std::thread::spawn(move || {
+        let is_confined = crate::live::sandbox::confine(&[&folder]);
+        let all = crate::view::Chosen::Messages(None);
+        is_confined.then(|| files.map(|file| task.write(&file, &all)))
+    });
+    match written.join().unwrap() {
+        Some([Ok(Reply::Done(done)), Err(refused)]) => {
+            assert!(done.starts_with("wrote 42 packets of 41 messages to "), "{done}");
+            let why = "a live capture may only write in the folder of -w FILE";
+            assert!(refused.to_string().contains(why), "{refused}");
+            assert!(std::fs::metadata(here).unwrap().len() > 1000);
+        }
+        Some(_) => panic!("one is written, the other refused"),
+        None => eprintln!("skipped: this system lacks Landlock"),
+    }
+    [inside, outside].into_iter().for_each(|folder| std::fs::remove_dir_all(folder).unwrap());
+}
