@@ -183,8 +183,9 @@ impl Collector {
                 }
                 self.message(m, sink)?;
             }
-            Event::FlowEnded(row) if self.wanted.has(Table::Flows) => {
-                if self.wanted.filter.is_none() || self.flows.remove(&row.flow) {
+            Event::FlowEnded(row) => {
+                let has_messages = self.wanted.filter.is_none() || self.flows.remove(&row.flow);
+                if has_messages && self.wanted.has(Table::Flows) {
                     sink.row(Table::Flows, &Flow::of(row, &self.places))?;
                 }
             }
