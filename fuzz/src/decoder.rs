@@ -102,6 +102,7 @@ fn needs(bits: u8) -> Needs {
         refusals: has(5),
         flows: has(7),
         flow_times: has(6),
+        files: has(5),
         ports: has(6),
         hosts: has(6),
         // Which leaves nothing of the rest: seldom.
