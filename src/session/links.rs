@@ -28,7 +28,7 @@ impl Links {
     }
 
     /// Adds those of another recording.
-    pub(crate) fn add(&mut self, other: &Links) {
+    pub fn add(&mut self, other: &Links) {
         other.met.iter().for_each(|link| self.see(*link));
         self.has_more |= other.has_more;
     }
