@@ -6,7 +6,7 @@
 mod project;
 mod support;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -31,7 +31,7 @@ fn said(command: &str, args: &[&str]) -> Vec<Object> {
 }
 
 /// The tables of captures, as one format has them.
-struct Tables(HashMap<&'static str, Vec<Object>>);
+struct Tables(BTreeMap<&'static str, Vec<Object>>);
 
 impl Tables {
     fn of(project: &Project, format: &str, args: &[&str]) -> Tables {
