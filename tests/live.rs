@@ -109,6 +109,17 @@ impl Sniffer {
         assert!(status.unwrap().success());
     }
 
+    /// Stops it, and waits until it is stopped: until then it reads.
+    fn stop(&self) {
+        self.signal("-STOP");
+        let status = format!("/proc/{}/status", self.child.id());
+        let until = Instant::now() + Duration::from_secs(20);
+        while !std::fs::read_to_string(&status).unwrap().contains("State:\tT") {
+            assert!(Instant::now() < until, "it does not stop");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Waits until it says something like this.
     fn says(&self, what: &str) -> String {
         let until = Instant::now() + Duration::from_secs(20);
@@ -278,11 +289,13 @@ fn what_the_kernel_drops_is_reported_and_proves_nothing() {
     let args = ["check", "--format", "json", "--buffer-size", "32"];
     let Some(sniffer) = Sniffer::start(server.port, &args) else { return };
     // It reads nothing for a while, and a small buffer is soon full.
-    sniffer.signal("-STOP");
+    sniffer.stop();
     let client = client();
     for _ in 0..2000 {
         client.send_to(INFO_REQUEST, ("127.0.0.1", server.port)).unwrap();
     }
+    // The responses, too, are sent while nothing is read.
+    std::thread::sleep(Duration::from_millis(500));
     sniffer.signal("-CONT");
     std::thread::sleep(Duration::from_millis(1500));
     sniffer.signal("-INT");
