@@ -46,7 +46,7 @@ pub struct Survey {
     pub foreign: Foreign,
     /// What is wrong with the recording, in words.
     pub warnings: Vec<String>,
-    /// Pairs of hosts that may speak a protocol of ours, by [`pair`].
+    /// Pairs of hosts that may speak a protocol of ours, by `pair`.
     pub speaking: RoaringBitmap,
     /// Pairs of hosts that send fragments of packets within which others may be.
     pub tunnels: RoaringBitmap,

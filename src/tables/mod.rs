@@ -2,7 +2,7 @@
 //!
 //! A table is a list of columns, each with its name, its kind, what it means, and how a row fills it. A
 //! [`Collector`] makes rows of a session's events; a [`Sink`] takes them: lines of CSV and JSON, or, with the
-//! feature `tables`, record batches of Arrow ([`Batches`]). `docs/tables.md` is written from the columns.
+//! feature `tables`, record batches of Arrow (`Batches`). `docs/tables.md` is written from the columns.
 
 #[cfg(feature = "tables")]
 mod batches;
