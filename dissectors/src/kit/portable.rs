@@ -301,13 +301,15 @@ impl Portable for &'static Rule {
 /// By its place in its protocol's list. Some messages have forms that only differ in who speaks them what for.
 impl Portable for &'static Message {
     fn write(&self, to: &mut Vec<u8>) {
-        let is_form = |it: &Message| {
-            std::ptr::eq(it, *self) || (it.label, it.summary) == (self.label, self.summary)
+        let find = |is: &dyn Fn(&Message) -> bool| {
+            Id::ALL.iter().find_map(|&id| {
+                let at = id.info().messages.iter().position(|it| is(it))?;
+                Some((id, at))
+            })
         };
-        let place = Id::ALL.iter().find_map(|&id| {
-            let at = id.info().messages.iter().position(|it| is_form(it))?;
-            Some((id, at))
-        });
+        // Several protocols may call a message the same: it is a form of another one only if it is in no list.
+        let place = find(&|it| std::ptr::eq(it, *self))
+            .or_else(|| find(&|it| (it.label, it.summary) == (self.label, self.summary)));
         (place, self.speaker, self.purpose).write(to);
     }
 
