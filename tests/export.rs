@@ -646,3 +646,16 @@ fn without_parquet_it_says_how_to_get_it() {
     assert_eq!(run.code, 2);
     assert!(run.err.contains("--features parquet"), "{}", run.err);
 }
+
+#[test]
+fn servers_that_do_not_fit_are_not_passed_over_in_silence() {
+    let project = Project::new("export-cut");
+    let sample = "samples/a2s-quirks.pcap";
+    let export = |limit: &str| {
+        let folder = project.path("out");
+        let args = ["export", "--no-config", "--format", "csv", "--limit", limit, "-o", &folder];
+        gamewire(args.iter().chain(&[sample])).err
+    };
+    assert!(export("flow-bytes=64K").contains("warning: there are more servers"));
+    assert!(!export("flow-bytes=64M").contains("more servers"));
+}

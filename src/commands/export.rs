@@ -63,8 +63,13 @@ pub fn run(args: &cli::Export, err: &mut dyn Write, terminal: Terminal) -> Resul
         Err(Failure::Output(error)) => return Err(failed(error)),
         Err(failure) => return Err(failure),
     }
+    let lacks_servers = exporting.collector.lacks_servers();
     if let Some(rows) = exporting.finish().map_err(failed)? {
         writeln!(err, "gamewire: wrote to {folder}, in rows: {rows}").ok();
+    }
+    if lacks_servers {
+        let note = "there are more servers: of a capture, only so many fit in --memory";
+        writeln!(err, "gamewire: warning: {note}").ok();
     }
     ran
 }

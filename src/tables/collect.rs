@@ -132,6 +132,8 @@ pub struct Collector {
     flows: Set<u32>,
     message: Message,
     json: Json,
+    /// There were more servers than fit in memory.
+    is_cut: bool,
 }
 
 impl Collector {
@@ -146,12 +148,18 @@ impl Collector {
             flows: Set::default(),
             message: Message::default(),
             json: Json::new(false),
+            is_cut: false,
         }
     }
 
     /// What rows are wanted.
     pub fn wanted(&self) -> &Wanted {
         &self.wanted
+    }
+
+    /// Whether some servers of a capture that has ended have no row: there was no memory for more.
+    pub fn lacks_servers(&self) -> bool {
+        self.is_cut
     }
 
     /// A capture begins that is made of these files.
@@ -216,6 +224,7 @@ impl Collector {
     /// Those of the sink.
     pub fn end(&mut self, read: &mut Totals, sink: &mut dyn Sink) -> io::Result<Option<Outcome>> {
         if let Some(summary) = self.summary.take() {
+            self.is_cut |= summary.servers.is_cut;
             for (end, server) in summary.servers.rows() {
                 sink.row(Table::Servers, &Server::of(self.capture.clone(), end, server))?;
             }

@@ -85,7 +85,7 @@ impl Table {
             }
             Table::Servers => {
                 "A row for each game server, as in `summary`: what was asked, or joined, sent heartbeats or \
-                 registered."
+                 registered; the first 4,096 of a capture, or more with more `--memory`."
             }
             Table::Verdicts => "A row for each rule and capture: how often it was kept and broken.",
         }

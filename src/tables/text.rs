@@ -194,7 +194,7 @@ mod tests {
         let (header, row) = text.split_once("\r\n").expect("two lines");
         assert!(header.starts_with("capture,rule,slug,"), "{header}");
         let expected =
-            r#","'=1+1, ""a""\n\u{1b}",-1,-0.25,2026-11-20T10:00:00.000000001Z,"5,-6",""#;
+            r#","'=1+1, ""a""\x0A\x1B",-1,-0.25,2026-11-20T10:00:00.000000001Z,"5,-6",""#;
         assert!(row.starts_with(expected), "{row}");
         assert!(row.ends_with("\"{\"\"a\"\":[1]}\"\r\n"), "{row}");
     }

@@ -48,6 +48,8 @@ fn packets_come_in_the_order_of_time_and_files_in_theirs() {
     assert_eq!(order(&all), "abcdefghi");
     let files: Vec<_> = all.packets.iter().map(|packet| packet.file).collect();
     assert_eq!(files, [0, 1, 3, 0, 0, 1, 3, 1, 0]);
+    let numbers: Vec<_> = all.packets.iter().map(|packet| packet.number).collect();
+    assert_eq!(numbers, [1, 1, 1, 2, 3, 2, 2, 3, 4]);
     assert_eq!((all.packets[2].link, all.packets[0].link), (101, 1));
 }
 

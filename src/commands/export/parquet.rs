@@ -16,12 +16,15 @@ const WAITING: usize = 4;
 
 type Batch = (Table, RecordBatch);
 
+/// The files, once all batches were written.
+type Written = io::Result<Vec<(Table, Whole)>>;
+
 /// Hands batches of rows to a thread that writes them.
 pub(super) struct Thread {
     batches: Batches,
     sender: SyncSender<Batch>,
     /// `None`: it was asked what became of it.
-    writer: Option<JoinHandle<io::Result<Vec<(Table, Whole)>>>>,
+    writer: Option<JoinHandle<Written>>,
 }
 
 impl Thread {
@@ -45,7 +48,7 @@ impl Thread {
     }
 
     /// What became of the writing.
-    fn join(&mut self) -> io::Result<Vec<(Table, Whole)>> {
+    fn join(&mut self) -> Written {
         let Some(writer) = self.writer.take() else { return Ok(Vec::new()) };
         // It ends when nobody can send any more.
         self.sender = sync_channel(0).0;
@@ -53,7 +56,7 @@ impl Thread {
     }
 }
 
-fn write(mut parquet: Parquet<Whole>, batches: Receiver<Batch>) -> io::Result<Vec<(Table, Whole)>> {
+fn write(mut parquet: Parquet<Whole>, batches: Receiver<Batch>) -> Written {
     for (table, batch) in batches {
         parquet.write(table, &batch)?;
     }
