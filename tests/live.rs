@@ -307,7 +307,8 @@ fn what_the_kernel_drops_is_reported_and_proves_nothing() {
     let drops = findings.iter().find(|finding| finding["rule"] == "NET010").unwrap();
     assert!(drops["message"].as_str().unwrap().contains("dropped"), "{drops}");
     // Requests whose responses are among what was lost are nobody's fault.
-    assert!(findings.iter().all(|it| it["severity"] != "error"), "{findings:?}");
+    let is_fault = |it: &serde_json::Value| it["severity"] == "error" && it["verdict"] == "fail";
+    assert!(!findings.iter().any(is_fault), "{findings:?}");
 }
 
 #[test]
