@@ -3,7 +3,20 @@ from typing import Any, final
 
 from ._sources import Source
 
-__all__ = ["Reading", "Selection", "Table", "__version__", "check"]
+__all__ = [
+    "MessagesOf",
+    "PortionsOf",
+    "Reading",
+    "Route",
+    "Selection",
+    "Table",
+    "__version__",
+    "check",
+    "judge",
+    "plan",
+    "schemas",
+    "survey",
+]
 __version__: str
 
 @final
