@@ -409,7 +409,7 @@ fn third_party_clients_are_understood() {
     }
 }
 
-/// Whoever reads the output is slow, so that packets wait: the first signal says how many, the
+/// The reader of the output is slow, so that packets wait: the first signal says how many, the
 /// second leaves them, and what was read is there.
 #[test]
 fn a_second_signal_leaves_what_waits() {

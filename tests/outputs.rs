@@ -241,7 +241,7 @@ fn an_interrupted_pipe_is_reported_as_far_as_it_came() {
     assert_eq!(out.matches("a2s ping_").count(), 2, "{out}");
 }
 
-/// Whoever writes to a pipe was often interrupted, too: what it has left is read.
+/// A program that writes to a pipe was often interrupted, too: what it has left is read.
 #[test]
 fn a_pipe_is_read_to_its_end_after_it_was_interrupted() {
     static ASKED: AtomicBool = AtomicBool::new(true);

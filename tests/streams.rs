@@ -45,7 +45,7 @@ fn said(project: &Project, capture: &Capture) -> Said {
     Said { messages, rules: rules.collect() }
 }
 
-/// Behind Ethernet and IPv4 without options.
+/// After Ethernet and IPv4 without options.
 const TCP: usize = 14 + 20;
 
 /// Where the payload begins of a segment that carries some, or closes.

@@ -97,7 +97,7 @@ rule! {
 }
 
 rule! {
-    /// Whoever writes a capture could otherwise choose how much memory and time reading it takes.
+    /// The author of a capture could otherwise choose how much memory and time reading it takes.
     /// What was left out for it was not checked: raise the limit that the finding names with
     /// --limit and look again.
     pub NET011 "limit-met" { severity: Note, who: Capture, needs: Message,
@@ -108,7 +108,7 @@ rule! {
 }
 
 rule! {
-    /// Whoever looks at a list of servers sees none of these: the server is down, the port is
+    /// A player who looks at a list of servers sees none of these: the server is down, the port is
     /// closed or filtered, or the responses go elsewhere. A capture in which nothing is answered
     /// says nothing good of anybody, however orderly the requests are.
     pub NET012 "nothing-answered" { severity: Error, who: Server, needs: Answer,

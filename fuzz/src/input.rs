@@ -1,4 +1,4 @@
-//! Numbers and pieces from the front of a fuzzer's bytes. Behind the end there are zeros.
+//! Numbers and pieces from the front of a fuzzer's bytes. After the end there are zeros.
 
 pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
 

@@ -199,7 +199,7 @@ def _rows(
 
 
 def _columns(schema: pyarrow.Schema) -> str:
-    """The columns of rows and portions, as Spark is told."""
+    """The columns of rows and portions, in Spark's words."""
     kinds = {"int32": "int", "int64": "bigint", "binary": "binary"}
     return ", ".join(f"`{field.name}` {kinds[str(field.type)]}" for field in schema)
 

@@ -139,7 +139,7 @@ pub(super) struct Pcap {
     original_length: u32,
     /// Bytes borrowed from the current packet.
     borrowed: usize,
-    /// Stands in the place of a packet; the capture is over then.
+    /// In place of a packet; the capture is over then.
     notice: Option<Notice>,
 }
 

@@ -79,7 +79,7 @@ pub(super) struct PcapNg {
     /// Bytes of the current block, to be consumed before the next.
     block: usize,
     here: Here,
-    /// Stands in the place of a packet.
+    /// In place of a packet.
     notice: Option<Notice>,
     over: bool,
     /// A time out of range was reported.
@@ -392,7 +392,7 @@ impl PcapNg {
 const LENGTHS_DIFFER: &str = "a block whose two lengths differ";
 
 impl Interface {
-    /// Stands for one whose description does not parse.
+    /// In place of one whose description does not parse.
     const UNREADABLE: Interface =
         Interface { link: LinkType(u16::MAX), snaplen: 0, clock: Clock::DEFAULT, dropped: None };
 }

@@ -47,7 +47,7 @@ const KEPT: u64 = Judge::MOST;
 /// Findings of one rule, by verdict.
 type Kept = [u64; 3];
 
-/// Stands for what a finding is about where that is no message.
+/// What a finding is about where that is no message.
 const NO_MESSAGE: Payload<'static> = Payload {
     bytes: &[],
     pieces: &[],

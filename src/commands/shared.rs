@@ -104,7 +104,7 @@ impl Shares {
             }
             let mut received = Received { queues, consumer, monitor, progress };
             let merged = Merge::new(of).run(&mut received);
-            // Whoever still sends learns that nobody listens.
+            // Threads that still send learn that nobody receives.
             drop(received);
             let parts: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
             merged.map(|()| parts)

@@ -116,7 +116,7 @@ functions! {
 /// The library.
 pub(super) struct Library {
     functions: Functions,
-    // Behind the functions, so that it goes after them.
+    // Declared after the functions, so that it is dropped after them.
     _library: libloading::Library,
 }
 

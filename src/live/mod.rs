@@ -150,7 +150,7 @@ pub struct Request {
 /// What comes next.
 pub enum Turn<'a> {
     /// Packets.
-    Packets(Lent<'a>),
+    Packets(Batched<'a>),
     /// Nothing; the time is at least this, in nanoseconds since 1970.
     Nothing(i64),
     /// The capture is over.
@@ -158,13 +158,13 @@ pub enum Turn<'a> {
 }
 
 /// Packets that came together.
-pub struct Lent<'a> {
+pub struct Batched<'a> {
     batch: &'a Batch,
     link: LinkType,
     digits: u8,
 }
 
-impl Lent<'_> {
+impl Batched<'_> {
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.batch.entries.len() as u64
@@ -304,7 +304,7 @@ impl Live {
             writer.flush()
         })?;
         self.batch = batch;
-        Ok(Turn::Packets(Lent { batch: &self.batch, link: self.link, digits: self.digits }))
+        Ok(Turn::Packets(Batched { batch: &self.batch, link: self.link, digits: self.digits }))
     }
 
     fn written(

@@ -150,7 +150,7 @@ fn udp(bytes: &[u8]) -> Option<([u16; 2], usize, &[u8])> {
     let (length, rest) = u16_be(rest)?;
     let length = usize::from(length).checked_sub(8)?;
     let carried = rest.get(2..).unwrap_or_default();
-    // Behind a short quote is padding (RFC 4884).
+    // After a short quote there is padding (RFC 4884).
     let carried = carried.get(..length).unwrap_or(carried);
     Some(([source, destination], length, carried))
 }

@@ -57,7 +57,7 @@ impl Decoder {
     }
 
     /// One of several decoders that follow a partition of all pairs of hosts each. It needs no packets
-    /// but those of its own pairs, and is to be [told](Decoder::go_to) of the others that time went on;
+    /// but those of its own pairs, and must be made to [go on](Decoder::go_to) with the time of the others;
     /// the first one also reports what concerns no flow.
     pub fn partition(options: Options, partition: Partition) -> Decoder {
         let share = Share::of_partition(&options, partition);

@@ -550,7 +550,7 @@ impl Session {
     }
 }
 
-/// Stands for the flow of what belongs to none.
+/// The flow of what belongs to none.
 const NOWHERE: FlowFacts = FlowFacts {
     ends: [std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0); 2],
     began: false,

@@ -73,7 +73,7 @@ struct Silence {
     requests: u64,
     /// How many of them drew an ICMP error.
     refused: u64,
-    /// Behind how many the capture goes on for long enough.
+    /// After how many of them the capture goes on for long enough.
     waited: u64,
     /// To how many no response can come any more, for either reason.
     settled: u64,

@@ -475,7 +475,7 @@ fn limit_met<F: Fields>(
 /// The key of a datagram or a segment.
 pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<Key> {
     let (ip, source, destination, transport) = match outcome {
-        // Whoever may have sent it, it is about what the quoted hosts said.
+        // No matter who sent it, it is about what the quoted hosts said.
         Outcome::Icmp(IcmpError { quote, .. }) => {
             let &Quote { source, destination, ports, .. } = quote;
             return Some(Key { source, destination, ports, transport: Transport::Udp });

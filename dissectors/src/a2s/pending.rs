@@ -107,7 +107,7 @@ impl PendingRequest {
     }
 
     /// Whether this is a request once more, and that is still waited with: not for ever, since who
-    /// asks a dead server every second asks more than once. Behind a challenge, the exchange began
+    /// asks a dead server every second asks more than once. After a challenge, the exchange began
     /// before.
     pub(super) fn is_again(&self, before: &PendingRequest, timeout: i64) -> bool {
         let rounds = if self.is_asking() { 1 } else { 3 };
@@ -183,7 +183,7 @@ pub(super) struct Kept {
 
 impl Kept {
     const MOST_FRAME: u64 = (1 << 40) - 1;
-    /// Stands for a challenge that was never issued, but may be another's.
+    /// In place of a challenge that was never issued, but may be another's.
     const FOREIGN: u16 = 6;
     /// Says that the other bits are microseconds, not nanoseconds.
     const COARSE: u32 = 1 << 31;

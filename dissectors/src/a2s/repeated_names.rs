@@ -30,7 +30,7 @@ impl<'a> Names<'a> {
         Names { bytes, start, slots: [0; SLOTS], count: 0, twice: None }
     }
 
-    /// A name was read. Behind the first that came again none matters.
+    /// A name was read. After the first that came again none matters.
     #[inline(always)]
     pub(super) fn add(&mut self, name: Read<&'a [u8]>) {
         if self.count <= MOST {

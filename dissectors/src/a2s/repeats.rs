@@ -143,7 +143,7 @@ pub(super) fn take_answered(
     cx.conversation.put(at, after);
     let at = cx.conversation.join_alike(at, payload.time, cx.settings.answer_timeout);
     let after = cx.conversation.at(at)?;
-    // Behind the obsolete info come other forms.
+    // After the obsolete info come other forms.
     if after.left == 0 && !after.is(GOES_ON) && answer != Answer::ObsoleteInfo {
         cx.conversation.take(at);
     }

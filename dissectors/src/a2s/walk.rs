@@ -98,8 +98,8 @@ pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
 pub(super) enum Ship {
     /// Another game.
     No,
-    /// Behind the list.
-    Behind,
+    /// After the list.
+    After,
     /// In each entry: some readers expect it so.
     Inside,
 }
@@ -112,16 +112,16 @@ pub(super) fn ship(bytes: &[u8], said: u32) -> Ship {
         found += 1;
     }
     if found == said && (plain.0.is_empty() || plain.0.len() == 8 * said as usize) {
-        return Ship::Behind;
+        return Ship::After;
     }
     let mut inside = Walk(bytes);
     let found = inside.count(|walk| walk.player(8).map(|_| ()));
-    if found == said && inside.0.is_empty() { Ship::Inside } else { Ship::Behind }
+    if found == said && inside.0.is_empty() { Ship::Inside } else { Ship::After }
 }
 
 /// Whether what follows as many entries as were announced are more of them.
 pub(super) fn more_players(bytes: &[u8], said: u32, ship: Ship) -> bool {
-    if ship == Ship::Behind && bytes.len() == 8 * said as usize {
+    if ship == Ship::After && bytes.len() == 8 * said as usize {
         // 8 bytes a player, unless they read as entries to the last byte, with names.
         let mut walk = Walk(bytes);
         let mut named = true;

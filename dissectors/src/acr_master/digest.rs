@@ -10,7 +10,7 @@ pub(super) const CHALLENGE: usize = 128;
 /// Bytes of the digest.
 pub(super) const DIGEST: usize = 32;
 
-/// Stands for bytes that are compared with others.
+/// A fingerprint of bytes that are compared with others.
 pub(super) fn fingerprint(bytes: &[u8]) -> [u8; 16] {
     Sha256::digest(bytes).first_chunk().copied().unwrap_or_default()
 }

@@ -357,7 +357,7 @@ fn may_start(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| method.starts_with(bytes))
 }
 
-/// Behind a gap, or after what is none: the next line that begins a message, or may yet.
+/// After a gap, or after what is no message: the next line that begins a message, or may yet.
 fn next_start(bytes: &[u8]) -> Option<usize> {
     let mut lines = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
     lines.find(|&at| bytes.get(at..).is_some_and(|rest| is_start(rest) || may_start(rest)))

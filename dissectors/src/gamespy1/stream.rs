@@ -133,7 +133,7 @@ impl Framing {
         true
     }
 
-    /// Behind missing bytes, reading goes on where a message begins.
+    /// After missing bytes, reading goes on where a message begins.
     fn resumes(&mut self, side: Side, unread: &Unread<'_>) -> Option<Framed> {
         let astray = self.astray.get_mut(side.index())?;
         if !unread.after_gap && !*astray {

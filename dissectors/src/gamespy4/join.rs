@@ -66,7 +66,7 @@ struct Seam {
 enum Place {
     Key,
     Value,
-    /// Behind the variables, or after a section.
+    /// After the variables, or after a section.
     Between,
     ColumnName,
     Values,

@@ -1,6 +1,6 @@
 //! What messages are for, in words that all protocols share, and where they say what.
 //!
-//! Whoever shows servers, masters and clients goes by this, and need not know any message's name.
+//! Code that shows servers, masters and clients goes by this, and need not know any message's name.
 
 use crate::kit::Rule;
 

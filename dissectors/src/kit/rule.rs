@@ -46,7 +46,7 @@ pub enum Who {
     Server,
     /// A master server.
     Master,
-    /// Whoever sent it.
+    /// The sender, be it a client, a server or a master.
     Any,
     /// Nobody: the recording.
     Capture,

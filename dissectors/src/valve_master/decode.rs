@@ -106,8 +106,11 @@ fn query<'a, S: Sink>(r: &mut Reader<'_, S>, bytes: &'a [u8]) -> Result<Query<'a
     r.u8(&f::TYPE)?;
     let layout = query_fields(r, bytes, &mut query)?;
     let rest = Span::new(r.at(), bytes.len());
-    let layout =
-        if layout == QueryLayout::Right && !rest.is_empty() { QueryLayout::Behind } else { layout };
+    let layout = if layout == QueryLayout::Right && !rest.is_empty() {
+        QueryLayout::Trailing
+    } else {
+        layout
+    };
     let at = if layout == QueryLayout::Right { Span::new(0, bytes.len()) } else { rest };
     rules::query_layout(layout, at, r.sink);
     query.sound &= layout == QueryLayout::Right;
@@ -377,7 +380,7 @@ fn quit<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Summary<'a>, Cut> {
     Ok(Summary::Quit { form })
 }
 
-/// What Xash3D's masters tell a game server behind NAT: which client will come. Not in the
+/// What Xash3D's masters send to a game server behind NAT: which client will come. Not in the
 /// document.
 fn nat_notice<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Summary<'a>, Cut> {
     r.i32_le(&f::HEADER)?;

@@ -6,7 +6,7 @@
 //! one byte and a quit two or three; a reply has neither a count nor a length; and the port of an
 //! address block is the one number in network order. Xash3D speaks a dialect: a join brings a
 //! challenge of the server's own, a reply may repeat a key of the query, address blocks may hold
-//! IPv6, and a master tells servers behind NAT which client will come. It is read, and labelled.
+//! IPv6, and a master announces to servers behind NAT which client will come. It is read, and labelled.
 //!
 //! What one flow shows is checked here, and whether a listing changes its socket. Whether a server
 //! joins two masters (VM046) takes more than two hosts to see: that rule is reported here, and

@@ -18,7 +18,7 @@ pub(super) const CLIENT: &str = "10.0.0.1:50000";
 pub(super) const SERVER: &str = "10.0.0.2:27015";
 pub(super) const MASTER: &str = "10.0.0.9:27010";
 
-/// Stands for an ICMP error, about the packet of the number after it.
+/// In place of an ICMP error, about the packet of the number after it.
 const REFUSED: u8 = 0xEE;
 
 /// One datagram of a conversation: milliseconds, sender, receiver, payload.

@@ -203,8 +203,8 @@ impl Stream {
     /// reported once.
     pub(super) fn acknowledged_unseen(&mut self, sequence: u32) -> Option<(u32, u64)> {
         /// Where no position is: it was reported.
-        const TOLD: u64 = 1;
-        if self.is_known() || self.next == TOLD {
+        const REPORTED: u64 = 1;
+        if self.is_known() || self.next == REPORTED {
             return None;
         }
         if self.next == 0 {
@@ -212,7 +212,7 @@ impl Stream {
         }
         let missing = self.position(sequence)?.checked_sub(self.next).filter(|&it| it > 0)?;
         let first = self.next as u32;
-        self.next = TOLD;
+        self.next = REPORTED;
         Some((first, missing))
     }
 

@@ -21,7 +21,7 @@ pub(super) fn player_response<S: Sink>(
     let shape = match known.ship {
         Some(true) => walk::ship(r.peek(), list.said),
         Some(false) => walk::Ship::No,
-        None => walk::Ship::Behind,
+        None => walk::Ship::After,
     };
     r.open(&f::PLAYERS);
     let read = players(r, &mut list, shape);
@@ -37,7 +37,7 @@ pub(super) fn player_response<S: Sink>(
     if !lost {
         rules::player_indices(&list, lost, r.sink);
     }
-    if !r.is_empty() && shape == walk::Ship::Behind && r.rest() == 8 * list.said as usize {
+    if !r.is_empty() && shape == walk::Ship::After && r.rest() == 8 * list.said as usize {
         ship_players(r)?;
     }
     Ok(())
@@ -82,7 +82,7 @@ fn players<S: Sink>(
     Ok(())
 }
 
-/// Behind the list The Ship tells what it counts besides, player by player. Not in the
+/// After the list, The Ship has what it counts besides, player by player. Not in the
 /// specification.
 fn ship_players<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
     rules::ship_players(Span::new(r.at(), r.at() + r.rest()), r.sink);

@@ -25,7 +25,7 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5\n0.06 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5") }
 }
 rule! {
-    /// Whoever asks waits, repeats, and at last takes the server for dead.
+    /// The sender of the request waits, repeats, and at last takes the server for dead.
     pub A2S062 "request-answered" { severity: Warning, who: Server, needs: Answer, judges: requests,
         asks: "a request is answered",
         cite: [("Requests", "The server responds to 5 queries:")],

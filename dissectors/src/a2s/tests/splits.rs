@@ -408,7 +408,7 @@ fn a_split_packet_toward_a_server_is_its_senders() {
     assert_eq!(lab.codes(), ["SEC001"]);
     assert_eq!(lab.sink.heard[0].speaker, Who::Client);
 
-    // Whoever has asked is a client, whatever the packet holds.
+    // A host that has asked is a client, whatever the packet holds.
     let mut lab = asked();
     lab.c(0.5, &Form::OrangeBox.packet(1, 7, 8, &[0; 100])).end(9.0);
     assert_eq!(verdict(&lab, &rules::SEC001)[1..], [1, 0]);

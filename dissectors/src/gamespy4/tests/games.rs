@@ -137,7 +137,7 @@ fn gamespy_sdk() {
     );
 }
 
-/// Behind a challenge, any of the sections may be asked for.
+/// After a challenge, any of the sections may be asked for.
 #[test]
 fn sections_that_are_asked_for_alone() {
     let closed_by = |tail: &[u8]| {

@@ -161,7 +161,7 @@ pub(crate) fn number(bytes: &[u8]) -> Option<(u32, usize)> {
 }
 
 /// The digits of a word as numbers, each in its byte; and the highest bit of each byte that is
-/// none. Behind one that is not ASCII, a digit may be taken for none.
+/// none. After one that is not ASCII, a digit may be taken for none.
 #[inline(always)]
 fn digits(word: u64) -> (u64, u64) {
     let digits = word ^ (ONES * 0x30);

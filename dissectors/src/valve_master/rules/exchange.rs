@@ -6,7 +6,7 @@ use crate::valve_master::listing::Answers;
 use crate::valve_master::registration::Why;
 
 rule! {
-    /// Whoever asks waits, repeats, and at last takes the master for dead.
+    /// The sender of the request waits, repeats, and at last takes the master for dead.
     pub VM026 "query-answered" { severity: Warning, who: Master, needs: Answer, judges: requests,
         asks: "a query is answered before the capture ends or the client gives up",
         cite: [("Client to master server", "Send the following UDP query to a master server to get a list of Source host servers.")],

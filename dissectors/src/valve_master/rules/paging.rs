@@ -34,7 +34,7 @@ rule! {
         wrong: paged!("0.03 c1 > m  31 FF '10.0.1.2:27015' 00 00\n0.05 m > c1  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
 rule! {
-    /// Behind the end the list begins anew: a client that does not stop there never stops.
+    /// After the end the list begins anew: a client that does not stop there never stops.
     pub VM023 "stop-at-end" { severity: Warning, who: Client, needs: Interval,
         asks: "after the 0.0.0.0:0 block the listing is not continued",
         cite: [("End of IP address list", "The end of the IP list is indicated by a received IP address of 0.0.0.0 Port:0.")],

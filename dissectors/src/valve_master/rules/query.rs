@@ -27,7 +27,7 @@ pub(in crate::valve_master) enum QueryLayout {
         length: usize,
     },
     /// Bytes follow the filter.
-    Behind,
+    Trailing,
 }
 
 pub(in crate::valve_master) fn query_layout<S: Sink>(layout: QueryLayout, at: Span, sink: &mut S) {
@@ -43,7 +43,7 @@ pub(in crate::valve_master) fn query_layout<S: Sink>(layout: QueryLayout, at: Sp
         QueryLayout::FilterOpen { length } => {
             format!("the filter of {} has no terminating zero", crate::kit::counted(length, "byte"))
         }
-        QueryLayout::Behind => {
+        QueryLayout::Trailing => {
             let s = if at.len() == 1 { "" } else { "s" };
             format!("{} byte{s} too many after the filter", at.len())
         }

@@ -288,7 +288,7 @@ proptest! {
                 let before = bench.budget.counts;
                 bench.data(1000 + cut.from as u32, &wrong);
                 let kept_alive = bench.budget.counts.keep_alives > before.keep_alives;
-                // Behind many tiny segments even few bytes are forgotten, and that is counted.
+                // After many tiny segments even few bytes are forgotten, and that is counted.
                 let forgotten = bench.budget.counts.uncompared - before.uncompared;
                 prop_assert!(forgotten == 0 || i > 64);
                 let all_forgotten = forgotten == wrong.len() as u64;
