@@ -369,7 +369,7 @@ pub enum Tunnel {
 }
 
 dissectors::portable!(
-    enum Tunnel {
+    enum Tunnel, ALL {
         Mpls,
         PppOverEthernet,
         Ipv4InIp,
@@ -391,27 +391,6 @@ dissectors::portable!(
 );
 
 impl Tunnel {
-    /// All of them.
-    pub const ALL: [Tunnel; 17] = [
-        Self::Mpls,
-        Self::PppOverEthernet,
-        Self::Ipv4InIp,
-        Self::Ipv6InIp,
-        Self::Gre,
-        Self::Erspan,
-        Self::Vxlan,
-        Self::Geneve,
-        Self::GtpU,
-        Self::VxlanGpe,
-        Self::ServiceChain,
-        Self::Teredo,
-        Self::L2tp,
-        Self::EtherIp,
-        Self::Tzsp,
-        Self::ProviderBackbone,
-        Self::FabricPath,
-    ];
-
     /// A short name for people.
     pub fn name(self) -> &'static str {
         match self {

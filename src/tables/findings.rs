@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::places::{Carriers, End, Named, Places};
-use super::{Cell, Column, Kind, Row, always, cells, some};
+use super::{Cell, Column, Kind, Row, always, capture, cells, some};
 use crate::check::Found;
 use crate::session::Files;
 
@@ -18,9 +18,7 @@ pub(super) struct Finding {
 }
 
 pub(super) const COLUMNS: [Column<Finding>; 22] = [
-    always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", |it| {
-        Cell::text(&it.capture)
-    }),
+    capture(|it| Cell::text(&it.capture)),
     some("file", Kind::Text, "The file that holds the packet which it is about.", |it| {
         Cell::some_text(it.at.file.as_deref())
     }),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dissectors::kit::Who;
 
 use super::places::{End, Named, Places};
-use super::{Cell, Column, Kind, Row, always, cells, some};
+use super::{Cell, Column, Kind, Row, always, capture, cells, some};
 use crate::flows::FlowRow;
 use crate::report::json::transport;
 
@@ -18,9 +18,7 @@ pub(super) struct Flow {
 }
 
 pub(super) const COLUMNS: [Column<Flow>; 34] = [
-    always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", |it| {
-        Cell::text(&it.capture)
-    }),
+    capture(|it| Cell::text(&it.capture)),
     always(
         "flow",
         Kind::Integer,
@@ -90,10 +88,14 @@ pub(super) const COLUMNS: [Column<Flow>; 34] = [
         "response_time_p50",
         Kind::Number,
         "Half of its response times are not above, in seconds.",
-        |it| response_time(it, 0),
+        |it| Cell::response_time(it.row.response_times, 0),
     ),
-    some("response_time_p95", Kind::Number, "19 of 20 are not above.", |it| response_time(it, 1)),
-    some("response_time_max", Kind::Number, "The longest.", |it| response_time(it, 2)),
+    some("response_time_p95", Kind::Number, "19 of 20 are not above.", |it| {
+        Cell::response_time(it.row.response_times, 1)
+    }),
+    some("response_time_max", Kind::Number, "The longest.", |it| {
+        Cell::response_time(it.row.response_times, 2)
+    }),
 ];
 
 fn both([a, b]: [u64; 2]) -> Cell<'static> {
@@ -102,11 +104,6 @@ fn both([a, b]: [u64; 2]) -> Cell<'static> {
 
 fn role(it: &Flow, end: usize) -> Cell<'_> {
     Cell::some_text(it.row.roles.get(end).copied().flatten().map(Who::name))
-}
-
-fn response_time(it: &Flow, nth: usize) -> Cell<'_> {
-    let time = it.row.response_times.and_then(|times| times.get(nth).copied());
-    Cell::seconds(time.map(|time| i64::try_from(time).unwrap_or(i64::MAX)))
 }
 
 impl Row for Flow {

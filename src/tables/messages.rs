@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dissectors::kit::{Code, Payload, Purpose, Verdict};
 
 use super::places::{Carriers, End, Named, Places};
-use super::{Cell, Column, Kind, Row, always, cells, some};
+use super::{Cell, Column, Kind, Row, always, capture, cells, some};
 use crate::report::json::Json;
 use crate::report::{Envelope, json};
 use crate::session::{MessageEvent, Value};
@@ -52,9 +52,7 @@ pub(super) struct Message {
 }
 
 pub(super) const COLUMNS: [Column<Message>; 39] = [
-    always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", |it| {
-        Cell::text(&it.capture)
-    }),
+    capture(|it| Cell::text(&it.capture)),
     some("file", Kind::Text, "The file that holds the packet which completed the message.", |it| {
         Cell::some_text(it.at.file.as_deref())
     }),

@@ -192,6 +192,12 @@ impl<'c> Cell<'c> {
     fn seconds(nanoseconds: Option<i64>) -> Cell<'c> {
         nanoseconds.map_or(Cell::Absent, |it| Cell::Number(it as f64 / 1e9))
     }
+
+    /// One of the times of [`ResponseTimes::of_half_most_all`](crate::flows::ResponseTimes::of_half_most_all).
+    fn response_time(times: Option<[u64; 3]>, nth: usize) -> Cell<'c> {
+        let time = times.and_then(|times| times.get(nth).copied());
+        Cell::seconds(time.map(|time| i64::try_from(time).unwrap_or(i64::MAX)))
+    }
 }
 
 /// A row of some table.
@@ -223,6 +229,11 @@ const fn always<R>(
     cell: for<'r> fn(&'r R) -> Cell<'r>,
 ) -> Column<R> {
     Column { heading: Heading { name, kind, always: true, about }, cell }
+}
+
+/// The column that every table begins with.
+const fn capture<R>(cell: for<'r> fn(&'r R) -> Cell<'r>) -> Column<R> {
+    always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", cell)
 }
 
 /// A column that some rows leave empty.

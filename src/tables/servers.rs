@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dissectors::Id;
 
 use super::places::End;
-use super::{Cell, Column, Kind, Row, always, cells, some};
+use super::{Cell, Column, Kind, Row, always, capture, cells, some};
 use crate::summary;
 
 /// A row.
@@ -19,9 +19,7 @@ pub(super) struct Server {
 }
 
 pub(super) const COLUMNS: [Column<Server>; 23] = [
-    always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", |it| {
-        Cell::text(&it.capture)
-    }),
+    capture(|it| Cell::text(&it.capture)),
     always("server", Kind::Text, "The server, as `address:port`.", |it| Cell::text(&it.end.text)),
     always("address", Kind::Text, "Its address.", |it| Cell::text(&it.end.address)),
     always("port", Kind::Integer, "Its port.", |it| Cell::count(it.end.port)),
@@ -68,10 +66,12 @@ pub(super) const COLUMNS: [Column<Server>; 23] = [
         "response_time_p50",
         Kind::Number,
         "Half of its response times are not above, in seconds.",
-        |it| response_time(it, 0),
+        |it| Cell::response_time(it.times, 0),
     ),
-    some("response_time_p95", Kind::Number, "19 of 20 are not above.", |it| response_time(it, 1)),
-    some("response_time_max", Kind::Number, "The longest.", |it| response_time(it, 2)),
+    some("response_time_p95", Kind::Number, "19 of 20 are not above.", |it| {
+        Cell::response_time(it.times, 1)
+    }),
+    some("response_time_max", Kind::Number, "The longest.", |it| Cell::response_time(it.times, 2)),
     always("largest", Kind::Integer, "Its largest response, in bytes as sent.", |it| {
         Cell::count(it.server.largest)
     }),
@@ -79,11 +79,6 @@ pub(super) const COLUMNS: [Column<Server>; 23] = [
         Cell::count(it.server.findings)
     }),
 ];
-
-fn response_time(it: &Server, nth: usize) -> Cell<'_> {
-    let time = it.times.and_then(|times| times.get(nth).copied());
-    Cell::seconds(time.map(|time| i64::try_from(time).unwrap_or(i64::MAX)))
-}
 
 impl Row for Server {
     fn cells(&self, each: &mut dyn FnMut(Cell<'_>)) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Cell, Column, Kind, Row, always, cells};
+use super::{Cell, Column, Kind, Row, always, capture, cells};
 use crate::check::RuleOutcome;
 
 /// A row.
@@ -13,9 +13,7 @@ pub(super) struct Verdict {
 }
 
 pub(super) const COLUMNS: [Column<Verdict>; 12] = [
-    always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", |it| {
-        Cell::text(&it.capture)
-    }),
+    capture(|it| Cell::text(&it.capture)),
     always("rule", Kind::Text, "The rule's code; docs/rules.md lists all.", |it| {
         Cell::text(&it.code)
     }),

@@ -59,6 +59,15 @@ macro_rules! portable {
             }
         }
     };
+    // With a list of the variants, which then holds all of them.
+    (enum $name:ident, ALL { $($variant:ident),* $(,)? }) => {
+        $crate::portable!(enum $name { $($variant),* });
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [$name] = &[$($name::$variant),*];
+        }
+    };
     (enum $name:ident { $($variant:ident),* $(,)? }) => {
         impl $crate::kit::Portable for $name {
             fn write(&self, to: &mut Vec<u8>) {
