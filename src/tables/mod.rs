@@ -233,7 +233,12 @@ const fn always<R>(
 
 /// The column that every table begins with.
 const fn capture<R>(cell: for<'r> fn(&'r R) -> Cell<'r>) -> Column<R> {
-    always("capture", Kind::Text, "The capture: its file; of merged files, the first one.", cell)
+    always(
+        "capture",
+        Kind::Text,
+        "The capture: its file; of merged files, the first one and how many more.",
+        cell,
+    )
 }
 
 /// A column that some rows leave empty.
