@@ -15,8 +15,8 @@ use crate::{cargo, host};
 pub(crate) fn run(root: &Path, workspace: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
     let policy = fs::read_to_string(root.join("deny.toml"))?;
     let (allowed, skipped) = (list(&policy, "allow"), list(&policy, "skip"));
-    // What other platforms need may not be here.
-    let arguments = ["metadata", "--format-version", "1", "--locked", "--offline"];
+    // What other platforms need is not fetched.
+    let arguments = ["metadata", "--format-version", "1", "--locked"];
     let platform = ["--filter-platform", &host()?];
     let output =
         Command::new(cargo()).args(arguments).args(platform).current_dir(workspace).output()?;

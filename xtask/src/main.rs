@@ -24,7 +24,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   mutate [--count N]   runs the release on N (1000) damaged captures, within 64 MiB
   exhaust              runs the release on captures made to exhaust it, within 64 MiB
   report               writes samples/report.html, the report of all samples, which is not kept
-  licenses [FOLDER]    holds all dependencies, or those of another workspace, against deny.toml, offline
+  licenses [FOLDER]    holds all dependencies, or those of another workspace, against deny.toml
   play PORT SCRIPT FILE  writes the capture that an exchange makes (xtask/src/exchange), of servers
                        with this UDP port
   dist                 writes manual pages and completions into target/dist";
