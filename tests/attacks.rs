@@ -8,7 +8,8 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gamewire::capture::{self, Event};
@@ -29,14 +30,14 @@ fn written(scenario: &Scenario) -> PathBuf {
     file
 }
 
-fn run(args: &[&str], file: &std::path::Path) -> String {
+fn run(args: &[&str], file: &Path) -> String {
     let args = ["abuse", "--no-config"].iter().chain(args).copied();
     let run = gamewire(args.chain([file.to_str().unwrap()]));
     assert_eq!(run.code, 0, "{}", run.err);
     run.out
 }
 
-fn attacks_of(file: &std::path::Path) -> Vec<Value> {
+fn attacks_of(file: &Path) -> Vec<Value> {
     let capture: Value = serde_json::from_str(&run(&["--format", "json"], file)).unwrap();
     capture["attacks"].as_array().unwrap().clone()
 }
@@ -53,7 +54,7 @@ struct Taken {
 }
 
 /// The packets that a filter of libpcap selects; `None`: libpcap is not here.
-fn selected(text: &str, scenario: &Scenario, file: &std::path::Path) -> Option<Vec<Taken>> {
+fn selected(text: &str, scenario: &Scenario, file: &Path) -> Option<Vec<Taken>> {
     let expression: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let mut filter = match FileFilter::new(&expression.join(" ")) {
         Ok(filter) => filter,
@@ -139,7 +140,7 @@ fn attacks_are_found_and_crowds_are_none() {
     }
 }
 
-fn the_filter_is_what_it_says(scenario: &Scenario, attack: &Value, file: &std::path::Path) {
+fn the_filter_is_what_it_says(scenario: &Scenario, attack: &Value, file: &Path) {
     let (best, name) = (&attack["filters"][0], scenario.name);
     let nft = best["text"].as_str().unwrap();
     let port = attack["targets"][0].as_str().unwrap().rsplit_once(':').unwrap().1;
@@ -268,65 +269,70 @@ const INSIDE: &str = "GAMEWIRE_TEST_REPLAYS";
 /// gamewire said.
 #[test]
 fn firewalls_drop_what_was_said() {
-    use std::process::Command;
     if std::env::var_os(INSIDE).is_some() {
         return;
     }
-    // A drop, a limit for each network, and a limit for all.
-    for (make, firewall) in [
-        (attacks::ALL[0], "nft"),
-        (attacks::ALL[0], "iptables"),
-        (attacks::ALL[4], "nft"),
-        (attacks::ALL[2], "nft"),
-        (attacks::ALL[2], "iptables"),
-    ] {
-        let scenario = make();
-        let file = written(&scenario);
-        let rules = file.with_extension(firewall);
-        std::fs::write(&rules, run(&["--emit", firewall], &file)).unwrap();
-        let best = attacks_of(&file).remove(0)["filters"][0].clone();
-        let (load, show) = match firewall {
-            "nft" => ("nft -f", "nft list ruleset"),
-            _ => ("iptables-restore --noflush", "iptables -t raw -nvxL PREROUTING"),
-        };
-        // Addresses only of this namespace: nothing of it leaves it.
-        let script = format!(
-            "ip link add va address 02:00:00:00:00:01 type veth peer name vb address \
-             02:00:00:00:00:02 && ip link set va up && ip link set vb promisc on up || exit 77\n\
-             {load} {} || exit 77\n{INSIDE}={} {} --exact replays --nocapture >&2 && {show}",
-            rules.display(),
-            file.display(),
-            std::env::current_exe().unwrap().display()
-        );
-        let ran = Command::new("unshare").args(["-n", "sh", "-c", &script]).output();
-        let Ok(ran) = ran.map_err(|error| skip::skipped("firewalls", &format!("unshare: {error}")))
-        else {
-            return;
-        };
-        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        if !ran.status.success() && !said.contains("panicked") {
-            return skip::skipped("firewalls", &format!("no namespace with {firewall}: {said}"));
+    // A drop, a limit for each network, and a limit for all. Each replay takes as long as its capture, and
+    // sleeps most of the time: all run at once.
+    std::thread::scope(|threads| {
+        for (make, firewall) in [
+            (attacks::ALL[0], "nft"),
+            (attacks::ALL[0], "iptables"),
+            (attacks::ALL[4], "nft"),
+            (attacks::ALL[2], "nft"),
+            (attacks::ALL[2], "iptables"),
+        ] {
+            threads.spawn(move || firewall_drops_what_was_said(&make(), firewall));
         }
-        assert!(ran.status.success(), "{said}");
-        let shown = String::from_utf8_lossy(&ran.stdout).into_owned();
-        let counted = match firewall {
-            "nft" => shown.split_once("counter packets ").map(|(_, rest)| rest),
-            _ => shown.lines().find(|line| line.contains("DROP")).map(str::trim_start),
-        };
-        let counted = counted.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
-        let counted = counted.unwrap_or_else(|| panic!("a counter: {shown}"));
-        let all = |whose| scenario.of(whose).count() as f64;
-        let attack = number(&best["drops"]) * all(Whose::Attack);
-        let said = attack + number(&best["collateral"]) * all(Whose::Client);
-        let off = (counted - said).abs() / said;
-        assert!(
-            off <= 0.02,
-            "{}, {firewall}: {counted} dropped, {said} said: {shown}",
-            scenario.name
-        );
-        std::fs::remove_file(file).ok();
-        std::fs::remove_file(rules).ok();
+    });
+}
+
+fn firewall_drops_what_was_said(scenario: &Scenario, firewall: &str) {
+    let file = written(scenario);
+    let rules = file.with_extension(firewall);
+    std::fs::write(&rules, run(&["--emit", firewall], &file)).unwrap();
+    let best = attacks_of(&file).remove(0)["filters"][0].clone();
+    let Some(shown) = replayed(&file, &rules, firewall) else { return };
+    let counted = match firewall {
+        "nft" => shown.split_once("counter packets ").map(|(_, rest)| rest),
+        _ => shown.lines().find(|line| line.contains("DROP")).map(str::trim_start),
+    };
+    let counted = counted.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+    let counted = counted.unwrap_or_else(|| panic!("a counter: {shown}"));
+    let all = |whose| scenario.of(whose).count() as f64;
+    let attack = number(&best["drops"]) * all(Whose::Attack);
+    let said = attack + number(&best["collateral"]) * all(Whose::Client);
+    let off = (counted - said).abs() / said;
+    assert!(off <= 0.02, "{}, {firewall}: {counted} dropped, {said} said: {shown}", scenario.name);
+    std::fs::remove_file(file).ok();
+    std::fs::remove_file(rules).ok();
+}
+
+/// Loads rules into a network namespace of their own, sends a capture through it, and returns the firewall's list
+/// of rules with their counters. `None`: that cannot be done here.
+fn replayed(file: &Path, rules: &Path, firewall: &str) -> Option<String> {
+    let (load, show) = match firewall {
+        "nft" => ("nft -f", "nft list ruleset"),
+        _ => ("iptables-restore --noflush", "iptables -t raw -nvxL PREROUTING"),
+    };
+    // Addresses only of this namespace: nothing of it leaves it.
+    let script = format!(
+        "ip link add va address 02:00:00:00:00:01 type veth peer name vb address \
+         02:00:00:00:00:02 && ip link set va up && ip link set vb promisc on up || exit 77\n\
+         {load} {} || exit 77\n{INSIDE}={} {} --exact replays --nocapture >&2 && {show}",
+        rules.display(),
+        file.display(),
+        std::env::current_exe().unwrap().display()
+    );
+    let ran = Command::new("unshare").args(["-n", "sh", "-c", &script]).output();
+    let ran = ran.map_err(|error| skip::skipped("firewalls", &format!("unshare: {error}"))).ok()?;
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    if !ran.status.success() && !said.contains("panicked") {
+        skip::skipped("firewalls", &format!("no namespace with {firewall}: {said}"));
+        return None;
     }
+    assert!(ran.status.success(), "{said}");
+    Some(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 
 /// Sends a capture into the namespace that it is in, in the capture's own time.
@@ -343,7 +349,7 @@ fn replays() {
     });
     let link = link.expect("the interface that the script made");
     let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::empty(), None).unwrap();
-    let mut packets = capture::open(std::path::Path::new(&file)).unwrap();
+    let mut packets = capture::open(Path::new(&file)).unwrap();
     let (mut first, begun) = (None, Instant::now());
     while let Some(event) = packets.next() {
         let Event::Packet(packet) = event else { continue };
