@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dissectors::catalogue;
-use dissectors::kit::{Portable, Severity};
+use dissectors::kit::Severity;
 use gamewire::capture::write::PcapNgWriter;
 use gamewire::capture::{self, Packets};
 use gamewire::check::{self, Checker, Selection};
 use gamewire::limits::{Limits, Memory};
 use gamewire::partition::{
-    Analysis, Kind, Plan, Portion, Portions, Route, Row, Survey, judge, survey,
+    Analysis, Kind, Plan, Portion, Portions, Route, Row, Survey, from_bytes, judge, survey,
+    to_bytes,
 };
 use gamewire::{Decoder, Event, Needs, Options};
 use support::{gamewire, samples};
@@ -82,13 +83,13 @@ fn options() -> Options {
 impl Cluster {
     fn of(files: &[PathBuf], partitions: usize) -> Cluster {
         let surveyed = files.iter().map(|file| {
-            let survey = survey(file, &options(), MEMORY).expect("a capture").to_bytes();
-            let survey = Survey::of_bytes(&survey).expect("what was written");
+            let survey = to_bytes(&survey(file, &options(), MEMORY).expect("a capture"));
+            let survey: Survey = from_bytes(&survey).expect("what was written");
             (file.to_string_lossy().into_owned(), survey)
         });
         let surveyed = Vec::from_iter(surveyed);
         let packets = surveyed.iter().map(|(_, survey)| survey.packets).sum();
-        let plan = Plan::new(surveyed, partitions).to_bytes();
+        let plan = to_bytes(&Plan::new(surveyed, partitions));
         let mut rows: BTreeMap<u32, Vec<Held>> = BTreeMap::new();
         for file in 0..files.len() {
             let mut route = Route::new(read(&plan), file, MEMORY).expect("a capture");
@@ -148,7 +149,7 @@ impl Cluster {
 }
 
 fn read(plan: &[u8]) -> Arc<Plan> {
-    Arc::new(Plan::of_bytes(plan).expect("what was written"))
+    Arc::new(from_bytes(plan).expect("what was written"))
 }
 
 /// Spells messages: all that is known of each, its flow by the packet of its first message.

@@ -20,14 +20,15 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::abuse_rules::SEC004;
 use crate::kit::{
-    Abuse, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Parts, Rule,
-    Seed, Seen, Set, Settings, Short, Socket, Time, Who,
+    Abuse, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Name, Parts,
+    Rule, Seed, Seen, Set, Settings, Short, Socket, Time, Who,
 };
 use crate::net_rules::NET011;
 use challenges::Challenges;
 use elsewhere::Elsewhere;
 pub use loads::{GROUPS, Loads};
 pub use rulings::Rulings;
+use serde::{Deserialize, Serialize};
 use victims::Victims;
 
 /// Servers of one list that are remembered.
@@ -51,7 +52,7 @@ pub fn listed(server: SocketAddr) -> Listed {
 }
 
 /// A message, and what is known of its flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Witness {
     /// The message.
     pub seen: Seen,
@@ -62,8 +63,6 @@ pub struct Witness {
     /// The recording lost something of the flow before.
     pub lossy: bool,
 }
-
-crate::portable!(struct Witness { seen, flow, began, lossy });
 
 /// A rule that several flows together break.
 #[derive(Clone, Debug)]
@@ -164,7 +163,7 @@ pub struct Ledger {
     beyond: Beyond,
     /// The layout of each server's first split response, and the number of the flow it went to, by
     /// the hashes of the servers.
-    layouts: HashedMap<(&'static str, u32)>,
+    layouts: HashedMap<(Name, u32)>,
     /// Two masters of each game server at most, and its first join.
     masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, &'static Rule, Witness)>,
     /// What each client was listed.
@@ -352,7 +351,7 @@ impl Ledger {
     }
 
     /// The first split response of a flow; what follows in the flow is checked there.
-    fn split(&mut self, layout: &'static str, rule: &'static Rule, witness: Witness) {
+    fn split(&mut self, layout: Name, rule: &'static Rule, witness: Witness) {
         let server = self.seed.hash_one(Socket(witness.seen.from));
         if !self.has_room(self.layouts.len(), |it| it.layouts.contains_key(&server)) {
             return;

@@ -8,7 +8,7 @@ macro_rules! protocols {
             $(use $crate::$module::$protocol;)+
 
             /// A protocol, by its place in the list.
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
             pub enum Id {
                 $(
                     #[doc = concat!("See [`", stringify!($module), "`](crate::", stringify!($module), ").")]

@@ -13,7 +13,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use gamewire::Options;
 use gamewire::check::{Checker, terms};
 use gamewire::partition::{
-    self, Analysis, Broken, Kind, Plan, Portable, Portion, Portions, Row, Survey,
+    self, Analysis, Broken, Kind, Plan, Portion, Portions, Row,
 };
 use gamewire::tables::{self, Batches, Collector, Wanted};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -78,7 +78,7 @@ fn short(number: impl TryInto<i32>) -> i32 {
 }
 
 fn plan_of(bytes: &[u8]) -> PyResult<Arc<Plan>> {
-    Plan::of_bytes(bytes).map(Arc::new).ok_or_else(|| broken(Broken))
+    partition::from_bytes(bytes).map(Arc::new).map_err(broken)
 }
 
 /// Looks through a file.
@@ -87,7 +87,7 @@ fn survey<'py>(py: Python<'py>, path: PathBuf, reading: &Reading) -> PyResult<Bo
     let surveyed =
         py.detach(|| partition::survey(&path, &reading.options, reading.memory.unpacking()));
     let surveyed = surveyed.map_err(|error| errors::capture(py, &error))?;
-    Ok(PyBytes::new(py, &surveyed.to_bytes()))
+    Ok(PyBytes::new(py, &partition::to_bytes(&surveyed)))
 }
 
 /// What is known of all files: of each its name and its survey.
@@ -100,11 +100,12 @@ fn plan<'py>(
     if partitions == 0 {
         return Err(PyValueError::new_err("partitions: at least one"));
     }
-    let files = files.into_iter().map(|(path, survey)| Some((path, Survey::of_bytes(&survey)?)));
-    let files = files.collect::<Option<Vec<_>>>().ok_or_else(|| broken(Broken))?;
+    let files =
+        files.into_iter().map(|(path, survey)| Ok((path, partition::from_bytes(&survey)?)));
+    let files = files.collect::<Result<Vec<_>, _>>().map_err(broken)?;
     let plan = Plan::new(files, partitions);
     let warnings = plan.warnings().map(str::to_owned).collect();
-    Ok((PyBytes::new(py, &plan.to_bytes()), warnings))
+    Ok((PyBytes::new(py, &partition::to_bytes(&plan)), warnings))
 }
 
 /// The rows of a file, batch by batch.

@@ -1,11 +1,11 @@
 //! What a capture says of its packets' first headers.
 
+use serde::{Deserialize, Serialize};
+
 /// The kind of header a capture's packets begin with, as capture files number it (the `LINKTYPE_`
 /// registry of tcpdump.org).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LinkType(pub u16);
-
-dissectors::portable!(tuple LinkType);
 
 impl LinkType {
     /// BSD loopback: the address family in the byte order of the recording host.

@@ -1,14 +1,15 @@
 //! What can be wrong with a recording while it is read.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use dissectors::kit::Portable;
+use serde::{Deserialize, Serialize};
 
 use crate::text::escaped;
 
 /// Something about the recording that its verdicts depend on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
     /// The file ends inside a record.
     FileCut {
@@ -26,7 +27,7 @@ pub enum Notice {
         /// Where it begins.
         offset: u64,
         /// What is wrong with it.
-        what: &'static str,
+        what: Cow<'static, str>,
     },
     /// The recorder says how many packets it dropped.
     Drops {
@@ -82,63 +83,6 @@ pub enum Notice {
         /// What the system or the decompressor says, and what to do.
         what: String,
     },
-}
-
-/// For other processes that read other packets of the same recording. A path that is no text is written as it
-/// is shown.
-impl Portable for Notice {
-    fn write(&self, to: &mut Vec<u8>) {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        match self {
-            Notice::FileCut { path, offset, unpacked } => {
-                (0_u8, text(path), *offset, *unpacked).write(to);
-            }
-            Notice::BrokenBlock { path, offset, what } => {
-                (1_u8, text(path), *offset, *what).write(to);
-            }
-            Notice::Drops { path, interface, count } => {
-                (2_u8, text(path), *interface, *count).write(to);
-            }
-            Notice::InterfaceDown { path } => (3_u8, text(path)).write(to),
-            Notice::TimeOutOfRange { path, offset } => (4_u8, text(path), *offset).write(to),
-            Notice::FileShrank { path, offset } => (5_u8, text(path), *offset).write(to),
-            Notice::Interrupted { path, packets } => (6_u8, text(path), *packets).write(to),
-            Notice::ReadError { path, offset, unpacked, what } => {
-                (7_u8, text(path), *offset, *unpacked).write(to);
-                what.write(to);
-            }
-            Notice::Unopened { path, what } => (8_u8, text(path), what.clone()).write(to),
-        }
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Notice> {
-        let (kind, path) = <(u8, String)>::read(from)?;
-        let path = PathBuf::from(path);
-        Some(match kind {
-            0 => {
-                let (offset, unpacked) = Portable::read(from)?;
-                Notice::FileCut { path, offset, unpacked }
-            }
-            1 => {
-                let (offset, what) = Portable::read(from)?;
-                Notice::BrokenBlock { path, offset, what }
-            }
-            2 => {
-                let (interface, count) = Portable::read(from)?;
-                Notice::Drops { path, interface, count }
-            }
-            3 => Notice::InterfaceDown { path },
-            4 => Notice::TimeOutOfRange { path, offset: Portable::read(from)? },
-            5 => Notice::FileShrank { path, offset: Portable::read(from)? },
-            6 => Notice::Interrupted { path, packets: Portable::read(from)? },
-            7 => {
-                let (offset, unpacked, what) = Portable::read(from)?;
-                Notice::ReadError { path, offset, unpacked, what }
-            }
-            8 => Notice::Unopened { path, what: Portable::read(from)? },
-            _ => return None,
-        })
-    }
 }
 
 impl Notice {

@@ -285,7 +285,11 @@ impl Packets for Pcap {
             && let Some(what) = self.decide()
         {
             let offset = self.input.position();
-            return self.stop(Notice::BrokenBlock { path: self.path.clone(), offset, what });
+            return self.stop(Notice::BrokenBlock {
+                path: self.path.clone(),
+                offset,
+                what: what.into(),
+            });
         }
         let numbers = numbers(self.input.unread(), self.big_endian)?;
         let offset = self.input.position();
@@ -301,7 +305,11 @@ impl Packets for Pcap {
         };
         if length as usize > PLAUSIBLE {
             let what = "a record of more than 256 MiB: the file is damaged from here on";
-            return self.stop(Notice::BrokenBlock { path: self.path.clone(), offset, what });
+            return self.stop(Notice::BrokenBlock {
+                path: self.path.clone(),
+                offset,
+                what: what.into(),
+            });
         }
         let wanted = self.head + BORROWED.min(length as usize);
         if self.input.fill(wanted) < wanted {

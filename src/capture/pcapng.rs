@@ -166,7 +166,8 @@ impl PcapNg {
 
     #[cold]
     fn broken(&mut self, offset: u64, what: &'static str) -> Option<i64> {
-        self.notice = Some(Notice::BrokenBlock { path: self.path.clone(), offset, what });
+        self.notice =
+            Some(Notice::BrokenBlock { path: self.path.clone(), offset, what: what.into() });
         Some(self.here.time)
     }
 

@@ -7,6 +7,8 @@ use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::ops::BitOr;
 
+use serde::{Deserialize, Serialize};
+
 use super::icmp::IcmpError;
 use super::ip::protocol;
 use super::limits;
@@ -329,100 +331,53 @@ impl Layer {
     }
 }
 
-/// A way to carry packets inside packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Tunnel {
-    /// MPLS label stack; the identifier is the last label.
-    Mpls,
-    /// PPP over Ethernet; the identifier is the session.
-    PppOverEthernet,
-    /// IPv4 inside IP (protocol 4).
-    Ipv4InIp,
-    /// IPv6 inside IP (protocol 41).
-    Ipv6InIp,
-    /// Generic Routing Encapsulation; the identifier is the key (of PPTP, the call).
-    Gre,
-    /// Mirrored Ethernet frames inside GRE; the identifier is the session.
-    Erspan,
-    /// VXLAN; the identifier is the network (VNI).
-    Vxlan,
-    /// Geneve; the identifier is the network (VNI).
-    Geneve,
-    /// GTP user plane; the identifier is the endpoint (TEID).
-    GtpU,
-    /// VXLAN with the generic protocol extension; the identifier is the network (VNI).
-    VxlanGpe,
-    /// A service chain (NSH); the identifier is the path.
-    ServiceChain,
-    /// IPv6 through NAT (Teredo).
-    Teredo,
-    /// L2TP, version 2; the identifier is the tunnel and the session.
-    L2tp,
-    /// Ethernet inside IP (protocol 97).
-    EtherIp,
-    /// Mirrored frames inside UDP (TZSP).
-    Tzsp,
-    /// Ethernet inside Ethernet (802.1ah); the identifier is the service (I-SID).
-    ProviderBackbone,
-    /// Cisco FabricPath; the identifier is the tree.
-    FabricPath,
-}
-
-dissectors::portable!(
-    enum Tunnel, ALL {
-        Mpls,
-        PppOverEthernet,
-        Ipv4InIp,
-        Ipv6InIp,
-        Gre,
-        Erspan,
-        Vxlan,
-        Geneve,
-        GtpU,
-        VxlanGpe,
-        ServiceChain,
-        Teredo,
-        L2tp,
-        EtherIp,
-        Tzsp,
-        ProviderBackbone,
-        FabricPath,
-    }
-);
-
-impl Tunnel {
-    /// A short name for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mpls => "mpls",
-            Self::PppOverEthernet => "pppoe",
-            Self::Ipv4InIp => "ipip",
-            Self::Ipv6InIp => "6in4",
-            Self::Gre => "gre",
-            Self::Erspan => "erspan",
-            Self::Vxlan => "vxlan",
-            Self::Geneve => "geneve",
-            Self::GtpU => "gtp-u",
-            Self::VxlanGpe => "vxlan-gpe",
-            Self::ServiceChain => "nsh",
-            Self::Teredo => "teredo",
-            Self::L2tp => "l2tp",
-            Self::EtherIp => "etherip",
-            Self::Tzsp => "tzsp",
-            Self::ProviderBackbone => "802.1ah",
-            Self::FabricPath => "fabricpath",
-        }
+dissectors::named! {
+    /// A way to carry packets inside packets.
+    #[derive(Serialize, Deserialize)]
+    pub enum Tunnel {
+        /// MPLS label stack; the identifier is the last label.
+        Mpls = "mpls",
+        /// PPP over Ethernet; the identifier is the session.
+        PppOverEthernet = "pppoe",
+        /// IPv4 inside IP (protocol 4).
+        Ipv4InIp = "ipip",
+        /// IPv6 inside IP (protocol 41).
+        Ipv6InIp = "6in4",
+        /// Generic Routing Encapsulation; the identifier is the key (of PPTP, the call).
+        Gre = "gre",
+        /// Mirrored Ethernet frames inside GRE; the identifier is the session.
+        Erspan = "erspan",
+        /// VXLAN; the identifier is the network (VNI).
+        Vxlan = "vxlan",
+        /// Geneve; the identifier is the network (VNI).
+        Geneve = "geneve",
+        /// GTP user plane; the identifier is the endpoint (TEID).
+        GtpU = "gtp-u",
+        /// VXLAN with the generic protocol extension; the identifier is the network (VNI).
+        VxlanGpe = "vxlan-gpe",
+        /// A service chain (NSH); the identifier is the path.
+        ServiceChain = "nsh",
+        /// IPv6 through NAT (Teredo).
+        Teredo = "teredo",
+        /// L2TP, version 2; the identifier is the tunnel and the session.
+        L2tp = "l2tp",
+        /// Ethernet inside IP (protocol 97).
+        EtherIp = "etherip",
+        /// Mirrored frames inside UDP (TZSP).
+        Tzsp = "tzsp",
+        /// Ethernet inside Ethernet (802.1ah); the identifier is the service (I-SID).
+        ProviderBackbone = "802.1ah",
+        /// Cisco FabricPath; the identifier is the tree.
+        FabricPath = "fabricpath",
     }
 }
 
 /// The tunnels that a packet was found in, outermost first.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Tunnels {
     kinds: [Option<Tunnel>; limits::TUNNELS],
     identifier: Option<u32>,
 }
-
-dissectors::portable!(struct Tunnels { kinds, identifier });
 
 impl PartialEq for Tunnels {
     #[inline]

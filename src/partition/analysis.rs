@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dissectors::kit::{Portable, Time};
+use dissectors::kit::Time;
 
-use super::judge::Broken;
+use super::Broken;
 use super::plan::Plan;
 use super::row::{Kind, Row, Run};
 use crate::capture::Notice;
@@ -40,15 +40,15 @@ impl Analysis {
     pub fn row(&mut self, row: &Row<'_>) -> Result<(), Broken> {
         match row.kind {
             Kind::Begins => {}
-            Kind::Heard => self.decoder.heard(&row.said::<Heard>().ok_or(Broken)?),
-            Kind::Files => self.runs.extend(row.said::<Vec<Run>>().ok_or(Broken)?),
+            Kind::Heard => self.decoder.heard(&row.said::<Heard>()?),
+            Kind::Files => self.runs.extend(row.said::<Vec<Run>>()?),
             Kind::Packet => {
                 let before = row.frame.checked_sub(1).ok_or(Broken)?;
                 self.decoder.go_to(before, Time(row.time));
                 self.decoder.push(&row.packet());
             }
             Kind::Notice => {
-                let (now, notice) = row.said::<(Time, Notice)>().ok_or(Broken)?;
+                let (now, notice) = row.said::<(Time, Notice)>()?;
                 self.decoder.go_to(row.frame, now);
                 self.decoder.notice(&notice);
             }
@@ -106,7 +106,8 @@ pub struct Portion {
 
 /// What is in a portion: a sign, and that.
 pub(super) mod content {
-    use super::{Part, Portable, Run, Totals};
+    use super::super::{Broken, from_bytes, to_bytes};
+    use super::{Part, Run, Totals};
 
     /// Events follow, or the last ones, or what was counted.
     const EVENTS: u8 = 0;
@@ -114,28 +115,24 @@ pub(super) mod content {
     const TOTALS: u8 = 2;
 
     pub(super) fn of_events(part: &Part, is_last: bool) -> Vec<u8> {
-        let mut bytes = vec![if is_last { LAST } else { EVENTS }];
-        part.write(&mut bytes);
-        bytes
+        to_bytes(&(if is_last { LAST } else { EVENTS }, part))
     }
 
     /// Events, and whether they are the last ones.
-    pub(in crate::partition) fn events(data: &[u8]) -> Option<(Part, bool)> {
-        let (sign, part) = data.split_first()?;
-        Some((Part::of_bytes(part)?, *sign == LAST))
+    pub(in crate::partition) fn events(data: &[u8]) -> Result<(Part, bool), Broken> {
+        let (sign, part) = from_bytes::<(u8, Part)>(data)?;
+        Ok((part, sign == LAST))
     }
 
-    pub(super) fn of_totals(totals: &Totals, runs: &Vec<Run>) -> Vec<u8> {
-        let mut bytes = vec![TOTALS];
-        totals.write(&mut bytes);
-        runs.write(&mut bytes);
-        bytes
+    pub(super) fn of_totals(totals: &Totals, runs: &[Run]) -> Vec<u8> {
+        to_bytes(&(TOTALS, totals, runs))
     }
 
     /// What was counted, and from which packets on packets are from which file; `None`: these are events.
     pub(in crate::partition) fn totals(data: &[u8]) -> Option<(Totals, Vec<Run>)> {
-        let mut rest = data.strip_prefix(&[TOTALS])?;
-        Some((Portable::read(&mut rest)?, Portable::read(&mut rest)?))
+        let sign = data.first()?;
+        let (_, totals, runs) = (*sign == TOTALS).then(|| from_bytes::<(u8, _, _)>(data))?.ok()?;
+        Some((totals, runs))
     }
 }
 

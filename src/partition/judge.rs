@@ -2,27 +2,13 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::fmt;
 
+use super::Broken;
 use super::analysis::{Portion, content};
 use super::plan::Plan;
 use super::row::Run;
 use crate::check::{Checker, Outcome};
 use crate::session::{Event, FileEvent, Files, Merge, Part, Parts, Place, Totals};
-
-/// What came from another process is not what this version writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken;
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "what another process wrote cannot be read: all must run the same version of gamewire",
-        )
-    }
-}
-
-impl std::error::Error for Broken {}
 
 /// Judges what all partitions report: their portions, in the order of [`Portion::from`] as far as that is
 /// cheap; in any other order they are only kept longer. `checker` has checked nothing yet. Returns what was
@@ -110,7 +96,7 @@ impl Parts for Arriving<'_> {
                 return None;
             }
             if let Some(data) = waiting.portions.pop_front() {
-                let Some((part, is_last)) = content::events(&data) else {
+                let Ok((part, is_last)) = content::events(&data) else {
                     self.is_broken = true;
                     return None;
                 };

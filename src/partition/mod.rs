@@ -13,16 +13,16 @@
 //! Nothing here knows how rows get from one process to another, sorted: that is the work of an engine.
 
 mod analysis;
+mod bytes;
 mod judge;
 mod plan;
 mod route;
 mod row;
 mod survey;
 
-pub use dissectors::kit::Portable;
-
 pub use analysis::{Analysis, Portion, Portions};
-pub use judge::{Broken, judge};
+pub use bytes::{Broken, from_bytes, to_bytes};
+pub use judge::judge;
 pub use plan::Plan;
 pub use route::Route;
 pub use row::{Kind, Row};

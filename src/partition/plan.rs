@@ -3,16 +3,23 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use dissectors::kit::{Portable, Time};
+use dissectors::kit::Time;
 use roaring::RoaringBitmap;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Survey;
-use super::survey::{read_set, write_set};
 use crate::session::{Foreign, Partition, Totals};
 use crate::text::escaped;
 
-/// Who writes and reads it: all processes must be of one version.
+/// All processes must be of one version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The version that wrote a plan: only the same one reads it.
+fn version<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let version = String::deserialize(from)?;
+    if version == VERSION { Ok(version) } else { Err(D::Error::custom("another version")) }
+}
 
 /// A pair of hosts, in 32 bits. Two pairs that are the same by chance are kept together: that costs time, and
 /// changes nothing.
@@ -21,8 +28,11 @@ pub(super) fn pair(a: IpAddr, b: IpAddr) -> u32 {
 }
 
 /// What all processes must know: which files there are, and who may speak a protocol of ours.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
+    /// Comes first: what follows is only known of the same version.
+    #[serde(deserialize_with = "version")]
+    version: String,
     /// Partitions of all pairs of hosts.
     pub partitions: usize,
     /// The files, in the order in which they are merged where times are the same.
@@ -50,6 +60,7 @@ impl Plan {
     /// A plan for these files, each with what is known of it.
     pub fn new(files: Vec<(String, Survey)>, partitions: usize) -> Plan {
         let mut plan = Plan {
+            version: VERSION.to_owned(),
             partitions: partitions.max(1),
             paths: Vec::new(),
             surveys: Vec::new(),
@@ -151,32 +162,5 @@ impl Plan {
         }
         // Where nothing is ours, there is this.
         totals.foreign = if totals.flows > 0 { Foreign::default() } else { self.foreign.clone() };
-    }
-}
-
-impl Portable for Plan {
-    fn write(&self, to: &mut Vec<u8>) {
-        (VERSION.to_owned(), self.partitions, self.all_speak).write(to);
-        self.paths.write(to);
-        self.surveys.write(to);
-        write_set(&self.speaking, to);
-        write_set(&self.tunnels, to);
-        self.foreign.write(to);
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Plan> {
-        let (version, partitions, all_speak) = <(String, usize, bool)>::read(from)?;
-        if version != VERSION {
-            return None;
-        }
-        Some(Plan {
-            partitions,
-            all_speak,
-            paths: Portable::read(from)?,
-            surveys: Portable::read(from)?,
-            speaking: read_set(from)?,
-            tunnels: read_set(from)?,
-            foreign: Portable::read(from)?,
-        })
     }
 }

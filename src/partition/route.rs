@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use dissectors::kit::{Portable, Time};
+use dissectors::kit::Time;
 
 use super::plan::Plan;
 use super::row::{Kind, Row, Run};
 use super::survey::outcome_of;
+use super::to_bytes;
 use crate::capture::{self, CaptureError, Event, Packet, Packets};
 use crate::net::Outcome;
 use crate::session::{Heard, Partition};
@@ -143,8 +144,7 @@ impl Route {
                     self.left -= 1;
                     self.place = self.place.max(time);
                     // Of several between two packets, the first one has most after it.
-                    let (mut data, number) = (Vec::new(), u64::MAX / 2 - self.left);
-                    (self.time, notice).write(&mut data);
+                    let (data, number) = (to_bytes(&(self.time, notice)), u64::MAX / 2 - self.left);
                     for partition in 0..self.plan.partitions as u32 {
                         let row = Row::beside(Kind::Notice, partition, self.file, &data);
                         each(&Row { frame: self.frame, time: self.place, number, ..row });
@@ -156,7 +156,7 @@ impl Route {
     }
 
     fn runs(&mut self, each: &mut dyn FnMut(&Row<'_>)) {
-        let data = std::mem::take(&mut self.leaves.runs).to_bytes();
+        let data = to_bytes(&std::mem::take(&mut self.leaves.runs));
         each(&Row::beside(Kind::Files, 0, self.file, &data));
     }
 
@@ -165,7 +165,7 @@ impl Route {
             self.runs(each);
         }
         for heard in std::mem::take(&mut self.leaves.heard) {
-            let data = heard.to_bytes();
+            let data = to_bytes(&heard);
             each(&Row::beside(Kind::Heard, 0, self.file, &data));
         }
         self.packets = None;

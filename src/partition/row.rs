@@ -1,11 +1,13 @@
 //! What a file says to a partition: a packet, or something about the recording.
 
-use dissectors::kit::Portable;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
+use super::{Broken, from_bytes};
 use crate::capture::{LinkType, Packet};
 
 /// What a row is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
     /// A partition is there, be there packets for it or none.
     Begins,
@@ -22,19 +24,9 @@ pub enum Kind {
 impl Kind {
     /// The kind with this number, as rows are sorted by.
     pub fn numbered(number: u8) -> Option<Kind> {
-        Kind::of_bytes(&[number])
+        from_bytes(&[number]).ok()
     }
 }
-
-dissectors::portable!(
-    enum Kind {
-        Begins,
-        Heard,
-        Files,
-        Packet,
-        Notice,
-    }
-);
 
 /// From which packet on packets are from a file: its number among all, the file, its number in that.
 pub(super) type Run = (u64, u32, u64);
@@ -127,8 +119,8 @@ impl<'a> Row<'a> {
         (self.frame, self.kind as u8, self.time, self.file, self.number)
     }
 
-    /// What it says beside packets, if it is right.
-    pub(super) fn said<T: Portable>(&self) -> Option<T> {
-        T::of_bytes(self.data)
+    /// What it says beside packets.
+    pub(super) fn said<T: DeserializeOwned>(&self) -> Result<T, Broken> {
+        from_bytes(self.data)
     }
 }

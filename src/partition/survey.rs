@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use dissectors::kit::{Portable, StreamView, Transport};
+use dissectors::kit::{StreamView, Transport};
 use roaring::RoaringBitmap;
+use serde::{Deserialize, Serialize};
 
 use super::plan::pair;
 use crate::capture::{self, CaptureError, Event, LinkType, Packet};
@@ -20,7 +21,7 @@ const TELLING: usize = 4;
 const NESTED: usize = 4;
 
 /// What is known of one file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Survey {
     /// Packets.
     pub packets: u64,
@@ -191,55 +192,4 @@ fn may_begin(bytes: &[u8], [from, to]: [u16; 2], identifier: &Identifier) -> boo
                 identifier.stream(&view, ports) != Err(Undecided::None)
             },
         )
-}
-
-impl Portable for Survey {
-    fn write(&self, to: &mut Vec<u8>) {
-        let Survey { packets, events, bytes, span, place, last, digits, .. } = *self;
-        (packets, events, bytes).write(to);
-        (span, place, last, digits).write(to);
-        self.links.write(to);
-        self.unknown_links.write(to);
-        self.unread.write(to);
-        self.foreign.write(to);
-        self.warnings.write(to);
-        write_set(&self.speaking, to);
-        write_set(&self.tunnels, to);
-        self.all_speak.write(to);
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Survey> {
-        let (packets, events, bytes) = Portable::read(from)?;
-        let (span, place, last, digits) = Portable::read(from)?;
-        Some(Survey {
-            packets,
-            events,
-            bytes,
-            span,
-            place,
-            last,
-            digits,
-            links: Portable::read(from)?,
-            unknown_links: Portable::read(from)?,
-            unread: Portable::read(from)?,
-            foreign: Portable::read(from)?,
-            warnings: Portable::read(from)?,
-            speaking: read_set(from)?,
-            tunnels: read_set(from)?,
-            all_speak: Portable::read(from)?,
-        })
-    }
-}
-
-pub(super) fn write_set(set: &RoaringBitmap, to: &mut Vec<u8>) {
-    set.serialized_size().write(to);
-    // A vector takes everything.
-    set.serialize_into(to).ok();
-}
-
-pub(super) fn read_set(from: &mut &[u8]) -> Option<RoaringBitmap> {
-    let size = usize::read(from)?;
-    let (set, rest) = from.split_at_checked(size)?;
-    *from = rest;
-    RoaringBitmap::deserialize_from(set).ok()
 }

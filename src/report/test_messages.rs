@@ -79,6 +79,7 @@ pub(super) static PROTOCOL: Info = Info {
     id: "a2s",
     title: "A2S",
     ports: &[27015],
+    forms: &[],
     messages: &[],
     rules: &[],
     idle: 0,

@@ -3,8 +3,6 @@
 //! A session writes them into a batch, whose memory is used again; readers borrow from
 //! it. A batch owns all that its events show, so that it can go to another thread.
 
-mod carried;
-
 use std::net::SocketAddr;
 
 use dissectors::kit::{
@@ -12,6 +10,7 @@ use dissectors::kit::{
     Transport, TreeView,
 };
 use dissectors::ledger::{Listed, Witness};
+use serde::{Deserialize, Serialize};
 
 use super::events::IcmpEvent;
 use super::passing::{DatagramEvent, Passing};
@@ -150,45 +149,57 @@ pub struct CrossFlow<'b> {
     pub servers: &'b [Listed],
 }
 
-/// Events in the order of the capture.
-#[derive(Default)]
+/// Events in the order of the capture. Another process gets those that a check reads, without fields.
+#[derive(Default, Serialize, Deserialize)]
 pub struct Batch {
     entries: Vec<Entry>,
     /// The first ones are in use; the context of what comes next is in one of them.
     records: Vec<Record>,
+    #[serde(skip)]
     records_in_use: usize,
+    #[serde(skip)]
     context: usize,
     cross_flow: Vec<(CrossFlowEvent, Witness, Span)>,
+    #[serde(skip)]
     icmp: Vec<IcmpEvent>,
+    #[serde(skip)]
     datagrams: Vec<(Passing, Span)>,
+    #[serde(skip)]
     rows: Vec<FlowRow>,
+    #[serde(skip)]
     files: Vec<FileEvent>,
     details: Vec<Details>,
     /// What the details refer to by its place.
     found: Found,
     /// Something was added to it since the last record.
+    #[serde(skip)]
     has_found: bool,
     bytes: Vec<u8>,
     pieces: Vec<Piece>,
     /// The fields of messages, and texts of them that had to be decoded.
+    #[serde(skip)]
     nodes: Vec<Node>,
+    #[serde(skip)]
     texts: Vec<u8>,
     /// The servers of lists, and where those of the current message begin: as cross-flow events
     /// have them, and as messages do.
     servers: Vec<Listed>,
+    #[serde(skip)]
     next_list: usize,
+    #[serde(skip)]
     listed: Vec<SocketAddr>,
+    #[serde(skip)]
     next_listed: usize,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Entry {
     order: EventOrder,
     kind: Kind,
     at: u32,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     Record,
     CrossFlow,
@@ -199,7 +210,7 @@ enum Kind {
 }
 
 /// What was found, of all events.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct Found {
     pub(super) findings: Vec<Finding>,
     pub(super) left_out: Vec<LeftOut>,
@@ -207,7 +218,7 @@ pub(super) struct Found {
 }
 
 /// What of that belongs to one event.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Details {
     findings: Span,
     left_out: Span,
@@ -215,6 +226,7 @@ struct Details {
 }
 
 /// A message, or what was found outside of one.
+#[derive(Serialize, Deserialize)]
 struct Record {
     context: FlowContext,
     message: Option<Decoded>,
@@ -231,10 +243,12 @@ struct FieldSpans {
 }
 
 /// A message that was decoded.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Decoded {
     message: &'static Message,
     bytes: Span,
     pieces: Span,
+    #[serde(skip)]
     fields: Option<FieldSpans>,
     frame: u64,
     time: Time,

@@ -1,6 +1,7 @@
 //! How rules fared by one event.
 
 use dissectors::kit::{Finding, Rule, Side, Verdict};
+use serde::{Deserialize, Serialize};
 
 /// How rules fared.
 #[derive(Clone, Copy, Default)]
@@ -15,7 +16,7 @@ pub struct Checked<'b> {
 
 /// Findings that were not put into words: of a rule that is broken all the time, the first ones are
 /// enough.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct LeftOut {
     /// The rule.
     pub rule: &'static Rule,
@@ -27,10 +28,8 @@ pub struct LeftOut {
     pub times: u64,
 }
 
-dissectors::portable!(struct LeftOut { rule, verdict, side, times });
-
 /// A rule that was passed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Passes {
     /// The rule.
     pub rule: &'static Rule,
@@ -39,8 +38,6 @@ pub struct Passes {
     /// How often.
     pub times: u64,
 }
-
-dissectors::portable!(struct Passes { rule, side, times });
 
 impl Checked<'_> {
     /// How many findings there are that were not put into words; inconclusive ones do not count.

@@ -3,6 +3,7 @@
 use dissectors::Id;
 use dissectors::kit::{FlowFacts, Piece, Rule, Transport, Who};
 use dissectors::net_rules::NET008;
+use serde::{Deserialize, Serialize};
 
 use super::memory::Incomplete;
 use super::{EventOrder, NOWHERE, PacketContext, Recorded};
@@ -10,7 +11,7 @@ use crate::flows::FlowMut;
 use crate::net::{Hosts, Malformed, Tunnels};
 
 /// Of which flow, and in which packet, something is reported.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FlowContext {
     /// The protocol; `None` where a packet is checked before its protocol is known.
     pub protocol: Option<Id>,
@@ -32,10 +33,6 @@ pub struct FlowContext {
     /// The packet's IPv4 time to live or IPv6 hop limit; 0 where it is not known.
     pub hop_limit: u8,
 }
-
-dissectors::portable!(struct FlowContext {
-    protocol, flow, roles, packet, moment, digits, copy_of, tunnels, hop_limit
-});
 
 impl FlowContext {
     /// Of no flow, and in no packet.

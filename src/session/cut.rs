@@ -1,6 +1,7 @@
 //! Packets that the snap length cut before anything in them could be known.
 
 use dissectors::kit::{Mark, Side, Time};
+use serde::{Deserialize, Serialize};
 
 use super::{FlowContext, PacketContext};
 use crate::net::Payload;
@@ -10,25 +11,21 @@ const TELLING: usize = 4;
 
 /// Packets that may have been ours, but were cut too short to tell. They are counted: where one is cut
 /// like that, nearly all are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
     /// How many.
     pub packets: u64,
     first: Option<First>,
 }
 
-dissectors::portable!(struct Cut { packets, first });
-
 /// The first of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct First {
     frame: u64,
     offset: u64,
     time: Time,
     digits: u8,
 }
-
-dissectors::portable!(struct First { frame, offset, time, digits });
 
 impl Cut {
     /// The current packet is one.

@@ -1,11 +1,11 @@
 //! The order in which a session tells things, and in which flows get their numbers.
 
+use serde::{Deserialize, Serialize};
+
 /// When something is reported, in the order of a capture. Sessions that share a capture never tell
 /// something of flows at the same moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EventOrder(u64);
-
-dissectors::portable!(tuple EventOrder);
 
 impl EventOrder {
     /// From here on a capture has no more packets.

@@ -2,11 +2,15 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 /// Changes from one file to another that are remembered.
 pub(super) const MOST: usize = 1 << 20;
 
 /// Which packet of which file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Place {
     /// The file, counted from 0.
     pub file: u32,
@@ -15,7 +19,7 @@ pub struct Place {
 }
 
 /// From here on, packets are from another file than before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEvent {
     /// The first of them, by its number in the capture.
     pub frame: u64,
@@ -33,7 +37,7 @@ impl FileEvent {
 
 /// Where the packets of each file begin among those of all: what is reported of packets later, too,
 /// is reported with its file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Files {
     /// Wherever packets are from another file than before.
     changes: VecDeque<FileEvent>,

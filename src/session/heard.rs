@@ -4,25 +4,16 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-use dissectors::kit::Portable;
 use foldhash::quality::RandomState;
+use serde::{Deserialize, Serialize};
 
 /// Hosts that sent something else than a datagram of ours, as far as there is room for them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Heard {
     hosts: HashSet<IpAddr, RandomState>,
     /// Some of the latest, each in the place that its address gives: most packets come from them.
+    #[serde(skip)]
     latest: Box<[Option<IpAddr>]>,
-}
-
-impl Portable for Heard {
-    fn write(&self, to: &mut Vec<u8>) {
-        self.hosts.write(to);
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Heard> {
-        Some(Heard { hosts: Portable::read(from)?, latest: Box::default() })
-    }
 }
 
 impl Heard {

@@ -1,5 +1,7 @@
 //! Which kinds of links the packets of a capture come from.
 
+use serde::{Deserialize, Serialize};
+
 use crate::capture::LinkType;
 use crate::net::link_name;
 
@@ -7,15 +9,13 @@ use crate::net::link_name;
 const MOST: usize = 16;
 
 /// The link types of packets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Links {
     last: Option<LinkType>,
     met: Vec<LinkType>,
     /// There are more than that.
     has_more: bool,
 }
-
-dissectors::portable!(struct Links { last, met, has_more });
 
 impl Links {
     /// A packet begins with this.

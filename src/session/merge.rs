@@ -4,6 +4,8 @@
 //! its own order; flows get the numbers that one decoder would have given them. A reader of the events knows
 //! nothing of it.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Batch, Decoder, Event, EventOrder};
 
 /// A decoder says which flows are still needed when it has numbered so many, and twice as many as are open:
@@ -11,7 +13,7 @@ use super::{Batch, Decoder, Event, EventOrder};
 const NUMBERED: usize = 1 << 12;
 
 /// Some of what a decoder reports.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Part {
     /// The events.
     pub events: Batch,

@@ -6,21 +6,20 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Evidence, Map, Mark, Portable, Rule, Set};
+use dissectors::kit::{Evidence, Map, Mark, Rule, Set};
 use dissectors::net_rules::{NET012, NET014};
+use serde::{Deserialize, Serialize};
 
 use super::{FlowContext, Heard};
 
 /// How many requests were checked, and how many of them were answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
     /// Requests that were owed a response.
     pub asked: u64,
     /// Those of them that got one.
     pub answered: u64,
 }
-
-dissectors::portable!(struct Answered { asked, answered });
 
 impl Answered {
     /// Adds those of another capture.
@@ -31,6 +30,7 @@ impl Answered {
 }
 
 /// Requests by the servers that were asked.
+#[derive(Serialize, Deserialize)]
 pub struct Requests {
     /// All of them.
     pub count: Answered,
@@ -43,32 +43,16 @@ pub struct Requests {
     pub is_full: bool,
 }
 
-dissectors::portable!(struct Requests { count, servers, latest, most, is_full });
-
 /// What came of the requests to one server.
+#[derive(Serialize, Deserialize)]
 enum Server {
     Answers,
     /// Few are: so those that answer take little room.
     Silent(Box<Silence>),
 }
 
-impl Portable for Server {
-    fn write(&self, to: &mut Vec<u8>) {
-        let silence = match self {
-            Server::Answers => None,
-            Server::Silent(silence) => Some(**silence),
-        };
-        silence.write(to);
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Server> {
-        let silence = <Option<Silence>>::read(from)?;
-        Some(silence.map_or(Server::Answers, |silence| Server::Silent(Box::new(silence))))
-    }
-}
-
 /// Requests that were not answered.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Silence {
     requests: u64,
     /// How many of them drew an ICMP error.
@@ -88,10 +72,6 @@ struct Silence {
     protocol: Option<Id>,
     digits: u8,
 }
-
-dissectors::portable!(struct Silence {
-    requests, refused, waited, settled, lossy, heard, mark, client, server, protocol, digits
-});
 
 /// A server, or all of them, where a rule asks for a response.
 pub struct Unanswered {

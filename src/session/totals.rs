@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use dissectors::kit::{Portable, RuleCounts, Time, Transport};
+use dissectors::kit::{RuleCounts, Time, Transport};
+use serde::{Deserialize, Serialize};
 
 use super::{Cut, Files, Heard, Links, Numbers, Traffic};
 use crate::capture::LinkType;
@@ -17,7 +18,7 @@ const NAMED: usize = 8;
 const PORTS: usize = 1 << 16;
 
 /// What a session has read.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Packets.
     pub packets: u64,
@@ -55,33 +56,6 @@ pub struct Totals {
     pub rules: RuleCounts,
     /// What messages there were, as far as that was to be counted.
     pub traffic: Traffic,
-}
-
-/// What one share of a capture adds to what is known of all of it: see [`Totals::add_share`].
-impl Portable for Totals {
-    fn write(&self, to: &mut Vec<u8>) {
-        (self.flows, self.lossy, self.dropped).write(to);
-        self.foreign.write(to);
-        self.heard.write(to);
-        self.cut.write(to);
-        self.rules.write(to);
-        self.traffic.write(to);
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Totals> {
-        let (flows, lossy, dropped) = Portable::read(from)?;
-        Some(Totals {
-            flows,
-            lossy,
-            dropped,
-            foreign: Portable::read(from)?,
-            heard: Portable::read(from)?,
-            cut: Portable::read(from)?,
-            rules: Portable::read(from)?,
-            traffic: Portable::read(from)?,
-            ..Totals::default()
-        })
-    }
 }
 
 impl Totals {
@@ -128,34 +102,35 @@ pub struct Port {
 /// Packets of no protocol of ours, by transport and port. Of a packet's two ports the lower one
 /// counts: servers have it. Packets are counted until the first flow's protocol is identified, or
 /// all of them, ours too, where that is asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Foreign {
     /// All packets are to be counted.
     all: bool,
     /// By port; empty where there are none.
+    #[serde(with = "by_port")]
     udp: Vec<u32>,
+    #[serde(with = "by_port")]
     tcp: Vec<u32>,
 }
 
-/// Few ports have packets.
-impl Portable for Foreign {
-    fn write(&self, to: &mut Vec<u8>) {
-        self.all.write(to);
-        for counts in [&self.udp, &self.tcp] {
-            let counted =
-                (0..=u16::MAX).zip(counts.iter().copied()).filter(|(_, count)| *count > 0);
-            Vec::from_iter(counted).write(to);
-        }
+/// Few ports have packets: only those go to another process.
+mod by_port {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(counts: &[u32], to: S) -> Result<S::Ok, S::Error> {
+        let counts = (0..=u16::MAX).zip(counts).filter(|(_, count)| **count > 0);
+        to.collect_seq(Vec::from_iter(counts))
     }
 
-    fn read(from: &mut &[u8]) -> Option<Foreign> {
-        let mut foreign = Foreign::counting(Portable::read(from)?);
-        for transport in [Transport::Udp, Transport::Tcp] {
-            for (port, count) in Vec::<(u16, u32)>::read(from)? {
-                foreign.add_packets(transport, [port; 2], count.into());
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
+        let counted = Vec::<(u16, u32)>::deserialize(from)?;
+        let mut counts = vec![0; if counted.is_empty() { 0 } else { super::PORTS }];
+        for (port, count) in counted {
+            if let Some(place) = counts.get_mut(usize::from(port)) {
+                *place = count;
             }
         }
-        Some(foreign)
+        Ok(counts)
     }
 }
 

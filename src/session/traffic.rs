@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::kit::{Evidence, Mark};
 use dissectors::ledger::Loads;
+use serde::{Deserialize, Serialize};
 
 use super::{Answered, FlowContext, Requests};
 
 /// What messages there were.
+#[derive(Serialize, Deserialize)]
 pub struct Traffic {
     /// How many.
     pub messages: u64,
@@ -21,8 +23,6 @@ pub struct Traffic {
     /// What servers are asked, by how many, how fast.
     pub loads: Loads,
 }
-
-dissectors::portable!(struct Traffic { messages, protocols, requests, fared, loads });
 
 impl Default for Traffic {
     fn default() -> Traffic {

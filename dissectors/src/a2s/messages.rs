@@ -10,6 +10,9 @@ pub(super) static SPLIT_TOWARD_SERVER: Message =
 pub(super) static SPLIT_EITHER_WAY: Message =
     Message { speaker: Who::Any, purpose: Purpose::Other, ..SPLIT_FRAGMENT };
 
+/// Those two.
+pub(super) static FORMS: &[&Message] = &[&SPLIT_TOWARD_SERVER, &SPLIT_EITHER_WAY];
+
 messages! {
     INFO_REQUEST = "info_request", "A2S_INFO request", Client: Query, "[challenge {challenge}]",
         [CHALLENGE, SPLIT];

@@ -82,6 +82,7 @@ impl Protocol for A2s {
         title: "A2S server queries",
         ports: PORTS,
         messages: messages::ALL,
+        forms: messages::FORMS,
         rules: rules::ALL,
         idle: Info::QUERIES,
         masters: None,

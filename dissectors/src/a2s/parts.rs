@@ -8,8 +8,8 @@ use super::split::{self, Added, Joined, Place, Repeat, Set, Shape};
 use super::state::GUARDED;
 use super::{A2s, decode, exchange, messages as m, rules};
 use crate::kit::{
-    self, Context, CrossFlowEvent, Evidence, Limit, Message, PartSpan, Payload, Piece, Sink, Span,
-    Time, Who,
+    self, Context, CrossFlowEvent, Evidence, Limit, Message, Name, PartSpan, Payload, Piece, Sink,
+    Span, Time, Who,
 };
 
 /// A split packet.
@@ -153,7 +153,7 @@ fn whole<S: Sink>(
     if let Some(before) = before {
         rules::split_layout(layout, before, sink);
     } else {
-        sink.fact(CrossFlowEvent::Split(layout.name(), &rules::A2S053), last.seen());
+        sink.fact(CrossFlowEvent::Split(Name(layout.name()), &rules::A2S053), last.seen());
     }
     let used = cx.conversation.done().is_some_and(|done| done.has(set.side, joined.id));
     rules::split_id_unique(!used, joined.id, sink);

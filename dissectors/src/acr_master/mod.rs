@@ -75,6 +75,7 @@ impl Protocol for AcrMaster {
         title: "AssaultCube Reloaded master server",
         ports: &[80],
         messages: messages::ALL,
+        forms: &[],
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
         masters: Some(&MASTERS),

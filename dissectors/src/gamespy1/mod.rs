@@ -113,6 +113,7 @@ impl Protocol for GameSpy1 {
         title: "GameSpy text protocol",
         ports: PORTS,
         messages: messages::ALL,
+        forms: &[],
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
         masters: Some(&MASTERS),

@@ -67,6 +67,7 @@ impl Protocol for GameSpy4 {
         title: "GameSpy query protocol 4",
         ports: &[6500, 6600, 6700, 6800, 6900, 25565, 29900],
         messages: m::ALL,
+        forms: &[],
         rules: rules::ALL,
         idle: Info::QUERIES,
         masters: None,

@@ -3,31 +3,7 @@
 //! Each protocol declares which items concern its servers; a diagnosis goes by this.
 
 use crate::kit::Rule;
-
-/// An enum whose members have names for scripts.
-macro_rules! named {
-    ($(#[$about:meta])* pub enum $enum:ident {
-        $($(#[doc = $doc:literal])+ $member:ident = $name:literal,)+
-    }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $enum {
-            $($(#[doc = $doc])+ $member,)+
-        }
-
-        impl $enum {
-            /// All of them, in order.
-            pub const ALL: &[$enum] = &[$($enum::$member),+];
-
-            /// The name scripts use.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $($enum::$member => $name,)+
-                }
-            }
-        }
-    };
-}
+use crate::named;
 
 named! {
     /// One thing that must be so, in the order in which they must happen.

@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 
-use crate::kit::{Evidence, Mark, Payload, Portable, Rule, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::kit::{Evidence, Mark, Name, Payload, Rule, Time};
 
 /// A fact about the two ends of a message, for a ledger that sees all flows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CrossFlowEvent {
     /// The sender, a server, gave the receiver's address this challenge.
     Challenged(u32),
@@ -31,7 +33,7 @@ pub enum CrossFlowEvent {
     /// The receiver, a server, did not answer the sender's request.
     Unanswered(Exchange),
     /// The sender, a server, split a response in this layout. The rule: it does so for all clients.
-    Split(&'static str, &'static Rule),
+    Split(Name, &'static Rule),
     /// The sender, a game server, joined the receiver, a master. The rule: it joins more than one.
     Joined(&'static Rule),
     /// The sender, a master, listed servers to the receiver: those that the sink was given
@@ -45,49 +47,6 @@ pub enum CrossFlowEvent {
     /// The sender, a master, handed out a challenge: the front of its SHA-256. The rule: it is
     /// fresh.
     HandedOut([u8; 16], &'static Rule),
-}
-
-impl Portable for CrossFlowEvent {
-    fn write(&self, to: &mut Vec<u8>) {
-        match *self {
-            CrossFlowEvent::Challenged(challenge) => (0_u8, challenge).write(to),
-            CrossFlowEvent::Accepted { challenge, foreign } => (1_u8, challenge, foreign).write(to),
-            CrossFlowEvent::Foreign { challenge, evidence } => {
-                (2_u8, challenge, evidence).write(to)
-            }
-            CrossFlowEvent::Unasked(exchange) => (3_u8, exchange).write(to),
-            CrossFlowEvent::Unanswered(exchange) => (4_u8, exchange).write(to),
-            CrossFlowEvent::Split(layout, rule) => (5_u8, layout, rule).write(to),
-            CrossFlowEvent::Joined(rule) => (6_u8, rule).write(to),
-            CrossFlowEvent::Listed(rule) => (7_u8, rule).write(to),
-            CrossFlowEvent::Queried => 8_u8.write(to),
-            CrossFlowEvent::Refused => 9_u8.write(to),
-            CrossFlowEvent::HandedOut(challenge, rule) => (10_u8, challenge, rule).write(to),
-        }
-    }
-
-    fn read(from: &mut &[u8]) -> Option<CrossFlowEvent> {
-        Some(match u8::read(from)? {
-            0 => CrossFlowEvent::Challenged(u32::read(from)?),
-            1 => {
-                let (challenge, foreign) = Portable::read(from)?;
-                CrossFlowEvent::Accepted { challenge, foreign }
-            }
-            2 => {
-                let (challenge, evidence) = Portable::read(from)?;
-                CrossFlowEvent::Foreign { challenge, evidence }
-            }
-            3 => CrossFlowEvent::Unasked(Exchange::read(from)?),
-            4 => CrossFlowEvent::Unanswered(Exchange::read(from)?),
-            5 => CrossFlowEvent::Split(Portable::read(from)?, Portable::read(from)?),
-            6 => CrossFlowEvent::Joined(Portable::read(from)?),
-            7 => CrossFlowEvent::Listed(Portable::read(from)?),
-            8 => CrossFlowEvent::Queried,
-            9 => CrossFlowEvent::Refused,
-            10 => CrossFlowEvent::HandedOut(Portable::read(from)?, Portable::read(from)?),
-            _ => return None,
-        })
-    }
 }
 
 impl CrossFlowEvent {
@@ -105,12 +64,12 @@ impl CrossFlowEvent {
 }
 
 /// A response without a request, or a request without a response: the other may be on another flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// By what it is checked.
     pub rules: &'static Elsewhere,
     /// The request, or the response, as people read it.
-    pub name: &'static str,
+    pub name: Name,
     /// Of a request the bit of its kind; of a response those of all kinds that it may be to.
     pub kinds: u8,
     /// What a response repeats of its request: a timestamp, say.
@@ -130,12 +89,8 @@ pub struct Exchange {
     pub evidence: Evidence,
 }
 
-crate::portable!(struct Exchange {
-    rules, name, kinds, id, challenge, began, tries, owed, parts, evidence
-});
-
 /// Parts of a response that is split into several packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parts {
     /// How many came.
     pub found: u16,
@@ -144,8 +99,6 @@ pub struct Parts {
     /// The first number that did not come.
     pub missing: u8,
 }
-
-crate::portable!(struct Parts { found, total, missing });
 
 impl std::fmt::Display for Parts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -158,7 +111,7 @@ impl std::fmt::Display for Parts {
 }
 
 /// The rules about who answers.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Elsewhere {
     /// A response comes from the address and port that was asked.
     pub from_asked: &'static Rule,
@@ -177,21 +130,14 @@ impl Exchange {
         began: Time,
         evidence: Evidence,
     ) -> Exchange {
-        let (id, challenge, tries, owed, parts) = (None, None, 1, true, None);
+        let (name, id, challenge, tries) = (Name(name), None, None, 1);
+        let (owed, parts) = (true, None);
         Exchange { rules, name, kinds, id, challenge, began, tries, owed, parts, evidence }
     }
 }
 
-impl PartialEq for Elsewhere {
-    fn eq(&self, other: &Elsewhere) -> bool {
-        self.from_asked.code == other.from_asked.code
-    }
-}
-
-impl Eq for Elsewhere {}
-
 /// The message that shows a fact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// The message. Its frame is 0 where none shows it: what did not happen.
     pub mark: Mark,
@@ -200,8 +146,6 @@ pub struct Seen {
     /// The receiver.
     pub to: SocketAddr,
 }
-
-crate::portable!(struct Seen { mark, from, to });
 
 impl Payload<'_> {
     /// This message as a witness.

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 /// A range of bytes in the payload that was decoded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// First byte.
     pub start: u32,
     /// One after the last byte.
     pub end: u32,
 }
-
-crate::portable!(struct Span { start, end });
 
 impl Span {
     /// A range from two places; the end is never before the start.

@@ -6,6 +6,8 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::LazyLock;
 
+use serde::{Deserialize, Serialize};
+
 /// The seed of a map's hashes.
 pub type Seed = foldhash::quality::RandomState;
 
@@ -107,10 +109,8 @@ impl Hash for Host {
 }
 
 /// A host and a port as a key, the host hashed as one number.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Socket(pub SocketAddr);
-
-crate::portable!(tuple Socket);
 
 impl Hash for Socket {
     #[inline]

@@ -1,9 +1,11 @@
 //! Verdicts: what was checked, how often, and when what is missing is a proof.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kit::{CODES, Mark, Needs, Rule, Severities, Severity, Sink, Span};
 
 /// What is known of the recording round a message. See [`Evidence::suffices`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The user vouches that the capture is complete.
     pub vouched: bool,
@@ -21,8 +23,6 @@ pub struct Evidence {
     /// An ICMP error says that the request did not arrive: no response to it will come.
     pub refused: bool,
 }
-
-crate::portable!(struct Evidence { vouched, began, lost, lossy, asked_party_seen, waited, refused });
 
 impl Evidence {
     /// The one place that says when a breach is a proof.
@@ -45,7 +45,7 @@ impl Evidence {
 }
 
 /// What came of checking a rule once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// Broken, and proven.
     Fail,
@@ -54,14 +54,6 @@ pub enum Verdict {
     /// A known form that deviates; the rule passes.
     Note,
 }
-
-crate::portable!(
-    enum Verdict {
-        Fail,
-        Inconclusive,
-        Note,
-    }
-);
 
 impl Verdict {
     /// As scripts read it.
@@ -75,7 +67,7 @@ impl Verdict {
 }
 
 /// A rule that was not simply kept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Finding {
     /// Which rule.
     pub rule: &'static Rule,
@@ -92,8 +84,6 @@ pub struct Finding {
     pub mark: Option<Mark>,
 }
 
-crate::portable!(struct Finding { rule, verdict, severity, span, detail, mark });
-
 impl PartialEq for Rule {
     fn eq(&self, other: &Rule) -> bool {
         self.code == other.code
@@ -109,7 +99,7 @@ impl std::fmt::Debug for Rule {
 }
 
 /// How often a rule was checked, and with what result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Kept.
     pub passed: u64,
@@ -119,17 +109,28 @@ pub struct Counts {
     pub inconclusive: u64,
 }
 
-crate::portable!(struct Counts { passed, failed, inconclusive });
-
 /// How all rules fared.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Counts>", into = "Vec<Counts>")]
 pub struct RuleCounts(Box<[Counts; CODES]>);
-
-crate::portable!(tuple RuleCounts);
 
 impl Default for RuleCounts {
     fn default() -> RuleCounts {
         RuleCounts(Box::new([Counts::default(); CODES]))
+    }
+}
+
+impl From<RuleCounts> for Vec<Counts> {
+    fn from(counts: RuleCounts) -> Vec<Counts> {
+        counts.0.to_vec()
+    }
+}
+
+impl TryFrom<Vec<Counts>> for RuleCounts {
+    type Error = &'static str;
+
+    fn try_from(counts: Vec<Counts>) -> Result<RuleCounts, &'static str> {
+        counts.try_into().map(RuleCounts).map_err(|_| "counts of more or of fewer rules")
     }
 }
 

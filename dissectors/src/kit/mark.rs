@@ -1,9 +1,11 @@
 //! What can be said of a message when it is gone.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kit::{Buffer, Payload, Piece, Side, Span, Time};
 
 /// What can be said of one side's message later, when its response fails to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The packet.
     pub frame: u64,
@@ -14,8 +16,6 @@ pub struct Mark {
     /// Who sent it.
     pub side: Side,
 }
-
-crate::portable!(struct Mark { frame, time, length, side });
 
 impl<'a> Payload<'a> {
     /// Where the whole of it is.

@@ -14,10 +14,10 @@ mod judge;
 #[cfg(test)]
 pub(crate) mod lab;
 mod mark;
+mod named;
 mod outline;
 mod pairs;
 mod parts;
-mod portable;
 mod protocol;
 mod purpose;
 mod quoted;
@@ -32,6 +32,7 @@ pub(crate) mod scan;
 mod settings;
 mod severities;
 mod sink;
+mod statics;
 mod tree;
 
 pub use counted::counted;
@@ -47,7 +48,6 @@ pub use mark::{Mark, ShortMark};
 pub use outline::Outline;
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
-pub use portable::Portable;
 pub use protocol::{
     Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Message, Payload, Piece, Protocol, Side,
     StreamView, Time, Transport, Unread, room,
@@ -63,4 +63,5 @@ pub use rule::{CODES, Cite, Code, Group, Needs, Rule, Severity, Who};
 pub use settings::{Abuse, Budget, Limit, Limits, Secret, Settings};
 pub use severities::Severities;
 pub use sink::{Blind, Leaf, Sink, Unjudged};
+pub use statics::Name;
 pub use tree::{Node, Text, Tree, TreeView};

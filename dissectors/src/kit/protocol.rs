@@ -3,16 +3,18 @@
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
+use serde::{Deserialize, Serialize};
+
 use crate::kit::{
     Budget, Description, Diagnosis, Evidence, Field, Group, Habit, Kind, Masters, Node, Outline,
     Place, Purpose, Rule, Settings, Sink, TreeView, Who,
 };
 
 /// A time of the capture, in nanoseconds since 1970. There is no other clock here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Time(pub i64);
-
-crate::portable!(tuple Time);
 
 impl Time {
     /// Nanoseconds: packets of opposite directions that lie no further apart may have been recorded
@@ -26,20 +28,13 @@ impl Time {
 }
 
 /// One end of a flow, named by who sent the first packet that was recorded of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Side {
     /// The sender of the flow's first packet.
     First,
     /// The other.
     Second,
 }
-
-crate::portable!(
-    enum Side {
-        First,
-        Second,
-    }
-);
 
 impl Side {
     /// The other end.
@@ -57,7 +52,7 @@ impl Side {
 }
 
 /// What carries a payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Transport {
     /// Datagrams.
     Udp,
@@ -65,15 +60,8 @@ pub enum Transport {
     Tcp,
 }
 
-crate::portable!(
-    enum Transport {
-        Udp,
-        Tcp,
-    }
-);
-
 /// Where a run of a payload's bytes was recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
     /// The run's first byte in the payload.
     pub at: u32,
@@ -84,8 +72,6 @@ pub struct Piece {
     /// The run's first byte in that packet's recorded bytes.
     pub offset: u32,
 }
-
-crate::portable!(struct Piece { at, length, frame, offset });
 
 /// A datagram, a framed part of a stream, or what was joined from several of them.
 #[derive(Clone, Copy)]
@@ -303,6 +289,8 @@ pub struct Info {
     pub ports: &'static [u16],
     /// Its messages.
     pub messages: &'static [&'static Message],
+    /// Forms of these that differ only in who speaks them what for.
+    pub forms: &'static [&'static Message],
     /// Its rules, by code.
     pub rules: &'static [&'static Rule],
     /// For how long, in nanoseconds, a conversation of datagrams may be silent and go on after it.
@@ -355,7 +343,7 @@ impl Info {
 }
 
 /// What the flow tracker knows of the flow a message belongs to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FlowFacts {
     /// The flow's ends, by [`Side::index`].
     pub ends: [SocketAddr; 2],
@@ -373,8 +361,6 @@ pub struct FlowFacts {
     /// What carries it.
     pub transport: Transport,
 }
-
-crate::portable!(struct FlowFacts { ends, began, seen, silence, lossy, number, transport });
 
 impl FlowFacts {
     /// What they say for a judgement of a message that is here and now.

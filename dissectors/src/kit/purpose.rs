@@ -41,27 +41,6 @@ pub enum Purpose {
     Other,
 }
 
-crate::portable!(
-    enum Purpose {
-        Query,
-        ChallengeRequest,
-        Response,
-        ClientChallenge,
-        ListRequest,
-        List,
-        Join,
-        JoinResponse,
-        Heartbeat,
-        Quit,
-        Challenge,
-        ChallengeResponse,
-        Check,
-        CheckResponse,
-        Authentication,
-        Other,
-    }
-);
-
 impl Purpose {
     /// Whether it asks for something, and is sent again where nothing comes.
     pub fn is_request(self) -> bool {

@@ -1,10 +1,12 @@
 //! Which request a response answers.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kit::Time;
 
 /// The request that a response answers. A request and its repeats while it waits are one request;
 /// with the challenge round that it takes they are one exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
     /// The packet of the latest sending that the response answers.
     pub request: u64,
@@ -18,10 +20,8 @@ pub struct Reply {
     pub complete: bool,
 }
 
-crate::portable!(struct Reply { request, sent, began, tries, complete });
-
 /// What a request is beside those before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sending {
     /// It begins an exchange.
     #[default]
@@ -31,14 +31,6 @@ pub enum Sending {
     /// It goes on with an exchange, with the challenge that it drew.
     GoesOn,
 }
-
-crate::portable!(
-    enum Sending {
-        New,
-        Again,
-        GoesOn,
-    }
-);
 
 impl Reply {
     /// The reply to a request that was sent once and began its exchange.

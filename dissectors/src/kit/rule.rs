@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::GROUPS;
 
 /// How much a breach weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
     /// Worth knowing.
     Note,
@@ -14,14 +16,6 @@ pub enum Severity {
     /// Breaks what the specification states.
     Error,
 }
-
-crate::portable!(
-    enum Severity {
-        Note,
-        Warning,
-        Error,
-    }
-);
 
 impl Severity {
     /// All of them, the gravest first.
@@ -38,7 +32,7 @@ impl Severity {
 }
 
 /// A party: who speaks a message, who is at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Who {
     /// Asks.
     Client,
@@ -51,16 +45,6 @@ pub enum Who {
     /// Nobody: the recording.
     Capture,
 }
-
-crate::portable!(
-    enum Who {
-        Client,
-        Server,
-        Master,
-        Any,
-        Capture,
-    }
-);
 
 impl Who {
     /// As scripts read it.

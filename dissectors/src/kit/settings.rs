@@ -1,5 +1,7 @@
 //! What a user sets: bounds, keys, times, and what counts as abuse; and how full the bounds are.
 
+use serde::{Deserialize, Serialize};
+
 use super::Time;
 use crate::ProtocolSettings;
 
@@ -150,7 +152,7 @@ pub struct Settings {
 }
 
 /// From which numbers on traffic is abuse. Times are in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abuse {
     /// So many times one source asks the same within [`Abuse::repeat_window`].
     pub repeats: u32,
@@ -165,8 +167,6 @@ pub struct Abuse {
     /// See [`Abuse::flood_rate`].
     pub flood_window: i64,
 }
-
-crate::portable!(struct Abuse { repeats, repeat_window, sources, source_window, flood_rate, flood_window });
 
 impl Default for Abuse {
     fn default() -> Abuse {

@@ -336,7 +336,7 @@ impl Elsewhere {
                 let witness = it.witness(it.server, it.client);
                 {
                     let detail =
-                        it.exchange.parts.map_or(Detail::Unasked(name), Detail::Incomplete);
+                        it.exchange.parts.map_or(Detail::Unasked(name.0), Detail::Incomplete);
                     (rule, open(it), witness, Who::Server, detail)
                 }
             }
@@ -346,7 +346,7 @@ impl Elsewhere {
                 let witness = it.witness(it.client, it.server);
                 {
                     let detail =
-                        it.exchange.parts.map_or(Detail::Unanswered(name), Detail::Incomplete);
+                        it.exchange.parts.map_or(Detail::Unanswered(name.0), Detail::Incomplete);
                     (rule, open(it), witness, Who::Client, detail)
                 }
             }

@@ -3,57 +3,35 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use serde::{Deserialize, Serialize};
+
 use super::Witness;
 use super::sources::{KINDS, Sources};
-use crate::kit::{Mark, Payload, Portable, Seen, Time};
+use crate::kit::{Mark, Name, Payload, Seen, Time};
 
 /// Buckets that the window of a flood is divided into.
 pub(super) const BUCKETS: usize = 20;
 
 /// What one server is asked by the hosts of one group.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Load {
     Brief(Box<Brief>),
     Detailed(Box<Detailed>),
 }
 
-impl Portable for Load {
-    fn write(&self, to: &mut Vec<u8>) {
-        match self {
-            Load::Brief(brief) => {
-                false.write(to);
-                brief.write(to);
-            }
-            Load::Detailed(detailed) => {
-                true.write(to);
-                detailed.write(to);
-            }
-        }
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Load> {
-        match bool::read(from)? {
-            false => Portable::read(from).map(Load::Brief),
-            true => Portable::read(from).map(Load::Detailed),
-        }
-    }
-}
-
 /// The first requests, all of one source, and the responses to them without a challenge.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Brief {
     first: Mark,
     from: SocketAddr,
     to: SocketAddr,
-    kinds: [&'static str; Brief::KINDS],
+    kinds: [Name; Brief::KINDS],
     events: [Event; Brief::EVENTS],
     count: u8,
 }
 
-crate::portable!(struct Brief { first, from, to, kinds, events, count });
-
 /// A request, or a response to one.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Event {
     /// Microseconds after the first request.
     after: u32,
@@ -65,11 +43,9 @@ struct Event {
     kind: u8,
 }
 
-crate::portable!(struct Event { after, bytes, asked, kind });
-
 /// A request, or a response, of whatever form.
 struct Exchange {
-    what: &'static str,
+    what: Name,
     source: IpAddr,
     time: Time,
     bytes: u32,
@@ -78,7 +54,7 @@ struct Exchange {
 }
 
 /// How requests are counted.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Terms {
     /// The length of a bucket, in nanoseconds.
     pub(super) bucket: i64,
@@ -88,46 +64,38 @@ pub(super) struct Terms {
     pub(super) window: u32,
 }
 
-crate::portable!(struct Terms { bucket, least, window });
-
 /// What a group has room for yet.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Room {
     pub(super) sources: usize,
     pub(super) buckets: usize,
 }
 
-crate::portable!(struct Room { sources, buckets });
-
 /// What one server is asked, in detail.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Detailed {
     /// The first request and the time of the last.
     pub(super) first: Option<Witness>,
     pub(super) last: Time,
     pub(super) requests: u64,
     /// By what was asked.
-    pub(super) asked: Vec<(&'static str, u64)>,
+    pub(super) asked: Vec<(Name, u64)>,
     /// Responses without a challenge, the bytes that they respond to, and their own.
     pub(super) responses: u64,
     pub(super) bytes_to: u64,
     pub(super) bytes_of: u64,
     /// The source that got most responses within a window.
-    pub(super) repeated: Option<(u32, IpAddr, &'static str)>,
+    pub(super) repeated: Option<(u32, IpAddr, Name)>,
     pub(super) sources: Sources,
     pub(super) rate: Rate,
 }
-
-crate::portable!(struct Detailed {
-    first, last, requests, asked, responses, bytes_to, bytes_of, repeated, sources, rate
-});
 
 impl Load {
     /// The first request to a server.
     pub(super) fn of(what: &'static str, payload: &Payload<'_>) -> Load {
         let Seen { mark, from, to } = payload.seen();
-        let mut kinds = [""; Brief::KINDS];
-        kinds[0] = what;
+        let mut kinds = [Name::default(); Brief::KINDS];
+        kinds[0] = Name(what);
         let event = Event { bytes: mark.length, ..Event::default() };
         let mut events = [Event::default(); Brief::EVENTS];
         events[0] = event;
@@ -143,7 +111,11 @@ impl Load {
         room: &mut Room,
     ) -> bool {
         let (source, bytes) = (payload.from.ip(), payload.bytes.len() as u32);
-        self.takes(&Exchange { what, source, time: payload.time, bytes, asked: None }, terms, room)
+        self.takes(
+            &Exchange { what: Name(what), source, time: payload.time, bytes, asked: None },
+            terms,
+            room,
+        )
     }
 
     /// The server responds without a challenge to a request of this kind and length.
@@ -157,7 +129,11 @@ impl Load {
     ) {
         let (source, bytes) = (payload.to.ip(), payload.bytes.len() as u32);
         let asked = Some(asked);
-        self.takes(&Exchange { what, source, time: payload.time, bytes, asked }, terms, room);
+        self.takes(
+            &Exchange { what: Name(what), source, time: payload.time, bytes, asked },
+            terms,
+            room,
+        );
     }
 
     fn takes(&mut self, exchange: &Exchange, terms: &Terms, room: &mut Room) -> bool {
@@ -211,7 +187,7 @@ impl Brief {
             Some(Err(_)) => return false,
         };
         let after = u32::try_from(time.since(self.first.time) / 1000);
-        let kind = self.kinds.iter().position(|kind| *kind == what || kind.is_empty());
+        let kind = self.kinds.iter().position(|kind| *kind == what || *kind == Name::default());
         let place = self.events.get_mut(usize::from(self.count));
         let (Ok(after), Some(kind), Some(place)) = (after, kind, place) else { return false };
         if source != self.from.ip() {
@@ -295,7 +271,7 @@ impl Detailed {
         self.bytes_to += other.bytes_to;
         self.bytes_of += other.bytes_of;
         // Of those that came as often, the first address.
-        let rank = |(times, source, _): &(u32, IpAddr, &str)| (*times, std::cmp::Reverse(*source));
+        let rank = |(times, source, _): &(u32, IpAddr, Name)| (*times, std::cmp::Reverse(*source));
         self.repeated = self.repeated.into_iter().chain(other.repeated).max_by_key(rank);
         self.sources.add(other.sources);
         self.rate.kept.extend(other.rate.kept);
@@ -303,7 +279,7 @@ impl Detailed {
 }
 
 /// Requests in the latest buckets of time, and in earlier ones that matter.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Rate {
     /// The number of the latest bucket, and those up to it.
     now: i64,
@@ -311,8 +287,6 @@ pub(super) struct Rate {
     /// Buckets with their numbers, as far as there were many requests round them.
     kept: Vec<(i64, u32)>,
 }
-
-crate::portable!(struct Rate { now, latest, kept });
 
 impl Rate {
     fn place(bucket: i64) -> usize {
@@ -373,7 +347,7 @@ pub(super) fn earlier(a: Option<Witness>, b: Option<Witness>) -> Option<Witness>
 }
 
 /// So many more of what has this name.
-fn count(counts: &mut Vec<(&'static str, u64)>, name: &'static str, times: u64) {
+fn count(counts: &mut Vec<(Name, u64)>, name: Name, times: u64) {
     match counts.iter_mut().find(|(known, _)| *known == name) {
         Some((_, count)) => *count += times,
         None => counts.push((name, times)),
@@ -427,7 +401,8 @@ mod tests {
             let mut load = Load::of("info", &first);
             let mut detailed = Detailed { first: Some(Witness::of(&first)), ..Detailed::default() };
             let mut take = |what, source: SocketAddr, time, bytes, asked| {
-                let exchange = Exchange { what, source: source.ip(), time, bytes, asked };
+                let exchange =
+                    Exchange { what: Name(what), source: source.ip(), time, bytes, asked };
                 detailed.takes(&exchange, &terms, &mut Room { sources: 9, buckets: 99 });
             };
             take("info", client, Time(0), 25, None);

@@ -6,6 +6,8 @@
 
 use std::net::SocketAddr;
 
+use serde::{Deserialize, Serialize};
+
 use super::load::{BUCKETS, Detailed, Load, Room, Terms, earlier};
 use super::sources::tenths;
 use super::{Detail, Kept, Ruling, Witness, spell};
@@ -25,7 +27,7 @@ const SHARE: u64 = 256;
 const SERVERS: usize = 1 << 12;
 
 /// Requests to servers, of one capture or of some groups of its hosts.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Loads {
     groups: [Group; GROUPS],
     /// What others counted of other hosts of these groups.
@@ -35,18 +37,14 @@ pub struct Loads {
     terms: Terms,
 }
 
-crate::portable!(struct Loads { groups, more, most, abuse, terms });
-
 /// The servers that are asked by the hosts of a group.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Group {
     servers: Map<Socket, Load>,
     room: Room,
     /// The first request that there was no room for.
     left_out: Option<Witness>,
 }
-
-crate::portable!(struct Group { servers, room, left_out });
 
 impl Default for Loads {
     fn default() -> Loads {

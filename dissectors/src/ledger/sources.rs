@@ -3,6 +3,8 @@
 use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::kit::Time;
 
 /// Kinds of queries that are distinguished.
@@ -13,7 +15,7 @@ const MOST: usize = 512;
 
 /// A sample of sources: all, while they are few; then those whose hashes end in so many zeros. It does
 /// not depend on the order in which they come.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Sources {
     /// How many zeros.
     level: u8,
@@ -21,10 +23,8 @@ pub(super) struct Sources {
     sample: Vec<Source>,
 }
 
-crate::portable!(struct Sources { level, sample });
-
 /// What one does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Source {
     hash: u32,
     /// When it first came, in tenths of a second.
@@ -37,8 +37,6 @@ pub(super) struct Source {
     window: u32,
     served: [u16; KINDS],
 }
-
-crate::portable!(struct Source { hash, first, asked, is_served, window, served });
 
 /// A time in tenths of a second. It comes round after 13 years.
 pub(super) fn tenths(time: Time) -> u32 {

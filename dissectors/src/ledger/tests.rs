@@ -1,6 +1,6 @@
 //! Facts by hand, and what they come to.
 
-use crate::kit::{Mark, Side};
+use crate::kit::{Mark, Name, Side};
 
 use super::*;
 use crate::a2s::rules::A2S053;
@@ -127,9 +127,9 @@ fn a_challenge_is_proven_to_be_shared_where_a_flow_has_its_beginning() {
 #[test]
 fn one_server_has_one_layout_for_all() {
     let facts = [
-        (CrossFlowEvent::Split("Orange Box", &A2S053), S, C),
-        (CrossFlowEvent::Split("Orange Box", &A2S053), S, D),
-        (CrossFlowEvent::Split("GoldSrc", &A2S053), S, "10.0.2.1:50000"),
+        (CrossFlowEvent::Split(Name("Orange Box"), &A2S053), S, C),
+        (CrossFlowEvent::Split(Name("Orange Box"), &A2S053), S, D),
+        (CrossFlowEvent::Split(Name("GoldSrc"), &A2S053), S, "10.0.2.1:50000"),
     ];
     let rulings = [("A2S053".to_owned(), false, 3), ("A2S053".to_owned(), true, 1)];
     assert_eq!(review(&facts), rulings);
@@ -197,8 +197,8 @@ fn where_there_is_no_more_room_what_is_known_is_counted_on() {
         )
     };
     // That there was no room is reported, too, for the message for which there was none.
-    let mut server = full(CrossFlowEvent::Split("GoldSrc", &A2S053), C);
-    server.fact(CrossFlowEvent::Split("Orange Box", &A2S053), &[], &seen(3, S, D));
+    let mut server = full(CrossFlowEvent::Split(Name("GoldSrc"), &A2S053), C);
+    server.fact(CrossFlowEvent::Split(Name("Orange Box"), &A2S053), &[], &seen(3, S, D));
     assert_eq!(codes(server), [(NET011.code, 2), (A2S053.code, 3)]);
     let mut master = full(CrossFlowEvent::HandedOut([7; 16], &ACR031), C);
     master.fact(CrossFlowEvent::HandedOut([7; 16], &ACR031), &[], &seen(3, S, D));

@@ -92,6 +92,7 @@ impl Protocol for ValveMaster {
         title: "Valve master server",
         ports: &[27010, 27011, 27012, 27013],
         messages: messages::ALL,
+        forms: &[],
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
         masters: Some(&MASTERS),

@@ -24,7 +24,7 @@ const EVIDENCE: Evidence = Evidence {
 fn exchange(frame: u64, kinds: u8, owed: bool) -> Exchange {
     Exchange {
         rules: &RULES,
-        name: "it",
+        name: Name("it"),
         kinds,
         id: None,
         challenge: None,

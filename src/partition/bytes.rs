@@ -1,0 +1,76 @@
+//! What one process writes and another of the same version reads: anything that serde serializes, as postcard.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What came from another process is not what this version writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken;
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "what another process wrote cannot be read: all must run the same version of gamewire",
+        )
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// A value as bytes. Of one that cannot be written, such as a path that is no text, there are none: reading those
+/// fails.
+pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    postcard::to_extend(value, Vec::new()).unwrap_or_default()
+}
+
+/// The value that all of these bytes are. No more room is taken than they justify, whatever lengths they announce.
+///
+/// # Errors
+/// They are none of this version's.
+pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Broken> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        _ => Err(Broken),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Plan;
+    use super::*;
+
+    #[test]
+    fn what_is_cut_or_goes_on_is_broken() {
+        let value = (7_u64, "text".to_owned(), vec![Some(-3_i64), None]);
+        let mut bytes = to_bytes(&value);
+        assert_eq!(from_bytes(&bytes), Ok(value.clone()));
+        for cut in 0..bytes.len() {
+            let read = from_bytes::<(u64, String, Vec<Option<i64>>)>(&bytes[..cut]);
+            assert_eq!(read, Err(Broken));
+        }
+        bytes.push(0);
+        assert_eq!(from_bytes::<(u64, String, Vec<Option<i64>>)>(&bytes), Err(Broken));
+    }
+
+    /// To take room for so much would end the test.
+    #[test]
+    fn no_room_is_taken_for_what_is_announced_only() {
+        let mut bytes = to_bytes(&u64::MAX);
+        bytes.extend([0; 8]);
+        assert_eq!(from_bytes::<Vec<[u64; 8]>>(&bytes), Err(Broken));
+        assert_eq!(from_bytes::<String>(&bytes), Err(Broken));
+        assert_eq!(from_bytes::<std::collections::HashMap<u64, u64>>(&bytes), Err(Broken));
+        assert!(from_bytes::<roaring::RoaringBitmap>(&bytes).is_err());
+    }
+
+    #[test]
+    fn a_plan_of_another_version_is_broken() {
+        let mut bytes = to_bytes(&Plan::new(Vec::new(), 1));
+        assert!(from_bytes::<Plan>(&bytes).is_ok());
+        // The version comes first, after its length.
+        bytes[1] ^= 1;
+        assert!(from_bytes::<Plan>(&bytes).is_err());
+    }
+}

@@ -1,0 +1,82 @@
+//! Whatever bytes come from another process are read without harm. Alone in a process of its own: names that are
+//! read are kept there for good, up to a bound.
+
+#![cfg(feature = "partition")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use dissectors::kit::Time;
+use gamewire::Options;
+use gamewire::capture::Notice;
+use gamewire::check::{Checker, Selection, terms};
+use gamewire::partition::{Kind, Plan, Portions, Route, Survey, from_bytes, survey, to_bytes};
+use gamewire::session::{Heard, Part, Totals};
+use proptest::prelude::*;
+
+const MEMORY: usize = 1 << 20;
+
+/// From which packet on packets are from a file.
+type Run = (u64, u32, u64);
+
+/// What processes hand over of a sample: its survey, the plan, what rows say beside packets, and portions.
+fn handed_over(sample: &str) -> Vec<Vec<u8>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(sample);
+    let survey = survey(&path, &Options::default(), MEMORY).expect("a capture");
+    let mut all = vec![to_bytes(&survey)];
+    let plan = Arc::new(Plan::new(vec![(path.to_string_lossy().into_owned(), survey)], 1));
+    all.push(to_bytes(&*plan));
+    let settings = Options::default().settings;
+    let terms = terms(&settings, settings.limits.remembered);
+    let needs = Checker::needs(&Selection::default(), &terms);
+    let options = Options { needs, ..Options::default() };
+    let mut portions = Portions::new(plan.clone(), options, 0);
+    let mut route = Route::new(plan, 0, MEMORY).expect("a capture");
+    while route.next(&mut |row| {
+        if !matches!(row.kind, Kind::Begins | Kind::Packet) {
+            all.push(row.data.to_vec());
+        }
+        assert_eq!(portions.row(row), Ok(None));
+    }) {}
+    portions.finish(&mut |portion| all.push(portion.data));
+    all
+}
+
+/// Reads bytes as all that they may be. Whether they are one of these.
+fn read(bytes: &[u8]) -> bool {
+    [
+        from_bytes::<Survey>(bytes).is_ok(),
+        from_bytes::<Plan>(bytes).is_ok(),
+        from_bytes::<Heard>(bytes).is_ok(),
+        from_bytes::<Vec<Run>>(bytes).is_ok(),
+        from_bytes::<(Time, Notice)>(bytes).is_ok(),
+        from_bytes::<(u8, Part)>(bytes).is_ok(),
+        from_bytes::<(u8, Totals, Vec<Run>)>(bytes).is_ok(),
+    ]
+    .contains(&true)
+}
+
+#[test]
+fn what_is_written_is_read_and_with_any_byte_changed_does_no_harm() {
+    for sample in ["a2s-quirks.pcap", "abuse-answers-from-another-host.pcap"] {
+        let all = handed_over(sample);
+        assert!(all.len() > 4, "{sample}: {}", all.len());
+        for mut bytes in all {
+            assert!(read(&bytes), "{sample}");
+            for at in 0..bytes.len() {
+                for flipped in [1, 0x80, 0xFF] {
+                    bytes[at] ^= flipped;
+                    read(&bytes);
+                    bytes[at] ^= flipped;
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+        read(&bytes);
+    }
+}
