@@ -357,16 +357,99 @@ fn a_request_that_is_wrong_is_owed_nothing() {
     assert_ne!(item("FFFFFFFF 54 'Source Engine Query' 00"), "unknown request_wrong");
 }
 
+/// What is said of one item of a server in a script's capture.
+fn said_of_script(script: &str, setting: &Setting, (server, item): (&str, &str)) -> Value {
+    static SCRIPTS: AtomicUsize = AtomicUsize::new(0);
+    let nth = SCRIPTS.fetch_add(1, Ordering::Relaxed);
+    let project = Project::new(&format!("diagnose-said-{nth}"));
+    project.play("capture.pcap", setting, script);
+    let (captures, _) = diagnosed(&["--server", server, &project.path("capture.pcap")]);
+    let items = captures[0]["servers"][0]["items"].as_array().unwrap();
+    items.iter().find(|it| it["item"] == item).unwrap().clone()
+}
+
 #[test]
 fn a_response_that_is_too_large_for_the_path() {
-    let item = |error: &str| {
+    let whole = |error: &str| {
         let script = format!(
             "0.0 c > s  FFFFFFFF 56 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 le32:7\n\
-             0.1 c > s  FFFFFFFF 56 le32:7\n0.12 s > c  FFFFFFFF 45 0100 'a' 00 'b'*1300 00\n\
+             0.1 c > s  FFFFFFFF 56 le32:7\n0.12 s > c df  FFFFFFFF 45 0100 'a' 00 'b'*1400 00\n\
              {error}\nend 20"
         );
-        item_of_script(&script, &Setting::udp(27015), "10.0.0.2:27015", "seen.whole")
+        said_of_script(&script, &Setting::udp(27015), ("10.0.0.2:27015", "seen.whole"))
     };
-    assert_eq!(item("0.13 m > s  icmp=3.4"), "no icmp_fragmentation_needed");
-    assert_eq!(item(""), "yes");
+    let item = whole("0.13 m > s  icmp=3.4 mtu=1400");
+    assert_eq!(item["cause"], "icmp_fragmentation_needed", "{item}");
+    let text = "10.0.0.9 says: fragmentation needed; packets of at most 1,400 bytes pass";
+    assert_eq!(item["text"], text);
+    assert!(item["advice"].as_str().unwrap().contains("Don't Fragment"), "{item}");
+    // Old routers do not say how large a packet may be.
+    assert_eq!(whole("0.13 m > s  icmp=3.4")["text"], "10.0.0.9 says: fragmentation needed");
+    assert_eq!(whole("")["verdict"], "yes");
+}
+
+#[test]
+fn a_part_of_a_response_that_is_too_large_for_the_path() {
+    let part = |number: u8| format!("FEFFFFFF le32:77 02 0{number} E004");
+    let item = |rest: &str| {
+        let script = format!(
+            "0.0 c > s  FFFFFFFF 56 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 le32:7\n0.1 c > s  FFFFFFFF 56 le32:7\n\
+             0.12 s > c df  {} FFFFFFFF 45 0100 'a' 00 'b'*1230\n{rest}\n\
+             0.14 s > c df  {} 'b'*99 00\nend 20",
+            part(0),
+            part(1)
+        );
+        let item = ("10.0.0.2:27015", "seen.whole");
+        said_of_script(&script, &Setting::udp(27015), item)["cause"].clone()
+    };
+    assert_eq!(item("0.13 m > s  icmp=3.4 mtu=1200"), "icmp_fragmentation_needed");
+    assert_eq!(item(""), Value::Null);
+}
+
+/// The server of AssaultCube Reloaded says this to the master, and is not in the list.
+fn of_acr(path: &str, answer: &str, listed: &str) -> String {
+    format!(
+        r"0.00 s:40000 > m tcp 'GET {path} HTTP/1.0\r\nHost: ms.example.net\r\n\r\n'
+0.02 m > s:40000 tcp 'HTTP/1.0 200 OK\r\n\r\n{answer}' fin
+0.03 s:40000 > m tcp fin
+{listed}
+end 60"
+    )
+}
+
+const NOT_LISTED: &str = r"20.00 c > m tcp 'GET /c?build_defs=4 HTTP/1.0\r\nHost: ms.example.net\r\n\r\n'
+20.03 m > c tcp 'HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\ncurrent_version 20700 140\n' fin
+20.04 c > m tcp fin";
+
+#[test]
+fn a_registration_that_is_refused() {
+    let accepted = |path: &str, answer: &str| {
+        let (server, script) = ("10.0.0.2:28770", of_acr(path, answer, ""));
+        said_of_script(&script, &Setting::tcp(80), (server, "reg.accepted"))
+    };
+    let register = "/r?v=140&g=20700&p=28770";
+    for (answer, said) in [("*f\\n", "\"*f\""), ("ERROR: no way in", "\"ERROR: no way in\"")] {
+        let item = accepted(register, answer);
+        assert_eq!((&item["cause"], &item["text"]), (&"registration_refused".into(), &said.into()));
+    }
+    let item = accepted(register, "server registered");
+    assert_eq!((&item["verdict"], &item["text"]), (&"yes".into(), &"\"server registered\"".into()));
+}
+
+#[test]
+fn a_server_that_the_master_does_not_know() {
+    let auth = "/a?p=28770&a=::ffff:c000:027f&i=7&u=42";
+    let accepted = |answer: &str, listed: &str| {
+        let script = of_acr(auth, answer, listed);
+        let item = ("10.0.0.2:28770", "reg.accepted");
+        let said = said_of_script(&script, &Setting::tcp(80), item);
+        format!("{} {}", said["verdict"].as_str().unwrap(), said["cause"].as_str().unwrap_or(""))
+    };
+    assert_eq!(accepted(r"*f\n*a\n", NOT_LISTED), "no not_registered");
+    assert_eq!(accepted(r"*f\n*a\n", ""), "unknown not_registered");
+    let listed = NOT_LISTED.replace("140\\n", "140\\naddserver 10.0.0.2\\n");
+    assert_eq!(accepted(r"*f\n*a\n", &listed), "yes ", "the player is unknown, or auth is off");
+    let challenge = format!("*c{}\\n*a\\n", "ab".repeat(128));
+    assert_eq!(accepted(&challenge, ""), "yes ", "the master challenges only whom it knows");
+    assert_eq!(accepted(r"*a\n", ""), "unknown not_in_capture");
 }

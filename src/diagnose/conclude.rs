@@ -115,6 +115,18 @@ impl Diagnosis {
             server.reported.get_or_insert_with(|| reported.to_owned());
             server.good(Item::Accepted, known);
         }
+        if let Some(frame) = server.stranger
+            && server.fact(Item::Accepted).good == 0
+            && server.fact(Item::Accepted).run == 0
+        {
+            let text = "the answer to a check of a player is *f";
+            let is_listed = server.fact(Item::Listed).run == 0 && !self.vouched;
+            let fact = server.fact_mut(Item::Accepted);
+            match is_listed {
+                true => fact.open(Cause::NotRegistered, frame, text),
+                false => fact.bad(Cause::NotRegistered, frame, text),
+            }
+        }
         let span = read.span.map_or(0, |[begin, end]| end.since(begin));
         let own = server.query.filter(|id| id.info().diagnosis.items.contains(&Item::Heartbeats));
         let is_long = seat == Seat::Server && span > 2 * HEARTBEAT;

@@ -222,7 +222,9 @@ impl Diagnosis {
             }
             (Purpose::JoinResponse, _) => self.join_response(id, event, &mut shown),
             (Purpose::Quit, _) => self.quit(event),
-            (Purpose::Authentication | Purpose::Other, _) => None,
+            (Purpose::Authentication, _) => self.announced(id, event),
+            (Purpose::AuthenticationResponse, _) => self.authenticated(id, event, &mut shown),
+            (Purpose::Other, _) => None,
         };
         let failed = self.findings(event);
         if purpose == Purpose::Query
@@ -318,6 +320,7 @@ impl Diagnosis {
         // Where some are in one packet, and others are not, only the latter can be cut short.
         match packets.len() {
             0 | 1 => server.in_one_packet = Some(frame),
+            _ if server.too_large.is_some_and(|packet| packets.contains(&packet)) => {}
             _ => shown.push(Item::Whole),
         }
         shown.push(Item::Answered);

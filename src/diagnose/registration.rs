@@ -172,7 +172,26 @@ impl Diagnosis {
             server.fact_mut(Item::Accepted).bad(Cause::RegistrationRefused, payload.frame, said);
         } else {
             shown.push(Item::Accepted);
-            server.reported = text;
+            server.reported = text.map(|_| said);
+        }
+        Some(address)
+    }
+
+    /// A master answers what a server asked about a player.
+    pub(super) fn authenticated(
+        &mut self,
+        id: Id,
+        event: &MessageEvent<'_>,
+        shown: &mut Vec<Item>,
+    ) -> Option<SocketAddr> {
+        let (field, stranger) = masters(id)?.stranger?;
+        let address = self.resolve(event.payload().to)?;
+        if let Some(said) = event.field(field) {
+            if said.to_string() == stranger {
+                self.servers.get_mut(&address)?.stranger = Some(event.payload().frame);
+            } else {
+                shown.push(Item::Accepted);
+            }
         }
         Some(address)
     }

@@ -44,6 +44,8 @@ pub(super) struct Server {
     pub(super) game: Vec<u8>,
     /// What the master said to its registration.
     pub(super) reported: Option<String>,
+    /// A packet by which a master may say that it does not know it.
+    pub(super) stranger: Option<u64>,
     /// Joins or heartbeats: the first, the last, and how many.
     pub(super) joins: Option<(Time, Time, u64)>,
     /// A challenge of a master that is not answered yet.
@@ -54,6 +56,8 @@ pub(super) struct Server {
     pub(super) slowest: u64,
     /// A response that was whole in one packet.
     pub(super) in_one_packet: Option<u64>,
+    /// The latest packet of it that was too large for the path.
+    pub(super) too_large: Option<u64>,
     /// The most packets of one response.
     pub(super) packets: usize,
     pub(super) hops: HopLimits,

@@ -7,9 +7,10 @@ use dissectors::kit::{Cause, Finding, Item, Mark, Needs, Rule, Symptom, Verdict 
 use dissectors::net_rules::{NET005, NET014};
 
 use super::server::Server;
-use super::{Diagnosis, What};
+use super::{Diagnosis, Sent, What};
 use crate::check::Found;
 use crate::session::{FlowContext, IcmpEvent, MessageEvent};
+use crate::text::grouped;
 
 /// The symptom that a finding is.
 pub(super) fn symptom(rule: &Rule, words: &str) -> Option<&'static Symptom> {
@@ -142,19 +143,28 @@ impl Diagnosis {
     /// An ICMP error quotes a packet.
     pub(super) fn icmp(&mut self, error: &IcmpEvent) {
         let Some(cause) = of_icmp(error) else { return };
-        let Some(sent) = self.sent.get_mut(&error.message, self.remembered).copied() else {
-            return;
-        };
-        let text = format!("{} says: {}", error.from, error.meaning);
-        let Some(server) = self.servers.get_mut(&sent.server) else { return };
-        match sent.what {
-            What::Request { .. } => unanswered(server, Some(sent.what), cause, error.frame, &text),
-            What::Join => server.fact_mut(Item::Challenged).bad(cause, error.frame, text),
-            What::Response if cause == Cause::IcmpTooBig => {
+        let sent = self.sent.get_mut(&error.message, self.remembered).copied();
+        let mut text = format!("{} says: {}", error.from, error.meaning);
+        if let Some(mtu) = error.mtu {
+            text += &format!("; packets of at most {} bytes pass", grouped(mtu.into()));
+        }
+        match sent {
+            Some(Sent { server, what }) if !matches!(what, What::Response) => {
+                let Some(server) = self.servers.get_mut(&server) else { return };
+                match what {
+                    What::Join => server.fact_mut(Item::Challenged).bad(cause, error.frame, text),
+                    _ => unanswered(server, Some(what), cause, error.frame, &text),
+                }
+            }
+            // A response, or a part of one that is still under way.
+            _ if cause == Cause::IcmpTooBig => {
+                let [from, _] = error.ends;
+                let Some(server) = self.servers.get_mut(&from) else { return };
+                server.too_large = Some(error.message);
                 server.fact_mut(Item::Whole).bad(cause, error.frame, text);
             }
             // That a client is gone is no fault of the server's.
-            What::Response => {}
+            _ => {}
         }
     }
 }

@@ -59,7 +59,7 @@ const fn of_cause(cause: Cause) -> &'static str {
         Cause::IcmpPort => "nothing listens on the port that is asked",
         Cause::IcmpHost => "there is no way to the host that is asked",
         Cause::IcmpProhibited => "a firewall refuses the requests",
-        Cause::IcmpTooBig => "its responses are too large for the path, and are dropped",
+        Cause::IcmpTooBig => "its responses are larger than the path's MTU, and are dropped",
         Cause::ChallengeUnanswered => "the master challenges it, and it does not answer",
         Cause::ChallengeNotEchoed => {
             "it answers the master with another challenge than it was given"
@@ -75,6 +75,9 @@ const fn of_cause(cause: Cause) -> &'static str {
         Cause::SecureUnanswered => "the master challenges it, and no validate comes",
         Cause::ValidateWrong => "its answer to the master's challenge is wrong",
         Cause::RegistrationRefused => "the master refuses to register it",
+        Cause::NotRegistered => {
+            "the master answers its checks of players as if it were not registered"
+        }
         Cause::RegistrationUnanswered => "it registers, and the master does not respond",
         Cause::ProbeUnanswered => "the master probes its port, and nothing comes back",
         Cause::ProbeOtherPort => "it answers the master's probe from another port",
@@ -126,8 +129,8 @@ pub const fn advice(cause: Cause) -> &'static str {
         Cause::IcmpHost => "A router has no way there: check the address, and that the host is up.",
         Cause::IcmpProhibited => "Open the port in the firewall that says so.",
         Cause::IcmpTooBig => {
-            "Lower the MTU or the largest response of the server, or let ICMP \"fragmentation needed\" \
-             through to it."
+            "Set the MTU of the server's interface to what the router says, or make its responses smaller, or \
+             send them without Don't Fragment; and let ICMP \"fragmentation needed\" through to the server."
         }
         Cause::ChallengeUnanswered | Cause::SecureUnanswered => {
             "The challenge does not reach the game, or it does not know it: let packets of the master \
@@ -161,6 +164,10 @@ pub const fn advice(cause: Cause) -> &'static str {
             "Check the game's secret key, and the port and game name that go with the answer."
         }
         Cause::RegistrationRefused => "The master says why: correct that, and register again.",
+        Cause::NotRegistered => {
+            "Register anew: restart the server, or wait until it does so by itself. Where it is listed, the \
+             player is unknown, or the master checks none."
+        }
         Cause::ProbeUnanswered => {
             "Open and forward the UDP port that the master probes: one above the server's."
         }

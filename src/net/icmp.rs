@@ -20,6 +20,8 @@ pub struct IcmpError<'a> {
     pub kind: u8,
     /// Its code.
     pub code: u8,
+    /// The largest packet that passes, in bytes, where the error says so (RFC 1191, RFC 4443).
+    pub mtu: Option<u32>,
     /// The datagram that did not arrive.
     pub quote: Quote<'a>,
 }
@@ -89,13 +91,19 @@ impl<'a> Walk<'a> {
 }
 
 fn error<'a>(carried: &Carried<'a>) -> Option<IcmpError<'a>> {
-    let (&[kind, code, ..], quoted) = carried.bytes.split_first_chunk::<8>()?;
+    let (&[kind, code, _, _, a, b, c, d], quoted) = carried.bytes.split_first_chunk::<8>()?;
     let quote = match (carried.protocol, kind) {
         (protocol::ICMP, 3 | 11 | 12) => quote4(quoted),
         (protocol::ICMP6, 1..=4) => quote6(quoted),
         _ => None,
     }?;
-    Some(IcmpError { ip: carried.ip, kind, code, quote })
+    let mtu = match (carried.protocol, kind, code) {
+        (protocol::ICMP, 3, 4) => u32::from_be_bytes([0, 0, c, d]),
+        (protocol::ICMP6, 2, _) => u32::from_be_bytes([a, b, c, d]),
+        _ => 0,
+    };
+    let mtu = Some(mtu).filter(|mtu| *mtu > 0);
+    Some(IcmpError { ip: carried.ip, kind, code, mtu, quote })
 }
 
 fn quote4(bytes: &[u8]) -> Option<Quote<'_>> {
@@ -204,6 +212,16 @@ mod tests {
             assert_eq!(error.quote.length, query().len() - 8);
             assert_eq!(error.quote.bytes, &query()[8..]);
         }
+    }
+
+    #[test]
+    fn what_is_too_large_says_how_large_it_may_be() {
+        let mtu = |packet: &[u8]| quoted(packet).unwrap().mtu;
+        let (inner, inner6) = (ipv4(17, &query()), ipv6(17, &query()));
+        assert_eq!(mtu(&ipv4(1, &cat(&[&[3, 4, 0, 0, 9, 9, 5, 120], &inner]))), Some(1400));
+        assert_eq!(mtu(&ipv6(58, &cat(&[&[2, 0, 0, 0, 0, 1, 5, 0], &inner6]))), Some(66_816));
+        assert_eq!(mtu(&ipv4(1, &cat(&[&[3, 4, 0, 0, 0, 0, 0, 0], &inner]))), None, "RFC 792");
+        assert_eq!(mtu(&ipv4(1, &cat(&[&[3, 3, 0, 0, 0, 0, 5, 120], &inner]))), None);
     }
 
     #[test]

@@ -167,14 +167,18 @@ impl Report for Json {
     fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpEvent>, out: &mut Vec<u8>) {
         for (index, note) in notes.enumerate() {
             out.extend_from_slice(if index > 0 { b"," } else { b",\"icmp\":[" });
-            let IcmpEvent { frame, from, kind: [kind, code], meaning, .. } = note;
+            let IcmpEvent { frame, from, kind: [kind, code], meaning, mtu, .. } = note;
             put(
                 out,
                 format_args!(
                     "{{\"frame\":{frame},\"from\":\"{from}\",\"type\":{kind},\
-                     \"code\":{code},\"meaning\":\"{meaning}\"}}"
+                     \"code\":{code},\"meaning\":\"{meaning}\""
                 ),
             );
+            if let Some(mtu) = mtu {
+                put(out, format_args!(",\"mtu\":{mtu}"));
+            }
+            out.push(b'}');
         }
         out.push(b']');
     }

@@ -51,4 +51,6 @@ pub struct IcmpEvent {
     pub kind: [u8; 2],
     /// What these say.
     pub meaning: &'static str,
+    /// The largest packet that passes, in bytes, where it says so.
+    pub mtu: Option<u32>,
 }

@@ -123,6 +123,7 @@ impl PacketContext {
             from: error.ip.source,
             kind: [error.kind, error.code],
             meaning: error.meaning(),
+            mtu: error.mtu,
         });
     }
 }

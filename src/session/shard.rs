@@ -444,6 +444,7 @@ impl Shard {
             from: error.ip.source,
             kind: [error.kind, error.code],
             meaning: error.meaning(),
+            mtu: error.mtu,
         });
         recorder.settle();
     }

@@ -50,16 +50,20 @@ pub fn number(value: Value<'_>) -> Option<u64> {
 /// `None`: the port says nothing of the server's.
 pub fn own_endpoint(event: &MessageEvent<'_>, from: SocketAddr) -> Option<SocketAddr> {
     let path = match event.message().purpose {
-        Purpose::Join | Purpose::Heartbeat | Purpose::CheckResponse => {
+        Purpose::Join | Purpose::Heartbeat | Purpose::CheckResponse | Purpose::Authentication => {
             masters(event).and_then(|it| it.query_port)
         }
-        Purpose::Authentication => return None,
         _ => None,
     };
-    let named = path.and_then(|path| event.field(path)).and_then(number);
-    let port = named.and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
-    let usual = path.and(masters(event)).and_then(|it| it.usual_port);
-    Some(SocketAddr::new(from.ip(), port.or(usual).unwrap_or(from.port())))
+    let port = match path.and_then(|path| event.field(path)) {
+        // A number that is no port belongs to no server.
+        Some(named) => u16::try_from(number(named)?).ok().filter(|port| *port > 0)?,
+        None => {
+            let usual = path.and(masters(event)).and_then(|it| it.usual_port);
+            usual.unwrap_or(from.port())
+        }
+    };
+    Some(SocketAddr::new(from.ip(), port))
 }
 
 /// Whether a client's message asks for a list from its beginning.
@@ -95,8 +99,8 @@ pub fn refuses(event: &MessageEvent<'_>) -> bool {
     let refusal = || masters(event).and_then(|it| it.refusal);
     event.message().purpose == Purpose::JoinResponse
         && refusal().is_some_and(|(path, begins)| {
-            let text = event.field(path);
-            matches!(text, Some(Value::Text(text)) if text.starts_with(begins.as_bytes()))
+            let Some(Value::Text(text)) = event.field(path) else { return false };
+            begins.iter().any(|begins| text.starts_with(begins.as_bytes()))
         })
 }
 

@@ -109,7 +109,8 @@ impl Summary {
                 if let Some(master) = self.masters.get(to) {
                     master.joined(id, event, time);
                 }
-                let server = described::own_endpoint(event, from);
+                let is_known_by_it = purpose != Purpose::Authentication;
+                let server = is_known_by_it.then(|| described::own_endpoint(event, from)).flatten();
                 if let Some(server) = server.and_then(|server| self.servers.get(server)) {
                     server.sent_by_itself(id, event, time);
                 }

@@ -245,7 +245,7 @@ fn spoofed_with_challenges() -> Scenario {
         // Some of those who get a challenge say that nobody waits for it.
         if n % 40 == 1 {
             let (_, sent, _) = stage.packets.last().expect("a challenge").clone();
-            let error = icmp::error([3, 3], [client.ip(), server().ip()], &sent);
+            let error = icmp::error([3, 3], 0, [client.ip(), server().ip()], &sent);
             let ip = Ip { ttl: 50, ..Ip::new(client.ip(), server().ip()) };
             let packet = ip.packet(icmp::protocol(client.ip()), &error);
             stage.packets.push((START.after((now + 40_000) * 1000), packet, Whose::Other));

@@ -1,6 +1,6 @@
 //! What a server needs to be in the list of the AssaultCube Reloaded master.
 
-use super::rules::{ACR020, ACR034, ACR035, PROBE_ELSEWHERE, PROBE_UNANSWERED};
+use super::rules::{ACR020, ACR034, ACR035, EMPTY_TEXT, PROBE_ELSEWHERE, PROBE_UNANSWERED};
 use crate::kit::{Cause, Diagnosis, Item, Symptom};
 
 pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
@@ -16,7 +16,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     symptoms: &[
         Symptom::saying(&ACR034, PROBE_UNANSWERED, Item::ProbeBack, Cause::ProbeUnanswered),
         Symptom::saying(&ACR034, PROBE_ELSEWHERE, Item::ProbeBack, Cause::ProbeOtherPort),
-        Symptom::of(&ACR020, Item::Accepted, Cause::RegistrationRefused),
+        Symptom::saying(&ACR020, EMPTY_TEXT, Item::Accepted, Cause::RegistrationRefused),
         Symptom::of(&ACR035, Item::Accepted, Cause::RegistrationUnanswered),
     ],
     proof: None,

@@ -19,12 +19,12 @@ messages! {
     AUTH_REQUEST = "auth_request", "/a server connect auth check", Server: Authentication,
         "{path}[ client {a}][, request {i}][, user {u}]",
         [P, P_TEXT, A_ADDRESS, GUID32, GUID32_TEXT, I, I_TEXT, U, UNKNOWN];
-    AUTH_RESPONSE = "auth_response", "/a server connect auth check, response", Master: Other,
+    AUTH_RESPONSE = "auth_response", "/a server connect auth check, response", Master: AuthenticationResponse,
         "HTTP {status}[, auth: {auth=}][, lookup: {lookup=}]",
         [AUTH, CHALLENGE, LOOKUP];
     VERIFY_REQUEST = "verify_request", "/v server verify auth", Server: Authentication, "{path}[ request {i}]",
         [P, P_TEXT, I, I_TEXT, C, A_DIGEST, UNKNOWN];
-    VERIFY_RESPONSE = "verify_response", "/v server verify auth, response", Master: Other,
+    VERIFY_RESPONSE = "verify_response", "/v server verify auth, response", Master: AuthenticationResponse,
         "HTTP {status}[, {result=}][, {privilege=}][, {name}]",
         [RESULT, PRIVILEGE, NAME];
     OTHER_REQUEST = "other_request", "a request of no endpoint", Any: Other, "{method} {path}",

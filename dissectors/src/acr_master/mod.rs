@@ -60,7 +60,9 @@ static MASTERS: Masters = Masters {
     game: None,
     enciphered: None,
     end: EndOfList::Field("flags"),
-    refusal: Some(("text", "*f")),
+    // The document knows neither: so the master of AssaultCube Reloaded speaks.
+    refusal: Some(("text", &["*f", "ERROR"])),
+    stranger: Some(("auth", "f")),
     status: Some(("status", 200)),
 };
 

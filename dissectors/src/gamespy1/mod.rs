@@ -99,6 +99,7 @@ static MASTERS: Masters = Masters {
     enciphered: Some("enciphered"),
     end: EndOfList::Whole(&rules::GS1016),
     refusal: None,
+    stranger: None,
     status: None,
 };
 

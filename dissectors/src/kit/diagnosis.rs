@@ -94,6 +94,8 @@ named! {
         ValidateWrong = "validate_wrong",
         /// The master refused to register it.
         RegistrationRefused = "registration_refused",
+        /// The master does not know it.
+        NotRegistered = "not_registered",
         /// The master did not answer the registration.
         RegistrationUnanswered = "registration_unanswered",
         /// The server did not answer the master's probe.

@@ -37,6 +37,8 @@ pub enum Purpose {
     CheckResponse,
     /// A server asks a master about a player.
     Authentication,
+    /// The master's answer.
+    AuthenticationResponse,
     /// Anything else.
     Other,
 }
@@ -98,8 +100,11 @@ pub struct Masters {
     pub enciphered: Option<&'static str>,
     /// What shows that a [`Purpose::List`] is the end of one.
     pub end: EndOfList,
-    /// The text of a [`Purpose::JoinResponse`], and how it begins where the master refuses.
-    pub refusal: Option<(&'static str, &'static str)>,
+    /// The text of a [`Purpose::JoinResponse`], and how it may begin where the master refuses.
+    pub refusal: Option<(&'static str, &'static [&'static str])>,
+    /// What a [`Purpose::AuthenticationResponse`] says where the master may not know the server that asks: a
+    /// field and its value. With another value it knows it.
+    pub stranger: Option<(&'static str, &'static str)>,
     /// The number of a [`Purpose::JoinResponse`] that says whether there is one, and the one for
     /// success.
     pub status: Option<(&'static str, u64)>,

@@ -78,6 +78,7 @@ static MASTERS: Masters = Masters {
     enciphered: None,
     end: EndOfList::Flag("end"),
     refusal: None,
+    stranger: None,
     status: None,
 };
 

@@ -45,6 +45,8 @@
 //! | `lost` | the step's packets are sent, and not recorded |
 //! | `twice` | the step's packets are recorded twice each |
 //! | `icmp=T.C` | not a datagram, but an ICMP error of this type and code, about the latest datagram that the receiver has sent |
+//! | `mtu=N` | the error says that packets of N bytes pass |
+//! | `df` | IPv4's "don't fragment" |
 //! | `snap=N` | N bytes are recorded of each packet, link header included |
 //! | `frag=N` | IP fragments with N bytes each, a multiple of 8 |
 //! | `vlan=N` | a VLAN tag; twice: provider's and customer's |

@@ -37,6 +37,9 @@ pub(super) struct Options {
     pub(super) twice: bool,
     /// Type and code of an ICMP error.
     pub(super) icmp: Option<[u8; 2]>,
+    /// The MTU that the error names.
+    pub(super) mtu: Option<u16>,
+    pub(super) dont_fragment: bool,
     pub(super) snap: Option<usize>,
     pub(super) fragment: Option<usize>,
     pub(super) vlans: Vec<u16>,
@@ -148,6 +151,7 @@ impl Options {
         match word {
             "udp" => self.transport = Some(Transport::Udp),
             "tcp" => self.transport = Some(Transport::Tcp),
+            "df" => self.dont_fragment = true,
             "lost" => self.lost = true,
             "twice" => self.twice = true,
             "nosyn" => self.nosyn = true,
@@ -179,6 +183,7 @@ impl Options {
                 let wrong = || "`icmp=` wants a type and a code: `icmp=3.3`".to_owned();
                 self.icmp = Some(numbers.ok_or_else(wrong)?);
             }
+            "mtu" => self.mtu = Some(number(65_535)? as u16),
             "snap" => self.snap = Some(number(65_535)? as usize),
             "ttl" => self.ttl = Some(number(255)? as u8),
             "vlan" => self.vlans.push(number(4095)? as u16),
@@ -254,7 +259,7 @@ mod tests {
             ("0 c > s 00 lost", 1, 12, "before the payload"),
             ("0 c > s frag=9 00", 1, 9, "multiple of 8"),
             ("0 c > s ttl=256", 1, 9, "1 to 255"),
-            ("0 c > s mtu=1", 1, 9, "no option `mtu=1`"),
+            ("0 c > s mss=1", 1, 9, "no option `mss=1`"),
             ("0 c > s 'a", 1, 9, "closing"),
             ("end", 1, 4, "a time is missing"),
             ("end 1 2", 1, 7, "nothing follows"),

@@ -93,7 +93,8 @@ impl Player<'_> {
         if let Some(error) = options.icmp {
             let quoted = self.sent.get(&destination);
             let quoted = quoted.ok_or_else(|| format!("{destination} has sent no datagram yet"))?;
-            let error = icmp::error(error, [source.ip(), destination.ip()], quoted);
+            let mtu = options.mtu.unwrap_or(0);
+            let error = icmp::error(error, mtu, [source.ip(), destination.ip()], quoted);
             let protocol = icmp::protocol(source.ip());
             self.send(time, source.ip(), destination.ip(), protocol, &error, options);
             return Ok(());
@@ -222,6 +223,7 @@ impl Player<'_> {
         let ip = Ip {
             id: *id,
             ttl: options.ttl.unwrap_or(64),
+            dont_fragment: options.dont_fragment,
             checksum: options.ip_checksum,
             ..Ip::new(source, destination)
         };
@@ -384,6 +386,7 @@ mod tests {
         let snapped = &packets("0 c > s snap=30 '.'*40")[0];
         assert_eq!((snapped.bytes.len(), snapped.length), (30, 68));
         assert_eq!(packets("0 c > s ttl=3 00")[0].bytes[8], 3);
+        assert_eq!(packets("0 c > s df 00")[0].bytes[6], 0x40);
         assert_eq!(packets("0 c > s udpsum=none 00")[0].bytes[26..28], [0, 0]);
         let (good, bad) = (packets("0 c > s 00"), packets("0 c > s ipsum=bad udpsum=bad 00"));
         for sum in [10..12, 26..28] {
@@ -406,6 +409,9 @@ mod tests {
         assert_eq!((made[2].bytes[9], &made[2].bytes[20..22]), (1, &[3, 3][..]));
         assert_eq!(made[2].bytes[28..], made[1].bytes);
         assert_eq!(crate::wire::internet_checksum(&[&made[2].bytes[20..]]), 0);
+        let too_big = &packets("0 c > s df 01\n1 m > c icmp=3.4 mtu=1400")[1];
+        assert_eq!(too_big.bytes[24..28], [0, 0, 5, 120]);
+        assert_eq!(crate::wire::internet_checksum(&[&too_big.bytes[20..]]), 0);
         assert!(refusal("0 m > c icmp=3.3").message.contains("no datagram"));
         assert!(refusal("0 m > c icmp=3").message.contains("a type and a code"));
     }

@@ -13,13 +13,14 @@ pub fn protocol(address: IpAddr) -> u8 {
     if address.is_ipv4() { 1 } else { 58 }
 }
 
-/// An error of this type and code, from one host to another, about a packet.
+/// An error of this type and code, from one host to another, about a packet. `mtu`: the largest packet that
+/// passes, where the error says so (RFC 1191, RFC 4443).
 ///
 /// # Panics
 /// If the addresses are of two families.
-pub fn error([kind, code]: [u8; 2], [from, to]: [IpAddr; 2], packet: &[u8]) -> Vec<u8> {
+pub fn error([kind, code]: [u8; 2], mtu: u16, [from, to]: [IpAddr; 2], packet: &[u8]) -> Vec<u8> {
     let quoted = &packet[..packet.len().min(QUOTED)];
-    let mut bytes = Bytes::new().raw(&[kind, code]).be16(0).raw(&[0; 4]).raw(quoted).done();
+    let mut bytes = Bytes::new().raw(&[kind, code]).be16(0).be32(u32::from(mtu)).raw(quoted).done();
     let sum = match from {
         IpAddr::V4(_) => internet_checksum(&[&bytes]),
         IpAddr::V6(_) => transport_checksum(from, to, protocol(from), &bytes),

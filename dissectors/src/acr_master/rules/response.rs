@@ -135,9 +135,12 @@ rule! {
         wrong: asked!("0", "s:40000" "/r?v=140&g=180300&p=28770" => "'*registered'") }
 }
 
+/// The master says nothing.
+pub(in crate::acr_master) const EMPTY_TEXT: &str = "the text is empty";
+
 pub(in crate::acr_master) fn register_answer<S: Sink>(text: &[u8], at: Span, sink: &mut S) {
     sink.judged(&ACR020, !text.is_empty() && !text.starts_with(b"*"), at, || {
-        if text.is_empty() { "the text is empty".into() } else { "the text starts with *".into() }
+        if text.is_empty() { EMPTY_TEXT.into() } else { "the text starts with *".into() }
     });
 }
 
