@@ -14,6 +14,7 @@ mod filter;
 mod fragments;
 mod input;
 mod packet;
+mod partition;
 mod program;
 mod scratch;
 pub mod seeds;
@@ -49,6 +50,7 @@ const FIXED: &[(&str, Reads)] = &[
     ("filter", filter::run),
     ("program", program::run),
     ("decoder", decoder::run),
+    ("partition", partition::run),
 ];
 
 /// All targets: the fixed ones, then one for each protocol's dissector.

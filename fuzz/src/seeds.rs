@@ -11,14 +11,17 @@ use std::{env, fs};
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::Transport;
+use gamewire::Options;
 use gamewire::capture::{self, Event, Packet};
 use gamewire::net::packet::Fragment;
 use gamewire::net::{Outcome, decode};
+use gamewire::partition::{Plan, survey, to_bytes};
 use xtask::exchange::{self, Setting};
 use xtask::samples;
 
 use crate::conversation::{FLOWS, kind};
 use crate::decoder;
+use crate::scratch::with_file;
 
 /// A seed of at most so many bytes: small inputs are changed fastest.
 const MOST: usize = 4096;
@@ -48,6 +51,11 @@ pub fn all() -> io::Result<Seeds> {
         let id = Id::ALL.iter().find(|id| name.starts_with(&id.info().id.replace('_', "-")));
         add(&mut seeds, name, &bytes, id.copied())?;
         if bytes.len() <= MOST {
+            let survey = with_file(&bytes, |path| survey(path, &Options::default(), MOST));
+            let survey = survey.map_err(|error| io::Error::other(error.to_string()))?;
+            seeds.insert(format!("partition/{name}-survey"), to_bytes(&survey));
+            let plan = Plan::new(vec![(sample.name.to_owned(), survey)], 2);
+            seeds.insert(format!("partition/{name}-plan"), to_bytes(&plan));
             seeds.insert(format!("capture/{name}"), bytes);
         }
     }

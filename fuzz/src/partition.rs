@@ -1,0 +1,25 @@
+//! What processes that share a capture hand to each other.
+
+use dissectors::kit::Time;
+use gamewire::capture::Notice;
+use gamewire::partition::{Plan, Survey, from_bytes, to_bytes};
+use gamewire::session::{Heard, Part, Totals};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Reads the bytes as all that they may be: what is read is written and read again.
+pub(crate) fn run(bytes: &[u8]) {
+    again::<Survey>(bytes);
+    again::<Plan>(bytes);
+    again::<Heard>(bytes);
+    again::<(Time, Notice)>(bytes);
+    again::<(u8, Part)>(bytes);
+    again::<(u8, Totals)>(bytes);
+}
+
+fn again<T: Serialize + DeserializeOwned>(bytes: &[u8]) {
+    if let Ok(value) = from_bytes::<T>(bytes) {
+        let written = to_bytes(&value);
+        assert!(from_bytes::<T>(&written).is_ok(), "it does not read what it writes");
+    }
+}
