@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gamewire::net::limits::FragmentLimits;
-use gamewire::net::packet::{Fragment, Headers, Ip, Payload, Tunnels};
-use gamewire::net::{Defragmenter, FrameRef, Piece, Whole};
+use gamewire::net::{
+    Defragmenter, Fragment, FrameRef, Headers, Ip, Payload, Piece, Tunnels, Whole,
+};
 
 use crate::input::Input;
 

@@ -11,8 +11,9 @@ use std::net::IpAddr;
 
 use etherparse::checksum::Sum16BitWords;
 
-use super::ip::protocol;
-use super::packet::{Headers, Ip, Malformed, Outcome, Payload};
+use super::outcome::Outcome;
+use super::packet::{Headers, Ip, Malformed, Payload};
+use super::protocol;
 
 /// What is to be said about the checksums of a packet's innermost headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

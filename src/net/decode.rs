@@ -1,13 +1,11 @@
-//! The walk down a packet: what is shared by all layers, and the two ways in.
-//!
-//! Each layer is a method of [`Walk`] in the file of its kind; it takes the bytes from its header
-//! on and ends by calling the next layer. Calls nest no deeper than [`limits::LAYERS`] and
-//! [`limits::TUNNELS`] allow.
+//! The two ways into the walk down a packet.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
-use super::limits;
-use super::packet::{Ip, Layer, Malformed, Outcome, Payload, Tunnel, Tunnels};
+use super::outcome::Outcome;
+use super::packet::Ip;
+use super::tunnels::Tunnels;
+use super::walk::{Carried, Walk};
 use crate::capture::LinkType;
 
 /// Decodes a recorded packet.
@@ -35,89 +33,6 @@ pub fn decode_ip_payload(ip: Ip, protocol: u8, bytes: &[u8]) -> Outcome<'_> {
     let carried =
         Carried { ip, ipv4: &[], protocol, bytes, missing: 0, snapped: false, note: None };
     walk.ip_payload(carried)
-}
-
-/// A packet on its way down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Walk<'a> {
-    /// What is decoded; offsets count from here.
-    data: &'a [u8],
-    /// Bytes of the wire that the capture does not hold at the end of the current layer.
-    pub(super) cut: u32,
-    layers: u8,
-    pub(super) vlan: Option<u16>,
-    pub(super) tunnels: Tunnels,
-}
-
-/// What an IP header carries, on its way to the transport.
-#[derive(Clone, Copy)]
-pub(super) struct Carried<'a> {
-    pub(super) ip: Ip,
-    pub(super) ipv4: &'a [u8],
-    pub(super) protocol: u8,
-    pub(super) bytes: &'a [u8],
-    /// How many more bytes the IP header announces than `bytes` holds.
-    pub(super) missing: u32,
-    /// They are missing because the capture cut the packet.
-    pub(super) snapped: bool,
-    pub(super) note: Option<Malformed>,
-}
-
-impl<'a> Walk<'a> {
-    /// All that is decoded.
-    pub(super) fn whole(&self) -> &'a [u8] {
-        self.data
-    }
-
-    /// The end of a packet whose header is not all there.
-    pub(super) fn short(&self, layer: Layer) -> Outcome<'a> {
-        if self.cut > 0 { Outcome::Snapped } else { malformed(layer, "the packet ends in it") }
-    }
-
-    /// Counts a layer; `Err` when they are too many.
-    pub(super) fn deeper(&mut self, layer: Layer) -> Result<(), Malformed> {
-        self.layers = self.layers.saturating_add(1);
-        if self.layers > limits::LAYERS {
-            return Err(Malformed { layer, what: "too many headers are stacked" });
-        }
-        Ok(())
-    }
-
-    /// Notes a tunnel; `Err` when they are too many.
-    pub(super) fn enter(&mut self, kind: Tunnel, identifier: Option<u32>) -> Result<(), Malformed> {
-        if self.tunnels.enter(kind, identifier) {
-            return Ok(());
-        }
-        Err(Malformed { layer: Layer::Tunnel, what: "too many tunnels are stacked" })
-    }
-
-    /// A payload that lies in the packet, with its place.
-    pub(super) fn payload(&self, bytes: &'a [u8], missing: u32, snapped: bool) -> Payload<'a> {
-        let offset = bytes.as_ptr().addr().wrapping_sub(self.data.as_ptr().addr());
-        let held = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        Payload {
-            bytes,
-            offset: u32::try_from(offset).unwrap_or(u32::MAX),
-            announced: held.saturating_add(missing),
-            snapped,
-        }
-    }
-}
-
-pub(super) fn malformed<'a>(layer: Layer, what: &'static str) -> Outcome<'a> {
-    Outcome::Malformed(Malformed { layer, what })
-}
-
-/// The first two bytes as a number, and what follows them.
-pub(super) fn u16_be(bytes: &[u8]) -> Option<(u16, &[u8])> {
-    let (head, rest) = bytes.split_first_chunk()?;
-    Some((u16::from_be_bytes(*head), rest))
-}
-
-/// The first four bytes as a number, and what follows them.
-pub(super) fn u32_be(bytes: &[u8]) -> Option<(u32, &[u8])> {
-    let (head, rest) = bytes.split_first_chunk()?;
-    Some((u32::from_be_bytes(*head), rest))
 }
 
 #[cfg(test)]

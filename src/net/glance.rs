@@ -4,11 +4,11 @@
 
 use std::net::Ipv4Addr;
 
-use super::ip::protocol::{TCP, UDP};
 use super::ip_defrag::Joined;
-use super::packet::{
-    Datagram, Fragment, Headers, Ip, Outcome, Payload, Segment, TcpFlags, Tunnels,
-};
+use super::outcome::Outcome;
+use super::packet::{Datagram, Fragment, Headers, Ip, Payload, Segment, TcpFlags};
+use super::protocol::{TCP, UDP};
+use super::tunnels::Tunnels;
 use super::udp_tunnel;
 use crate::capture::LinkType;
 

@@ -3,45 +3,12 @@
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
-use std::net::IpAddr;
-
 use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice};
 
-use super::decode::{Carried, Walk, u16_be};
-use super::ip::protocol;
-use super::packet::{Ip, Outcome};
-
-/// An ICMP error about a UDP datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IcmpError<'a> {
-    /// Addresses of the error itself: the source says that the datagram did not arrive.
-    pub ip: Ip,
-    /// Its type; which numbers there are depends on the IP version.
-    pub kind: u8,
-    /// Its code.
-    pub code: u8,
-    /// The largest packet that passes, in bytes, where the error says so (RFC 1191, RFC 4443).
-    pub mtu: Option<u32>,
-    /// The datagram that did not arrive.
-    pub quote: Quote<'a>,
-}
-
-/// The beginning of a UDP datagram, as an ICMP error quotes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quote<'a> {
-    /// Who sent the datagram.
-    pub source: IpAddr,
-    /// To whom.
-    pub destination: IpAddr,
-    /// The source and the destination port.
-    pub ports: [u16; 2],
-    /// The IPv4 identification, where it tells one datagram from another; see [`identification`].
-    pub identification: Option<u16>,
-    /// Bytes that the datagram carried.
-    pub length: usize,
-    /// As many of them as are quoted.
-    pub bytes: &'a [u8],
-}
+use super::outcome::Outcome;
+use super::packet::{IcmpError, Quote};
+use super::protocol;
+use super::walk::{Carried, Walk, u16_be};
 
 /// The identification in an IPv4 header, where it tells one datagram from another: 0 under Don't
 /// Fragment does not (RFC 6864), and other bytes than an IPv4 header have none.

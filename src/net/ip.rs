@@ -14,32 +14,11 @@ use etherparse::{
     Ipv6RawExtHeaderSlice,
 };
 
-use super::decode::{Carried, Walk, malformed};
-use super::limits;
-use super::packet::{Fragment, Headers, Ip, Layer, Malformed, Outcome, Tunnel, UnreadLayer};
-
-/// Numbers of the "Next Header" and "Protocol" fields.
-pub(super) mod protocol {
-    pub(in crate::net) const HOP_BY_HOP: u8 = 0;
-    pub(in crate::net) const ICMP: u8 = 1;
-    pub(in crate::net) const IPV4: u8 = 4;
-    pub(in crate::net) const TCP: u8 = 6;
-    pub(in crate::net) const UDP: u8 = 17;
-    pub(in crate::net) const IPV6: u8 = 41;
-    pub(in crate::net) const ROUTING: u8 = 43;
-    pub(in crate::net) const FRAGMENT: u8 = 44;
-    pub(in crate::net) const GRE: u8 = 47;
-    pub(in crate::net) const ETHER_IP: u8 = 97;
-    pub(in crate::net) const ESP: u8 = 50;
-    pub(in crate::net) const AUTHENTICATION: u8 = 51;
-    pub(in crate::net) const MINIMAL: u8 = 55;
-    pub(in crate::net) const IP_COMP: u8 = 108;
-    pub(in crate::net) const L2TP: u8 = 115;
-    pub(in crate::net) const ICMP6: u8 = 58;
-    pub(in crate::net) const NO_NEXT_HEADER: u8 = 59;
-    pub(in crate::net) const DESTINATION_OPTIONS: u8 = 60;
-    pub(in crate::net) const MPLS: u8 = 137;
-}
+use super::outcome::{Outcome, malformed};
+use super::packet::{Fragment, Headers, Ip, Layer, Malformed, UnreadLayer};
+use super::tunnels::Tunnel;
+use super::walk::{Carried, Walk};
+use super::{limits, protocol};
 
 const BEYOND: &str = "its length reaches beyond the packet";
 

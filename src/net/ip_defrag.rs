@@ -40,9 +40,9 @@ pub use self::result::{Cause, Event, EventKind, FrameRef, Joined, Piece, Whole};
 use self::shards::{Queue, Shard};
 use self::table::Table;
 use super::hosts::Hosts;
-use super::ip::protocol;
 use super::limits::{self, FragmentLimits};
 use super::packet::{Fragment, Layer, Malformed};
+use super::protocol;
 
 /// Joins fragments; holds those of datagrams that are not whole yet.
 pub struct Defragmenter {

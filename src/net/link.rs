@@ -7,35 +7,11 @@
 
 use etherparse::SingleVlanSlice;
 
-use super::decode::{Walk, malformed, u16_be, u32_be};
-use super::limits;
-use super::packet::{Layer, Outcome, Tunnel, UnreadLayer};
-use super::tunnel::{looks_like_ethernet, looks_like_ip};
-
-mod ether_type {
-    pub(super) const IPV4: u16 = 0x0800;
-    pub(super) const VLAN: u16 = 0x8100;
-    pub(super) const IPV6: u16 = 0x86dd;
-    pub(super) const MPLS: u16 = 0x8847;
-    pub(super) const MPLS_UPSTREAM: u16 = 0x8848;
-    pub(super) const PPPOE_SESSION: u16 = 0x8864;
-    pub(super) const PROVIDER_VLAN: u16 = 0x88a8;
-    pub(super) const OLD_QINQ: u16 = 0x9100;
-    pub(super) const PROVIDER_BACKBONE: u16 = 0x88e7;
-    pub(super) const FABRIC_PATH: u16 = 0x8903;
-    /// Cisco metadata, which holds a security group.
-    pub(super) const METADATA: u16 = 0x8909;
-    pub(super) const VN_TAG: u16 = 0x8926;
-    pub(super) const SERVICE_CHAIN: u16 = 0x894f;
-    /// High-availability Seamless Redundancy, IEC 62439-3.
-    pub(super) const REDUNDANCY: u16 = 0x892f;
-    /// Port extension, IEEE 802.1BR.
-    pub(super) const E_TAG: u16 = 0x893f;
-    pub(super) const MAC_SEC: u16 = 0x88e5;
-    pub(super) const TRILL: u16 = 0x22f3;
-    /// Values up to this one are lengths: IEEE 802.3 with an LLC header.
-    pub(super) const LONGEST_FRAME: u16 = 1500;
-}
+use super::outcome::{Outcome, malformed};
+use super::packet::{Layer, UnreadLayer};
+use super::tunnels::Tunnel;
+use super::walk::{Walk, u16_be, u32_be};
+use super::{ether_type, limits, looks_like};
 
 /// ARP hardware types of interfaces whose cooked packets carry something else than an EtherType.
 mod hardware {
@@ -253,15 +229,15 @@ impl<'a> Walk<'a> {
 
     /// IP, or Ethernet with (RFC 4385) or without a control word in front.
     fn labelled(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
-        if looks_like_ip(bytes, self.cut > 0) {
+        if looks_like::ip(bytes, self.cut > 0) {
             return self.ip(bytes);
         }
         if let [0x00..=0x0f, _, _, _, frame @ ..] = bytes
-            && looks_like_ethernet(frame, self.cut > 0)
+            && looks_like::ethernet(frame, self.cut > 0)
         {
             return self.ethernet(frame);
         }
-        if looks_like_ethernet(bytes, self.cut > 0) {
+        if looks_like::ethernet(bytes, self.cut > 0) {
             return self.ethernet(bytes);
         }
         match bytes.first() {
@@ -271,20 +247,6 @@ impl<'a> Walk<'a> {
             None => self.short(Layer::Mpls),
         }
     }
-}
-
-/// The EtherType of an Ethernet frame and what follows it, past VLAN tags.
-pub(super) fn ethernet_payload(frame: &[u8]) -> Option<(u16, &[u8])> {
-    let (mut ether_type, mut rest) = u16_be(frame.get(12..)?)?;
-    for _ in 0..limits::LAYERS {
-        match ether_type {
-            ether_type::VLAN | ether_type::PROVIDER_VLAN | ether_type::OLD_QINQ => {
-                (ether_type, rest) = u16_be(rest.get(2..)?)?;
-            }
-            _ => break,
-        }
-    }
-    Some((ether_type, rest))
 }
 
 #[cfg(test)]

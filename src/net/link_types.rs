@@ -2,8 +2,9 @@
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
-use super::decode::{Walk, malformed};
-use super::packet::{Layer, Outcome};
+use super::outcome::{Outcome, malformed};
+use super::packet::Layer;
+use super::walk::Walk;
 use crate::capture::LinkType;
 
 type Reader = for<'w, 'a> fn(&'w mut Walk<'a>, &'a [u8]) -> Outcome<'a>;

@@ -25,12 +25,18 @@ pub mod packet;
 pub mod tcp;
 
 mod decode;
+mod ether_type;
 mod hosts;
 mod ip;
 mod link_types;
+mod looks_like;
+mod outcome;
+mod protocol;
 mod transport;
 mod tunnel;
+mod tunnels;
 mod udp_tunnel;
+mod walk;
 mod wireless;
 
 #[cfg(test)]
@@ -39,11 +45,11 @@ mod test_packets;
 pub use decode::{decode, decode_ip_payload};
 pub use glance::{Glance, glance};
 pub use hosts::Hosts;
-pub use icmp::{IcmpError, Quote};
 pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
 pub use link_types::{link_name, read_links};
+pub use outcome::{Aggregate, Outcome};
 pub use packet::{
-    Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, TcpFlags, Tunnel,
-    Tunnels, UnreadLayer,
+    Datagram, Fragment, Headers, IcmpError, Ip, Layer, Malformed, Payload, Quote, Segment,
+    TcpFlags, UnreadLayer,
 };
-pub use wireless::Aggregate;
+pub use tunnels::{Tunnel, Tunnels};

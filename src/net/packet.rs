@@ -1,67 +1,10 @@
-//! What decoding a packet yields: small `Copy` values that borrow from the packet.
-//!
-//! Knows the shape of the result, not how it is come by.
+//! What the headers of a packet say: small `Copy` values that borrow from the packet.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::ops::BitOr;
 
-use serde::{Deserialize, Serialize};
-
-use super::icmp::IcmpError;
-use super::ip::protocol;
-use super::limits;
-use super::udp_tunnel;
-use super::wireless::Aggregate;
-use crate::capture::LinkType;
-
-/// What a packet turned out to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome<'a> {
-    /// A UDP datagram.
-    Udp(Datagram<'a>),
-    /// A TCP segment.
-    Tcp(Segment<'a>),
-    /// A part of an IP datagram, for the [`Defragmenter`](super::Defragmenter).
-    Fragment(Fragment<'a>),
-    /// Several frames in one, each of which is any of these.
-    Aggregate(Aggregate<'a>),
-    /// An ICMP error about a UDP datagram.
-    Icmp(IcmpError<'a>),
-    /// Anything else that is in order: ARP, other ICMP, routing protocols, encrypted payloads.
-    Other,
-    /// A layer that may carry IP, and that is not read.
-    Unread(UnreadLayer),
-    /// The snap length cut the packet before its ports.
-    Snapped,
-    /// The link type is none that this program reads.
-    UnknownLink(LinkType),
-    /// A header does not parse.
-    Malformed(Malformed),
-}
-
-impl Outcome<'_> {
-    /// Between which hosts the datagram or segment goes that it is; of an ICMP error, that it quotes.
-    pub fn hosts(&self) -> Option<[IpAddr; 2]> {
-        match self {
-            Outcome::Udp(datagram) => Some([datagram.ip.source, datagram.ip.destination]),
-            Outcome::Tcp(segment) => Some([segment.ip.source, segment.ip.destination]),
-            Outcome::Icmp(error) => Some([error.quote.source, error.quote.destination]),
-            _ => None,
-        }
-    }
-}
-
-impl<'a> Outcome<'a> {
-    /// Calls `see` with this outcome, or with that of every frame in it.
-    pub fn each(self, see: &mut dyn FnMut(Outcome<'a>)) {
-        match self {
-            Outcome::Aggregate(aggregate) => aggregate.frames().for_each(|frame| frame.each(see)),
-            outcome => see(outcome),
-        }
-    }
-}
+use super::tunnels::Tunnels;
 
 /// A layer that may carry IP, and that is not read: mostly because it is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -261,19 +204,36 @@ pub struct Fragment<'a> {
     pub headers: Headers<'a>,
 }
 
-impl Fragment<'_> {
-    /// Whether its datagram may hold another packet, as far as this part shows.
-    pub fn may_be_tunnel(&self) -> bool {
-        match self.protocol {
-            protocol::ICMP | protocol::ICMP6 | protocol::TCP => false,
-            protocol::UDP => {
-                let port = self.payload.bytes.get(2..4).and_then(<[u8]>::first_chunk);
-                self.at == 0
-                    && port.is_none_or(|port| udp_tunnel::is_port(u16::from_be_bytes(*port)))
-            }
-            _ => true,
-        }
-    }
+/// An ICMP error about a UDP datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IcmpError<'a> {
+    /// Addresses of the error itself: the source says that the datagram did not arrive.
+    pub ip: Ip,
+    /// Its type; which numbers there are depends on the IP version.
+    pub kind: u8,
+    /// Its code.
+    pub code: u8,
+    /// The largest packet that passes, in bytes, where the error says so (RFC 1191, RFC 4443).
+    pub mtu: Option<u32>,
+    /// The datagram that did not arrive.
+    pub quote: Quote<'a>,
+}
+
+/// The beginning of a UDP datagram, as an ICMP error quotes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote<'a> {
+    /// Who sent the datagram.
+    pub source: IpAddr,
+    /// To whom.
+    pub destination: IpAddr,
+    /// The source and the destination port.
+    pub ports: [u16; 2],
+    /// The IPv4 identification, where it tells one datagram from another; see [`identification`](super::icmp::identification).
+    pub identification: Option<u16>,
+    /// Bytes that the datagram carried.
+    pub length: usize,
+    /// As many of them as are quoted.
+    pub bytes: &'a [u8],
 }
 
 /// A header that does not parse, and why.
@@ -328,115 +288,5 @@ impl Layer {
             Self::Udp => "UDP",
             Self::Tcp => "TCP",
         }
-    }
-}
-
-dissectors::named! {
-    /// A way to carry packets inside packets.
-    #[derive(Serialize, Deserialize)]
-    pub enum Tunnel {
-        /// MPLS label stack; the identifier is the last label.
-        Mpls = "mpls",
-        /// PPP over Ethernet; the identifier is the session.
-        PppOverEthernet = "pppoe",
-        /// IPv4 inside IP (protocol 4).
-        Ipv4InIp = "ipip",
-        /// IPv6 inside IP (protocol 41).
-        Ipv6InIp = "6in4",
-        /// Generic Routing Encapsulation; the identifier is the key (of PPTP, the call).
-        Gre = "gre",
-        /// Mirrored Ethernet frames inside GRE; the identifier is the session.
-        Erspan = "erspan",
-        /// VXLAN; the identifier is the network (VNI).
-        Vxlan = "vxlan",
-        /// Geneve; the identifier is the network (VNI).
-        Geneve = "geneve",
-        /// GTP user plane; the identifier is the endpoint (TEID).
-        GtpU = "gtp-u",
-        /// VXLAN with the generic protocol extension; the identifier is the network (VNI).
-        VxlanGpe = "vxlan-gpe",
-        /// A service chain (NSH); the identifier is the path.
-        ServiceChain = "nsh",
-        /// IPv6 through NAT (Teredo).
-        Teredo = "teredo",
-        /// L2TP, version 2; the identifier is the tunnel and the session.
-        L2tp = "l2tp",
-        /// Ethernet inside IP (protocol 97).
-        EtherIp = "etherip",
-        /// Mirrored frames inside UDP (TZSP).
-        Tzsp = "tzsp",
-        /// Ethernet inside Ethernet (802.1ah); the identifier is the service (I-SID).
-        ProviderBackbone = "802.1ah",
-        /// Cisco FabricPath; the identifier is the tree.
-        FabricPath = "fabricpath",
-    }
-}
-
-/// The tunnels that a packet was found in, outermost first.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct Tunnels {
-    kinds: [Option<Tunnel>; limits::TUNNELS],
-    identifier: Option<u32>,
-}
-
-impl PartialEq for Tunnels {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        // Mostly there is none.
-        self.kinds[0] == other.kinds[0]
-            && (self.is_empty() || (self.kinds, self.identifier) == (other.kinds, other.identifier))
-    }
-}
-
-impl Eq for Tunnels {}
-
-impl Hash for Tunnels {
-    #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        if !self.is_empty() {
-            (self.kinds, self.identifier).hash(state);
-        }
-    }
-}
-
-impl fmt::Display for Tunnels {
-    /// Outermost first: `vxlan 42`, `gre > ipip`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, tunnel) in self.iter().enumerate() {
-            let arrow = if at > 0 { " > " } else { "" };
-            write!(f, "{arrow}{}", tunnel.name())?;
-        }
-        match self.identifier {
-            Some(identifier) => write!(f, " {identifier}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Tunnels {
-    /// The tunnels, outermost first.
-    pub fn iter(&self) -> impl Iterator<Item = Tunnel> + '_ {
-        self.kinds.iter().map_while(|kind| *kind)
-    }
-
-    /// The packet was in no tunnel.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.kinds[0].is_none()
-    }
-
-    /// The number of the innermost tunnel that has one: network, endpoint, key, session or label.
-    pub fn identifier(&self) -> Option<u32> {
-        self.identifier
-    }
-
-    /// Goes one tunnel deeper; `false` if the packet is in too many already.
-    pub(super) fn enter(&mut self, kind: Tunnel, identifier: Option<u32>) -> bool {
-        let Some(slot) = self.kinds.iter_mut().find(|slot| slot.is_none()) else {
-            return false;
-        };
-        *slot = Some(kind);
-        self.identifier = identifier.or(self.identifier);
-        true
     }
 }

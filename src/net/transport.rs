@@ -7,8 +7,9 @@
 use etherparse::err::tcp;
 use etherparse::{TcpHeaderSlice, UdpHeaderSlice};
 
-use super::decode::{Carried, Walk, malformed};
-use super::packet::{Datagram, Headers, Layer, Malformed, Outcome, Payload, Segment, TcpFlags};
+use super::outcome::{Outcome, malformed};
+use super::packet::{Datagram, Headers, Layer, Malformed, Payload, Segment, TcpFlags};
+use super::walk::{Carried, Walk};
 
 const UDP_HEADER: usize = 8;
 

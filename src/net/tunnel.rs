@@ -2,19 +2,11 @@
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
-use super::decode::{Walk, u16_be, u32_be};
-use super::limits;
-use super::link::ethernet_payload;
-use super::packet::{Layer, Outcome, Tunnel};
-
-pub(super) mod ether_type {
-    pub(in crate::net) const IPV4: u16 = 0x0800;
-    pub(in crate::net) const ERSPAN_3: u16 = 0x22eb;
-    pub(in crate::net) const ETHERNET: u16 = 0x6558;
-    pub(in crate::net) const IPV6: u16 = 0x86dd;
-    pub(in crate::net) const PPP: u16 = 0x880b;
-    pub(in crate::net) const ERSPAN_2: u16 = 0x88be;
-}
+use super::ether_type;
+use super::outcome::Outcome;
+use super::packet::Layer;
+use super::tunnels::Tunnel;
+use super::walk::{Walk, u16_be, u32_be};
 
 /// GRE header bits (RFC 2784, RFC 2890; acknowledgment: RFC 2637).
 mod gre {
@@ -135,48 +127,11 @@ impl<'a> GreHeader<'a> {
     }
 }
 
-/// An IP header with lengths that fit; `cut` says that bytes may be missing at the end.
-pub(super) fn looks_like_ip(bytes: &[u8], cut: bool) -> bool {
-    let fits = |length: usize| length <= bytes.len() || cut;
-    match bytes {
-        [first @ 0x45..=0x4f, _, high, low, ..] if bytes.len() >= 20 => {
-            let header = usize::from(first & 0x0f).saturating_mul(4);
-            let total = usize::from(u16::from_be_bytes([*high, *low]));
-            fits(header) && header <= total && fits(total)
-        }
-        [0x60..=0x6f, _, _, _, high, low, ..] if bytes.len() >= 40 => {
-            fits(usize::from(u16::from_be_bytes([*high, *low])).saturating_add(40))
-        }
-        _ => false,
-    }
-}
-
-/// A label stack over IP.
-pub(super) fn looks_like_mpls(bytes: &[u8], cut: bool) -> bool {
-    let labels = bytes.chunks_exact(4).take(limits::LABELS);
-    let last =
-        labels.map(|label| label.get(2).copied()).position(|it| it.is_some_and(|it| it & 1 == 1));
-    let rest = last.and_then(|last| bytes.get(last.saturating_add(1).saturating_mul(4)..));
-    rest.is_some_and(|rest| looks_like_ip(rest, cut))
-}
-
-/// An Ethernet frame that carries IP.
-pub(super) fn looks_like_ethernet(bytes: &[u8], cut: bool) -> bool {
-    match ethernet_payload(bytes) {
-        Some((ether_type::IPV4, rest)) => {
-            rest.first().is_some_and(|byte| byte >> 4 == 4) && looks_like_ip(rest, cut)
-        }
-        Some((ether_type::IPV6, rest)) => {
-            rest.first().is_some_and(|byte| byte >> 4 == 6) && looks_like_ip(rest, cut)
-        }
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::capture::LinkType;
+    use crate::net::limits;
     use crate::net::test_packets::*;
 
     #[test]

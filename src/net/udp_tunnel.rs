@@ -6,10 +6,11 @@
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
-use super::decode::{Walk, u16_be, u32_be};
-use super::limits;
-use super::packet::{Outcome, Tunnel};
-use super::tunnel::{ether_type, looks_like_ethernet, looks_like_ip, looks_like_mpls};
+use super::outcome::Outcome;
+use super::packet::Fragment;
+use super::tunnels::Tunnel;
+use super::walk::{Walk, u16_be, u32_be};
+use super::{ether_type, limits, looks_like, protocol};
 
 mod port {
     pub(super) const GTP_U: u16 = 2152;
@@ -55,6 +56,20 @@ pub(super) fn is_port(port: u16) -> bool {
     )
 }
 
+impl Fragment<'_> {
+    /// Whether its datagram may hold another packet, as far as this part shows.
+    pub fn may_be_tunnel(&self) -> bool {
+        match self.protocol {
+            protocol::ICMP | protocol::ICMP6 | protocol::TCP => false,
+            protocol::UDP => {
+                let port = self.payload.bytes.get(2..4).and_then(<[u8]>::first_chunk);
+                self.at == 0 && port.is_none_or(|port| is_port(u16::from_be_bytes(*port)))
+            }
+            _ => true,
+        }
+    }
+}
+
 impl<'a> Walk<'a> {
     /// The outcome of the packet inside a UDP payload, if there is one.
     #[inline]
@@ -72,13 +87,13 @@ impl<'a> Walk<'a> {
             port::L2TP => l2tp(payload)?,
             port::TEREDO => teredo(payload)?,
             port::TZSP => tzsp(payload)?,
-            port::MPLS if looks_like_mpls(payload, cut) => return Some(self.mpls(payload)),
+            port::MPLS if looks_like::mpls(payload, cut) => return Some(self.mpls(payload)),
             _ => return None,
         };
         let likely = match inner.packet {
-            InnerPacket::Ethernet(frame) => looks_like_ethernet(frame, cut),
-            InnerPacket::Ip(packet) => looks_like_ip(packet, cut),
-            InnerPacket::Mpls(packet) => looks_like_mpls(packet, cut),
+            InnerPacket::Ethernet(frame) => looks_like::ethernet(frame, cut),
+            InnerPacket::Ip(packet) => looks_like::ip(packet, cut),
+            InnerPacket::Mpls(packet) => looks_like::mpls(packet, cut),
         };
         if !likely {
             return None;

@@ -2,8 +2,9 @@
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
-use super::decode::{Walk, malformed, u16_be};
-use super::packet::{Layer, Outcome, UnreadLayer};
+use super::outcome::{Aggregate, Outcome, malformed};
+use super::packet::{Layer, UnreadLayer};
+use super::walk::{Walk, u16_be};
 use crate::capture::LinkType;
 
 /// Bytes of a Prism header, which does not say them reliably.
@@ -26,14 +27,6 @@ mod control {
     pub(super) const MORE_FRAGMENTS: u8 = 0x04;
     pub(super) const PROTECTED: u8 = 0x40;
     pub(super) const ORDER: u8 = 0x80;
-}
-
-/// Several frames in one packet, each to be decoded as one of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Aggregate<'a> {
-    /// As far as the headers before them.
-    walk: Walk<'a>,
-    bytes: &'a [u8],
 }
 
 impl<'a> Aggregate<'a> {

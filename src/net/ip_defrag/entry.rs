@@ -14,7 +14,8 @@ use super::shards::{Links, Shard};
 use super::table::Table;
 use crate::net::hosts::{Hosts, hash_addresses};
 use crate::net::limits;
-use crate::net::packet::{Fragment, Ip, Tunnels};
+use crate::net::packet::{Fragment, Ip};
+use crate::net::tunnels::Tunnels;
 
 /// What a datagram counts for beyond its bytes and pieces: what it costs where it is alone of its
 /// source and between its hosts. The number is fixed, so that limits are met alike everywhere.

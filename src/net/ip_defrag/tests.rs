@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::capture::LinkType;
-use crate::net::packet::{Headers, Ip, Outcome, Payload, Tunnels};
 use crate::net::test_packets::*;
+use crate::net::{Headers, Ip, Outcome, Payload, Tunnels};
 use crate::net::{decode, decode_ip_payload};
 
 const SECOND: i64 = 1_000_000_000;

@@ -1,0 +1,85 @@
+//! The state of the walk down a packet, which all layers share.
+//!
+//! Each layer is a method of [`Walk`] in the file of its kind; it takes the bytes from its header
+//! on and ends by calling the next layer. Calls nest no deeper than [`limits::LAYERS`] and
+//! [`limits::TUNNELS`] allow.
+
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
+
+use super::limits;
+use super::packet::{Ip, Layer, Malformed, Payload};
+use super::tunnels::{Tunnel, Tunnels};
+
+/// A packet on its way down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Walk<'a> {
+    /// What is decoded; offsets count from here.
+    pub(super) data: &'a [u8],
+    /// Bytes of the wire that the capture does not hold at the end of the current layer.
+    pub(super) cut: u32,
+    pub(super) layers: u8,
+    pub(super) vlan: Option<u16>,
+    pub(super) tunnels: Tunnels,
+}
+
+/// What an IP header carries, on its way to the transport.
+#[derive(Clone, Copy)]
+pub(super) struct Carried<'a> {
+    pub(super) ip: Ip,
+    pub(super) ipv4: &'a [u8],
+    pub(super) protocol: u8,
+    pub(super) bytes: &'a [u8],
+    /// How many more bytes the IP header announces than `bytes` holds.
+    pub(super) missing: u32,
+    /// They are missing because the capture cut the packet.
+    pub(super) snapped: bool,
+    pub(super) note: Option<Malformed>,
+}
+
+impl<'a> Walk<'a> {
+    /// All that is decoded.
+    pub(super) fn whole(&self) -> &'a [u8] {
+        self.data
+    }
+
+    /// Counts a layer; `Err` when they are too many.
+    pub(super) fn deeper(&mut self, layer: Layer) -> Result<(), Malformed> {
+        self.layers = self.layers.saturating_add(1);
+        if self.layers > limits::LAYERS {
+            return Err(Malformed { layer, what: "too many headers are stacked" });
+        }
+        Ok(())
+    }
+
+    /// Notes a tunnel; `Err` when they are too many.
+    pub(super) fn enter(&mut self, kind: Tunnel, identifier: Option<u32>) -> Result<(), Malformed> {
+        if self.tunnels.enter(kind, identifier) {
+            return Ok(());
+        }
+        Err(Malformed { layer: Layer::Tunnel, what: "too many tunnels are stacked" })
+    }
+
+    /// A payload that lies in the packet, with its place.
+    pub(super) fn payload(&self, bytes: &'a [u8], missing: u32, snapped: bool) -> Payload<'a> {
+        let offset = bytes.as_ptr().addr().wrapping_sub(self.data.as_ptr().addr());
+        let held = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        Payload {
+            bytes,
+            offset: u32::try_from(offset).unwrap_or(u32::MAX),
+            announced: held.saturating_add(missing),
+            snapped,
+        }
+    }
+}
+
+/// The first two bytes as a number, and what follows them.
+pub(super) fn u16_be(bytes: &[u8]) -> Option<(u16, &[u8])> {
+    let (head, rest) = bytes.split_first_chunk()?;
+    Some((u16::from_be_bytes(*head), rest))
+}
+
+/// The first four bytes as a number, and what follows them.
+pub(super) fn u32_be(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (head, rest) = bytes.split_first_chunk()?;
+    Some((u32::from_be_bytes(*head), rest))
+}
