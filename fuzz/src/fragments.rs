@@ -5,10 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 use std::sync::Arc;
 
+use dissectors::kit::Piece;
 use gamewire::net::limits::FragmentLimits;
-use gamewire::net::{
-    Defragmenter, Fragment, FrameRef, Headers, Ip, Payload, Piece, Tunnels, Whole,
-};
+use gamewire::net::{Defragmenter, Fragment, FrameRef, Headers, Ip, Payload, Tunnels, Whole};
 
 use crate::input::Input;
 

@@ -1,7 +1,10 @@
 //! TCP reassembly: segments in any order, with any flags.
 
-use gamewire::net::TcpFlags;
-use gamewire::net::tcp::{Budget, Connection, Event, Limits, Next, Reader, Run, Segment, Way};
+use std::net::IpAddr;
+
+use dissectors::kit::Side;
+use gamewire::net::tcp::{Arrival, Budget, Connection, Event, Limits, Next, Reader, Run};
+use gamewire::net::{FrameRef, Headers, Ip, Payload, Segment, TcpFlags, Tunnels};
 
 use crate::input::Input;
 
@@ -19,6 +22,9 @@ pub(crate) fn run(bytes: &[u8]) {
     let mut budget = Budget::new(limits);
     let mut eater = Eater { appetite: input.u8(), read: 0, frame: 0 };
     let mut connection = Connection::default();
+    let host = IpAddr::from([10, 0, 0, 1]);
+    let (hop_limit, vlan, tunnels) = (64, None, Tunnels::default());
+    let ip = Ip { source: host, destination: host, hop_limit, vlan, tunnels };
     // Both directions wrap round soon.
     let base = [u32::MAX - 300, u32::MAX - 700];
     let (mut given, mut time) = (0, 0_i64);
@@ -37,19 +43,28 @@ pub(crate) fn run(bytes: &[u8]) {
         let payload = input.bytes(count).repeat(1 + repeat);
         eater.frame += 1;
         given += payload.len();
+        let missing = if kind & 2 == 0 { 0 } else { 100 };
         let segment = Segment {
+            ip,
+            source_port: 1,
+            destination_port: 2,
             sequence,
             acknowledgment,
             flags: chosen(flags),
-            announced: payload.len() + if kind & 2 == 0 { 0 } else { 100 },
-            payload: &payload,
-            frame: eater.frame,
-            time,
-            offset: 54,
-            pieces: &[],
+            window: 0,
+            payload: Payload {
+                bytes: &payload,
+                offset: 54,
+                announced: payload.len() as u32 + missing,
+                snapped: missing > 0,
+            },
+            note: None,
+            headers: Headers { ipv4: &[], transport: &[] },
         };
-        let way = if side == 0 { Way::AToB } else { Way::BToA };
-        connection.segment(way, &segment, &mut budget, &mut eater);
+        let side = if side == 0 { Side::First } else { Side::Second };
+        let at = FrameRef { frame: eater.frame, time };
+        let arrival = Arrival { segment: &segment, at, pieces: &[] };
+        connection.segment(side, &arrival, &mut budget, &mut eater);
         assert!(budget.used() <= limits.total, "{} bytes are held", budget.used());
         if kind & 12 == 12 {
             connection.give_up_gaps(&mut budget, &mut eater);
@@ -68,13 +83,13 @@ struct Eater {
 }
 
 impl Reader for Eater {
-    fn read(&mut self, _: Way, run: &Run<'_>) -> Next {
+    fn read(&mut self, _: Side, run: &Run<'_>) -> Next {
         let bytes = run.bytes().len();
         let mut at = 0;
         for piece in run.pieces() {
-            assert_eq!(piece.bytes.start, at, "a hole or an overlap");
+            assert_eq!(piece.at as usize, at, "a hole or an overlap");
             assert!((1..=self.frame).contains(&piece.frame));
-            at = piece.bytes.end;
+            at += piece.length as usize;
         }
         assert_eq!(at, bytes);
         assert!(run.seen() <= bytes);

@@ -3,7 +3,7 @@
 use dissectors::kit::{self, Side, Time};
 use dissectors::{Conversation, Id};
 
-use crate::net::tcp::{Connection, Way};
+use crate::net::tcp::Connection;
 
 /// One connection.
 #[derive(Default)]
@@ -80,7 +80,7 @@ impl Stream {
 
     /// Whether bytes are known to be missing, though they may still come.
     pub fn has_hole(&self) -> bool {
-        [Way::AToB, Way::BToA].into_iter().any(|way| self.connection.has_hole(way))
+        [Side::First, Side::Second].into_iter().any(|side| self.connection.has_hole(side))
     }
 
     /// The state of the conversation, if its protocol is identified.
@@ -92,13 +92,15 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::TcpFlags;
-    use crate::net::tcp::{self, Budget, Event, Limits, Next, Reader, Run};
+    use crate::capture::LinkType;
+    use crate::net::tcp::{Arrival, Budget, Event, Limits, Next, Reader, Run};
+    use crate::net::test_packets::{ipv4, tcp};
+    use crate::net::{FrameRef, Outcome, decode};
 
     struct Undecided;
 
     impl Reader for Undecided {
-        fn read(&mut self, _: Way, _: &Run<'_>) -> Next {
+        fn read(&mut self, _: Side, _: &Run<'_>) -> Next {
             Next::Consumed(0)
         }
 
@@ -109,19 +111,14 @@ mod tests {
     fn what_it_takes_to_keep_a_byte_is_memory_of_the_flow() {
         let (mut stream, mut budget) = (Stream::default(), Budget::new(Limits::default()));
         let least = stream.memory();
-        let byte = tcp::Segment {
-            sequence: 1,
-            acknowledgment: 0,
-            flags: TcpFlags::default(),
-            payload: b"a",
-            announced: 1,
-            frame: 1,
-            time: 0,
-            offset: 0,
-            pieces: &[],
+        let packet = ipv4(6, &tcp(1, 2, 0, b"a"));
+        let Outcome::Tcp(segment) = decode(LinkType::RAW, &packet, packet.len() as u32) else {
+            panic!("it is a segment");
         };
-        for way in [Way::AToB, Way::BToA] {
-            stream.connection.segment(way, &byte, &mut budget, &mut Undecided);
+        let at = FrameRef { frame: 1, time: 0 };
+        let byte = Arrival { segment: &segment, at, pieces: &[] };
+        for side in [Side::First, Side::Second] {
+            stream.connection.segment(side, &byte, &mut budget, &mut Undecided);
         }
         assert!(stream.memory() > least + 2 * 200);
     }

@@ -22,8 +22,8 @@
 
 mod entry;
 mod pages;
+mod queue;
 mod result;
-mod shards;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -32,16 +32,17 @@ use std::mem;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use dissectors::kit::Piece;
 use hashbrown::HashTable;
 
-use self::entry::{ENTRY_COST, Entry, Extent, Key, Origin, PIECE_COST};
+use self::entry::{ENTRY_COST, Entry, Extent, HeldPiece, Key, Origin, PIECE_COST};
 use self::pages::{Pages, Touched};
-pub use self::result::{Cause, Event, EventKind, FrameRef, Joined, Piece, Whole};
-use self::shards::{Queue, Shard};
+use self::queue::{Queue, QueueKind};
+pub use self::result::{Cause, Event, EventKind, Joined, Whole};
 use self::table::Table;
 use super::hosts::Hosts;
 use super::limits::{self, FragmentLimits};
-use super::packet::{Fragment, Layer, Malformed};
+use super::packet::{Fragment, FrameRef, Layer, Malformed};
 use super::protocol;
 
 /// Joins fragments; holds those of datagrams that are not whole yet.
@@ -64,8 +65,8 @@ pub struct Defragmenter {
     age: Queue,
     used: usize,
     recent: Recent,
-    spare_bytes: Vec<Vec<u8>>,
-    spare_pieces: Vec<Vec<Piece>>,
+    spare_wholes: Vec<(Vec<u8>, Vec<Piece>)>,
+    spare_pieces: Vec<Vec<HeldPiece>>,
 }
 
 /// What one source address has under way.
@@ -75,7 +76,7 @@ struct Source {
     age: Queue,
 }
 
-const SPARE_BYTES: usize = 8;
+const SPARE_WHOLES: usize = 8;
 const SPARE_PIECES: usize = 256;
 /// Longer lists of pieces are an attacker's, and not worth keeping.
 const SPARE_PIECES_LENGTH: usize = 64;
@@ -101,7 +102,7 @@ impl Defragmenter {
             age: Queue::default(),
             used: 0,
             recent: Recent::default(),
-            spare_bytes: Vec::new(),
+            spare_wholes: Vec::new(),
             spare_pieces: Vec::new(),
         }
     }
@@ -160,12 +161,12 @@ impl Defragmenter {
 
     /// Takes back the memory of a datagram that is done with.
     pub fn recycle(&mut self, whole: Whole) {
-        let Whole { mut bytes, pieces, .. } = whole;
-        if self.spare_bytes.len() < SPARE_BYTES {
-            bytes.clear();
-            self.spare_bytes.push(bytes);
+        let Whole { bytes, mut pieces, .. } = whole;
+        if self.spare_wholes.len() < SPARE_WHOLES {
+            pieces.clear();
+            pieces.shrink_to(SPARE_PIECES_LENGTH);
+            self.spare_wholes.push((bytes, pieces));
         }
-        self.recycle_pieces(pieces);
     }
 
     /// Bytes in use, bookkeeping included; never more than the limit.
@@ -296,8 +297,8 @@ impl Defragmenter {
         };
         let number = self.entries.insert_hashed(hash, key, entry);
         *self.hosts.at_mut(hosts) += 1;
-        self.sources.at_mut(source).age.push(Shard::Source, &mut self.entries, number);
-        self.age.push(Shard::All, &mut self.entries, number);
+        self.sources.at_mut(source).age.push(QueueKind::Source, &mut self.entries, number);
+        self.age.push(QueueKind::All, &mut self.entries, number);
         self.plan();
         number
     }
@@ -350,10 +351,9 @@ impl Defragmenter {
             return None;
         }
         entry.report_overlap(events);
-        let mut bytes = self.spare_bytes.pop().unwrap_or_default();
-        entry.put_together(capture, &mut bytes);
+        let (mut bytes, mut pieces) = self.spare_wholes.pop().unwrap_or_default();
+        entry.put_together(capture, &mut bytes, &mut pieces);
         let (ip, protocol, overlapped) = (entry.ip, entry.protocol, entry.overlapped().is_some());
-        let pieces = mem::take(&mut entry.pieces);
         self.recycle_entry(entry);
         Some(Whole { ip, protocol, bytes, pieces, overlapped })
     }
@@ -369,9 +369,9 @@ impl Defragmenter {
 
     fn remove(&mut self, number: u32) -> Entry {
         let &Entry { source, hosts, cost, .. } = self.entries.at(number);
-        self.age.remove(Shard::All, &mut self.entries, number);
+        self.age.remove(QueueKind::All, &mut self.entries, number);
         let of_source = self.sources.at_mut(source);
-        of_source.age.remove(Shard::Source, &mut self.entries, number);
+        of_source.age.remove(QueueKind::Source, &mut self.entries, number);
         of_source.used -= cost;
         if of_source.age.oldest().is_none() {
             self.sources.remove(source);
@@ -392,10 +392,7 @@ impl Defragmenter {
         if let Some(coverage) = entry.coverage {
             self.pages.free(coverage);
         }
-        self.recycle_pieces(entry.pieces);
-    }
-
-    fn recycle_pieces(&mut self, mut pieces: Vec<Piece>) {
+        let mut pieces = entry.pieces;
         let fits = (1..=SPARE_PIECES_LENGTH).contains(&pieces.capacity());
         if fits && self.spare_pieces.len() < SPARE_PIECES {
             pieces.clear();

@@ -40,16 +40,16 @@ mod walk;
 mod wireless;
 
 #[cfg(test)]
-mod test_packets;
+pub(crate) mod test_packets;
 
 pub use decode::{decode, decode_ip_payload};
 pub use glance::{Glance, glance};
 pub use hosts::Hosts;
-pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
+pub use ip_defrag::{Defragmenter, Whole};
 pub use link_types::{link_name, read_links};
 pub use outcome::{Aggregate, Outcome};
 pub use packet::{
-    Datagram, Fragment, Headers, IcmpError, Ip, Layer, Malformed, Payload, Quote, Segment,
-    TcpFlags, UnreadLayer,
+    Datagram, Fragment, FrameRef, Headers, IcmpError, Ip, Layer, Malformed, Payload, Quote,
+    Segment, TcpFlags, UnreadLayer,
 };
 pub use tunnels::{Tunnel, Tunnels};

@@ -51,6 +51,15 @@ impl UnreadLayer {
     }
 }
 
+/// A packet of the capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameRef {
+    /// Its number in the capture.
+    pub frame: u64,
+    /// Its capture time in nanoseconds.
+    pub time: i64,
+}
+
 /// Who sent a packet to whom, as the innermost IP header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ip {

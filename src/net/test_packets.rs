@@ -5,33 +5,33 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::{Datagram, Outcome, Segment, Tunnel, decode};
 use crate::capture::LinkType;
 
-pub(super) const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
-pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 7);
-pub(super) const CLIENT6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
-pub(super) const SERVER6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7);
+pub(crate) const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 7);
+pub(crate) const CLIENT6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+pub(crate) const SERVER6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7);
 
 /// An A2S_INFO request, as good a payload as any.
-pub(super) const QUERY: &[u8] = b"\xff\xff\xff\xffTSource Engine Query\0";
+pub(crate) const QUERY: &[u8] = b"\xff\xff\xff\xffTSource Engine Query\0";
 
-pub(super) fn cat(parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn cat(parts: &[&[u8]]) -> Vec<u8> {
     parts.concat()
 }
 
-pub(super) fn ethernet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ethernet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
     cat(&[b"\x02\x00\x00\x00\x00\x07\x02\x00\x00\x00\x00\x01", &ether_type.to_be_bytes(), payload])
 }
 
 /// A tag as it follows the EtherType that announces it.
-pub(super) fn vlan(id: u16, ether_type: u16, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn vlan(id: u16, ether_type: u16, payload: &[u8]) -> Vec<u8> {
     cat(&[&id.to_be_bytes(), &ether_type.to_be_bytes(), payload])
 }
 
-pub(super) fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
     ipv4_with(protocol, &[], 0, 0, payload)
 }
 
 /// `flags_offset` is the field of flags and fragment offset as a whole.
-pub(super) fn ipv4_with(
+pub(crate) fn ipv4_with(
     protocol: u8,
     options: &[u8],
     id: u16,
@@ -53,20 +53,20 @@ pub(super) fn ipv4_with(
     packet
 }
 
-pub(super) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u16).to_be_bytes();
     let fixed = [0x60, 0, 0, 0, length[0], length[1], next, 64];
     cat(&[&fixed, &CLIENT6.octets(), &SERVER6.octets(), payload])
 }
 
 /// An IPv6 fragment header and what follows it.
-pub(super) fn fragment6(next: u8, at: u16, more: bool, id: u32, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn fragment6(next: u8, at: u16, more: bool, id: u32, payload: &[u8]) -> Vec<u8> {
     let offset = (at & !7) | u16::from(more);
     cat(&[&[next, 0], &offset.to_be_bytes(), &id.to_be_bytes(), payload])
 }
 
 /// With the checksum for IPv4 between the two hosts of this file.
-pub(super) fn udp(source: u16, destination: u16, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn udp(source: u16, destination: u16, payload: &[u8]) -> Vec<u8> {
     let length = ((8 + payload.len()) as u16).to_be_bytes();
     let ports = [source.to_be_bytes(), destination.to_be_bytes()].concat();
     let mut datagram = cat(&[&ports, &length, &[0, 0], payload]);
@@ -75,11 +75,11 @@ pub(super) fn udp(source: u16, destination: u16, payload: &[u8]) -> Vec<u8> {
     datagram
 }
 
-pub(super) fn query() -> Vec<u8> {
+pub(crate) fn query() -> Vec<u8> {
     udp(50_000, 27_015, QUERY)
 }
 
-pub(super) fn tcp(source: u16, destination: u16, flags: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn tcp(source: u16, destination: u16, flags: u8, payload: &[u8]) -> Vec<u8> {
     let mut segment = [source.to_be_bytes(), destination.to_be_bytes()].concat();
     segment.extend(1000u32.to_be_bytes());
     segment.extend(2000u32.to_be_bytes());
@@ -92,7 +92,7 @@ pub(super) fn tcp(source: u16, destination: u16, flags: u8, payload: &[u8]) -> V
 }
 
 /// RFC 1071, over parts of even length (the last may be odd).
-pub(super) fn checksum(parts: &[&[u8]]) -> u16 {
+pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0u32;
     for pair in parts.concat().chunks(2) {
         sum += u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or(0));
@@ -104,7 +104,7 @@ pub(super) fn checksum(parts: &[&[u8]]) -> u16 {
 }
 
 #[track_caller]
-pub(super) fn datagram(outcome: Outcome<'_>) -> Datagram<'_> {
+pub(crate) fn datagram(outcome: Outcome<'_>) -> Datagram<'_> {
     match outcome {
         Outcome::Udp(datagram) => datagram,
         other => panic!("no datagram: {other:?}"),
@@ -112,7 +112,7 @@ pub(super) fn datagram(outcome: Outcome<'_>) -> Datagram<'_> {
 }
 
 #[track_caller]
-pub(super) fn segment(outcome: Outcome<'_>) -> Segment<'_> {
+pub(crate) fn segment(outcome: Outcome<'_>) -> Segment<'_> {
     match outcome {
         Outcome::Tcp(segment) => segment,
         other => panic!("no segment: {other:?}"),
@@ -121,7 +121,7 @@ pub(super) fn segment(outcome: Outcome<'_>) -> Segment<'_> {
 
 /// Checks that `outcome` is the query from client to server over IPv4, all of it, at its place.
 #[track_caller]
-pub(super) fn is_query(packet: &[u8], outcome: Outcome<'_>) {
+pub(crate) fn is_query(packet: &[u8], outcome: Outcome<'_>) {
     let datagram = datagram(outcome);
     assert_eq!(datagram.ip.source, IpAddr::V4(CLIENT));
     assert_eq!(datagram.ip.destination, IpAddr::V4(SERVER));
@@ -130,7 +130,7 @@ pub(super) fn is_query(packet: &[u8], outcome: Outcome<'_>) {
 
 /// The same over IPv6.
 #[track_caller]
-pub(super) fn is_query6(packet: &[u8], outcome: Outcome<'_>) {
+pub(crate) fn is_query6(packet: &[u8], outcome: Outcome<'_>) {
     let datagram = datagram(outcome);
     assert_eq!(datagram.ip.source, IpAddr::V6(CLIENT6));
     assert_eq!(datagram.ip.destination, IpAddr::V6(SERVER6));
@@ -150,7 +150,7 @@ fn is_query_payload(packet: &[u8], datagram: &Datagram<'_>) {
 /// Cuts a packet that holds the query at every length, and checks that no more is claimed than is
 /// there: by the snap length first, then as if the packet had been that short.
 #[track_caller]
-pub(super) fn survives_cuts(link: LinkType, packet: &[u8]) {
+pub(crate) fn survives_cuts(link: LinkType, packet: &[u8]) {
     for length in 0..packet.len() {
         let cut = &packet[..length];
         match decode(link, cut, packet.len() as u32) {
@@ -177,13 +177,13 @@ pub(super) fn survives_cuts(link: LinkType, packet: &[u8]) {
 }
 
 /// A packet of raw IP that the capture holds whole.
-pub(super) fn uncut(packet: &[u8]) -> Outcome<'_> {
+pub(crate) fn uncut(packet: &[u8]) -> Outcome<'_> {
     decode(LinkType::RAW, packet, packet.len() as u32)
 }
 
 /// A query was found inside these tunnels.
 #[track_caller]
-pub(super) fn through(packet: &[u8], kinds: &[Tunnel], identifier: Option<u32>) {
+pub(crate) fn through(packet: &[u8], kinds: &[Tunnel], identifier: Option<u32>) {
     is_query(packet, uncut(packet));
     let tunnels = datagram(uncut(packet)).ip.tunnels;
     assert_eq!(tunnels.iter().collect::<Vec<_>>(), kinds);
@@ -191,25 +191,25 @@ pub(super) fn through(packet: &[u8], kinds: &[Tunnel], identifier: Option<u32>) 
     survives_cuts(LinkType::RAW, packet);
 }
 
-pub(super) fn inner() -> Vec<u8> {
+pub(crate) fn inner() -> Vec<u8> {
     ipv4(17, &query())
 }
 
-pub(super) fn frame() -> Vec<u8> {
+pub(crate) fn frame() -> Vec<u8> {
     ethernet(0x0800, &inner())
 }
 
 /// Outer addresses are those of the inner packet turned round, so that a test would notice.
-pub(super) fn turned(mut packet: Vec<u8>) -> Vec<u8> {
+pub(crate) fn turned(mut packet: Vec<u8>) -> Vec<u8> {
     let (source, destination) = packet[12..20].split_at_mut(4);
     source.swap_with_slice(destination);
     packet
 }
 
-pub(super) fn outer(protocol: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn outer(protocol: u8, payload: &[u8]) -> Vec<u8> {
     turned(ipv4(protocol, payload))
 }
 
-pub(super) fn outer_udp(port: u16, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn outer_udp(port: u16, payload: &[u8]) -> Vec<u8> {
     outer(17, &udp(40_000, port, payload))
 }

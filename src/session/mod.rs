@@ -35,7 +35,6 @@ mod recent;
 mod recorder;
 mod recording;
 mod requests;
-mod segments;
 mod shard;
 mod share;
 mod stream;

@@ -10,13 +10,12 @@ use dissectors::{Conversation, Id, SharedStates};
 
 use super::recorder::{Fields, Recorder};
 use super::recording::tell;
-use super::segments::{side, way};
 use super::{FlowContext, Options, PacketContext};
 use crate::flows::identify::Undecided;
 use crate::flows::stream::{Speech, Wait};
 use crate::flows::{FlowMut, FlowRow};
 use crate::net::Tunnels;
-use crate::net::tcp::{Budget, Cause, Connection, End, Event, Kind, Limit, Next, Reader, Run, Way};
+use crate::net::tcp::{Budget, Cause, Connection, End, Event, Kind, Limit, Next, Reader, Run};
 
 /// Bytes of each direction that may wait for the other to tell the protocol.
 const UNDECIDED: usize = 4096;
@@ -39,8 +38,7 @@ pub(super) struct Reading<'s, F> {
 }
 
 impl<F: Fields> Reader for Reading<'_, F> {
-    fn read(&mut self, way: Way, run: &Run<'_>) -> Next {
-        let side = side(way);
+    fn read(&mut self, side: Side, run: &Run<'_>) -> Next {
         if self.speech.conversation.is_none() {
             match self.identify(side, run) {
                 Ok(id) => self.begin(id),
@@ -120,8 +118,8 @@ impl<F: Fields> Reader for Reading<'_, F> {
 impl<F: Fields> Reading<'_, F> {
     /// Tells what is wrong with the stream.
     fn tell(&mut self, id: Id, event: &Event, rule: &'static Rule, detail: String) {
-        let &Event { frame, time, way, .. } = event;
-        let mark = Mark { frame, time: Time(time), length: 0, side: side(way) };
+        let &Event { frame, time, side, .. } = event;
+        let mark = Mark { frame, time: Time(time), length: 0, side };
         let flow_context = self.flow_context(id);
         let reported = tell(self.recorder, flow_context, rule, false, &mark, || detail);
         self.flow.count_reported(reported);
@@ -208,7 +206,7 @@ impl<F: Fields> Reading<'_, F> {
             let goes_on = sides.into_iter().any(|side| {
                 let before = self.speech.wait(side);
                 if before.is_some() {
-                    connection.read_again(way(side), budget, self);
+                    connection.read_again(side, budget, self);
                 }
                 self.speech.wait(side) != before
             });
@@ -287,19 +285,10 @@ impl<F: Fields> Reading<'_, F> {
     fn message(&mut self, side: Side, run: &Run<'_>, length: usize, lost: bool) {
         let mut pieces = std::mem::take(&mut self.pieces);
         pieces.clear();
-        // The packet that completed it: where one came late, not the last of the bytes.
-        let (mut frame, mut time) = (0, self.context.now);
-        for piece in run.pieces_of(0..length) {
-            if piece.frame > frame {
-                (frame, time) = (piece.frame, Time(piece.time));
-            }
-            pieces.push(Piece {
-                at: piece.bytes.start as u32,
-                length: piece.bytes.len() as u32,
-                frame: piece.frame,
-                offset: piece.offset,
-            });
-        }
+        pieces.extend(run.pieces_of(0..length));
+        let (frame, time) = run
+            .completed_by(0..length)
+            .map_or((0, self.context.now), |packet| (packet.frame, Time(packet.time)));
         let bytes = run.bytes().get(..length).unwrap_or_default();
         let payload = Payload { pieces: &pieces, frame, time, lost, ..self.payload(side, bytes) };
         self.conversation(lost, run.other_has_hole(), |conversation, shared, cx| {

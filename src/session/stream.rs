@@ -5,13 +5,12 @@ use dissectors::kit::{CrossFlowEvent, Mark, Piece, Seen, Side, Sink, Time};
 use super::cut;
 use super::reading::Reading;
 use super::recorder::{Fields, Recorder};
-use super::segments::{acknowledges, read, recorded_in, way};
 use super::shard::Shard;
 use super::{PacketContext, Recorded};
 use crate::flows::table::Slot;
 use crate::flows::{Key, State};
-use crate::net::tcp::{Budget, Connection, Limits};
-use crate::net::{Segment, TcpFlags, Tunnels};
+use crate::net::tcp::{Arrival, Budget, Connection, Limits};
+use crate::net::{FrameRef, Segment, TcpFlags, Tunnels};
 
 /// Room for so many pieces of a message is kept for the next one.
 const PIECES: usize = 1 << 10;
@@ -105,10 +104,11 @@ impl Shard {
                 refused =
                     refuses.then(|| reading.flow.facts()).filter(|it| it.began && !it.seen[1]);
                 reading.flow.count(side, time, 1, length);
-                let recorded = recorded_in(&pieces, time);
                 let was_ignored = connection.is_ignored();
-                let segment = read(segment, &pieces, &recorded, time);
-                connection.segment(way(side), &segment, budget, reading);
+                let frame = pieces.first().map_or(0, |piece| piece.frame);
+                let at = FrameRef { frame, time: time.0 };
+                let arrival = Arrival { segment, at, pieces: &pieces };
+                connection.segment(side, &arrival, budget, reading);
                 let was_undecided = reading.cut_short || !connection.is_ignored();
                 is_unreported =
                     reading.speech.conversation.is_none() && !was_ignored && was_undecided;
@@ -194,4 +194,10 @@ impl Shard {
             self.table.weigh(before, now);
         }
     }
+}
+
+/// Whether a segment says nothing but that it has what was sent.
+fn acknowledges(connection: &Connection, side: Side, segment: &Segment<'_>) -> bool {
+    let &Segment { sequence, acknowledgment, flags, payload, .. } = segment;
+    payload.announced == 0 && flags.ack() && connection.is_settled(side, sequence, acknowledgment)
 }

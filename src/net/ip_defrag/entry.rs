@@ -7,14 +7,16 @@ use std::hash::{Hash, Hasher};
 use std::mem;
 use std::net::IpAddr;
 
+use dissectors::kit::Piece;
+
 use super::Source;
 use super::pages::{Coverage, Pages, Placement, Touched};
-use super::result::{Cause, Event, EventKind, FrameRef, Joined, Piece};
-use super::shards::{Links, Shard};
+use super::queue::{InQueues, Links, QueueKind};
+use super::result::{Cause, Event, EventKind, Joined};
 use super::table::Table;
 use crate::net::hosts::{Hosts, hash_addresses};
 use crate::net::limits;
-use crate::net::packet::{Fragment, Ip};
+use crate::net::packet::{Fragment, FrameRef, Ip};
 use crate::net::tunnels::Tunnels;
 
 /// What a datagram counts for beyond its bytes and pieces: what it costs where it is alone of its
@@ -30,7 +32,7 @@ const _: () = assert!(
 
 /// The same of a piece: a third of a list may be empty.
 pub(super) const PIECE_COST: usize = 48;
-const _: () = assert!(PIECE_COST * 2 >= size_of::<Piece>() * 3);
+const _: () = assert!(PIECE_COST * 2 >= size_of::<HeldPiece>() * 3);
 
 /// With more pieces than this, bytes are copied as they come: pieces are kept in order by moving
 /// those after.
@@ -75,6 +77,33 @@ impl Hash for Key {
     }
 }
 
+/// A run of a datagram's bytes that came in one packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeldPiece {
+    piece: Piece,
+    /// Where its bytes are in the capture, if they were left there.
+    place: usize,
+}
+
+impl HeldPiece {
+    /// Its bytes, if they were left in the capture.
+    fn bytes<'a>(&self, capture: &'a [u8]) -> &'a [u8] {
+        let rest = capture.get(self.place..).unwrap_or_default();
+        rest.get(..self.piece.length as usize).unwrap_or_default()
+    }
+}
+
+/// Where the byte after a piece would be in the datagram.
+fn end_of(piece: &Piece) -> u32 {
+    piece.at + piece.length
+}
+
+impl InQueues for Entry {
+    fn links(&mut self) -> &mut [Links; QueueKind::COUNT] {
+        &mut self.links
+    }
+}
+
 /// A datagram in the making.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -88,7 +117,7 @@ pub(super) struct Entry {
     /// Its bytes, if they are kept here; else they are in the capture, where the pieces say.
     pub(super) coverage: Option<Box<Coverage>>,
     /// As they came; in order, if the bytes are in the capture.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<HeldPiece>,
     pub(super) touched: Touched,
     /// Bytes held.
     pub(super) held: u32,
@@ -105,7 +134,7 @@ pub(super) struct Entry {
     /// The numbers of its source, and of its two hosts.
     pub(super) source: u32,
     pub(super) hosts: u32,
-    pub(super) links: [Links; Shard::COUNT],
+    pub(super) links: [Links; QueueKind::COUNT],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -151,14 +180,15 @@ impl Entry {
         }
         let Some(place) = place_in(capture, extent.bytes) else { return false };
         let pieces = &mut self.pieces;
-        let next = pieces.iter().rposition(|piece| piece.at < at).map_or(0, |before| before + 1);
+        let next = pieces.iter().rposition(|it| it.piece.at < at).map_or(0, |before| before + 1);
         let (before, after) = pieces.split_at(next);
-        let meets = before.last().is_some_and(|piece| piece.end() > at)
-            || after.first().is_some_and(|piece| at + length > piece.at);
+        let meets = before.last().is_some_and(|it| end_of(&it.piece) > at)
+            || after.first().is_some_and(|it| at + length > it.piece.at);
         if meets || pieces.len() >= LENT_PIECES {
             return false;
         }
-        pieces.insert(next, Piece { at, length, offset, frame: origin.at.frame, place });
+        let piece = Piece { at, length, offset, frame: origin.at.frame };
+        pieces.insert(next, HeldPiece { piece, place });
         self.held += length;
         self.touched.add(at, length);
         true
@@ -176,8 +206,8 @@ impl Entry {
         let coverage = self.coverage.get_or_insert_with(|| {
             let mut coverage = pages.coverage();
             in_order_of_arrival(&mut self.pieces);
-            for piece in &self.pieces {
-                pages.place(&mut coverage, piece.at, piece.bytes(capture), |_, _| {});
+            for held in &self.pieces {
+                pages.place(&mut coverage, held.piece.at, held.bytes(capture), |_, _| {});
             }
             coverage
         });
@@ -212,17 +242,24 @@ impl Entry {
     }
 
     /// All bytes and pieces in order, of a datagram that is whole.
-    pub(super) fn put_together(&mut self, capture: &[u8], bytes: &mut Vec<u8>) {
+    pub(super) fn put_together(
+        &mut self,
+        capture: &[u8],
+        bytes: &mut Vec<u8>,
+        pieces: &mut Vec<Piece>,
+    ) {
         bytes.clear();
         match &self.coverage {
             Some(coverage) => {
                 coverage.copy(self.held, bytes);
-                self.pieces.sort_unstable_by_key(|piece| piece.at);
+                self.pieces.sort_unstable_by_key(|it| it.piece.at);
             }
             None => {
-                self.pieces.iter().for_each(|piece| bytes.extend_from_slice(piece.bytes(capture)))
+                self.pieces.iter().for_each(|held| bytes.extend_from_slice(held.bytes(capture)))
             }
         }
+        pieces.clear();
+        pieces.extend(self.pieces.iter().map(|it| it.piece));
     }
 
     /// Where fragments overlapped. Copies of one that was cut may be cut elsewhere: that is none.
@@ -241,7 +278,7 @@ impl Entry {
             in_order_of_arrival(&mut self.pieces);
         }
         let mut frames = vec![self.opened.frame];
-        for piece in &self.pieces {
+        for HeldPiece { piece, .. } in &self.pieces {
             if frames.len() >= limits::NAMED_FRAMES {
                 break;
             }
@@ -266,8 +303,8 @@ fn place_in(capture: &[u8], bytes: &[u8]) -> Option<usize> {
 }
 
 /// Of pieces that are in the capture, each came in a packet of its own.
-fn in_order_of_arrival(pieces: &mut [Piece]) {
-    pieces.sort_unstable_by_key(|piece| piece.frame);
+fn in_order_of_arrival(pieces: &mut [HeldPiece]) {
+    pieces.sort_unstable_by_key(|it| it.piece.frame);
 }
 
 /// The part of a datagram that a fragment may fill.
@@ -316,10 +353,10 @@ pub(super) struct Origin<'a> {
 
 impl Origin<'_> {
     /// Names the origin of `length` bytes at `offset` of what the fragment was decoded from.
-    pub(super) fn record(&self, at: u32, offset: u32, length: u32, pieces: &mut Vec<Piece>) {
+    pub(super) fn record(&self, at: u32, offset: u32, length: u32, pieces: &mut Vec<HeldPiece>) {
         let Some(outer) = self.pieces else {
             let frame = self.at.frame;
-            match pieces.last_mut() {
+            match pieces.last_mut().map(|it| &mut it.piece) {
                 // A run that goes on over a page's end.
                 Some(last)
                     if last.frame == frame
@@ -328,21 +365,20 @@ impl Origin<'_> {
                 {
                     last.length += length;
                 }
-                _ => add(pieces, Piece { at, length, offset, frame, place: 0 }),
+                _ => add(pieces, Piece { at, length, offset, frame }),
             }
             return;
         };
         let end = offset.saturating_add(length);
-        let first = outer.partition_point(|piece| piece.end() <= offset);
+        let first = outer.partition_point(|piece| end_of(piece) <= offset);
         for piece in outer.iter().skip(first).take_while(|piece| piece.at < end) {
             let from = piece.at.max(offset);
-            let to = piece.end().min(end);
+            let to = end_of(piece).min(end);
             let piece = Piece {
                 at: at + (from - offset),
                 length: to - from,
                 offset: piece.offset + (from - piece.at),
                 frame: piece.frame,
-                place: 0,
             };
             add(pieces, piece);
         }
@@ -350,9 +386,9 @@ impl Origin<'_> {
 }
 
 /// Adds to a list that never is longer by more than a half than it must be, few pieces apart.
-fn add(pieces: &mut Vec<Piece>, piece: Piece) {
+fn add(pieces: &mut Vec<HeldPiece>, piece: Piece) {
     if pieces.len() == pieces.capacity() {
         pieces.reserve_exact(pieces.len() / 2 + 4);
     }
-    pieces.push(piece);
+    pieces.push(HeldPiece { piece, place: 0 });
 }

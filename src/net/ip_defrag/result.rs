@@ -1,15 +1,8 @@
 //! What defragmentation yields: whole datagrams, and events about those that did not go well.
 
-use crate::net::packet::{Ip, Malformed};
+use dissectors::kit::Piece;
 
-/// The packet that a fragment came in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameRef {
-    /// Its number in the capture.
-    pub frame: u64,
-    /// Its capture time in nanoseconds.
-    pub time: i64,
-}
+use crate::net::packet::{FrameRef, Ip, Malformed};
 
 /// A datagram whose fragments have all arrived.
 ///
@@ -36,34 +29,6 @@ impl Whole {
         let piece = self.pieces.get(index)?;
         let within = at.checked_sub(piece.at).filter(|within| *within < piece.length)?;
         Some((piece.frame, piece.offset.saturating_add(within)))
-    }
-}
-
-/// A run of a datagram's bytes that came in one packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Where it is in the datagram.
-    pub at: u32,
-    /// Its length.
-    pub length: u32,
-    /// Where it is in the packet's recorded bytes.
-    pub offset: u32,
-    /// The packet's number in the capture.
-    pub frame: u64,
-    /// Where its bytes are in the capture, if they were left there.
-    pub(super) place: usize,
-}
-
-impl Piece {
-    /// Where the byte after it would be in the datagram.
-    pub(super) fn end(&self) -> u32 {
-        self.at + self.length
-    }
-
-    /// The bytes of a run that were left in the capture.
-    pub(super) fn bytes<'a>(&self, capture: &'a [u8]) -> &'a [u8] {
-        let rest = capture.get(self.place..).unwrap_or_default();
-        rest.get(..self.length as usize).unwrap_or_default()
     }
 }
 

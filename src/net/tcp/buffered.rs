@@ -3,7 +3,9 @@
 //!
 //! Positions are sequence numbers unwrapped to 64 bits: the lower 32 bits are the sequence number.
 
-use super::run::Piece;
+use dissectors::kit::Piece;
+
+use crate::net::packet::FrameRef;
 
 /// Where bytes come from, beginning at a position and reaching to the next origin's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,18 +18,11 @@ pub(super) struct Origin {
     pub(super) acknowledgment: u32,
 }
 
-/// A packet of the capture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct At {
-    pub(super) frame: u64,
-    pub(super) time: i64,
-}
-
 impl Origin {
     /// The origin of a piece of what begins at a position.
-    pub(super) fn of(piece: &Piece, start: u64, acknowledgment: u32) -> Self {
-        let start = start.saturating_add(piece.bytes.start as u64);
-        Self { start, frame: piece.frame, time: piece.time, offset: piece.offset, acknowledgment }
+    pub(super) fn of(piece: &Piece, start: u64, time: i64, acknowledgment: u32) -> Self {
+        let start = start.saturating_add(piece.at.into());
+        Self { start, frame: piece.frame, time, offset: piece.offset, acknowledgment }
     }
 
     /// The same origin for bytes that begin later.
@@ -81,11 +76,11 @@ impl<'a> Chunk<'a> {
     }
 
     /// The same, and when it was recorded.
-    pub(super) fn at(&self, position: u64) -> At {
+    pub(super) fn at(&self, position: u64) -> FrameRef {
         let index = self.origins.partition_point(|o| o.start <= position).saturating_sub(1);
         self.origins
             .get(index)
-            .map_or_else(At::default, |&Origin { frame, time, .. }| At { frame, time })
+            .map_or_else(FrameRef::default, |&Origin { frame, time, .. }| FrameRef { frame, time })
     }
 
     /// Compares the bytes that both hold: how many, and the position of the first that differs.

@@ -1,10 +1,12 @@
 //! Both directions of a connection, and what the flags do to them.
 
+use dissectors::kit::Side;
+
 use super::budget::Budget;
-use super::buffered::At;
 use super::run::Unshown;
 use super::stream::{Context, Stream};
-use super::{Cause, End, Event, Kind, Reader, Segment, Way};
+use super::{Arrival, Cause, End, Event, Kind, Reader};
+use crate::net::packet::{FrameRef, Segment};
 
 /// A TCP connection as a capture shows it. 48 bytes, until bytes must be kept.
 ///
@@ -19,32 +21,33 @@ impl Connection {
     /// Takes the next segment of the capture that bears this connection's addresses and ports.
     pub fn segment<R: Reader>(
         &mut self,
-        way: Way,
-        segment: &Segment<'_>,
+        side: Side,
+        arrival: &Arrival<'_>,
         budget: &mut Budget,
         reader: &mut R,
     ) {
+        let segment = arrival.segment;
         let flags = segment.flags;
         if flags.rst() {
-            self.reset(way, segment, budget, reader);
+            self.reset(side, arrival, budget, reader);
             return;
         }
         if flags.syn() {
-            self.opened(way, segment, budget, reader);
+            self.opened(side, arrival, budget, reader);
         }
         if self.is_ignored() {
             if flags.fin() {
-                self.stream_mut(way).close();
+                self.stream_mut(side).close();
             }
             return;
         }
-        let (own, other) = self.pair(way);
+        let (own, other) = self.pair(side);
         if own.resumes(segment, other) {
-            for way in [way.other(), way] {
-                self.with(way, budget, reader, |own, cx| own.resume(cx));
+            for side in [side.other(), side] {
+                self.with(side, budget, reader, |own, cx| own.resume(cx));
             }
         }
-        self.carried(way, segment, budget, reader);
+        self.carried(side, arrival, budget, reader);
         if self.is_ignored() {
             self.ignore(budget);
         } else if self.is_over() {
@@ -61,20 +64,20 @@ impl Connection {
     /// Gives up all holes, as if no missing byte could come any more: for a connection that has
     /// been silent for long. What comes after them is handed on.
     pub fn give_up_gaps<R: Reader>(&mut self, budget: &mut Budget, reader: &mut R) {
-        for way in [Way::AToB, Way::BToA] {
-            self.with(way, budget, reader, |own, cx| own.give_up_all(cx));
+        for side in [Side::First, Side::Second] {
+            self.with(side, budget, reader, |own, cx| own.give_up_all(cx));
         }
     }
 
     /// Ends it: gives up all holes, shows the reader what is unread for the last time, and gives
     /// all memory back to the budget.
     pub fn finish<R: Reader>(mut self, budget: &mut Budget, reader: &mut R) {
-        self.end(Way::AToB, End::Abandoned, budget, reader);
+        self.end(Side::First, End::Abandoned, budget, reader);
     }
 
     /// Shows the reader what it lets wait of a direction: [`Next::Later`](super::Next::Later).
-    pub fn read_again<R: Reader>(&mut self, way: Way, budget: &mut Budget, reader: &mut R) {
-        self.with(way, budget, reader, |own, cx| own.show_again(cx));
+    pub fn read_again<R: Reader>(&mut self, side: Side, budget: &mut Budget, reader: &mut R) {
+        self.with(side, budget, reader, |own, cx| own.show_again(cx));
         if self.is_over() {
             self.release(budget);
         }
@@ -100,8 +103,8 @@ impl Connection {
     /// Whether nothing is missing in either direction, and a segment without payload that bears
     /// these numbers and no flag but ACK tells of nothing that is: it has no effect.
     #[must_use]
-    pub fn is_settled(&self, way: Way, sequence: u32, acknowledgment: u32) -> bool {
-        let (own, other) = (self.stream(way), self.stream(way.other()));
+    pub fn is_settled(&self, side: Side, sequence: u32, acknowledgment: u32) -> bool {
+        let (own, other) = (self.stream(side), self.stream(side.other()));
         own.beyond(sequence) == Some(0) && other.beyond(acknowledgment).is_some()
     }
 
@@ -114,57 +117,59 @@ impl Connection {
 
     /// Whether the SYN of a direction is in the capture.
     #[must_use]
-    pub fn began(&self, way: Way) -> bool {
-        self.stream(way).has_begun()
+    pub fn began(&self, side: Side) -> bool {
+        self.stream(side).has_begun()
     }
 
     /// Whether bytes of a direction are known to be missing, though they may still come.
     #[must_use]
-    pub fn has_hole(&self, way: Way) -> bool {
-        self.stream(way).has_hole()
+    pub fn has_hole(&self, side: Side) -> bool {
+        self.stream(side).has_hole()
     }
 
     fn carried<R: Reader>(
         &mut self,
-        way: Way,
-        segment: &Segment<'_>,
+        side: Side,
+        arrival: &Arrival<'_>,
         budget: &mut Budget,
         reader: &mut R,
     ) {
-        let (own, other) = self.pair(way);
+        let &Arrival { segment, at, .. } = arrival;
+        let (own, other) = self.pair(side);
         if segment.flags.ack() && own.is_near(segment.sequence) {
             let is_latest = own.is_latest(segment.sequence);
-            other.reaches(segment.acknowledgment, segment.at(), is_latest);
+            other.reaches(segment.acknowledgment, at, is_latest);
             if let Some((sequence, missing)) = other.acknowledged_unseen(segment.acknowledgment) {
-                let At { frame, time } = segment.at();
+                let FrameRef { frame, time } = at;
                 let kind = Kind::Gap { sequence, missing, cause: Cause::Acknowledged };
-                reader.event(Event { way: way.other(), frame, time, kind });
+                reader.event(Event { side: side.other(), frame, time, kind });
             }
         }
         let other = other.unshown();
-        own.data(segment, &mut Context { way, budget, reader, other });
-        for way in [way, way.other()] {
+        own.data(arrival, &mut Context { side, budget, reader, other });
+        for side in [side, side.other()] {
             if self.is_ignored() {
                 return;
             }
-            let (own, other) = self.pair(way);
+            let (own, other) = self.pair(side);
             let other_seen = other.is_seen();
-            let mut cx = Context { way, budget, reader, other: other.unshown() };
-            own.tick(segment.time, other_seen, &mut cx);
+            let mut cx = Context { side, budget, reader, other: other.unshown() };
+            own.tick(at.time, other_seen, &mut cx);
         }
     }
 
     fn opened<R: Reader>(
         &mut self,
-        way: Way,
-        segment: &Segment<'_>,
+        side: Side,
+        arrival: &Arrival<'_>,
         budget: &mut Budget,
         reader: &mut R,
     ) {
-        if self.is_anew(way, segment) {
-            self.restart(way, segment, budget, reader);
+        let segment = arrival.segment;
+        if self.is_anew(side, segment) {
+            self.restart(side, arrival, budget, reader);
         }
-        let own = self.stream_mut(way);
+        let own = self.stream_mut(side);
         if !own.is_known() {
             own.open(segment.sequence);
         } else if own.is_late_syn(segment.sequence) {
@@ -173,8 +178,8 @@ impl Connection {
     }
 
     /// Whether a SYN begins another connection than the one there is.
-    fn is_anew(&self, way: Way, segment: &Segment<'_>) -> bool {
-        let (own, other) = (self.stream(way), self.stream(way.other()));
+    fn is_anew(&self, side: Side, segment: &Segment<'_>) -> bool {
+        let (own, other) = (self.stream(side), self.stream(side.other()));
         if !own.is_known() {
             return other.is_closed() && !answers(segment, other);
         }
@@ -186,34 +191,35 @@ impl Connection {
     /// Ends the old connection and begins a new one with a SYN.
     fn restart<R: Reader>(
         &mut self,
-        way: Way,
-        segment: &Segment<'_>,
+        side: Side,
+        arrival: &Arrival<'_>,
         budget: &mut Budget,
         reader: &mut R,
     ) {
         // The other side's SYN may be there already, taken for the old connection's.
-        let (_, other) = self.pair(way);
-        let kept = other.is_fresh() && answers(segment, other);
+        let (_, other) = self.pair(side);
+        let kept = other.is_fresh() && answers(arrival.segment, other);
         let kept = kept.then(|| std::mem::take(other));
-        self.end(Way::AToB, End::Abandoned, budget, reader);
+        self.end(Side::First, End::Abandoned, budget, reader);
         *self = Self::default();
         if let Some(mut stream) = kept {
             stream.heed();
-            *self.stream_mut(way.other()) = stream;
+            *self.stream_mut(side.other()) = stream;
         }
-        let At { frame, time } = segment.at();
-        reader.event(Event { way, frame, time, kind: Kind::NewConnection });
+        let FrameRef { frame, time } = arrival.at;
+        reader.event(Event { side, frame, time, kind: Kind::NewConnection });
     }
 
     fn reset<R: Reader>(
         &mut self,
-        way: Way,
-        segment: &Segment<'_>,
+        side: Side,
+        arrival: &Arrival<'_>,
         budget: &mut Budget,
         reader: &mut R,
     ) {
+        let &Arrival { segment, at, .. } = arrival;
         let ignored = self.is_ignored();
-        let (own, other) = self.pair(way);
+        let (own, other) = self.pair(side);
         let believed = if own.is_known() {
             own.accepts_reset(segment.sequence)
         } else {
@@ -227,28 +233,28 @@ impl Connection {
             return;
         }
         if !ignored {
-            own.reaches(segment.sequence, segment.at(), true);
+            own.reaches(segment.sequence, at, true);
         }
         let were_open = self.streams.iter().all(Stream::is_open);
-        self.end(way, End::Reset, budget, reader);
+        self.end(side, End::Reset, budget, reader);
         if were_open && !self.is_ignored() {
-            self.stream_mut(way).reset(true, budget);
-            self.stream_mut(way.other()).reset(false, budget);
+            self.stream_mut(side).reset(true, budget);
+            self.stream_mut(side.other()).reset(false, budget);
         }
     }
 
     /// Ends both directions, after all holes were given up, one of them first. What the reader lets
     /// wait for the other one is shown to it again.
-    fn end<R: Reader>(&mut self, first: Way, end: End, budget: &mut Budget, reader: &mut R) {
+    fn end<R: Reader>(&mut self, first: Side, end: End, budget: &mut Budget, reader: &mut R) {
         let other = first.other();
-        for way in [first, other] {
-            self.with(way, budget, reader, |own, cx| own.give_up_all(cx));
+        for side in [first, other] {
+            self.with(side, budget, reader, |own, cx| own.give_up_all(cx));
         }
-        for way in [first, other] {
-            self.with(way, budget, reader, |own, cx| own.show_last(end, cx));
+        for side in [first, other] {
+            self.with(side, budget, reader, |own, cx| own.show_last(end, cx));
         }
-        for way in [first, other] {
-            self.with(way, budget, reader, |own, cx| {
+        for side in [first, other] {
+            self.with(side, budget, reader, |own, cx| {
                 cx.other = Unshown::default();
                 own.show_last(end, cx);
             });
@@ -259,14 +265,14 @@ impl Connection {
     /// Lets `work` show the reader something of a direction.
     fn with<R: Reader>(
         &mut self,
-        way: Way,
+        side: Side,
         budget: &mut Budget,
         reader: &mut R,
         work: impl FnOnce(&mut Stream, &mut Context<'_, R>),
     ) {
-        let (own, other) = self.pair(way);
+        let (own, other) = self.pair(side);
         let other = other.unshown();
-        work(own, &mut Context { way, budget, reader, other });
+        work(own, &mut Context { side, budget, reader, other });
         if self.is_ignored() {
             self.ignore(budget);
         }
@@ -276,24 +282,24 @@ impl Connection {
         self.streams.iter_mut().for_each(|stream| stream.release(budget));
     }
 
-    fn stream(&self, way: Way) -> &Stream {
-        let [a, b] = &self.streams;
-        match way {
-            Way::AToB => a,
-            Way::BToA => b,
+    fn stream(&self, side: Side) -> &Stream {
+        let [first, second] = &self.streams;
+        match side {
+            Side::First => first,
+            Side::Second => second,
         }
     }
 
-    fn stream_mut(&mut self, way: Way) -> &mut Stream {
-        self.pair(way).0
+    fn stream_mut(&mut self, side: Side) -> &mut Stream {
+        self.pair(side).0
     }
 
     /// The stream of a direction, and the other one.
-    fn pair(&mut self, way: Way) -> (&mut Stream, &mut Stream) {
-        let [a, b] = &mut self.streams;
-        match way {
-            Way::AToB => (a, b),
-            Way::BToA => (b, a),
+    fn pair(&mut self, side: Side) -> (&mut Stream, &mut Stream) {
+        let [first, second] = &mut self.streams;
+        match side {
+            Side::First => (first, second),
+            Side::Second => (second, first),
         }
     }
 }

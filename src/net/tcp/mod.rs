@@ -14,15 +14,26 @@
 //! payload; bytes are copied only when they must wait for others.
 //!
 //! ```
-//! use gamewire::net::TcpFlags;
-//! use gamewire::net::tcp::{Budget, Connection, Event, Limits, Next, Reader, Run, Segment, Way};
+//! use dissectors::kit::Side;
+//! use gamewire::capture::LinkType;
+//! use gamewire::net::tcp::{Arrival, Budget, Connection, Event, Limits, Next, Reader, Run};
+//! use gamewire::net::{FrameRef, Outcome, decode};
+//!
+//! /// A segment over IPv4.
+//! fn packet(sequence: u32, payload: &[u8]) -> Vec<u8> {
+//!     let length = 40 + payload.len() as u8;
+//!     let ip = [0x45, 0, 0, length, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+//!     let [a, b, c, d] = sequence.to_be_bytes();
+//!     let tcp = [4, 0, 0, 80, a, b, c, d, 0, 0, 0, 0, 0x50, 0, 0, 1, 0, 0, 0, 0];
+//!     [&ip, &tcp, payload].concat()
+//! }
 //!
 //! /// Messages that begin with their length in one byte.
 //! #[derive(Default)]
 //! struct Messages(Vec<Vec<u8>>);
 //!
 //! impl Reader for Messages {
-//!     fn read(&mut self, _way: Way, run: &Run<'_>) -> Next {
+//!     fn read(&mut self, _side: Side, run: &Run<'_>) -> Next {
 //!         let Some((&len, rest)) = run.bytes().split_first() else {
 //!             return Next::Consumed(0);
 //!         };
@@ -41,19 +52,14 @@
 //! let mut budget = Budget::new(Limits::default());
 //! let mut reader = Messages::default();
 //! let mut connection = Connection::default();
-//! for (frame, payload) in [b"\x02hi\x03o".as_slice(), b"ne"].into_iter().enumerate() {
-//!     let segment = Segment {
-//!         sequence: if frame == 0 { 1000 } else { 1005 },
-//!         acknowledgment: 0,
-//!         flags: TcpFlags::default(),
-//!         payload,
-//!         announced: payload.len(),
-//!         frame: frame as u64,
-//!         time: 0,
-//!         offset: 54,
-//!         pieces: &[],
+//! for (frame, sequence, payload) in [(1, 1000, b"\x02hi\x03o".as_slice()), (2, 1005, b"ne")] {
+//!     let packet = packet(sequence, payload);
+//!     let Outcome::Tcp(segment) = decode(LinkType::RAW, &packet, packet.len() as u32) else {
+//!         panic!("it is a segment");
 //!     };
-//!     connection.segment(Way::AToB, &segment, &mut budget, &mut reader);
+//!     let at = FrameRef { frame, time: 0 };
+//!     let arrival = Arrival { segment: &segment, at, pieces: &[] };
+//!     connection.segment(Side::First, &arrival, &mut budget, &mut reader);
 //! }
 //! connection.finish(&mut budget, &mut reader);
 //! assert_eq!(reader.0, [b"hi".to_vec(), b"one".to_vec()]);
@@ -104,59 +110,22 @@ mod tests;
 
 pub use budget::{Budget, Counts, Limits};
 pub use connection::Connection;
-pub use run::{Piece, Run};
+pub use run::Run;
 
-use super::TcpFlags;
+use dissectors::kit::{Piece, Side};
 
-/// One direction of a connection. Which host is A is up to the caller, and stays so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Way {
-    /// From A to B.
-    AToB,
-    /// From B to A.
-    BToA,
-}
+use super::packet::{FrameRef, Segment};
 
-impl Way {
-    /// The opposite direction.
-    #[must_use]
-    pub fn other(self) -> Self {
-        match self {
-            Self::AToB => Self::BToA,
-            Self::BToA => Self::AToB,
-        }
-    }
-}
-
-/// One TCP segment as recorded.
+/// A segment, and the packets that brought it.
 #[derive(Clone, Copy, Debug)]
-pub struct Segment<'p> {
-    /// The header's sequence number.
-    pub sequence: u32,
-    /// The header's acknowledgment number; read only with [`TcpFlags::ACK`].
-    pub acknowledgment: u32,
-    /// The header's flags.
-    pub flags: TcpFlags,
-    /// The payload as far as it was recorded.
-    pub payload: &'p [u8],
-    /// The payload's length in bytes as the IP header has it; more than `payload` holds if the
-    /// snap length cut the packet. Less than `payload` holds is read as equal.
-    pub announced: usize,
-    /// The packet's number in the capture.
-    pub frame: u64,
-    /// The packet's capture time in nanoseconds.
-    pub time: i64,
-    /// Where the payload begins in the packet's data, in bytes.
-    pub offset: u32,
-    /// Where the payload was recorded, if that is in more than one packet; each byte once, in
-    /// order.
+pub struct Arrival<'p> {
+    /// What it says.
+    pub segment: &'p Segment<'p>,
+    /// Its packet; of several, the first.
+    pub at: FrameRef,
+    /// Where its payload was recorded, each byte once, in order; empty: in its packet, at the
+    /// payload's offset.
     pub pieces: &'p [Piece],
-}
-
-impl Segment<'_> {
-    fn at(&self) -> buffered::At {
-        buffered::At { frame: self.frame, time: self.time }
-    }
 }
 
 /// What is above a connection: it finds the messages in the bytes.
@@ -167,9 +136,9 @@ pub trait Reader {
     ///
     /// Called for every new unread byte, again while something was consumed and something is left,
     /// and once for every [`End`], then perhaps with no bytes at all.
-    fn read(&mut self, way: Way, run: &Run<'_>) -> Next;
+    fn read(&mut self, side: Side, run: &Run<'_>) -> Next;
 
-    /// Hears of something noticed on the way. A [`Kind::Gap`] comes before the bytes after it.
+    /// Hears of something noticed on the side. A [`Kind::Gap`] comes before the bytes after it.
     fn event(&mut self, event: Event);
 }
 
@@ -206,7 +175,7 @@ pub enum End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The direction whose bytes are concerned.
-    pub way: Way,
+    pub side: Side,
     /// The frame to look at; see [`Kind`] for which one it is.
     pub frame: u64,
     /// Its capture time in nanoseconds.

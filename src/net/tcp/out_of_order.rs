@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::buffered::{At, Buffered, Chunk};
+use super::buffered::{Buffered, Chunk};
+use crate::net::packet::FrameRef;
 
 /// A range this long takes no more bytes at its end.
 const FULL: usize = 64 << 10;
@@ -66,7 +67,7 @@ impl OutOfOrder {
     }
 
     /// Position and packet of the first byte.
-    pub(super) fn first(&self) -> Option<(u64, At)> {
+    pub(super) fn first(&self) -> Option<(u64, FrameRef)> {
         let (&start, range) = self.ranges.first_key_value()?;
         Some((start, range.kept.chunk(start).at(start)))
     }

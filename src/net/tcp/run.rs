@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
+use dissectors::kit::Piece;
+
 use super::End;
 use super::buffered::{Chunk, Origin};
+use crate::net::packet::FrameRef;
 
 /// All unread bytes of one direction, in order and without a hole.
 #[derive(Debug)]
@@ -32,19 +35,6 @@ impl Unshown {
     fn is_answered_by(&self, origin: &Origin) -> bool {
         self.from.is_some_and(|from| origin.acknowledgment.wrapping_sub(from) as i32 > 0)
     }
-}
-
-/// Bytes of a run that lie side by side in one packet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Which bytes of the run.
-    pub bytes: Range<usize>,
-    /// The packet's number in the capture.
-    pub frame: u64,
-    /// The packet's capture time in nanoseconds.
-    pub time: i64,
-    /// Where in the packet's data the first of them is.
-    pub offset: u32,
 }
 
 impl<'a> Run<'a> {
@@ -137,31 +127,32 @@ impl<'a> Run<'a> {
 
     /// Where the bytes were recorded, in order, each byte once.
     pub fn pieces(&self) -> impl Iterator<Item = Piece> + use<'a> {
-        let (start, end) = (self.chunk.start, self.chunk.end());
-        let origins = self.chunk.own_origins();
-        let index = move |position: u64| position.saturating_sub(start) as usize;
-        origins.iter().enumerate().map(move |(i, origin)| {
-            let until = origins.get(i + 1).map_or(end, |next| next.start);
-            let origin = origin.from(start);
-            Piece {
-                bytes: index(origin.start)..index(until),
-                frame: origin.frame,
-                time: origin.time,
-                offset: origin.offset,
-            }
-        })
+        self.pieces_of(0..self.chunk.bytes.len())
     }
 
     /// Where a part of the bytes was recorded; indices as in [`bytes`](Self::bytes).
     pub fn pieces_of(&self, part: Range<usize>) -> impl Iterator<Item = Piece> + use<'a> {
-        let base = self.chunk.start;
-        let from = base.saturating_add(part.start as u64);
-        let chunk = self.chunk.until(base.saturating_add(part.end as u64)).from(from);
-        let shift = (chunk.start - base) as usize;
-        let run = Run { chunk, ..*self };
-        run.pieces().map(move |piece| Piece {
-            bytes: piece.bytes.start + shift..piece.bytes.end + shift,
-            ..piece
+        let (base, part) = (self.chunk.start, self.part(part));
+        let (end, origins) = (part.end(), part.own_origins());
+        let index =
+            move |position: u64| u32::try_from(position.saturating_sub(base)).unwrap_or(u32::MAX);
+        origins.iter().enumerate().map(move |(i, origin)| {
+            let until = origins.get(i + 1).map_or(end, |next| next.start);
+            let Origin { start, frame, offset, .. } = origin.from(part.start);
+            let at = index(start);
+            Piece { at, length: index(until).saturating_sub(at), frame, offset }
         })
+    }
+
+    /// The packet that completed a part of the bytes: where one came late, not the last of them.
+    #[must_use]
+    pub fn completed_by(&self, part: Range<usize>) -> Option<FrameRef> {
+        let last = self.part(part).own_origins().iter().max_by_key(|origin| origin.frame)?;
+        Some(FrameRef { frame: last.frame, time: last.time })
+    }
+
+    fn part(&self, part: Range<usize>) -> Chunk<'a> {
+        let position = |index: usize| self.chunk.start.saturating_add(index as u64);
+        self.chunk.until(position(part.end)).from(position(part.start))
     }
 }

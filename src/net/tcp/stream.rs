@@ -5,9 +5,10 @@ mod held;
 
 use self::held::{Held, WAIT};
 use super::budget::Budget;
-use super::buffered::{At, Chunk, Origin};
+use super::buffered::{Chunk, Origin};
 use super::out_of_order::OutOfOrder;
-use super::{Cause, End, Kind, Limit, Reader, Segment};
+use super::{Arrival, Cause, End, Kind, Limit, Reader};
+use crate::net::packet::{FrameRef, Segment};
 
 pub(super) use self::deliver::Context;
 
@@ -183,7 +184,7 @@ impl Stream {
     /// The stream is said to reach up to a sequence number. What goes beyond all that was seen
     /// holds until the next word: an acknowledgment that nobody sent is not repeated. `is_latest`:
     /// this was said after all before.
-    pub(super) fn reaches(&mut self, sequence: u32, at: At, is_latest: bool) {
+    pub(super) fn reaches(&mut self, sequence: u32, at: FrameRef, is_latest: bool) {
         if self.phase != Phase::Open {
             return;
         }
@@ -217,10 +218,12 @@ impl Stream {
     }
 
     /// Takes a segment of this direction that is no RST and whose SYN was dealt with.
-    pub(super) fn data<R: Reader>(&mut self, segment: &Segment<'_>, cx: &mut Context<'_, R>) {
+    pub(super) fn data<R: Reader>(&mut self, arrival: &Arrival<'_>, cx: &mut Context<'_, R>) {
+        let &Arrival { segment, at, pieces } = arrival;
+        let payload = &segment.payload;
         let flags = segment.flags;
         let sequence = segment.sequence.wrapping_add(u32::from(flags.syn()));
-        let announced = (segment.announced.max(segment.payload.len()) as u64).min(FAR);
+        let announced = u64::from(payload.announced).max(payload.bytes.len() as u64).min(FAR);
         if !self.is_known() {
             if announced == 0 && !flags.fin() {
                 self.phase = Phase::Silent;
@@ -235,17 +238,18 @@ impl Stream {
         // What acknowledges nothing answers nothing.
         let acknowledgment =
             if flags.ack() { segment.acknowledgment } else { cx.other.from.unwrap_or_default() };
-        let &Segment { frame, time, offset, .. } = segment;
-        let alone = [Origin { start, frame, time, offset, acknowledgment }];
-        let several: Vec<_>;
-        let origins = if segment.pieces.is_empty() {
-            &alone[..]
+        let FrameRef { frame, time } = at;
+        let (alone, several): (_, Vec<_>);
+        let origins = if let [_, _, ..] = pieces {
+            let of = |piece| Origin::of(piece, start, time, acknowledgment);
+            several = pieces.iter().map(of).collect();
+            &several[..]
         } else {
-            let of = |piece| Origin::of(piece, start, acknowledgment);
-            several = segment.pieces.iter().map(of).collect();
-            &several
+            let offset = pieces.first().map_or(payload.offset, |piece| piece.offset);
+            alone = [Origin { start, frame, time, offset, acknowledgment }];
+            &alone
         };
-        let chunk = Chunk { start, bytes: segment.payload, origins };
+        let chunk = Chunk { start, bytes: payload.bytes, origins };
         if self.phase == Phase::Cut && start >= self.next && !chunk.bytes.is_empty() {
             let cut = announced.saturating_sub(chunk.bytes.len() as u64);
             self.store(chunk, cut, &mut false, cx);
@@ -268,7 +272,7 @@ impl Stream {
         }
         if flags.fin() && sent_end >= self.next {
             let held = self.held.get_or_insert_default();
-            held.fin = held.fin.or(Some((sent_end, segment.at())));
+            held.fin = held.fin.or(Some((sent_end, at)));
         }
         self.place(chunk, sent_end, cx);
     }
@@ -328,7 +332,8 @@ impl Stream {
     pub(super) fn resumes(&self, segment: &Segment<'_>, other: &Stream) -> bool {
         let (flags, stash) =
             (segment.flags, other.held.as_ref().map_or(0, |held| held.ahead.end()));
-        let is_new = segment.announced > 0 || !segment.payload.is_empty() || flags.fin();
+        let is_new =
+            segment.payload.announced > 0 || !segment.payload.bytes.is_empty() || flags.fin();
         let has_more = || {
             let position = other.position(segment.acknowledgment).filter(|_| flags.ack());
             position.is_some_and(|position| position > other.next && position <= stash)
@@ -541,7 +546,7 @@ impl Stream {
 
     /// Where the hole at the expected position ends as far as this direction tells: position and
     /// packet of what comes next.
-    fn hole_end(&self) -> Option<(u64, At)> {
+    fn hole_end(&self) -> Option<(u64, FrameRef)> {
         let held = self.held.as_ref()?;
         match (held.ahead.first(), held.fin) {
             (Some(range), Some(fin)) => Some(if range.0 < fin.0 { range } else { fin }),

@@ -2,14 +2,15 @@
 
 use super::held::{Growth, HISTORY, Jump};
 use super::{Phase, Stream};
+use crate::net::packet::FrameRef;
 use crate::net::tcp::budget::Budget;
-use crate::net::tcp::buffered::{At, Buffered, Chunk};
+use crate::net::tcp::buffered::{Buffered, Chunk};
 use crate::net::tcp::run::{Run, Unshown};
-use crate::net::tcp::{Cause, End, Event, Kind, Limit, Next, Reader, Way};
+use crate::net::tcp::{Cause, End, Event, Kind, Limit, Next, Reader, Side};
 
 /// What the code below needs from outside while it works on one direction.
 pub(in crate::net::tcp) struct Context<'c, R> {
-    pub(in crate::net::tcp) way: Way,
+    pub(in crate::net::tcp) side: Side,
     pub(in crate::net::tcp) budget: &'c mut Budget,
     pub(in crate::net::tcp) reader: &'c mut R,
     pub(in crate::net::tcp) other: Unshown,
@@ -25,8 +26,8 @@ struct Offered {
 }
 
 impl<R: Reader> Context<'_, R> {
-    pub(super) fn event(&mut self, At { frame, time }: At, kind: Kind) {
-        self.reader.event(Event { way: self.way, frame, time, kind });
+    pub(super) fn event(&mut self, FrameRef { frame, time }: FrameRef, kind: Kind) {
+        self.reader.event(Event { side: self.side, frame, time, kind });
     }
 
     /// Shows a run until the reader takes no more of it; None if it will have none of it.
@@ -37,7 +38,7 @@ impl<R: Reader> Context<'_, R> {
         };
         loop {
             let part = run.up_to_unshown();
-            match self.reader.read(self.way, &part) {
+            match self.reader.read(self.side, &part) {
                 Next::Ignore => return None,
                 Next::Later => return offered(&run, run.seen, true),
                 Next::Consumed(0) => {
@@ -181,7 +182,7 @@ impl Stream {
         &mut self,
         to: u64,
         cause: Cause,
-        witness: At,
+        witness: FrameRef,
         cx: &mut Context<'_, R>,
     ) {
         if to <= self.next {
@@ -306,7 +307,7 @@ impl Stream {
         &mut self,
         leftover: Chunk<'_>,
         seen: usize,
-        (limit, at): (Limit, At),
+        (limit, at): (Limit, FrameRef),
         cx: &mut Context<'_, R>,
     ) {
         let len = leftover.bytes.len();

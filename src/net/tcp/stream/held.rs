@@ -1,8 +1,9 @@
 //! What a direction keeps, and how it forgets.
 
+use crate::net::packet::FrameRef;
 use crate::net::tcp::Cause;
 use crate::net::tcp::budget::Budget;
-use crate::net::tcp::buffered::{At, Buffered};
+use crate::net::tcp::buffered::Buffered;
 use crate::net::tcp::out_of_order::OutOfOrder;
 
 /// How long a hole is waited for, in nanoseconds, if nobody is there to acknowledge it, or more is
@@ -31,9 +32,9 @@ pub(super) struct Held {
     pub(super) jump: Option<Jump>,
     pub(super) ahead: OutOfOrder,
     /// Position and packet of a FIN that is not reached yet.
-    pub(super) fin: Option<(u64, At)>,
+    pub(super) fin: Option<(u64, FrameRef)>,
     /// Position up to which the stream is said to exist, and the packet that says so.
-    pub(super) acked: (u64, At),
+    pub(super) acked: (u64, FrameRef),
     /// For how long an acknowledged hole has been waited for.
     pub(super) wait: Option<Wait>,
     pub(super) rewinds: u8,
@@ -46,7 +47,7 @@ pub(super) struct Held {
 pub(super) struct Jump {
     pub(super) to: u64,
     pub(super) cause: Cause,
-    pub(super) witness: At,
+    pub(super) witness: FrameRef,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +55,7 @@ pub(super) struct Growth {
     pub(super) sequence: u32,
     pub(super) missing: u64,
     pub(super) cause: Cause,
-    pub(super) witness: At,
+    pub(super) witness: FrameRef,
 }
 
 /// How the wait for the bytes of a hole goes on.

@@ -82,7 +82,7 @@ fn what_waits_is_shown_at_the_end_in_its_order() {
     let reported = bench.finish();
     let read: Vec<_> =
         reported.iter().filter(|reported| !matches!(reported, Reported::Event(..))).collect();
-    let end = |way, end| Reported::End(way, Vec::new(), end);
+    let end = |side, end| Reported::End(side, Vec::new(), end);
     let after_gap = Reported::Bytes(B, b"ef".to_vec(), 4);
     let expected = [end(B, End::Gap), after_gap, bytes("thanks"), end(A, End::Abandoned)];
     assert_eq!(read[..4], expected.iter().collect::<Vec<_>>()[..]);

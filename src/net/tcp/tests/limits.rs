@@ -81,18 +81,10 @@ fn the_budget_is_shared() {
     let mut listener = Listener::new(Appetite::Nothing);
     let mut connections: Vec<_> = (0..10).map(|_| Connection::default()).collect();
     for (i, connection) in connections.iter_mut().enumerate() {
-        let segment = Segment {
-            sequence: 1,
-            acknowledgment: 0,
-            flags: DATA,
-            payload: &[0; 4000],
-            announced: 4000,
-            frame: i as u64,
-            time: 0,
-            offset: 0,
-            pieces: &[],
-        };
-        connection.segment(A, &segment, &mut budget, &mut listener);
+        let segment = segment(DATA, [1, 0], &[0; 4000], 4000);
+        let at = FrameRef { frame: i as u64, time: 0 };
+        let arrival = Arrival { segment: &segment, at, pieces: &[] };
+        connection.segment(A, &arrival, &mut budget, &mut listener);
         assert!(budget.used() <= SMALL.total);
     }
     let limits: Vec<_> = listener.reported.iter().filter_map(limit_event).collect();

@@ -5,10 +5,13 @@ mod limits;
 mod model;
 mod streams;
 
-use super::*;
+use std::net::IpAddr;
 
-const A: Way = Way::AToB;
-const B: Way = Way::BToA;
+use super::*;
+use crate::net::{Headers, Ip, Payload, TcpFlags, Tunnels};
+
+const A: Side = Side::First;
+const B: Side = Side::Second;
 const SYN: TcpFlags = TcpFlags::SYN;
 const SYN_ACK: TcpFlags = TcpFlags(SYN.0 | ACK.0);
 const FIN: TcpFlags = TcpFlags::FIN;
@@ -20,10 +23,10 @@ const DATA: TcpFlags = TcpFlags(0);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reported {
     /// Consumed bytes, and how many are missing before them.
-    Bytes(Way, Vec<u8>, u64),
+    Bytes(Side, Vec<u8>, u64),
     /// Bytes that were not consumed before the end came.
-    End(Way, Vec<u8>, End),
-    Event(Way, u64, Kind),
+    End(Side, Vec<u8>, End),
+    Event(Side, u64, Kind),
 }
 
 /// How a test's reader consumes.
@@ -42,7 +45,7 @@ enum Appetite {
 struct Listener {
     appetite: Appetite,
     reported: Vec<Reported>,
-    pieces: Vec<(Way, u32, Piece)>,
+    pieces: Vec<(Side, u32, Piece)>,
     calls: usize,
     largest: usize,
     borrowed: Option<*const u8>,
@@ -66,7 +69,7 @@ impl Listener {
 }
 
 impl Reader for Listener {
-    fn read(&mut self, way: Way, run: &Run<'_>) -> Next {
+    fn read(&mut self, side: Side, run: &Run<'_>) -> Next {
         self.calls += 1;
         self.largest = self.largest.max(run.bytes().len());
         self.borrowed = Some(run.bytes().as_ptr());
@@ -83,20 +86,49 @@ impl Reader for Listener {
         };
         if count > 0 {
             let bytes = run.bytes()[..count].to_vec();
-            self.reported.push(Reported::Bytes(way, bytes, run.missing_before()));
+            self.reported.push(Reported::Bytes(side, bytes, run.missing_before()));
             let pieces = run.pieces_of(0..count);
-            self.pieces.extend(pieces.map(|piece| (way, run.sequence(), piece)));
+            self.pieces.extend(pieces.map(|piece| (side, run.sequence(), piece)));
         }
         if let Some(end) = run.end()
             && (count == 0 || count == len)
         {
-            self.reported.push(Reported::End(way, run.bytes()[count..].to_vec(), end));
+            self.reported.push(Reported::End(side, run.bytes()[count..].to_vec(), end));
         }
         Next::Consumed(count)
     }
 
     fn event(&mut self, event: Event) {
-        self.reported.push(Reported::Event(event.way, event.frame, event.kind));
+        self.reported.push(Reported::Event(event.side, event.frame, event.kind));
+    }
+}
+
+fn segment(flags: TcpFlags, numbers: [u32; 2], bytes: &[u8], announced: usize) -> Segment<'_> {
+    let host = IpAddr::from([10, 0, 0, 1]);
+    let [sequence, acknowledgment] = numbers;
+    let announced = u32::try_from(announced).unwrap_or(u32::MAX);
+    Segment {
+        ip: Ip {
+            source: host,
+            destination: host,
+            hop_limit: 64,
+            vlan: None,
+            tunnels: Tunnels::default(),
+        },
+        source_port: 1,
+        destination_port: 2,
+        sequence,
+        acknowledgment,
+        flags,
+        window: 0,
+        payload: Payload {
+            bytes,
+            offset: 54,
+            announced,
+            snapped: announced as usize > bytes.len(),
+        },
+        note: None,
+        headers: Headers { ipv4: &[], transport: &[] },
     }
 }
 
@@ -135,18 +167,18 @@ impl Bench {
 
     fn send(
         &mut self,
-        way: Way,
+        side: Side,
         flags: TcpFlags,
         sequence: u32,
         acknowledgment: u32,
         bytes: &[u8],
     ) {
-        self.send_cut(way, flags, sequence, acknowledgment, bytes, bytes.len());
+        self.send_cut(side, flags, sequence, acknowledgment, bytes, bytes.len());
     }
 
     fn send_cut(
         &mut self,
-        way: Way,
+        side: Side,
         flags: TcpFlags,
         sequence: u32,
         acknowledgment: u32,
@@ -155,28 +187,20 @@ impl Bench {
     ) {
         self.frame += 1;
         self.time += 1_000_000;
-        let segment = Segment {
-            sequence,
-            acknowledgment,
-            flags,
-            payload,
-            announced,
-            frame: self.frame,
-            time: self.time,
-            offset: 54,
-            pieces: &[],
-        };
-        let before = self.settles(way, &segment).then(|| format!("{self:?}"));
-        self.connection.segment(way, &segment, &mut self.budget, &mut self.listener);
+        let segment = segment(flags, [sequence, acknowledgment], payload, announced);
+        let at = FrameRef { frame: self.frame, time: self.time };
+        let arrival = Arrival { segment: &segment, at, pieces: &[] };
+        let before = self.settles(side, &segment).then(|| format!("{self:?}"));
+        self.connection.segment(side, &arrival, &mut self.budget, &mut self.listener);
         assert!(self.budget.used() <= self.budget.limits().total);
         assert!(before.is_none_or(|before| before == format!("{self:?}")), "{segment:?}");
     }
 
     /// Whether a segment is said to have no effect.
-    fn settles(&self, way: Way, segment: &Segment<'_>) -> bool {
-        segment.announced == 0
+    fn settles(&self, side: Side, segment: &Segment<'_>) -> bool {
+        segment.payload.announced == 0
             && segment.flags == ACK
-            && self.connection.is_settled(way, segment.sequence, segment.acknowledgment)
+            && self.connection.is_settled(side, segment.sequence, segment.acknowledgment)
     }
 
     fn data(&mut self, sequence: u32, bytes: &[u8]) {

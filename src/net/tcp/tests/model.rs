@@ -155,18 +155,18 @@ proptest! {
         });
         let mut message: &[u8] = &[];
         for (_, sequence, piece) in &pieces {
-            if piece.bytes.start == 0 {
+            if piece.at == 0 {
                 message = bytes.next().unwrap();
             }
-            let index = piece.frame as usize - 2;
+            let (index, length) = (piece.frame as usize - 2, piece.length as usize);
             prop_assert_ne!(index, fin_at);
             let cut = &sent[index - usize::from(index > fin_at)];
             let from = cut.from + piece.offset as usize - 54;
-            prop_assert_eq!(number(from), sequence.wrapping_add(piece.bytes.start as u32));
-            prop_assert!(from + piece.bytes.len() <= cut.to);
-            prop_assert_eq!(&message[piece.bytes.clone()], &stream[from..from + piece.bytes.len()]);
+            prop_assert_eq!(number(from), sequence.wrapping_add(piece.at));
+            prop_assert!(from + length <= cut.to);
+            prop_assert_eq!(&message[piece.at as usize..][..length], &stream[from..from + length]);
         }
-        let total: usize = pieces.iter().map(|(_, _, piece)| piece.bytes.len()).sum();
+        let total: usize = pieces.iter().map(|(_, _, piece)| piece.length as usize).sum();
         let consumed: usize = reported.iter().map(|reported| match reported {
             Reported::Bytes(_, bytes, _) => bytes.len(),
             _ => 0,
@@ -315,11 +315,11 @@ proptest! {
     ) {
         let limits = Limits { stream, ranges, total, patience };
         let mut bench = Bench::with(appetite, limits);
-        for (way, flags, sequence, acknowledgment, len, cut, time) in segments {
+        for (side, flags, sequence, acknowledgment, len, cut, time) in segments {
             let payload = [len as u8; 2000];
             bench.time = time;
             let payload = &payload[..len];
-            bench.send_cut(way, flags, sequence, acknowledgment, payload, len.saturating_add(cut));
+            bench.send_cut(side, flags, sequence, acknowledgment, payload, len.saturating_add(cut));
         }
         bench.finish(); // which checks that all memory is given back
     }
@@ -334,7 +334,7 @@ fn consumed_at(listener: &Listener) -> Vec<(usize, &[u8])> {
     let starts: Vec<usize> = listener
         .pieces
         .iter()
-        .filter(|(_, _, piece)| piece.bytes.start == 0)
+        .filter(|(_, _, piece)| piece.at == 0)
         .map(|(_, sequence, _)| *sequence as usize - 1000)
         .collect();
     let bytes: Vec<_> = bytes.collect();
@@ -343,10 +343,10 @@ fn consumed_at(listener: &Listener) -> Vec<(usize, &[u8])> {
     starts.into_iter().skip(skipped).zip(bytes).collect()
 }
 
-type Anything = (Way, TcpFlags, u32, u32, usize, usize, i64);
+type Anything = (Side, TcpFlags, u32, u32, usize, usize, i64);
 
 fn anything() -> impl Strategy<Value = Anything> {
-    let way = prop_oneof![Just(A), Just(B)];
+    let side = prop_oneof![Just(A), Just(B)];
     let flag = |flag: TcpFlags, often| prop_oneof![often => Just(DATA), 1 => Just(flag)];
     let flags = (flag(SYN, 12), flag(FIN, 12), flag(RST, 40), flag(ACK, 1))
         .prop_map(|(syn, fin, rst, ack)| syn | fin | rst | ack);
@@ -359,5 +359,5 @@ fn anything() -> impl Strategy<Value = Anything> {
     let cut = prop_oneof![8 => Just(0), 1 => 0_usize..2000, 1 => any::<usize>()];
     let time = prop_oneof![4 => 0_i64..10_000_000_000, 1 => any::<i64>()];
     let time = time.prop_map(|time| time.min(i64::MAX - 1_000_000));
-    (way, flags, number.clone(), number, len, cut, time)
+    (side, flags, number.clone(), number, len, cut, time)
 }
