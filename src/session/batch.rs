@@ -12,8 +12,8 @@ use dissectors::kit::{
 use dissectors::ledger::{Listed, Witness};
 use serde::{Deserialize, Serialize};
 
-use super::events::IcmpEvent;
-use super::passing::{DatagramEvent, Passing};
+use super::datagram_event::{DatagramEvent, DatagramHeaders};
+use super::icmp_event::IcmpEvent;
 use super::{Checked, EventOrder, FileEvent, FlowContext, LeftOut, Passes};
 use crate::flows::FlowRow;
 
@@ -163,7 +163,7 @@ pub struct Batch {
     #[serde(skip)]
     icmp: Vec<IcmpEvent>,
     #[serde(skip)]
-    datagrams: Vec<(Passing, Span)>,
+    datagrams: Vec<(DatagramHeaders, Span)>,
     #[serde(skip)]
     rows: Vec<FlowRow>,
     #[serde(skip)]
@@ -301,7 +301,7 @@ impl Batch {
             + self.pieces.len() * size_of::<Piece>()
             + self.rows.len() * size_of::<FlowRow>()
             + self.files.len() * size_of::<FileEvent>()
-            + self.datagrams.len() * size_of::<(Passing, Span)>()
+            + self.datagrams.len() * size_of::<(DatagramHeaders, Span)>()
             + self.cross_flow.len() * size_of::<(CrossFlowEvent, Witness, Span)>()
             + self.servers.len() * size_of::<Listed>()
             + self.listed.len() * size_of::<SocketAddr>()
@@ -564,7 +564,12 @@ impl Batch {
     }
 
     #[inline]
-    pub(super) fn push_datagram(&mut self, order: EventOrder, headers: Passing, bytes: &[u8]) {
+    pub(super) fn push_datagram(
+        &mut self,
+        order: EventOrder,
+        headers: DatagramHeaders,
+        bytes: &[u8],
+    ) {
         let bytes = append(&mut self.bytes, bytes);
         self.push(order, Kind::Datagram, self.datagrams.len());
         self.datagrams.push((headers, bytes));

@@ -5,8 +5,8 @@ use dissectors::kit::{Blind, Time, Tree};
 use super::batch::{Batch, Event};
 use super::events::Events;
 use super::recorder::Recorder;
-use super::share::{Partition, Share};
-use super::{EventOrder, Heard, Open, Options, Session, Totals, Traffic, shard};
+use super::share::{self, Partition, Share};
+use super::{EventOrder, Heard, Open, Options, Session, Totals, Traffic};
 use crate::capture::{self, Memory, Notice, Packet, Packets};
 use crate::flows::FlowRow;
 
@@ -74,7 +74,7 @@ impl Decoder {
 
     /// How many decoders can share a capture.
     pub fn most_shares(options: &Options) -> usize {
-        shard::count(options)
+        share::count_shards(options)
     }
 
     /// Reads a capture to its end, and hands every event to `each`.

@@ -1,69 +1,14 @@
 //! Datagrams as they come, without flows: for what millions of sources send that say one thing only.
 
-use std::net::SocketAddr;
-
-use dissectors::kit::{Payload, Side, Time, Transport};
-
+use super::PacketContext;
+use super::datagram_event::{DatagramEvent, DatagramHeaders};
+use super::icmp_event::IcmpEvent;
 use super::recent::Sent;
 use super::recorder::{Fields, Recorder};
 use super::shard::Shard;
-use super::{IcmpEvent, PacketContext};
 use crate::flows::Key;
 use crate::net::icmp::identification;
 use crate::net::{Datagram, IcmpError, Outcome};
-
-/// A datagram of UDP, as it comes: see [`Needs::datagrams`](super::Needs::datagrams).
-#[derive(Clone, Copy, Debug)]
-pub struct DatagramEvent<'b> {
-    /// What its headers say.
-    pub headers: Passing,
-    /// What it carries, as far as it was recorded.
-    pub bytes: &'b [u8],
-}
-
-/// What the headers of a datagram say.
-#[derive(Clone, Copy, Debug)]
-pub struct Passing {
-    /// When it came.
-    pub time: Time,
-    /// Its packet.
-    pub frame: u64,
-    /// The sender.
-    pub from: SocketAddr,
-    /// The receiver.
-    pub to: SocketAddr,
-    /// IPv4 time to live or IPv6 hop limit.
-    pub hop_limit: u8,
-    /// The IPv4 identification, where it tells one datagram from another.
-    pub identification: Option<u16>,
-    /// Bytes that it carries, as sent.
-    pub length: u32,
-    /// A hash of those that were recorded: of what else the same two hosts send in this run, what has the same
-    /// one is the same.
-    pub hash: u64,
-}
-
-impl<'b> DatagramEvent<'b> {
-    /// The datagram, as rules and filters look at it.
-    pub fn payload(&self) -> Payload<'b> {
-        let headers = &self.headers;
-        Payload {
-            bytes: self.bytes,
-            pieces: &[],
-            inflated: false,
-            frame: headers.frame,
-            time: headers.time,
-            side: Side::First,
-            from: headers.from,
-            to: headers.to,
-            flow: 0,
-            transport: Transport::Udp,
-            headers: 0,
-            lost: self.bytes.len() < headers.length as usize,
-            hash: None,
-        }
-    }
-}
 
 impl PacketContext {
     /// A packet is reported as it comes.
@@ -97,7 +42,7 @@ impl PacketContext {
         if payload.is_whole() && shard.recent.is_copy(&sent) {
             return;
         }
-        let headers = Passing {
+        let headers = DatagramHeaders {
             time,
             frame,
             from: key.from(),

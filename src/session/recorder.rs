@@ -12,11 +12,13 @@ use dissectors::kit::{
 use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
 use super::batch::Batch;
-use super::events::IcmpEvent;
+use super::datagram_event::DatagramEvent;
 use super::gate::Gate;
+use super::icmp_event::IcmpEvent;
+use super::share::shard_of;
 use super::{
-    DatagramEvent, EventOrder, FileEvent, Findings, FlowContext, LeftOut, Messages, Needs, Options,
-    Passes, Requests, Traffic, shard,
+    EventOrder, FileEvent, Findings, FlowContext, LeftOut, Messages, Needs, Options, Passes,
+    Requests, Traffic,
 };
 use crate::filter::{Filter, Known, Subject};
 use crate::flows::{Detail, FlowRow, MessageCounts};
@@ -415,7 +417,7 @@ fn collect(judge: &mut Judge, batch: &mut Batch) {
 /// The group of the hosts between which a message goes: all of it is read by one thread.
 #[inline]
 fn group_of(payload: &Payload<'_>) -> usize {
-    shard::of(payload.from.ip(), payload.to.ip(), GROUPS)
+    shard_of(payload.from.ip(), payload.to.ip(), GROUPS)
 }
 
 impl Exchanges {

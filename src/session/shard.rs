@@ -9,60 +9,35 @@
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 
-use dissectors::kit::{Budget, Evidence, Limit, Payload, Side, Sink, Time, Transport, Unjudged};
+use dissectors::kit::{
+    Budget, Evidence, Limit, Payload, Piece, Side, Sink, Time, Transport, Unjudged,
+};
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Id, SharedStates};
 
 use super::cut::{self, Cut};
+use super::icmp_event::IcmpEvent;
 use super::memory::{Deadlines, Incomplete};
 use super::recent::{Recent, Sent};
 use super::recorder::{Fields, Recorder};
-use super::stream::Streams;
-use super::{FlowContext, Heard, IcmpEvent, Options, PacketContext, Recorded};
+use super::{FlowContext, Heard, Options, PacketContext, Recorded};
 use crate::flows::table::Slot;
 use crate::flows::{FlowMut, Key, Ports, State, Table, is_usual};
 use crate::net::icmp::identification;
+use crate::net::tcp;
 use crate::net::{Datagram, Hosts, IcmpError, Outcome, Quote};
 
-/// Shards of a session.
-const SHARDS: usize = 8;
-
-// What is counted by groups of hosts is counted by one thread each.
-const _: () = assert!(dissectors::ledger::GROUPS == SHARDS);
-
-// Whose turn it is, is recognized by the lowest bits of a packet's number.
-const _: () = assert!(SHARDS.is_power_of_two());
-
-/// With less than this for each shard, one shard has all.
-const FEWEST_FLOWS: usize = 1 << 13;
-const FEWEST_BYTES: usize = 1 << 20;
-
-/// How many shards a session has: bounds that are set low are not divided.
-pub(super) fn count(options: &Options) -> usize {
-    let limits = &options.settings.limits;
-    let bytes = options.unfinished_bytes.min(options.streams.total).min(options.flow_bytes);
-    let bytes = bytes.min(limits.inflated_rate);
-    let flows = options.flows.min(limits.remembered);
-    let few = flows / SHARDS < FEWEST_FLOWS || bytes / SHARDS < FEWEST_BYTES;
-    if few { 1 } else { SHARDS }
+/// What all connections share.
+pub(super) struct Streams {
+    pub(super) budget: tcp::Budget,
+    /// Room for the pieces of a message, to be used again.
+    pub(super) pieces: Vec<Piece>,
 }
 
-/// Which shard the traffic between two hosts belongs to, out of so many. The tables are indexed by
-/// other, secret hashes.
-pub(super) fn of(a: IpAddr, b: IpAddr, shards: usize) -> usize {
-    let word = |address: IpAddr| match address {
-        IpAddr::V4(address) => u64::from(u32::from(address)),
-        IpAddr::V6(address) => {
-            let bits = u128::from(address);
-            (bits >> 64) as u64 ^ (bits as u64).rotate_left(32)
-        }
-    };
-    let (a, b) = (word(a), word(b));
-    let mixed = (a.min(b).wrapping_mul(0x9E37_79B9_7F4A_7C15))
-        .rotate_left(32)
-        .wrapping_add(a.max(b))
-        .wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    ((u128::from(mixed) * shards as u128) >> 64) as usize
+impl Streams {
+    fn new(limits: tcp::Limits) -> Streams {
+        Streams { budget: tcp::Budget::new(limits), pieces: Vec::new() }
+    }
 }
 
 /// The flows of a share of all pairs of hosts.
@@ -493,26 +468,4 @@ pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<Key> {
 fn count_packet(flow: &mut FlowMut<'_>, payload: &Payload<'_>) -> u64 {
     let packets = payload.pieces.len().max(1) as u64;
     flow.count(payload.side, payload.time, packets, payload.bytes.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_directions_share_a_lane_and_hosts_spread_over_all() {
-        let address = |n: u32| IpAddr::from(n.to_be_bytes());
-        let server = address(0x0A00_0001);
-        let mut seen = [0; SHARDS];
-        for client in 0..8000 {
-            let client = address(0x0B00_0000 + client * 256);
-            let shard = of(client, server, SHARDS);
-            assert_eq!(shard, of(server, client, SHARDS));
-            seen[shard] += 1;
-        }
-        assert!(seen.iter().all(|&count| (800..1200).contains(&count)), "{seen:?}");
-        let (a, b) = ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap());
-        assert_eq!(of(a, b, SHARDS), of(b, a, SHARDS));
-        assert_eq!(of(a, b, 1), 0);
-    }
 }

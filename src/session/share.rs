@@ -6,8 +6,49 @@
 
 use std::net::IpAddr;
 
-use super::{Options, shard};
+use super::Options;
 use crate::net::Ip;
+
+/// Shards of a session.
+const SHARDS: usize = 8;
+
+// What is counted by groups of hosts is counted by one thread each.
+const _: () = assert!(dissectors::ledger::GROUPS == SHARDS);
+
+// Whose turn it is, is recognized by the lowest bits of a packet's number.
+const _: () = assert!(SHARDS.is_power_of_two());
+
+/// With less than this for each shard, one shard has all.
+const FEWEST_FLOWS: usize = 1 << 13;
+const FEWEST_BYTES: usize = 1 << 20;
+
+/// How many shards a session has: bounds that are set low are not divided.
+pub(super) fn count_shards(options: &Options) -> usize {
+    let limits = &options.settings.limits;
+    let bytes = options.unfinished_bytes.min(options.streams.total).min(options.flow_bytes);
+    let bytes = bytes.min(limits.inflated_rate);
+    let flows = options.flows.min(limits.remembered);
+    let few = flows / SHARDS < FEWEST_FLOWS || bytes / SHARDS < FEWEST_BYTES;
+    if few { 1 } else { SHARDS }
+}
+
+/// Which shard the traffic between two hosts belongs to, out of so many. The tables are indexed by
+/// other, secret hashes.
+pub(super) fn shard_of(a: IpAddr, b: IpAddr, shards: usize) -> usize {
+    let word = |address: IpAddr| match address {
+        IpAddr::V4(address) => u64::from(u32::from(address)),
+        IpAddr::V6(address) => {
+            let bits = u128::from(address);
+            (bits >> 64) as u64 ^ (bits as u64).rotate_left(32)
+        }
+    };
+    let (a, b) = (word(a), word(b));
+    let mixed = (a.min(b).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        .rotate_left(32)
+        .wrapping_add(a.max(b))
+        .wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    ((u128::from(mixed) * shards as u128) >> 64) as usize
+}
 
 /// Which shards a session has.
 #[derive(Clone, Copy)]
@@ -39,21 +80,21 @@ impl Partition {
 
     /// Which of so many partitions follows what two hosts say.
     pub fn of(a: IpAddr, b: IpAddr, partitions: usize) -> usize {
-        shard::of(a, b, partitions)
+        shard_of(a, b, partitions)
     }
 }
 
 impl Share {
     /// The share of the `nth` thread, from 0, of so many; of no more than there are shards.
     pub(super) fn of_thread(options: &Options, nth: usize, of: usize) -> Share {
-        let all = shard::count(options);
+        let all = count_shards(options);
         let (first, end) = (all * nth / of, all * (nth + 1) / of);
         Share { first, shards: end - first, all, partition: Partition::WHOLE, is_merged: of > 1 }
     }
 
     /// All of a partition.
     pub(super) fn of_partition(options: &Options, partition: Partition) -> Share {
-        let all = shard::count(options);
+        let all = count_shards(options);
         Share { first: 0, shards: all, all, partition, is_merged: true }
     }
 
@@ -61,7 +102,7 @@ impl Share {
     #[inline]
     pub(super) fn place_of(self, a: IpAddr, b: IpAddr) -> Option<usize> {
         let Partition { nth, of } = self.partition;
-        let at = shard::of(a, b, self.all * of).checked_sub(self.all * nth + self.first)?;
+        let at = shard_of(a, b, self.all * of).checked_sub(self.all * nth + self.first)?;
         (at < self.shards).then_some(at)
     }
 
@@ -88,5 +129,27 @@ impl Share {
     /// The number of one of its shards among all that there are.
     pub(super) fn number(self, at: usize) -> usize {
         self.all * self.partition.nth + self.first + at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_directions_share_a_shard_and_hosts_spread_over_all() {
+        let address = |n: u32| IpAddr::from(n.to_be_bytes());
+        let server = address(0x0A00_0001);
+        let mut seen = [0; SHARDS];
+        for client in 0..8000 {
+            let client = address(0x0B00_0000 + client * 256);
+            let shard = shard_of(client, server, SHARDS);
+            assert_eq!(shard, shard_of(server, client, SHARDS));
+            seen[shard] += 1;
+        }
+        assert!(seen.iter().all(|&count| (800..1200).contains(&count)), "{seen:?}");
+        let (a, b) = ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap());
+        assert_eq!(shard_of(a, b, SHARDS), shard_of(b, a, SHARDS));
+        assert_eq!(shard_of(a, b, 1), 0);
     }
 }

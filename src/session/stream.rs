@@ -1,6 +1,6 @@
 //! The segments of TCP connections: in which flow each belongs, and what a connection keeps.
 
-use dissectors::kit::{CrossFlowEvent, Mark, Piece, Seen, Side, Sink, Time};
+use dissectors::kit::{CrossFlowEvent, Mark, Seen, Side, Sink, Time};
 
 use super::cut;
 use super::reading::Reading;
@@ -9,24 +9,11 @@ use super::shard::Shard;
 use super::{PacketContext, Recorded};
 use crate::flows::table::Slot;
 use crate::flows::{Key, State};
-use crate::net::tcp::{Arrival, Budget, Connection, Limits};
+use crate::net::tcp::{Arrival, Budget, Connection};
 use crate::net::{FrameRef, Segment, TcpFlags, Tunnels};
 
 /// Room for so many pieces of a message is kept for the next one.
 const PIECES: usize = 1 << 10;
-
-/// What all connections share.
-pub(super) struct Streams {
-    budget: Budget,
-    /// Room for the pieces of a message, to be used again.
-    pieces: Vec<Piece>,
-}
-
-impl Streams {
-    pub(super) fn new(limits: Limits) -> Streams {
-        Streams { budget: Budget::new(limits), pieces: Vec::new() }
-    }
-}
 
 /// Where a segment belongs.
 pub(super) enum Place {
