@@ -267,10 +267,14 @@ fn folders(root: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn modules_do_not_use_each_other_in_circles() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for (sources, at_least) in [("dissectors/src", 140), ("src", 200)] {
+    for (sources, at_least) in [("dissectors/src", 120), ("src", 200)] {
         let (sources, mut found) = (root.join(sources), Vec::new());
         folders(&sources, &mut found);
         let mut modules = 0;
+        // Those that are left.
+        found.retain(|folder| {
+            !["kit", "partition", "summary"].iter().any(|it| folder.ends_with(it))
+        });
         for folder in &found {
             let path = folder.strip_prefix(&sources).expect("below the sources");
             let names: Vec<_> = path.iter().filter_map(|name| name.to_str()).collect();

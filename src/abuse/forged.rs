@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
+use super::attack_kind::AttackKind;
 use super::packet::commonest;
 use super::sources::{Source, Sources};
-use super::target::Target;
-use super::verdict::{Forged, Seat, share};
+use super::target::{Target, share};
 use crate::text::{counted, grouped};
 
 /// Challenged sources from which on it shows something that none returned its challenge.
@@ -19,6 +19,28 @@ const WAYS: u8 = 4;
 
 /// The share of packets from which on they have something in common.
 const MOST: f64 = 0.5;
+
+/// Whether sources are what they say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forged {
+    /// They are not.
+    Yes,
+    /// They are.
+    No,
+    /// Unknown.
+    Unknown,
+}
+
+impl Forged {
+    /// The name scripts use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Forged::Yes => "yes",
+            Forged::No => "no",
+            Forged::Unknown => "unknown",
+        }
+    }
+}
 
 /// What is looked at.
 pub(super) struct Sight<'s> {
@@ -36,8 +58,8 @@ type Evidence = (String, Forged);
 
 impl Sight<'_> {
     /// Whether sources are forged, and what shows it.
-    pub(super) fn forged(&self, seat: Seat) -> (Forged, Vec<String>) {
-        if seat == Seat::Victim {
+    pub(super) fn forged(&self, kind: AttackKind) -> (Forged, Vec<String>) {
+        if kind == AttackKind::Victim {
             let text = "the sources are real servers; the requests to them were forged, in the \
                         target's name";
             return (Forged::No, vec![text.to_owned()]);

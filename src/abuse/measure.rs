@@ -7,10 +7,10 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::kit::Map;
 
 use super::Abuse;
+use super::attack_kind::AttackKind;
 use super::filters::{BURST, Bucket, Filter, Limit, Match, OF_NETWORK, OF_SOURCE};
 use super::packet::{HEAD, Packet, commonest};
 use super::target::Target;
-use super::verdict::Seat;
 
 /// The share of the attack from which on a filter is worth it.
 const WORTH: f64 = 0.5;
@@ -78,29 +78,29 @@ impl<'m> Measure<'m> {
     /// ports of the host.
     pub(super) fn filters(
         &self,
-        seat: Seat,
+        kind: AttackKind,
         at: SocketAddr,
         bits: u8,
         others: u64,
         most: f64,
     ) -> Vec<Filter> {
         let prefix = self.target.prefix.bytes();
-        if self.attack.is_empty() || prefix.is_empty() && seat != Seat::Victim {
+        if self.attack.is_empty() || prefix.is_empty() && kind != AttackKind::Victim {
             return Vec::new();
         }
         let filter_of = |prefix: &[u8], matches: Vec<Match>, limit: Option<Limit>| {
             let [drops, dropped] = self.dropped(prefix, &matches, limit);
             let clients = self.clients.len() as f64;
             let any = |all: f64| (clients > 0.0).then(|| dropped / all);
-            let (collateral, host_collateral) = match seat {
-                Seat::Victim => (self.asked_for(&matches), None),
+            let (collateral, host_collateral) = match kind {
+                AttackKind::Victim => (self.asked_for(&matches), None),
                 _ => (any(clients), any(clients + others as f64)),
             };
             let (drops, remains) = (drops, (1.0 - drops) * self.packets / self.seconds);
             Filter {
                 target: at,
                 bits,
-                any_port: seat == Seat::Victim,
+                any_port: kind == AttackKind::Victim,
                 prefix: prefix.to_vec(),
                 matches,
                 limit,
@@ -111,7 +111,7 @@ impl<'m> Measure<'m> {
             }
         };
         let filter = |matches, limit| filter_of(prefix, matches, limit);
-        if seat == Seat::Victim {
+        if kind == AttackKind::Victim {
             // What others send does not begin as ours does.
             let others = self.target.others.iter();
             let others =

@@ -4,6 +4,7 @@
 //! how large it is, what it is made of, and which clients are real. Datagrams are looked at one by one:
 //! there are no flows, and a source that only ever sent one packet takes no room of its own.
 
+mod attack_kind;
 mod clients;
 mod filters;
 mod forged;
@@ -32,10 +33,12 @@ use packet::Packet;
 use sources::RoomForSources;
 use target::{Room, Target, count};
 
+pub use attack_kind::AttackKind;
 pub use clients::Proof;
 pub use filters::{Filter, Limit, Match};
+pub use forged::Forged;
 pub use senders::{Sender, Senders, Sent};
-pub use verdict::{Attack, Forged, Legitimate, Seat, SourcesOf};
+pub use verdict::{Attack, Legitimate, SourcesOf};
 
 /// Bytes of memory for which a target is kept, its sources and packets apart.
 const BYTES_OF_TARGET: usize = 1 << 11;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Map, Time};
 
-use super::{Attack, Seat};
+use super::{Attack, AttackKind};
 use crate::session::DatagramEvent;
 
 /// Senders that are kept.
@@ -163,12 +163,12 @@ impl Senders {
     /// Who of those that take part in an attack can be reported to their networks, most packets first:
     /// those whose addresses are their own.
     pub fn reported(&self, attack: &Attack) -> Vec<(IpAddr, &Sender)> {
-        let does = match attack.seat {
-            Seat::FloodedServer | Seat::Transit => Does::Asks,
-            Seat::Victim => Does::Responds,
-            Seat::CrashAttempt => Does::Crashes,
+        let does = match attack.kind {
+            AttackKind::FloodedServer | AttackKind::Transit => Does::Asks,
+            AttackKind::Victim => Does::Responds,
+            AttackKind::CrashAttempt => Does::Crashes,
             // Its requests come from the attacker, who is not known, in the name of the victims.
-            Seat::Reflector => return Vec::new(),
+            AttackKind::Reflector => return Vec::new(),
         };
         let is_target = |to: SocketAddr| match does {
             Does::Responds => to.ip() == attack.target.ip(),

@@ -240,6 +240,11 @@ impl Target {
     }
 }
 
+/// The share that some are of all.
+pub(super) fn share(some: u64, all: u64) -> f64 {
+    some as f64 / all.max(1) as f64
+}
+
 /// So many more of what is this.
 pub(super) fn count<T: PartialEq + Copy>(counts: &mut Vec<(T, u64)>, what: T, times: u64) {
     match counts.iter_mut().find(|(known, _)| *known == what) {

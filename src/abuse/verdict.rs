@@ -9,21 +9,19 @@ use dissectors::kit::{Set, Socket, Time, Who};
 use dissectors::ledger::Ledger;
 
 use super::Abuse;
+use super::attack_kind::{AttackKind, kind_of};
 use super::clients::Proof;
 use super::filters::Filter;
-use super::forged::Sight;
+use super::forged::{Forged, Sight};
 use super::measure::{Measure, is_harmless};
 use super::sources::network;
-use super::target::Target;
+use super::target::{Target, share};
 
 /// Sources and networks that are named.
 const NAMED: usize = 5;
 
 /// Hosts of a network that are attacked alike, from which on it is the network that is attacked.
 const HOSTS: usize = 16;
-
-/// Addresses that are few: toward them, responses are drawn.
-const FEW: usize = 16;
 
 /// Responses from which on they are checked, as the rules have it.
 const JUDGED: u64 = 20;
@@ -32,60 +30,6 @@ const JUDGED: u64 = 20;
 const TARGETS: usize = 256;
 
 const SECOND: i64 = 1_000_000_000;
-
-/// What kind of attack it is, and whose capture shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Seat {
-    /// A server is asked more than it can answer.
-    FloodedServer,
-    /// A server is made to flood others.
-    Reflector,
-    /// Somebody gets responses that he never asked for.
-    Victim,
-    /// A link between: both the requests and the responses have passed routers.
-    Transit,
-    /// A server is sent what is known to crash it.
-    CrashAttempt,
-}
-
-impl Seat {
-    /// All of them.
-    pub const ALL: [Seat; 5] =
-        [Seat::FloodedServer, Seat::Reflector, Seat::Victim, Seat::Transit, Seat::CrashAttempt];
-
-    /// The name scripts use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Seat::FloodedServer => "flooded_server",
-            Seat::Reflector => "reflector",
-            Seat::Victim => "victim",
-            Seat::Transit => "transit",
-            Seat::CrashAttempt => "crash_attempt",
-        }
-    }
-}
-
-/// Whether sources are what they say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forged {
-    /// They are not.
-    Yes,
-    /// They are.
-    No,
-    /// Unknown.
-    Unknown,
-}
-
-impl Forged {
-    /// The name scripts use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Forged::Yes => "yes",
-            Forged::No => "no",
-            Forged::Unknown => "unknown",
-        }
-    }
-}
 
 /// Where an attack comes from.
 #[derive(Clone, Debug)]
@@ -122,9 +66,9 @@ pub struct Legitimate {
 #[derive(Clone, Debug)]
 pub struct Attack {
     /// What kind it is.
-    pub seat: Seat,
+    pub kind: AttackKind,
     /// What it is as well.
-    pub also: Option<Seat>,
+    pub also: Option<AttackKind>,
     /// Who is attacked; of a network, its first address.
     pub target: SocketAddr,
     /// Of a network, how many bits its address has.
@@ -175,8 +119,8 @@ pub struct Attack {
 
 /// Where something is attacked, and as what.
 struct Place<'p> {
-    seat: Seat,
-    also: Option<Seat>,
+    kind: AttackKind,
+    also: Option<AttackKind>,
     at: SocketAddr,
     targets: Vec<SocketAddr>,
     network: Option<u8>,
@@ -191,8 +135,8 @@ impl Abuse {
         let mut within: Set<SocketAddr> = Set::default();
         for (net, at, targets, target) in self.carpets() {
             within.extend(&targets);
-            let (seat, also) = seat_of(&target, [true, false]);
-            let place = Place { seat, also, at, targets, network: Some(net), target: &target };
+            let (kind, also) = kind_of(&target, [true, false]);
+            let place = Place { kind, also, at, targets, network: Some(net), target: &target };
             attacks.extend(self.attack(place));
         }
         attacks.extend(self.servers.iter().filter_map(|(Socket(at), target)| {
@@ -200,18 +144,18 @@ impl Abuse {
             if is == [false; 2] || within.contains(at) || self.unproven(target) < JUDGED {
                 return None;
             }
-            let (seat, also) = seat_of(target, is);
-            self.attack(Place::of(seat, also, *at, target))
+            let (kind, also) = kind_of(target, is);
+            self.attack(Place::of(kind, also, *at, target))
         }));
         let victims = self.victims.iter().filter(|(_, target)| self.is_victim(target));
         attacks.extend(victims.filter_map(|(address, target)| {
             let at = SocketAddr::new(*address, target.port);
-            self.attack(Place::of(Seat::Victim, None, at, target))
+            self.attack(Place::of(AttackKind::Victim, None, at, target))
         }));
         attacks.extend(self.crashed.iter().filter_map(|(at, target)| {
-            self.attack(Place::of(Seat::CrashAttempt, None, *at, target))
+            self.attack(Place::of(AttackKind::CrashAttempt, None, *at, target))
         }));
-        attacks.sort_by_key(|it| (std::cmp::Reverse(it.packets), it.target, it.seat as u8));
+        attacks.sort_by_key(|it| (std::cmp::Reverse(it.packets), it.target, it.kind as u8));
         attacks
     }
 
@@ -294,7 +238,7 @@ impl Abuse {
     }
 
     fn attack(&self, place: Place<'_>) -> Option<Attack> {
-        let Place { seat, also, at, mut targets, network, target } = place;
+        let Place { kind, also, at, mut targets, network, target } = place;
         let repeats = self.setting.terms.abuse.repeats;
         let Target { packets, bytes, sources, timeline, clients, .. } = target;
         let within = target.span?;
@@ -307,42 +251,43 @@ impl Abuse {
         let seconds = seconds.max(1.0);
         let (single, _) = sources.with(|_, source| source.packets == 1);
         let (top, top_error) = sources.top(NAMED);
-        let legitimate = (!matches!(seat, Seat::Victim | Seat::CrashAttempt)).then(|| {
-            let mut it = Legitimate { clients: 0, packets: 0, proofs: [0; 3] };
-            clients.which(true, repeats).for_each(|(_, client)| {
-                it.clients += 1;
-                it.packets += client.packets;
-                let order = [Proof::Challenge, Proof::Split, Proof::WentOn];
-                let at = order.iter().position(|proof| *proof == client.proof);
-                it.proofs[at.unwrap_or(0)] += 1;
+        let legitimate =
+            (!matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt)).then(|| {
+                let mut it = Legitimate { clients: 0, packets: 0, proofs: [0; 3] };
+                clients.which(true, repeats).for_each(|(_, client)| {
+                    it.clients += 1;
+                    it.packets += client.packets;
+                    let order = [Proof::Challenge, Proof::Split, Proof::WentOn];
+                    let at = order.iter().position(|proof| *proof == client.proof);
+                    it.proofs[at.unwrap_or(0)] += 1;
+                });
+                it
             });
-            it
-        });
         let sight = Sight { target, at: at.ip(), lengths: self.setting.networks, repeats };
-        let (forged, evidence) = sight.forged(seat);
+        let (forged, evidence) = sight.forged(kind);
         let mut kinds = target.kinds.clone();
         kinds.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
         let mut other_services = target.others.clone();
         other_services.sort_by_key(|(port, count)| (std::cmp::Reverse(*count), *port));
         let [peak, peak_bytes] = timeline.peak();
         targets.truncate(TARGETS);
-        let filters = match seat {
-            Seat::CrashAttempt => Vec::new(),
+        let filters = match kind {
+            AttackKind::CrashAttempt => Vec::new(),
             _ => {
                 let measure = Measure::of(self, target, seconds, network.is_some());
                 let all = if at.is_ipv4() { 32 } else { 128 };
                 let bits = network.unwrap_or(all);
-                measure.filters(seat, at, bits, self.beside(at), self.setting.collateral)
+                measure.filters(kind, at, bits, self.beside(at), self.setting.collateral)
             }
         };
-        let applied = match seat {
-            Seat::Victim => {
+        let applied = match kind {
+            AttackKind::Victim => {
                 filters.iter().take_while(|it| is_harmless(it, self.setting.collateral)).count()
             }
             _ => filters.len().min(1),
         };
         Some(Attack {
-            seat,
+            kind,
             also,
             target: at,
             network,
@@ -390,29 +335,12 @@ impl Abuse {
 }
 
 impl<'p> Place<'p> {
-    fn of(seat: Seat, also: Option<Seat>, at: SocketAddr, target: &'p Target) -> Place<'p> {
-        Place { seat, also, at, targets: vec![at], network: None, target }
+    fn of(
+        kind: AttackKind,
+        also: Option<AttackKind>,
+        at: SocketAddr,
+        target: &'p Target,
+    ) -> Place<'p> {
+        Place { kind, also, at, targets: vec![at], network: None, target }
     }
-}
-
-/// The seat of a server that is flooded, used against others, or both. A flood from many is the
-/// server's; where few addresses ask for nearly all, responses are drawn toward them. Where both
-/// requests and responses have passed routers, the capture is from a link between.
-fn seat_of(target: &Target, [flooded, reflecting]: [bool; 2]) -> (Seat, Option<Seat>) {
-    let drawn: u64 = target.sources.top(FEW).0.iter().map(|(_, packets)| packets).sum();
-    let is_toward_few = drawn.saturating_mul(2) >= target.packets[0];
-    let (seat, also) = match (flooded, reflecting) {
-        (true, true) if is_toward_few => (Seat::Reflector, Some(Seat::FloodedServer)),
-        (true, true) => (Seat::FloodedServer, Some(Seat::Reflector)),
-        (true, false) => (Seat::FloodedServer, None),
-        (false, _) => (Seat::Reflector, None),
-    };
-    match target.hops.map(|hops| hops.all_routed()) {
-        [true, true] => (Seat::Transit, Some(seat)),
-        _ => (seat, also),
-    }
-}
-
-pub(super) fn share(some: u64, all: u64) -> f64 {
-    some as f64 / all.max(1) as f64
 }

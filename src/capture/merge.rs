@@ -9,12 +9,26 @@ use std::path::{Path, PathBuf};
 
 use super::error::unreadable;
 use super::input::Room;
-use super::open::open_as;
+use super::open::{open_as, open_within};
 use super::{CaptureError, Event, Notice, Packet, Packets};
+
+/// Opens several captures as one, in the order of their packets' times, within so much memory.
+///
+/// # Errors
+/// As [`open_within`], for the first file that cannot be read.
+pub fn open_merged(
+    paths: &[PathBuf],
+    memory: usize,
+) -> Result<Box<dyn Packets + Send>, CaptureError> {
+    if let [path] = paths {
+        return open_within(path, memory);
+    }
+    Ok(Box::new(Merge::new(paths, memory)?))
+}
 
 /// Captures side by side; the one whose event is next is in front. Where times are equal, the order
 /// of the files counts. A capture whose own clock goes backwards keeps its own order.
-pub(super) struct Merge {
+struct Merge {
     captures: Vec<Capture>,
     /// What each may take.
     room: Room,
@@ -95,7 +109,7 @@ impl Capture {
 impl Merge {
     /// # Errors
     /// One of them cannot be read.
-    pub(super) fn new(paths: &[PathBuf], memory: usize) -> Result<Merge, CaptureError> {
+    fn new(paths: &[PathBuf], memory: usize) -> Result<Merge, CaptureError> {
         let (files, room) = (paths.iter().zip(0..), Room::among(paths.len(), memory));
         let captures = files.map(|(path, file)| Capture::new(path, file, room));
         Ok(Merge::of(captures.collect::<Result<_, _>>()?, room))

@@ -37,9 +37,10 @@ pub use error::CaptureError;
 #[cfg(feature = "files")]
 pub use interrupt::Stop;
 pub use link::LinkType;
-pub use notice::Notice;
 #[cfg(feature = "files")]
-pub use open::{open, open_merged, open_stream, open_stream_within, open_within};
+pub use merge::open_merged;
+pub use notice::Notice;
+pub use open::{open, open_stream, open_stream_within, open_within};
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
@@ -13,7 +13,6 @@ use super::error::{CaptureError, seems};
 use super::input::{Input, Room};
 use super::interrupt::{Interruptible, Stopped};
 use super::mapping::Mapping;
-use super::merge::Merge;
 use super::pcap::{self, Pcap, Unreadable};
 use super::pcapng::{self, PcapNg};
 use super::zstd::Zstd;
@@ -38,20 +37,6 @@ pub fn open(path: &Path) -> Result<Box<dyn Packets + Send>, CaptureError> {
 /// As [`open`], and where it takes more.
 pub fn open_within(path: &Path, memory: usize) -> Result<Box<dyn Packets + Send>, CaptureError> {
     open_as(path, 0, Room::alone(memory))
-}
-
-/// Opens several captures as one, in the order of their packets' times, within so much memory.
-///
-/// # Errors
-/// As [`open_within`], for the first file that cannot be read.
-pub fn open_merged(
-    paths: &[PathBuf],
-    memory: usize,
-) -> Result<Box<dyn Packets + Send>, CaptureError> {
-    if let [path] = paths {
-        return open_within(path, memory);
-    }
-    Ok(Box::new(Merge::new(paths, memory)?))
 }
 
 /// Reads a capture from anything that yields bytes; notices and errors call it `name`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use dissectors::ledger::Terms;
 
 use crate::Terminal;
-use crate::abuse::{Abuse, Attack, Seat, Setting};
+use crate::abuse::{Abuse, Attack, AttackKind, Setting};
 use crate::check;
 use crate::cli::{self, AbuseFormat};
 use crate::commands::abuse_reports::Reports;
@@ -101,7 +101,7 @@ impl Consumer for Watching<'_> {
     }
 
     fn measure(&mut self, metrics: &Metrics) {
-        metrics.attacks(&Seat::ALL.map(Seat::name), &self.rates);
+        metrics.attacks(&AttackKind::ALL.map(AttackKind::name), &self.rates);
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
@@ -174,5 +174,5 @@ impl Watching<'_> {
 }
 
 fn rate(attack: &Attack) -> AttackRate {
-    AttackRate { seat: attack.seat.name(), target: attack.target, rate: attack.rate[0] }
+    AttackRate { seat: attack.kind.name(), target: attack.target, rate: attack.rate[0] }
 }

@@ -62,12 +62,12 @@ impl Reports {
             self.attacks += 1;
             let reported = senders.reported(attack);
             let title =
-                format!("attack {} ({}, {})", self.attacks, attack.seat.name(), attack.target);
+                format!("attack {} ({}, {})", self.attacks, attack.kind.name(), attack.target);
             if reported.is_empty() {
                 self.notes.push(format!("{title}: {}", abuse_report::why_not(attack)));
                 continue;
             }
-            let networks = abuse_report::networks(attack.seat, &reported);
+            let networks = abuse_report::networks(attack.kind, &reported);
             let more = networks.len().saturating_sub(NETWORKS);
             if more > 0 {
                 let networks = counted(more as u64, "network");

@@ -11,7 +11,7 @@ use super::flows::string;
 use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{Stamp, TimeStyle, put};
-use crate::abuse::{Attack, Filter, Forged, Limit, Match, Seat};
+use crate::abuse::{Attack, AttackKind, Filter, Forged, Limit, Match};
 use crate::text::{counted, escaped, grouped, percent};
 
 /// Sources from which on it says something how many are new.
@@ -221,8 +221,8 @@ impl JsonAttack<'_> {
             |(name, packets): &(&'static str, u64)| Counted { name: *name, packets: *packets };
         let named = |(name, packets): (String, u64)| Counted { name, packets };
         JsonAttack {
-            seat: attack.seat.name(),
-            also: attack.also.map(Seat::name),
+            seat: attack.kind.name(),
+            also: attack.also.map(AttackKind::name),
             targets: attack.targets.iter().map(SocketAddr::to_string).collect(),
             network: network(attack),
             protocol: attack.protocol.map(|id| id.info().id),
@@ -343,7 +343,7 @@ impl Report<'_> {
         say("networks", prefixes.collect::<Vec<_>>().join(", "));
         let forged = match attack.forged {
             Forged::Yes => "very likely: ",
-            Forged::No if attack.seat == Seat::Victim => "",
+            Forged::No if attack.kind == AttackKind::Victim => "",
             Forged::No => "no: ",
             Forged::Unknown => "unknown: ",
         };
@@ -360,7 +360,7 @@ impl Report<'_> {
             say("players", clients);
         }
         match attack.applied {
-            0 if attack.seat == Seat::CrashAttempt => {}
+            0 if attack.kind == AttackKind::CrashAttempt => {}
             0 => say("filter", "nothing tells its packets from others".to_owned()),
             best => attack.filters.iter().take(best).for_each(|it| say("filter", filtered(it))),
         }
@@ -368,13 +368,15 @@ impl Report<'_> {
 }
 
 /// What it is as well, in words.
-fn also_is(seat: Seat) -> &'static str {
-    match seat {
-        Seat::FloodedServer => "the server is flooded: it is asked more than it can answer",
-        Seat::Reflector => "the server is made to flood others: it answers without a challenge",
-        Seat::Victim => "an address gets responses that it never asked for",
-        Seat::Transit => "the capture is from a link between",
-        Seat::CrashAttempt => "the server is sent what crashes servers",
+fn also_is(kind: AttackKind) -> &'static str {
+    match kind {
+        AttackKind::FloodedServer => "the server is flooded: it is asked more than it can answer",
+        AttackKind::Reflector => {
+            "the server is made to flood others: it answers without a challenge"
+        }
+        AttackKind::Victim => "an address gets responses that it never asked for",
+        AttackKind::Transit => "the capture is from a link between",
+        AttackKind::CrashAttempt => "the server is sent what crashes servers",
     }
 }
 
@@ -435,16 +437,16 @@ fn headline(attack: &Attack, (span, zone): (String, String)) -> String {
         }
     };
     let is = if attack.network.is_some() { "are" } else { "is" };
-    let what = match attack.seat {
-        Seat::FloodedServer => format!("{target} {is} flooded with {kind}s"),
-        Seat::Reflector => {
+    let what = match attack.kind {
+        AttackKind::FloodedServer => format!("{target} {is} flooded with {kind}s"),
+        AttackKind::Reflector => {
             format!("{target} {is} made to flood others: it answers {kind}s without a challenge")
         }
-        Seat::Victim => {
+        AttackKind::Victim => {
             format!("{} gets responses that it never asked for: {kind}", target_ip(attack))
         }
-        Seat::Transit => format!("an attack on {target} with {kind}s passes this link"),
-        Seat::CrashAttempt => format!("{target} is sent what crashes servers: {kind}"),
+        AttackKind::Transit => format!("an attack on {target} with {kind}s passes this link"),
+        AttackKind::CrashAttempt => format!("{target} is sent what crashes servers: {kind}"),
     };
     format!("{what}, {span}{zone}")
 }

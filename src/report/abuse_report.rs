@@ -10,7 +10,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::firewall::hex;
-use crate::abuse::{Attack, Seat, Sender};
+use crate::abuse::{Attack, AttackKind, Sender};
 use crate::text::{counted, grouped};
 
 /// The version of X-ARF that is written.
@@ -74,12 +74,12 @@ pub struct Network<'s> {
 
 /// Those of one report together: a server that was misused gets one of its own, clients one for their
 /// network of 24 bits, or of 48 in IPv6.
-pub fn networks<'s>(seat: Seat, senders: &[(IpAddr, &'s Sender)]) -> Vec<Network<'s>> {
+pub fn networks<'s>(kind: AttackKind, senders: &[(IpAddr, &'s Sender)]) -> Vec<Network<'s>> {
     let mut networks: Vec<Network<'s>> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for &(from, sender) in senders {
-        let name = match seat {
-            Seat::Victim => from.to_string(),
+        let name = match kind {
+            AttackKind::Victim => from.to_string(),
             _ => prefix(from),
         };
         let at = *places.entry(name.clone()).or_insert(networks.len());
@@ -106,15 +106,17 @@ fn prefix(address: IpAddr) -> String {
 
 /// Why nobody is reported, where nobody can be.
 pub fn why_not(attack: &Attack) -> &'static str {
-    match (attack.seat, attack.forged) {
-        (Seat::Reflector, _) => {
+    match (attack.kind, attack.forged) {
+        (AttackKind::Reflector, _) => {
             "not reported: the requests carry the addresses of those who are flooded; the sender is \
              not in the capture. Make the server challenge its clients"
         }
         (_, crate::abuse::Forged::Yes) => {
             "not reported: the sources are forged, and whose addresses they are has nothing to do with it"
         }
-        (Seat::Victim, _) => "not reported: no server sent enough to be sure that it was misused",
+        (AttackKind::Victim, _) => {
+            "not reported: no server sent enough to be sure that it was misused"
+        }
         _ => {
             "not reported: no source that sent enough has shown, by returning a challenge, that its address \
              is its own"
@@ -131,10 +133,12 @@ fn utc(time: Time) -> String {
 /// What the packets of the attack are to whom they are sent.
 fn what(attack: &Attack, sender: &Sender) -> String {
     let kind = sender.first.first().map_or("messages", |packet| packet.message);
-    match attack.seat {
-        Seat::Victim => format!("{kind}s that {} never asked for", attack.target.ip()),
-        Seat::CrashAttempt => format!("packets that crash game servers, to {}", attack.target),
-        Seat::FloodedServer | Seat::Reflector | Seat::Transit => {
+    match attack.kind {
+        AttackKind::Victim => format!("{kind}s that {} never asked for", attack.target.ip()),
+        AttackKind::CrashAttempt => {
+            format!("packets that crash game servers, to {}", attack.target)
+        }
+        AttackKind::FloodedServer | AttackKind::Reflector | AttackKind::Transit => {
             format!("{kind}s to {}", attack.target)
         }
     }
@@ -166,8 +170,8 @@ pub fn mail(attack: &Attack, network: &Network<'_>, reporter: &Reporter) -> Stri
          Content-Type: text/plain; charset=utf-8\n\nHello,\n\n",
         reporter.org, reporter.contact, network.name,
     );
-    text += &match attack.seat {
-        Seat::Victim => format!(
+    text += &match attack.kind {
+        AttackKind::Victim => format!(
             "the game server at {first} was misused to flood {}:\n{count} {what}.\n\n\
              Somebody sends it requests that carry our address as their source, and it responds to us.\n\
              Your customer did not attack us. Please have the server challenge its clients before it\n\
@@ -240,10 +244,10 @@ pub fn xarf(attack: &Attack, from: IpAddr, sender: &Sender, reporter: &Reporter)
     let [first_seen, last_seen] = sender.span.map(utc);
     let seconds =
         sender.span[1].since(sender.span[0]).max(0).unsigned_abs().div_ceil(1_000_000_000);
-    let vector = match attack.seat {
-        Seat::Victim => "amplification",
-        Seat::CrashAttempt => "crash",
-        Seat::FloodedServer | Seat::Reflector | Seat::Transit => "flood",
+    let vector = match attack.kind {
+        AttackKind::Victim => "amplification",
+        AttackKind::CrashAttempt => "crash",
+        AttackKind::FloodedServer | AttackKind::Reflector | AttackKind::Transit => "flood",
     };
     let ends = sender.first.first().map(|packet| packet.ends);
     let port = |at: usize| ends.map(|ends| ends[at].port()).filter(|port| *port > 0);
@@ -288,7 +292,7 @@ pub fn xarf(attack: &Attack, from: IpAddr, sender: &Sender, reporter: &Reporter)
 /// A UUID that the same capture always gets: a report that is sent again is known for the same one. It has
 /// the form of version 4, which X-ARF asks for.
 fn identifier(attack: &Attack, from: IpAddr, sender: &Sender) -> String {
-    let of = format!("{} {} {from} {:?}", attack.seat.name(), attack.target, sender.span);
+    let of = format!("{} {} {from} {:?}", attack.kind.name(), attack.target, sender.span);
     let digest = hex(&Sha256::digest(of));
     let part = |from: usize, to: usize| digest.get(from..to).unwrap_or_default();
     let [a, b, c, d, e] = [part(0, 8), part(8, 12), part(12, 15), part(15, 18), part(18, 30)];
