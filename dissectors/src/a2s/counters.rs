@@ -1,6 +1,6 @@
 //! What a flow counts, up to three of each, in the room of a number; and until when, in a byte.
 
-use super::kinds::{Answer, Request};
+use super::kinds::{RequestKind, ResponseKind};
 use crate::kit::Time;
 
 /// What is counted.
@@ -23,22 +23,25 @@ impl Count {
     pub(super) const FORMS: [Count; 3] = [Count::Info, Count::ObsoleteInfo, Count::Players];
 
     /// The rounds of a request that carries a challenge.
-    pub(super) const fn rounds(request: Request) -> Option<Count> {
+    pub(super) const fn rounds(request: RequestKind) -> Option<Count> {
         match request {
-            Request::Info => Some(Count::InfoRounds),
-            Request::Player => Some(Count::PlayerRounds),
-            Request::Rules => Some(Count::RulesRounds),
-            Request::Challenge | Request::Ping => None,
+            RequestKind::Info => Some(Count::InfoRounds),
+            RequestKind::Player => Some(Count::PlayerRounds),
+            RequestKind::Rules => Some(Count::RulesRounds),
+            RequestKind::Challenge | RequestKind::Ping => None,
         }
     }
 
     /// The form in which a hybrid server answers info, among others.
-    pub(super) const fn form(answer: Answer) -> Option<Count> {
+    pub(super) const fn form(answer: ResponseKind) -> Option<Count> {
         match answer {
-            Answer::Info => Some(Count::Info),
-            Answer::ObsoleteInfo => Some(Count::ObsoleteInfo),
-            Answer::Players => Some(Count::Players),
-            Answer::Challenge | Answer::Rules | Answer::Ping | Answer::Other => None,
+            ResponseKind::Info => Some(Count::Info),
+            ResponseKind::ObsoleteInfo => Some(Count::ObsoleteInfo),
+            ResponseKind::Players => Some(Count::Players),
+            ResponseKind::Challenge
+            | ResponseKind::Rules
+            | ResponseKind::Ping
+            | ResponseKind::Other => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use super::counters::{CoarseTime, Count, Counters};
 use super::decode::Summary;
-use super::kinds::{Answer, ChallengeStatus, Request};
+use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use super::observation::{Observation, Occasion};
 use super::overdue::expire;
 use super::pending::{BEHIND_INFO, FOREIGN, PASSED_OVER, PendingRequest, ResponseDue};
@@ -22,15 +22,15 @@ pub(super) fn message<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    match Request::of(said.kind) {
+    match RequestKind::of(said.kind) {
         Some(request) => ask(cx, request, said, payload, sink),
-        None => answer(cx, Answer::of(said.kind), said, payload, sink),
+        None => answer(cx, ResponseKind::of(said.kind), said, payload, sink),
     }
 }
 
 fn ask<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    request: Request,
+    request: RequestKind,
     said: &Summary,
     payload: &Payload<'_>,
     sink: &mut S,
@@ -52,7 +52,7 @@ fn ask<S: Sink>(
         sink,
     );
     sink.asks(request.name(), payload);
-    let ignored = matches!(request, Request::Challenge | Request::Ping);
+    let ignored = matches!(request, RequestKind::Challenge | RequestKind::Ping);
     let owed = said.whole && standing != ChallengeStatus::NeverIssued && !ignored;
     let asked = PendingRequest {
         mark,
@@ -73,7 +73,7 @@ fn ask<S: Sink>(
 /// Whether another may have given a challenge in the asked one's stead: that one has said nothing
 /// so far, or owes a response that may be a challenge.
 fn may_be_given_by_another(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
-    let open = |request| Answer::Challenge.is_for(request);
+    let open = |request| ResponseKind::Challenge.is_for(request);
     let waits = |asked: PendingRequest| {
         asked.mark.side == payload.side && !asked.was_answered() && open(asked.request)
     };
@@ -106,27 +106,27 @@ fn standing(
 
 fn answer<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    answer: Answer,
+    answer: ResponseKind,
     said: &Summary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
     let (from, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
     cx.conversation.learn(said);
-    if answer == Answer::Other {
+    if answer == ResponseKind::Other {
         cx.conversation.answered_somehow(from, now, timeout);
         expire(cx, now, false, sink);
         return;
     }
     let copy = cx.conversation.repeats(payload, &cx.shared.seed);
     let guarded = cx.conversation.has(GUARDED);
-    let challenge = answer == Answer::Challenge;
+    let challenge = answer == ResponseKind::Challenge;
     let fits = |asked: &PendingRequest| asked.fits(answer, guarded);
     let best = cx.conversation.best(fits, challenge, from, now, timeout);
     let mut server = payload.from;
     match best {
         Some((1.., at))
-            if answer == Answer::Players
+            if answer == ResponseKind::Players
                 && cx.conversation.tally.get(Count::Players) > 0
                 && may_be_info(cx, at) =>
         {
@@ -150,7 +150,7 @@ fn answer<S: Sink>(
             server = unexpected(cx, (answer, said.challenge), copy, payload, sink).unwrap_or(server)
         }
     }
-    if answer == Answer::Challenge {
+    if answer == ResponseKind::Challenge {
         remember(cx, said.challenge, payload, server, sink);
     }
     expire(cx, now, false, sink);
@@ -197,7 +197,7 @@ fn remember<S: Sink>(
 fn heard<S: Sink>(
     cx: &mut Context<'_, A2s>,
     asked: &PendingRequest,
-    answer: Answer,
+    answer: ResponseKind,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
@@ -208,25 +208,25 @@ fn heard<S: Sink>(
     conversation.flags |= FOLLOWED;
     let again = asked.was_answered();
     let rounds = if again { 0 } else { rounds(&mut conversation.tally, asked, answer) };
-    let list = matches!(answer, Answer::Players | Answer::Rules);
+    let list = matches!(answer, ResponseKind::Players | ResponseKind::Rules);
     if list && asked.fits(answer, conversation.has(GUARDED)) == Some(0) {
         conversation.pass_over(answer);
     }
-    let explained = matches!(answer, Answer::Info | Answer::ObsoleteInfo)
+    let explained = matches!(answer, ResponseKind::Info | ResponseKind::ObsoleteInfo)
         && conversation.informed(answer, CoarseTime::of(payload.time, cx.settings.answer_timeout));
-    if asked.request != Request::Info && asked.is(BEHIND_INFO) {
+    if asked.request != RequestKind::Info && asked.is(BEHIND_INFO) {
         conversation.tally.clear(&Count::FORMS);
     }
-    let guarded = asked.request != Request::Info || conversation.has(GUARDED);
+    let guarded = asked.request != RequestKind::Info || conversation.has(GUARDED);
     rules::exchange(&Observation::Answered { asked, answer, rounds, guarded, again }, kind, sink);
-    if (asked.request, answer) == (Request::Info, Answer::Challenge) {
+    if (asked.request, answer) == (RequestKind::Info, ResponseKind::Challenge) {
         cx.conversation.flags |= GUARDED;
     }
     if explained {
-        rules::exchange(&Observation::Again { answer: Answer::Players }, kind, sink);
+        rules::exchange(&Observation::Again { answer: ResponseKind::Players }, kind, sink);
     }
     match asked.standing {
-        _ if answer == Answer::Challenge => {}
+        _ if answer == ResponseKind::Challenge => {}
         ChallengeStatus::Issued => rules::own_challenge(kind, sink),
         ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => {
             let occasion = Occasion::of(payload, cx.flow.evidence(), None);
@@ -247,10 +247,10 @@ fn serve(cx: &mut Context<'_, A2s>, payload: &Payload<'_>) {
 }
 
 /// How often in a row a valid challenge was answered by another, this response included.
-fn rounds(tally: &mut Counters, asked: &PendingRequest, answer: Answer) -> u8 {
+fn rounds(tally: &mut Counters, asked: &PendingRequest, answer: ResponseKind) -> u8 {
     let Some(count) = Count::rounds(asked.request) else { return 0 };
     let before = tally.get(count);
-    if answer != Answer::Challenge {
+    if answer != ResponseKind::Challenge {
         tally.clear(&[count]);
         return 0;
     }
@@ -264,7 +264,7 @@ fn rounds(tally: &mut Counters, asked: &PendingRequest, answer: Answer) -> u8 {
 /// A response came that fits no request of the flow. `Some`: another endpoint was asked.
 fn unexpected<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    (answer, challenge): (Answer, Option<Read<i32>>),
+    (answer, challenge): (ResponseKind, Option<Read<i32>>),
     copy: bool,
     payload: &Payload<'_>,
     sink: &mut S,
@@ -276,8 +276,8 @@ fn unexpected<S: Sink>(
             sink.answers(asked.reply(true));
         }
         rules::exchange(&Observation::Again { answer }, kind, sink);
-        if answer == Answer::ObsoleteInfo && conversation.explain() {
-            rules::exchange(&Observation::Again { answer: Answer::Players }, kind, sink);
+        if answer == ResponseKind::ObsoleteInfo && conversation.explain() {
+            rules::exchange(&Observation::Again { answer: ResponseKind::Players }, kind, sink);
         }
         return None;
     }
@@ -310,7 +310,7 @@ fn unexpected<S: Sink>(
 /// exchange will tell what it is.
 fn answered_wrongly<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    answer: Answer,
+    answer: ResponseKind,
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> bool {
@@ -318,10 +318,10 @@ fn answered_wrongly<S: Sink>(
     let at = conversation.first_due(payload.side, payload.time, cx.settings.answer_timeout);
     let due = at.and_then(|at| conversation.at(at)).map(|asked| asked.request);
     let hybrid = match due {
-        Some(request) => request == Request::Info,
+        Some(request) => request == RequestKind::Info,
         None => conversation.tally.get(Count::ObsoleteInfo) > 0,
     };
-    if answer == Answer::Players && hybrid && conversation.stray().is_none() {
+    if answer == ResponseKind::Players && hybrid && conversation.stray().is_none() {
         if let Some(at) = at {
             conversation.may_be_answered(at);
         }

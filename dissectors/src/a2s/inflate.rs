@@ -29,13 +29,13 @@ pub(super) struct Inflated {
 
 /// Decompresses, up to `most` bytes.
 pub(super) fn inflate(bytes: &[u8], most: usize) -> Result<Arc<Inflated>, &'static str> {
-    static LATELY: LazyLock<Mutex<Lately>> = LazyLock::new(Mutex::default);
+    static LATELY: LazyLock<Mutex<RecentlyInflated>> = LazyLock::new(Mutex::default);
     inflate_with(&LATELY, bytes, most)
 }
 
 /// The same. Nobody waits for the lock while something is decompressed.
 fn inflate_with(
-    lately: &Mutex<Lately>,
+    lately: &Mutex<RecentlyInflated>,
     bytes: &[u8],
     most: usize,
 ) -> Result<Arc<Inflated>, &'static str> {
@@ -51,29 +51,29 @@ fn inflate_with(
 
 /// What was decompressed lately, the latest after.
 #[derive(Default)]
-struct Lately {
-    answers: VecDeque<Answer>,
+struct RecentlyInflated {
+    answers: VecDeque<RecentInflated>,
     /// Bytes of all of them.
     held: usize,
     seed: Seed,
 }
 
-struct Answer {
+struct RecentInflated {
     hash: u64,
     compressed: Box<[u8]>,
     inflated: Arc<Inflated>,
 }
 
-impl Answer {
+impl RecentInflated {
     fn cost(&self) -> usize {
         self.compressed.len() + self.inflated.bytes.len()
     }
 }
 
-impl Lately {
+impl RecentlyInflated {
     fn find(&mut self, bytes: &[u8]) -> Option<Arc<Inflated>> {
         let hash = self.seed.hash_one(bytes);
-        let is_same = |answer: &Answer| answer.hash == hash && *answer.compressed == *bytes;
+        let is_same = |answer: &RecentInflated| answer.hash == hash && *answer.compressed == *bytes;
         let at = self.answers.iter().position(is_same)?;
         let answer = self.answers.remove(at)?;
         let inflated = Arc::clone(&answer.inflated);
@@ -87,7 +87,7 @@ impl Lately {
             return;
         }
         let (hash, inflated) = (self.seed.hash_one(bytes), Arc::clone(inflated));
-        let answer = Answer { hash, compressed: bytes.into(), inflated };
+        let answer = RecentInflated { hash, compressed: bytes.into(), inflated };
         if answer.cost() > KEPT / 4 {
             return;
         }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_the_latest_and_bounded() {
-        let lately = Mutex::<Lately>::default();
+        let lately = Mutex::<RecentlyInflated>::default();
         let inflate = |bytes: &[u8], most| inflate_with(&lately, bytes, most).unwrap();
         let answers: Vec<_> = (0..300).map(|n| compress(&noise(9000, n), 1)).collect();
         let first = inflate(&answers[0], 1 << 20);
@@ -182,7 +182,7 @@ mod tests {
             assert!(Arc::ptr_eq(&first, &again), "an answer that is asked for again stays");
             inflate(answer, 1 << 20);
             let lately = lately.lock().unwrap();
-            let held: usize = lately.answers.iter().map(Answer::cost).sum();
+            let held: usize = lately.answers.iter().map(RecentInflated::cost).sum();
             assert!(lately.held == held && held <= KEPT && lately.answers.len() <= ANSWERS);
         }
         assert!(lately.lock().unwrap().answers.len() > 100);

@@ -2,7 +2,7 @@
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Request {
+pub(super) enum RequestKind {
     Info,
     Challenge,
     Player,
@@ -10,19 +10,24 @@ pub(super) enum Request {
     Ping,
 }
 
-impl Request {
+impl RequestKind {
     /// All of them.
-    pub(super) const ALL: [Request; 5] =
-        [Request::Info, Request::Challenge, Request::Player, Request::Rules, Request::Ping];
+    pub(super) const ALL: [RequestKind; 5] = [
+        RequestKind::Info,
+        RequestKind::Challenge,
+        RequestKind::Player,
+        RequestKind::Rules,
+        RequestKind::Ping,
+    ];
 
     /// By its message byte.
-    pub(super) const fn of(kind: u8) -> Option<Request> {
+    pub(super) const fn of(kind: u8) -> Option<RequestKind> {
         Some(match kind {
-            b'T' => Request::Info,
-            b'W' => Request::Challenge,
-            b'U' => Request::Player,
-            b'V' => Request::Rules,
-            b'i' => Request::Ping,
+            b'T' => RequestKind::Info,
+            b'W' => RequestKind::Challenge,
+            b'U' => RequestKind::Player,
+            b'V' => RequestKind::Rules,
+            b'i' => RequestKind::Ping,
             _ => return None,
         })
     }
@@ -35,18 +40,18 @@ impl Request {
     /// The specification's name.
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Request::Info => "A2S_INFO",
-            Request::Challenge => "A2S_SERVERQUERY_GETCHALLENGE",
-            Request::Player => "A2S_PLAYER",
-            Request::Rules => "A2S_RULES",
-            Request::Ping => "A2A_PING",
+            RequestKind::Info => "A2S_INFO",
+            RequestKind::Challenge => "A2S_SERVERQUERY_GETCHALLENGE",
+            RequestKind::Player => "A2S_PLAYER",
+            RequestKind::Rules => "A2S_RULES",
+            RequestKind::Ping => "A2A_PING",
         }
     }
 }
 
 /// What is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum ResponseKind {
     Info,
     ObsoleteInfo,
     Challenge,
@@ -57,48 +62,52 @@ pub(super) enum Answer {
     Other,
 }
 
-impl Answer {
+impl ResponseKind {
     /// By its message byte.
-    pub(super) const fn of(kind: u8) -> Answer {
+    pub(super) const fn of(kind: u8) -> ResponseKind {
         match kind {
-            b'I' => Answer::Info,
-            b'm' => Answer::ObsoleteInfo,
-            b'A' => Answer::Challenge,
-            b'D' => Answer::Players,
-            b'E' => Answer::Rules,
-            b'j' => Answer::Ping,
-            _ => Answer::Other,
+            b'I' => ResponseKind::Info,
+            b'm' => ResponseKind::ObsoleteInfo,
+            b'A' => ResponseKind::Challenge,
+            b'D' => ResponseKind::Players,
+            b'E' => ResponseKind::Rules,
+            b'j' => ResponseKind::Ping,
+            _ => ResponseKind::Other,
         }
     }
 
     /// As people read it.
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Answer::Info => "an info answer",
-            Answer::ObsoleteInfo => "an obsolete info answer",
-            Answer::Challenge => "a challenge",
-            Answer::Players => "a player list",
-            Answer::Rules => "a rules list",
-            Answer::Ping => "a ping answer",
-            Answer::Other => "something else",
+            ResponseKind::Info => "an info answer",
+            ResponseKind::ObsoleteInfo => "an obsolete info answer",
+            ResponseKind::Challenge => "a challenge",
+            ResponseKind::Players => "a player list",
+            ResponseKind::Rules => "a rules list",
+            ResponseKind::Ping => "a ping answer",
+            ResponseKind::Other => "something else",
         }
     }
 
     /// The kinds of requests that it may be to, a bit of each.
     pub(super) fn kinds(self) -> u8 {
-        let fitting = Request::ALL.into_iter().filter(|&request| self.is_for(request));
+        let fitting = RequestKind::ALL.into_iter().filter(|&request| self.is_for(request));
         fitting.fold(0, |kinds, request| kinds | request.bit())
     }
 
     /// Whether it is what this kind of request may be answered by.
-    pub(super) const fn is_for(self, request: Request) -> bool {
+    pub(super) const fn is_for(self, request: RequestKind) -> bool {
         matches!(
             (self, request),
-            (Answer::Info | Answer::ObsoleteInfo | Answer::Challenge, Request::Info)
-                | (Answer::Challenge, Request::Challenge | Request::Player | Request::Rules)
-                | (Answer::Players, Request::Player)
-                | (Answer::Rules, Request::Rules)
-                | (Answer::Ping, Request::Ping)
+            (
+                ResponseKind::Info | ResponseKind::ObsoleteInfo | ResponseKind::Challenge,
+                RequestKind::Info
+            ) | (
+                ResponseKind::Challenge,
+                RequestKind::Challenge | RequestKind::Player | RequestKind::Rules
+            ) | (ResponseKind::Players, RequestKind::Player)
+                | (ResponseKind::Rules, RequestKind::Rules)
+                | (ResponseKind::Ping, RequestKind::Ping)
         )
     }
 }

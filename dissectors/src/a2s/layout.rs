@@ -153,7 +153,7 @@ fn confirmed(bytes: &[u8], header: Header, layout: Layout) -> Option<Reason> {
 
 /// The packets of one ID, as one layout reads them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reading {
+pub(super) struct LayoutReading {
     /// The first packet's total.
     pub(super) total: u8,
     /// Which numbers below it came.
@@ -173,7 +173,7 @@ pub(super) struct Reading {
     pub(super) longest: usize,
 }
 
-impl Reading {
+impl LayoutReading {
     pub(super) fn add(&mut self, bytes: &[u8], layout: Layout, first: bool) {
         let Some(header) = Header::read(bytes, layout) else {
             self.short = true;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::kinds::{Answer, ChallengeStatus};
+use super::kinds::{ChallengeStatus, ResponseKind};
 use super::pending::PendingRequest;
 use crate::kit::{Evidence, Mark, Payload, Read, Seen};
 
@@ -18,18 +18,24 @@ pub(super) enum Observation<'a> {
     /// A request was answered. `rounds`: how often in a row a valid challenge was by another, as
     /// far as that is counted. `guarded`: the server asks for a challenge before it answers the
     /// like. `again`: so was the request's sending before.
-    Answered { asked: &'a PendingRequest, answer: Answer, rounds: u8, guarded: bool, again: bool },
+    Answered {
+        asked: &'a PendingRequest,
+        answer: ResponseKind,
+        rounds: u8,
+        guarded: bool,
+        again: bool,
+    },
     /// One more answer of another form came to an info request.
-    Again { answer: Answer },
+    Again { answer: ResponseKind },
     /// A request was answered by something else than it asked for.
-    Other { asked: &'a PendingRequest, answer: Answer },
+    Other { asked: &'a PendingRequest, answer: ResponseKind },
     /// Nobody asked for it. `elsewhere`: the sender was never asked at all, and another may have
     /// been.
-    Unasked { answer: Answer, elsewhere: Option<Occasion> },
+    Unasked { answer: ResponseKind, elsewhere: Option<Occasion> },
     /// Nor for a player list that came in the past; or it came `instead` of info.
     UnmatchedList { mark: Mark, instead: bool, evidence: Evidence },
     /// Another endpoint of the asked host answered.
-    Elsewhere { answer: Answer, asked: SocketAddr, from: SocketAddr },
+    Elsewhere { answer: ResponseKind, asked: SocketAddr, from: SocketAddr },
     /// That request was answered by it.
     Moved { asked: &'a PendingRequest },
     /// The response did not come, unless it came from another.

@@ -1,10 +1,10 @@
 //! The split responses of one flow: packets come in, whole responses and given-up fragments go out.
 
 use super::inflate::{self, Inflated};
-use super::kinds::Answer;
+use super::kinds::ResponseKind;
 use super::layout::{self, Layout, Reason, SINGLE};
 use super::pending::{PASSED_OVER, PendingRequest};
-use super::split::{self, Added, Joined, Place, Repeat, Set, Shape};
+use super::split::{self, Added, HeaderPlace, JoinedResponse, Repeat, Shape, SplitResponse};
 use super::state::GUARDED;
 use super::{A2s, decode, exchange, messages as m, rules};
 use crate::kit::{
@@ -33,7 +33,7 @@ pub(super) fn message<S: Sink>(
     };
     give_up_due(cx, now, false, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
-    let mine = |set: &Set| set.side == side && set.id == layout::plain(id);
+    let mine = |set: &SplitResponse| set.side == side && set.id == layout::plain(id);
     let set = match cx.conversation.parts().take(mine) {
         Some(set) => set,
         None => {
@@ -80,7 +80,12 @@ pub(super) fn again<S: Sink>(
 }
 
 /// Adds a packet to its set, and hands on what became of it.
-fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Box<Set>, payload: &Payload<'_>, sink: &mut S) {
+fn add<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    mut set: Box<SplitResponse>,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
     let (timeout, most) = (cx.settings.answer_timeout, cx.settings.limits.parts_bytes);
     match set.add(payload, timeout, most, cx.budget) {
         Added::Full => {
@@ -98,7 +103,7 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Box<Set>, payload: &Payload<
 /// A response is given up for want of room, before the current packet is reported.
 fn evict_oldest<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    set: Box<Set>,
+    set: Box<SplitResponse>,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
@@ -116,8 +121,9 @@ fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(La
         cx.conversation.done()?.repeated(payload.side, id, payload.bytes, payload.lost)?;
     let (side, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
     let guarded = cx.conversation.has(GUARDED);
-    let fits =
-        |asked: &PendingRequest| asked.fits(Answer::of(kind), guarded).filter(|&fit| fit == 0);
+    let fits = |asked: &PendingRequest| {
+        asked.fits(ResponseKind::of(kind), guarded).filter(|&fit| fit == 0)
+    };
     let is_copy = repeat == Repeat::Same;
     let begins =
         |asked: &PendingRequest| !is_copy || fits(asked).is_some() && !asked.is(PASSED_OVER);
@@ -133,7 +139,7 @@ fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(La
 /// The packets make a whole.
 fn whole<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    set: Box<Set>,
+    set: Box<SplitResponse>,
     layout: Layout,
     reason: Reason,
     last: &Payload<'_>,
@@ -170,7 +176,7 @@ fn whole<S: Sink>(
 fn emit<S: Sink>(
     cx: &mut Context<'_, A2s>,
     shape: &Shape,
-    joined: &Joined,
+    joined: &JoinedResponse,
     reason: Reason,
     payload: Payload<'_>,
     sink: &mut S,
@@ -234,7 +240,7 @@ fn emit<S: Sink>(
 
 /// Size first: where it is wrong, so is the sum, and what follows may be the rest.
 fn judge_inflated<S: Sink>(
-    joined: &Joined,
+    joined: &JoinedResponse,
     inflated: &[u8],
     more: bool,
     after: usize,
@@ -253,11 +259,11 @@ fn judge_inflated<S: Sink>(
 /// which only its own faults are reported, and of the first what is right; `None` where they make a
 /// whole.
 fn judge_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
-    let here = |place: Place| match part {
+    let here = |place: HeaderPlace| match part {
         Some(part) => (part == place.part).then_some(place.at),
         None => Some(Span::default()),
     };
-    if let Some(at) = here(Place { part: 0, at: layout::TOTAL }) {
+    if let Some(at) = here(HeaderPlace { part: 0, at: layout::TOTAL }) {
         rules::split_total(shape.layout, shape.total, at, sink);
     }
     if !layout::is_total(shape.layout, shape.total) {
@@ -277,7 +283,7 @@ fn judge_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
     }
 }
 
-fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
+fn judge_whole<S: Sink>(shape: &Shape, joined: &JoinedResponse, sink: &mut S) {
     rules::split_complete(sink);
     if shape.total > 1 {
         rules::split_order(joined.in_order, sink);
@@ -294,7 +300,7 @@ fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
 }
 
 /// The rest of a response did not come: each of its packets is a message of its own.
-fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &mut S) {
+fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Time, sink: &mut S) {
     let layout = set.likeliest(cx.conversation.layout());
     let timeout = cx.settings.answer_timeout;
     // Packets that there was no room for may have been this response's.
@@ -327,7 +333,7 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
 /// each by their shape, unless they are copies.
 fn judge_rest<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    set: &Set,
+    set: &SplitResponse,
     (layout, evidence): (Layout, Evidence),
     sink: &mut S,
 ) -> Option<Shape> {
@@ -354,7 +360,11 @@ fn judge_rest<S: Sink>(
 
 /// Which way packets went that did not make a whole, by what was said since. Toward a server they
 /// are an attack; where both ports are those of servers, they may be.
-fn direction<S: Sink>(cx: &Context<'_, A2s>, set: &Set, sink: &mut S) -> &'static Message {
+fn direction<S: Sink>(
+    cx: &Context<'_, A2s>,
+    set: &SplitResponse,
+    sink: &mut S,
+) -> &'static Message {
     let first = set.parts().first().map(|part| recorded(cx, set, part, &[]));
     let Some(first) = first else { return &m::SPLIT_FRAGMENT };
     if cx.conversation.is_toward_server(&first) {
@@ -373,7 +383,7 @@ fn direction<S: Sink>(cx: &Context<'_, A2s>, set: &Set, sink: &mut S) -> &'stati
 /// A kept packet, as it came.
 fn recorded<'a>(
     cx: &Context<'_, A2s>,
-    set: &'a Set,
+    set: &'a SplitResponse,
     part: &PartSpan,
     pieces: &'a [Piece],
 ) -> Payload<'a> {

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU16;
 
-use super::kinds::{Answer, ChallengeStatus, Request};
+use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use crate::kit::{Mark, Reply, Side, Time};
 
 /// A request that waits for its response. Sent again while it waits, it is the same request.
@@ -15,7 +15,7 @@ pub(super) struct PendingRequest {
     /// it.
     pub(super) began: Time,
     pub(super) challenge: i32,
-    pub(super) request: Request,
+    pub(super) request: RequestKind,
     pub(super) standing: ChallengeStatus,
     pub(super) owed: ResponseDue,
     /// Bits: [`BEHIND_INFO`] and so on.
@@ -59,21 +59,23 @@ pub(super) enum ResponseDue {
 impl PendingRequest {
     /// How well a response fits it: the lower, the better. `None`: not at all. `guarded`: the
     /// server has answered info by a challenge: it gives none without.
-    pub(super) fn fits(&self, answer: Answer, guarded: bool) -> Option<u8> {
+    pub(super) fn fits(&self, answer: ResponseKind, guarded: bool) -> Option<u8> {
         let asks = match self.standing {
             // A list request without a challenge is none that servers know.
-            ChallengeStatus::Absent => matches!(self.request, Request::Info | Request::Challenge),
+            ChallengeStatus::Absent => {
+                matches!(self.request, RequestKind::Info | RequestKind::Challenge)
+            }
             standing => matches!(standing, ChallengeStatus::Asking | ChallengeStatus::Zero),
         };
         answer.is_for(self.request).then_some(match (answer, self.request) {
-            (Answer::Players | Answer::Rules, _) => match self.standing {
+            (ResponseKind::Players | ResponseKind::Rules, _) => match self.standing {
                 ChallengeStatus::Issued | ChallengeStatus::Unknown => 0,
                 ChallengeStatus::NeverIssued => 1,
                 _ => 2,
             },
-            (Answer::Info | Answer::ObsoleteInfo, _) => u8::from(guarded && asks),
-            (Answer::Challenge, Request::Info) if asks => u8::from(!guarded),
-            (Answer::Challenge, _) => u8::from(!asks) * 2,
+            (ResponseKind::Info | ResponseKind::ObsoleteInfo, _) => u8::from(guarded && asks),
+            (ResponseKind::Challenge, RequestKind::Info) if asks => u8::from(!guarded),
+            (ResponseKind::Challenge, _) => u8::from(!asks) * 2,
             _ => 0,
         })
     }
@@ -159,8 +161,8 @@ impl PendingRequest {
     }
 
     /// Whether such a response is all that it asks for.
-    pub(super) fn is_complete(&self, answer: Answer) -> bool {
-        answer != Answer::Challenge || self.request == Request::Challenge
+    pub(super) fn is_complete(&self, answer: ResponseKind) -> bool {
+        answer != ResponseKind::Challenge || self.request == RequestKind::Challenge
     }
 }
 
@@ -213,7 +215,7 @@ impl Kept {
             mark,
             began: Time(time.saturating_sub(since)),
             challenge: i32::from_le_bytes(self.challenge),
-            request: Request::ALL.get(request).copied().unwrap_or(Request::Ping),
+            request: RequestKind::ALL.get(request).copied().unwrap_or(RequestKind::Ping),
             standing: match state >> 3 & 7 {
                 0 => ChallengeStatus::Absent,
                 1 => ChallengeStatus::Asking,
@@ -276,7 +278,7 @@ mod tests {
             ChallengeStatus::NeverIssued,
             ChallengeStatus::Unknown,
         ];
-        for request in Request::ALL {
+        for request in RequestKind::ALL {
             for standing in STANDINGS {
                 for owed in
                     [ResponseDue::Yes, ResponseDue::No, ResponseDue::NoMore, ResponseDue::Answered]
@@ -319,7 +321,7 @@ mod tests {
                 mark,
                 began: Time(i64::MAX - nanoseconds),
                 challenge: 0,
-                request: Request::Info,
+                request: RequestKind::Info,
                 standing: ChallengeStatus::Absent,
                 owed: ResponseDue::Yes,
                 past: 0,

@@ -1,7 +1,7 @@
 //! The last responses of a flow that were whole in several packets: late copies are recognized by them.
 
 use super::layout::{self, Header, Layout};
-use super::split::{Repeat, Set};
+use super::split::{Repeat, SplitResponse};
 use crate::kit::{PartSpan, Side, keyed_hash, room};
 
 /// Responses that are remembered.
@@ -9,26 +9,26 @@ const MOST: usize = 8;
 
 /// The latest one last.
 #[derive(Default)]
-pub(super) struct RecentResponses(Vec<Whole>);
+pub(super) struct RecentResponses(Vec<RecentResponse>);
 
 /// A response that became whole.
-struct Whole {
+struct RecentResponse {
     id: u32,
     side: Side,
     layout: Layout,
     /// Its message byte.
     kind: u8,
-    packets: Box<[Packet]>,
+    packets: Box<[RecentPacket]>,
 }
 
 /// A packet of it.
-struct Packet {
+struct RecentPacket {
     number: u8,
     /// The keyed hash of its bytes; `None` if it was cut: nobody can tell what another copy of it holds.
     hash: Option<u64>,
 }
 
-impl Whole {
+impl RecentResponse {
     /// Whether this is its ID. Bit 31 is none of it, but in the GoldSrc layout.
     fn has(&self, id: u32) -> bool {
         match self.layout {
@@ -39,7 +39,7 @@ impl Whole {
 }
 
 impl RecentResponses {
-    fn find(&self, side: Side, id: u32) -> Option<&Whole> {
+    fn find(&self, side: Side, id: u32) -> Option<&RecentResponse> {
         self.0.iter().rev().find(|done| done.side == side && done.has(id))
     }
 
@@ -59,11 +59,11 @@ impl RecentResponses {
     }
 
     /// A response is whole, under this ID, with this message byte.
-    pub(super) fn remember(&mut self, set: &Set, id: u32, layout: Layout, kind: u8) {
+    pub(super) fn remember(&mut self, set: &SplitResponse, id: u32, layout: Layout, kind: u8) {
         let known = |part: &PartSpan| {
             let bytes = set.bytes_of(part);
             let number = Header::read(bytes, layout)?.number;
-            Some(Packet { number, hash: (!part.lost).then(|| keyed_hash(bytes)) })
+            Some(RecentPacket { number, hash: (!part.lost).then(|| keyed_hash(bytes)) })
         };
         let packets = set.parts().iter().filter_map(known).collect();
         if self.0.len() >= MOST {
@@ -71,11 +71,11 @@ impl RecentResponses {
         }
         // Many flows keep one for long.
         self.0.reserve_exact(1);
-        self.0.push(Whole { id, side: set.side, layout, kind, packets });
+        self.0.push(RecentResponse { id, side: set.side, layout, kind, packets });
     }
 
     /// Whether all packets of a set are copies of one response's.
-    pub(super) fn repeats(&self, set: &Set) -> bool {
+    pub(super) fn repeats(&self, set: &SplitResponse) -> bool {
         let mut packets = set.parts().iter().map(|part| set.bytes_of(part));
         let id = packets.clone().next().and_then(layout::id);
         let Some(done) = id.and_then(|id| self.find(set.side, id)) else { return false };
@@ -121,12 +121,12 @@ mod tests {
         [&[0xFE, 255, 255, 255][..], &id.to_le_bytes(), &head, &[text; 9]].concat()
     }
 
-    fn set(side: Side, packets: &[Vec<u8>]) -> Set {
+    fn set(side: Side, packets: &[Vec<u8>]) -> SplitResponse {
         let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
         let (began, seen, silence, lossy) = (true, [true; 2], 0, false);
         let (number, transport) = (1, Transport::Udp);
         let flow = FlowFacts { ends, began, seen, silence, lossy, number, transport };
-        let (mut set, mut budget) = (Set::new(side, 0, true), Budget::new(1 << 20));
+        let (mut set, mut budget) = (SplitResponse::new(side, 0, true), Budget::new(1 << 20));
         for bytes in packets {
             let added = set.add(&flow.payload(side, bytes, &[]), 1, 1 << 20, &mut budget);
             assert_eq!(added, Added::Kept);

@@ -4,7 +4,7 @@ use crate::kit::{Read, Span, scan};
 
 /// The first name that occurs twice in a list of rules. Of each name a part of a hash and its place
 /// are kept; where both parts are the same, the names themselves are compared.
-pub(super) struct Names<'a> {
+pub(super) struct SeenNames<'a> {
     /// The list.
     bytes: &'a [u8],
     /// Where it begins in the message.
@@ -23,11 +23,11 @@ const MOST: usize = SLOTS / 4 * 3;
 /// The bits of a slot that hold a place.
 const PLACE: u32 = (1 << 20) - 1;
 
-impl<'a> Names<'a> {
+impl<'a> SeenNames<'a> {
     /// None yet of the list that `bytes` begin with.
     #[inline(always)]
-    pub(super) fn new(bytes: &'a [u8], start: usize) -> Names<'a> {
-        Names { bytes, start, slots: [0; SLOTS], count: 0, twice: None }
+    pub(super) fn new(bytes: &'a [u8], start: usize) -> SeenNames<'a> {
+        SeenNames { bytes, start, slots: [0; SLOTS], count: 0, twice: None }
     }
 
     /// A name was read. After the first that came again none matters.
@@ -115,7 +115,7 @@ mod tests {
     fn twice(names: &[String]) -> Option<(String, usize)> {
         let bytes: Vec<u8> =
             names.iter().flat_map(|name| [name.as_bytes(), b"\0v\0"].concat()).collect();
-        let mut found = Names::new(&bytes, 7);
+        let mut found = SeenNames::new(&bytes, 7);
         let mut at = 7;
         for name in names {
             let place = Span::new(at, at + name.len() + 1);

@@ -2,7 +2,7 @@
 //! to one may be meant for another's further sending.
 
 use super::A2s;
-use super::kinds::{Answer, ChallengeStatus, Request};
+use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use super::overdue::give_up;
 use super::pending::{GOES_ON, PendingRequest, REFUSED, ResponseDue};
 use super::state::{GUARDED, issued};
@@ -73,7 +73,7 @@ fn trade(cx: &mut Context<'_, A2s>, asked: &PendingRequest) -> Option<usize> {
     let mut mine = cx.conversation.at(at)?;
     mine.owed = ResponseDue::Answered;
     mine.past |= GOES_ON;
-    if mine.request == Request::Info {
+    if mine.request == RequestKind::Info {
         cx.conversation.flags |= GUARDED;
     }
     if let Some(place) = cx.conversation.place(seemed_to)
@@ -112,7 +112,7 @@ fn make_room<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
 pub(super) fn take_answered(
     cx: &mut Context<'_, A2s>,
     at: usize,
-    answer: Answer,
+    answer: ResponseKind,
     challenge: Option<Read<i32>>,
     payload: &Payload<'_>,
 ) -> Option<PendingRequest> {
@@ -130,7 +130,7 @@ pub(super) fn take_answered(
     }
     if asked.owed == ResponseDue::Answered {
         after.past = asked.past;
-        if answer == Answer::Challenge {
+        if answer == ResponseKind::Challenge {
             let other =
                 |asked: &PendingRequest| challenge.is_some_and(|it| it.value != asked.challenge);
             excuse(cx, &asked, other, payload.time);
@@ -144,7 +144,7 @@ pub(super) fn take_answered(
     let at = cx.conversation.join_alike(at, payload.time, cx.settings.answer_timeout);
     let after = cx.conversation.at(at)?;
     // After the obsolete info come other forms.
-    if after.left == 0 && !after.is(GOES_ON) && answer != Answer::ObsoleteInfo {
+    if after.left == 0 && !after.is(GOES_ON) && answer != ResponseKind::ObsoleteInfo {
         cx.conversation.take(at);
     }
     Some(asked)

@@ -7,9 +7,9 @@ use std::cmp::Reverse;
 
 use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Span, Time, room};
 
-use super::kinds::Request;
+use super::kinds::RequestKind;
 use super::layout::{
-    self, COMPRESSED, COMPRESSED_BIT, Header, Layout, Reading, Reason, SINGLE, SIZE, TOTAL,
+    self, COMPRESSED, COMPRESSED_BIT, Header, Layout, LayoutReading, Reason, SINGLE, SIZE, TOTAL,
     announced, id, is_compressed, plain,
 };
 
@@ -29,7 +29,7 @@ pub(super) enum Repeat {
 
 /// The likeliest layout of one packet by itself.
 pub(super) fn likeliest_alone(bytes: &[u8], known: Option<Layout>) -> Layout {
-    let mut set = Set::new(Side::First, 0, false);
+    let mut set = SplitResponse::new(Side::First, 0, false);
     set.read(bytes, true);
     set.likeliest(known)
 }
@@ -39,7 +39,7 @@ pub(super) fn carries_request(bytes: &[u8]) -> bool {
     Layout::ALL.into_iter().any(|layout| {
         let payload = Header::read(bytes, layout).and_then(|header| bytes.get(header.at..));
         let message = payload.and_then(|payload| payload.strip_prefix(&SINGLE));
-        message.and_then(<[u8]>::first).is_some_and(|&kind| Request::of(kind).is_some())
+        message.and_then(<[u8]>::first).is_some_and(|&kind| RequestKind::of(kind).is_some())
     })
 }
 
@@ -65,7 +65,7 @@ pub(super) enum Added {
 }
 
 /// The packets of one response, as far as they have come.
-pub(super) struct Set {
+pub(super) struct SplitResponse {
     pub(super) side: Side,
     /// Without the compressed bit, in which packets may disagree.
     pub(super) id: u32,
@@ -74,21 +74,21 @@ pub(super) struct Set {
     pub(super) last: Time,
     /// A request for it was recorded: packets that came before the first are not missed.
     pub(super) asked: bool,
-    readings: [Reading; 3],
+    readings: [LayoutReading; 3],
     buffer: Buffer,
     copied: bool,
     bits_differ: bool,
 }
 
-impl Set {
-    pub(super) fn new(side: Side, id: u32, asked: bool) -> Set {
-        Set {
+impl SplitResponse {
+    pub(super) fn new(side: Side, id: u32, asked: bool) -> SplitResponse {
+        SplitResponse {
             asked,
             side,
             id: plain(id),
             due: Time::default(),
             last: Time::default(),
-            readings: [Reading::default(); 3],
+            readings: [LayoutReading::default(); 3],
             buffer: Buffer::default(),
             copied: false,
             bits_differ: false,
@@ -99,7 +99,7 @@ impl Set {
     pub(super) fn begin(&mut self, side: Side, id: u32, asked: bool) {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
-        *self = Set { buffer, ..Set::new(side, id, asked) };
+        *self = SplitResponse { buffer, ..SplitResponse::new(side, id, asked) };
     }
 
     /// Takes a packet that [`id`] is known of.
@@ -141,7 +141,7 @@ impl Set {
         }
     }
 
-    fn reading(&self, layout: Layout) -> &Reading {
+    fn reading(&self, layout: Layout) -> &LayoutReading {
         let [goldsrc, source, orange_box] = &self.readings;
         match layout {
             Layout::GoldSrc => goldsrc,
@@ -227,15 +227,15 @@ impl Set {
                     let place = self.place(layout, 1, number, |_, header| header.number == twice);
                     (Repeat::Differs(twice), place)
                 }
-                None if self.copied => (Repeat::Same, Place::default()),
-                None => (Repeat::None, Place::default()),
+                None if self.copied => (Repeat::Same, HeaderPlace::default()),
+                None => (Repeat::None, HeaderPlace::default()),
             },
             size: reading.size,
         }
     }
 
     /// What is not the same in all packets, and in which this shows first.
-    fn differs(&self, layout: Layout) -> Option<(&'static str, Place)> {
+    fn differs(&self, layout: Layout) -> Option<(&'static str, HeaderPlace)> {
         let reading = self.reading(layout);
         if reading.totals_differ {
             let place = self.place(layout, 0, TOTAL, |_, header| header.total != reading.total);
@@ -259,12 +259,12 @@ impl Set {
         nth: usize,
         at: Span,
         is: impl Fn(&[u8], Header) -> bool,
-    ) -> Place {
+    ) -> HeaderPlace {
         let parts = self.parts().iter().map(|part| self.bytes_of(part)).enumerate();
         let mut found = parts.filter(|(_, bytes)| {
             Header::read(bytes, layout).is_some_and(|header| is(bytes, header))
         });
-        found.nth(nth).map_or(Place::default(), |(part, _)| Place { part, at })
+        found.nth(nth).map_or(HeaderPlace::default(), |(part, _)| HeaderPlace { part, at })
     }
 
     /// The packets, in the order they came.
@@ -296,7 +296,7 @@ impl Set {
     }
 
     /// Puts the packets together in this room, each number's first copy.
-    pub(super) fn join(&self, layout: Layout, room: Buffer) -> Joined {
+    pub(super) fn join(&self, layout: Layout, room: Buffer) -> JoinedResponse {
         let total = self.reading(layout).total;
         let mut parts: Vec<(u8, &PartSpan, &[u8], usize)> = Vec::with_capacity(usize::from(total));
         let mut in_order = true;
@@ -314,7 +314,7 @@ impl Set {
         parts.sort_by_key(|part| part.0);
 
         let first = parts.first().map(|part| part.2).unwrap_or_default();
-        let mut joined = Joined {
+        let mut joined = JoinedResponse {
             buffer: room.joining(&self.buffer),
             id: id(first).unwrap_or_default(),
             compressed: id(first).is_some_and(|id| is_compressed(id, layout)),
@@ -349,7 +349,7 @@ impl Set {
 /// Room of responses that have been reported: most answers are whole before the next one begins.
 #[derive(Default)]
 pub(super) struct Spare {
-    set: Option<Box<Set>>,
+    set: Option<Box<SplitResponse>>,
     joined: Buffer,
 }
 
@@ -358,8 +358,10 @@ impl Spare {
     const MOST: usize = 16 << 10;
 
     /// The beginning of a response.
-    pub(super) fn set(&mut self, side: Side, id: u32, asked: bool) -> Box<Set> {
-        let Some(mut set) = self.set.take() else { return Box::new(Set::new(side, id, asked)) };
+    pub(super) fn set(&mut self, side: Side, id: u32, asked: bool) -> Box<SplitResponse> {
+        let Some(mut set) = self.set.take() else {
+            return Box::new(SplitResponse::new(side, id, asked));
+        };
         set.begin(side, id, asked);
         set
     }
@@ -370,7 +372,7 @@ impl Spare {
     }
 
     /// A joined response is reported.
-    pub(super) fn done(&mut self, joined: Joined) {
+    pub(super) fn done(&mut self, joined: JoinedResponse) {
         if joined.buffer.room() <= Spare::MOST {
             self.joined = joined.buffer;
         }
@@ -379,7 +381,7 @@ impl Spare {
 
 /// A packet of a set, by the order in which they came, and the bytes of its header in question.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct HeaderPlace {
     pub(super) part: usize,
     pub(super) at: Span,
 }
@@ -393,10 +395,10 @@ pub(super) struct Shape {
     /// The first number that did not come.
     pub(super) missing: Option<u8>,
     /// A number, and the total it is not below.
-    pub(super) beyond: Option<((u8, u8), Place)>,
+    pub(super) beyond: Option<((u8, u8), HeaderPlace)>,
     /// What is not the same in all packets.
-    pub(super) differs: Option<(&'static str, Place)>,
-    pub(super) repeat: (Repeat, Place),
+    pub(super) differs: Option<(&'static str, HeaderPlace)>,
+    pub(super) repeat: (Repeat, HeaderPlace),
     pub(super) size: Option<u16>,
 }
 
@@ -411,7 +413,7 @@ impl Shape {
 }
 
 /// The payloads of all packets of a response, in their order.
-pub(super) struct Joined {
+pub(super) struct JoinedResponse {
     pub(super) buffer: Buffer,
     /// The first packet's ID, with the compressed bit.
     pub(super) id: u32,
@@ -429,7 +431,7 @@ pub(super) struct Joined {
 #[derive(Default)]
 pub(super) struct Parts {
     #[allow(clippy::vec_box, reason = "a set takes 250 bytes, and a list has room for four")]
-    pub(super) sets: Vec<Box<Set>>,
+    pub(super) sets: Vec<Box<SplitResponse>>,
     /// When one was last given up for want of room.
     pub(super) spilled: Option<Time>,
 }
@@ -447,7 +449,7 @@ impl Parts {
 
     /// Bytes held beside what the budget counts.
     pub(super) fn held(&self) -> usize {
-        room(&self.sets) + self.sets.len() * size_of::<Set>()
+        room(&self.sets) + self.sets.len() * size_of::<SplitResponse>()
     }
 
     /// When the first of them is given up.
@@ -455,7 +457,10 @@ impl Parts {
         self.sets.iter().map(|set| set.due).min()
     }
 
-    pub(super) fn take(&mut self, which: impl Fn(&Set) -> bool) -> Option<Box<Set>> {
+    pub(super) fn take(
+        &mut self,
+        which: impl Fn(&SplitResponse) -> bool,
+    ) -> Option<Box<SplitResponse>> {
         let at = self.sets.iter().position(|set| which(set))?;
         Some(self.sets.remove(at))
     }

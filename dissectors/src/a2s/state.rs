@@ -7,12 +7,12 @@ use std::num::NonZeroU64;
 
 use super::counters::{CoarseTime, Count, Counters};
 use super::decode::{self, DecodeContext, Summary};
-use super::kinds::{Answer, Request};
+use super::kinds::{RequestKind, ResponseKind};
 use super::layout::Layout;
 use super::pending::{GOES_ON, Kept, PASSED_OVER, PendingRequest, REFUSED, ResponseDue};
 use super::recent_responses::RecentResponses;
-use super::split::{Parts, Set, Spare};
-use super::waiting::Waiting;
+use super::split::{Parts, Spare, SplitResponse};
+use super::waiting::LatestRequests;
 
 use crate::kit::{Host, Payload, Recent, Seed, ShortMark, Side, Socket, Time};
 
@@ -96,7 +96,7 @@ pub struct SharedState {
     /// Between whom one was given that the recording lost.
     pub(super) blurred: Recent,
     /// Who waits for a response, by the host that was asked.
-    pub(super) waiting: Waiting,
+    pub(super) waiting: LatestRequests,
     /// Which server has answered which host: what is sent there is for a server.
     pub(super) served: Recent,
     /// For the next split response.
@@ -162,12 +162,12 @@ impl Conversation {
     }
 
     /// What was asked in vain, the last time that was so, if its response may come yet.
-    pub(super) fn missed(&self) -> Option<Request> {
+    pub(super) fn missed(&self) -> Option<RequestKind> {
         let place = usize::from(self.flags >> MISSED_AT & 7).checked_sub(1)?;
-        Request::ALL.get(place).copied()
+        RequestKind::ALL.get(place).copied()
     }
 
-    pub(super) fn set_missed(&mut self, missed: Option<Request>) {
+    pub(super) fn set_missed(&mut self, missed: Option<RequestKind>) {
         let place = missed.map_or(0, |request| request as u16 + 1);
         self.flags = self.flags & !(7 << MISSED_AT) | place << MISSED_AT;
     }
@@ -222,7 +222,7 @@ impl Conversation {
     }
 
     /// A split response is whole, under this ID, with this message byte.
-    pub(super) fn remember(&mut self, set: &Set, id: u32, layout: Layout, kind: u8) {
+    pub(super) fn remember(&mut self, set: &SplitResponse, id: u32, layout: Layout, kind: u8) {
         self.more.get_or_insert_default().done.remember(set, id, layout, kind);
     }
 
@@ -453,7 +453,7 @@ impl Conversation {
     }
 
     /// A list was the right response to another request than those that wait for one.
-    pub(super) fn pass_over(&mut self, answer: Answer) {
+    pub(super) fn pass_over(&mut self, answer: ResponseKind) {
         let after = self.more.iter_mut().flat_map(|more| &mut *more.waiting);
         for kept in self.asked.iter_mut().chain(after) {
             let mut asked = kept.get();
@@ -475,9 +475,9 @@ impl Conversation {
 
     /// An info request was answered in this form: those in which hybrid servers answer it as well
     /// may come. Says whether a player list that came before is explained.
-    pub(super) fn informed(&mut self, answer: Answer, now: CoarseTime) -> bool {
+    pub(super) fn informed(&mut self, answer: ResponseKind, now: CoarseTime) -> bool {
         self.informed = now;
-        if answer == Answer::Info {
+        if answer == ResponseKind::Info {
             self.tally.add(Count::ObsoleteInfo);
             if let Some(stray) = self.open_if_any().and_then(|open| open.stray.as_mut()) {
                 stray.instead = false;
@@ -492,7 +492,7 @@ impl Conversation {
     pub(super) fn informed_of(&self, by: Side) -> Option<PendingRequest> {
         let is_it = |asked: &PendingRequest| {
             let answered = asked.owed == ResponseDue::Answered && !asked.is(GOES_ON);
-            answered && asked.request == Request::Info && asked.mark.side != by
+            answered && asked.request == RequestKind::Info && asked.mark.side != by
         };
         self.waiting().filter(is_it).last()
     }

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
-use super::kinds::{Answer, Request};
+use super::kinds::{RequestKind, ResponseKind};
 use crate::kit::{HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
 
 /// A keyed hash of the endpoint that asked and the host it asked: under a flood there are as many
@@ -15,7 +15,7 @@ type Key = u64;
 /// The latest request of an endpoint to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LatestRequest {
-    request: Request,
+    request: RequestKind,
     /// The port of the host that was asked.
     port: u16,
     frame: u64,
@@ -26,7 +26,7 @@ struct LatestRequest {
 
 /// The latest request of each endpoint to each host, while its response may come.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct LatestRequests {
     /// Since `since`.
     young: HashedMap<LatestRequest>,
     /// Of the response timeout before: what is older still waits for nothing.
@@ -39,13 +39,18 @@ pub(super) struct Waiting {
     pub(super) elsewhere: Recent,
 }
 
-impl Waiting {
+impl LatestRequests {
     fn key(&self, asker: SocketAddr, host: IpAddr) -> Key {
         self.seed.hash_one((Socket(asker), Host(host)))
     }
 
     /// A request was sent.
-    pub(super) fn insert(&mut self, payload: &Payload<'_>, request: Request, settings: &Settings) {
+    pub(super) fn insert(
+        &mut self,
+        payload: &Payload<'_>,
+        request: RequestKind,
+        settings: &Settings,
+    ) {
         let (time, port, most) = (payload.time, payload.to.port(), settings.limits.remembered);
         self.timeout = settings.answer_timeout;
         if self.young.len() >= most || time.since(self.since) >= self.timeout {
@@ -96,7 +101,7 @@ impl Waiting {
     pub(super) fn elsewhere(
         &mut self,
         payload: &Payload<'_>,
-        answer: Answer,
+        answer: ResponseKind,
         settings: &Settings,
     ) -> Option<SocketAddr> {
         let asked = *self.find(payload)?;
@@ -189,7 +194,7 @@ mod tests {
             ),
         ) {
             let settings = settings(1 << 20);
-            let mut waiting = Waiting::default();
+            let mut waiting = LatestRequests::default();
             let (mut young, mut old) = (HashMap::new(), HashMap::new());
             let (mut now, mut since) = (Time(0), Time(0));
             for (frame, (step, client, server, port, later)) in (1..).zip(steps) {
@@ -200,7 +205,7 @@ mod tests {
                 let key = (client, server.0);
                 match step {
                     Step::Asks => {
-                        waiting.insert(&asks, Request::Info, &settings);
+                        waiting.insert(&asks, RequestKind::Info, &settings);
                         if now.since(since) >= settings.answer_timeout {
                             old = std::mem::take(&mut young);
                             since = now;
@@ -235,13 +240,13 @@ mod tests {
     fn a_flood_takes_no_more_room_than_it_may() {
         const MOST: usize = 1000;
         let settings = settings(MOST);
-        let mut waiting = Waiting::default();
+        let mut waiting = LatestRequests::default();
         let ends = |nth: u64| ((nth as u8, nth as u16), (200, 27015));
         for nth in 1..20_000 {
             let (client, server) = ends(nth);
             waiting.insert(
                 &payload(client, server, nth, Time(nth as i64)),
-                Request::Info,
+                RequestKind::Info,
                 &settings,
             );
             if nth % 3 == 0 {
@@ -250,7 +255,7 @@ mod tests {
             }
             assert!(waiting.young.len() <= MOST && waiting.old.len() <= MOST, "{nth}");
         }
-        let expects = |waiting: &mut Waiting, nth| {
+        let expects = |waiting: &mut LatestRequests, nth| {
             let (client, (host, _)) = ends(nth);
             waiting.expects(&payload((host, 1), client, nth, Time(20_000)))
         };

@@ -26,9 +26,9 @@ fn start(bytes: &[u8]) -> usize {
 
 /// A place in a message.
 #[derive(Clone, Copy)]
-struct Walk<'a>(&'a [u8]);
+struct ElementWalk<'a>(&'a [u8]);
 
-impl<'a> Walk<'a> {
+impl<'a> ElementWalk<'a> {
     fn skip(&mut self, length: usize) -> Option<()> {
         self.0 = self.0.get(length..)?;
         Some(())
@@ -58,7 +58,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Whole entries from here on, each walked by `entry`; the rest stays.
-    fn count(&mut self, entry: impl Fn(&mut Walk<'a>) -> Option<()>) -> u32 {
+    fn count(&mut self, entry: impl Fn(&mut ElementWalk<'a>) -> Option<()>) -> u32 {
         let mut count = 0;
         while !self.0.is_empty() {
             let mut next = *self;
@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn said(walk: &mut Walk<'_>, width: usize) -> Option<u32> {
+fn said(walk: &mut ElementWalk<'_>, width: usize) -> Option<u32> {
     let said = walk.0.get(..width)?.iter().rev().fold(0, |said, &byte| said << 8 | u32::from(byte));
     walk.skip(width)?;
     Some(said)
@@ -84,7 +84,7 @@ pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
     if !CUT_OFF.contains(&bytes.len()) {
         return false;
     }
-    let mut walk = Walk(bytes.get(start(bytes)..).unwrap_or_default());
+    let mut walk = ElementWalk(bytes.get(start(bytes)..).unwrap_or_default());
     let short = match walk.byte() {
         Some(b'D') => said(&mut walk, 1).map(|said| walk.count(|w| w.player(0).map(|_| ())) < said),
         Some(b'E') => said(&mut walk, 2).map(|said| walk.count(|w| w.texts(2)) < said),
@@ -106,7 +106,7 @@ pub(super) enum Ship {
 
 /// The form of a player list that The Ship sent, after its count.
 pub(super) fn ship(bytes: &[u8], said: u32) -> Ship {
-    let mut plain = Walk(bytes);
+    let mut plain = ElementWalk(bytes);
     let mut found = 0;
     while found < said && plain.player(0).is_some() {
         found += 1;
@@ -114,7 +114,7 @@ pub(super) fn ship(bytes: &[u8], said: u32) -> Ship {
     if found == said && (plain.0.is_empty() || plain.0.len() == 8 * said as usize) {
         return Ship::After;
     }
-    let mut inside = Walk(bytes);
+    let mut inside = ElementWalk(bytes);
     let found = inside.count(|walk| walk.player(8).map(|_| ()));
     if found == said && inside.0.is_empty() { Ship::Inside } else { Ship::After }
 }
@@ -123,17 +123,17 @@ pub(super) fn ship(bytes: &[u8], said: u32) -> Ship {
 pub(super) fn more_players(bytes: &[u8], said: u32, ship: Ship) -> bool {
     if ship == Ship::After && bytes.len() == 8 * said as usize {
         // 8 bytes a player, unless they read as entries to the last byte, with names.
-        let mut walk = Walk(bytes);
+        let mut walk = ElementWalk(bytes);
         let mut named = true;
         while let Some(name) = walk.player(0) {
             named &= !name.is_empty();
         }
         return named && walk.0.is_empty();
     }
-    Walk(bytes).player(if ship == Ship::Inside { 8 } else { 0 }).is_some()
+    ElementWalk(bytes).player(if ship == Ship::Inside { 8 } else { 0 }).is_some()
 }
 
 /// Whether a whole rule is here: its name and its value.
 pub(super) fn is_pair(bytes: &[u8]) -> bool {
-    Walk(bytes).texts(2).is_some()
+    ElementWalk(bytes).texts(2).is_some()
 }

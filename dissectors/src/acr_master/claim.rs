@@ -5,7 +5,7 @@
 //! more than that before long, and is let go.
 
 use super::http;
-use super::params::{Endpoint, Piece, decimal, decoded, pieces, split};
+use super::params::{ApiPath, QueryParameter, decimal, decoded, pieces, split};
 use crate::kit::{Claim, StreamView};
 
 /// Bytes of a request, or of a response, that are looked at.
@@ -56,8 +56,8 @@ pub(super) fn tells(request: &[u8]) -> bool {
 
 /// Whether a request says by itself that it is the game's.
 fn is_ours(request: &[u8], target: &[u8]) -> bool {
-    let is_likely = |it: Endpoint| it.is_likely(split(target).1.unwrap_or_default());
-    names_game(request) || Endpoint::of(target).is_some_and(is_likely)
+    let is_likely = |it: ApiPath| it.is_likely(split(target).1.unwrap_or_default());
+    names_game(request) || ApiPath::of(target).is_some_and(is_likely)
 }
 
 /// The requests that are here, one after the other, and what each asks for. Of the last one there
@@ -105,7 +105,7 @@ fn by_answer(target: &[u8], answer: &[u8], ended: bool) -> Claim {
         return Claim::No;
     }
     let front = answer.get(..FRONT.min(answer.len())).unwrap_or_default();
-    let Some(endpoint) = Endpoint::of(target) else { return Claim::No };
+    let Some(endpoint) = ApiPath::of(target) else { return Claim::No };
     let Some((body, is_all)) = http::body_so_far(front) else { return Claim::Undecided };
     let (line, is_whole) = match memchr::memchr(b'\n', &body) {
         Some(end) => (body.get(..end).unwrap_or_default(), true),
@@ -114,7 +114,7 @@ fn by_answer(target: &[u8], answer: &[u8], ended: bool) -> Claim {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let begins = |word: &[u8]| word.starts_with(line) || line.starts_with(word);
     let is_registration =
-        || endpoint == Endpoint::Register && (is_whole || ended) && registers(target, line);
+        || endpoint == ApiPath::Register && (is_whole || ended) && registers(target, line);
     if line.starts_with(FLAGS) || is_version(line) || is_control_line(line) || is_registration() {
         Claim::Sure
     } else if !is_whole && (begins(FLAGS) || begins(VERSION) || begins(b"*")) {
@@ -127,8 +127,8 @@ fn by_answer(target: &[u8], answer: &[u8], ended: bool) -> Claim {
 /// Whether a number alone, which other sites are asked with, too, is answered as a registration is.
 fn registers(target: &[u8], line: &[u8]) -> bool {
     let (_, query) = split(target);
-    let is_number = |piece: Piece<'_>| {
-        let is_known = Endpoint::Register.parameter(piece.name).is_some();
+    let is_number = |piece: QueryParameter<'_>| {
+        let is_known = ApiPath::Register.parameter(piece.name).is_some();
         is_known && decimal(&decoded(piece.value)).is_some()
     };
     let word = b"regist";

@@ -10,11 +10,11 @@ use crate::kit::{
 
 use super::http::{self, Framing};
 use super::lines::Response;
-use super::params::Endpoint;
+use super::params::ApiPath;
 use super::probe::{self, Probing};
 use super::request::{self, Request};
 use super::response;
-use super::shared::{Challenged, CheckKey, Server};
+use super::shared::{Challenged, CheckKey, ListedServer};
 use super::{AcrMaster, claim, digest, messages, rules};
 
 pub(super) type Cx<'c> = Context<'c, AcrMaster>;
@@ -29,7 +29,7 @@ pub struct Conversation {
 #[derive(Default)]
 struct Connection {
     framing: Framing,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<PendingRequest>,
     /// What has come shows that the connection is ours: what comes from now on is reported at once.
     known: bool,
     /// A message is missing, so that nobody knows which response is whose.
@@ -44,7 +44,7 @@ struct Connection {
 }
 
 /// A request that waits for its response.
-struct Waiting {
+struct PendingRequest {
     mark: Mark,
     request: Request,
 }
@@ -54,7 +54,7 @@ impl Conversation {
     pub(super) fn held(&self) -> usize {
         let probing = self.probing.as_deref().map_or(0, size_of_val);
         let Some(connection) = &self.connection else { return probing };
-        let waiting = connection.waiting.capacity() * size_of::<Waiting>();
+        let waiting = connection.waiting.capacity() * size_of::<PendingRequest>();
         let requests: usize = connection.waiting.iter().map(|it| it.request.held()).sum();
         probing + size_of::<Connection>() + waiting + requests + room(&connection.registrations)
     }
@@ -131,11 +131,12 @@ pub(super) fn http<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S
 fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let request = request::request(payload.bytes, sink);
     let endpoint = request.endpoint;
-    let server = Server { address: payload.from.ip(), port: request.port, master: payload.to };
+    let server =
+        ListedServer { address: payload.from.ip(), port: request.port, master: payload.to };
     cx.shared.ask_again(server, &request, cx.settings.limits.remembered);
     let connection = cx.conversation.connection();
     connection.known = connection.known || claim::tells(payload.bytes);
-    if endpoint == Some(Endpoint::Register) && request.sound && !payload.lost {
+    if endpoint == Some(ApiPath::Register) && request.sound && !payload.lost {
         call_for_check(cx, payload, request.port, sink);
     }
     let connection = cx.conversation.connection();
@@ -143,7 +144,7 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     connection.latest = connection.latest.max(Some(payload.time));
     connection.settled = false;
     if connection.waiting.len() < cx.settings.limits.pending.max(1) {
-        connection.waiting.push_back(Waiting { mark: payload.mark(), request });
+        connection.waiting.push_back(PendingRequest { mark: payload.mark(), request });
     } else {
         connection.adrift = true;
         cx.budget.meet(Limit::Pending);
@@ -172,7 +173,7 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
     let request = asked.as_ref().map(|waiting| &waiting.request);
     let answer = response::response(payload.bytes, (coded, is_cut), request, sink);
     let mut endpoint = None;
-    if let Some(Waiting { request, mark }) = &asked {
+    if let Some(PendingRequest { request, mark }) = &asked {
         endpoint = request.endpoint;
         rules::request_answered(payload.whole(), sink);
         sink.answers(Reply::to(mark.frame, mark.time));
@@ -190,8 +191,8 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
 }
 
 /// The server that has this response to its request.
-fn asker(payload: &Payload<'_>, request: &Request) -> Server {
-    Server { address: payload.to.ip(), port: request.port, master: payload.from }
+fn asker(payload: &Payload<'_>, request: &Request) -> ListedServer {
+    ListedServer { address: payload.to.ip(), port: request.port, master: payload.from }
 }
 
 /// A sound request has its response: what it means for those that follow.
@@ -204,16 +205,16 @@ fn answered<S: Sink>(
 ) {
     let server = asker(payload, request);
     match request.endpoint {
-        Some(Endpoint::Register) => {
+        Some(ApiPath::Register) => {
             cx.shared.registered.insert(server, true, cx.settings.limits.remembered);
         }
-        Some(Endpoint::Auth) => {
+        Some(ApiPath::Auth) => {
             if request.wants_challenge() {
                 registered(cx, payload, server, &answer, sink);
             }
             challenged(cx, payload, server, request, answer, sink);
         }
-        Some(Endpoint::Verify) => verified(cx, payload, server, request, &answer, sink),
+        Some(ApiPath::Verify) => verified(cx, payload, server, request, &answer, sink),
         _ => {}
     }
 }
@@ -222,7 +223,7 @@ fn answered<S: Sink>(
 fn registered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    server: Server,
+    server: ListedServer,
     answer: &Response,
     sink: &mut S,
 ) {
@@ -243,7 +244,7 @@ fn registered<S: Sink>(
 fn challenged<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    server: Server,
+    server: ListedServer,
     request: &Request,
     answer: Response,
     sink: &mut S,
@@ -278,7 +279,7 @@ fn key_of<'c>(cx: &Cx<'c>, user: &[u8]) -> Option<&'c [u8]> {
 fn verified<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    server: Server,
+    server: ListedServer,
     request: &Request,
     answer: &Response,
     sink: &mut S,
@@ -355,7 +356,7 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_
 /// not come.
 fn withdrawn<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let answer_timeout = cx.settings.answer_timeout;
-    let is_due = |waiting: &Waiting| now.since(waiting.mark.time) >= answer_timeout;
+    let is_due = |waiting: &PendingRequest| now.since(waiting.mark.time) >= answer_timeout;
     let connection = cx.conversation.connection();
     connection.waiting.retain(is_due);
     let master = connection.waiting.front().map(|waiting| waiting.mark.side.other());

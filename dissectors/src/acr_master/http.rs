@@ -22,7 +22,7 @@ enum Body {
 
 /// What a message's head says of its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Head {
+struct MessageHead {
     /// Bytes up to and with the blank line.
     length: usize,
     /// What follows.
@@ -43,23 +43,23 @@ pub(super) struct Framing {
 struct Progress {
     /// Bytes that were searched for the end of the head.
     searched: usize,
-    head: Option<Head>,
-    walk: Walk,
+    head: Option<MessageHead>,
+    walk: ChunkWalk,
 }
 
 /// How far a chunked body is read: nothing of it twice, in however small pieces it comes.
 #[derive(Clone, Copy, Default)]
-struct Walk {
+struct ChunkWalk {
     /// Where the next chunk or trailer line begins.
     at: usize,
     /// Bytes that were searched for the end of its line.
     searched: usize,
-    next: Next,
+    next: ChunkState,
 }
 
 /// What comes next in a chunked body.
 #[derive(Clone, Copy, Default)]
-enum Next {
+enum ChunkState {
     /// A line that says how long a chunk is.
     #[default]
     Line,
@@ -71,23 +71,24 @@ enum Next {
     Broken,
 }
 
-impl Walk {
+impl ChunkWalk {
     /// Where the body ends that begins at `start`, if it does.
     fn end(&mut self, bytes: &[u8], start: usize) -> Option<usize> {
         self.at = self.at.max(start);
         loop {
             match self.next {
-                Next::Line => {
+                ChunkState::Line => {
                     self.line_end(bytes)?;
                     let chunk = Chunks { bytes, at: self.at }.announced();
-                    self.next =
-                        chunk.map_or(Next::Broken, |(start, end)| Next::Chunk { start, end });
+                    self.next = chunk.map_or(ChunkState::Broken, |(start, end)| {
+                        ChunkState::Chunk { start, end }
+                    });
                 }
-                Next::Chunk { start, end } => {
+                ChunkState::Chunk { start, end } => {
                     self.at = after_chunk(bytes, start, end)?;
-                    self.next = if start == end { Next::Trailer } else { Next::Line };
+                    self.next = if start == end { ChunkState::Trailer } else { ChunkState::Line };
                 }
-                Next::Trailer => {
+                ChunkState::Trailer => {
                     let end = self.line_end(bytes)?;
                     let line = bytes.get(self.at..end);
                     self.at = end;
@@ -95,7 +96,7 @@ impl Walk {
                         return Some(end);
                     }
                 }
-                Next::Broken => return None,
+                ChunkState::Broken => return None,
             }
         }
     }
@@ -231,7 +232,7 @@ pub(super) fn is_interim(bytes: &[u8]) -> bool {
 /// What the head of a message says of its body: whether it comes in chunks, and in which, and
 /// whether it is compressed, which is not for us to read.
 pub(super) fn coding(bytes: &[u8]) -> (Option<Chunks<'_>>, bool) {
-    let Ok(Head { length, body, coded }) = head(bytes) else { return (None, false) };
+    let Ok(MessageHead { length, body, coded }) = head(bytes) else { return (None, false) };
     ((body == Body::Chunked).then_some(Chunks { bytes, at: length }), coded)
 }
 
@@ -256,14 +257,14 @@ pub(super) fn body_so_far(bytes: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
         Body::UntilClose => return Some((Cow::Borrowed(body), false)),
         Body::Chunked => {}
     }
-    let is_whole = Walk::default().end(bytes, head.length).is_some();
+    let is_whole = ChunkWalk::default().end(bytes, head.length).is_some();
     let chunks = Chunks { bytes, at: head.length };
     let held: Vec<&[u8]> = chunks.filter_map(|(from, to)| bytes.get(from..to)).collect();
     Some((Cow::Owned(held.concat()), is_whole))
 }
 
 /// Reads a whole head. What is wrong with a header is no reason to lose the message.
-fn head(bytes: &[u8]) -> Result<Head, httparse::Error> {
+fn head(bytes: &[u8]) -> Result<MessageHead, httparse::Error> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     if is_response(bytes) {
         let mut response = httparse::Response::new(&mut headers);
@@ -280,7 +281,7 @@ fn head(bytes: &[u8]) -> Result<Head, httparse::Error> {
             100..=199 | 204 | 304 => Body::Length(0),
             _ => body(response.headers).unwrap_or(Body::UntilClose),
         };
-        return Ok(Head { length, body, coded: is_compressed(response.headers) });
+        return Ok(MessageHead { length, body, coded: is_compressed(response.headers) });
     }
     let mut request = httparse::Request::new(&mut headers);
     let mut config = httparse::ParserConfig::default();
@@ -289,7 +290,7 @@ fn head(bytes: &[u8]) -> Result<Head, httparse::Error> {
         return Err(httparse::Error::NewLine);
     };
     let body = body(request.headers).unwrap_or(Body::Length(0));
-    Ok(Head { length, body, coded: is_compressed(request.headers) })
+    Ok(MessageHead { length, body, coded: is_compressed(request.headers) })
 }
 
 /// How the body ends, where a header says it.

@@ -2,7 +2,7 @@
 
 use crate::kit::{Message, messages};
 
-use super::params::Endpoint;
+use super::params::ApiPath;
 
 messages! {
     CLIENT_REQUEST = "client_request", "/c client", Client: ListRequest, "{path}[ build_defs {build_defs}]",
@@ -35,23 +35,23 @@ messages! {
 }
 
 /// The request to an endpoint.
-pub(super) fn request(endpoint: Option<Endpoint>) -> &'static Message {
+pub(super) fn request(endpoint: Option<ApiPath>) -> &'static Message {
     match endpoint {
-        Some(Endpoint::Client) => &CLIENT_REQUEST,
-        Some(Endpoint::Register) => &REGISTER_REQUEST,
-        Some(Endpoint::Auth) => &AUTH_REQUEST,
-        Some(Endpoint::Verify) => &VERIFY_REQUEST,
+        Some(ApiPath::Client) => &CLIENT_REQUEST,
+        Some(ApiPath::Register) => &REGISTER_REQUEST,
+        Some(ApiPath::Auth) => &AUTH_REQUEST,
+        Some(ApiPath::Verify) => &VERIFY_REQUEST,
         None => &OTHER_REQUEST,
     }
 }
 
 /// The response of an endpoint.
-pub(super) fn response(endpoint: Option<Endpoint>) -> &'static Message {
+pub(super) fn response(endpoint: Option<ApiPath>) -> &'static Message {
     match endpoint {
-        Some(Endpoint::Client) => &CLIENT_RESPONSE,
-        Some(Endpoint::Register) => &REGISTER_RESPONSE,
-        Some(Endpoint::Auth) => &AUTH_RESPONSE,
-        Some(Endpoint::Verify) => &VERIFY_RESPONSE,
+        Some(ApiPath::Client) => &CLIENT_RESPONSE,
+        Some(ApiPath::Register) => &REGISTER_RESPONSE,
+        Some(ApiPath::Auth) => &AUTH_RESPONSE,
+        Some(ApiPath::Verify) => &VERIFY_RESPONSE,
         None => &OTHER_RESPONSE,
     }
 }

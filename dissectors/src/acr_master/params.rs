@@ -10,7 +10,7 @@ use super::fields::*;
 
 /// What can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Endpoint {
+pub(super) enum ApiPath {
     /// `/c`: the servers, for a game client.
     Client,
     /// `/r`: a game server registers.
@@ -81,15 +81,15 @@ static OF_VERIFY: &[Parameter] = &[
     text("a", true, &A_DIGEST),
 ];
 
-impl Endpoint {
+impl ApiPath {
     /// The endpoint that a request's target names, under whatever prefix.
-    pub(super) fn of(target: &[u8]) -> Option<Endpoint> {
+    pub(super) fn of(target: &[u8]) -> Option<ApiPath> {
         let (path, _) = split(target);
         match &*decoded(path.rsplit(|&byte| byte == b'/').next()?) {
-            b"c" => Some(Endpoint::Client),
-            b"r" => Some(Endpoint::Register),
-            b"a" => Some(Endpoint::Auth),
-            b"v" => Some(Endpoint::Verify),
+            b"c" => Some(ApiPath::Client),
+            b"r" => Some(ApiPath::Register),
+            b"a" => Some(ApiPath::Auth),
+            b"v" => Some(ApiPath::Verify),
             _ => None,
         }
     }
@@ -97,20 +97,20 @@ impl Endpoint {
     /// As the specification writes it.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Endpoint::Client => "/c",
-            Endpoint::Register => "/r",
-            Endpoint::Auth => "/a",
-            Endpoint::Verify => "/v",
+            ApiPath::Client => "/c",
+            ApiPath::Register => "/r",
+            ApiPath::Auth => "/a",
+            ApiPath::Verify => "/v",
         }
     }
 
     /// What it takes, in the specification's order.
     pub(super) fn parameters(self) -> &'static [Parameter] {
         match self {
-            Endpoint::Client => OF_CLIENT,
-            Endpoint::Register => OF_REGISTER,
-            Endpoint::Auth => OF_AUTH,
-            Endpoint::Verify => OF_VERIFY,
+            ApiPath::Client => OF_CLIENT,
+            ApiPath::Register => OF_REGISTER,
+            ApiPath::Auth => OF_AUTH,
+            ApiPath::Verify => OF_VERIFY,
         }
     }
 
@@ -132,15 +132,15 @@ impl Endpoint {
                 numbers += 1;
             }
             there[at] = match (self, parameter.name) {
-                (Endpoint::Auth, "a") => address(&decoded(piece.value)).is_some(),
+                (ApiPath::Auth, "a") => address(&decoded(piece.value)).is_some(),
                 _ => true,
             };
         }
         match self {
-            Endpoint::Client => there[0] || there[1],
-            Endpoint::Register => numbers >= 2,
-            Endpoint::Auth => there[1],
-            Endpoint::Verify => there[1] && there[2] && there[3],
+            ApiPath::Client => there[0] || there[1],
+            ApiPath::Register => numbers >= 2,
+            ApiPath::Auth => there[1],
+            ApiPath::Verify => there[1] && there[2] && there[3],
         }
     }
 }
@@ -155,7 +155,7 @@ pub(super) fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
 
 /// One `name=value` of a query.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece<'a> {
+pub(super) struct QueryParameter<'a> {
     pub(super) name: &'a [u8],
     pub(super) value: &'a [u8],
     /// Where the name is.
@@ -165,7 +165,7 @@ pub(super) struct Piece<'a> {
 }
 
 /// The pieces of a query that is `start` bytes into the payload.
-pub(super) fn pieces(query: &[u8], start: usize) -> impl Iterator<Item = Piece<'_>> {
+pub(super) fn pieces(query: &[u8], start: usize) -> impl Iterator<Item = QueryParameter<'_>> {
     let mut at = start;
     query.split(|&byte| byte == b'&').map(move |piece| {
         let begins = at;
@@ -174,7 +174,7 @@ pub(super) fn pieces(query: &[u8], start: usize) -> impl Iterator<Item = Piece<'
         let name = piece.get(..equals.unwrap_or(piece.len())).unwrap_or_default();
         let value = equals.and_then(|equals| piece.get(equals + 1..)).unwrap_or_default();
         let ends = begins + piece.len();
-        Piece {
+        QueryParameter {
             name,
             value,
             name_at: Span::new(begins, begins + name.len()),
@@ -239,25 +239,25 @@ mod tests {
 
     #[test]
     fn an_endpoint_is_the_last_segment_of_the_path() {
-        assert_eq!(Endpoint::of(b"/c"), Some(Endpoint::Client));
-        assert_eq!(Endpoint::of(b"/ms/r?v=140"), Some(Endpoint::Register));
-        assert_eq!(Endpoint::of(b"http://ms.example/a?a=::1"), Some(Endpoint::Auth));
-        assert_eq!(Endpoint::of(b"/c/"), None);
-        assert_eq!(Endpoint::of(b"/cc"), None);
-        assert_eq!(Endpoint::of(b"/x?a=/v"), None);
+        assert_eq!(ApiPath::of(b"/c"), Some(ApiPath::Client));
+        assert_eq!(ApiPath::of(b"/ms/r?v=140"), Some(ApiPath::Register));
+        assert_eq!(ApiPath::of(b"http://ms.example/a?a=::1"), Some(ApiPath::Auth));
+        assert_eq!(ApiPath::of(b"/c/"), None);
+        assert_eq!(ApiPath::of(b"/cc"), None);
+        assert_eq!(ApiPath::of(b"/x?a=/v"), None);
     }
 
     #[test]
     fn sites_with_paths_of_one_letter_are_not_taken_for_the_master() {
-        assert!(Endpoint::Register.is_likely(b"v=140&g=180300&p=28770"));
-        assert!(Endpoint::Auth.is_likely(b"p=28770&a=%3A%3Affff:192.0.2.1"));
-        assert!(Endpoint::Register.is_likely(b"%76=140&p=2877%30"));
-        assert_eq!(Endpoint::of(b"/ms/%72?v=140"), Some(Endpoint::Register));
-        assert!(!Endpoint::Register.is_likely(b"v=2"));
-        assert!(!Endpoint::Register.is_likely(b"url=http://example.com&v=x&p=y"));
-        assert!(!Endpoint::Auth.is_likely(b"a=click&i=4"));
-        assert!(!Endpoint::Verify.is_likely(b"v=dQw4w9WgXcQ"));
-        assert!(!Endpoint::Client.is_likely(b"id=7"));
+        assert!(ApiPath::Register.is_likely(b"v=140&g=180300&p=28770"));
+        assert!(ApiPath::Auth.is_likely(b"p=28770&a=%3A%3Affff:192.0.2.1"));
+        assert!(ApiPath::Register.is_likely(b"%76=140&p=2877%30"));
+        assert_eq!(ApiPath::of(b"/ms/%72?v=140"), Some(ApiPath::Register));
+        assert!(!ApiPath::Register.is_likely(b"v=2"));
+        assert!(!ApiPath::Register.is_likely(b"url=http://example.com&v=x&p=y"));
+        assert!(!ApiPath::Auth.is_likely(b"a=click&i=4"));
+        assert!(!ApiPath::Verify.is_likely(b"v=dQw4w9WgXcQ"));
+        assert!(!ApiPath::Client.is_likely(b"id=7"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::kit::{Field, Reader, Sink, Span, Text, decode};
 use super::digest::{DIGEST, NONCE};
 use super::fields::*;
 use super::head::{ENDINGS, headers, line, word};
-use super::params::{self, Endpoint, Piece, Value, decimal, decoded, hex, pieces};
+use super::params::{self, ApiPath, QueryParameter, Value, decimal, decoded, hex, pieces};
 use super::rules;
 
 /// The specification's default for the server port.
@@ -14,7 +14,7 @@ pub(super) const DEFAULT_PORT: u64 = 28770;
 /// What a request asks, as far as its response depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
-    pub(super) endpoint: Option<Endpoint>,
+    pub(super) endpoint: Option<ApiPath>,
     /// Its response has no body.
     pub(super) bodiless: bool,
     /// It is whole, and as the specification wants it: a response is owed.
@@ -41,12 +41,12 @@ impl Request {
 
     /// What asks for the servers, and is owed them.
     pub(super) fn wants_list(&self) -> bool {
-        self.endpoint == Some(Endpoint::Client) && self.sound && !self.bodiless
+        self.endpoint == Some(ApiPath::Client) && self.sound && !self.bodiless
     }
 
     /// An auth check that asks for a challenge: both the ID and the user are there.
     pub(super) fn wants_challenge(&self) -> bool {
-        self.endpoint == Some(Endpoint::Auth) && self.id.is_some() && self.user.is_some()
+        self.endpoint == Some(ApiPath::Auth) && self.id.is_some() && self.user.is_some()
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn request<S: Sink>(bytes: &[u8], sink: &mut S) -> Request {
         let text = |at: Span| bytes.get(at.start as usize..at.end as usize).unwrap_or_default();
         let method = text(Span::new(0, method));
         asked.bodiless = method == b"HEAD";
-        asked.endpoint = Endpoint::of(text(target_at));
+        asked.endpoint = ApiPath::of(text(target_at));
         rules::method_get(method, method_at, r.sink);
         rules::endpoint_known(asked.endpoint.is_some(), text(target_at), target_at, r.sink);
         asked.sound = method == b"GET" && asked.endpoint.is_some();
@@ -106,7 +106,7 @@ fn target<S: Sink>(r: &mut Reader<'_, S>, target: &[u8], start: usize, asked: &m
 
 fn parameter<S: Sink>(
     r: &mut Reader<'_, S>,
-    piece: &Piece<'_>,
+    piece: &QueryParameter<'_>,
     asked: &mut Request,
     there: &mut Vec<&'static str>,
 ) {
@@ -186,14 +186,14 @@ fn note<S: Sink>(
         (_, "p") => asked.port = number.unwrap_or(DEFAULT_PORT),
         (_, "i") => asked.id = number,
         (_, "u") => asked.user = Some(text.into()),
-        (Endpoint::Auth, "a") => asked.sound &= rules::address_ipv6(text, at, sink),
-        (Endpoint::Verify, "c") => {
+        (ApiPath::Auth, "a") => asked.sound &= rules::address_ipv6(text, at, sink),
+        (ApiPath::Verify, "c") => {
             let nonce = hex::<NONCE>(text);
             asked.sound &= nonce.is_some();
             rules::nonce_hex("the client nonce", NONCE, text, nonce.is_some(), at, sink);
             asked.nonce = nonce.map(Box::new);
         }
-        (Endpoint::Verify, "a") => {
+        (ApiPath::Verify, "a") => {
             let digest = hex::<DIGEST>(text);
             asked.sound &= digest.is_some();
             rules::nonce_hex("the digest", DIGEST, text, digest.is_some(), at, sink);
@@ -217,7 +217,7 @@ fn missing<S: Sink>(there: &[&str], asked: &mut Request, at: Span, sink: &mut S)
     if endpoint.parameter(b"guid32").is_some() && !has("guid32") {
         rules::parameter_deprecated(false, at, sink);
     }
-    if endpoint == Endpoint::Auth && (has("i") || has("u")) {
+    if endpoint == ApiPath::Auth && (has("i") || has("u")) {
         rules::pair_whole(has("i"), has("u"), at, sink);
     }
 }

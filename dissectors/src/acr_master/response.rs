@@ -5,7 +5,7 @@ use crate::kit::{Reader, Sink, Span, decode};
 use super::fields::*;
 use super::head::{self, ENDINGS, headers, word};
 use super::lines::{Response, lines, newline};
-use super::params::{Endpoint, decimal, hex};
+use super::params::{ApiPath, decimal, hex};
 use super::request::Request;
 use super::rules;
 use super::servers;
@@ -71,10 +71,10 @@ fn body<S: Sink>(
         rules::lines_lf(at, return_at.is_some(), is_cut, r.sink);
     }
     match endpoint {
-        Endpoint::Client => servers::read(r, judged, is_cut),
-        Endpoint::Register => text(r, judged),
-        Endpoint::Auth => auth(r, asked, answer, judged),
-        Endpoint::Verify => verify(r, answer, judged),
+        ApiPath::Client => servers::read(r, judged, is_cut),
+        ApiPath::Register => text(r, judged),
+        ApiPath::Auth => auth(r, asked, answer, judged),
+        ApiPath::Verify => verify(r, answer, judged),
     }
 }
 

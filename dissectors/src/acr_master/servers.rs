@@ -12,17 +12,17 @@ use super::rules;
 
 /// A word of a line, and where it is.
 #[derive(Clone, Copy, Debug)]
-struct Word<'a> {
+struct LineWord<'a> {
     text: &'a [u8],
     at: Span,
 }
 
 /// The words of a line. The first one is the keyword.
-fn words<'a>(line: &Line<'a>) -> impl Iterator<Item = Word<'a>> {
+fn words<'a>(line: &Line<'a>) -> impl Iterator<Item = LineWord<'a>> {
     let start = line.at.start as usize;
     let mut at = start;
     let words = line.text.split(|&byte| byte == b' ').map(move |text| {
-        let word = Word { text, at: Span::new(at, at + text.len()) };
+        let word = LineWord { text, at: Span::new(at, at + text.len()) };
         at += text.len() + 1;
         word
     });
@@ -144,7 +144,7 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool, is_cut: bool) {
 
 /// What is in a list of servers.
 #[derive(Default)]
-struct Found {
+struct ListContents {
     /// Servers that are written as masters write them: these are yet to be checked.
     usual: u32,
     /// There are lines among them that are none.
@@ -157,8 +157,8 @@ fn server_lines<S: Sink>(
     mut rest: &[u8],
     mut at: usize,
     judged: bool,
-) -> Found {
-    let mut found = Found::default();
+) -> ListContents {
+    let mut found = ListContents::default();
     loop {
         let (length, usual) = dotted::each(rest, OPENING, b' ', |begin, bytes, endpoint| {
             let server = Usual::of(bytes, endpoint)?;
@@ -221,7 +221,7 @@ impl Others {
 }
 
 /// A word and the spaces before it.
-fn word<S: Sink>(r: &mut Reader<'_, S>, field: &'static Field, word: &Word<'_>) {
+fn word<S: Sink>(r: &mut Reader<'_, S>, field: &'static Field, word: &LineWord<'_>) {
     let length = (word.at.end as usize).saturating_sub(r.at());
     r.text_in(field, length, word.at);
 }
@@ -231,7 +231,7 @@ fn number<S: Sink>(
     r: &mut Reader<'_, S>,
     (field, as_text): (&'static Field, &'static Field),
     value: Option<u64>,
-    at: &Word<'_>,
+    at: &LineWord<'_>,
 ) {
     match value {
         Some(value) => {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::kit::{Map, Mark, Payload, RecentMap, Time};
 
 use super::digest::CHALLENGE;
-use super::params::Endpoint;
+use super::params::ApiPath;
 use super::request::{DEFAULT_PORT, Request};
 
 /// Socket checks that may be due at the same time.
@@ -23,7 +23,7 @@ const CHECKED_WITHIN: i64 = 10_000_000_000;
 
 /// A game server as a master knows it: by its address and the port that it gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Server {
+pub(super) struct ListedServer {
     pub(super) address: IpAddr,
     pub(super) port: u64,
     pub(super) master: SocketAddr,
@@ -77,8 +77,8 @@ struct Early {
 #[derive(Default)]
 pub struct SharedState {
     /// The servers that asked to be registered, and whether they are.
-    pub(super) registered: RecentMap<Server, bool>,
-    pub(super) ids: RecentMap<(Server, u64), Challenged>,
+    pub(super) registered: RecentMap<ListedServer, bool>,
+    pub(super) ids: RecentMap<(ListedServer, u64), Challenged>,
     checks: Map<CheckKey, Check>,
     /// What was probed last from these sockets, by the server's host.
     probed: RecentMap<(SocketAddr, IpAddr), CheckKey>,
@@ -90,12 +90,12 @@ pub struct SharedState {
 impl SharedState {
     /// A master refuses what a server asks for: to be registered, or a challenge for a request id.
     /// What it granted before stays.
-    pub(super) fn refuse(&mut self, server: Server, request: &Request, most: usize) {
+    pub(super) fn refuse(&mut self, server: ListedServer, request: &Request, most: usize) {
         match (request.endpoint, request.id) {
-            (Some(Endpoint::Register), _) if self.registered.get_mut(&server, most).is_none() => {
+            (Some(ApiPath::Register), _) if self.registered.get_mut(&server, most).is_none() => {
                 self.registered.insert(server, false, most);
             }
-            (Some(Endpoint::Auth), Some(id)) if self.ids.get_mut(&(server, id), most).is_none() => {
+            (Some(ApiPath::Auth), Some(id)) if self.ids.get_mut(&(server, id), most).is_none() => {
                 let refused = Challenged { refused: true, ..Challenged::default() };
                 self.ids.insert((server, id), refused, most);
             }
@@ -104,14 +104,14 @@ impl SharedState {
     }
 
     /// A server asks for it again: that may be granted, even if the response is not recorded.
-    pub(super) fn ask_again(&mut self, server: Server, request: &Request, most: usize) {
+    pub(super) fn ask_again(&mut self, server: ListedServer, request: &Request, most: usize) {
         match (request.endpoint, request.id) {
-            (Some(Endpoint::Register), _)
+            (Some(ApiPath::Register), _)
                 if self.registered.get_mut(&server, most) == Some(&mut false) =>
             {
                 self.registered.remove(&server);
             }
-            (Some(Endpoint::Auth), Some(id))
+            (Some(ApiPath::Auth), Some(id))
                 if self.ids.get_mut(&(server, id), most).is_some_and(|id| id.refused) =>
             {
                 self.ids.remove(&(server, id));

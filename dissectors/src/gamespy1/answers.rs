@@ -20,14 +20,14 @@ const MOST_DONE: usize = 4;
 
 /// One datagram of a response: which of its parts it holds.
 #[derive(Clone, Copy)]
-struct Held {
+struct HeldDatagram {
     first: u32,
     last: u32,
     closed: bool,
 }
 
 /// A response that is not whole.
-struct Answer {
+struct OpenResponse {
     side: Side,
     number: u32,
     due: Time,
@@ -36,14 +36,14 @@ struct Answer {
     asked: bool,
     buffer: Buffer,
     /// What each datagram in `buffer` holds.
-    held: Vec<Held>,
+    held: Vec<HeldDatagram>,
     /// Each of them was in the whole response before.
     copied: bool,
     /// The query that it answers.
     reply: Option<Reply>,
 }
 
-impl Answer {
+impl OpenResponse {
     /// Datagrams by number; `Err`: the first part that is missing, if an end is known.
     fn order(&self) -> Result<Vec<usize>, Option<u32>> {
         let mut order: Vec<usize> = (0..self.held.len()).collect();
@@ -62,7 +62,7 @@ impl Answer {
 }
 
 /// One of the latest whole responses in several datagrams, to tell a copy of one of them.
-struct Done {
+struct WholeResponse {
     side: Side,
     number: u32,
     time: Time,
@@ -71,13 +71,13 @@ struct Done {
 
 /// The responses of one flow that are not whole.
 #[derive(Default)]
-pub(super) struct Answers {
-    waiting: Vec<Answer>,
+pub(super) struct OpenResponses {
+    waiting: Vec<OpenResponse>,
     /// The latest last.
-    done: Vec<Done>,
+    done: Vec<WholeResponse>,
 }
 
-impl Answers {
+impl OpenResponses {
     /// Bytes held beside what the budget counts.
     pub(super) fn held(&self) -> usize {
         room(&self.waiting)
@@ -91,17 +91,17 @@ impl Answers {
     }
 
     fn find(&self, side: Side, number: u32) -> Option<usize> {
-        let same = |answer: &Answer| answer.side == side && answer.number == number;
+        let same = |answer: &OpenResponse| answer.side == side && answer.number == number;
         self.waiting.iter().position(same)
     }
 
-    fn take(&mut self, at: usize) -> Option<Answer> {
+    fn take(&mut self, at: usize) -> Option<OpenResponse> {
         (at < self.waiting.len()).then(|| self.waiting.remove(at))
     }
 
     /// When the response became whole that has this datagram, if it is one of the latest.
     fn was_in(&self, payload: &Payload<'_>, number: u32) -> Option<Time> {
-        let same = |done: &&Done| done.side == payload.side && done.number == number;
+        let same = |done: &&WholeResponse| done.side == payload.side && done.number == number;
         let mut done = self.done.iter().rev().filter(same).peekable();
         done.peek()?;
         let hash = keyed_hash(payload.bytes);
@@ -119,7 +119,7 @@ pub(super) fn datagram<S: Sink>(
     let mark = payload.mark();
     let (number, held) = match words.numbering {
         Numbering::Parts { answer, first, last } if first > 0 => {
-            (answer, Held { first, last, closed: words.closed.is_some() })
+            (answer, HeldDatagram { first, last, closed: words.closed.is_some() })
         }
         other => {
             let what = match other {
@@ -150,7 +150,7 @@ fn whole<S: Sink>(
     sink: &mut S,
     numbering: impl FnOnce(&mut S),
 ) {
-    decode::message(payload.bytes, words, decode::Kind::Response, sink);
+    decode::message(payload.bytes, words, decode::MessageKind::Response, sink);
     numbering(sink);
     uplink::answered(cx, payload, words, sink);
     tell_reply(queries::answered(cx, payload, sink), sink);
@@ -163,7 +163,13 @@ fn tell_reply<S: Sink>(reply: Option<Reply>, sink: &mut S) {
     }
 }
 
-fn gather<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: Held, sink: &mut S) {
+fn gather<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    number: u32,
+    held: HeldDatagram,
+    sink: &mut S,
+) {
     let mut known = cx.conversation.answers().find(payload.side, number);
     let done = cx.conversation.answers().was_in(payload, number);
     // Unless somebody has asked again, it is one that the network or the recording has doubled.
@@ -177,13 +183,13 @@ fn gather<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: He
     }
     if let Some(at) = known {
         match repeats(cx, at, payload, held) {
-            Repeat::No => {}
-            Repeat::Same => {
+            NumberRepeat::No => {}
+            NumberRepeat::Same => {
                 lone(cx, payload, number, held, sink);
                 return;
             }
             // The number is used again: for another response.
-            Repeat::Differs => {
+            NumberRepeat::Differs => {
                 give_up(cx, at, payload.time, sink);
                 known = None;
             }
@@ -224,7 +230,7 @@ fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mu
     let asked = cx.flow.seen[payload.side.other().index()];
     let reply = queries::answered(cx, payload, sink);
     let answers = cx.conversation.answers();
-    answers.waiting.push(Answer {
+    answers.waiting.push(OpenResponse {
         side: payload.side,
         number,
         due,
@@ -238,28 +244,34 @@ fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mu
     answers.waiting.len().saturating_sub(1)
 }
 
-enum Repeat {
+enum NumberRepeat {
     No,
     Same,
     Differs,
 }
 
-fn repeats(cx: &mut Cx<'_>, at: usize, payload: &Payload<'_>, new: Held) -> Repeat {
-    let Some(answer) = cx.conversation.answers().waiting.get(at) else { return Repeat::No };
-    let overlaps = |held: &&Held| held.first <= new.last && new.first <= held.last;
+fn repeats(cx: &mut Cx<'_>, at: usize, payload: &Payload<'_>, new: HeldDatagram) -> NumberRepeat {
+    let Some(answer) = cx.conversation.answers().waiting.get(at) else { return NumberRepeat::No };
+    let overlaps = |held: &&HeldDatagram| held.first <= new.last && new.first <= held.last;
     if !answer.held.iter().any(|held| overlaps(&held)) {
-        return Repeat::No;
+        return NumberRepeat::No;
     }
     let parts = answer.buffer.parts().iter();
     if parts.into_iter().any(|part| answer.buffer.bytes_of(part) == payload.bytes) {
-        Repeat::Same
+        NumberRepeat::Same
     } else {
-        Repeat::Differs
+        NumberRepeat::Differs
     }
 }
 
 /// A datagram that will not be part of a whole.
-fn lone<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: Held, sink: &mut S) {
+fn lone<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    number: u32,
+    held: HeldDatagram,
+    sink: &mut S,
+) {
     let words = words::scan(payload.bytes);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
     decode::fragment(payload.bytes, &words, (number, held.first), sink);
@@ -270,7 +282,7 @@ fn lone<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: Held
 /// All parts are there.
 fn join<S: Sink>(
     cx: &mut Cx<'_>,
-    mut answer: Answer,
+    mut answer: OpenResponse,
     order: &[usize],
     payload: &Payload<'_>,
     sink: &mut S,
@@ -294,7 +306,7 @@ fn join<S: Sink>(
     let datagrams = answer.buffer.parts().iter();
     let datagrams = datagrams.map(|part| keyed_hash(answer.buffer.bytes_of(part))).collect();
     let (side, number, time) = (answer.side, answer.number, payload.time);
-    let done = Done { side, number, time, datagrams };
+    let done = WholeResponse { side, number, time, datagrams };
     append_within(&mut cx.conversation.answers().done, done, MOST_DONE);
     answer.buffer.release(cx.budget);
     let payload = Payload { lost, ..payload.joined(&joined, joined.bytes.len()) };
@@ -340,7 +352,7 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
 
 /// Gives up what is overdue, or with `end` all.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    let overdue = |answer: &Answer| end || answer.due <= now;
+    let overdue = |answer: &OpenResponse| end || answer.due <= now;
     while let Some(at) = cx.conversation.answers().waiting.iter().position(overdue) {
         give_up(cx, at, now, sink);
     }

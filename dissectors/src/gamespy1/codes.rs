@@ -30,14 +30,14 @@ pub(super) fn is_known(game: Option<&[u8]>, code: Read<&[u8]>, settings: &Settin
 
 /// The latest challenges.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Challenges {
+pub(super) struct RecentChallenges {
     given: [Option<[u8; CHALLENGE]>; MOST],
     next: usize,
     /// One could not be read, or is none.
     blurred: bool,
 }
 
-impl Challenges {
+impl RecentChallenges {
     /// One more is given.
     pub(super) fn give(&mut self, challenge: &[u8], payload: &Payload<'_>) {
         match <[u8; CHALLENGE]>::try_from(challenge) {

@@ -2,9 +2,9 @@
 
 use crate::kit::{Closed as How, Context, Evidence, Mark, Payload, Reply, Seen, Side, Sink, Time};
 
-use super::codes::{self, Challenges, Worth};
+use super::codes::{self, RecentChallenges, Worth};
 use super::form::Form;
-use super::rules::{Closed, Closing, Grant};
+use super::rules::{CloseTiming, Closing, Grant};
 use super::shared;
 use super::validate::RESPONSE;
 use super::words::Words;
@@ -31,7 +31,7 @@ pub(super) struct Connection {
     master_spoke: bool,
     /// The master's first words were not what they must be.
     misopened: bool,
-    challenges: Challenges,
+    challenges: RecentChallenges,
     /// The latest challenge, until it is answered.
     challenge: Option<Mark>,
     validated: Option<Validated>,
@@ -124,7 +124,7 @@ fn master_speaks<S: Sink>(
     {
         connection.closing = None;
         let evidence = Evidence { began: cx.flow.began, ..Evidence::default() };
-        rules::master_closes(why, Closed::Spoke, evidence, &mark, sink);
+        rules::master_closes(why, CloseTiming::Spoke, evidence, &mark, sink);
     }
 }
 
@@ -345,10 +345,10 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, _: How, payload: &Payload<'_>, si
         let late = payload.time.since(mark.time);
         let evidence = Evidence { began, lost: payload.lost, ..Evidence::default() };
         let closed = match is_master {
-            true if late <= timeout => Some(Closed::InTime),
-            true if !client_left => Some(Closed::Late(late)),
+            true if late <= timeout => Some(CloseTiming::InTime),
+            true if !client_left => Some(CloseTiming::Late(late)),
             // It has waited for long enough.
-            false if late > timeout => Some(Closed::Left(late)),
+            false if late > timeout => Some(CloseTiming::Left(late)),
             _ => None,
         };
         if let Some(closed) = closed {
@@ -402,5 +402,5 @@ pub(super) fn end<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
         waited: now.since(mark.time) >= timeout,
         ..Evidence::default()
     };
-    rules::master_closes(why, Closed::Open, evidence, &mark, sink);
+    rules::master_closes(why, CloseTiming::Open, evidence, &mark, sink);
 }

@@ -4,13 +4,13 @@ use crate::kit::{
     Closed, Context, Evidence, Mark, Payload, Reply, Side, Sink, Time, Transport, room,
 };
 
-use super::answers::{self, Answers};
+use super::answers::{self, OpenResponses};
 use super::connection::{self, Connection};
-use super::decode::{self, Kind};
+use super::decode::{self, MessageKind};
 use super::form::Form;
 use super::list;
-use super::queries::{Again, Asked, expire, query};
-use super::stream::{Found, Framing, Held};
+use super::queries::{PendingQuery, RepeatedQuery, expire, query};
+use super::stream::{HeldText, StreamFraming, StreamUnit};
 use super::uplink::{self, Uplink};
 use super::words::{self, Numbering, Words};
 use super::{GameSpy1, messages};
@@ -21,7 +21,7 @@ type Cx<'c> = Context<'c, GameSpy1>;
 #[derive(Default)]
 pub struct Conversation {
     /// The oldest query that waits for its response.
-    pub(super) asked: Option<Asked>,
+    pub(super) asked: Option<PendingQuery>,
     /// Whose latest answer nobody had asked for: it may have been recorded before its query.
     pub(super) unasked: Option<Side>,
     /// The latest answer was one only because a query waited for it.
@@ -32,13 +32,13 @@ pub struct Conversation {
 
 #[derive(Default)]
 pub(super) struct More {
-    pub(super) waiting: Vec<Asked>,
+    pub(super) waiting: Vec<PendingQuery>,
     /// Those that wait and were sent again.
-    again: Vec<Again>,
-    answers: Answers,
+    again: Vec<RepeatedQuery>,
+    answers: OpenResponses,
     uplink: Option<Box<Uplink>>,
     connection: Option<Box<Connection>>,
-    framing: Framing,
+    framing: StreamFraming,
     /// Nothing but the user's word says that this flow is of the protocol: whatever it says is
     /// shown.
     is_forced: bool,
@@ -61,7 +61,7 @@ impl Conversation {
             + more.connection.as_ref().map_or(0, |connection| connection.held())
     }
 
-    pub(super) fn answers(&mut self) -> &mut Answers {
+    pub(super) fn answers(&mut self) -> &mut OpenResponses {
         &mut self.more().answers
     }
 
@@ -82,7 +82,7 @@ impl Conversation {
     }
 
     /// How far the stream is read.
-    pub(super) fn framing(&mut self) -> &mut Framing {
+    pub(super) fn framing(&mut self) -> &mut StreamFraming {
         &mut self.more().framing
     }
 
@@ -102,7 +102,7 @@ impl Conversation {
     }
 
     /// A query waits no longer. And what is reported of it as the request of a response.
-    pub(super) fn take(&mut self, at: usize) -> Option<(Asked, Reply)> {
+    pub(super) fn take(&mut self, at: usize) -> Option<(PendingQuery, Reply)> {
         let asked = self.take_asked(at)?;
         let mark = asked.mark.get();
         let mut reply = Reply::to(mark.frame, mark.time);
@@ -117,7 +117,7 @@ impl Conversation {
         Some((asked, reply))
     }
 
-    fn take_asked(&mut self, at: usize) -> Option<Asked> {
+    fn take_asked(&mut self, at: usize) -> Option<PendingQuery> {
         let waiting = self.more.as_mut().map(|more| &mut more.waiting);
         match (at, waiting) {
             (0, waiting) => {
@@ -138,10 +138,11 @@ impl Conversation {
     /// An ICMP error quotes what was sent in this packet.
     pub(super) fn refuse(&mut self, frame: u64) {
         let Conversation { asked, more, .. } = self;
-        let (waiting, again, uplink): (&mut [Asked], &[Again], _) = match more.as_deref_mut() {
-            Some(more) => (&mut more.waiting, &more.again, more.uplink.as_deref_mut()),
-            None => (&mut [], &[], None),
-        };
+        let (waiting, again, uplink): (&mut [PendingQuery], &[RepeatedQuery], _) =
+            match more.as_deref_mut() {
+                Some(more) => (&mut more.waiting, &more.again, more.uplink.as_deref_mut()),
+                None => (&mut [], &[], None),
+            };
         for asked in asked.iter_mut().chain(waiting) {
             let latest = asked.sent_again(again).map_or(asked.mark, |again| again.latest);
             asked.refused |= latest.get().frame == frame;
@@ -161,11 +162,11 @@ impl Conversation {
         }
         match more.again.iter_mut().find(|again| again.first == first) {
             Some(again) => (again.latest, again.tries) = (latest, again.tries.saturating_add(1)),
-            None => more.again.push(Again { first, latest, tries: 2 }),
+            None => more.again.push(RepeatedQuery { first, latest, tries: 2 }),
         }
     }
 
-    pub(super) fn waiting(&self) -> impl Iterator<Item = &Asked> {
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &PendingQuery> {
         self.asked.iter().chain(self.more.iter().flat_map(|more| &more.waiting))
     }
 }
@@ -177,31 +178,31 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
         return;
     }
     let words = words::scan(payload.bytes);
-    let said = Kind::of(&words, Transport::Udp, Form::Text);
+    let said = MessageKind::of(&words, Transport::Udp, Form::Text);
     let kind = reported_as(cx, payload, &words, said);
     let is_first = cx.conversation.asked.is_none() && cx.conversation.more.is_none();
-    if kind == Kind::Other && !payload.bytes.starts_with(b"\\") && is_first {
+    if kind == MessageKind::Other && !payload.bytes.starts_with(b"\\") && is_first {
         // The user says so.
         cx.conversation.more.get_or_insert_default().is_forced = true;
     }
     let is_forced = cx.conversation.more.as_ref().is_some_and(|more| more.is_forced);
-    if kind == Kind::Other && !payload.bytes.starts_with(b"\\") && !is_forced {
+    if kind == MessageKind::Other && !payload.bytes.starts_with(b"\\") && !is_forced {
         // Games send their own traffic between these ports as well.
         expire(cx, payload.time, false, sink);
         return;
     }
-    if kind == Kind::Response {
-        cx.conversation.was_bare = said == Kind::Other;
+    if kind == MessageKind::Response {
+        cx.conversation.was_bare = said == MessageKind::Other;
         answers::datagram(cx, payload, &words, sink);
         expire(cx, payload.time, false, sink);
         return;
     }
     decode::message(payload.bytes, &words, kind, sink);
     match kind {
-        Kind::Heartbeat => uplink::heartbeat(cx, payload, &words, sink),
-        Kind::Secure => uplink::secure(cx, payload, &words, sink),
-        Kind::Validate => uplink::validate(cx, payload, &words, sink),
-        Kind::Query => query(cx, payload, &words, sink),
+        MessageKind::Heartbeat => uplink::heartbeat(cx, payload, &words, sink),
+        MessageKind::Secure => uplink::secure(cx, payload, &words, sink),
+        MessageKind::Validate => uplink::validate(cx, payload, &words, sink),
+        MessageKind::Query => query(cx, payload, &words, sink),
         _ => {}
     }
     expire(cx, payload.time, false, sink);
@@ -209,21 +210,26 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
 }
 
 /// What a datagram is identified as, that by itself seems to be a `said`.
-fn reported_as(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, said: Kind) -> Kind {
+fn reported_as(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    words: &Words<'_>,
+    said: MessageKind,
+) -> MessageKind {
     // Nothing of its own shows a response without a number and an end: a query does that waits. Nor
     // one that begins as no text does.
-    if said == Kind::Other && words.properties > 0 {
+    if said == MessageKind::Other && words.properties > 0 {
         let since = Time(payload.time.0.saturating_sub(cx.settings.answer_timeout));
         if cx.conversation.awaits(payload.side, since) {
-            return Kind::Response;
+            return MessageKind::Response;
         }
     }
     // Nor is a response to a challenge that was given by itself a part of another.
-    if said == Kind::Response
+    if said == MessageKind::Response
         && words.is_lone_validate()
         && cx.conversation.uplink_so_far().is_some_and(|uplink| uplink.owes(payload.side))
     {
-        return Kind::Validate;
+        return MessageKind::Validate;
     }
     said
 }
@@ -231,13 +237,15 @@ fn reported_as(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, said: 
 /// A datagram that was doubled on the way is shown as it was the first time.
 pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let (bytes, words) = (payload.bytes, words::scan(payload.bytes));
-    let kind = match Kind::of(&words, Transport::Udp, Form::Text) {
-        Kind::Other if cx.conversation.was_bare => Kind::Response,
-        Kind::Other if !bytes.starts_with(b"\\") => return,
+    let kind = match MessageKind::of(&words, Transport::Udp, Form::Text) {
+        MessageKind::Other if cx.conversation.was_bare => MessageKind::Response,
+        MessageKind::Other if !bytes.starts_with(b"\\") => return,
         kind => kind,
     };
     match words.numbering {
-        Numbering::Parts { answer, first, .. } if kind == Kind::Response && words.is_part() => {
+        Numbering::Parts { answer, first, .. }
+            if kind == MessageKind::Response && words.is_part() =>
+        {
             decode::fragment(bytes, &words, (answer, first), sink);
             sink.end(&messages::QUERY_FRAGMENT, payload);
         }
@@ -261,24 +269,24 @@ fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
 }
 
 /// A text that was held is over.
-fn reported<S: Sink>(cx: &mut Cx<'_>, held: &Held, sink: &mut S) {
+fn reported<S: Sink>(cx: &mut Cx<'_>, held: &HeldText, sink: &mut S) {
     // Where the recording has a hole, the rest of it may be missing.
     let lost = held.lost || cx.flow.lossy && !held.is_whole();
-    let &Held { frame, time, side, ref buffer, .. } = held;
+    let &HeldText { frame, time, side, ref buffer, .. } = held;
     let payload =
         Payload { frame, time, lost, ..cx.flow.payload(side, &buffer.bytes, &buffer.pieces) };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });
     match held.found {
-        Found::Loose => {
+        StreamUnit::Loose => {
             decode::loose(payload.bytes, sink);
-            sink.end(Kind::Other.message(), &payload);
+            sink.end(MessageKind::Other.message(), &payload);
         }
-        Found::Plain => {
+        StreamUnit::Plain => {
             decode::plain(payload.bytes, sink);
             connection::other(cx, &payload, sink);
-            sink.end(Kind::Other.message(), &payload);
+            sink.end(MessageKind::Other.message(), &payload);
         }
-        Found::Text | Found::Whole => in_whole(cx, &payload, sink),
+        StreamUnit::Text | StreamUnit::Whole => in_whole(cx, &payload, sink),
     }
 }
 
@@ -316,21 +324,21 @@ fn in_whole<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
             }
         };
         connection::list_response(cx, payload, complete, sink);
-        sink.end(Kind::ListResponse(Form::Compact).message(), payload);
+        sink.end(MessageKind::ListResponse(Form::Compact).message(), payload);
         return;
     }
     let wants = connection.asks().filter(|_| owes.is_some()).unwrap_or_default();
-    let kind = Kind::of(&words, Transport::Tcp, wants);
-    if kind == Kind::ListResponse(Form::Text) {
+    let kind = MessageKind::of(&words, Transport::Tcp, wants);
+    if kind == MessageKind::ListResponse(Form::Text) {
         list_in_text(cx, payload, sink);
         return;
     }
     decode::message(bytes, &words, kind, sink);
     match kind {
-        Kind::Secure => connection::secure(cx, payload, &words, sink),
-        Kind::Validate => connection::validate(cx, payload, &words, sink),
-        Kind::ListRequest => connection::list_request(cx, payload, &words, sink),
-        Kind::ListResponse(_) => {
+        MessageKind::Secure => connection::secure(cx, payload, &words, sink),
+        MessageKind::Validate => connection::validate(cx, payload, &words, sink),
+        MessageKind::ListRequest => connection::list_request(cx, payload, &words, sink),
+        MessageKind::ListResponse(_) => {
             connection::list_response(cx, payload, Some(words.closed.is_some()), sink);
         }
         _ => connection::other(cx, payload, sink),
@@ -342,7 +350,7 @@ fn list_in_text<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let seen = connection::lists(cx, payload);
     let words = list::text(payload.bytes, seen, sink);
     connection::list_response(cx, payload, Some(words.closed.is_some()), sink);
-    sink.end(Kind::ListResponse(Form::Text).message(), payload);
+    sink.end(MessageKind::ListResponse(Form::Text).message(), payload);
 }
 
 /// Whether what begins with a backslash is a list in blocks none the less: its first address may

@@ -10,7 +10,7 @@ use crate::kit::{Message, Pair, Reader, Sink, Span, Transport, decode};
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MessageKind {
     Heartbeat,
     Secure,
     Validate,
@@ -22,73 +22,73 @@ pub(super) enum Kind {
     Other,
 }
 
-impl Kind {
+impl MessageKind {
     pub(super) fn message(self) -> &'static Message {
         match self {
-            Kind::Heartbeat => &messages::HEARTBEAT,
-            Kind::Secure => &messages::SECURE,
-            Kind::Validate => &messages::VALIDATE,
-            Kind::ListRequest => &messages::LIST_REQUEST,
-            Kind::ListResponse(_) => &messages::LIST_RESPONSE,
-            Kind::Query => &messages::QUERY,
-            Kind::Response => &messages::QUERY_RESPONSE,
-            Kind::Other => &messages::TEXT,
+            MessageKind::Heartbeat => &messages::HEARTBEAT,
+            MessageKind::Secure => &messages::SECURE,
+            MessageKind::Validate => &messages::VALIDATE,
+            MessageKind::ListRequest => &messages::LIST_REQUEST,
+            MessageKind::ListResponse(_) => &messages::LIST_RESPONSE,
+            MessageKind::Query => &messages::QUERY,
+            MessageKind::Response => &messages::QUERY_RESPONSE,
+            MessageKind::Other => &messages::TEXT,
         }
     }
 
     /// What a text is.
-    pub(super) fn of(words: &Words<'_>, transport: Transport, wants: Form) -> Kind {
+    pub(super) fn of(words: &Words<'_>, transport: Transport, wants: Form) -> MessageKind {
         let tcp = transport == Transport::Tcp;
         let numbered = words.numbering != words::Numbering::Absent;
         // Whatever its keys are called: a game may call them anything.
         if !tcp && (numbered && words.properties > 0 || words.is_part()) {
-            return Kind::Response;
+            return MessageKind::Response;
         }
         match words.first {
-            b"ip" => return Kind::ListResponse(Form::Text),
-            b"list" => return Kind::ListRequest,
-            words::FINAL if tcp => return Kind::ListResponse(wants),
+            b"ip" => return MessageKind::ListResponse(Form::Text),
+            b"list" => return MessageKind::ListRequest,
+            words::FINAL if tcp => return MessageKind::ListResponse(wants),
             _ => {}
         }
         if words.heartbeat.is_some() {
             let answers = words.validate.is_some();
-            return if answers { Kind::Validate } else { Kind::Heartbeat };
+            return if answers { MessageKind::Validate } else { MessageKind::Heartbeat };
         }
         if words.validate.is_some() && (tcp || words.properties == 0) {
-            return Kind::Validate;
+            return MessageKind::Validate;
         }
         if words.secure.is_some() && words.queries == 0 && !numbered {
-            return Kind::Secure;
+            return MessageKind::Secure;
         }
         if tcp {
             return match (words.first, wants) {
-                (b"gamename", _) => Kind::Validate,
-                (b"echo", _) => Kind::Other,
-                (_, Form::Groups | Form::Info) => Kind::ListResponse(wants),
-                _ => Kind::Other,
+                (b"gamename", _) => MessageKind::Validate,
+                (b"echo", _) => MessageKind::Other,
+                (_, Form::Groups | Form::Info) => MessageKind::ListResponse(wants),
+                _ => MessageKind::Other,
             };
         }
         let query = is_query(words.first) || words.first == b"secure";
         match () {
-            () if query && !numbered && words.properties == 0 => Kind::Query,
-            () if numbered || words.closed.is_some() => Kind::Response,
-            () if words.properties > 0 && words.gamename.is_some() => Kind::Response,
-            () => Kind::Other,
+            () if query && !numbered && words.properties == 0 => MessageKind::Query,
+            () if numbered || words.closed.is_some() => MessageKind::Response,
+            () if words.properties > 0 && words.gamename.is_some() => MessageKind::Response,
+            () => MessageKind::Other,
         }
     }
 }
 
 /// Decodes a text, and checks what it alone can show: its pairs and its closing.
-pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink: &mut S) {
-    if kind == Kind::ListResponse(Form::Text) {
+pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: MessageKind, sink: &mut S) {
+    if kind == MessageKind::ListResponse(Form::Text) {
         list::text(bytes, None, sink);
         return;
     }
     decode(bytes, &ENDINGS, sink, |r| {
-        if let Kind::ListResponse(form) = kind {
+        if let MessageKind::ListResponse(form) = kind {
             r.leaf(&f::FORM, 0, form as u64);
         }
-        let in_map = matches!(kind, Kind::Response | Kind::Other);
+        let in_map = matches!(kind, MessageKind::Response | MessageKind::Other);
         if in_map {
             r.open(&f::PROPERTIES);
         }
@@ -104,12 +104,12 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
     }
     // What is numbered may be a part: the end is in another.
     let numbered = words.numbering != words::Numbering::Absent;
-    let owes_final = kind == Kind::Validate || kind == Kind::Response && !numbered;
+    let owes_final = kind == MessageKind::Validate || kind == MessageKind::Response && !numbered;
     if owes_final || words.closed.is_some() {
         rules::final_closes(words.closed, words.after, words.numbered_after, sink);
     }
     // In a response they may be the game's own keys: the conversation knows.
-    if kind == Kind::Response {
+    if kind == MessageKind::Response {
         return;
     }
     if let Some(challenge) = words.secure {
@@ -131,7 +131,7 @@ pub(super) fn loose<S: Sink>(bytes: &[u8], sink: &mut S) {
 pub(super) fn plain<S: Sink>(bytes: &[u8], sink: &mut S) {
     decode(bytes, &ENDINGS, sink, |r| {
         r.open(&f::PROPERTIES);
-        pairs(r, bytes, 0, Kind::Other);
+        pairs(r, bytes, 0, MessageKind::Other);
         r.close();
         Ok(())
     });
@@ -149,7 +149,7 @@ pub(super) fn joined<'a, S: Sink>(
         r.open(&f::PROPERTIES);
         for &end in ends {
             let start = r.at();
-            pairs(r, bytes.get(start..end).unwrap_or_default(), start, Kind::Response);
+            pairs(r, bytes.get(start..end).unwrap_or_default(), start, MessageKind::Response);
         }
         r.close();
         Ok(())
@@ -178,7 +178,7 @@ pub(super) fn fragment<S: Sink>(
         r.leaf(&f::FRAGMENT_OF, 0, answer.into());
         r.leaf(&f::PART, 0, part.into());
         r.open(&f::PROPERTIES);
-        pairs(r, bytes, 0, Kind::Response);
+        pairs(r, bytes, 0, MessageKind::Response);
         r.close();
         Ok(())
     });
@@ -187,7 +187,7 @@ pub(super) fn fragment<S: Sink>(
 
 /// What has been shown of a message that is shown once only.
 #[derive(Default)]
-struct Shown {
+struct ShownValue {
     port: bool,
     gamename: bool,
     location: bool,
@@ -196,8 +196,8 @@ struct Shown {
     query: bool,
 }
 
-fn pairs<S: Sink>(r: &mut Reader<'_, S>, text: &[u8], start: usize, kind: Kind) {
-    let mut shown = Shown::default();
+fn pairs<S: Sink>(r: &mut Reader<'_, S>, text: &[u8], start: usize, kind: MessageKind) {
+    let mut shown = ShownValue::default();
     for pair in Text::new(text, start) {
         match pair.key {
             b"" if pair.value.is_none() => framing(r, &f::BACKSLASH, pair.at(), pair.at()),
@@ -208,30 +208,39 @@ fn pairs<S: Sink>(r: &mut Reader<'_, S>, text: &[u8], start: usize, kind: Kind) 
     }
 }
 
-fn keyed<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>, kind: Kind, shown: &mut Shown) {
+fn keyed<S: Sink>(
+    r: &mut Reader<'_, S>,
+    pair: &Pair<'_>,
+    kind: MessageKind,
+    shown: &mut ShownValue,
+) {
     let first = |shown: &mut bool| !std::mem::replace(shown, true);
     let field = match (kind, pair.key) {
-        (Kind::Response | Kind::Other | Kind::ListResponse(_), _) => None,
-        (Kind::Heartbeat | Kind::Validate, b"heartbeat") if first(&mut shown.port) => {
+        (MessageKind::Response | MessageKind::Other | MessageKind::ListResponse(_), _) => None,
+        (MessageKind::Heartbeat | MessageKind::Validate, b"heartbeat")
+            if first(&mut shown.port) =>
+        {
             return port(r, pair);
         }
-        (Kind::Query, b"secure") if !shown.query && first(&mut shown.query) => {
+        (MessageKind::Query, b"secure") if !shown.query && first(&mut shown.query) => {
             return query(r, pair);
         }
-        (Kind::Query, key) if is_query(key) && first(&mut shown.query) => return query(r, pair),
-        (Kind::Secure | Kind::Query, b"secure") if first(&mut shown.challenge) => {
+        (MessageKind::Query, key) if is_query(key) && first(&mut shown.query) => {
+            return query(r, pair);
+        }
+        (MessageKind::Secure | MessageKind::Query, b"secure") if first(&mut shown.challenge) => {
             Some(&f::CHALLENGE)
         }
         (_, b"gamename") if first(&mut shown.gamename) => Some(&f::GAMENAME),
-        (Kind::Validate, b"location") if first(&mut shown.location) => Some(&f::LOCATION),
-        (Kind::Validate, b"validate") if first(&mut shown.validate) => Some(&f::VALIDATE),
-        (Kind::ListRequest, b"list") if !pair.text().is_empty() => Some(&f::LIST),
+        (MessageKind::Validate, b"location") if first(&mut shown.location) => Some(&f::LOCATION),
+        (MessageKind::Validate, b"validate") if first(&mut shown.validate) => Some(&f::VALIDATE),
+        (MessageKind::ListRequest, b"list") if !pair.text().is_empty() => Some(&f::LIST),
         _ => None,
     };
     let bare = pair.text().is_empty() && words::is_bare(pair.key);
     match field {
         Some(field) => framing(r, field, pair.at(), pair.value_at()),
-        None if bare && !matches!(kind, Kind::Response | Kind::Other) => {
+        None if bare && !matches!(kind, MessageKind::Response | MessageKind::Other) => {
             framing(r, &f::KEYWORD, pair.at(), pair.key_at());
         }
         None => r.pair(&f::OTHER, pair),

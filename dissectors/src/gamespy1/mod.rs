@@ -49,7 +49,7 @@ use crate::kit::{
     Outline, Payload, Protocol, Secret, Side, Sink, StreamView, Time, Transport, Unread,
 };
 
-use decode::Kind;
+use decode::MessageKind;
 use form::Form;
 
 /// The protocol.
@@ -138,7 +138,7 @@ impl Protocol for GameSpy1 {
         let words = words::scan(bytes);
         let lists: [&[u8]; 3] = [b"\\players\\", b"\\rules\\", b"\\status\\"];
         let is_costly = lists.iter().any(|query| bytes.starts_with(query));
-        let message = Kind::of(&words, Transport::Udp, Form::Text).message();
+        let message = MessageKind::of(&words, Transport::Udp, Form::Text).message();
         Some(Outline { is_costly, ..Outline::of(message) })
     }
 

@@ -12,10 +12,10 @@ type Cx<'c> = Context<'c, GameSpy1>;
 
 /// A query that waits for its response.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct PendingQuery {
     /// Its first sending.
     pub(super) mark: ShortMark,
-    pub(super) word: Word,
+    pub(super) word: QueryKind,
     /// An ICMP error quotes its latest sending.
     pub(super) refused: bool,
     /// It was sent again: [`More::again`] has the latest.
@@ -24,7 +24,7 @@ pub(super) struct Asked {
 
 /// A query that was sent again while it waited.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Again {
+pub(super) struct RepeatedQuery {
     /// The packet that it was sent in first.
     pub(super) first: u64,
     pub(super) latest: ShortMark,
@@ -33,7 +33,7 @@ pub(super) struct Again {
 
 /// What is asked for, and owed a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum QueryKind {
     Info,
     Status,
     Basic,
@@ -41,31 +41,31 @@ pub(super) enum Word {
     Players,
 }
 
-impl Asked {
-    pub(super) fn sent_again<'a>(&self, again: &'a [Again]) -> Option<&'a Again> {
+impl PendingQuery {
+    pub(super) fn sent_again<'a>(&self, again: &'a [RepeatedQuery]) -> Option<&'a RepeatedQuery> {
         again.iter().find(|again| self.again && again.first == self.mark.get().frame)
     }
 }
 
-impl Word {
-    pub(super) fn of(first: &[u8]) -> Option<Word> {
+impl QueryKind {
+    pub(super) fn of(first: &[u8]) -> Option<QueryKind> {
         Some(match first {
-            b"info" => Word::Info,
-            b"status" => Word::Status,
-            b"basic" => Word::Basic,
-            b"rules" => Word::Rules,
-            b"players" => Word::Players,
+            b"info" => QueryKind::Info,
+            b"status" => QueryKind::Status,
+            b"basic" => QueryKind::Basic,
+            b"rules" => QueryKind::Rules,
+            b"players" => QueryKind::Players,
             _ => return None,
         })
     }
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Word::Info => "info",
-            Word::Status => "status",
-            Word::Basic => "basic",
-            Word::Rules => "rules",
-            Word::Players => "players",
+            QueryKind::Info => "info",
+            QueryKind::Status => "status",
+            QueryKind::Basic => "basic",
+            QueryKind::Rules => "rules",
+            QueryKind::Players => "players",
         }
     }
 }
@@ -82,7 +82,7 @@ pub(super) fn query<S: Sink>(
     }
     let asks_master =
         cx.conversation.uplink_so_far().is_some_and(|uplink| uplink.is_server(payload.side));
-    let Some(word) = Word::of(words.first) else { return };
+    let Some(word) = QueryKind::of(words.first) else { return };
     if asks_master || !words.is_sound() || payload.lost {
         return;
     }
@@ -95,7 +95,7 @@ pub(super) fn query<S: Sink>(
     }
     let mark = payload.mark();
     // Who asks the same again, or is doubled by the network, is owed no more.
-    let again = |other: &Asked| {
+    let again = |other: &PendingQuery| {
         let before = other.mark.get();
         (other.word, before.side, before.length) == (word, mark.side, mark.length)
             && !is_overdue(cx, &before, payload.time)
@@ -107,7 +107,7 @@ pub(super) fn query<S: Sink>(
         sink.sent(Sending::Again);
         return;
     }
-    let asked = Asked { mark: mark.into(), word, refused: false, again: false };
+    let asked = PendingQuery { mark: mark.into(), word, refused: false, again: false };
     let Some(oldest) = cx.conversation.asked else {
         cx.conversation.asked = Some(asked);
         return;
@@ -131,8 +131,9 @@ pub(super) fn answered<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> Option<Reply> {
-    let asks = |asked: &Asked| asked.mark.get().side != payload.side;
-    let in_time = |asked: &Asked| asks(asked) && !is_overdue(cx, &asked.mark.get(), payload.time);
+    let asks = |asked: &PendingQuery| asked.mark.get().side != payload.side;
+    let in_time =
+        |asked: &PendingQuery| asks(asked) && !is_overdue(cx, &asked.mark.get(), payload.time);
     let at = cx
         .conversation
         .waiting()

@@ -14,13 +14,13 @@ pub(super) fn name(game: &[u8]) -> Box<[u8]> {
 }
 
 /// A game server and a master: the server's host and query port, the master's endpoint.
-pub(super) type Pair = (IpAddr, u16, SocketAddr);
+pub(super) type ServerAndMaster = (IpAddr, u16, SocketAddr);
 /// A server's host and query port, and whom it speaks to.
-type Query = (IpAddr, u16, IpAddr);
+type ServerAndPeer = (IpAddr, u16, IpAddr);
 
 /// What a master knows of a server.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Standing {
+pub(super) struct ServerStanding {
     /// Its latest heartbeat.
     pub(super) latest: Time,
     /// A hash of that.
@@ -40,8 +40,8 @@ const MOST: usize = 1 << 16;
 /// What spans the flows between two hosts.
 #[derive(Default)]
 pub struct SharedState {
-    standings: RecentMap<Pair, Standing>,
-    queried: RecentMap<Query, Queried>,
+    standings: RecentMap<ServerAndMaster, ServerStanding>,
+    queried: RecentMap<ServerAndPeer, Queried>,
 }
 
 /// What a host knows of a game server, whichever of its ports it speaks from.
@@ -59,27 +59,31 @@ impl SharedState {
     }
 
     /// How a server is. `Err`: it is not known, and `true` where it never was.
-    pub(super) fn standing(&mut self, pair: &Pair, most: usize) -> Result<&mut Standing, bool> {
+    pub(super) fn standing(
+        &mut self,
+        pair: &ServerAndMaster,
+        most: usize,
+    ) -> Result<&mut ServerStanding, bool> {
         let forgot = self.standings.forgot();
         self.standings.get_mut(pair, most.min(MOST)).ok_or(!forgot)
     }
 
     /// A heartbeat of a server that is not known, or is no longer where it stood.
-    pub(super) fn begin(&mut self, pair: Pair, standing: Standing, most: usize) {
+    pub(super) fn begin(&mut self, pair: ServerAndMaster, standing: ServerStanding, most: usize) {
         self.standings.insert(pair, standing, most.min(MOST));
     }
 
     /// A server leaves.
-    pub(super) fn forget(&mut self, pair: &Pair) {
+    pub(super) fn forget(&mut self, pair: &ServerAndMaster) {
         self.standings.remove(pair);
     }
 
-    fn queried(&mut self, query: &Query, most: usize) -> Option<&mut Queried> {
+    fn queried(&mut self, query: &ServerAndPeer, most: usize) -> Option<&mut Queried> {
         self.queried.get_mut(query, most.min(MOST))
     }
 
     /// A server says, from this port of its own, which game it runs.
-    pub(super) fn plays(&mut self, pair: &Pair, from: u16, game: &[u8], most: usize) {
+    pub(super) fn plays(&mut self, pair: &ServerAndMaster, from: u16, game: &[u8], most: usize) {
         let (server, port, master) = *pair;
         self.hears((server, port, master.ip()), game, most);
         if from != port {
@@ -87,7 +91,7 @@ impl SharedState {
         }
     }
 
-    fn hears(&mut self, query: Query, game: &[u8], most: usize) {
+    fn hears(&mut self, query: ServerAndPeer, game: &[u8], most: usize) {
         match self.queried(&query, most) {
             Some(known) if *known.game == *game => {}
             Some(known) => known.game = name(game),
@@ -99,7 +103,7 @@ impl SharedState {
     }
 
     /// The first heartbeat of a server waits for a challenge, or does no longer.
-    pub(super) fn waits(&mut self, pair: &Pair, from: u16, waits: bool, most: usize) {
+    pub(super) fn waits(&mut self, pair: &ServerAndMaster, from: u16, waits: bool, most: usize) {
         let (server, port, master) = *pair;
         for port in [port, from] {
             if let Some(known) = self.queried(&(server, port, master.ip()), most) {
@@ -126,7 +130,7 @@ impl SharedState {
     /// from.
     pub(super) fn was_challenged(
         &mut self,
-        pair: &Pair,
+        pair: &ServerAndMaster,
         from: u16,
         since: Time,
         most: usize,

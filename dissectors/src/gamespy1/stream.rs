@@ -11,14 +11,14 @@ use super::form::Form;
 use super::list::{self, BLOCK};
 
 /// A text that may go on.
-pub(super) struct Held {
+pub(super) struct HeldText {
     pub(super) side: Side,
     pub(super) buffer: Buffer,
     pub(super) frame: u64,
     pub(super) time: Time,
     pub(super) lost: bool,
     /// What it is.
-    pub(super) found: Found,
+    pub(super) found: StreamUnit,
     /// It ends after so many bytes.
     ends: Option<usize>,
     /// When it is over if nothing more comes, if it can be.
@@ -29,7 +29,7 @@ pub(super) struct Held {
 
 /// What was found last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum StreamUnit {
     /// A whole message.
     #[default]
     Whole,
@@ -43,7 +43,7 @@ pub(super) enum Found {
 
 /// How far the two directions of a stream are read.
 #[derive(Default)]
-pub(super) struct Framing {
+pub(super) struct StreamFraming {
     searched: [usize; 2],
     /// The last message was a list with its end.
     listed: [bool; 2],
@@ -51,15 +51,16 @@ pub(super) struct Framing {
     astray: [bool; 2],
     /// The first words are there.
     begun: [bool; 2],
-    found: Found,
-    held: Option<Box<Held>>,
+    found: StreamUnit,
+    held: Option<Box<HeldText>>,
 }
 
-impl Framing {
+impl StreamFraming {
     /// Bytes held beside itself.
     pub(super) fn held(&self) -> usize {
-        let of =
-            |held: &Held| size_of::<Held>() + room(&held.buffer.bytes) + room(&held.buffer.pieces);
+        let of = |held: &HeldText| {
+            size_of::<HeldText>() + room(&held.buffer.bytes) + room(&held.buffer.pieces)
+        };
         self.held.as_deref().map_or(0, of)
     }
 
@@ -87,12 +88,12 @@ impl Framing {
     }
 
     /// Nothing more comes of what is held.
-    pub(super) fn take(&mut self) -> Option<Held> {
+    pub(super) fn take(&mut self) -> Option<HeldText> {
         self.held.take().map(|held| *held)
     }
 
     /// This side speaks: what the other one has said is over, and its own may be.
-    pub(super) fn over(&mut self, side: Side) -> Option<Held> {
+    pub(super) fn over(&mut self, side: Side) -> Option<HeldText> {
         let held = self.held.as_ref()?;
         let end = match held.ends {
             _ if held.side != side => usize::MAX,
@@ -109,11 +110,11 @@ impl Framing {
 
     /// Whether what was found is held now, for so long. Otherwise it is a whole message.
     pub(super) fn holds(&mut self, payload: &Payload<'_>, timeout: i64) -> bool {
-        if self.found == Found::Whole {
+        if self.found == StreamUnit::Whole {
             return false;
         }
         let held = self.held.get_or_insert_with(|| {
-            Box::new(Held {
+            Box::new(HeldText {
                 side: payload.side,
                 buffer: Buffer::default(),
                 frame: payload.frame,
@@ -160,8 +161,11 @@ impl Framing {
         // One byte more than the longest shows that there is more.
         let seen = unread.bytes.get(..=LONGEST).unwrap_or(unread.bytes);
         let ended = unread.ended && seen.len() == unread.bytes.len();
-        let reach =
-            ends::reach(&[&held.buffer.bytes, seen].concat(), held.found != Found::Text, ended);
+        let reach = ends::reach(
+            &[&held.buffer.bytes, seen].concat(),
+            held.found != StreamUnit::Text,
+            ended,
+        );
         self.found = held.found;
         match reach {
             Reach::Open(end) | Reach::Over(end) if end > before => {
@@ -195,7 +199,7 @@ impl Framing {
             return Some(Framed::Junk(1));
         }
         *listed = false;
-        self.found = Found::Loose;
+        self.found = StreamUnit::Loose;
         Some(part(ends::reach(bytes, true, ended)))
     }
 
@@ -209,12 +213,12 @@ impl Framing {
     ) -> Framed {
         let (bytes, ended) = (unread.bytes, unread.ended);
         let doubled = bytes.strip_prefix(b"\\").filter(|rest| rest.starts_with(b"\\"));
-        self.found = Found::Whole;
+        self.found = StreamUnit::Whole;
         let framed = match wanted.filter(|form| is_blocks(*form, bytes)) {
             _ if self.lists(side) => self.list(side, unread),
             Some(form) => self.blocks(form, side, unread),
             None if bytes.first() != Some(&b'\\') && !self.begun[side.index()] => {
-                self.found = Found::Plain;
+                self.found = StreamUnit::Plain;
                 return part(ends::reach(bytes, true, ended));
             }
             None if bytes.first() != Some(&b'\\') => {
@@ -226,7 +230,7 @@ impl Framing {
                 None => Framed::More,
                 Some(true) => self.list(side, unread),
                 Some(false) => {
-                    self.found = Found::Text;
+                    self.found = StreamUnit::Text;
                     return part(ends::reach(bytes, false, ended));
                 }
             },
@@ -261,7 +265,7 @@ impl Framing {
 /// What comes next. A list of `most` bytes without an end is handed on as it is. `wanted`: the form
 /// of the list that this side is asked for; nobody asks in the middle of one in text.
 pub(super) fn frame(
-    framing: &mut Framing,
+    framing: &mut StreamFraming,
     wanted: Option<Form>,
     side: Side,
     unread: &Unread<'_>,
@@ -319,7 +323,7 @@ fn are_closed(bytes: &[u8]) -> bool {
     blocks.is_some_and(|blocks| blocks.len().is_multiple_of(BLOCK))
 }
 
-impl Held {
+impl HeldText {
     /// Whether nothing more is to be expected of it.
     pub(super) fn may_be_over(&self) -> bool {
         self.answered || self.is_whole()
@@ -331,14 +335,14 @@ impl Held {
     }
 
     /// Keeps what is before `end`, and returns the rest.
-    fn split(&mut self, end: usize) -> Held {
+    fn split(&mut self, end: usize) -> HeldText {
         let (mut head, mut rest) = (Buffer::default(), Buffer::default());
         let (first, second) = self.buffer.bytes.split_at_checked(end).unwrap_or_default();
         head.append(first, 0, &self.buffer.pieces);
         rest.append(second, end, &self.buffer.pieces);
         self.buffer = head;
-        let found = Found::Text;
-        Held { buffer: rest, found, ends: None, due: None, answered: false, ..*self }
+        let found = StreamUnit::Text;
+        HeldText { buffer: rest, found, ends: None, due: None, answered: false, ..*self }
     }
 }
 
@@ -351,7 +355,7 @@ mod tests {
 
     /// The messages of one direction that comes in these segments, and what is let go.
     fn messages(segments: &[&[u8]], ended: bool) -> (Vec<String>, usize) {
-        let mut framing = Framing::default();
+        let mut framing = StreamFraming::default();
         let (mut bytes, mut messages, mut junk) = (Vec::new(), Vec::new(), 0);
         let mut tell = |bytes: &[u8]| messages.push(String::from_utf8_lossy(bytes).into_owned());
         for (i, segment) in segments.iter().enumerate() {
@@ -524,12 +528,12 @@ mod tests {
 
     #[test]
     fn after_a_gap_reading_goes_on_at_a_known_word() {
-        let mut framing = Framing::default();
+        let mut framing = StreamFraming::default();
         let bytes = &br"4:7778\ip\1.2.3.4:5\final\"[..];
         let unread = Unread { bytes, seen: 0, ended: false, after_gap: true };
         assert_eq!(frame(&mut framing, None, Side::First, &unread, LONGEST), Framed::Junk(6));
         // Until there is one, however the rest is divided.
-        let mut framing = Framing::default();
+        let mut framing = StreamFraming::default();
         let parts = [&br"on"[..], br"\0\va", br"\va", br"\validate\3JOd"];
         let mut parts = parts.into_iter();
         let mut framed = |after_gap| {

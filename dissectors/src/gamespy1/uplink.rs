@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use crate::kit::{Context, Evidence, Mark, Payload, Reply, Settings, Side, Sink, Time, keyed_hash};
 
-use super::codes::{self, Challenges, Worth};
-use super::shared::{self, Pair, Standing};
+use super::codes::{self, RecentChallenges, Worth};
+use super::shared::{self, ServerAndMaster, ServerStanding};
 use super::words::{Numbering, Words};
 use super::{GameSpy1, rules};
 
@@ -26,13 +26,13 @@ pub(super) struct Uplink {
     neighbour: Option<Beat>,
     /// The first heartbeat, while it waits for its challenge.
     first: Option<Mark>,
-    challenges: Challenges,
+    challenges: RecentChallenges,
     /// A challenge was given or answered: the heartbeat that caused it came before.
     met: bool,
     /// Who was challenged, not as a query is asked, and has not answered.
     challenged: Option<Side>,
     /// The latest challenge.
-    given: Option<Given>,
+    given: Option<GivenChallenge>,
     /// When a validate came that no challenge had waited for.
     unasked: Option<Time>,
     /// The challenge that waits for its response.
@@ -72,7 +72,7 @@ impl Uplink {
 }
 
 /// A challenge.
-struct Given {
+struct GivenChallenge {
     hash: u64,
     mark: Mark,
     answered: bool,
@@ -89,7 +89,7 @@ fn usual(settings: &Settings) -> RangeInclusive<i64> {
     shortest - shortest / 10..=longest.saturating_add(longest / 10)
 }
 
-fn pair(server: SocketAddr, port: u16, master: SocketAddr) -> Pair {
+fn pair(server: SocketAddr, port: u16, master: SocketAddr) -> ServerAndMaster {
     (server.ip(), port, master)
 }
 
@@ -115,7 +115,7 @@ pub(super) fn heartbeat<S: Sink>(
     cx.shared.plays(&pair, payload.from.port(), game, most);
     let timeout = cx.settings.answer_timeout;
     let answers = uplink.owed.is_some_and(|mark| now.since(mark.time) < timeout);
-    let fresh = Standing {
+    let fresh = ServerStanding {
         latest: now,
         bytes: keyed_hash(payload.bytes),
         regular: (!words.statechanged).then_some(now),
@@ -176,7 +176,7 @@ pub(super) fn secure<S: Sink>(
     let (server, most) = (payload.side.other(), cx.settings.limits.remembered);
     let uplink = cx.conversation.uplink();
     let (hash, now) = (keyed_hash(payload.bytes), payload.time);
-    let given = Given { hash, mark: payload.mark(), answered: false };
+    let given = GivenChallenge { hash, mark: payload.mark(), answered: false };
     let before = uplink.given.replace(given);
     if before.is_some_and(|it| it.hash == hash && now.since(it.mark.time) < COPIES) {
         return;

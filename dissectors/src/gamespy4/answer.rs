@@ -2,15 +2,15 @@
 //! teams by columns, as the GameSpy SDK writes them.
 
 use super::fields as f;
-use super::packet::{Answer, Form, decimal};
-use super::rules::{self, Layout, Properties};
+use super::packet::{RequestForm, ResponseSummary, decimal};
+use super::rules::{self, PacketLayout, Properties};
 use crate::kit::{Cut, Field, Read, Reader, Sink, Span, Text};
 
 /// What is known before a response is decoded.
 #[derive(Clone, Copy)]
 pub(super) struct DecodeContext {
     /// How it was asked for.
-    pub(super) form: Option<Form>,
+    pub(super) form: Option<RequestForm>,
     /// It is a whole response: its rules are checked. A packet of one that never became whole is
     /// only shown.
     pub(super) judging: bool,
@@ -44,18 +44,18 @@ pub(super) fn split<S: Sink>(
     bytes: &[u8],
     section: u8,
     known: DecodeContext,
-    said: &mut Answer,
+    said: &mut ResponseSummary,
 ) -> Result<(), Cut> {
     let mut properties = Properties::default();
-    let mut layout = Layout::default();
-    let mut table = Table::default();
+    let mut layout = PacketLayout::default();
+    let mut table = PlayerTable::default();
     let read = sections(r, section, known, &mut properties, &mut layout, &mut table);
     table.rows(bytes, r);
     let form = match known.form {
-        Some(Form::JustCause) => Form::JustCause,
-        _ if properties.minecraft => Form::MinecraftFull,
-        _ if properties.other_game => Form::Split,
-        _ => Form::Ut3,
+        Some(RequestForm::JustCause) => RequestForm::JustCause,
+        _ if properties.minecraft => RequestForm::MinecraftFull,
+        _ if properties.other_game => RequestForm::Split,
+        _ => RequestForm::Ut3,
     };
     finish(r, form, known, &properties, &layout, said);
     read
@@ -64,14 +64,14 @@ pub(super) fn split<S: Sink>(
 /// Rules over the whole response, and what it is.
 fn finish<S: Sink>(
     r: &mut Reader<'_, S>,
-    form: Form,
+    form: RequestForm,
     known: DecodeContext,
     properties: &Properties<'_>,
-    layout: &Layout,
-    said: &mut Answer,
+    layout: &PacketLayout,
+    said: &mut ResponseSummary,
 ) {
     r.leaf(&f::FORM, 0, form as u64);
-    said.other_game = form != Form::Ut3;
+    said.other_game = form != RequestForm::Ut3;
     if known.judging {
         rules::pairs_complete(layout, r.sink);
         properties.judge(r.sink);
@@ -83,14 +83,14 @@ fn sections<'a, S: Sink>(
     section: u8,
     known: DecodeContext,
     properties: &mut Properties<'a>,
-    layout: &mut Layout,
-    table: &mut Table,
+    layout: &mut PacketLayout,
+    table: &mut PlayerTable,
 ) -> Result<(), Cut> {
     if matches!(section, 1 | 2) && column_name(r.peek()).is_some() {
         columns(r, section, layout, table)?;
     } else {
         variables(r, known, properties, layout)?;
-        if known.form == Some(Form::JustCause) {
+        if known.form == Some(RequestForm::JustCause) {
             return just_cause_players(r, layout);
         }
     }
@@ -124,7 +124,7 @@ fn variables<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     known: DecodeContext,
     properties: &mut Properties<'a>,
-    layout: &mut Layout,
+    layout: &mut PacketLayout,
 ) -> Result<(), Cut> {
     r.open(&f::PROPERTIES);
     while !r.is_empty() && r.peek().first() != Some(&0) && !section_begins(r.peek()) {
@@ -151,7 +151,7 @@ fn variables<'a, S: Sink>(
 fn terminated<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     field: &'static Field,
-    layout: &mut Layout,
+    layout: &mut PacketLayout,
 ) -> Result<Read<&'a [u8]>, Cut> {
     let start = r.at();
     let text = r.text(field);
@@ -166,7 +166,7 @@ fn terminated<'a, S: Sink>(
 fn value<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     key: Read<&'a [u8]>,
-    layout: &mut Layout,
+    layout: &mut PacketLayout,
 ) -> Result<Option<Read<&'a [u8]>>, Cut> {
     if r.is_empty() || rules::name_in_place_of_value(r.peek()) {
         layout.fault(key.at, "a variable has no value");
@@ -197,7 +197,7 @@ fn mutators<'a, S: Sink>(r: &mut Reader<'a, S>, text: &'a [u8]) -> Read<&'a [u8]
 
 /// A column: where its name and its first value are, which row that belongs to, how many follow.
 #[derive(Clone, Copy, Default)]
-struct Column {
+struct PlayerColumn {
     section: u8,
     name: Span,
     at: usize,
@@ -207,13 +207,13 @@ struct Column {
 
 /// The columns of a response, to be read by rows. Further columns are shown by columns only.
 #[derive(Default)]
-struct Table {
-    columns: [Column; 24],
+struct PlayerTable {
+    columns: [PlayerColumn; 24],
     used: usize,
 }
 
-impl Table {
-    fn add(&mut self, column: Column) {
+impl PlayerTable {
+    fn add(&mut self, column: PlayerColumn) {
         if let Some(free) = self.columns.get_mut(self.used) {
             *free = column;
             self.used += 1;
@@ -244,7 +244,7 @@ impl Table {
 }
 
 /// The next value of a column.
-fn cell<S: Sink>(column: &mut Column, bytes: &[u8], r: &mut Reader<'_, S>) {
+fn cell<S: Sink>(column: &mut PlayerColumn, bytes: &[u8], r: &mut Reader<'_, S>) {
     let left = bytes.get(column.at..).unwrap_or_default();
     let length = left.iter().position(|&byte| byte == 0).unwrap_or(left.len());
     let value = Span::new(column.at, column.at + length);
@@ -260,8 +260,8 @@ fn cell<S: Sink>(column: &mut Column, bytes: &[u8], r: &mut Reader<'_, S>) {
 fn columns<S: Sink>(
     r: &mut Reader<'_, S>,
     section: u8,
-    layout: &mut Layout,
-    table: &mut Table,
+    layout: &mut PacketLayout,
+    table: &mut PlayerTable,
 ) -> Result<(), Cut> {
     r.open(&f::COLUMNS);
     while !r.is_empty() && r.peek().first() != Some(&0) && !section_begins(r.peek()) {
@@ -275,7 +275,7 @@ fn columns<S: Sink>(
         let first = r.u8(&f::COLUMN_FIRST)?;
         let name = Span::new(start, start + name.value.len());
         let (first, at) = (u32::from(first.value), r.at());
-        let mut column = Column { section, name, at, first, count: 0 };
+        let mut column = PlayerColumn { section, name, at, first, count: 0 };
         let read = values(r, layout, &mut column.count);
         table.add(column);
         read?;
@@ -290,26 +290,30 @@ fn columns<S: Sink>(
 
 /// What a run of zeros at the place of a value is: so many empty values, and then the column's end
 /// or another value.
-pub(super) struct Run {
+pub(super) struct ZeroRun {
     pub(super) empty: usize,
     pub(super) ends: bool,
 }
 
 /// UT3 gives bots empty names, so that a zero may be an empty value as well as a column's end. What
 /// follows the zeros tells.
-pub(super) fn run(bytes: &[u8]) -> Run {
+pub(super) fn run(bytes: &[u8]) -> ZeroRun {
     let zeros = zeros(bytes);
     let after = bytes.get(zeros..).unwrap_or_default();
     if after.is_empty() || section_begins(after) {
-        return Run { empty: zeros.saturating_sub(2), ends: true };
+        return ZeroRun { empty: zeros.saturating_sub(2), ends: true };
     }
     match column_name(after) {
-        Some(_) => Run { empty: zeros.saturating_sub(1), ends: true },
-        None => Run { empty: zeros, ends: false },
+        Some(_) => ZeroRun { empty: zeros.saturating_sub(1), ends: true },
+        None => ZeroRun { empty: zeros, ends: false },
     }
 }
 
-fn values<S: Sink>(r: &mut Reader<'_, S>, layout: &mut Layout, count: &mut u32) -> Result<(), Cut> {
+fn values<S: Sink>(
+    r: &mut Reader<'_, S>,
+    layout: &mut PacketLayout,
+    count: &mut u32,
+) -> Result<(), Cut> {
     while !r.is_empty() && !section_begins(r.peek()) {
         if r.peek().first() != Some(&0) {
             terminated(r, &f::COLUMN_VALUE, layout)?;
@@ -331,7 +335,10 @@ fn values<S: Sink>(r: &mut Reader<'_, S>, layout: &mut Layout, count: &mut u32) 
 }
 
 /// Just Cause 2 Multiplayer: a count, then name, Steam ID and ping of each player.
-fn just_cause_players<S: Sink>(r: &mut Reader<'_, S>, layout: &mut Layout) -> Result<(), Cut> {
+fn just_cause_players<S: Sink>(
+    r: &mut Reader<'_, S>,
+    layout: &mut PacketLayout,
+) -> Result<(), Cut> {
     if r.is_empty() {
         return Ok(());
     }
@@ -352,15 +359,15 @@ fn just_cause_players<S: Sink>(r: &mut Reader<'_, S>, layout: &mut Layout) -> Re
 pub(super) fn unsplit<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     known: DecodeContext,
-    said: &mut Answer,
+    said: &mut ResponseSummary,
 ) -> Result<(), Cut> {
-    if known.judging && matches!(known.form, Some(Form::Ut3 | Form::MinecraftFull)) {
+    if known.judging && matches!(known.form, Some(RequestForm::Ut3 | RequestForm::MinecraftFull)) {
         rules::no_splitnum(r.here(), r.sink);
     }
     let mut properties = Properties::default();
-    let mut layout = Layout::default();
-    let basic = known.form == Some(Form::MinecraftBasic) || is_basic(r.peek());
-    let form = if basic { Form::MinecraftBasic } else { Form::Unsplit };
+    let mut layout = PacketLayout::default();
+    let basic = known.form == Some(RequestForm::MinecraftBasic) || is_basic(r.peek());
+    let form = if basic { RequestForm::MinecraftBasic } else { RequestForm::Unsplit };
     let read = if basic {
         basic_list(r, &mut properties, known, &mut layout)
     } else {
@@ -389,7 +396,7 @@ fn basic_list<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     properties: &mut Properties<'a>,
     known: DecodeContext,
-    layout: &mut Layout,
+    layout: &mut PacketLayout,
 ) -> Result<(), Cut> {
     const NAMES: [&[u8]; 5] = [b"hostname", b"gametype", b"map", b"numplayers", b"maxplayers"];
     r.open(&f::PROPERTIES);
@@ -430,9 +437,9 @@ fn unsplit_sections<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     known: DecodeContext,
     properties: &mut Properties<'a>,
-    layout: &mut Layout,
+    layout: &mut PacketLayout,
 ) -> Result<(), Cut> {
-    if known.form == Some(Form::Other) {
+    if known.form == Some(RequestForm::Other) {
         r.bytes(&f::VALUES, r.rest());
         return Ok(());
     }
@@ -454,7 +461,7 @@ fn counted_rows<S: Sink>(
     r: &mut Reader<'_, S>,
     list: &'static Field,
     row: &'static Field,
-    layout: &mut Layout,
+    layout: &mut PacketLayout,
 ) -> Result<(), Cut> {
     let Ok(count) = r.u16_be(&f::COUNT) else {
         layout.fault(r.here(), "the answer ends in a count");

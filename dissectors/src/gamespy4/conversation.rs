@@ -3,7 +3,7 @@
 //! rules.
 
 use super::decode::Header;
-use super::packet::{Form, Kind, Request};
+use super::packet::{PacketKind, RequestForm, RequestSummary};
 use super::unfinished::{Part, Unfinished};
 use crate::kit::{
     Budget, Limits, Payload, Reply, Sending, ShortMark, Side, Time, keyed_hash, room,
@@ -13,7 +13,7 @@ use crate::kit::{
 #[derive(Default)]
 pub struct Conversation {
     /// The latest request.
-    latest: Option<Asked>,
+    latest: Option<PendingRequest>,
     rest: Option<Box<Rest>>,
 }
 
@@ -25,7 +25,7 @@ struct Rest {
     /// The port that answers has been checked.
     port_judged: bool,
     /// Earlier requests that may still be answered.
-    older: Vec<Asked>,
+    older: Vec<PendingRequest>,
     /// When the current exchange began: its first sending, where that is not the request's latest.
     began: Option<Time>,
     /// It has drawn a challenge, which no request has had so far.
@@ -37,9 +37,9 @@ struct Rest {
     /// Responses whose packets have not all come.
     open: Vec<Unfinished>,
     /// The latest answers.
-    done: Done,
+    done: RecentPackets,
     /// Info requests before anything of the server.
-    early: Vec<Early>,
+    early: Vec<EarlyRequest>,
     /// The latest info requests whose challenge is not known to be right: timestamp and challenge.
     claimed: Vec<(u32, i32)>,
     /// Requests that were given up for later ones' sake, and may be answered yet.
@@ -57,8 +57,8 @@ const EARLY: usize = 16;
 
 /// A request, with its repetitions: millions of flows keep one.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
-    what: What,
+pub(super) struct PendingRequest {
+    what: RequestedData,
     pub(super) timestamp: u32,
     /// The latest repetition.
     pub(super) mark: ShortMark,
@@ -66,12 +66,12 @@ pub(super) struct Asked {
     times: u8,
     /// How often it was answered.
     pub(super) answers: u8,
-    /// Bits: see [`Asked::has`].
+    /// Bits: see [`PendingRequest::has`].
     traits: u8,
 }
 
 /// An info request before anything of the server.
-pub(super) struct Early {
+pub(super) struct EarlyRequest {
     /// The challenge that it carries: 0 is left out.
     pub(super) challenge: i32,
     pub(super) mark: ShortMark,
@@ -79,9 +79,9 @@ pub(super) struct Early {
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum RequestedData {
     Challenge,
-    Info(Form),
+    Info(RequestForm),
     Unknown,
 }
 
@@ -97,9 +97,9 @@ const WRONG: u8 = 8;
 pub(super) const REFUSED: u8 = 16;
 
 /// What a response answers.
-pub(super) enum Found {
+pub(super) enum ResponseMatch {
     /// A request that waits for it.
-    Asked(Asked),
+    Asked(PendingRequest),
     /// Nothing, but it is, byte for byte, a packet of a response before it.
     Copy,
     /// Perhaps a request that was given up.
@@ -110,7 +110,7 @@ pub(super) enum Found {
 
 /// The packets of the latest answers, by their hash, to tell a copy of one.
 #[derive(Default)]
-struct Done {
+struct RecentPackets {
     /// The latest whole response with variables: its timestamp.
     timestamp: u32,
     /// Its request is in the capture.
@@ -121,8 +121,12 @@ struct Done {
     hashes: Vec<u64>,
 }
 
-impl Asked {
-    fn of(said: &Request, verified: Option<bool>, payload: &Payload<'_>) -> Option<Asked> {
+impl PendingRequest {
+    fn of(
+        said: &RequestSummary,
+        verified: Option<bool>,
+        payload: &Payload<'_>,
+    ) -> Option<PendingRequest> {
         let owed = if said.sound && verified != Some(false) { OWED } else { 0 };
         let lost = if payload.lost { LOST } else { 0 };
         let verified = match verified {
@@ -130,11 +134,11 @@ impl Asked {
             Some(false) => WRONG,
             None => 0,
         };
-        Some(Asked {
+        Some(PendingRequest {
             what: match said.kind {
-                Kind::Challenge => What::Challenge,
-                Kind::Info => What::Info(said.form),
-                Kind::Unknown => What::Unknown,
+                PacketKind::Challenge => RequestedData::Challenge,
+                PacketKind::Info => RequestedData::Info(said.form),
+                PacketKind::Unknown => RequestedData::Unknown,
             },
             timestamp: said.timestamp?,
             mark: payload.mark().into(),
@@ -145,7 +149,7 @@ impl Asked {
     }
 
     /// The request was sent again: what was right once stays right.
-    fn repeat(&mut self, again: &Asked) {
+    fn repeat(&mut self, again: &PendingRequest) {
         let verified = if self.has(RIGHT) { RIGHT } else { again.traits & (RIGHT | WRONG) };
         self.traits = (self.traits | again.traits) & OWED | again.traits & LOST | verified;
         self.times = self.times.saturating_add(1);
@@ -166,18 +170,18 @@ impl Asked {
         self.times
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> PacketKind {
         match self.what {
-            What::Challenge => Kind::Challenge,
-            What::Info(_) => Kind::Info,
-            What::Unknown => Kind::Unknown,
+            RequestedData::Challenge => PacketKind::Challenge,
+            RequestedData::Info(_) => PacketKind::Info,
+            RequestedData::Unknown => PacketKind::Unknown,
         }
     }
 
-    fn form(&self) -> Option<Form> {
+    fn form(&self) -> Option<RequestForm> {
         match self.what {
-            What::Info(form) => Some(form),
-            What::Challenge | What::Unknown => None,
+            RequestedData::Info(form) => Some(form),
+            RequestedData::Challenge | RequestedData::Unknown => None,
         }
     }
 
@@ -251,16 +255,17 @@ impl Conversation {
     /// that has waited so long that there is no room for it.
     pub(super) fn ask(
         &mut self,
-        said: &Request,
+        said: &RequestSummary,
         verified: Option<bool>,
         payload: &Payload<'_>,
         limits: &Limits,
-    ) -> (Sending, Option<Asked>) {
-        let Some(asked) = Asked::of(said, verified, payload) else {
+    ) -> (Sending, Option<PendingRequest>) {
+        let Some(asked) = PendingRequest::of(said, verified, payload) else {
             return (Sending::New, None);
         };
-        let same =
-            |other: &Asked| other.kind() == asked.kind() && other.timestamp == asked.timestamp;
+        let same = |other: &PendingRequest| {
+            other.kind() == asked.kind() && other.timestamp == asked.timestamp
+        };
         if let Some(same) = self.find(same) {
             let (before, waits) = (same.mark.get().time, same.answers == 0);
             same.repeat(&asked);
@@ -268,7 +273,7 @@ impl Conversation {
             return (if waits { Sending::Again } else { Sending::New }, None);
         }
         // Another challenge begins another exchange.
-        let is_challenge = asked.kind() == Kind::Challenge;
+        let is_challenge = asked.kind() == PacketKind::Challenge;
         if is_challenge && let Some(rest) = &mut self.rest {
             (rest.began, rest.challenged) = (None, false);
         }
@@ -285,7 +290,7 @@ impl Conversation {
         (sending, Some(rest.older.remove(0)))
     }
 
-    fn find(&mut self, is: impl Fn(&Asked) -> bool) -> Option<&mut Asked> {
+    fn find(&mut self, is: impl Fn(&PendingRequest) -> bool) -> Option<&mut PendingRequest> {
         let older = self.rest.as_mut().into_iter().flat_map(|rest| rest.older.iter_mut().rev());
         self.latest.iter_mut().chain(older).find(|asked| is(asked))
     }
@@ -298,10 +303,11 @@ impl Conversation {
     }
 
     /// The request whose timestamp a response repeats: as it is, or else masked.
-    fn echoed(&mut self, kind: Kind, timestamp: u32) -> Option<&mut Asked> {
-        let repeats = |asked: &Asked| asked.kind() == kind && asked.timestamp == timestamp;
+    fn echoed(&mut self, kind: PacketKind, timestamp: u32) -> Option<&mut PendingRequest> {
+        let repeats = |asked: &PendingRequest| asked.kind() == kind && asked.timestamp == timestamp;
         let exactly = self.find(repeats).is_some();
-        let is = |asked: &Asked| asked.kind() == kind && echoes(asked.timestamp, timestamp);
+        let is =
+            |asked: &PendingRequest| asked.kind() == kind && echoes(asked.timestamp, timestamp);
         self.find(|asked| if exactly { repeats(asked) } else { is(asked) })
     }
 
@@ -318,15 +324,20 @@ impl Conversation {
     }
 
     /// How the response with this timestamp was asked for, if it was.
-    pub(super) fn form(&mut self, timestamp: u32) -> Option<Form> {
-        self.echoed(Kind::Info, timestamp).and_then(|asked| asked.form())
+    pub(super) fn form(&mut self, timestamp: u32) -> Option<RequestForm> {
+        self.echoed(PacketKind::Info, timestamp).and_then(|asked| asked.form())
     }
 
     /// What a response answers: the request with its timestamp, or else any of its kind.
-    pub(super) fn answer(&mut self, kind: Kind, timestamp: u32, bytes: &[u8]) -> Found {
+    pub(super) fn answer(
+        &mut self,
+        kind: PacketKind,
+        timestamp: u32,
+        bytes: &[u8],
+    ) -> ResponseMatch {
         let exact = self.echoed(kind, timestamp).map(|asked| asked.timestamp);
         if exact.is_none() && self.is_copy(bytes) {
-            return Found::Copy;
+            return ResponseMatch::Copy;
         }
         let given_up = exact != Some(timestamp) && self.take_given_up();
         let found = self.find(|asked| match exact {
@@ -339,20 +350,20 @@ impl Conversation {
         });
         // Which of the two it answers cannot be known: neither is said to have none.
         if given_up {
-            return Found::GivenUp;
+            return ResponseMatch::GivenUp;
         }
-        let Some(asked) = asked else { return Found::Nothing };
+        let Some(asked) = asked else { return ResponseMatch::Nothing };
         if asked.answers >= asked.times {
             self.forget(|other| other.kind() == kind && other.timestamp == asked.timestamp);
         }
-        Found::Asked(asked)
+        ResponseMatch::Asked(asked)
     }
 
     /// The request, for the code that sees its response. The challenge round and the info request
     /// that follows it are one exchange.
-    pub(super) fn reply_to(&mut self, asked: &Asked) -> Reply {
+    pub(super) fn reply_to(&mut self, asked: &PendingRequest) -> Reply {
         let sent = asked.mark.get();
-        let complete = asked.kind() == Kind::Info;
+        let complete = asked.kind() == PacketKind::Info;
         let rest = self.rest();
         let began = rest.began.unwrap_or(sent.time);
         rest.began = (!complete).then_some(began);
@@ -362,16 +373,16 @@ impl Conversation {
 
     /// What came for the request with this timestamp is no whole response, but no silence either.
     pub(super) fn settle(&mut self, timestamp: u32) {
-        let Some(asked) = self.echoed(Kind::Info, timestamp) else { return };
+        let Some(asked) = self.echoed(PacketKind::Info, timestamp) else { return };
         asked.answers = asked.answers.saturating_add(1);
         if asked.answers >= asked.times {
             let timestamp = asked.timestamp;
-            self.forget(|asked| asked.kind() == Kind::Info && asked.timestamp == timestamp);
+            self.forget(|asked| asked.kind() == PacketKind::Info && asked.timestamp == timestamp);
         }
     }
 
     /// Whether a request of this kind waits whose timestamp a response repeats.
-    pub(super) fn waits(&self, kind: Kind, timestamp: u32) -> bool {
+    pub(super) fn waits(&self, kind: PacketKind, timestamp: u32) -> bool {
         let older = self.rest.iter().flat_map(|rest| &rest.older);
         let mut asked = self.latest.iter().chain(older);
         asked.any(|asked| asked.kind() == kind && echoes(asked.timestamp, timestamp))
@@ -379,10 +390,10 @@ impl Conversation {
 
     /// Whether an info request waits for a response.
     pub(super) fn waits_for_info(&mut self) -> bool {
-        self.find(|asked| asked.kind() == Kind::Info).is_some()
+        self.find(|asked| asked.kind() == PacketKind::Info).is_some()
     }
 
-    fn forget(&mut self, is: impl Fn(&Asked) -> bool) {
+    fn forget(&mut self, is: impl Fn(&PendingRequest) -> bool) {
         if self.latest.as_ref().is_some_and(&is) {
             let client = self.client();
             self.rest().client = client;
@@ -394,7 +405,7 @@ impl Conversation {
     }
 
     /// All requests that are left when the flow has ended, the oldest first.
-    pub(super) fn take_asked(&mut self) -> impl Iterator<Item = Asked> + use<> {
+    pub(super) fn take_asked(&mut self) -> impl Iterator<Item = PendingRequest> + use<> {
         let older = self.rest.as_mut().map(|rest| std::mem::take(&mut rest.older));
         older.unwrap_or_default().into_iter().chain(self.latest.take())
     }
@@ -433,11 +444,11 @@ impl Conversation {
 
     /// Whether the request with this timestamp, if one waits, has had a response.
     pub(super) fn is_answered(&mut self, timestamp: u32) -> Option<bool> {
-        self.echoed(Kind::Info, timestamp).map(|asked| asked.answers > 0)
+        self.echoed(PacketKind::Info, timestamp).map(|asked| asked.answers > 0)
     }
 
     /// Remembers an info request until the server speaks, if there is room.
-    pub(super) fn came_early(&mut self, request: Early) -> bool {
+    pub(super) fn came_early(&mut self, request: EarlyRequest) -> bool {
         let early = &mut self.rest().early;
         let room = early.len() < EARLY;
         if room {
@@ -447,7 +458,7 @@ impl Conversation {
     }
 
     /// The info requests before anything of the server.
-    pub(super) fn take_early(&mut self) -> Vec<Early> {
+    pub(super) fn take_early(&mut self) -> Vec<EarlyRequest> {
         self.rest.as_mut().map(|rest| std::mem::take(&mut rest.early)).unwrap_or_default()
     }
 
@@ -455,7 +466,7 @@ impl Conversation {
     /// only info request that waits, where that packet of it is not there yet.
     pub(super) fn stray(&mut self, header: Header, payload: &Payload<'_>) -> Option<u32> {
         let timestamp = header.timestamp;
-        if self.echoed(Kind::Info, timestamp).is_some() || self.is_open(timestamp) {
+        if self.echoed(PacketKind::Info, timestamp).is_some() || self.is_open(timestamp) {
             return None;
         }
         let rest = self.rest();
@@ -463,7 +474,7 @@ impl Conversation {
         if before || rest.given_up > 0 || rest.done.has(payload.bytes) {
             return None;
         }
-        let waits = |asked: &&Asked| asked.kind() == Kind::Info;
+        let waits = |asked: &&PendingRequest| asked.kind() == PacketKind::Info;
         let older = self.rest.iter().flat_map(|rest| &rest.older);
         let mut waiting = self.latest.iter().chain(older).filter(waits);
         let asked =
@@ -485,7 +496,7 @@ impl Conversation {
         timeout: i64,
         budget: &mut Budget,
     ) -> Part {
-        let asked = self.echoed(Kind::Info, header.timestamp);
+        let asked = self.echoed(PacketKind::Info, header.timestamp);
         let asked = asked.map(|asked| (asked.left(), asked.answers > 0));
         let rest = self.rest();
         let is =
@@ -558,7 +569,7 @@ fn echoes(asked: u32, got: u32) -> bool {
     got == asked || got == asked & 0x0F0F_0F0F
 }
 
-impl Done {
+impl RecentPackets {
     /// What a packet is that begins no other response. `answered`: whether the request that waits
     /// for another has had one, if any waits.
     fn after(&self, header: Header, bytes: &[u8], answered: Option<bool>) -> Option<Part> {

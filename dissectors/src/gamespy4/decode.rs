@@ -3,7 +3,9 @@
 
 use super::answer::{self, DecodeContext};
 use super::fields as f;
-use super::packet::{Answer, CHALLENGE, Form, INFO, Kind, Request, decimal};
+use super::packet::{
+    CHALLENGE, INFO, PacketKind, RequestForm, RequestSummary, ResponseSummary, decimal,
+};
 use super::rules;
 use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, Text, decode};
 
@@ -15,8 +17,8 @@ static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, a
 const BLANK: [u8; 9] = [0; 9];
 
 /// Decodes packets 1 and 3: what a client sends. `given`: the challenge it was given last.
-pub(super) fn request<S: Sink>(bytes: &[u8], given: Option<i32>, sink: &mut S) -> Request {
-    let mut said = Request::default();
+pub(super) fn request<S: Sink>(bytes: &[u8], given: Option<i32>, sink: &mut S) -> RequestSummary {
+    let mut said = RequestSummary::default();
     decode(bytes, &ENDINGS, sink, |r| {
         let magic = u16::from_be_bytes(*r.peek().first_chunk().ok_or(Cut::Short)?);
         let at = r.leaf(&f::MAGIC, 2, 0);
@@ -47,8 +49,8 @@ fn leftover<S: Sink>(r: &mut Reader<'_, S>, field: &'static Field) {
 }
 
 /// "Packet 1: Initial request".
-fn challenge_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut Request) -> Result<(), Cut> {
-    said.kind = Kind::Challenge;
+fn challenge_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut RequestSummary) -> Result<(), Cut> {
+    said.kind = PacketKind::Challenge;
     let after = r.peek().get(4..);
     said.sound = said.sound && rules::challenge_request_length(r.at(), after, r);
     said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?.value);
@@ -60,11 +62,12 @@ fn challenge_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut Request) -> Resu
 fn info_request<S: Sink>(
     r: &mut Reader<'_, S>,
     given: Option<i32>,
-    said: &mut Request,
+    said: &mut RequestSummary,
 ) -> Result<(), Cut> {
-    said.kind = Kind::Info;
+    said.kind = PacketKind::Info;
     if r.rest() < 4 {
-        said.sound = said.sound && rules::request_tail(Form::Other, r.peek(), r.here(), r.sink);
+        said.sound =
+            said.sound && rules::request_tail(RequestForm::Other, r.peek(), r.here(), r.sink);
     }
     said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?.value);
     let (form, with_challenge) = request_form(r.peek(), given);
@@ -85,31 +88,31 @@ fn info_request<S: Sink>(
 /// The GameSpy SDK reads a selector each for server, player and team variables (0: none, FF: all)
 /// and flags. Where these may be a challenge instead, a selector of server variables comes first:
 /// a challenge can look the same only where it is near to zero and negative.
-pub(super) fn request_form(rest: &[u8], given: Option<i32>) -> (Form, bool) {
+pub(super) fn request_form(rest: &[u8], given: Option<i32>) -> (RequestForm, bool) {
     let some = |all: [u8; 3]| all.contains(&0xFF) && all.iter().all(|&s| s == 0 || s == 0xFF);
     let selectors = |a: u8, b: u8, c: u8| a == 0xFF && some([a, b, c]);
     match *rest {
-        [] => (Form::Qr2, false),
-        [a, b, c] if some([a, b, c]) => (Form::Qr2, false),
+        [] => (RequestForm::Qr2, false),
+        [a, b, c] if some([a, b, c]) => (RequestForm::Qr2, false),
         [a, b, c, flags] => {
             let is_given = given == Some(i32::from_be_bytes([a, b, c, flags]));
             if selectors(a, b, c) && flags <= 3 && !is_given {
-                return (Form::Qr2, false);
+                return (RequestForm::Qr2, false);
             }
-            (Form::MinecraftBasic, true)
+            (RequestForm::MinecraftBasic, true)
         }
-        [_, _, _, _, a, b, c] if some([a, b, c]) => (Form::Qr2Challenge, true),
-        [_, _, _, _, 0xFF, 0xFF, 0xFF, 0x01] => (Form::Ut3, true),
-        [_, _, _, _, 0, 0, 0, 0] => (Form::MinecraftFull, true),
-        [_, _, _, _, 0xFF, 0xFF, 0xFF, 0x02] => (Form::JustCause, true),
-        [_, _, _, _, a, b, c, 0x01] if some([a, b, c]) => (Form::Qr2Challenge, true),
-        _ => (Form::Other, rest.len() >= 4),
+        [_, _, _, _, a, b, c] if some([a, b, c]) => (RequestForm::Qr2Challenge, true),
+        [_, _, _, _, 0xFF, 0xFF, 0xFF, 0x01] => (RequestForm::Ut3, true),
+        [_, _, _, _, 0, 0, 0, 0] => (RequestForm::MinecraftFull, true),
+        [_, _, _, _, 0xFF, 0xFF, 0xFF, 0x02] => (RequestForm::JustCause, true),
+        [_, _, _, _, a, b, c, 0x01] if some([a, b, c]) => (RequestForm::Qr2Challenge, true),
+        _ => (RequestForm::Other, rest.len() >= 4),
     }
 }
 
 /// Decodes packet 2: "First response".
-pub(super) fn challenge_response<S: Sink>(bytes: &[u8], sink: &mut S) -> Answer {
-    let mut said = Answer::default();
+pub(super) fn challenge_response<S: Sink>(bytes: &[u8], sink: &mut S) -> ResponseSummary {
+    let mut said = ResponseSummary::default();
     decode(bytes, &ENDINGS, sink, |r| {
         r.u8(&f::RESPONSE_TYPE)?;
         let whole = r.rest() > 4;
@@ -201,8 +204,12 @@ fn splitnum<'a, S: Sink>(r: &mut Reader<'a, S>) -> Result<Read<&'a [u8]>, Cut> {
 }
 
 /// Decodes packet 4: "Server information response", whole, or joined from several packets.
-pub(super) fn info_response<S: Sink>(bytes: &[u8], known: DecodeContext, sink: &mut S) -> Answer {
-    let mut said = Answer::default();
+pub(super) fn info_response<S: Sink>(
+    bytes: &[u8],
+    known: DecodeContext,
+    sink: &mut S,
+) -> ResponseSummary {
+    let mut said = ResponseSummary::default();
     decode(bytes, &ENDINGS, sink, |r| {
         r.u8(&f::RESPONSE_TYPE)?;
         said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?);

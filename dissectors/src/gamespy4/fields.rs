@@ -80,7 +80,7 @@ fn request_type(value: u64) -> Option<&'static str> {
 }
 
 /// What a request, or a response, has that differs from the specification. The values are
-/// [`Form`](super::packet::Form)'s.
+/// [`RequestForm`](super::packet::Form)'s.
 fn form(value: u64) -> Option<&'static str> {
     Some(match value {
         0 => "UT3",

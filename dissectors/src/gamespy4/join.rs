@@ -15,11 +15,11 @@ use crate::kit::{Buffer, Piece};
 /// The first packet as it is, the others by their content.
 pub(super) fn join<'a>(packets: impl Iterator<Item = (&'a [u8], Vec<Piece>)>) -> Buffer {
     let mut joined = Buffer::default();
-    let mut walk: Option<Walk> = None;
+    let mut walk: Option<JoinWalk> = None;
     for (bytes, pieces) in packets {
         let skip = match &mut walk {
             None => {
-                walk = Some(Walk::new(bytes));
+                walk = Some(JoinWalk::new(bytes));
                 0
             }
             Some(walk) => {
@@ -63,7 +63,7 @@ struct Seam {
 
 /// What is expected at `Walk::at`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ParsePlace {
     Key,
     Value,
     /// After the variables, or after a section.
@@ -75,8 +75,8 @@ enum Place {
 }
 
 /// Where the joined bytes stop: a walk over them that goes on with each packet.
-struct Walk {
-    place: Place,
+struct JoinWalk {
+    place: ParsePlace,
     /// The first byte that is not understood yet.
     at: usize,
     /// No text ends between `at` and here.
@@ -90,15 +90,15 @@ struct Walk {
     value: Option<(usize, usize)>,
 }
 
-impl Walk {
-    fn new(first: &[u8]) -> Walk {
+impl JoinWalk {
+    fn new(first: &[u8]) -> JoinWalk {
         let section = first.get(Header::SECTION).copied().unwrap_or_default();
         let content = first.get(Header::SECTION + 1..).unwrap_or_default();
         let columns = matches!(section, 1 | 2) && column_name(content).is_some();
-        let place = if columns { Place::ColumnName } else { Place::Key };
+        let place = if columns { ParsePlace::ColumnName } else { ParsePlace::Key };
         let at = Header::SECTION + 1;
         let section = if columns { section } else { 0 };
-        Walk { place, at, searched: at, section, name: 0..0, row: 0, value: None }
+        JoinWalk { place, at, searched: at, section, name: 0..0, row: 0, value: None }
     }
 
     /// How `content`, which begins with the section byte, goes on from what is joined so far.
@@ -121,14 +121,14 @@ impl Walk {
 
     /// Whether a packet begins with the next section, which has no column.
     fn section_follows(&self, section: u8, content: &[u8]) -> bool {
-        let open = matches!(self.place, Place::Between | Place::Values);
+        let open = matches!(self.place, ParsePlace::Between | ParsePlace::Values);
         open && section > self.section && section_begins(content)
     }
 
     /// A packet begins with a column: the one that is cut, or another.
     fn column_seam(&self, joined: &[u8], section: u8, text: &[u8], length: usize) -> Seam {
         let (name, first) = (text.get(..length), text.get(length + 1).map(|&row| usize::from(row)));
-        let same = self.place == Place::Values
+        let same = self.place == ParsePlace::Values
             && self.section == section
             && name == joined.get(self.name.clone());
         if let Some(first) = first.filter(|_| same)
@@ -143,16 +143,16 @@ impl Walk {
         let goes_on = Seam { keep: joined.len(), skip: 1, row: None };
         let whole = Seam { skip: 0, ..goes_on };
         match self.place {
-            Place::ColumnName if self.section != section => Seam { keep: self.at, ..whole },
+            ParsePlace::ColumnName if self.section != section => Seam { keep: self.at, ..whole },
             // A name that is cut is repeated, or it goes on.
-            Place::ColumnName => {
+            ParsePlace::ColumnName => {
                 let cut = open.strip_suffix(b"\0").unwrap_or(open);
                 let repeated = name.is_some_and(|name| name.starts_with(cut));
                 if repeated { Seam { keep: self.at, ..goes_on } } else { goes_on }
             }
-            Place::Values if open.first() == Some(&0) && self.section == section => goes_on,
+            ParsePlace::Values if open.first() == Some(&0) && self.section == section => goes_on,
             // A value that is cut and never repeated would swallow the section byte.
-            Place::Values if open.first().is_some_and(|&byte| byte != 0) => {
+            ParsePlace::Values if open.first().is_some_and(|&byte| byte != 0) => {
                 Seam { keep: self.at, ..whole }
             }
             _ => whole,
@@ -168,7 +168,7 @@ impl Walk {
         let keep = open.len() - length;
         let first_value = self.name.end + 2;
         let after_column = keep > first_value && open.get(..keep)?.ends_with(b"\0\0");
-        if self.place != Place::Values || !after_column {
+        if self.place != ParsePlace::Values || !after_column {
             return None;
         }
         match open.get(keep..)? {
@@ -201,17 +201,19 @@ impl Walk {
         let open = joined.get(self.at..)?;
         let name = joined.get(self.name.clone())?;
         match self.place {
-            Place::Key if !open.is_empty() => first.starts_with(open).then_some(self.at),
+            ParsePlace::Key if !open.is_empty() => first.starts_with(open).then_some(self.at),
             // A name that is cut may look like one whose value is to come. But a text before a name
             // is that value.
-            Place::Value if open.is_empty() => {
+            ParsePlace::Value if open.is_empty() => {
                 let after = text.get(first.len() + 1..).unwrap_or_default();
                 let repeated = first.starts_with(name) && !name_in_place_of_value(after);
                 repeated.then_some(self.name.start)
             }
-            Place::Key | Place::Value => (first == name).then_some(self.name.start),
+            ParsePlace::Key | ParsePlace::Value => (first == name).then_some(self.name.start),
             // The name that was to come was cut to nothing, which looks like the end.
-            Place::Between if self.section == 0 && open.is_empty() && !section_begins(text) => {
+            ParsePlace::Between
+                if self.section == 0 && open.is_empty() && !section_begins(text) =>
+            {
                 joined.len().checked_sub(1)
             }
             _ => None,
@@ -223,8 +225,8 @@ impl Walk {
         if let Some(row) = seam.row {
             (self.at, self.row, self.value) = (seam.keep, row, None);
         } else if self.section == 0 && (seam.keep <= self.name.start || self.at > seam.keep) {
-            (self.place, self.at) = (Place::Key, seam.keep);
-        } else if self.place == Place::Values && seam.keep < self.at {
+            (self.place, self.at) = (ParsePlace::Key, seam.keep);
+        } else if self.place == ParsePlace::Values && seam.keep < self.at {
             // What looked like a value was a name: the zero before it ends the column.
             self.at = seam.keep.saturating_sub(1);
         }
@@ -241,43 +243,45 @@ impl Walk {
         let left = joined.get(self.at..)?;
         let byte = *left.first()?;
         match self.place {
-            Place::Key if byte == 0 => self.go(Place::Between, self.at + 1),
-            Place::Key | Place::Values | Place::ColumnName if section_begins(left) => {
-                self.go(Place::Between, self.at);
+            ParsePlace::Key if byte == 0 => self.go(ParsePlace::Between, self.at + 1),
+            ParsePlace::Key | ParsePlace::Values | ParsePlace::ColumnName
+                if section_begins(left) =>
+            {
+                self.go(ParsePlace::Between, self.at);
             }
-            Place::Key => {
+            ParsePlace::Key => {
                 let end = self.text_end(joined)?;
                 self.name = self.at..end;
-                self.go(Place::Value, end + 1);
+                self.go(ParsePlace::Value, end + 1);
             }
-            Place::Value => {
+            ParsePlace::Value => {
                 let end = self.text_end(joined)?;
-                self.go(Place::Key, end + 1);
+                self.go(ParsePlace::Key, end + 1);
             }
-            Place::Between => match byte {
-                0 => self.go(Place::Between, self.at + 1),
+            ParsePlace::Between => match byte {
+                0 => self.go(ParsePlace::Between, self.at + 1),
                 1 | 2 => {
                     self.section = byte;
-                    self.go(Place::ColumnName, self.at + 1);
+                    self.go(ParsePlace::ColumnName, self.at + 1);
                 }
-                _ => self.go(Place::Lost, joined.len()),
+                _ => self.go(ParsePlace::Lost, joined.len()),
             },
-            Place::ColumnName if byte == 0 => self.go(Place::Between, self.at + 1),
-            Place::ColumnName => {
+            ParsePlace::ColumnName if byte == 0 => self.go(ParsePlace::Between, self.at + 1),
+            ParsePlace::ColumnName => {
                 let end = self.text_end(joined)?;
                 self.row = usize::from(*joined.get(end + 1)?);
                 self.name = self.at..end;
                 self.value = None;
-                self.go(Place::Values, end + 2);
+                self.go(ParsePlace::Values, end + 2);
             }
-            Place::Values if byte == 0 => return self.zeros(joined, left),
-            Place::Values => {
+            ParsePlace::Values if byte == 0 => return self.zeros(joined, left),
+            ParsePlace::Values => {
                 let end = self.text_end(joined)?;
                 self.value = Some((self.row, self.at));
                 self.row += 1;
-                self.go(Place::Values, end + 1);
+                self.go(ParsePlace::Values, end + 1);
             }
-            Place::Lost => return None,
+            ParsePlace::Lost => return None,
         }
         Some(())
     }
@@ -299,16 +303,16 @@ impl Walk {
         let run = run(left.get(zeros.saturating_sub(2)..)?);
         if !run.ends {
             self.row += zeros;
-            self.go(Place::Values, self.at + zeros);
+            self.go(ParsePlace::Values, self.at + zeros);
         } else if section_begins(after) {
-            self.go(Place::Between, self.at + zeros);
+            self.go(ParsePlace::Between, self.at + zeros);
         } else {
-            self.go(Place::ColumnName, self.at + zeros);
+            self.go(ParsePlace::ColumnName, self.at + zeros);
         }
         Some(())
     }
 
-    fn go(&mut self, place: Place, at: usize) {
+    fn go(&mut self, place: ParsePlace, at: usize) {
         (self.place, self.at) = (place, at);
         self.searched = self.searched.max(at);
     }

@@ -32,10 +32,10 @@ mod unfinished;
 pub use conversation::Conversation;
 
 use answer::DecodeContext;
-use conversation::{Asked, Early, Found, LOST, OWED, REFUSED};
+use conversation::{EarlyRequest, LOST, OWED, PendingRequest, REFUSED, ResponseMatch};
 use decode::Header;
 use messages as m;
-use packet::{Answer, Form, Kind, MAGIC, Request};
+use packet::{MAGIC, PacketKind, RequestForm, RequestSummary, ResponseSummary};
 use parts::{fragment_fields, give_up_overdue, part};
 
 use crate::kit::{
@@ -129,17 +129,17 @@ impl Protocol for GameSpy4 {
         if cx.conversation.client().is_some_and(|client| client != payload.side) {
             judge_early(cx, Some(payload), sink);
         }
-        match Sort::of(cx.conversation, payload) {
-            Sort::Request => request(cx, payload, sink),
-            Sort::Challenge => {
+        match DatagramKind::of(cx.conversation, payload) {
+            DatagramKind::Request => request(cx, payload, sink),
+            DatagramKind::Challenge => {
                 rules::response_type(packet::CHALLENGE, payload, cx.flow.evidence(), sink);
                 challenge_response(cx, payload, sink);
             }
-            Sort::Info => {
+            DatagramKind::Info => {
                 rules::response_type(packet::INFO, payload, cx.flow.evidence(), sink);
                 info_packet(cx, payload, sink);
             }
-            Sort::Unknown => unknown(payload, sink),
+            DatagramKind::Unknown => unknown(payload, sink),
         }
     }
 
@@ -148,18 +148,18 @@ impl Protocol for GameSpy4 {
     }
 
     fn again<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
-        match Sort::of(cx.conversation, payload) {
-            Sort::Request => {
+        match DatagramKind::of(cx.conversation, payload) {
+            DatagramKind::Request => {
                 let latest = cx.conversation.given().first().copied();
                 let said = decode::request(payload.bytes, latest, sink);
                 sink.end(request_message(said.kind), payload);
             }
-            Sort::Challenge => {
+            DatagramKind::Challenge => {
                 decode::challenge_response(payload.bytes, sink);
                 sink.end(&m::CHALLENGE_RESPONSE, payload);
             }
-            Sort::Info => info_again(cx.conversation, payload, sink),
-            Sort::Unknown => unknown(payload, sink),
+            DatagramKind::Info => info_again(cx.conversation, payload, sink),
+            DatagramKind::Unknown => unknown(payload, sink),
         }
     }
 
@@ -183,31 +183,35 @@ impl Protocol for GameSpy4 {
 }
 
 /// What a datagram is taken for.
-enum Sort {
+enum DatagramKind {
     Request,
     Challenge,
     Info,
     Unknown,
 }
 
-impl Sort {
-    fn of(conversation: &Conversation, payload: &Payload<'_>) -> Sort {
+impl DatagramKind {
+    fn of(conversation: &Conversation, payload: &Payload<'_>) -> DatagramKind {
         let bytes = payload.bytes;
         let from_server = conversation.client().is_none_or(|client| client != payload.side);
         let answers = matches!(bytes, [packet::INFO | packet::CHALLENGE, ..]) && from_server;
         match bytes.first() {
-            _ if bytes.starts_with(&MAGIC.to_be_bytes()) => Sort::Request,
-            _ if !answers && packet::is_damaged_request(bytes) => Sort::Request,
-            Some(&packet::CHALLENGE) if from_server => Sort::Challenge,
-            Some(&packet::INFO) if from_server => Sort::Info,
+            _ if bytes.starts_with(&MAGIC.to_be_bytes()) => DatagramKind::Request,
+            _ if !answers && packet::is_damaged_request(bytes) => DatagramKind::Request,
+            Some(&packet::CHALLENGE) if from_server => DatagramKind::Challenge,
+            Some(&packet::INFO) if from_server => DatagramKind::Info,
             Some(_) if from_server => match packet::answer_after_any_type(bytes) {
-                Some((Kind::Challenge, said)) if conversation.waits(Kind::Challenge, said) => {
-                    Sort::Challenge
+                Some((PacketKind::Challenge, said))
+                    if conversation.waits(PacketKind::Challenge, said) =>
+                {
+                    DatagramKind::Challenge
                 }
-                Some((Kind::Info, said)) if conversation.waits(Kind::Info, said) => Sort::Info,
-                _ => Sort::Unknown,
+                Some((PacketKind::Info, said)) if conversation.waits(PacketKind::Info, said) => {
+                    DatagramKind::Info
+                }
+                _ => DatagramKind::Unknown,
             },
-            _ => Sort::Unknown,
+            _ => DatagramKind::Unknown,
         }
     }
 }
@@ -232,8 +236,8 @@ fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
         | [_, _, packet::CHALLENGE, _, _, _, _, 0, 0, 0, 0] => Claim::Sure,
         [_, _, packet::INFO, _, _, _, _, ref rest @ ..] => {
             match decode::request_form(rest, None).0 {
-                Form::Other => Claim::Weak,
-                Form::Qr2 if rest.is_empty() => Claim::Weak,
+                RequestForm::Other => Claim::Weak,
+                RequestForm::Qr2 if rest.is_empty() => Claim::Weak,
                 _ => Claim::Sure,
             }
         }
@@ -271,15 +275,15 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     let latest = cx.conversation.given().first().copied();
     let said = decode::request(payload.bytes, latest, sink);
     let verified = match said {
-        Request { kind: Kind::Info, sound: true, challenge, .. } => {
+        RequestSummary { kind: PacketKind::Info, sound: true, challenge, .. } => {
             challenge_first(cx, challenge, payload, sink);
             verified(cx, challenge, payload, sink)
         }
         _ => None,
     };
     // Without a challenge given before, the request is owed nothing either.
-    let proven = said.kind != Kind::Info || verified.is_some();
-    let asked = Request { sound: said.sound && proven, ..said };
+    let proven = said.kind != PacketKind::Info || verified.is_some();
+    let asked = RequestSummary { sound: said.sound && proven, ..said };
     if let Some(challenge) = said.challenge.filter(|_| verified != Some(true))
         && let Some(timestamp) = said.timestamp
     {
@@ -295,7 +299,7 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
         }
     }
     cx.conversation.set_client(payload.side);
-    if said.kind != Kind::Unknown {
+    if said.kind != PacketKind::Unknown {
         sink.asks(request_message(said.kind).label, payload);
     }
     sink.end(request_message(said.kind), payload);
@@ -331,7 +335,8 @@ fn challenge_first<S: Sink>(
     let given = !cx.conversation.given().is_empty();
     let server_seen = cx.flow.seen[payload.side.other().index()];
     let reported_later = !given && cx.flow.began && !server_seen && !payload.lost;
-    let early = Early { challenge: said.map_or(0, |said| said.value), mark: payload.mark().into() };
+    let early =
+        EarlyRequest { challenge: said.map_or(0, |said| said.value), mark: payload.mark().into() };
     if !reported_later || !cx.conversation.came_early(early) {
         rules::challenge_first(given, said, sink);
     }
@@ -350,7 +355,7 @@ fn judge_early<S: Sink>(
         let said = is_challenge.then(|| decode::challenge_response(payload.bytes, &mut Blind));
         (said.and_then(|said| said.challenge), payload.time)
     });
-    for Early { challenge, mark } in early {
+    for EarlyRequest { challenge, mark } in early {
         let mark = mark.get();
         let given = spoken.is_some_and(|(given, time)| {
             given == Some(challenge) && time.since(mark.time) <= Time::MOMENT
@@ -359,11 +364,11 @@ fn judge_early<S: Sink>(
     }
 }
 
-fn request_message(kind: Kind) -> &'static Message {
+fn request_message(kind: PacketKind) -> &'static Message {
     match kind {
-        Kind::Challenge => &m::CHALLENGE_REQUEST,
-        Kind::Info => &m::INFO_REQUEST,
-        Kind::Unknown => &m::UNKNOWN,
+        PacketKind::Challenge => &m::CHALLENGE_REQUEST,
+        PacketKind::Info => &m::INFO_REQUEST,
+        PacketKind::Unknown => &m::UNKNOWN,
     }
 }
 
@@ -375,7 +380,7 @@ fn challenge_response<S: Sink>(
 ) {
     cx.conversation.set_client(payload.side.other());
     let said = decode::challenge_response(payload.bytes, sink);
-    if answers(cx, (Kind::Challenge, None), &said, payload, sink) {
+    if answers(cx, (PacketKind::Challenge, None), &said, payload, sink) {
         cx.conversation.done_challenge(payload.bytes);
     }
     if let Some(challenge) = said.challenge {
@@ -393,7 +398,7 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
     let header = Header::of(payload.bytes);
     let form = header.and_then(|header| cx.conversation.form(header.timestamp));
     match header {
-        Some(header) if form != Some(Form::JustCause) && !is_alone(cx, header) => {
+        Some(header) if form != Some(RequestForm::JustCause) && !is_alone(cx, header) => {
             cx.conversation.set_client(payload.side.other());
             part(cx, header, payload, sink);
         }
@@ -422,7 +427,9 @@ fn info_again<S: Sink>(conversation: &mut Conversation, payload: &Payload<'_>, s
         None if !conversation.waits_for_info() && !conversation.is_copy(payload.bytes) => {
             unknown(payload, sink)
         }
-        Some(header) if form != Some(Form::JustCause) && !(header.index == 0 && header.last) => {
+        Some(header)
+            if form != Some(RequestForm::JustCause) && !(header.index == 0 && header.last) =>
+        {
             fragment_fields(payload, sink);
             sink.end(&m::INFO_FRAGMENT, payload);
         }
@@ -451,13 +458,13 @@ fn whole<S: Sink>(
     let timestamp = joined_by.or(said.map(|bytes| u32::from_be_bytes(*bytes)));
     let form = timestamp.and_then(|timestamp| cx.conversation.form(timestamp));
     let said = decode::info_response(payload.bytes, DecodeContext { form, judging: true }, sink);
-    if header.is_some() && form != Some(Form::JustCause) {
+    if header.is_some() && form != Some(RequestForm::JustCause) {
         rules::packets_whole(sink);
     }
     if !said.other_game && cx.conversation.judges_port() {
         rules::query_port(payload.from.port(), sink);
     }
-    let asked = answers(cx, (Kind::Info, joined_by), &said, payload, sink);
+    let asked = answers(cx, (PacketKind::Info, joined_by), &said, payload, sink);
     sink.end(&m::INFO_RESPONSE, payload);
     asked
 }
@@ -465,40 +472,40 @@ fn whole<S: Sink>(
 /// Which request a response answers. Says whether there is one.
 fn answers<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    (kind, joined_by): (Kind, Option<u32>),
-    said: &Answer,
+    (kind, joined_by): (PacketKind, Option<u32>),
+    said: &ResponseSummary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> bool {
     let Some(timestamp) = said.timestamp else { return false };
-    let what = if kind == Kind::Info { "info" } else { "challenge" };
+    let what = if kind == PacketKind::Info { "info" } else { "challenge" };
     let repeated = joined_by.unwrap_or(timestamp.value);
     let asked = match cx.conversation.answer(kind, repeated, payload.bytes) {
-        Found::Asked(asked) => asked,
-        Found::Copy => {
+        ResponseMatch::Asked(asked) => asked,
+        ResponseMatch::Copy => {
             match kind {
-                Kind::Info => {
+                PacketKind::Info => {
                     rules::packet_copy(Header::of(payload.bytes).map(|header| header.index), sink);
                 }
                 _ => rules::challenge_copy(sink),
             }
             return false;
         }
-        Found::GivenUp => {
-            if kind == Kind::Challenge {
+        ResponseMatch::GivenUp => {
+            if kind == PacketKind::Challenge {
                 cx.conversation.done_challenge(payload.bytes);
             }
             sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
             rules::asked_for(false, what, sink);
             return false;
         }
-        Found::Nothing if !cx.flow.seen[payload.side.other().index()] => {
+        ResponseMatch::Nothing if !cx.flow.seen[payload.side.other().index()] => {
             let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
             let answer = (what, kind as u8, timestamp.value);
             rules::asked_of_another(answer, evidence, payload.seen(), sink);
             return false;
         }
-        Found::Nothing => {
+        ResponseMatch::Nothing => {
             rules::asked_for(false, what, sink);
             return false;
         }
@@ -510,12 +517,12 @@ fn answers<S: Sink>(
         rules::timestamp_echo(asked.timestamp, timestamp, sink);
     }
     rules::answered(&asked.mark.get(), sink);
-    if kind == Kind::Info && asked.verified() != Some(true) {
+    if kind == PacketKind::Info && asked.verified() != Some(true) {
         sink.reflects(what, asked.mark.get().length, payload);
     }
     match asked.verified() {
         Some(true) => rules::right_challenge_answered(sink),
-        _ if kind == Kind::Info => accepted(cx, &asked, payload, sink),
+        _ if kind == PacketKind::Info => accepted(cx, &asked, payload, sink),
         _ => {}
     }
     true
@@ -524,7 +531,7 @@ fn answers<S: Sink>(
 /// An info request is answered though its challenge is not known to be right.
 fn accepted<S: Sink>(
     cx: &Context<'_, GameSpy4>,
-    asked: &Asked,
+    asked: &PendingRequest,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
@@ -543,7 +550,12 @@ fn accepted<S: Sink>(
 }
 
 /// A request that waits no longer.
-fn unanswered<S: Sink>(cx: &Context<'_, GameSpy4>, asked: &Asked, now: Time, sink: &mut S) {
+fn unanswered<S: Sink>(
+    cx: &Context<'_, GameSpy4>,
+    asked: &PendingRequest,
+    now: Time,
+    sink: &mut S,
+) {
     if asked.answers > 0 {
         return;
     }

@@ -11,7 +11,7 @@ pub(super) const INFO: u8 = 0x00;
 
 /// What is asked, or answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PacketKind {
     Challenge,
     Info,
     #[default]
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 /// How an info request is laid out, or its response: the specification's way, or another game's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Form {
+pub(super) enum RequestForm {
     /// Challenge and FF FF FF 01.
     Ut3,
     /// Challenge and 00 00 00 00.
@@ -46,18 +46,18 @@ pub(super) enum Form {
 
 /// What the conversation needs to know of a request.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Request {
-    pub(super) kind: Kind,
+pub(super) struct RequestSummary {
+    pub(super) kind: PacketKind,
     pub(super) timestamp: Option<u32>,
     pub(super) challenge: Option<Read<i32>>,
-    pub(super) form: Form,
+    pub(super) form: RequestForm,
     /// Nothing is wrong with it so far.
     pub(super) sound: bool,
 }
 
 /// What the conversation needs to know of a response.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Answer {
+pub(super) struct ResponseSummary {
     pub(super) timestamp: Option<Read<u32>>,
     /// The number it hands out.
     pub(super) challenge: Option<i32>,
@@ -86,11 +86,11 @@ pub(super) fn challenge_digits(text: &[u8]) -> Option<usize> {
 }
 
 /// What a datagram answers, and the timestamp that it repeats, by all but its first byte.
-pub(super) fn answer_after_any_type(bytes: &[u8]) -> Option<(Kind, u32)> {
+pub(super) fn answer_after_any_type(bytes: &[u8]) -> Option<(PacketKind, u32)> {
     let (timestamp, rest) = bytes.get(1..)?.split_first_chunk()?;
     let kind = match rest {
-        _ if rest.starts_with(b"splitnum\0") && rest.len() >= 11 => Kind::Info,
-        _ => challenge_digits(rest).map(|_| Kind::Challenge)?,
+        _ if rest.starts_with(b"splitnum\0") && rest.len() >= 11 => PacketKind::Info,
+        _ => challenge_digits(rest).map(|_| PacketKind::Challenge)?,
     };
     Some((kind, u32::from_be_bytes(*timestamp)))
 }

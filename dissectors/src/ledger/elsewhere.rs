@@ -18,8 +18,8 @@ const LOOKED_THROUGH: usize = 64;
 /// What may belong together, and what hangs on whether it does.
 #[derive(Default)]
 pub(super) struct Elsewhere {
-    answers: Vec<Open>,
-    requests: Vec<Open>,
+    answers: Vec<Unmatched>,
+    requests: Vec<Unmatched>,
     /// Challenges that clients used with servers that are not known to have given them.
     foreign: Vec<Used>,
     /// Requests with these that were answered with data.
@@ -32,8 +32,8 @@ pub(super) struct Elsewhere {
 struct Used {
     challenge: u32,
     evidence: Evidence,
-    from: End,
-    to: End,
+    from: FlowEnd,
+    to: FlowEnd,
     mark: ShortMark,
     flow: u32,
     began: bool,
@@ -60,23 +60,23 @@ pub(super) enum Place {
 
 /// An end of a flow, in little room.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct End {
+struct FlowEnd {
     host: [u8; 16],
     port: u16,
     is_wide: bool,
 }
 
-impl From<SocketAddr> for End {
-    fn from(end: SocketAddr) -> End {
+impl From<SocketAddr> for FlowEnd {
+    fn from(end: SocketAddr) -> FlowEnd {
         let (host, is_wide) = match end.ip() {
             IpAddr::V4(host) => (host.to_ipv6_compatible().octets(), false),
             IpAddr::V6(host) => (host.octets(), true),
         };
-        End { host, port: end.port(), is_wide }
+        FlowEnd { host, port: end.port(), is_wide }
     }
 }
 
-impl End {
+impl FlowEnd {
     fn get(self) -> SocketAddr {
         let [.., a, b, c, d] = self.host;
         let host = if self.is_wide { IpAddr::from(self.host) } else { IpAddr::from([a, b, c, d]) };
@@ -85,9 +85,9 @@ impl End {
 }
 
 /// A response without a request, or a request without a response.
-struct Open {
-    client: End,
-    server: End,
+struct Unmatched {
+    client: FlowEnd,
+    server: FlowEnd,
     mark: ShortMark,
     exchange: Exchange,
     flow: u32,
@@ -107,14 +107,14 @@ enum Fate {
     Perhaps,
 }
 
-impl Open {
+impl Unmatched {
     fn time(&self) -> Time {
         self.mark.get().time
     }
 
     /// What only such requests and answers share that may belong together.
-    fn cmp(&self, other: &Open) -> Ordering {
-        let key = |it: &Open| (it.exchange.rules.from_asked.code, it.client, it.exchange.id);
+    fn cmp(&self, other: &Unmatched) -> Ordering {
+        let key = |it: &Unmatched| (it.exchange.rules.from_asked.code, it.client, it.exchange.id);
         key(self).cmp(&key(other))
     }
 
@@ -123,7 +123,7 @@ impl Open {
         self.exchange.parts.is_none_or(|parts| parts.found >= parts.total.into())
     }
 
-    fn witness(&self, from: End, to: End) -> Witness {
+    fn witness(&self, from: FlowEnd, to: FlowEnd) -> Witness {
         let Evidence { began, lossy, .. } = self.exchange.evidence;
         let seen = Seen { mark: self.mark.get(), from: from.get(), to: to.get() };
         Witness { seen, flow: self.flow, began, lossy }
@@ -132,7 +132,7 @@ impl Open {
 
 /// Requests of one kind that wait, by their places.
 #[derive(Default)]
-struct Queue {
+struct WaitingRequests {
     waiting: VecDeque<usize>,
     /// How many follow one to another server.
     changes: usize,
@@ -140,30 +140,31 @@ struct Queue {
     marked: usize,
 }
 
-impl Queue {
-    fn differs(requests: &[Open], a: Option<&usize>, b: Option<&usize>) -> usize {
+impl WaitingRequests {
+    fn differs(requests: &[Unmatched], a: Option<&usize>, b: Option<&usize>) -> usize {
         let server = |at: &usize| requests.get(*at).map(|request| request.server);
         let pair = a.and_then(server).zip(b.and_then(server));
         usize::from(pair.is_some_and(|(a, b)| a != b))
     }
 
-    fn push(&mut self, at: usize, requests: &[Open]) {
-        self.changes += Queue::differs(requests, self.waiting.back(), Some(&at));
+    fn push(&mut self, at: usize, requests: &[Unmatched]) {
+        self.changes += WaitingRequests::differs(requests, self.waiting.back(), Some(&at));
         self.waiting.push_back(at);
     }
 
-    fn remove(&mut self, place: usize, requests: &[Open]) {
+    fn remove(&mut self, place: usize, requests: &[Unmatched]) {
         let before = place.checked_sub(1).and_then(|before| self.waiting.get(before));
         let (here, after) = (self.waiting.get(place), self.waiting.get(place + 1));
-        let gone = Queue::differs(requests, before, here) + Queue::differs(requests, here, after);
-        let come = Queue::differs(requests, before, after);
+        let gone = WaitingRequests::differs(requests, before, here)
+            + WaitingRequests::differs(requests, here, after);
+        let come = WaitingRequests::differs(requests, before, after);
         self.changes = (self.changes + come).saturating_sub(gone);
         self.waiting.remove(place);
         self.marked -= usize::from(place < self.marked);
     }
 
     /// Forgets those that nothing answers any more.
-    fn forget(&mut self, now: Time, timeout: i64, requests: &[Open]) {
+    fn forget(&mut self, now: Time, timeout: i64, requests: &[Unmatched]) {
         while let Some(request) = self.waiting.front().and_then(|&at| requests.get(at))
             && now.since(request.time()) >= timeout
         {
@@ -212,7 +213,7 @@ impl Elsewhere {
         }
         let (client, server, mark) = (client.into(), server.into(), mark.into());
         let (flow, fate, answers) = (witness.flow, Fate::Alone, 0);
-        crate::kit::append(list, Open { client, server, mark, exchange, flow, fate, answers });
+        crate::kit::append(list, Unmatched { client, server, mark, exchange, flow, fate, answers });
         true
     }
 
@@ -242,8 +243,8 @@ impl Elsewhere {
 
     /// Matches what belongs together, and checks it.
     pub(super) fn review(&mut self, timeout: i64) -> Review {
-        let order = |a: &Open, b: &Open| {
-            let place = |it: &Open| (it.exchange.began, it.mark.get().frame);
+        let order = |a: &Unmatched, b: &Unmatched| {
+            let place = |it: &Unmatched| (it.exchange.began, it.mark.get().frame);
             a.cmp(b).then_with(|| place(a).cmp(&place(b)))
         };
         // Mostly no response came from elsewhere: then there is nothing to look for.
@@ -251,7 +252,7 @@ impl Elsewhere {
             self.requests.sort_by(order);
             self.answers.sort_by(order);
         }
-        let mut used: Map<(SocketAddr, u32), End> = Map::default();
+        let mut used: Map<(SocketAddr, u32), FlowEnd> = Map::default();
         for it in &self.foreign {
             used.insert((it.from.get(), it.challenge), it.to);
         }
@@ -259,7 +260,7 @@ impl Elsewhere {
         let (mut answers, mut requests) = (&mut *self.answers, &mut *self.requests);
         while let (Some(answer), Some(request)) = (answers.first(), requests.first()) {
             let ahead = answer.cmp(request);
-            let same = |a: &[Open]| {
+            let same = |a: &[Unmatched]| {
                 a.first().map_or(0, |first| a.partition_point(|it| first.cmp(it).is_ge()))
             };
             let few = if ahead.is_le() { same(answers) } else { 0 };
@@ -324,7 +325,7 @@ impl Elsewhere {
     /// What broke a rule, in full.
     pub(super) fn ruling(&self, place: Place) -> Option<Ruling> {
         let at = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
-        let open = |open: &Open| {
+        let open = |open: &Unmatched| {
             let Evidence { lost, .. } = open.exchange.evidence;
             Evidence { lost: lost || open.fate == Fate::Perhaps, ..open.exchange.evidence }
         };
@@ -373,14 +374,14 @@ impl Review {
 
 /// Matches answers to requests of one client, both in the order of time.
 fn matched(
-    answers: &mut [Open],
-    requests: &mut [Open],
+    answers: &mut [Unmatched],
+    requests: &mut [Unmatched],
     timeout: i64,
-    used: &Map<(SocketAddr, u32), End>,
+    used: &Map<(SocketAddr, u32), FlowEnd>,
     review: &mut Review,
     moved: &mut Moved,
 ) {
-    let mut queues: [Queue; KINDS] = Default::default();
+    let mut queues: [WaitingRequests; KINDS] = Default::default();
     let mut next = 0;
     for answer in answers {
         let now = answer.time();
@@ -393,7 +394,7 @@ fn matched(
         }
         let mask = answer.exchange.kinds;
         let fits = |kind: usize| mask >> kind & 1 == 1;
-        let mut fitting: Vec<&mut Queue> = Vec::new();
+        let mut fitting: Vec<&mut WaitingRequests> = Vec::new();
         for (_, queue) in queues.iter_mut().enumerate().filter(|(kind, _)| fits(*kind)) {
             queue.forget(now, timeout, requests);
             if !queue.waiting.is_empty() {
@@ -417,19 +418,19 @@ fn matched(
 
 /// Which request a challenge answers: the one to the server that the client used it with.
 fn by_challenge(
-    answer: &Open,
-    queues: &[&mut Queue],
-    requests: &[Open],
-    used: &Map<(SocketAddr, u32), End>,
+    answer: &Unmatched,
+    queues: &[&mut WaitingRequests],
+    requests: &[Unmatched],
+    used: &Map<(SocketAddr, u32), FlowEnd>,
 ) -> Option<(usize, usize)> {
     let server = used.get(&(answer.client.get(), answer.exchange.challenge?))?;
     let is_to = |&at: &usize| requests.get(at).is_some_and(|request| request.server == *server);
-    let find = |queue: &Queue| queue.waiting.iter().take(LOOKED_THROUGH).position(is_to);
+    let find = |queue: &WaitingRequests| queue.waiting.iter().take(LOOKED_THROUGH).position(is_to);
     queues.iter().enumerate().find_map(|(nth, queue)| Some((nth, find(queue)?)))
 }
 
 /// Each of these requests may have drawn a response.
-fn may_be_answered(queue: &mut Queue, requests: &mut [Open]) {
+fn may_be_answered(queue: &mut WaitingRequests, requests: &mut [Unmatched]) {
     for &at in queue.waiting.range(queue.marked..) {
         if let Some(request) = requests.get_mut(at).filter(|it| it.fate == Fate::Alone) {
             request.fate = Fate::Perhaps;
@@ -440,10 +441,10 @@ fn may_be_answered(queue: &mut Queue, requests: &mut [Open]) {
 
 /// A response is to this request, which another was asked. A response for each sending is no fault.
 fn take(
-    answer: &mut Open,
-    queue: &mut Queue,
+    answer: &mut Unmatched,
+    queue: &mut WaitingRequests,
     place: usize,
-    requests: &mut [Open],
+    requests: &mut [Unmatched],
     review: &mut Review,
     moved: &mut Moved,
 ) {

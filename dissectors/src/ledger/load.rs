@@ -26,13 +26,13 @@ pub(super) struct Brief {
     from: SocketAddr,
     to: SocketAddr,
     kinds: [Name; Brief::KINDS],
-    events: [Event; Brief::EVENTS],
+    events: [LoadEvent; Brief::EVENTS],
     count: u8,
 }
 
 /// A request, or a response to one.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
-struct Event {
+struct LoadEvent {
     /// Microseconds after the first request.
     after: u32,
     /// The message's length.
@@ -44,7 +44,7 @@ struct Event {
 }
 
 /// A request, or a response, of whatever form.
-struct Exchange {
+struct LoadMessage {
     what: Name,
     source: IpAddr,
     time: Time,
@@ -96,8 +96,8 @@ impl Load {
         let Seen { mark, from, to } = payload.seen();
         let mut kinds = [Name::default(); Brief::KINDS];
         kinds[0] = Name(what);
-        let event = Event { bytes: mark.length, ..Event::default() };
-        let mut events = [Event::default(); Brief::EVENTS];
+        let event = LoadEvent { bytes: mark.length, ..LoadEvent::default() };
+        let mut events = [LoadEvent::default(); Brief::EVENTS];
         events[0] = event;
         Load::Brief(Box::new(Brief { first: mark, from, to, kinds, events, count: 1 }))
     }
@@ -112,7 +112,7 @@ impl Load {
     ) -> bool {
         let (source, bytes) = (payload.from.ip(), payload.bytes.len() as u32);
         self.takes(
-            &Exchange { what: Name(what), source, time: payload.time, bytes, asked: None },
+            &LoadMessage { what: Name(what), source, time: payload.time, bytes, asked: None },
             terms,
             room,
         )
@@ -130,13 +130,13 @@ impl Load {
         let (source, bytes) = (payload.to.ip(), payload.bytes.len() as u32);
         let asked = Some(asked);
         self.takes(
-            &Exchange { what: Name(what), source, time: payload.time, bytes, asked },
+            &LoadMessage { what: Name(what), source, time: payload.time, bytes, asked },
             terms,
             room,
         );
     }
 
-    fn takes(&mut self, exchange: &Exchange, terms: &Terms, room: &mut Room) -> bool {
+    fn takes(&mut self, exchange: &LoadMessage, terms: &Terms, room: &mut Room) -> bool {
         match self {
             Load::Detailed(detailed) => detailed.takes(exchange, terms, room),
             Load::Brief(brief) => {
@@ -174,13 +174,13 @@ impl Brief {
     const EVENTS: usize = 6;
     const KINDS: usize = 3;
 
-    fn events(&self) -> impl Iterator<Item = &Event> {
+    fn events(&self) -> impl Iterator<Item = &LoadEvent> {
         self.events.iter().take(self.count.into())
     }
 
     /// Takes this, if there is room for it.
-    fn takes(&mut self, exchange: &Exchange) -> bool {
-        let &Exchange { what, source, time, bytes, asked } = exchange;
+    fn takes(&mut self, exchange: &LoadMessage) -> bool {
+        let &LoadMessage { what, source, time, bytes, asked } = exchange;
         let asked = match asked.map(u16::try_from) {
             None => None,
             Some(Ok(asked)) => Some(asked),
@@ -194,7 +194,7 @@ impl Brief {
             return false;
         }
         self.kinds[kind] = what;
-        *place = Event { after, bytes, asked, kind: kind as u8 };
+        *place = LoadEvent { after, bytes, asked, kind: kind as u8 };
         self.count += 1;
         true
     }
@@ -208,7 +208,7 @@ impl Brief {
             let time = Time(self.first.time.0.saturating_add(i64::from(event.after) * 1000));
             let (source, bytes) = (self.from.ip(), event.bytes);
             let asked = event.asked.map(u32::from);
-            detailed.takes(&Exchange { what, source, time, bytes, asked }, terms, room);
+            detailed.takes(&LoadMessage { what, source, time, bytes, asked }, terms, room);
         }
         detailed
     }
@@ -216,7 +216,7 @@ impl Brief {
 
 impl Detailed {
     /// Counts this. Returns whether there was room for its time.
-    fn takes(&mut self, exchange: &Exchange, terms: &Terms, room: &mut Room) -> bool {
+    fn takes(&mut self, exchange: &LoadMessage, terms: &Terms, room: &mut Room) -> bool {
         match exchange.asked {
             None => self.asks(exchange, terms, room),
             Some(asked) => {
@@ -226,8 +226,8 @@ impl Detailed {
         }
     }
 
-    fn asks(&mut self, exchange: &Exchange, terms: &Terms, room: &mut Room) -> bool {
-        let &Exchange { what, source, time, .. } = exchange;
+    fn asks(&mut self, exchange: &LoadMessage, terms: &Terms, room: &mut Room) -> bool {
+        let &LoadMessage { what, source, time, .. } = exchange;
         self.last = self.last.max(time);
         self.requests += 1;
         count(&mut self.asked, what, 1);
@@ -244,8 +244,8 @@ impl Detailed {
         true
     }
 
-    fn responds(&mut self, exchange: &Exchange, asked: u32, terms: &Terms) {
-        let &Exchange { what, source, time, bytes, .. } = exchange;
+    fn responds(&mut self, exchange: &LoadMessage, asked: u32, terms: &Terms) {
+        let &LoadMessage { what, source, time, bytes, .. } = exchange;
         self.responses += 1;
         self.bytes_to += u64::from(asked);
         self.bytes_of += u64::from(bytes);
@@ -402,7 +402,7 @@ mod tests {
             let mut detailed = Detailed { first: Some(Witness::of(&first)), ..Detailed::default() };
             let mut take = |what, source: SocketAddr, time, bytes, asked| {
                 let exchange =
-                    Exchange { what: Name(what), source: source.ip(), time, bytes, asked };
+                    LoadMessage { what: Name(what), source: source.ip(), time, bytes, asked };
                 detailed.takes(&exchange, &terms, &mut Room { sources: 9, buckets: 99 });
             };
             take("info", client, Time(0), 25, None);

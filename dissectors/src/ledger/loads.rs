@@ -29,9 +29,9 @@ const SERVERS: usize = 1 << 12;
 /// Requests to servers, of one capture or of some groups of its hosts.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Loads {
-    groups: [Group; GROUPS],
+    groups: [HostGroup; GROUPS],
     /// What others counted of other hosts of these groups.
-    more: Vec<Group>,
+    more: Vec<HostGroup>,
     most: usize,
     abuse: Abuse,
     terms: Terms,
@@ -39,7 +39,7 @@ pub struct Loads {
 
 /// The servers that are asked by the hosts of a group.
 #[derive(Clone, Serialize, Deserialize)]
-struct Group {
+struct HostGroup {
     servers: Map<Socket, Load>,
     room: Room,
     /// The first request that there was no room for.
@@ -56,7 +56,7 @@ impl Loads {
     /// None yet. Of servers, their sources, and times, at most so many are kept.
     pub fn new(most: usize, abuse: Abuse) -> Loads {
         let most = (most / GROUPS).max(1);
-        let group = |_| Group {
+        let group = |_| HostGroup {
             servers: Map::default(),
             room: Room { sources: most, buckets: most },
             left_out: None,
@@ -96,7 +96,9 @@ impl Loads {
         payload: &Payload<'_>,
     ) {
         let terms = self.terms;
-        let Some(Group { servers, room, .. }) = self.groups.get_mut(group % GROUPS) else { return };
+        let Some(HostGroup { servers, room, .. }) = self.groups.get_mut(group % GROUPS) else {
+            return;
+        };
         if let Some(load) = servers.get_mut(&Socket(payload.from)) {
             load.reflects(what, asked, payload, &terms, room);
         }

@@ -7,7 +7,7 @@ use super::endpoint::{address, count, parse};
 
 /// What a condition's value may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Values {
+pub(super) enum ConditionValues {
     /// This digit alone: the condition is a switch.
     Only(u8),
     /// A decimal number.
@@ -20,25 +20,25 @@ pub(super) enum Values {
     Any,
 }
 
-impl Values {
+impl ConditionValues {
     /// Whether `value` is one of them.
     pub(super) fn allow(self, value: &[u8]) -> bool {
         match self {
-            Values::Only(digit) => value == [digit],
-            Values::Number | Values::Count => count(value).is_some(),
-            Values::Address => address(value).is_some() || parse(value).is_some(),
-            Values::Any => true,
+            ConditionValues::Only(digit) => value == [digit],
+            ConditionValues::Number | ConditionValues::Count => count(value).is_some(),
+            ConditionValues::Address => address(value).is_some() || parse(value).is_some(),
+            ConditionValues::Any => true,
         }
     }
 
     /// What is asked for, as people read it.
     pub(super) const fn shown(self) -> &'static str {
         match self {
-            Values::Only(b'0') => "0",
-            Values::Only(_) => "1",
-            Values::Number | Values::Count => "a number",
-            Values::Address => "an IP address, with or without a port",
-            Values::Any => "anything",
+            ConditionValues::Only(b'0') => "0",
+            ConditionValues::Only(_) => "1",
+            ConditionValues::Number | ConditionValues::Count => "a number",
+            ConditionValues::Address => "an IP address, with or without a port",
+            ConditionValues::Any => "anything",
         }
     }
 }
@@ -46,15 +46,15 @@ impl Values {
 /// A key of the table.
 pub(super) struct Condition {
     pub(super) key: &'static str,
-    pub(super) values: Values,
+    pub(super) values: ConditionValues,
     /// What the filter returns; `{}` is replaced by the value.
     returns: &'static str,
 }
 
 /// "Filter code", "What the filter returns".
 pub(super) static TABLE: &[Condition] = &{
-    use Values::*;
-    const fn row(key: &'static str, values: Values, returns: &'static str) -> Condition {
+    use ConditionValues::*;
+    const fn row(key: &'static str, values: ConditionValues, returns: &'static str) -> Condition {
         Condition { key, values, returns }
     }
     [
@@ -86,7 +86,7 @@ pub(super) static TABLE: &[Condition] = &{
 /// Keys that Xash3D's clients add, which the specification does not have.
 pub(super) static XASH3D: &[Condition] = &{
     const fn row(key: &'static str, returns: &'static str) -> Condition {
-        Condition { key, values: Values::Any, returns }
+        Condition { key, values: ConditionValues::Any, returns }
     }
     [
         row("clver", "Xash3D: the client's engine has version {}"),

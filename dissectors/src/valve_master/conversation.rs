@@ -10,12 +10,12 @@ use crate::kit::{
 
 use super::ValveMaster;
 use super::claim::is_foreign_reply;
-use super::decode::{self, DecodeContext, Summary};
+use super::decode::{self, DecodeContext, MessageSummary};
 use super::endpoint::{Endpoint, ZERO};
 use super::info_keys::{Engine, Info};
-use super::listing::{Answers, Asked, Listing, Query, Standing};
+use super::listing::{Listing, Query, QueryPosition, ReplyMatch, Standing};
 use super::messages::QUERY;
-use super::registration::{Claimed, Join, Joined, Registration};
+use super::registration::{Claimed, Join, JoinResult, Registration};
 use super::reply::Reply;
 use super::rules::{self, Owed};
 
@@ -122,7 +122,7 @@ pub struct SharedState {
 
 /// What became of a listing at the last address of a reply.
 #[derive(Clone, Copy, Hash)]
-enum Stop {
+enum ListingOutcome {
     /// It stopped there, on a socket of the client's host.
     Stopped,
     /// Its socket went on from there.
@@ -132,17 +132,24 @@ enum Stop {
 }
 
 impl SharedState {
-    fn note(&mut self, [client, master]: [SocketAddr; 2], last: Endpoint, stop: Stop, most: usize) {
+    fn note(
+        &mut self,
+        [client, master]: [SocketAddr; 2],
+        last: Endpoint,
+        stop: ListingOutcome,
+        most: usize,
+    ) {
         self.stops.insert(&(client.ip(), master, last, stop), most);
     }
 
-    fn was(&self, [client, master]: [SocketAddr; 2], last: Endpoint, stop: Stop) -> bool {
+    fn was(&self, [client, master]: [SocketAddr; 2], last: Endpoint, stop: ListingOutcome) -> bool {
         self.stops.contains(&(client.ip(), master, last, stop)) == Some(true)
     }
 
     /// Whether a listing of this client's host has stopped at an address, and not gone on.
     fn stands_at(&self, ends: [SocketAddr; 2], seed: Endpoint) -> bool {
-        self.was(ends, seed, Stop::Stopped) && !self.was(ends, seed, Stop::WentOn)
+        self.was(ends, seed, ListingOutcome::Stopped)
+            && !self.was(ends, seed, ListingOutcome::WentOn)
     }
 }
 
@@ -156,18 +163,18 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     let said = decode::message(payload.bytes, known, sink);
     let message = said.message();
     match said {
-        Summary::Query(said) => query(cx, payload, &said, sink),
-        Summary::Reply(said) => reply(cx, payload, &said, sink),
-        Summary::Join { server_challenge, sound } => {
+        MessageSummary::Query(said) => query(cx, payload, &said, sink),
+        MessageSummary::Reply(said) => reply(cx, payload, &said, sink),
+        MessageSummary::Join { server_challenge, sound } => {
             let owed = sound && !payload.lost;
             let server_challenge =
                 (!payload.lost).then_some(server_challenge.map(u32::to_ne_bytes));
             join(cx, payload, Join { mark: payload.mark().into(), server_challenge, owed }, sink);
         }
-        Summary::Challenge { value } => challenge(cx, payload, value, sink),
-        Summary::Info(said) => info(cx, payload, &said, sink),
-        Summary::Quit { form } => quit(cx, payload, form, sink),
-        Summary::Other(_) => {}
+        MessageSummary::Challenge { value } => challenge(cx, payload, value, sink),
+        MessageSummary::Info(said) => info(cx, payload, &said, sink),
+        MessageSummary::Quit { form } => quit(cx, payload, form, sink),
+        MessageSummary::Other(_) => {}
     }
     sink.end(message, payload);
 }
@@ -207,29 +214,29 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'
     let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
     let (mut asked, given_up) = if cx.conversation.is_silent() {
         cx.conversation.0 = State::Query(query);
-        (Asked::First { elsewhere: false }, None)
+        (QueryPosition::First { elsewhere: false }, None)
     } else {
         cx.conversation.long(timeout, |long| long.listing().ask(query, timeout, pending))
     };
     give_up(cx, Owed::Query, given_up, payload.time, sink);
-    if asked == (Asked::Again { waits: true }) {
+    if asked == (QueryPosition::Again { waits: true }) {
         sink.sent(Sending::Again);
     }
 
     let Some(seed) = said.seed else { return };
     let ends = [payload.from, payload.to];
-    if seed != ZERO && matches!(asked, Asked::First { .. }) {
+    if seed != ZERO && matches!(asked, QueryPosition::First { .. }) {
         // Where the master has spoken before, the listing may have begun here, before the capture.
         let silent = cx.flow.seen.get(payload.side.other().index()) == Some(&false);
-        asked = if cx.shared.was(ends, seed, Stop::Left(payload.from.port())) {
-            Asked::Resumed
+        asked = if cx.shared.was(ends, seed, ListingOutcome::Left(payload.from.port())) {
+            QueryPosition::Resumed
         } else {
-            Asked::First { elsewhere: silent && cx.shared.stands_at(ends, seed) }
+            QueryPosition::First { elsewhere: silent && cx.shared.stands_at(ends, seed) }
         };
     }
-    let goes_on = matches!(asked, Asked::On { last, .. } if last == Some(seed));
-    if goes_on || asked == Asked::Resumed {
-        cx.shared.note(ends, seed, Stop::WentOn, cx.settings.limits.remembered);
+    let goes_on = matches!(asked, QueryPosition::On { last, .. } if last == Some(seed));
+    if goes_on || asked == QueryPosition::Resumed {
+        cx.shared.note(ends, seed, ListingOutcome::WentOn, cx.settings.limits.remembered);
     }
     rules::asked(asked, seed, said.seed_at, sink);
 }
@@ -244,22 +251,23 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
         && let Some(last) = said.last()
     {
         let (ends, most) = ([payload.to, payload.from], cx.settings.limits.remembered);
-        cx.shared.note(ends, last, Stop::Stopped, most);
+        cx.shared.note(ends, last, ListingOutcome::Stopped, most);
         if is_unasked {
             // The query is not here, but its socket is known.
-            cx.shared.note(ends, last, Stop::Left(payload.to.port()), most);
+            cx.shared.note(ends, last, ListingOutcome::Left(payload.to.port()), most);
         }
     }
     // Replies without a query are the noise of floods: the flow keeps nothing for them.
     if is_unasked {
-        rules::replied(Answers::Nothing, header, sink);
+        rules::replied(ReplyMatch::Nothing, header, sink);
         return;
     }
     let budget = &mut *cx.budget;
     let (answers, repeated, asked) = cx.conversation.long(timeout, |long| {
         let listing = long.listing();
         let answers = listing.reply(said, known, payload, timeout);
-        let belongs = matches!(answers, Answers::Query { .. } | Answers::More { dialect: true });
+        let belongs =
+            matches!(answers, ReplyMatch::Query { .. } | ReplyMatch::More { dialect: true });
         let asked = listing.query().filter(|query| query.seed == Some(ZERO) && belongs);
         let asked = asked.map(|query| query.mark.get().length);
         (answers, belongs.then(|| listing.repeated(said, budget)), asked)
@@ -289,7 +297,7 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
     let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
     let joined = if cx.conversation.is_silent() {
         cx.conversation.0 = State::Join(join);
-        Joined::default()
+        JoinResult::default()
     } else {
         cx.conversation.long(timeout, |long| long.registration().join(join, timeout, pending))
     };
@@ -388,7 +396,7 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
                 // The client may take it up again on this socket, after a silence.
                 if let Some((side, last)) = listing.stands_at() {
                     let (ends, most) = (cx.flow.ends_from(side), cx.settings.limits.remembered);
-                    cx.shared.note(ends, last, Stop::Left(ends[0].port()), most);
+                    cx.shared.note(ends, last, ListingOutcome::Left(ends[0].port()), most);
                 }
             }
             if let Some(mut registration) = registration {

@@ -32,7 +32,7 @@ pub(super) struct DecodeContext {
 }
 
 /// What the conversation needs to know of a message.
-pub(super) enum Summary<'a> {
+pub(super) enum MessageSummary<'a> {
     Query(Query<'a>),
     Reply(Reply<'a>),
     Join { server_challenge: Option<u32>, sound: bool },
@@ -42,17 +42,17 @@ pub(super) enum Summary<'a> {
     Other(&'static Message),
 }
 
-impl Summary<'_> {
+impl MessageSummary<'_> {
     /// Which message it is.
     pub(super) fn message(&self) -> &'static Message {
         match self {
-            Summary::Query(_) => &m::QUERY,
-            Summary::Reply(_) => &m::REPLY,
-            Summary::Join { .. } => &m::JOIN,
-            Summary::Challenge { .. } => &m::CHALLENGE,
-            Summary::Info(_) => &m::CHALLENGE_RESPONSE,
-            Summary::Quit { .. } => &m::QUIT,
-            Summary::Other(message) => message,
+            MessageSummary::Query(_) => &m::QUERY,
+            MessageSummary::Reply(_) => &m::REPLY,
+            MessageSummary::Join { .. } => &m::JOIN,
+            MessageSummary::Challenge { .. } => &m::CHALLENGE,
+            MessageSummary::Info(_) => &m::CHALLENGE_RESPONSE,
+            MessageSummary::Quit { .. } => &m::QUIT,
+            MessageSummary::Other(message) => message,
         }
     }
 }
@@ -78,21 +78,21 @@ pub(super) fn message<'a, S: Sink>(
     bytes: &'a [u8],
     known: DecodeContext,
     sink: &mut S,
-) -> Summary<'a> {
-    let mut said = Summary::Other(&m::UNKNOWN);
+) -> MessageSummary<'a> {
+    let mut said = MessageSummary::Other(&m::UNKNOWN);
     decode(bytes, &ENDINGS, sink, |r| {
         said = match bytes {
-            _ if is_foreign_reply(bytes) => Summary::Reply(foreign_reply(r)),
-            [b'1', ..] => Summary::Query(query(r, bytes)?),
+            _ if is_foreign_reply(bytes) => MessageSummary::Reply(foreign_reply(r)),
+            [b'1', ..] => MessageSummary::Query(query(r, bytes)?),
             [b'q', ..] => join(r)?,
-            [b'0', ..] => Summary::Info(challenge_response(r)?),
+            [b'0', ..] => MessageSummary::Info(challenge_response(r)?),
             [b'b', ..] => quit(r)?,
-            [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => Summary::Reply(reply(r, bytes, known)?),
+            [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => MessageSummary::Reply(reply(r, bytes, known)?),
             [0xFF, 0xFF, 0xFF, 0xFF, b's', ..] => challenge(r, known)?,
             [0xFF, 0xFF, 0xFF, 0xFF, b'c', b' ', ..] => nat_notice(r)?,
             _ => {
                 r.bytes(&f::BODY, r.rest());
-                Summary::Other(&m::UNKNOWN)
+                MessageSummary::Other(&m::UNKNOWN)
             }
         };
         Ok(())
@@ -281,7 +281,7 @@ fn is_ipv6(listed: &[u8], end: usize) -> bool {
 }
 
 /// "The game server sends each master server "q" (71)."
-fn join<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Summary<'a>, Cut> {
+fn join<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<MessageSummary<'a>, Cut> {
     r.u8(&f::TYPE)?;
     let at = Span::new(r.at(), r.at() + r.rest());
     let (mut server_challenge, mut sound) = (None, true);
@@ -302,11 +302,14 @@ fn join<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Summary<'a>, Cut> {
             sound = false;
         }
     }
-    Ok(Summary::Join { server_challenge, sound })
+    Ok(MessageSummary::Join { server_challenge, sound })
 }
 
 /// "FF FF FF FF 73 0A followed by a (relatively) unique 4-byte "challenge" number".
-fn challenge<'a, S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<Summary<'a>, Cut> {
+fn challenge<'a, S: Sink>(
+    r: &mut Reader<'_, S>,
+    known: DecodeContext,
+) -> Result<MessageSummary<'a>, Cut> {
     r.i32_le(&f::HEADER)?;
     let kind = r.u8(&f::TYPE)?;
     let fed = r.peek().first() == Some(&b'\n');
@@ -320,7 +323,7 @@ fn challenge<'a, S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result
             r.bytes(&f::CHALLENGE_BYTES, length);
         }
         rules::challenge_layout(fed, length, at, r.sink);
-        return Ok(Summary::Challenge { value: None });
+        return Ok(MessageSummary::Challenge { value: None });
     }
     let value = r.i32_le(&f::CHALLENGE)?.value.cast_unsigned();
     if fed && length == 8 {
@@ -330,7 +333,7 @@ fn challenge<'a, S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result
     } else {
         rules::challenge_layout(fed, length, at, r.sink);
     }
-    Ok(Summary::Challenge { value: Some(value) })
+    Ok(MessageSummary::Challenge { value: Some(value) })
 }
 
 /// "the game server then sends its challenge information".
@@ -361,7 +364,7 @@ fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<Info, Cut> {
 }
 
 /// "to signal that the game server has shut down".
-fn quit<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Summary<'a>, Cut> {
+fn quit<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<MessageSummary<'a>, Cut> {
     r.u8(&f::TYPE)?;
     let at = Span::new(0, r.at() + r.rest());
     let form = match r.peek() {
@@ -377,16 +380,16 @@ fn quit<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Summary<'a>, Cut> {
         r.leaf(&f::FORM, 0, form as u64);
     }
     rules::quit_layout(form.is_some(), at, r.sink);
-    Ok(Summary::Quit { form })
+    Ok(MessageSummary::Quit { form })
 }
 
 /// What Xash3D's masters send to a game server behind NAT: which client will come. Not in the
 /// document.
-fn nat_notice<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Summary<'a>, Cut> {
+fn nat_notice<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<MessageSummary<'a>, Cut> {
     r.i32_le(&f::HEADER)?;
     r.u8(&f::TYPE)?;
     r.u8(&f::SEPARATOR)?;
     r.text_of(&f::CLIENT, r.rest());
     r.leaf(&f::DIALECT, 0, f::XASH3D);
-    Ok(Summary::Other(&m::NAT_NOTICE))
+    Ok(MessageSummary::Other(&m::NAT_NOTICE))
 }

@@ -59,7 +59,7 @@ fn conditions<S: Sink>(
     for pair in Pairs::new(text, r.at()) {
         let taken = taken(&pair);
         if taken.is_some() {
-            groups.counting.get_or_insert_with(|| Counting::of(text));
+            groups.counting.get_or_insert_with(|| FilterCount::of(text));
         }
         if groups.opens(taken).is_some() {
             r.open(if pair.key == b"nor" { &f::NOR } else { &f::NAND });
@@ -130,16 +130,16 @@ fn hexadecimal(text: &[u8]) -> Option<u32> {
 
 /// What a group in a group counts for in the one around it. The specification leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Counting {
+enum FilterCount {
     /// One condition.
     One,
     /// Itself and all that it takes, as Valve's own clients count: "the entire length".
     Whole,
 }
 
-impl Counting {
+impl FilterCount {
     /// By which the groups of a filter have what they take: the first, unless only the second does.
-    fn of(text: &[u8]) -> Counting {
+    fn of(text: &[u8]) -> FilterCount {
         let fits = |counting| {
             let mut groups = Groups { counting: Some(counting), ..Groups::default() };
             for pair in Pairs::new(text, 0) {
@@ -147,7 +147,11 @@ impl Counting {
             }
             groups.depth == 0 && !groups.crossed
         };
-        if !fits(Counting::One) && fits(Counting::Whole) { Counting::Whole } else { Counting::One }
+        if !fits(FilterCount::One) && fits(FilterCount::Whole) {
+            FilterCount::Whole
+        } else {
+            FilterCount::One
+        }
     }
 }
 
@@ -155,7 +159,7 @@ impl Counting {
 #[derive(Default)]
 struct Groups {
     /// DecodeContext from the first group on.
-    counting: Option<Counting>,
+    counting: Option<FilterCount>,
     open: [(u32, u32, Span); DEEPEST],
     depth: usize,
     /// One was to end before another one in it.
@@ -171,7 +175,7 @@ impl Groups {
     /// Takes a pair. Says how many groups end with it.
     fn take(&mut self, taken: Option<Option<u32>>, at: Span) -> usize {
         let opens = self.opens(taken);
-        if opens.is_none() || self.counting == Some(Counting::Whole) {
+        if opens.is_none() || self.counting == Some(FilterCount::Whole) {
             self.count();
         }
         if let (Some(taken), Some(group)) = (opens, self.open.get_mut(self.depth)) {
@@ -184,7 +188,7 @@ impl Groups {
     /// One more condition is in the innermost group, or in all.
     fn count(&mut self) {
         let innermost = self.depth.saturating_sub(1);
-        let first = if self.counting == Some(Counting::Whole) { 0 } else { innermost };
+        let first = if self.counting == Some(FilterCount::Whole) { 0 } else { innermost };
         for (_, left, _) in self.open.get_mut(first..self.depth).unwrap_or_default() {
             *left = left.saturating_sub(1);
         }
@@ -196,7 +200,7 @@ impl Groups {
         let before = self.depth;
         while let Some((_, 0, _)) = self.innermost() {
             self.depth -= 1;
-            if self.counting == Some(Counting::One) {
+            if self.counting == Some(FilterCount::One) {
                 self.count();
             }
         }

@@ -15,7 +15,7 @@ use super::rules;
 pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, closed: bool) -> Info {
     let at = Span::new(r.at(), r.at() + length);
     let text = r.peek().get(..length).unwrap_or_default();
-    let mut seen = Seen::default();
+    let mut seen = SeenKeys::default();
     r.open(&f::INFO);
     for pair in Pairs::new(text, r.at()) {
         r.pair(&f::INFO_FIELDS, &pair);
@@ -66,17 +66,17 @@ fn int(text: &[u8]) -> Option<u32> {
 
 /// What was seen of an info string so far.
 #[derive(Default)]
-struct Seen<'a> {
+struct SeenKeys<'a> {
     /// The values of the keys that are known.
     values: [Option<(&'a [u8], Span)>; 17],
     /// Keys that are not.
     foreign: Set<&'a [u8]>,
     /// The first thing wrong with the grammar.
     fault: Option<(&'static str, Span)>,
-    order: Order,
+    order: KeyOrder,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> SeenKeys<'a> {
     fn value(&self, key: usize) -> Option<(&'a [u8], Span)> {
         self.values.get(key).copied().flatten()
     }
@@ -112,7 +112,7 @@ impl<'a> Seen<'a> {
 
 /// Which of the examples' orders the keys still follow.
 #[derive(Default)]
-struct Order {
+struct KeyOrder {
     /// The place of the latest key, by [`Engine`].
     latest: [u8; 3],
     broken: [bool; 3],
@@ -120,8 +120,8 @@ struct Order {
     stray: Option<Span>,
 }
 
-impl Order {
-    fn key(&mut self, key: &Key, at: Span) {
+impl KeyOrder {
+    fn key(&mut self, key: &KnownKey, at: Span) {
         for ((latest, broken), &place) in
             self.latest.iter_mut().zip(&mut self.broken).zip(&key.places)
         {
@@ -147,7 +147,7 @@ impl Order {
 }
 
 /// The values that the examples show the bounds of.
-fn values<S: Sink>(seen: &Seen<'_>, sink: &mut S) {
+fn values<S: Sink>(seen: &SeenKeys<'_>, sink: &mut S) {
     let mut judge = |key: usize, allowed: &'static str, right: fn(&[u8]) -> bool| {
         if let (Some((value, at)), Some(key)) = (seen.value(key), KEYS.get(key)) {
             rules::info_value(key.name, value, allowed, right(value), at, sink);
@@ -200,7 +200,7 @@ mod tests {
             (NAT, "nat"),
         ];
         assert!(named.iter().all(|&(at, name)| KEYS[at].name == name));
-        assert_eq!(KEYS.len(), Seen::default().values.len());
+        assert_eq!(KEYS.len(), SeenKeys::default().values.len());
     }
 
     #[test]

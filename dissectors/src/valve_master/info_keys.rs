@@ -25,7 +25,7 @@ impl Engine {
 }
 
 /// A key that the specification's examples have.
-pub(super) struct Key {
+pub(super) struct KnownKey {
     pub(super) name: &'static str,
     /// Its place in the examples, GoldSrc, Source, Orange Box; 0 where it is missing.
     pub(super) places: [u8; 3],
@@ -47,9 +47,9 @@ pub(super) const GAMETYPE: usize = 15;
 pub(super) const NAT: usize = 16;
 
 /// The keys of every info string come before [`GAMETYPE`].
-pub(super) static KEYS: &[Key] = &{
-    const fn key(name: &'static str, places: [u8; 3], says: &'static str) -> Key {
-        Key { name, places, says }
+pub(super) static KEYS: &[KnownKey] = &{
+    const fn key(name: &'static str, places: [u8; 3], says: &'static str) -> KnownKey {
+        KnownKey { name, places, says }
     }
     [
         key("protocol", [1, 1, 1], "network protocol {}"),

@@ -67,7 +67,7 @@ impl Query {
 
 /// How a query is to what was asked before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum QueryPosition {
     /// It is the first on its socket. `elsewhere`: it asks from where a listing of another socket
     /// of this host stopped.
     First { elsewhere: bool },
@@ -91,7 +91,7 @@ pub(super) enum Asked {
 
 /// How a reply relates to the queries before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answers {
+pub(super) enum ReplyMatch {
     /// It answers this one. `owed`: which had to be answered.
     Query { owed: bool, asked: kit::Reply },
     /// It answers one that was sent more than once, and has a response already, or that was given
@@ -163,14 +163,19 @@ impl Listing {
 
     /// Takes one more query. Says how it is to those before, and which one of them is given up
     /// for its sake where more than `most` wait.
-    pub(super) fn ask(&mut self, query: Query, timeout: i64, most: usize) -> (Asked, Option<Mark>) {
+    pub(super) fn ask(
+        &mut self,
+        query: Query,
+        timeout: i64,
+        most: usize,
+    ) -> (QueryPosition, Option<Mark>) {
         let mark = query.mark.get();
         self.sent = (mark.frame, mark.time);
         let Some(before) = self.query else {
             self.tries = 1;
             self.query = Some(query);
             self.question = Some(query.question);
-            return (Asked::First { elsewhere: false }, None);
+            return (QueryPosition::First { elsewhere: false }, None);
         };
         let same = before.seed == query.seed && before.question == query.question;
         let pause = query.mark.get().time.since(before.mark.get().time);
@@ -189,7 +194,7 @@ impl Listing {
             }
             self.tries = self.tries.saturating_add(1);
             self.retried = true;
-            return (Asked::Again { waits: self.tries > 1 }, given_up);
+            return (QueryPosition::Again { waits: self.tries > 1 }, given_up);
         }
         let given_up = if waits { self.wait(before.mark.get(), most) } else { None };
         self.query = Some(query);
@@ -207,10 +212,10 @@ impl Listing {
             // Pages of the listing before are no copies in this one.
             self.replies = [0; LATEST];
             self.handed.stale = true;
-            return (Asked::Anew { ended }, given_up);
+            return (QueryPosition::Anew { ended }, given_up);
         }
         let same_question = self.question == Some(query.question);
-        (Asked::On { last: self.last, ended: self.ended, same_question }, given_up)
+        (QueryPosition::On { last: self.last, ended: self.ended, same_question }, given_up)
     }
 
     fn wait(&mut self, mark: Mark, most: usize) -> Option<Mark> {
@@ -226,17 +231,17 @@ impl Listing {
         known: bool,
         payload: &Payload<'_>,
         timeout: i64,
-    ) -> Answers {
+    ) -> ReplyMatch {
         let copy = self.is_copy(payload, timeout);
         let waits = |mark: &Mark| payload.time.since(mark.time) < timeout;
         let other_waits = self.waiting.iter().any(waits);
         let answers = self.answers(copy, reply.keyed, payload, timeout);
-        if copy && !matches!(answers, Answers::Query { .. }) {
+        if copy && !matches!(answers, ReplyMatch::Query { .. }) {
             return answers;
         }
         // Of two replies to one question, the client may go on from either; and of two to two,
         // which may have come in the other order.
-        let known = known && answers != Answers::Again && !other_waits;
+        let known = known && answers != ReplyMatch::Again && !other_waits;
         self.last = if known { reply.last() } else { None };
         self.ended = known && reply.ended;
         self.replied = Some(payload.time);
@@ -256,9 +261,15 @@ impl Listing {
         copy
     }
 
-    fn answers(&mut self, copy: bool, keyed: bool, payload: &Payload<'_>, timeout: i64) -> Answers {
+    fn answers(
+        &mut self,
+        copy: bool,
+        keyed: bool,
+        payload: &Payload<'_>,
+        timeout: i64,
+    ) -> ReplyMatch {
         let Some(query) = self.query.filter(|query| query.mark.get().side != payload.side) else {
-            return Answers::Nothing;
+            return ReplyMatch::Nothing;
         };
         if !self.answered {
             self.answered = true;
@@ -266,22 +277,22 @@ impl Listing {
             self.repeats = self.repeats.saturating_add(u8::from(copy));
             let ((request, sent), began) = (self.sent, query.mark.get().time);
             let asked = kit::Reply { began, tries: self.tries, ..kit::Reply::to(request, sent) };
-            return Answers::Query { owed: query.standing.is_owed(), asked };
+            return ReplyMatch::Query { owed: query.standing.is_owed(), asked };
         }
         if let Some(mark) = self.waiting.pop() {
             let asked = kit::Reply::to(mark.frame, mark.time);
-            return Answers::Query { owed: true, asked };
+            return ReplyMatch::Query { owed: true, asked };
         }
         if self.repeats > 0 {
             self.repeats -= 1;
-            return Answers::Again;
+            return ReplyMatch::Again;
         }
         match self.replied {
-            _ if copy => Answers::Copy,
+            _ if copy => ReplyMatch::Copy,
             Some(replied) if payload.time.since(replied) <= timeout => {
-                Answers::More { dialect: keyed || query.standing.is_dialect() }
+                ReplyMatch::More { dialect: keyed || query.standing.is_dialect() }
             }
-            _ => Answers::Late,
+            _ => ReplyMatch::Late,
         }
     }
 

@@ -65,7 +65,7 @@ impl Claimed {
 
 /// A challenge that the master gave.
 #[derive(Clone, Copy, Debug)]
-struct Given {
+struct GivenChallenge {
     /// `None`: it could not be read.
     value: Option<u32>,
     spent: bool,
@@ -95,7 +95,7 @@ pub(super) struct Registration {
     /// A challenge may come for a reason that the capture does not tell.
     perhaps: bool,
     /// The latest challenges, the latest last.
-    given: Vec<Given>,
+    given: Vec<GivenChallenge>,
     /// One that had not served is not among them any more.
     forgot: bool,
     /// When the latest round began: its first join.
@@ -117,7 +117,7 @@ pub(super) struct Registration {
 
 /// What comes of a join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Joined {
+pub(super) struct JoinResult {
     /// Nanoseconds since the join before, where both are heartbeats.
     pub(super) interval: Option<i64>,
     /// It is the first after a quit.
@@ -145,11 +145,12 @@ impl Registration {
     }
 
     /// Takes a join; at most `most` wait for a response.
-    pub(super) fn join(&mut self, join: Join, timeout: i64, most: usize) -> Joined {
+    pub(super) fn join(&mut self, join: Join, timeout: i64, most: usize) -> JoinResult {
         let Mark { frame, time: now, .. } = join.mark.get();
         self.sent = (frame, now);
         let early = self.early.take();
-        let mut joined = Joined { after_quit: self.quit.is_some(), early, ..Joined::default() };
+        let mut joined =
+            JoinResult { after_quit: self.quit.is_some(), early, ..JoinResult::default() };
         if self.quit.take().is_some() {
             self.round = None;
             self.claim = None;
@@ -217,7 +218,7 @@ impl Registration {
             let oldest = self.given.iter().position(|given| given.spent).unwrap_or_default();
             self.forgot |= !self.given.remove(oldest).spent;
         }
-        self.given.push(Given { value, spent: false });
+        self.given.push(GivenChallenge { value, spent: false });
         why
     }
 
@@ -261,7 +262,7 @@ impl Registration {
         }
         let mut fresh = self.given.iter_mut().filter(|given| !given.spent);
         if let Some(unread) = fresh.find(|given| given.value.is_none()) {
-            *unread = Given { value: Some(value), spent: true };
+            *unread = GivenChallenge { value: Some(value), spent: true };
             return Claimed::Unclear;
         }
         if served {

@@ -2,7 +2,7 @@
 
 use super::DecodeContext;
 use crate::a2s::fields as f;
-use crate::a2s::repeated_names::Names;
+use crate::a2s::repeated_names::SeenNames;
 use crate::a2s::{rules, walk};
 use crate::kit::scan;
 use crate::kit::{Cut, Reader, Sink, Span};
@@ -109,7 +109,7 @@ pub(super) fn rules_response<S: Sink>(
     let said = r.u16_le(&f::NUM_RULES)?;
     let mut list = rules::List::new(said.value.into(), said.at);
     let (start, bytes) = (r.at(), r.peek());
-    let mut names = Names::new(bytes, start);
+    let mut names = SeenNames::new(bytes, start);
     r.open(&f::RULES);
     let read = rule_pairs(r, &mut list, &mut names);
     r.close();
@@ -128,7 +128,7 @@ pub(super) fn rules_response<S: Sink>(
 fn rule_pairs<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     list: &mut rules::List,
-    names: &mut Names<'a>,
+    names: &mut SeenNames<'a>,
 ) -> Result<(), Cut> {
     let utf8_end = r.at() + scan::utf8_up_to(r.peek());
     let texts = [&f::RULE_NAME, &f::RULE_VALUE];

@@ -3,7 +3,7 @@
 use super::{CUT_OFF, PART, Summary};
 use crate::a2s::fields as f;
 use crate::a2s::layout::{self, Header, Layout, Reason};
-use crate::a2s::split::{Joined, Shape};
+use crate::a2s::split::{JoinedResponse, Shape};
 use crate::kit::{Cut, Sink, Span, decode};
 
 /// A split packet on its own: "Multi-packet Response". One that is an `attack` is not judged
@@ -40,7 +40,7 @@ pub(in crate::a2s) fn fragment<S: Sink>(bytes: &[u8], layout: Layout, attack: bo
 
 /// What was learnt of a split response while it was put together: no bytes of its payload.
 pub(in crate::a2s) fn split_group<S: Sink>(
-    joined: &Joined,
+    joined: &JoinedResponse,
     shape: &Shape,
     reason: Reason,
     sink: &mut S,

@@ -4,7 +4,7 @@ use crate::abuse_rules::SEC004;
 use crate::kit::{Evidence, Mark, Sink, Span};
 use crate::rule;
 
-use crate::a2s::kinds::{Answer, ChallengeStatus, Request};
+use crate::a2s::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use crate::a2s::pending::PendingRequest;
 
 rule! {
@@ -66,11 +66,11 @@ rule! {
 
 pub(super) fn info_challenged<S: Sink>(
     asked: &PendingRequest,
-    answer: Answer,
+    answer: ResponseKind,
     at: Span,
     sink: &mut S,
 ) {
-    if asked.request != Request::Info || answer == Answer::Challenge {
+    if asked.request != RequestKind::Info || answer == ResponseKind::Challenge {
         return;
     }
     let challenged = match asked.standing {

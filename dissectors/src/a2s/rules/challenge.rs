@@ -3,7 +3,7 @@
 use crate::kit::{CrossFlowEvent, Evidence, Mark, Read, Sink, Span};
 use crate::rule;
 
-use crate::a2s::kinds::{Answer, ChallengeStatus, Request};
+use crate::a2s::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use crate::a2s::observation::Occasion;
 use crate::a2s::pending::{FOREIGN, PendingRequest};
 
@@ -170,23 +170,23 @@ pub(super) fn challenge_rounds<S: Sink>(
 /// after the request.
 pub(super) fn challenge_used<S: Sink>(
     asked: &PendingRequest,
-    answer: Answer,
+    answer: ResponseKind,
     guarded: bool,
     at: Span,
     sink: &mut S,
 ) {
-    let again = answer == Answer::Challenge;
+    let again = answer == ResponseKind::Challenge;
     // Whether the challenge was given in this server's stead is not known yet.
     if asked.is(FOREIGN) && !again {
         return;
     }
     match (asked.request, asked.standing) {
-        (Request::Player | Request::Rules, ChallengeStatus::Asking) => {
+        (RequestKind::Player | RequestKind::Rules, ChallengeStatus::Asking) => {
             sink.judged(&A2S023, again, at, || {
                 format!("{} with -1 is answered by {}", asked.request.name(), answer.name())
             });
         }
-        (Request::Player | Request::Rules, ChallengeStatus::Zero)
+        (RequestKind::Player | RequestKind::Rules, ChallengeStatus::Zero)
         | (_, ChallengeStatus::NeverIssued)
             if guarded =>
         {
@@ -199,7 +199,7 @@ pub(super) fn challenge_used<S: Sink>(
             });
         }
         (
-            Request::Info,
+            RequestKind::Info,
             ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero,
         ) => {
             sink.judged(&A2S026, !again, at, || "info is answered by a challenge".to_owned());

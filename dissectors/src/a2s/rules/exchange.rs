@@ -4,7 +4,7 @@ use crate::kit::{self, Elsewhere, Evidence, Exchange, Sink, Span};
 use crate::rule;
 
 use super::{abuse, challenge};
-use crate::a2s::kinds::Answer;
+use crate::a2s::kinds::ResponseKind;
 use crate::a2s::observation::{Observation, Occasion};
 use crate::a2s::pending::{PendingRequest, ResponseDue};
 
@@ -119,7 +119,7 @@ static ELSEWHERE: Elsewhere =
     Elsewhere { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
 
 /// A response that nobody asked its sender for.
-fn stray(answer: Answer, occasion: &Occasion) -> Exchange {
+fn stray(answer: ResponseKind, occasion: &Occasion) -> Exchange {
     let Occasion { seen, evidence, challenge } = *occasion;
     let (name, began) = (answer.name(), seen.mark.time);
     let exchange = Exchange::new(&ELSEWHERE, name, answer.kinds(), began, evidence);

@@ -236,7 +236,7 @@ pub(in crate::gamespy1) enum Closing {
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::gamespy1) enum Closed {
+pub(in crate::gamespy1) enum CloseTiming {
     InTime,
     /// So many nanoseconds later.
     Late(i64),
@@ -251,7 +251,7 @@ pub(in crate::gamespy1) enum Closed {
 /// `mark`: the list, or the validate. `evidence`: whether waiting proves anything.
 pub(in crate::gamespy1) fn master_closes<S: Sink>(
     why: Closing,
-    closed: Closed,
+    closed: CloseTiming,
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,
@@ -262,20 +262,22 @@ pub(in crate::gamespy1) fn master_closes<S: Sink>(
     };
     // What was seen to come late, or instead, needs no waiting.
     let evidence = match closed {
-        Closed::InTime | Closed::Open => evidence,
-        Closed::Late(_) | Closed::Left(_) | Closed::Spoke => {
+        CloseTiming::InTime | CloseTiming::Open => evidence,
+        CloseTiming::Late(_) | CloseTiming::Left(_) | CloseTiming::Spoke => {
             Evidence { waited: true, asked_party_seen: true, ..evidence }
         }
     };
-    sink.recalled(rule, closed == Closed::InTime, evidence, mark, || match closed {
-        Closed::Late(late) => {
+    sink.recalled(rule, closed == CloseTiming::InTime, evidence, mark, || match closed {
+        CloseTiming::Late(late) => {
             format!("the connection is closed {:.1} s after {after}", late as f64 / 1e9)
         }
-        Closed::Left(late) => {
+        CloseTiming::Left(late) => {
             format!("the client closes the connection, {:.1} s after {after}", late as f64 / 1e9)
         }
-        Closed::Spoke => format!("{after} is answered"),
-        Closed::InTime | Closed::Open => format!("the connection stays open after {after}"),
+        CloseTiming::Spoke => format!("{after} is answered"),
+        CloseTiming::InTime | CloseTiming::Open => {
+            format!("the connection stays open after {after}")
+        }
     });
 }
 

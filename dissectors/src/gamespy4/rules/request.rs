@@ -1,6 +1,6 @@
 //! What a client sends: packets 1 and 3.
 
-use crate::gamespy4::packet::{Form, MAGIC};
+use crate::gamespy4::packet::{MAGIC, RequestForm};
 use crate::kit::{Reader, Sink, Span};
 use crate::rule;
 
@@ -87,26 +87,28 @@ pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
 
 /// `tail`: what follows the challenge, or where it would.
 pub(in crate::gamespy4) fn request_tail<S: Sink>(
-    form: Form,
+    form: RequestForm,
     tail: &[u8],
     at: Span,
     sink: &mut S,
 ) -> bool {
     let known = match form {
-        Form::Ut3 => None,
-        Form::Qr2 if tail == [0xFF, 0xFF, 0xFF, 0x01] => None,
-        Form::MinecraftFull => Some("00 00 00 00 closes the request, as Minecraft takes it"),
-        Form::Qr2 if tail.is_empty() => Some("nothing closes the request"),
-        Form::MinecraftBasic => Some("nothing closes the request: Minecraft's basic form"),
-        Form::Qr2 | Form::Qr2Challenge if matches!(tail, [0xFF, 0, 0] | [0, 0xFF, 0xFF]) => {
+        RequestForm::Ut3 => None,
+        RequestForm::Qr2 if tail == [0xFF, 0xFF, 0xFF, 0x01] => None,
+        RequestForm::MinecraftFull => Some("00 00 00 00 closes the request, as Minecraft takes it"),
+        RequestForm::Qr2 if tail.is_empty() => Some("nothing closes the request"),
+        RequestForm::MinecraftBasic => Some("nothing closes the request: Minecraft's basic form"),
+        RequestForm::Qr2 | RequestForm::Qr2Challenge
+            if matches!(tail, [0xFF, 0, 0] | [0, 0xFF, 0xFF]) =>
+        {
             Some("the sections that are asked for close it, as the GameSpy SDK has it")
         }
-        Form::Qr2
-        | Form::Qr2Challenge
-        | Form::JustCause
-        | Form::Unsplit
-        | Form::Split
-        | Form::Other => {
+        RequestForm::Qr2
+        | RequestForm::Qr2Challenge
+        | RequestForm::JustCause
+        | RequestForm::Unsplit
+        | RequestForm::Split
+        | RequestForm::Other => {
             sink.judged(&GS4009, false, at, || {
                 format!("{} closes the request, not FF FF FF 01", Hex(tail))
             });

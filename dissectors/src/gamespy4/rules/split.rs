@@ -43,12 +43,12 @@ rule! {
 
 /// How the text of a response departs from names and values by turns: the first fault counts.
 #[derive(Default)]
-pub(in crate::gamespy4) struct Layout {
+pub(in crate::gamespy4) struct PacketLayout {
     fault: Option<(Span, &'static str)>,
     quirk: Option<(Span, &'static str)>,
 }
 
-impl Layout {
+impl PacketLayout {
     pub(in crate::gamespy4) fn fault(&mut self, at: Span, what: &'static str) {
         self.fault.get_or_insert((at, what));
     }
@@ -59,7 +59,7 @@ impl Layout {
     }
 }
 
-pub(in crate::gamespy4) fn pairs_complete<S: Sink>(layout: &Layout, sink: &mut S) {
+pub(in crate::gamespy4) fn pairs_complete<S: Sink>(layout: &PacketLayout, sink: &mut S) {
     match (layout.fault, layout.quirk) {
         (Some((at, what)), _) => {
             sink.judged(&GS4023, false, at, || format!("at byte {}: {what}", at.start));

@@ -2,7 +2,7 @@
 
 use crate::kit::{Evidence, Mark, Sink, Span};
 use crate::rule;
-use crate::valve_master::listing::Answers;
+use crate::valve_master::listing::ReplyMatch;
 use crate::valve_master::registration::Why;
 
 rule! {
@@ -71,27 +71,27 @@ pub(in crate::valve_master) fn unanswered<S: Sink>(
 }
 
 /// Checks whether a reply was asked for, by the queries before it.
-pub(in crate::valve_master) fn replied<S: Sink>(answers: Answers, at: Span, sink: &mut S) {
+pub(in crate::valve_master) fn replied<S: Sink>(answers: ReplyMatch, at: Span, sink: &mut S) {
     match answers {
-        Answers::Query { owed, asked } => {
+        ReplyMatch::Query { owed, asked } => {
             sink.answers(asked);
             sink.judged(&VM027, true, at, String::new);
             if owed {
                 sink.judged(&VM026, true, at, String::new);
             }
         }
-        Answers::Again => sink.judged(&VM027, true, at, String::new),
-        Answers::Copy => {}
-        Answers::More { dialect: true } => sink.noted(&VM027, at, || {
+        ReplyMatch::Again => sink.judged(&VM027, true, at, String::new),
+        ReplyMatch::Copy => {}
+        ReplyMatch::More { dialect: true } => sink.noted(&VM027, at, || {
             "one more packet in reply to one query, as Xash3D's master sends them".to_owned()
         }),
-        Answers::More { dialect: false } => sink.judged(&VM027, false, at, || {
+        ReplyMatch::More { dialect: false } => sink.judged(&VM027, false, at, || {
             "the query was answered already: further pages must be asked for".to_owned()
         }),
-        Answers::Late => sink.judged(&VM027, false, at, || {
+        ReplyMatch::Late => sink.judged(&VM027, false, at, || {
             "the queries on this socket have long been answered".to_owned()
         }),
-        Answers::Nothing => {
+        ReplyMatch::Nothing => {
             sink.judged(&VM027, false, at, || "there is no query on this socket".to_owned());
         }
     }

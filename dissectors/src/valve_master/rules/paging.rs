@@ -3,7 +3,7 @@
 use crate::kit::{Sink, Span};
 use crate::rule;
 use crate::valve_master::endpoint::{Endpoint, ZERO, shown};
-use crate::valve_master::listing::Asked;
+use crate::valve_master::listing::QueryPosition;
 
 rule! {
     /// On a new socket the master sends the first page, whatever is asked for: the client takes it
@@ -52,29 +52,31 @@ rule! {
 
 /// Checks where a query asks from, by how it is to what was said before on its socket.
 pub(in crate::valve_master) fn asked<S: Sink>(
-    asked: Asked,
+    asked: QueryPosition,
     seed: Endpoint,
     at: Span,
     sink: &mut S,
 ) {
     match asked {
-        Asked::First { elsewhere: true } => sink.judged(&VM022, false, at, || {
+        QueryPosition::First { elsewhere: true } => sink.judged(&VM022, false, at, || {
             format!("the listing that stopped at {} is continued from another port", shown(seed))
         }),
-        Asked::First { elsewhere: false } => sink.judged(&VM020, seed == ZERO, at, || {
+        QueryPosition::First { elsewhere: false } => sink.judged(&VM020, seed == ZERO, at, || {
             format!("the first query on this socket asks from {}", shown(seed))
         }),
         // In the silence the port may have come to another client.
-        Asked::Resumed | Asked::Again { .. } | Asked::On { last: None, ended: false, .. } => {}
-        Asked::Anew { ended } => {
+        QueryPosition::Resumed
+        | QueryPosition::Again { .. }
+        | QueryPosition::On { last: None, ended: false, .. } => {}
+        QueryPosition::Anew { ended } => {
             if ended {
                 sink.judged(&VM023, true, at, String::new);
             }
         }
-        Asked::On { ended: true, .. } => sink.judged(&VM023, false, at, || {
+        QueryPosition::On { ended: true, .. } => sink.judged(&VM023, false, at, || {
             format!("the list has ended, and is asked for from {} on", shown(seed))
         }),
-        Asked::On { last: Some(last), same_question, .. } => {
+        QueryPosition::On { last: Some(last), same_question, .. } => {
             sink.judged(&VM021, seed == last, at, || {
                 format!("asks from {}; the reply before ends with {}", shown(seed), shown(last))
             });

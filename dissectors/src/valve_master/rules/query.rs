@@ -2,7 +2,7 @@
 
 use crate::kit::{Pair, Read, Sink, Span};
 use crate::rule;
-use crate::valve_master::conditions::Values;
+use crate::valve_master::conditions::ConditionValues;
 use crate::valve_master::info_keys;
 
 rule! {
@@ -134,7 +134,7 @@ rule! {
 }
 
 pub(in crate::valve_master) fn filter_value<S: Sink>(
-    values: Values,
+    values: ConditionValues,
     pair: &Pair<'_>,
     sink: &mut S,
 ) {
