@@ -323,7 +323,7 @@ impl Limits {
                 total: self.fragments_bytes,
                 ..options.fragments
             },
-            streams: tcp::Limits {
+            streams: tcp::StreamLimits {
                 stream: self.stream_bytes,
                 total: self.streams_bytes,
                 ..options.streams

@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 
 use dissectors::kit::Side;
-use gamewire::net::tcp::{Arrival, Budget, Connection, Event, Limits, Next, Reader, Run};
+use gamewire::net::tcp::{
+    Arrival, Connection, Next, Run, StreamBudget, StreamEvent, StreamLimits, StreamReader,
+};
 use gamewire::net::{FrameRef, Headers, Ip, Payload, Segment, TcpFlags, Tunnels};
 
 use crate::input::Input;
@@ -18,8 +20,9 @@ fn chosen(byte: u8) -> TcpFlags {
 /// Records of ten bytes, each followed by up to 255 bytes of payload.
 pub(crate) fn run(bytes: &[u8]) {
     let mut input = Input(bytes);
-    let limits = Limits { stream: 8 << 10, ranges: 16, total: 12 << 10, ..Limits::default() };
-    let mut budget = Budget::new(limits);
+    let limits =
+        StreamLimits { stream: 8 << 10, ranges: 16, total: 12 << 10, ..StreamLimits::default() };
+    let mut budget = StreamBudget::new(limits);
     let mut eater = Eater { appetite: input.u8(), read: 0, frame: 0 };
     let mut connection = Connection::default();
     let host = IpAddr::from([10, 0, 0, 1]);
@@ -82,7 +85,7 @@ struct Eater {
     frame: u64,
 }
 
-impl Reader for Eater {
+impl StreamReader for Eater {
     fn read(&mut self, _: Side, run: &Run<'_>) -> Next {
         let bytes = run.bytes().len();
         let mut at = 0;
@@ -104,7 +107,7 @@ impl Reader for Eater {
         Next::Consumed(used)
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: StreamEvent) {
         assert!(event.frame <= self.frame);
     }
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use dissectors::kit::{Map, Time};
 
-use super::packet::Packet;
+use super::packet::SampledPacket;
 
 /// Packets of clients that are kept of one target.
 const MOST: usize = 1 << 14;
@@ -22,7 +22,7 @@ pub enum Proof {
 
 /// A real source.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Client {
+pub(super) struct RealClient {
     pub(super) proof: Proof,
     pub(super) packets: u64,
     /// When the window began, how many packets came in it, and the most that came in one.
@@ -33,9 +33,9 @@ pub(super) struct Client {
 /// The real sources of one target.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clients {
-    all: Map<IpAddr, Client>,
+    all: Map<IpAddr, RealClient>,
     /// What they sent, as far as there is room, in the order in which it was found to be theirs.
-    packets: Vec<Packet>,
+    packets: Vec<SampledPacket>,
     /// There were more packets.
     pub(super) is_cut: bool,
 }
@@ -52,12 +52,12 @@ impl Clients {
             return;
         }
         *room -= 1;
-        let client = Client { proof, packets: 0, window: (Time(i64::MIN), 0), most: 0 };
+        let client = RealClient { proof, packets: 0, window: (Time(i64::MIN), 0), most: 0 };
         self.all.entry(source).or_insert(client);
     }
 
     /// A packet of a source that is real; `window`: in which it is counted.
-    pub(super) fn see(&mut self, packet: &Packet, window: i64, room: &mut usize) {
+    pub(super) fn see(&mut self, packet: &SampledPacket, window: i64, room: &mut usize) {
         let Some(client) = self.all.get_mut(&packet.source) else { return };
         client.packets += 1;
         if client.window.1 == 0 || packet.time.since(client.window.0) >= window {
@@ -83,15 +83,15 @@ impl Clients {
         &self,
         legitimate: bool,
         repeats: u32,
-    ) -> impl Iterator<Item = (IpAddr, &Client)> {
+    ) -> impl Iterator<Item = (IpAddr, &RealClient)> {
         let all = self.all.iter().map(|(source, client)| (*source, client));
         all.filter(move |(_, client)| (client.most <= repeats) == legitimate)
     }
 
     /// The packets of those that ask no faster than clients do, by time.
-    pub(super) fn packets(&self, repeats: u32) -> Vec<Packet> {
-        let theirs = |packet: &&Packet| self.is_legitimate(packet.source, repeats);
-        let mut packets: Vec<Packet> = self.packets.iter().filter(theirs).copied().collect();
+    pub(super) fn packets(&self, repeats: u32) -> Vec<SampledPacket> {
+        let theirs = |packet: &&SampledPacket| self.is_legitimate(packet.source, repeats);
+        let mut packets: Vec<SampledPacket> = self.packets.iter().filter(theirs).copied().collect();
         packets.sort_by_key(|packet| packet.time);
         packets
     }
@@ -99,7 +99,8 @@ impl Clients {
     /// Adds those of another target of the same attack.
     pub(super) fn add(&mut self, other: &Clients) {
         for (source, client) in other.which(true, u32::MAX) {
-            let mine = self.all.entry(source).or_insert(Client { packets: 0, most: 0, ..*client });
+            let mine =
+                self.all.entry(source).or_insert(RealClient { packets: 0, most: 0, ..*client });
             mine.packets += client.packets;
             mine.most = mine.most.max(client.most);
         }

@@ -48,13 +48,13 @@ impl Bucket {
 
 /// What limits would do to one source's packets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct NetworkLimits {
     buckets: [Bucket; OF_SOURCE.len()],
     /// Packets that each would drop.
     pub(super) over: [u32; OF_SOURCE.len()],
 }
 
-impl Limits {
+impl NetworkLimits {
     /// One more packet.
     pub(super) fn see(&mut self, time: Time) {
         for ((bucket, over), rate) in self.buckets.iter_mut().zip(&mut self.over).zip(OF_SOURCE) {
@@ -63,7 +63,7 @@ impl Limits {
     }
 
     /// Adds what was counted at another target.
-    pub(super) fn add(&mut self, other: &Limits) {
+    pub(super) fn add(&mut self, other: &NetworkLimits) {
         self.over.iter_mut().zip(other.over).for_each(|(mine, theirs)| *mine += theirs);
     }
 }
@@ -133,7 +133,7 @@ impl Match {
 
 /// Only what is above so many packets a second is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum RateLimit {
     /// Of one source.
     OfSource(u16),
     /// Of one network of so many bits.
@@ -142,20 +142,20 @@ pub enum Limit {
     OfAll(u32),
 }
 
-impl Limit {
+impl RateLimit {
     /// Packets a second.
     pub fn rate(self) -> u32 {
         match self {
-            Limit::OfSource(rate) | Limit::OfNetwork(rate, _) => rate.into(),
-            Limit::OfAll(rate) => rate,
+            RateLimit::OfSource(rate) | RateLimit::OfNetwork(rate, _) => rate.into(),
+            RateLimit::OfAll(rate) => rate,
         }
     }
 
     /// Packets that may come at once.
     pub fn burst(self) -> u32 {
         match self {
-            Limit::OfSource(_) => BURST.into(),
-            Limit::OfNetwork(..) | Limit::OfAll(_) => self.rate(),
+            RateLimit::OfSource(_) => BURST.into(),
+            RateLimit::OfNetwork(..) | RateLimit::OfAll(_) => self.rate(),
         }
     }
 }
@@ -163,7 +163,7 @@ impl Limit {
 /// A filter, and what it would have done to this capture. It drops only packets to the attacked address
 /// and port that begin as its packets do.
 #[derive(Clone, Debug)]
-pub struct Filter {
+pub struct FirewallFilter {
     /// The attacked address and port; of a network, its first address.
     pub target: SocketAddr,
     /// How many bits of the address count.
@@ -175,7 +175,7 @@ pub struct Filter {
     /// What else a packet must be: all of these.
     pub matches: Vec<Match>,
     /// A limit, if not all such packets are dropped.
-    pub limit: Option<Limit>,
+    pub limit: Option<RateLimit>,
     /// The share of the attack that it drops.
     pub drops: f64,
     /// The share of real clients' packets to the attacked address and port that it drops; `None`: there are
@@ -187,14 +187,14 @@ pub struct Filter {
     pub remains: f64,
 }
 
-impl Filter {
+impl FirewallFilter {
     /// The name scripts use.
     pub fn name(&self) -> String {
         let matches = self.matches.iter().map(Match::name);
         let limit = self.limit.map(|limit| match limit {
-            Limit::OfSource(_) => "rate_of_source",
-            Limit::OfNetwork(..) => "rate_of_network",
-            Limit::OfAll(_) => "rate_of_all",
+            RateLimit::OfSource(_) => "rate_of_source",
+            RateLimit::OfNetwork(..) => "rate_of_network",
+            RateLimit::OfAll(_) => "rate_of_all",
         });
         let names: Vec<_> = matches.chain(limit).collect();
         if names.is_empty() { "payload".to_owned() } else { names.join("+") }

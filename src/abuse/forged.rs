@@ -54,7 +54,7 @@ pub(super) struct Sight<'s> {
 }
 
 /// One piece of evidence, and what it says of the sources.
-type Evidence = (String, Forged);
+type ForgeryEvidence = (String, Forged);
 
 impl Sight<'_> {
     /// Whether sources are forged, and what shows it.
@@ -75,7 +75,7 @@ impl Sight<'_> {
             self.one_identification(),
             self.unreachable(),
         ];
-        let all: Vec<Evidence> = all.into_iter().flatten().collect();
+        let all: Vec<ForgeryEvidence> = all.into_iter().flatten().collect();
         let says = |what: Forged| all.iter().any(|(_, says)| *says == what);
         let verdict = match (says(Forged::Yes), says(Forged::No)) {
             (true, _) => Forged::Yes,
@@ -86,7 +86,7 @@ impl Sight<'_> {
     }
 
     /// Of the sources that were challenged, how many returned the challenge: the clients aside.
-    fn challenges(&self) -> Evidence {
+    fn challenges(&self) -> ForgeryEvidence {
         let clients = &self.target.clients;
         let is_asked = |address: IpAddr, source: &Source| {
             source.challenged && !clients.is_legitimate(address, self.repeats)
@@ -120,7 +120,7 @@ impl Sight<'_> {
     }
 
     /// Sources that ask too fast, and get what is sent to them.
-    fn real_attackers(&self) -> Option<Evidence> {
+    fn real_attackers(&self) -> Option<ForgeryEvidence> {
         let attackers = self.target.clients.which(false, self.repeats);
         let (count, packets) =
             attackers.fold((0, 0), |(count, packets), (_, it)| (count + 1, packets + it.packets));
@@ -134,14 +134,14 @@ impl Sight<'_> {
         (count > 0).then_some((text, if says { Forged::No } else { Forged::Unknown }))
     }
 
-    fn impossible(&self) -> Option<Evidence> {
+    fn impossible(&self) -> Option<ForgeryEvidence> {
         if is_special(self.at) {
             return None;
         }
         self.addresses(is_special, "addresses that cannot come from the Internet")
     }
 
-    fn own_network(&self) -> Option<Evidence> {
+    fn own_network(&self) -> Option<ForgeryEvidence> {
         let own = super::sources::network(self.at, self.lengths);
         let is_own = |it: IpAddr| super::sources::network(it, self.lengths) == own && it != self.at;
         // Within a private network, and on one host, that is where clients are.
@@ -150,7 +150,7 @@ impl Sight<'_> {
             .then(|| self.addresses(is_own, "addresses of the target's own network"))?
     }
 
-    fn addresses(&self, is: impl Fn(IpAddr) -> bool, what: &str) -> Option<Evidence> {
+    fn addresses(&self, is: impl Fn(IpAddr) -> bool, what: &str) -> Option<ForgeryEvidence> {
         let clients = &self.target.clients;
         let (count, packets) =
             self.target.sources.with(|address, _| is(address) && !clients.has(address));
@@ -161,7 +161,7 @@ impl Sight<'_> {
     }
 
     /// Packets of one source that cannot have come from one place.
-    fn ways(&self) -> Option<Evidence> {
+    fn ways(&self) -> Option<ForgeryEvidence> {
         let is_spread = |_: IpAddr, source: &Source| source.spread_of_hops() > WAYS;
         let (spread, _) = self.target.sources.with(is_spread);
         let (several, _) = self.target.sources.with(|_, source| source.packets > 1);
@@ -175,7 +175,7 @@ impl Sight<'_> {
     }
 
     /// A hop limit that many packets have, though they claim to come from all over the world.
-    fn one_hop_limit(&self) -> Option<Evidence> {
+    fn one_hop_limit(&self) -> Option<ForgeryEvidence> {
         let attack = self.attack();
         let (limit, count) = commonest(attack.iter().map(|it| it.hop_limit).filter(|it| *it > 0))?;
         let has = attack.iter().filter(|it| it.hop_limit == limit).map(|it| it.source);
@@ -189,7 +189,7 @@ impl Sight<'_> {
     }
 
     /// Identifications that go on from packet to packet, regardless of their sources.
-    fn one_series(&self) -> Option<Evidence> {
+    fn one_series(&self) -> Option<ForgeryEvidence> {
         let ids = self.target.ids;
         let text = format!(
             "in {:.0} % of the packets the IP identification goes on from that of another source's",
@@ -200,7 +200,7 @@ impl Sight<'_> {
     }
 
     /// One identification in packets of many.
-    fn one_identification(&self) -> Option<Evidence> {
+    fn one_identification(&self) -> Option<ForgeryEvidence> {
         let attack = self.attack();
         let all = attack.iter().filter_map(|it| it.identification.filter(|id| *id != 0));
         let (id, count) = commonest(all)?;
@@ -211,7 +211,7 @@ impl Sight<'_> {
     }
 
     /// Hosts that did not expect what they were sent.
-    fn unreachable(&self) -> Option<Evidence> {
+    fn unreachable(&self) -> Option<ForgeryEvidence> {
         let (errors, responses) = (self.target.unreachable, self.target.packets[1]);
         let text = format!(
             "{} responses drew ICMP errors: those hosts did not wait for them",
@@ -225,7 +225,7 @@ impl Sight<'_> {
         Sources::spread(self.attack().iter().map(|it| it.source)) >= NETWORKS
     }
 
-    fn attack(&self) -> Vec<&super::packet::Packet> {
+    fn attack(&self) -> Vec<&super::packet::SampledPacket> {
         let clients = &self.target.clients;
         self.target.sample.packets().iter().filter(|it| !clients.has(it.source)).collect()
     }

@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::kit::{Outline, Purpose, Seed, Time};
 
 use super::clients::Proof;
-use super::packet::Packet;
+use super::packet::SampledPacket;
 
 /// Buckets, each of so many exchanges that lie side by side.
 const BUCKETS: usize = 1 << 13;
@@ -23,7 +23,7 @@ const PATIENCE: u32 = 28_610;
 
 /// What a client asks a server.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Exchange {
+pub(super) struct LatelyExchange {
     /// The challenge that the server gave.
     challenge: Option<u32>,
     /// A hash of what was asked last, and from which port.
@@ -31,7 +31,7 @@ pub(super) struct Exchange {
     port: u16,
     /// The latest request returned a challenge.
     pub(super) is_challenged: bool,
-    answered: Answered,
+    answered: AnswerState,
     /// Packets that are kept.
     kept: u8,
     /// How the latest request is called, and how long it was.
@@ -41,7 +41,7 @@ pub(super) struct Exchange {
 
 /// What was responded to the latest request, beside challenges.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Answered {
+enum AnswerState {
     #[default]
     No,
     Yes,
@@ -63,8 +63,8 @@ struct Tag {
 pub(super) struct Lately {
     seed: Seed,
     tags: Box<[[Tag; WAYS]]>,
-    exchanges: Box<[Exchange]>,
-    packets: Box<[[Option<Packet>; FIRST]]>,
+    exchanges: Box<[LatelyExchange]>,
+    packets: Box<[[Option<SampledPacket>; FIRST]]>,
 }
 
 impl Lately {
@@ -99,7 +99,7 @@ impl Lately {
     pub(super) fn entry(&mut self, client: IpAddr, server: SocketAddr, now: Time) -> usize {
         if self.tags.is_empty() {
             self.tags = vec![[Tag::default(); WAYS]; BUCKETS].into();
-            self.exchanges = vec![Exchange::default(); BUCKETS * WAYS].into();
+            self.exchanges = vec![LatelyExchange::default(); BUCKETS * WAYS].into();
             self.packets = vec![[None; FIRST]; BUCKETS * WAYS].into();
         }
         let place = self.place(client, server);
@@ -116,18 +116,18 @@ impl Lately {
         if known.is_none()
             && let Some(exchange) = self.exchanges.get_mut(at)
         {
-            *exchange = Exchange::default();
+            *exchange = LatelyExchange::default();
         }
         at
     }
 
     /// The exchange in this place.
-    pub(super) fn exchange(&mut self, at: usize) -> Option<&mut Exchange> {
+    pub(super) fn exchange(&mut self, at: usize) -> Option<&mut LatelyExchange> {
         self.exchanges.get_mut(at)
     }
 
     /// Keeps a packet of it until the source proves something.
-    pub(super) fn keep(&mut self, at: usize, packet: &Packet) {
+    pub(super) fn keep(&mut self, at: usize, packet: &SampledPacket) {
         let exchange = self.exchanges.get_mut(at);
         if let (Some(exchange), Some(packets)) = (exchange, self.packets.get_mut(at))
             && let Some(place) = packets.get_mut(usize::from(exchange.kept))
@@ -138,7 +138,7 @@ impl Lately {
     }
 
     /// The packets of it that were kept.
-    pub(super) fn take(&mut self, at: usize) -> impl Iterator<Item = Packet> {
+    pub(super) fn take(&mut self, at: usize) -> impl Iterator<Item = SampledPacket> {
         let kept = self.exchanges.get_mut(at).map_or(0, |it| std::mem::take(&mut it.kept));
         let packets = self.packets.get(at).copied().unwrap_or_default();
         packets.into_iter().take(kept.into()).flatten()
@@ -150,23 +150,28 @@ fn unit(time: Time) -> u32 {
     (time.0 >> Lately::UNIT) as u32
 }
 
-impl Exchange {
+impl LatelyExchange {
     /// The client asks. What that proves, if it does: forged sources cannot know what a server sent.
-    pub(super) fn asks(&mut self, outline: &Outline, packet: &Packet, asked: u64) -> Option<Proof> {
+    pub(super) fn asks(
+        &mut self,
+        outline: &Outline,
+        packet: &SampledPacket,
+        asked: u64,
+    ) -> Option<Proof> {
         let is_returned = self.challenge.is_some() && outline.challenge == self.challenge;
         // The same again is what an attacker sends; something else after a response is a client that
         // goes on.
         let goes_on = self.asked != asked && self.port == packet.port;
         let proof = match self.answered {
             _ if is_returned => Some(Proof::Challenge),
-            Answered::Split if goes_on => Some(Proof::Split),
-            Answered::Yes if goes_on => Some(Proof::WentOn),
+            AnswerState::Split if goes_on => Some(Proof::Split),
+            AnswerState::Yes if goes_on => Some(Proof::WentOn),
             _ => None,
         };
         (self.asked, self.port) = (asked, packet.port);
         (self.what, self.length) = (outline.message.label, packet.length.into());
         self.is_challenged = is_returned;
-        self.answered = Answered::No;
+        self.answered = AnswerState::No;
         proof
     }
 
@@ -177,9 +182,9 @@ impl Exchange {
             return;
         }
         self.answered = match outline.last_part {
-            Some(true) => Answered::Split,
+            Some(true) => AnswerState::Split,
             Some(false) => self.answered,
-            None => Answered::Yes,
+            None => AnswerState::Yes,
         };
     }
 }

@@ -8,8 +8,8 @@ use dissectors::kit::Map;
 
 use super::Abuse;
 use super::attack_kind::AttackKind;
-use super::filters::{BURST, Bucket, Filter, Limit, Match, OF_NETWORK, OF_SOURCE};
-use super::packet::{HEAD, Packet, commonest};
+use super::filters::{BURST, Bucket, FirewallFilter, Match, OF_NETWORK, OF_SOURCE, RateLimit};
+use super::packet::{HEAD, SampledPacket, commonest};
 use super::target::Target;
 
 /// The share of the attack from which on a filter is worth it.
@@ -39,10 +39,10 @@ const SECOND: i64 = 1_000_000_000;
 pub(super) struct Measure<'m> {
     target: &'m Target,
     /// The attack's packets, or a sample of them, and how many each represents.
-    attack: Vec<Packet>,
+    attack: Vec<SampledPacket>,
     weight: f64,
     /// Real clients' packets, by time.
-    clients: Vec<Packet>,
+    clients: Vec<SampledPacket>,
     /// All packets of the attack.
     packets: f64,
     seconds: f64,
@@ -83,12 +83,12 @@ impl<'m> Measure<'m> {
         bits: u8,
         others: u64,
         most: f64,
-    ) -> Vec<Filter> {
+    ) -> Vec<FirewallFilter> {
         let prefix = self.target.prefix.bytes();
         if self.attack.is_empty() || prefix.is_empty() && kind != AttackKind::Victim {
             return Vec::new();
         }
-        let filter_of = |prefix: &[u8], matches: Vec<Match>, limit: Option<Limit>| {
+        let filter_of = |prefix: &[u8], matches: Vec<Match>, limit: Option<RateLimit>| {
             let [drops, dropped] = self.dropped(prefix, &matches, limit);
             let clients = self.clients.len() as f64;
             let any = |all: f64| (clients > 0.0).then(|| dropped / all);
@@ -97,7 +97,7 @@ impl<'m> Measure<'m> {
                 _ => (any(clients), any(clients + others as f64)),
             };
             let (drops, remains) = (drops, (1.0 - drops) * self.packets / self.seconds);
-            Filter {
+            FirewallFilter {
                 target: at,
                 bits,
                 any_port: kind == AttackKind::Victim,
@@ -121,7 +121,7 @@ impl<'m> Measure<'m> {
             all.sort_by_key(|filter| rank(filter, most));
             return all;
         }
-        let mut all: Vec<Filter> = Vec::new();
+        let mut all: Vec<FirewallFilter> = Vec::new();
         let common = self.common();
         for (at, one) in common.iter().enumerate() {
             all.push(filter(vec![one.clone()], None));
@@ -130,10 +130,11 @@ impl<'m> Measure<'m> {
         }
         all.extend(self.real_attackers().map(|sources| filter(vec![sources], None)));
         if !self.is_carpet {
-            all.extend(OF_SOURCE.map(|rate| filter(Vec::new(), Some(Limit::OfSource(rate)))));
+            all.extend(OF_SOURCE.map(|rate| filter(Vec::new(), Some(RateLimit::OfSource(rate)))));
         }
         if !self.target.networks.is_cut {
-            let of_network = |rate| filter(Vec::new(), Some(Limit::OfNetwork(rate, self.network)));
+            let of_network =
+                |rate| filter(Vec::new(), Some(RateLimit::OfNetwork(rate, self.network)));
             all.extend(OF_NETWORK.map(of_network));
         }
         let narrow = common.iter().find(|it| {
@@ -142,7 +143,7 @@ impl<'m> Measure<'m> {
         });
         let narrow: Vec<_> = narrow.cloned().into_iter().collect();
         let rate = self.rate_of_all(&narrow);
-        all.push(filter(narrow, Some(Limit::OfAll(rate))));
+        all.push(filter(narrow, Some(RateLimit::OfAll(rate))));
         all.retain(|filter| filter.drops > 0.0);
         all.sort_by_key(|filter| rank(filter, most));
         all.truncate(REPORTED);
@@ -159,7 +160,7 @@ impl<'m> Measure<'m> {
         let port = commonest(attack().map(|it| it.port)).filter(|(_, count)| is_common(*count));
         let length = commonest(attack().map(|it| it.length)).filter(|(_, count)| is_common(*count));
         let length = length.map(|(length, _)| {
-            let lacks = |it: &Packet| it.length != length || !it.has_challenge;
+            let lacks = |it: &SampledPacket| it.length != length || !it.has_challenge;
             let returned = self.clients.iter().any(|it| it.has_challenge);
             match returned && self.attack.iter().all(lacks) {
                 true => Match::MissingChallenge(length),
@@ -181,7 +182,7 @@ impl<'m> Measure<'m> {
             })
             .collect();
         let same = |at: usize, byte: u8| {
-            let has = |packet: &&Packet| packet.head().get(at) == Some(&byte);
+            let has = |packet: &&SampledPacket| packet.head().get(at) == Some(&byte);
             self.clients.iter().filter(has).count()
         };
         let own = usual.iter().enumerate().filter_map(|(at, byte)| Some((at, (*byte)?)));
@@ -215,29 +216,29 @@ impl<'m> Measure<'m> {
     }
 
     /// The share of the attack, and how many packets of real clients a filter drops.
-    fn dropped(&self, prefix: &[u8], matches: &[Match], limit: Option<Limit>) -> [f64; 2] {
+    fn dropped(&self, prefix: &[u8], matches: &[Match], limit: Option<RateLimit>) -> [f64; 2] {
         let clients = self.clients.len() as f64;
         match limit {
             None => {
-                let begins = |packet: &Packet| packet.head().starts_with(prefix);
-                let count = |packets: &[Packet]| {
+                let begins = |packet: &SampledPacket| packet.head().starts_with(prefix);
+                let count = |packets: &[SampledPacket]| {
                     let dropped =
-                        |it: &&Packet| begins(it) && matches.iter().all(|one| is(it, one));
+                        |it: &&SampledPacket| begins(it) && matches.iter().all(|one| is(it, one));
                     packets.iter().filter(dropped).count() as f64 / packets.len().max(1) as f64
                 };
                 [count(&self.attack), count(&self.clients) * clients]
             }
-            Some(Limit::OfSource(rate)) => {
+            Some(RateLimit::OfSource(rate)) => {
                 let at = OF_SOURCE.iter().position(|known| *known == rate).unwrap_or(0);
                 [self.over_of_source(at), self.clients_over(rate)]
             }
-            Some(Limit::OfNetwork(rate, _)) => {
+            Some(RateLimit::OfNetwork(rate, _)) => {
                 let at = OF_NETWORK.iter().position(|known| *known == rate).unwrap_or(0);
-                let over = |packet: &&Packet| packet.over_network & 1 << at != 0;
-                let count = |packets: &[Packet]| packets.iter().filter(over).count() as f64;
+                let over = |packet: &&SampledPacket| packet.over_network & 1 << at != 0;
+                let count = |packets: &[SampledPacket]| packets.iter().filter(over).count() as f64;
                 [count(&self.attack) / self.attack.len().max(1) as f64, count(&self.clients)]
             }
-            Some(Limit::OfAll(rate)) => self.over_all(matches, rate),
+            Some(RateLimit::OfAll(rate)) => self.over_all(matches, rate),
         }
     }
 
@@ -255,8 +256,8 @@ impl<'m> Measure<'m> {
         (all > 0).then(|| dropped as f64 / all as f64)
     }
 
-    fn share(&self, packets: &[Packet], matches: &[Match]) -> f64 {
-        let is_dropped = |packet: &&Packet| matches.iter().all(|it| is(packet, it));
+    fn share(&self, packets: &[SampledPacket], matches: &[Match]) -> f64 {
+        let is_dropped = |packet: &&SampledPacket| matches.iter().all(|it| is(packet, it));
         packets.iter().filter(is_dropped).count() as f64 / packets.len().max(1) as f64
     }
 
@@ -310,7 +311,7 @@ impl<'m> Measure<'m> {
 }
 
 /// Whether a packet is so.
-fn is(packet: &Packet, what: &Match) -> bool {
+fn is(packet: &SampledPacket, what: &Match) -> bool {
     match what {
         Match::HopLimit(hop_limit) => packet.hop_limit == *hop_limit,
         Match::Length(length) | Match::MissingChallenge(length) => packet.length == *length,
@@ -324,23 +325,23 @@ fn is(packet: &Packet, what: &Match) -> bool {
 }
 
 /// Whether a filter is known to cost no more than it may.
-pub(super) fn is_harmless(filter: &Filter, most: f64) -> bool {
+pub(super) fn is_harmless(filter: &FirewallFilter, most: f64) -> bool {
     filter.collateral.is_none_or(|share| share <= most)
 }
 
 /// Which filters come before others. A drop must have been measured; without real clients to measure it by,
 /// a limit of each source harms them least. A limit of all sources drops players and attackers alike, and
 /// is for when nothing else helps.
-fn rank(filter: &Filter, most: f64) -> (u8, i64, usize) {
+fn rank(filter: &FirewallFilter, most: f64) -> (u8, i64, usize) {
     let millionths = |share: f64| (share * 1e6) as i64;
     let (drops, collateral) = (millionths(filter.drops), filter.collateral.map(millionths));
     let is_cheap = filter.collateral.is_some_and(|share| share <= most);
     let (class, order) = match filter.limit {
         None if filter.any_port => (u8::from(!is_harmless(filter, most)), -drops),
         _ if filter.drops < WORTH => (3, -drops),
-        Some(Limit::OfAll(_)) if !is_cheap => (2, collateral.unwrap_or(-drops)),
+        Some(RateLimit::OfAll(_)) if !is_cheap => (2, collateral.unwrap_or(-drops)),
         _ if is_cheap => (0, -drops),
-        Some(Limit::OfSource(_)) if collateral.is_none() => (1, -drops),
+        Some(RateLimit::OfSource(_)) if collateral.is_none() => (1, -drops),
         None if collateral.is_none() && matches!(filter.matches[..], [Match::Sources(_)]) => {
             (0, -drops)
         }

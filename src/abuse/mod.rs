@@ -29,15 +29,15 @@ use crate::flows::{Identifier, is_usual_of};
 use crate::session::{DatagramEvent, Event, Needs};
 
 use lately::Lately;
-use packet::Packet;
+use packet::SampledPacket;
 use sources::RoomForSources;
-use target::{Room, Target, count};
+use target::{Target, TargetRoom, count};
 
 pub use attack_kind::AttackKind;
 pub use clients::Proof;
-pub use filters::{Filter, Limit, Match};
+pub use filters::{FirewallFilter, Match, RateLimit};
 pub use forged::Forged;
-pub use senders::{Sender, Senders, Sent};
+pub use senders::{Sender, Senders, SentPacket};
 pub use verdict::{Attack, Legitimate, SourcesOf};
 
 /// Bytes of memory for which a target is kept, its sources and packets apart.
@@ -63,7 +63,7 @@ const SERVICES: [u16; 15] =
 
 /// What is set about attacks.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting {
+pub struct AbuseSetting {
     /// From which numbers on it is one.
     pub terms: Terms,
     /// The lengths of the networks that sources are counted by, in IPv4 and in IPv6.
@@ -74,7 +74,7 @@ pub struct Setting {
 
 /// Reads the datagrams of a capture.
 pub struct Abuse {
-    setting: Setting,
+    setting: AbuseSetting,
     identifier: Identifier,
     /// Servers that are asked.
     servers: Map<Socket, Target>,
@@ -85,7 +85,7 @@ pub struct Abuse {
     lately: Lately,
     loads: Loads,
     most: usize,
-    room: Room,
+    room: TargetRoom,
     /// Who sent what, if reports to others are wanted.
     senders: Option<Senders>,
     /// There were more targets than are kept.
@@ -94,7 +94,7 @@ pub struct Abuse {
 
 impl Abuse {
     /// Nothing counted yet. It takes so many bytes of memory at most.
-    pub fn new(bytes: usize, setting: Setting, identifier: Identifier) -> Abuse {
+    pub fn new(bytes: usize, setting: AbuseSetting, identifier: Identifier) -> Abuse {
         let bytes = bytes.min(MOST_BYTES);
         let window = setting.terms.abuse.repeat_window;
         Abuse {
@@ -105,7 +105,7 @@ impl Abuse {
             lately: Lately::default(),
             loads: Loads::new(setting.terms.most.saturating_mul(GROUPS), setting.terms.abuse),
             most: (bytes / 8 / BYTES_OF_TARGET).max(16),
-            room: Room {
+            room: TargetRoom {
                 sources: RoomForSources {
                     entries: (bytes / 4 / BYTES_OF_SOURCE).max(1024),
                     sketches: (bytes / 8 / BYTES_OF_SKETCHES).max(1),
@@ -176,9 +176,9 @@ impl Abuse {
         let message = outline.message;
         match (message.speaker, message.purpose, outline.crashes) {
             (_, _, Some(rule)) if self.is_toward_server(id, from, to) => {
-                let packet = Packet::of(event, false);
+                let packet = SampledPacket::of(event, false);
                 if let Some(senders) = &mut self.senders {
-                    senders.crashes(id, Sent::of(event, message.label));
+                    senders.crashes(id, SentPacket::of(event, message.label));
                 }
                 let target = entry(&mut self.crashed, to, self.most, &mut self.is_cut);
                 if let Some(target) = target {
@@ -210,13 +210,13 @@ impl Abuse {
         };
         self.loads.asks(0, label, &event.payload());
         server.costly += u64::from(outline.is_costly);
-        let packet = Packet::of(event, outline.challenge.is_some());
+        let packet = SampledPacket::of(event, outline.challenge.is_some());
         let packet = server.is_sent((Some(id), label), to, event.bytes, &packet, &mut self.room);
         let at = self.lately.entry(from.ip(), to, packet.time);
         let Some(exchange) = self.lately.exchange(at) else { return };
         let proof = exchange.asks(outline, &packet, event.headers.hash);
         if let Some(senders) = &mut self.senders {
-            senders.asks(id, Sent::of(event, label), proof == Some(Proof::Challenge));
+            senders.asks(id, SentPacket::of(event, label), proof == Some(Proof::Challenge));
         }
         if !server.clients.has(packet.source) {
             let Some(proof) = proof else { return self.lately.keep(at, &packet) };
@@ -278,11 +278,11 @@ impl Abuse {
         match (what, &mut self.senders) {
             ((None, _), _) => count(&mut victim.others, from.port(), 1),
             ((Some(id), label), Some(senders)) => {
-                senders.responds_unasked(id, Sent::of(event, label));
+                senders.responds_unasked(id, SentPacket::of(event, label));
             }
             _ => {}
         }
-        victim.is_sent(what, to, event.bytes, &Packet::of(event, false), &mut self.room);
+        victim.is_sent(what, to, event.bytes, &SampledPacket::of(event, false), &mut self.room);
     }
 }
 

@@ -14,7 +14,7 @@ const MOST: usize = 1 << 12;
 
 /// A packet toward a target.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packet {
+pub(super) struct SampledPacket {
     pub(super) time: Time,
     pub(super) source: IpAddr,
     pub(super) port: u16,
@@ -30,13 +30,13 @@ pub(super) struct Packet {
     head: [u8; HEAD],
 }
 
-impl Packet {
-    pub(super) fn of(event: &DatagramEvent<'_>, has_challenge: bool) -> Packet {
+impl SampledPacket {
+    pub(super) fn of(event: &DatagramEvent<'_>, has_challenge: bool) -> SampledPacket {
         let headers = &event.headers;
         let held = event.bytes.len().min(HEAD);
         let mut head = [0; HEAD];
         head[..held].copy_from_slice(event.bytes.get(..held).unwrap_or_default());
-        Packet {
+        SampledPacket {
             time: headers.time,
             source: headers.from.ip(),
             port: headers.from.port(),
@@ -61,7 +61,7 @@ impl Packet {
 pub(super) struct Sample {
     /// How many there were.
     pub(super) seen: u64,
-    kept: Vec<Packet>,
+    kept: Vec<SampledPacket>,
     /// The state of the generator that chooses. The same in every run: what is measured must not differ
     /// from run to run.
     random: u64,
@@ -69,7 +69,7 @@ pub(super) struct Sample {
 
 impl Sample {
     /// One more packet. `room`: for so many more, over all targets.
-    pub(super) fn see(&mut self, packet: &Packet, room: &mut usize) {
+    pub(super) fn see(&mut self, packet: &SampledPacket, room: &mut usize) {
         self.seen += 1;
         if self.kept.len() < MOST && *room > 0 && self.seen == self.kept.len() as u64 + 1 {
             *room -= 1;
@@ -87,7 +87,7 @@ impl Sample {
     }
 
     /// Those that are kept.
-    pub(super) fn packets(&self) -> &[Packet] {
+    pub(super) fn packets(&self) -> &[SampledPacket] {
         &self.kept
     }
 
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_all_while_there_are_few_and_fair_from_then_on() {
-        let packet = |n: u32| Packet {
+        let packet = |n: u32| SampledPacket {
             time: Time(n.into()),
             source: IpAddr::from(n.to_be_bytes()),
             port: 1,

@@ -35,7 +35,7 @@ enum Does {
 
 /// To whom: where responses go, their port is 0, and any port is meant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+struct SenderKey {
     does: Does,
     to: SocketAddr,
     from: IpAddr,
@@ -43,7 +43,7 @@ struct Key {
 
 /// One packet that was sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct SentPacket {
     /// When it came.
     pub time: Time,
     /// Who sent it, and where to.
@@ -54,12 +54,12 @@ pub struct Sent {
     pub bytes: u64,
 }
 
-impl Sent {
+impl SentPacket {
     /// The packet of this kind of message.
-    pub(super) fn of(event: &DatagramEvent<'_>, message: &'static str) -> Sent {
+    pub(super) fn of(event: &DatagramEvent<'_>, message: &'static str) -> SentPacket {
         let headers = &event.headers;
         let (time, ends) = (headers.time, [headers.from, headers.to]);
-        Sent { time, ends, message, bytes: headers.length.into() }
+        SentPacket { time, ends, message, bytes: headers.length.into() }
     }
 }
 
@@ -77,7 +77,7 @@ pub struct Sender {
     /// The most within a second of the clock.
     pub peak: u64,
     /// The first packets.
-    pub first: Vec<Sent>,
+    pub first: Vec<SentPacket>,
     /// The second of the clock that goes on, and packets in it.
     second: (i64, u64),
     /// It returned a challenge: its address is its own.
@@ -91,7 +91,7 @@ impl Sender {
         self.packets as f64 / seconds.max(1.0)
     }
 
-    fn see(&mut self, packet: Sent) {
+    fn see(&mut self, packet: SentPacket) {
         self.packets += 1;
         self.bytes += packet.bytes;
         let [first, last] = &mut self.span;
@@ -111,29 +111,29 @@ impl Sender {
 /// All senders of a capture, those of few packets left out where there are too many.
 #[derive(Default)]
 pub struct Senders {
-    kept: Map<Key, Sender>,
+    kept: Map<SenderKey, Sender>,
     /// Who had no more packets than these when there was no room was left out.
     pub left_out: u64,
 }
 
 impl Senders {
     /// A client asks a server; `is_real`: with a challenge that it was given.
-    pub(super) fn asks(&mut self, id: Id, packet: Sent, is_real: bool) {
+    pub(super) fn asks(&mut self, id: Id, packet: SentPacket, is_real: bool) {
         self.see(id, Does::Asks, packet.ends[1], packet).is_real |= is_real;
     }
 
     /// A server responds to somebody who did not ask.
-    pub(super) fn responds_unasked(&mut self, id: Id, packet: Sent) {
+    pub(super) fn responds_unasked(&mut self, id: Id, packet: SentPacket) {
         self.see(id, Does::Responds, SocketAddr::new(packet.ends[1].ip(), 0), packet);
     }
 
     /// A client sends what crashes servers.
-    pub(super) fn crashes(&mut self, id: Id, packet: Sent) {
+    pub(super) fn crashes(&mut self, id: Id, packet: SentPacket) {
         self.see(id, Does::Crashes, packet.ends[1], packet);
     }
 
-    fn see(&mut self, protocol: Id, does: Does, to: SocketAddr, packet: Sent) -> &mut Sender {
-        let key = Key { does, to, from: packet.ends[0].ip() };
+    fn see(&mut self, protocol: Id, does: Does, to: SocketAddr, packet: SentPacket) -> &mut Sender {
+        let key = SenderKey { does, to, from: packet.ends[0].ip() };
         if self.kept.len() >= MOST && !self.kept.contains_key(&key) {
             self.make_room();
         }
@@ -182,7 +182,7 @@ impl Senders {
                 sender.is_real && sender.packets >= REQUESTS && sender.rate() >= REQUESTS_A_SECOND
             }
             Does::Crashes => {
-                let asks = self.kept.get(&Key { does: Does::Asks, ..**key });
+                let asks = self.kept.get(&SenderKey { does: Does::Asks, ..**key });
                 asks.is_some_and(|sender| sender.is_real)
             }
         });
@@ -196,9 +196,9 @@ impl Senders {
 mod tests {
     use super::*;
 
-    fn packet(from: [u8; 4], time: i64) -> Sent {
+    fn packet(from: [u8; 4], time: i64) -> SentPacket {
         let ends = [(from, 50_000).into(), ([10, 0, 0, 2], 27_015).into()];
-        Sent { time: Time(time), ends, message: "A2S_INFO request", bytes: 25 }
+        SentPacket { time: Time(time), ends, message: "A2S_INFO request", bytes: 25 }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use datasketches::frequencies::{ErrorType, FrequentItemsSketch};
 use datasketches::hll::{HllSketch, HllType, HllUnion};
 use dissectors::kit::{Map, Time};
 
-use super::filters::Limits;
+use super::filters::NetworkLimits;
 
 /// Sources that are kept of one target.
 const MOST: usize = 1 << 14;
@@ -78,7 +78,7 @@ pub(super) struct Source {
     /// Seconds in which it sent something, and the latest of them.
     seconds: u32,
     second: i32,
-    pub(super) limits: Limits,
+    pub(super) limits: NetworkLimits,
 }
 
 impl Source {

@@ -7,7 +7,7 @@ use dissectors::kit::{Map, Time};
 
 use super::clients::Clients;
 use super::filters::{Bucket, OF_NETWORK, Prefix};
-use super::packet::{Packet, Sample};
+use super::packet::{Sample, SampledPacket};
 use super::sources::{RoomForSources, Sources, network};
 use super::timeline::Timeline;
 
@@ -39,7 +39,7 @@ pub(super) struct Target {
     /// How what is sent to it begins.
     pub(super) prefix: Prefix,
     /// Hop limits of what is sent to it, and of what it sends.
-    pub(super) hops: [Hops; 2],
+    pub(super) hops: [HopLimits; 2],
     pub(super) ids: Identifications,
     /// ICMP errors about its responses.
     pub(super) unreachable: u64,
@@ -53,7 +53,7 @@ pub(super) struct Target {
 }
 
 /// What all targets share.
-pub(super) struct Room {
+pub(super) struct TargetRoom {
     pub(super) sources: RoomForSources,
     /// Packets that are kept.
     pub(super) packets: usize,
@@ -69,14 +69,14 @@ pub(super) struct Room {
 
 /// Hop limits of packets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Hops {
+pub(super) struct HopLimits {
     /// Some are as their sender set them.
     fresh: bool,
     /// Some have passed routers.
     routed: bool,
 }
 
-impl Hops {
+impl HopLimits {
     fn see(&mut self, hop_limit: u8) {
         match hop_limit {
             0 => {}
@@ -168,9 +168,9 @@ impl Target {
         what: (Option<Id>, &'static str),
         to: SocketAddr,
         bytes: &[u8],
-        packet: &Packet,
-        room: &mut Room,
-    ) -> Packet {
+        packet: &SampledPacket,
+        room: &mut TargetRoom,
+    ) -> SampledPacket {
         let (id, label) = what;
         let time = packet.time;
         self.protocol = self.protocol.or(id);

@@ -11,7 +11,7 @@ use dissectors::ledger::Ledger;
 use super::Abuse;
 use super::attack_kind::{AttackKind, kind_of};
 use super::clients::Proof;
-use super::filters::Filter;
+use super::filters::FirewallFilter;
 use super::forged::{Forged, Sight};
 use super::measure::{Measure, is_harmless};
 use super::sources::network;
@@ -112,13 +112,13 @@ pub struct Attack {
     /// Real clients among the sources; none where there can be none.
     pub legitimate: Option<Legitimate>,
     /// Filters against it, the best one first.
-    pub filters: Vec<Filter>,
+    pub filters: Vec<FirewallFilter>,
     /// How many of them are applied together: the best one, and at a victim one for each service.
     pub applied: usize,
 }
 
 /// Where something is attacked, and as what.
-struct Place<'p> {
+struct AttackedPlace<'p> {
     kind: AttackKind,
     also: Option<AttackKind>,
     at: SocketAddr,
@@ -136,7 +136,8 @@ impl Abuse {
         for (net, at, targets, target) in self.carpets() {
             within.extend(&targets);
             let (kind, also) = kind_of(&target, [true, false]);
-            let place = Place { kind, also, at, targets, network: Some(net), target: &target };
+            let place =
+                AttackedPlace { kind, also, at, targets, network: Some(net), target: &target };
             attacks.extend(self.attack(place));
         }
         attacks.extend(self.servers.iter().filter_map(|(Socket(at), target)| {
@@ -145,15 +146,15 @@ impl Abuse {
                 return None;
             }
             let (kind, also) = kind_of(target, is);
-            self.attack(Place::of(kind, also, *at, target))
+            self.attack(AttackedPlace::of(kind, also, *at, target))
         }));
         let victims = self.victims.iter().filter(|(_, target)| self.is_victim(target));
         attacks.extend(victims.filter_map(|(address, target)| {
             let at = SocketAddr::new(*address, target.port);
-            self.attack(Place::of(AttackKind::Victim, None, at, target))
+            self.attack(AttackedPlace::of(AttackKind::Victim, None, at, target))
         }));
         attacks.extend(self.crashed.iter().filter_map(|(at, target)| {
-            self.attack(Place::of(AttackKind::CrashAttempt, None, *at, target))
+            self.attack(AttackedPlace::of(AttackKind::CrashAttempt, None, *at, target))
         }));
         attacks.sort_by_key(|it| (std::cmp::Reverse(it.packets), it.target, it.kind as u8));
         attacks
@@ -237,8 +238,8 @@ impl Abuse {
         carpets.collect()
     }
 
-    fn attack(&self, place: Place<'_>) -> Option<Attack> {
-        let Place { kind, also, at, mut targets, network, target } = place;
+    fn attack(&self, place: AttackedPlace<'_>) -> Option<Attack> {
+        let AttackedPlace { kind, also, at, mut targets, network, target } = place;
         let repeats = self.setting.terms.abuse.repeats;
         let Target { packets, bytes, sources, timeline, clients, .. } = target;
         let within = target.span?;
@@ -334,13 +335,13 @@ impl Abuse {
     }
 }
 
-impl<'p> Place<'p> {
+impl<'p> AttackedPlace<'p> {
     fn of(
         kind: AttackKind,
         also: Option<AttackKind>,
         at: SocketAddr,
         target: &'p Target,
-    ) -> Place<'p> {
-        Place { kind, also, at, targets: vec![at], network: None, target }
+    ) -> AttackedPlace<'p> {
+        AttackedPlace { kind, also, at, targets: vec![at], network: None, target }
     }
 }

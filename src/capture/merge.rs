@@ -23,13 +23,13 @@ pub fn open_merged(
     if let [path] = paths {
         return open_within(path, memory);
     }
-    Ok(Box::new(Merge::new(paths, memory)?))
+    Ok(Box::new(MergedPackets::new(paths, memory)?))
 }
 
 /// Captures side by side; the one whose event is next is in front. Where times are equal, the order
 /// of the files counts. A capture whose own clock goes backwards keeps its own order.
-struct Merge {
-    captures: Vec<Capture>,
+struct MergedPackets {
+    captures: Vec<MergedCapture>,
     /// What each may take.
     room: Room,
     waiting: BinaryHeap<Reverse<(i64, usize)>>,
@@ -38,9 +38,9 @@ struct Merge {
 }
 
 /// One of the captures.
-struct Capture {
+struct MergedCapture {
     path: PathBuf,
-    state: State,
+    state: CaptureState,
     /// Bytes read and bytes in all, when it was last open.
     progress: Option<(u64, u64)>,
     /// Its bytes are read as they are: others may read them, too.
@@ -49,7 +49,7 @@ struct Capture {
     packets: u64,
 }
 
-enum State {
+enum CaptureState {
     /// It is opened when its first event is next, which is at this time.
     Closed(Option<i64>),
     Open(Box<dyn Packets + Send>),
@@ -58,17 +58,17 @@ enum State {
     Over,
 }
 
-impl Capture {
+impl MergedCapture {
     /// Opens a capture; closes a regular file again, knowing when it begins.
-    fn new(path: &Path, file: u32, room: Room) -> Result<Capture, CaptureError> {
+    fn new(path: &Path, file: u32, room: Room) -> Result<MergedCapture, CaptureError> {
         let mut packets = open_as(path, file, room)?;
         let (progress, is_plain) = (packets.progress(), packets.in_memory().is_some());
         let is_regular = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
         let state = match is_regular {
-            true => State::Closed(packets.advance()),
-            false => State::Open(packets),
+            true => CaptureState::Closed(packets.advance()),
+            false => CaptureState::Open(packets),
         };
-        Ok(Capture { path: path.to_owned(), state, progress, is_plain, packets: 0 })
+        Ok(MergedCapture { path: path.to_owned(), state, progress, is_plain, packets: 0 })
     }
 
     /// Opens it again, which is closed, and goes on to its first event.
@@ -76,10 +76,10 @@ impl Capture {
         let file = u32::try_from(file).unwrap_or(u32::MAX);
         self.state = match open_as(&self.path, file, room) {
             Ok(mut packets) => match packets.advance() {
-                Some(_) => State::Open(packets),
-                None => State::Over,
+                Some(_) => CaptureState::Open(packets),
+                None => CaptureState::Over,
             },
-            Err(error) => State::Failed(Notice::Unopened {
+            Err(error) => CaptureState::Failed(Notice::Unopened {
                 path: self.path.clone(),
                 what: match error {
                     CaptureError::Open { error, .. } => unreadable(&error).into_owned(),
@@ -92,36 +92,36 @@ impl Capture {
     /// Goes on to the next event.
     fn advance(&mut self) -> Option<i64> {
         let next = match &mut self.state {
-            State::Closed(first) => return *first,
-            State::Open(packets) => packets.advance(),
-            State::Failed(_) | State::Over => None,
+            CaptureState::Closed(first) => return *first,
+            CaptureState::Open(packets) => packets.advance(),
+            CaptureState::Failed(_) | CaptureState::Over => None,
         };
         if next.is_none() {
-            if let State::Open(packets) = &self.state {
+            if let CaptureState::Open(packets) = &self.state {
                 self.progress = packets.progress();
             }
-            self.state = State::Over;
+            self.state = CaptureState::Over;
         }
         next
     }
 }
 
-impl Merge {
+impl MergedPackets {
     /// # Errors
     /// One of them cannot be read.
-    fn new(paths: &[PathBuf], memory: usize) -> Result<Merge, CaptureError> {
+    fn new(paths: &[PathBuf], memory: usize) -> Result<MergedPackets, CaptureError> {
         let (files, room) = (paths.iter().zip(0..), Room::among(paths.len(), memory));
-        let captures = files.map(|(path, file)| Capture::new(path, file, room));
-        Ok(Merge::of(captures.collect::<Result<_, _>>()?, room))
+        let captures = files.map(|(path, file)| MergedCapture::new(path, file, room));
+        Ok(MergedPackets::of(captures.collect::<Result<_, _>>()?, room))
     }
 
-    fn of(captures: Vec<Capture>, room: Room) -> Merge {
-        Merge { captures, room, waiting: BinaryHeap::new(), front: None, begun: false }
+    fn of(captures: Vec<MergedCapture>, room: Room) -> MergedPackets {
+        MergedPackets { captures, room, waiting: BinaryHeap::new(), front: None, begun: false }
     }
 
     /// Lets a capture go on; a time before its last one counts as that one.
     fn go_on(&mut self, at: usize, last: i64) {
-        if let Some(time) = self.captures.get_mut(at).and_then(Capture::advance) {
+        if let Some(time) = self.captures.get_mut(at).and_then(MergedCapture::advance) {
             self.waiting.push(Reverse((time.max(last), at)));
         }
     }
@@ -129,7 +129,8 @@ impl Merge {
     /// Opens a capture whose first event is next. The more are unpacked at once, the less memory for each.
     #[cold]
     fn begin(&mut self, at: usize) {
-        let is_unpacked = |it: &&Capture| !it.is_plain && matches!(it.state, State::Open(_));
+        let is_unpacked =
+            |it: &&MergedCapture| !it.is_plain && matches!(it.state, CaptureState::Open(_));
         let unpacked = self.captures.iter().filter(is_unpacked).count();
         if let Some(capture) = self.captures.get_mut(at) {
             capture.begin(at, self.room.beside(unpacked));
@@ -137,17 +138,17 @@ impl Merge {
     }
 }
 
-impl Merge {
+impl MergedPackets {
     /// The capture that the current event is from.
     fn open(&self) -> Option<&(dyn Packets + Send)> {
         match &self.captures.get(self.front?.0)?.state {
-            State::Open(packets) => Some(packets.as_ref()),
-            State::Closed(_) | State::Failed(_) | State::Over => None,
+            CaptureState::Open(packets) => Some(packets.as_ref()),
+            CaptureState::Closed(_) | CaptureState::Failed(_) | CaptureState::Over => None,
         }
     }
 }
 
-impl Packets for Merge {
+impl Packets for MergedPackets {
     fn advance(&mut self) -> Option<i64> {
         if !self.begun {
             self.begun = true;
@@ -159,15 +160,15 @@ impl Packets for Merge {
         }
         loop {
             let Reverse((time, at)) = self.waiting.pop()?;
-            if matches!(self.captures.get(at)?.state, State::Closed(_)) {
+            if matches!(self.captures.get(at)?.state, CaptureState::Closed(_)) {
                 self.begin(at);
             }
             let capture = self.captures.get_mut(at)?;
-            if let State::Open(packets) = &capture.state {
+            if let CaptureState::Open(packets) = &capture.state {
                 capture.packets += u64::from(matches!(packets.current(), Event::Packet(_)));
             }
             // A file that had packets a moment ago may have none any more.
-            if !matches!(capture.state, State::Over) {
+            if !matches!(capture.state, CaptureState::Over) {
                 self.front = Some((at, time));
                 return Some(time);
             }
@@ -188,35 +189,35 @@ impl Packets for Merge {
 
     fn current(&self) -> Event<'_> {
         let at = self.front.map_or(0, |(at, _)| at);
-        let Capture { state, packets: number, .. } = &self.captures[at];
+        let MergedCapture { state, packets: number, .. } = &self.captures[at];
         match state {
-            State::Open(packets) => match packets.current() {
+            CaptureState::Open(packets) => match packets.current() {
                 Event::Packet(packet) => Event::Packet(Packet { number: *number, ..packet }),
                 notice => notice,
             },
-            State::Failed(notice) => Event::Notice(notice.clone()),
-            State::Closed(_) | State::Over => {
+            CaptureState::Failed(notice) => Event::Notice(notice.clone()),
+            CaptureState::Closed(_) | CaptureState::Over => {
                 unreachable!("it is in front because it has an event")
             }
         }
     }
 
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {
-        let fork = |capture: &Capture| {
+        let fork = |capture: &MergedCapture| {
             let state = match &capture.state {
-                State::Closed(first) if capture.is_plain => State::Closed(*first),
+                CaptureState::Closed(first) if capture.is_plain => CaptureState::Closed(*first),
                 _ => return None,
             };
             let (path, progress) = (capture.path.clone(), capture.progress);
-            Some(Capture { path, state, progress, is_plain: true, packets: 0 })
+            Some(MergedCapture { path, state, progress, is_plain: true, packets: 0 })
         };
         let captures = self.captures.iter().map(fork).collect::<Option<_>>()?;
-        Some(Box::new(Merge::of(captures, self.room)))
+        Some(Box::new(MergedPackets::of(captures, self.room)))
     }
 
     fn progress(&self) -> Option<(u64, u64)> {
         let progress = self.captures.iter().map(|capture| match &capture.state {
-            State::Open(packets) => packets.progress(),
+            CaptureState::Open(packets) => packets.progress(),
             _ => capture.progress,
         });
         progress.sum::<Option<Sum>>().map(|Sum(done, total)| (done, total))

@@ -17,7 +17,7 @@ const EMPTY_LAST_BLOCK: [u8; 7] = [0x01, 0, 0, 0, 0, 0, 0];
 
 /// Decompresses frame after frame. (ruzstd's own reader ends after the first, without a word.)
 pub(super) struct Zstd<R> {
-    source: BufReader<Watched<R>>,
+    source: BufReader<WatchedReader<R>>,
     /// The current frame.
     decoder: Option<FrameDecoder>,
     /// Why nothing can be decoded any more; said once all that was decoded is read.
@@ -28,7 +28,7 @@ pub(super) struct Zstd<R> {
 
 impl<R: Read> Zstd<R> {
     pub(super) fn new(source: R, window: u64) -> Zstd<R> {
-        let source = Watched { source, ended: false, error: None };
+        let source = WatchedReader { source, ended: false, error: None };
         let source = BufReader::with_capacity(64 << 10, source);
         Zstd { source, decoder: None, failed: None, window: window.min(WINDOW) }
     }
@@ -120,13 +120,13 @@ impl<R: Read> Read for Zstd<R> {
 }
 
 /// A source that is remembered to have ended or failed.
-struct Watched<R> {
+struct WatchedReader<R> {
     source: R,
     ended: bool,
     error: Option<io::Error>,
 }
 
-impl<R: Read> Read for Watched<R> {
+impl<R: Read> Read for WatchedReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match self.source.read(out) {
             Ok(read) => {

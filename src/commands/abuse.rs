@@ -7,7 +7,7 @@ use std::time::Duration;
 use dissectors::ledger::Terms;
 
 use crate::Terminal;
-use crate::abuse::{Abuse, Attack, AttackKind, Setting};
+use crate::abuse::{Abuse, AbuseSetting, Attack, AttackKind};
 use crate::check;
 use crate::cli::{self, AbuseFormat};
 use crate::commands::abuse_reports::Reports;
@@ -35,7 +35,7 @@ pub fn run(
     let config = args.input.config.load()?;
     let limits = args.input.limits();
     let terms: Terms = check::terms(&config.settings, limits.protocols.remembered);
-    let setting = Setting { terms, networks: args.prefix.0, collateral: args.collateral };
+    let setting = AbuseSetting { terms, networks: args.prefix.0, collateral: args.collateral };
     let identifier = identifier(&args.input, &config);
     let reports = args.report.as_deref().zip(args.reporter.as_ref());
     let reports = reports.map(|(folder, reporter)| Reports::into_folder(folder, reporter));

@@ -93,23 +93,26 @@ impl Stream {
 mod tests {
     use super::*;
     use crate::capture::LinkType;
-    use crate::net::tcp::{Arrival, Budget, Event, Limits, Next, Reader, Run};
+    use crate::net::tcp::{
+        Arrival, Next, Run, StreamBudget, StreamEvent, StreamLimits, StreamReader,
+    };
     use crate::net::test_packets::{ipv4, tcp};
     use crate::net::{FrameRef, Outcome, decode};
 
     struct Undecided;
 
-    impl Reader for Undecided {
+    impl StreamReader for Undecided {
         fn read(&mut self, _: Side, _: &Run<'_>) -> Next {
             Next::Consumed(0)
         }
 
-        fn event(&mut self, _: Event) {}
+        fn event(&mut self, _: StreamEvent) {}
     }
 
     #[test]
     fn what_it_takes_to_keep_a_byte_is_memory_of_the_flow() {
-        let (mut stream, mut budget) = (Stream::default(), Budget::new(Limits::default()));
+        let (mut stream, mut budget) =
+            (Stream::default(), StreamBudget::new(StreamLimits::default()));
         let least = stream.memory();
         let packet = ipv4(6, &tcp(1, 2, 0, b"a"));
         let Outcome::Tcp(segment) = decode(LinkType::RAW, &packet, packet.len() as u32) else {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 /// What the system says of a device. Where it says nothing, as of `any`, it is never down.
 pub(super) struct DeviceState {
     folder: PathBuf,
-    last: Option<Seen>,
+    last: Option<SeenState>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Seen {
+struct SeenState {
     is_up: bool,
     /// How often it lost its carrier, or was set down.
     losses: Option<u64>,
@@ -34,12 +34,12 @@ impl DeviceState {
     }
 }
 
-fn seen(folder: &Path) -> Option<Seen> {
+fn seen(folder: &Path) -> Option<SeenState> {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
     let flags = read("flags")?;
     let flags = u32::from_str_radix(flags.trim().trim_start_matches("0x"), 16).ok()?;
     let losses = read("carrier_down_count").and_then(|count| count.trim().parse().ok());
-    Some(Seen { is_up: flags & IFF_UP != 0, losses })
+    Some(SeenState { is_up: flags & IFF_UP != 0, losses })
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ struct Opaque {
 
 /// `struct pcap_pkthdr`.
 #[repr(C)]
-struct Header {
+struct PcapHeader {
     time: libc::timeval,
     captured: u32,
     length: u32,
@@ -45,7 +45,7 @@ struct Header {
 /// `struct pcap_stat`.
 #[repr(C)]
 #[derive(Default)]
-struct Counters {
+struct PcapStats {
     received: c_uint,
     dropped: c_uint,
     dropped_by_interface: c_uint,
@@ -62,8 +62,8 @@ struct Program {
 
 /// `struct pcap_if`.
 #[repr(C)]
-struct Interface {
-    next: *mut Interface,
+struct PcapInterface {
+    next: *mut PcapInterface,
     name: *const c_char,
     description: *const c_char,
     addresses: *mut c_void,
@@ -102,15 +102,15 @@ functions! {
     compile = b"pcap_compile\0": fn(*mut Opaque, *mut Program, *const c_char, c_int, c_uint) -> c_int;
     set_filter = b"pcap_setfilter\0": fn(*mut Opaque, *mut Program) -> c_int;
     free_program = b"pcap_freecode\0": fn(*mut Program);
-    offline = b"pcap_offline_filter\0": fn(*const Program, *const Header, *const c_uchar) -> c_int;
-    next = b"pcap_next_ex\0": fn(*mut Opaque, *mut *const Header, *mut *const c_uchar) -> c_int;
+    offline = b"pcap_offline_filter\0": fn(*const Program, *const PcapHeader, *const c_uchar) -> c_int;
+    next = b"pcap_next_ex\0": fn(*mut Opaque, *mut *const PcapHeader, *mut *const c_uchar) -> c_int;
     set_nonblocking = b"pcap_setnonblock\0": fn(*mut Opaque, c_int, *mut c_char) -> c_int;
     descriptor = b"pcap_get_selectable_fd\0": fn(*mut Opaque) -> c_int;
-    stats = b"pcap_stats\0": fn(*mut Opaque, *mut Counters) -> c_int;
+    stats = b"pcap_stats\0": fn(*mut Opaque, *mut PcapStats) -> c_int;
     close = b"pcap_close\0": fn(*mut Opaque);
     open_dead = b"pcap_open_dead\0": fn(c_int, c_int) -> *mut Opaque;
-    find_all = b"pcap_findalldevs\0": fn(*mut *mut Interface, *mut c_char) -> c_int;
-    free_all = b"pcap_freealldevs\0": fn(*mut Interface);
+    find_all = b"pcap_findalldevs\0": fn(*mut *mut PcapInterface, *mut c_char) -> c_int;
+    free_all = b"pcap_freealldevs\0": fn(*mut PcapInterface);
 }
 
 /// The library.
@@ -417,7 +417,7 @@ impl Handle {
 
     /// What was counted so far.
     pub(super) fn stats(&mut self) -> Option<Stats> {
-        let mut counters = Counters::default();
+        let mut counters = PcapStats::default();
         // SAFETY: the handle is open; there is more room than any system writes.
         let status =
             unsafe { (self.library.functions.stats)(self.pcap.as_ptr(), &raw mut counters) };
@@ -450,7 +450,7 @@ impl Filter {
     pub(super) fn takes(&self, data: &[u8], length: u32) -> bool {
         let time = libc::timeval { tv_sec: 0, tv_usec: 0 };
         let captured = u32::try_from(data.len()).unwrap_or(u32::MAX);
-        let header = Header { time, captured, length };
+        let header = PcapHeader { time, captured, length };
         // SAFETY: the program is compiled; the data are as long as the header says.
         unsafe {
             let offline = self.library.functions.offline;

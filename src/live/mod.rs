@@ -28,7 +28,7 @@ use crate::text::escaped;
 use crate::why;
 use device_state::DeviceState;
 use libpcap::{Filter, Handle, Library, Opening, Refusal};
-use queue::{Batch, Queue};
+use queue::{PacketQueue, QueuedBatch};
 use signals::Signals;
 use write::{Description, Writer};
 
@@ -159,7 +159,7 @@ pub enum Turn<'a> {
 
 /// Packets that came together.
 pub struct Batched<'a> {
-    batch: &'a Batch,
+    batch: &'a QueuedBatch,
     link: LinkType,
     digits: u8,
 }
@@ -189,8 +189,8 @@ impl Batched<'_> {
 /// A running capture.
 pub struct Live {
     interface: String,
-    queue: Arc<Queue>,
-    batch: Batch,
+    queue: Arc<PacketQueue>,
+    batch: QueuedBatch,
     link: LinkType,
     digits: u8,
     writer: Option<Writer>,
@@ -238,7 +238,7 @@ impl Live {
             may_make(file, user.as_deref())?;
         }
         let signals = Signals::register(writer.is_some()).map_err(LiveError::Signals)?;
-        let queue = Arc::new(Queue::new(QUEUE));
+        let queue = Arc::new(PacketQueue::new(QUEUE));
         let stopped = Arc::new(AtomicBool::new(false));
         let thread = {
             let (queue, stopped) = (Arc::clone(&queue), Arc::clone(&stopped));
@@ -256,7 +256,7 @@ impl Live {
         Ok(Live {
             interface: request.interface.clone(),
             queue,
-            batch: Batch::default(),
+            batch: QueuedBatch::default(),
             link,
             digits,
             writer,
@@ -407,7 +407,12 @@ fn folder(file: &Path) -> &Path {
 }
 
 /// Takes packets from the device until it is asked to stop, or the device goes away.
-fn capture(mut handle: Handle, mut state: DeviceState, queue: &Queue, stops: [&AtomicBool; 2]) {
+fn capture(
+    mut handle: Handle,
+    mut state: DeviceState,
+    queue: &PacketQueue,
+    stops: [&AtomicBool; 2],
+) {
     let unit = if handle.digits() == 9 { 1 } else { 1000 };
     let mut counted = Instant::now();
     loop {

@@ -8,7 +8,7 @@ use super::libpcap::Stats;
 
 /// One packet's place in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct QueuedEntry {
     /// Nanoseconds since 1970.
     pub(super) time: i64,
     /// Its length on the wire.
@@ -19,23 +19,23 @@ pub(super) struct Entry {
 
 /// Packets in the order in which they came.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct QueuedBatch {
     pub(super) bytes: Vec<u8>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<QueuedEntry>,
 }
 
-impl Batch {
+impl QueuedBatch {
     /// What packets cost beside their bytes.
-    const COST: usize = size_of::<Entry>();
+    const COST: usize = size_of::<QueuedEntry>();
 
     fn cost(&self) -> usize {
-        self.bytes.len() + self.entries.len() * Batch::COST
+        self.bytes.len() + self.entries.len() * QueuedBatch::COST
     }
 
     fn clear(&mut self) {
         // A burst's memory is not kept for ever.
         if self.bytes.capacity() > 1 << 20 {
-            *self = Batch::default();
+            *self = QueuedBatch::default();
         }
         self.bytes.clear();
         self.entries.clear();
@@ -72,8 +72,8 @@ impl Counts {
 }
 
 #[derive(Default)]
-struct State {
-    batch: Batch,
+struct QueueState {
+    batch: QueuedBatch,
     counts: Counts,
     stats: Stats,
     /// The reading thread has ended, perhaps because of this.
@@ -81,19 +81,19 @@ struct State {
 }
 
 /// A bounded queue for one writer and one reader.
-pub(super) struct Queue {
-    state: Mutex<State>,
+pub(super) struct PacketQueue {
+    state: Mutex<QueueState>,
     filled: Condvar,
     /// Bytes that may wait.
     most: usize,
 }
 
-impl Queue {
-    pub(super) fn new(most: usize) -> Queue {
-        Queue { state: Mutex::default(), filled: Condvar::new(), most }
+impl PacketQueue {
+    pub(super) fn new(most: usize) -> PacketQueue {
+        PacketQueue { state: Mutex::default(), filled: Condvar::new(), most }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         // Nothing that could panic runs while the lock is held.
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -101,14 +101,14 @@ impl Queue {
     /// Takes a packet in, unless too much waits already.
     pub(super) fn push(&self, time: i64, length: u32, data: &[u8]) {
         let mut state = self.state();
-        if state.batch.cost() + data.len() + Batch::COST > self.most {
+        if state.batch.cost() + data.len() + QueuedBatch::COST > self.most {
             state.counts.missed += 1;
             return;
         }
         let start = state.batch.bytes.len();
         state.batch.bytes.extend_from_slice(data);
         let end = state.batch.bytes.len();
-        state.batch.entries.push(Entry { time, length, start, end });
+        state.batch.entries.push(QueuedEntry { time, length, start, end });
         state.counts.captured += 1;
         if state.batch.entries.len() == 1 {
             self.filled.notify_one();
@@ -134,7 +134,11 @@ impl Queue {
     }
 
     /// Puts what waits into `batch`; waits for it for so long. `Err`: nothing more will come.
-    pub(super) fn take(&self, batch: &mut Batch, wait: Duration) -> Result<(), Option<String>> {
+    pub(super) fn take(
+        &self,
+        batch: &mut QueuedBatch,
+        wait: Duration,
+    ) -> Result<(), Option<String>> {
         batch.clear();
         let mut state = self.state();
         if state.batch.entries.is_empty() && state.ended.is_none() {
@@ -169,10 +173,10 @@ mod tests {
 
     #[test]
     fn packets_come_out_as_they_went_in() {
-        let queue = Queue::new(1 << 20);
+        let queue = PacketQueue::new(1 << 20);
         queue.push(1, 60, b"abc");
         queue.push(2, 3, b"def");
-        let mut batch = Batch::default();
+        let mut batch = QueuedBatch::default();
         assert_eq!(queue.take(&mut batch, NOW), Ok(()));
         let packets =
             batch.entries.iter().map(|e| (e.time, e.length, &batch.bytes[e.start..e.end]));
@@ -184,14 +188,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_kept_up_with_is_counted() {
-        let queue = Queue::new(1000);
+        let queue = PacketQueue::new(1000);
         for _ in 0..50 {
             queue.push(0, 100, &[0; 100]);
         }
         let counts = queue.counts();
         assert_eq!(counts.captured + counts.missed, 50);
         assert!(counts.captured > 0 && counts.missed > 0, "{counts:?}");
-        let mut batch = Batch::default();
+        let mut batch = QueuedBatch::default();
         assert_eq!(queue.take(&mut batch, NOW), Ok(()));
         queue.push(0, 100, &[0; 100]);
         assert_eq!(queue.counts().captured, counts.captured + 1);
@@ -199,10 +203,10 @@ mod tests {
 
     #[test]
     fn the_end_comes_after_what_waits() {
-        let queue = Queue::new(1000);
+        let queue = PacketQueue::new(1000);
         queue.push(0, 1, b"a");
         queue.end(Some("the interface went away".to_owned()));
-        let mut batch = Batch::default();
+        let mut batch = QueuedBatch::default();
         assert_eq!(queue.take(&mut batch, NOW), Ok(()));
         assert_eq!(batch.entries.len(), 1);
         assert_eq!(queue.take(&mut batch, NOW), Err(Some("the interface went away".to_owned())));
@@ -210,7 +214,7 @@ mod tests {
 
     #[test]
     fn counters_of_32_bits_go_on_counting() {
-        let queue = Queue::new(0);
+        let queue = PacketQueue::new(0);
         queue.stats(Stats { received: 0, dropped: u32::MAX, dropped_by_interface: 1 });
         queue.stats(Stats { received: 9, dropped: 4, dropped_by_interface: 1 });
         let counts = queue.counts();

@@ -19,14 +19,14 @@ use super::protocol;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checksums {
     /// The IPv4 header's.
-    pub ipv4: Verdict,
+    pub ipv4: ChecksumResult,
     /// The UDP or TCP checksum.
-    pub transport: Verdict,
+    pub transport: ChecksumResult,
 }
 
 /// What is to be said about one checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ChecksumResult {
     /// There is none, or not all of what it covers is there.
     NotJudged,
     /// It is right.
@@ -52,26 +52,26 @@ pub fn verify(outcome: &Outcome<'_>) -> Checksums {
             transport: tcp(&segment.ip, &segment.headers, &segment.payload, segment.note),
         },
         Outcome::Fragment(fragment) => {
-            Checksums { ipv4: ipv4(fragment.headers.ipv4), transport: Verdict::NotJudged }
+            Checksums { ipv4: ipv4(fragment.headers.ipv4), transport: ChecksumResult::NotJudged }
         }
-        _ => Checksums { ipv4: Verdict::NotJudged, transport: Verdict::NotJudged },
+        _ => Checksums { ipv4: ChecksumResult::NotJudged, transport: ChecksumResult::NotJudged },
     }
 }
 
 /// Verifies the checksum of a packet's innermost IPv4 header, unless that was left to the network
 /// card.
 #[inline]
-pub fn header(headers: &Headers<'_>) -> Verdict {
+pub fn header(headers: &Headers<'_>) -> ChecksumResult {
     // Nearly all have no options: a sum of so many bytes is made at once.
     let is_right = match <&[u8; 20]>::try_from(headers.ipv4) {
         Ok(usual) => is_right(usual),
         Err(_) => is_right(headers.ipv4),
     };
     if is_right {
-        return Verdict::Right;
+        return ChecksumResult::Right;
     }
     match ipv4(headers.ipv4) {
-        Verdict::Wrong { found: 0, .. } => Verdict::NotJudged,
+        ChecksumResult::Wrong { found: 0, .. } => ChecksumResult::NotJudged,
         verdict => verdict,
     }
 }
@@ -87,26 +87,36 @@ fn is_right(header: &[u8]) -> bool {
     sum == 0xffff && rest.is_empty()
 }
 
-fn ipv4(header: &[u8]) -> Verdict {
-    judge(Sum16BitWords::new(), header, 10).unwrap_or(Verdict::NotJudged)
+fn ipv4(header: &[u8]) -> ChecksumResult {
+    judge(Sum16BitWords::new(), header, 10).unwrap_or(ChecksumResult::NotJudged)
 }
 
-fn udp(ip: &Ip, headers: &Headers<'_>, payload: &Payload<'_>, note: Option<Malformed>) -> Verdict {
+fn udp(
+    ip: &Ip,
+    headers: &Headers<'_>,
+    payload: &Payload<'_>,
+    note: Option<Malformed>,
+) -> ChecksumResult {
     // Over IPv4, zero says that the sender computed none.
     let absent = matches!(headers.transport, [_, _, _, _, _, _, 0, 0, ..]) && ip.source.is_ipv4();
     if absent || !payload.is_whole() || note.is_some() {
-        return Verdict::NotJudged;
+        return ChecksumResult::NotJudged;
     }
     let sum = pseudo_header(ip, protocol::UDP, headers.transport.len());
-    judge(sum, headers.transport, 6).unwrap_or(Verdict::NotJudged)
+    judge(sum, headers.transport, 6).unwrap_or(ChecksumResult::NotJudged)
 }
 
-fn tcp(ip: &Ip, headers: &Headers<'_>, payload: &Payload<'_>, note: Option<Malformed>) -> Verdict {
+fn tcp(
+    ip: &Ip,
+    headers: &Headers<'_>,
+    payload: &Payload<'_>,
+    note: Option<Malformed>,
+) -> ChecksumResult {
     if !payload.is_whole() || note.is_some() {
-        return Verdict::NotJudged;
+        return ChecksumResult::NotJudged;
     }
     let sum = pseudo_header(ip, protocol::TCP, headers.transport.len());
-    judge(sum, headers.transport, 16).unwrap_or(Verdict::NotJudged)
+    judge(sum, headers.transport, 16).unwrap_or(ChecksumResult::NotJudged)
 }
 
 /// Addresses, protocol and length, which transport checksums cover too.
@@ -123,7 +133,7 @@ fn pseudo_header(ip: &Ip, protocol: u8, length: usize) -> Sum16BitWords {
 }
 
 /// Sums `bytes` without the checksum that is `at` an even place in them.
-fn judge(sum: Sum16BitWords, bytes: &[u8], at: usize) -> Option<Verdict> {
+fn judge(sum: Sum16BitWords, bytes: &[u8], at: usize) -> Option<ChecksumResult> {
     let (before, rest) = bytes.split_at_checked(at)?;
     let (found, after) = rest.split_first_chunk()?;
     let found = u16::from_be_bytes(*found);
@@ -132,19 +142,19 @@ fn judge(sum: Sum16BitWords, bytes: &[u8], at: usize) -> Option<Verdict> {
     // Both are zero in ones' complement; UDP always writes the second.
     let zero = |checksum: u16| matches!(checksum, 0x0000 | 0xffff);
     if found == expected || (zero(found) && zero(expected)) {
-        return Some(Verdict::Right);
+        return Some(ChecksumResult::Right);
     }
-    Some(Verdict::Wrong { found, expected })
+    Some(ChecksumResult::Wrong { found, expected })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Verdict, header, verify};
+    use super::{ChecksumResult, Outcome, header, verify};
     use crate::capture::LinkType;
     use crate::net::decode;
     use crate::net::test_packets::*;
 
-    fn verdicts(packet: &[u8], original_length: usize) -> (Verdict, Verdict) {
+    fn verdicts(packet: &[u8], original_length: usize) -> (ChecksumResult, ChecksumResult) {
         let checksums = verify(&decode(LinkType::RAW, packet, original_length as u32));
         (checksums.ipv4, checksums.transport)
     }
@@ -157,13 +167,13 @@ mod tests {
         };
         for length in 0..40 {
             let packet = ipv4(17, &udp(7, 9, &vec![length; length.into()]));
-            assert_eq!(judged(&packet), Verdict::Right);
+            assert_eq!(judged(&packet), ChecksumResult::Right);
             assert_eq!(judged(&flip(&packet, 8)), verdicts(&flip(&packet, 8), packet.len()).0);
             let mut offloaded = packet.clone();
             offloaded[10..12].fill(0);
-            assert_eq!(judged(&offloaded), Verdict::NotJudged);
+            assert_eq!(judged(&offloaded), ChecksumResult::NotJudged);
         }
-        assert_eq!(judged(&ipv6(17, &query())), Verdict::NotJudged);
+        assert_eq!(judged(&ipv6(17, &query())), ChecksumResult::NotJudged);
     }
 
     fn flip(packet: &[u8], at: usize) -> Vec<u8> {
@@ -178,13 +188,16 @@ mod tests {
         for payload in [QUERY, &QUERY[..22], b"", b"x"] {
             for packet in [ipv4(17, &udp(7, 9, payload)), ipv4(6, &tcp(7, 9, 0x18, payload))] {
                 let length = packet.len();
-                assert_eq!(verdicts(&packet, length), (Verdict::Right, Verdict::Right));
+                assert_eq!(
+                    verdicts(&packet, length),
+                    (ChecksumResult::Right, ChecksumResult::Right)
+                );
                 let (ipv4, transport) = verdicts(&flip(&packet, 8), length);
-                assert!(matches!(ipv4, Verdict::Wrong { .. }));
-                assert_eq!(transport, Verdict::Right, "the time to live is not covered");
+                assert!(matches!(ipv4, ChecksumResult::Wrong { .. }));
+                assert_eq!(transport, ChecksumResult::Right, "the time to live is not covered");
                 let (ipv4, transport) = verdicts(&flip(&packet, 21), length);
-                assert_eq!(ipv4, Verdict::Right);
-                assert!(matches!(transport, Verdict::Wrong { .. }));
+                assert_eq!(ipv4, ChecksumResult::Right);
+                assert!(matches!(transport, ChecksumResult::Wrong { .. }));
             }
         }
     }
@@ -196,7 +209,7 @@ mod tests {
         let mut wrong = packet.clone();
         wrong[26..28].copy_from_slice(&[0xab, 0xcd]);
         let (_, transport) = verdicts(&wrong, wrong.len());
-        assert_eq!(transport, Verdict::Wrong { found: 0xabcd, expected: sent });
+        assert_eq!(transport, ChecksumResult::Wrong { found: 0xabcd, expected: sent });
     }
 
     #[test]
@@ -207,25 +220,28 @@ mod tests {
         let sum =
             checksum(&[&CLIENT6.octets(), &SERVER6.octets(), &length, &[0, 0, 0, 17], &datagram]);
         let missing = ipv6(17, &datagram);
-        assert!(matches!(verdicts(&missing, 0).1, Verdict::Wrong { found: 0, .. }));
+        assert!(matches!(verdicts(&missing, 0).1, ChecksumResult::Wrong { found: 0, .. }));
         datagram[6..8].copy_from_slice(&sum.to_be_bytes());
-        assert_eq!(verdicts(&ipv6(17, &datagram), 0), (Verdict::NotJudged, Verdict::Right));
+        assert_eq!(
+            verdicts(&ipv6(17, &datagram), 0),
+            (ChecksumResult::NotJudged, ChecksumResult::Right)
+        );
     }
 
     #[test]
     fn no_checksum_over_ipv4_is_allowed() {
         let mut packet = ipv4(17, &query());
         packet[26..28].fill(0);
-        assert_eq!(verdicts(&packet, 0), (Verdict::Right, Verdict::NotJudged));
+        assert_eq!(verdicts(&packet, 0), (ChecksumResult::Right, ChecksumResult::NotJudged));
     }
 
     #[test]
     fn incomplete_payloads_are_not_judged() {
         let packet = ipv4(17, &query());
         let cut = &packet[..packet.len() - 1];
-        assert_eq!(verdicts(cut, packet.len()), (Verdict::Right, Verdict::NotJudged));
-        assert_eq!(verdicts(cut, cut.len()), (Verdict::Right, Verdict::NotJudged));
+        assert_eq!(verdicts(cut, packet.len()), (ChecksumResult::Right, ChecksumResult::NotJudged));
+        assert_eq!(verdicts(cut, cut.len()), (ChecksumResult::Right, ChecksumResult::NotJudged));
         let fragment = ipv4_with(17, &[], 1, 0x2000, &[0; 8]);
-        assert_eq!(verdicts(&fragment, 28), (Verdict::Right, Verdict::NotJudged));
+        assert_eq!(verdicts(&fragment, 28), (ChecksumResult::Right, ChecksumResult::NotJudged));
     }
 }

@@ -5,7 +5,7 @@
 //! RFC 5722 would have the receiver discard the whole datagram, but a capture is read to see what
 //! was sent, so it is joined alike and the overlap reported.
 //!
-//! Nothing is dropped silently: what did not become whole, or could not be taken, is an [`Event`].
+//! Nothing is dropped silently: what did not become whole, or could not be taken, is an [`FragmentEvent`].
 //! The exception are leftovers right after a whole datagram with the same identification: copies
 //! of its fragments, from captures that hold each packet twice ([`limits::ECHO`]).
 //! Memory is bounded per source and in all ([`FragmentLimits`]); the oldest datagrams are given up
@@ -35,11 +35,13 @@ use std::sync::Arc;
 use dissectors::kit::Piece;
 use hashbrown::HashTable;
 
-use self::entry::{ENTRY_COST, Entry, Extent, HeldPiece, Key, Origin, PIECE_COST};
+use self::entry::{
+    DatagramKey, ENTRY_COST, Extent, FragmentOrigin, HeldPiece, PIECE_COST, PartialDatagram,
+};
 use self::pages::{Pages, Touched};
-use self::queue::{Queue, QueueKind};
-pub use self::result::{Cause, Event, EventKind, Joined, Whole};
-use self::table::Table;
+use self::queue::{AgeQueue, QueueKind};
+pub use self::result::{FragmentEvent, FragmentEventKind, GiveUpCause, Joined, Whole};
+use self::table::NumberedTable;
 use super::hosts::Hosts;
 use super::limits::{self, FragmentLimits};
 use super::packet::{Fragment, FrameRef, Layer, Malformed};
@@ -55,25 +57,25 @@ pub struct Defragmenter {
     /// The last moment of the oldest datagram.
     due: i64,
     pages: Pages,
-    entries: Table<Key, Entry>,
-    sources: Table<IpAddr, Source>,
+    entries: NumberedTable<DatagramKey, PartialDatagram>,
+    sources: NumberedTable<IpAddr, FragmentSource>,
     /// How many datagrams are under way between two hosts, in either direction.
-    hosts: Table<Hosts, u32>,
+    hosts: NumberedTable<Hosts, u32>,
     /// The one that the fragment before belonged to, if it is still there.
     latest: Option<u32>,
     /// All datagrams, by the time of their first fragment.
-    age: Queue,
+    age: AgeQueue,
     used: usize,
-    recent: Recent,
+    recent: RecentlyWhole,
     spare_wholes: Vec<(Vec<u8>, Vec<Piece>)>,
     spare_pieces: Vec<Vec<HeldPiece>>,
 }
 
 /// What one source address has under way.
 #[derive(Debug, Default)]
-struct Source {
+struct FragmentSource {
     used: usize,
-    age: Queue,
+    age: AgeQueue,
 }
 
 const SPARE_WHOLES: usize = 8;
@@ -95,13 +97,13 @@ impl Defragmenter {
             now: i64::MIN,
             due: i64::MAX,
             pages: Pages::default(),
-            entries: Table::default(),
-            sources: Table::default(),
-            hosts: Table::default(),
+            entries: NumberedTable::default(),
+            sources: NumberedTable::default(),
+            hosts: NumberedTable::default(),
             latest: None,
-            age: Queue::default(),
+            age: AgeQueue::default(),
             used: 0,
-            recent: Recent::default(),
+            recent: RecentlyWhole::default(),
             spare_wholes: Vec::new(),
             spare_pieces: Vec::new(),
         }
@@ -121,10 +123,10 @@ impl Defragmenter {
         &mut self,
         fragment: &Fragment<'_>,
         packet: FrameRef,
-        events: &mut Vec<Event>,
+        events: &mut Vec<FragmentEvent>,
         wanted: impl FnOnce(Joined<'_>) -> bool,
     ) -> Option<Whole> {
-        self.insert(fragment, Origin { at: packet, pieces: None }, events, wanted)
+        self.insert(fragment, FragmentOrigin { at: packet, pieces: None }, events, wanted)
     }
 
     /// Adds a fragment that was found inside a joined datagram, so that its bytes can still be
@@ -134,28 +136,33 @@ impl Defragmenter {
         fragment: &Fragment<'_>,
         outer: &Whole,
         packet: FrameRef,
-        events: &mut Vec<Event>,
+        events: &mut Vec<FragmentEvent>,
         wanted: impl FnOnce(Joined<'_>) -> bool,
     ) -> Option<Whole> {
-        self.insert(fragment, Origin { at: packet, pieces: Some(&outer.pieces) }, events, wanted)
+        self.insert(
+            fragment,
+            FragmentOrigin { at: packet, pieces: Some(&outer.pieces) },
+            events,
+            wanted,
+        )
     }
 
     /// Gives up the datagrams whose time is over at capture time `now`; a `now` before an earlier
     /// one counts as that one.
     #[inline]
-    pub fn expire(&mut self, now: i64, events: &mut Vec<Event>) {
+    pub fn expire(&mut self, now: i64, events: &mut Vec<FragmentEvent>) {
         self.now = self.now.max(now);
         while self.now > self.due
             && let Some(oldest) = self.age.oldest()
         {
-            self.give_up(oldest, Cause::Timeout, events);
+            self.give_up(oldest, GiveUpCause::Timeout, events);
         }
     }
 
     /// Gives up everything: the capture is over.
-    pub fn finish(&mut self, events: &mut Vec<Event>) {
+    pub fn finish(&mut self, events: &mut Vec<FragmentEvent>) {
         while let Some(oldest) = self.age.oldest() {
-            self.give_up(oldest, Cause::End, events);
+            self.give_up(oldest, GiveUpCause::End, events);
         }
     }
 
@@ -193,8 +200,8 @@ impl Defragmenter {
     fn insert(
         &mut self,
         fragment: &Fragment<'_>,
-        origin: Origin<'_>,
-        events: &mut Vec<Event>,
+        origin: FragmentOrigin<'_>,
+        events: &mut Vec<FragmentEvent>,
         wanted: impl FnOnce(Joined<'_>) -> bool,
     ) -> Option<Whole> {
         self.expire(origin.at.time, events);
@@ -220,12 +227,12 @@ impl Defragmenter {
         &mut self,
         fragment: &Fragment<'_>,
         extent: &Extent<'_>,
-        origin: Origin<'_>,
-        events: &mut Vec<Event>,
+        origin: FragmentOrigin<'_>,
+        events: &mut Vec<FragmentEvent>,
     ) -> u32 {
         let pieces = extent.bytes.len() / 16 + 1 + origin.pieces.map_or(0, <[Piece]>::len);
         let worst = ENTRY_COST + Touched::most(extent.bytes.len()) + pieces * PIECE_COST;
-        let key = Key::of(fragment);
+        let key = DatagramKey::of(fragment);
         // Mostly a datagram's fragments come one after the other.
         let is_latest = |&number: &u32| *self.entries.key(number) == key;
         let mut found = self.latest.filter(is_latest).or_else(|| self.entries.find(&key));
@@ -249,32 +256,33 @@ impl Defragmenter {
     }
 
     #[cold]
-    fn make_room(&mut self, source: IpAddr, more: usize, events: &mut Vec<Event>) {
+    fn make_room(&mut self, source: IpAddr, more: usize, events: &mut Vec<FragmentEvent>) {
         while let Some(source) = self.sources.find(&source).map(|source| self.sources.at(source))
             && source.used + more > self.limits.source
             && let Some(oldest) = source.age.oldest()
         {
-            self.give_up(oldest, Cause::Limit, events);
+            self.give_up(oldest, GiveUpCause::Limit, events);
         }
         while self.used + more > self.limits.total
             && let Some(oldest) = self.age.oldest()
         {
-            self.give_up(oldest, Cause::Limit, events);
+            self.give_up(oldest, GiveUpCause::Limit, events);
         }
     }
 
     fn open(
         &mut self,
-        key: Key,
+        key: DatagramKey,
         source: Option<u32>,
         fragment: &Fragment<'_>,
         at: FrameRef,
     ) -> u32 {
-        let source = source.unwrap_or_else(|| self.sources.insert(key.source, Source::default()));
+        let source =
+            source.unwrap_or_else(|| self.sources.insert(key.source, FragmentSource::default()));
         let hosts = Hosts::of(key.source, key.destination);
         let hosts = self.hosts.find(&hosts).unwrap_or_else(|| self.hosts.insert(hosts, 0));
         let hash = self.entries.hash(&key);
-        let entry = Entry {
+        let entry = PartialDatagram {
             ip: fragment.ip,
             identification: fragment.identification,
             protocol: fragment.protocol,
@@ -316,7 +324,7 @@ impl Defragmenter {
         number: u32,
         fragment: &Fragment<'_>,
         extent: &Extent<'_>,
-        origin: Origin<'_>,
+        origin: FragmentOrigin<'_>,
     ) {
         let capture = in_memory(&self.capture);
         let entry = self.entries.at_mut(number);
@@ -340,7 +348,7 @@ impl Defragmenter {
     fn close(
         &mut self,
         number: u32,
-        events: &mut Vec<Event>,
+        events: &mut Vec<FragmentEvent>,
         wanted: impl FnOnce(Joined<'_>) -> bool,
     ) -> Option<Whole> {
         self.recent.insert(self.entries.hash_at(number), self.now);
@@ -358,7 +366,7 @@ impl Defragmenter {
         Some(Whole { ip, protocol, bytes, pieces, overlapped })
     }
 
-    fn give_up(&mut self, number: u32, cause: Cause, events: &mut Vec<Event>) {
+    fn give_up(&mut self, number: u32, cause: GiveUpCause, events: &mut Vec<FragmentEvent>) {
         let mut entry = self.remove(number);
         entry.report_overlap(events);
         if !entry.echo {
@@ -367,8 +375,8 @@ impl Defragmenter {
         self.recycle_entry(entry);
     }
 
-    fn remove(&mut self, number: u32) -> Entry {
-        let &Entry { source, hosts, cost, .. } = self.entries.at(number);
+    fn remove(&mut self, number: u32) -> PartialDatagram {
+        let &PartialDatagram { source, hosts, cost, .. } = self.entries.at(number);
         self.age.remove(QueueKind::All, &mut self.entries, number);
         let of_source = self.sources.at_mut(source);
         of_source.age.remove(QueueKind::Source, &mut self.entries, number);
@@ -388,7 +396,7 @@ impl Defragmenter {
         entry
     }
 
-    fn recycle_entry(&mut self, entry: Entry) {
+    fn recycle_entry(&mut self, entry: PartialDatagram) {
         if let Some(coverage) = entry.coverage {
             self.pages.free(coverage);
         }
@@ -405,23 +413,29 @@ fn in_memory(capture: &Option<Arc<dyn AsRef<[u8]> + Send + Sync>>) -> &[u8] {
     capture.as_ref().map_or(&[], |capture| (**capture).as_ref())
 }
 
-fn refused(fragment: &Fragment<'_>, at: FrameRef, what: &'static str) -> Event {
+fn refused(fragment: &Fragment<'_>, at: FrameRef, what: &'static str) -> FragmentEvent {
     let layer = if fragment.ip.source.is_ipv4() { Layer::Ipv4 } else { Layer::Ipv6 };
-    let kind = EventKind::Malformed(Malformed { layer, what });
-    Event { ip: fragment.ip, ports: None, identification: fragment.identification, at, kind }
+    let kind = FragmentEventKind::Malformed(Malformed { layer, what });
+    FragmentEvent {
+        ip: fragment.ip,
+        ports: None,
+        identification: fragment.identification,
+        at,
+        kind,
+    }
 }
 
-/// Which datagrams were whole a moment ago, by their hashes: at least the latest [`Recent::MOST`]. What
+/// Which datagrams were whole a moment ago, by their hashes: at least the latest [`RecentlyWhole::MOST`]. What
 /// is forgotten depends on the order of datagrams only, never on their hashes, which differ from run
 /// to run.
 #[derive(Debug, Default)]
-struct Recent {
+struct RecentlyWhole {
     /// Hash, and when it was whole.
     young: HashTable<(u64, i64)>,
     old: HashTable<(u64, i64)>,
 }
 
-impl Recent {
+impl RecentlyWhole {
     const MOST: usize = 2048;
 
     fn insert(&mut self, hash: u64, now: i64) {

@@ -7,21 +7,21 @@ use super::packet::Layer;
 use super::walk::Walk;
 use crate::capture::LinkType;
 
-type Reader = for<'w, 'a> fn(&'w mut Walk<'a>, &'a [u8]) -> Outcome<'a>;
+type LinkReader = for<'w, 'a> fn(&'w mut Walk<'a>, &'a [u8]) -> Outcome<'a>;
 
 /// A link type: its number, its name, and what reads it, if it is read.
-type Row = (u16, &'static str, Option<Reader>);
+type LinkRow = (u16, &'static str, Option<LinkReader>);
 
-const fn read(number: u16, name: &'static str, reader: Reader) -> Row {
+const fn read(number: u16, name: &'static str, reader: LinkReader) -> LinkRow {
     (number, name, Some(reader))
 }
 
-const fn named(number: u16, name: &'static str) -> Row {
+const fn named(number: u16, name: &'static str) -> LinkRow {
     (number, name, None)
 }
 
 /// By number. The registry is at <https://www.tcpdump.org/linktypes.html>.
-static LINK_TYPES: &[Row] = &[
+static LINK_TYPES: &[LinkRow] = &[
     read(0, "BSD loopback", |walk, bytes| walk.loopback(bytes)),
     read(1, "Ethernet", |walk, bytes| walk.ethernet(bytes)),
     named(3, "AX.25"),
@@ -136,7 +136,7 @@ static LINK_TYPES: &[Row] = &[
     named(290, "Event Tracing for Windows"),
 ];
 
-fn row(link: LinkType) -> Option<&'static Row> {
+fn row(link: LinkType) -> Option<&'static LinkRow> {
     let at = LINK_TYPES.binary_search_by_key(&link.0, |row| row.0).ok()?;
     LINK_TYPES.get(at)
 }

@@ -11,7 +11,7 @@ use super::flows::string;
 use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{Stamp, TimeStyle, put};
-use crate::abuse::{Attack, AttackKind, Filter, Forged, Limit, Match};
+use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, RateLimit};
 use crate::text::{counted, escaped, grouped, percent};
 
 /// Sources from which on it says something how many are new.
@@ -190,7 +190,7 @@ struct JsonFilter {
 }
 
 impl JsonFilter {
-    fn of(filter: &Filter) -> JsonFilter {
+    fn of(filter: &FirewallFilter) -> JsonFilter {
         let millionths = |share: f64| (share * 1e6).round() / 1e6;
         JsonFilter {
             kind: filter.name(),
@@ -381,7 +381,7 @@ fn also_is(kind: AttackKind) -> &'static str {
 }
 
 /// What a filter drops, in words.
-fn dropped(filter: &Filter) -> String {
+fn dropped(filter: &FirewallFilter) -> String {
     let matches = filter.matches.iter().map(|it| match it {
         Match::HopLimit(limit) => format!("hop limit {limit}"),
         Match::Length(length) => format!("{length} bytes"),
@@ -401,16 +401,16 @@ fn dropped(filter: &Filter) -> String {
     match filter.limit {
         None if matches.is_empty() => "drop them all".to_owned(),
         None => format!("drop those{those}"),
-        Some(Limit::OfSource(rate)) => format!("at most {rate}/s of a source{those}"),
-        Some(Limit::OfNetwork(rate, bits)) => {
+        Some(RateLimit::OfSource(rate)) => format!("at most {rate}/s of a source{those}"),
+        Some(RateLimit::OfNetwork(rate, bits)) => {
             format!("at most {rate}/s of a network /{bits}{those}")
         }
-        Some(Limit::OfAll(rate)) => format!("at most {rate}/s of all sources together{those}"),
+        Some(RateLimit::OfAll(rate)) => format!("at most {rate}/s of all sources together{those}"),
     }
 }
 
 /// The best filter, and what it would have done.
-fn filtered(filter: &Filter) -> String {
+fn filtered(filter: &FirewallFilter) -> String {
     let cost = match filter.collateral.map(percent) {
         None if filter.any_port => "it asked for none to measure by".to_owned(),
         None => "no players to measure by".to_owned(),

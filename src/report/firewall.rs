@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use clap::ValueEnum;
 
-use crate::abuse::{Filter, Limit, Match};
+use crate::abuse::{FirewallFilter, Match, RateLimit};
 use crate::text::percent;
 
 /// A firewall's language.
@@ -30,7 +30,7 @@ impl Firewall {
     }
 
     /// Whether the filter can be said in this language.
-    pub fn takes(self, filter: &Filter) -> bool {
+    pub fn takes(self, filter: &FirewallFilter) -> bool {
         let is_length = |it: &Match| matches!(it, Match::Length(_) | Match::MissingChallenge(_));
         match self {
             Firewall::Nft | Firewall::Iptables | Firewall::Bpf => true,
@@ -39,7 +39,7 @@ impl Firewall {
             Firewall::CiscoFlowspec if filter.any_port => !filter.matches.is_empty(),
             Firewall::CiscoFlowspec => {
                 let others = |it: &Match| is_length(it) || matches!(it, Match::SourcePort(_));
-                let limit = matches!(filter.limit, None | Some(Limit::OfAll(_)));
+                let limit = matches!(filter.limit, None | Some(RateLimit::OfAll(_)));
                 limit && filter.matches.iter().any(is_length) && filter.matches.iter().all(others)
             }
         }
@@ -47,7 +47,7 @@ impl Firewall {
 }
 
 /// The filter, ready to be loaded, with what it was measured to do.
-pub fn rules(filter: &Filter, firewall: Firewall, name: &str) -> String {
+pub fn rules(filter: &FirewallFilter, firewall: Firewall, name: &str) -> String {
     let numbers = numbers(filter);
     numbers
         + &match firewall {
@@ -58,7 +58,7 @@ pub fn rules(filter: &Filter, firewall: Firewall, name: &str) -> String {
         }
 }
 
-fn numbers(filter: &Filter) -> String {
+fn numbers(filter: &FirewallFilter) -> String {
     let cost = match (filter.collateral, filter.host_collateral) {
         (Some(share), Some(host)) => format!(
             "{} of the packets of real clients to this port, {} of those to this host",
@@ -85,7 +85,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// The bytes that a payload must have, and where.
-fn contents(filter: &Filter) -> impl Iterator<Item = (usize, &[u8])> {
+fn contents(filter: &FirewallFilter) -> impl Iterator<Item = (usize, &[u8])> {
     let bytes = filter.matches.iter().filter_map(|it| match it {
         Match::Bytes { at, bytes } => Some((usize::from(*at), &bytes[..])),
         _ => None,
@@ -95,7 +95,7 @@ fn contents(filter: &Filter) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// The attacked address, with the bits of a network.
-fn target(filter: &Filter) -> String {
+fn target(filter: &FirewallFilter) -> String {
     let address = filter.target.ip();
     let all = if address.is_ipv4() { 32 } else { 128 };
     if filter.bits == all { address.to_string() } else { format!("{address}/{}", filter.bits) }
@@ -120,7 +120,7 @@ fn addresses(sources: &[IpAddr], between: &str) -> String {
     sources.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(between)
 }
 
-fn nft(filter: &Filter, name: &str) -> String {
+fn nft(filter: &FirewallFilter, name: &str) -> String {
     let (ip, ttl, kind) = match filter.target.ip() {
         IpAddr::V4(_) => ("ip", "ip ttl", "ipv4_addr"),
         IpAddr::V6(_) => ("ip6", "ip6 hoplimit", "ipv6_addr"),
@@ -144,12 +144,12 @@ fn nft(filter: &Filter, name: &str) -> String {
             Match::Bytes { .. } => String::new(),
         };
     }
-    let over = |limit: Limit| {
+    let over = |limit: RateLimit| {
         format!("limit rate over {}/second burst {} packets", limit.rate(), limit.burst())
     };
     let of = match filter.limit {
-        Some(Limit::OfSource(_)) => Some(format!("{ip} saddr")),
-        Some(Limit::OfNetwork(_, bits)) => {
+        Some(RateLimit::OfSource(_)) => Some(format!("{ip} saddr")),
+        Some(RateLimit::OfNetwork(_, bits)) => {
             Some(format!("{ip} saddr & {}", mask(bits, filter.target)))
         }
         _ => None,
@@ -169,7 +169,7 @@ fn nft(filter: &Filter, name: &str) -> String {
     )
 }
 
-fn iptables(filter: &Filter, name: &str) -> String {
+fn iptables(filter: &FirewallFilter, name: &str) -> String {
     let is_v6 = filter.target.is_ipv6();
     let mut what = format!("-A PREROUTING -d {} -p udp", target(filter));
     if !filter.any_port {
@@ -203,7 +203,7 @@ fn iptables(filter: &Filter, name: &str) -> String {
     if !sources.is_empty() {
         what += &format!(" -s {sources}");
     }
-    let limit = |limit: Limit, of: &str| {
+    let limit = |limit: RateLimit, of: &str| {
         format!(
             " -m hashlimit --hashlimit-name {name}{of} --hashlimit-above {}/sec --hashlimit-burst {}",
             limit.rate(),
@@ -211,16 +211,16 @@ fn iptables(filter: &Filter, name: &str) -> String {
         )
     };
     let rule = filter.limit.map_or(String::new(), |it| match it {
-        Limit::OfSource(_) => limit(it, " --hashlimit-mode srcip"),
-        Limit::OfNetwork(_, bits) => {
+        RateLimit::OfSource(_) => limit(it, " --hashlimit-mode srcip"),
+        RateLimit::OfNetwork(_, bits) => {
             limit(it, &format!(" --hashlimit-mode srcip --hashlimit-srcmask {bits}"))
         }
-        Limit::OfAll(_) => limit(it, ""),
+        RateLimit::OfAll(_) => limit(it, ""),
     });
     format!("*raw\n{what}{rule} -j DROP\nCOMMIT\n")
 }
 
-fn bpf(filter: &Filter) -> String {
+fn bpf(filter: &FirewallFilter) -> String {
     let is_v6 = filter.target.is_ipv6();
     let net = if filter.bits < if is_v6 { 128 } else { 32 } { "net" } else { "host" };
     let mut all = vec![
@@ -267,7 +267,7 @@ fn bpf(filter: &Filter) -> String {
     if filter.any_port { format!("{note}({all})\n") } else { format!("{note}{all}\n") }
 }
 
-fn flowspec(filter: &Filter, name: &str) -> String {
+fn flowspec(filter: &FirewallFilter, name: &str) -> String {
     let (family, address) = match filter.target.ip() {
         IpAddr::V4(ip) => ("ipv4", format!("{ip} {}", mask(filter.bits, filter.target))),
         IpAddr::V6(ip) => ("ipv6", format!("{ip}/{}", filter.bits)),

@@ -152,7 +152,7 @@ pub struct CrossFlow<'b> {
 /// Events in the order of the capture. Another process gets those that a check reads, without fields.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Batch {
-    entries: Vec<Entry>,
+    entries: Vec<BatchEntry>,
     /// The first ones are in use; the context of what comes next is in one of them.
     records: Vec<Record>,
     #[serde(skip)]
@@ -193,14 +193,14 @@ pub struct Batch {
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
-struct Entry {
+struct BatchEntry {
     order: EventOrder,
-    kind: Kind,
+    kind: EventKind,
     at: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Kind {
+enum EventKind {
     Record,
     CrossFlow,
     Icmp,
@@ -342,17 +342,17 @@ impl Batch {
 
     /// The event in this place.
     pub fn event(&self, at: usize) -> Option<Event<'_>> {
-        let &Entry { kind, at, .. } = self.entries.get(at)?;
+        let &BatchEntry { kind, at, .. } = self.entries.get(at)?;
         let at = at as usize;
         Some(match kind {
-            Kind::Record => {
+            EventKind::Record => {
                 let record = self.records.get(at)?;
                 match &record.message {
                     Some(decoded) => Event::Message(MessageEvent { batch: self, record, decoded }),
                     None => Event::Checked(CheckedEvent { batch: self, record }),
                 }
             }
-            Kind::CrossFlow => {
+            EventKind::CrossFlow => {
                 let &(event, witness, servers) = self.cross_flow.get(at)?;
                 Event::CrossFlow(CrossFlow {
                     event,
@@ -360,13 +360,13 @@ impl Batch {
                     servers: part(&self.servers, servers),
                 })
             }
-            Kind::Icmp => Event::Icmp(self.icmp.get(at)?),
-            Kind::Datagram => {
+            EventKind::Icmp => Event::Icmp(self.icmp.get(at)?),
+            EventKind::Datagram => {
                 let &(headers, bytes) = self.datagrams.get(at)?;
                 Event::Datagram(DatagramEvent { headers, bytes: part(&self.bytes, bytes) })
             }
-            Kind::FlowEnded => Event::FlowEnded(self.rows.get(at)?),
-            Kind::File => Event::File(*self.files.get(at)?),
+            EventKind::FlowEnded => Event::FlowEnded(self.rows.get(at)?),
+            EventKind::File => Event::File(*self.files.get(at)?),
         })
     }
 
@@ -382,13 +382,17 @@ impl Batch {
 
     /// Gives the flow of an event the number that it has in the whole capture.
     pub fn renumber(&mut self, at: usize, number: impl Fn(u32) -> u32) {
-        let Some(&Entry { kind, at, .. }) = self.entries.get(at) else { return };
+        let Some(&BatchEntry { kind, at, .. }) = self.entries.get(at) else { return };
         let at = at as usize;
         let flow = match kind {
-            Kind::Record => self.records.get_mut(at).map(|record| &mut record.context.flow.number),
-            Kind::CrossFlow => self.cross_flow.get_mut(at).map(|(_, witness, _)| &mut witness.flow),
-            Kind::FlowEnded => self.rows.get_mut(at).map(|row| &mut row.flow),
-            Kind::Icmp | Kind::Datagram | Kind::File => None,
+            EventKind::Record => {
+                self.records.get_mut(at).map(|record| &mut record.context.flow.number)
+            }
+            EventKind::CrossFlow => {
+                self.cross_flow.get_mut(at).map(|(_, witness, _)| &mut witness.flow)
+            }
+            EventKind::FlowEnded => self.rows.get_mut(at).map(|row| &mut row.flow),
+            EventKind::Icmp | EventKind::Datagram | EventKind::File => None,
         };
         if let Some(flow) = flow {
             *flow = number(*flow);
@@ -396,8 +400,8 @@ impl Batch {
     }
 
     #[inline]
-    fn push(&mut self, order: EventOrder, kind: Kind, at: usize) {
-        self.entries.push(Entry { order, kind, at: at as u32 });
+    fn push(&mut self, order: EventOrder, kind: EventKind, at: usize) {
+        self.entries.push(BatchEntry { order, kind, at: at as u32 });
     }
 
     /// What follows belongs to this flow. It is written where it is wanted if something does
@@ -432,7 +436,7 @@ impl Batch {
         record.details = details;
         let order = record.context.moment;
         self.records_in_use += 1;
-        self.push(order, Kind::Record, self.context);
+        self.push(order, EventKind::Record, self.context);
     }
 
     fn push_details(&mut self) -> u32 {
@@ -554,12 +558,12 @@ impl Batch {
             _ => Span::default(),
         };
         self.next_list = self.servers.len();
-        self.push(order, Kind::CrossFlow, self.cross_flow.len());
+        self.push(order, EventKind::CrossFlow, self.cross_flow.len());
         self.cross_flow.push((event, witness, servers));
     }
 
     pub(super) fn push_icmp(&mut self, order: EventOrder, icmp: IcmpEvent) {
-        self.push(order, Kind::Icmp, self.icmp.len());
+        self.push(order, EventKind::Icmp, self.icmp.len());
         self.icmp.push(icmp);
     }
 
@@ -571,17 +575,17 @@ impl Batch {
         bytes: &[u8],
     ) {
         let bytes = append(&mut self.bytes, bytes);
-        self.push(order, Kind::Datagram, self.datagrams.len());
+        self.push(order, EventKind::Datagram, self.datagrams.len());
         self.datagrams.push((headers, bytes));
     }
 
     pub(super) fn push_file(&mut self, order: EventOrder, event: FileEvent) {
-        self.push(order, Kind::File, self.files.len());
+        self.push(order, EventKind::File, self.files.len());
         self.files.push(event);
     }
 
     pub(super) fn push_row(&mut self, order: EventOrder, row: FlowRow) {
-        self.push(order, Kind::FlowEnded, self.rows.len());
+        self.push(order, EventKind::FlowEnded, self.rows.len());
         self.rows.push(row);
     }
 }

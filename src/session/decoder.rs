@@ -14,12 +14,12 @@ use crate::flows::FlowRow;
 /// and starts no thread.
 pub struct Decoder {
     session: Session,
-    recorder: Kind,
-    end: End,
+    recorder: AnyRecorder,
+    end: EndState,
 }
 
 /// How far the end of the capture is dealt with.
-enum End {
+enum EndState {
     NotYet,
     /// These flows are still open.
     Ending(Open),
@@ -27,7 +27,7 @@ enum End {
 }
 
 /// Whether messages are decoded with their fields: what nobody reads is not made.
-enum Kind {
+enum AnyRecorder {
     WithFields(Box<Recorder<Tree>>),
     WithoutFields(Box<Recorder<Blind>>),
 }
@@ -36,8 +36,8 @@ enum Kind {
 macro_rules! either {
     ($kind:expr, $recorder:ident => $work:expr) => {
         match $kind {
-            Kind::WithFields($recorder) => $work,
-            Kind::WithoutFields($recorder) => $work,
+            AnyRecorder::WithFields($recorder) => $work,
+            AnyRecorder::WithoutFields($recorder) => $work,
         }
     };
 }
@@ -66,10 +66,12 @@ impl Decoder {
 
     fn of(options: Options, share: Share) -> Decoder {
         let recorder = match options.needs.fields {
-            Some(limits) => Kind::WithFields(Box::new(Recorder::new(limits.tree(), &options))),
-            None => Kind::WithoutFields(Box::new(Recorder::new(Blind, &options))),
+            Some(limits) => {
+                AnyRecorder::WithFields(Box::new(Recorder::new(limits.tree(), &options)))
+            }
+            None => AnyRecorder::WithoutFields(Box::new(Recorder::new(Blind, &options))),
         };
-        Decoder { session: Session::share(options, share), recorder, end: End::NotYet }
+        Decoder { session: Session::share(options, share), recorder, end: EndState::NotYet }
     }
 
     /// How many decoders can share a capture.
@@ -144,13 +146,15 @@ impl Decoder {
     /// The capture is over: ends one of the flows that are still open. To be called until it returns
     /// `false`: there is nothing more. Events are to be read after each `true`: there may be millions of flows.
     pub fn finish(&mut self) -> bool {
-        let mut open = match std::mem::replace(&mut self.end, End::Over) {
-            End::NotYet => either!(&mut self.recorder, recorder => self.session.finish(recorder)),
-            End::Ending(open) => open,
-            End::Over => return false,
+        let mut open = match std::mem::replace(&mut self.end, EndState::Over) {
+            EndState::NotYet => {
+                either!(&mut self.recorder, recorder => self.session.finish(recorder))
+            }
+            EndState::Ending(open) => open,
+            EndState::Over => return false,
         };
         if either!(&mut self.recorder, recorder => self.session.finish_next(&mut open, recorder)) {
-            self.end = End::Ending(open);
+            self.end = EndState::Ending(open);
         }
         true
     }

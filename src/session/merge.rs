@@ -88,7 +88,7 @@ pub trait Parts {
 
 /// What came of a decoder and waits to be read.
 #[derive(Default)]
-struct Queue {
+struct PartQueue {
     part: Option<Part>,
     /// Events of it that were read, and beginnings.
     event: usize,
@@ -98,16 +98,16 @@ struct Queue {
 
 /// What a queue has next.
 #[derive(Clone, Copy)]
-enum Head {
+enum QueueHead {
     /// Nothing that is here; what comes is not earlier than this.
     Unknown(EventOrder),
     Known(EventOrder),
 }
 
-impl Head {
+impl QueueHead {
     fn moment(self) -> EventOrder {
         match self {
-            Head::Unknown(moment) | Head::Known(moment) => moment,
+            QueueHead::Unknown(moment) | QueueHead::Known(moment) => moment,
         }
     }
 }
@@ -115,16 +115,16 @@ impl Head {
 /// The events of all decoders, in one order.
 pub struct Merge {
     /// The numbers of each decoder's flows in the whole capture.
-    numbers: Vec<Numbers>,
+    numbers: Vec<FlowNumbers>,
     given: u32,
-    queues: Vec<Queue>,
+    queues: Vec<PartQueue>,
 }
 
 impl Merge {
     /// Of so many decoders.
     pub fn new(decoders: usize) -> Merge {
-        let numbers = (0..decoders).map(|_| Numbers::default()).collect();
-        let queues = (0..decoders).map(|_| Queue::default()).collect();
+        let numbers = (0..decoders).map(|_| FlowNumbers::default()).collect();
+        let queues = (0..decoders).map(|_| PartQueue::default()).collect();
         Merge { numbers, given: 0, queues }
     }
 
@@ -139,8 +139,8 @@ impl Merge {
                 return Ok(());
             };
             match head {
-                Head::Unknown(_) => self.receive(nth, parts),
-                Head::Known(moment) => {
+                QueueHead::Unknown(_) => self.receive(nth, parts),
+                QueueHead::Known(moment) => {
                     let others = heads.filter(|&(_, other)| other != nth);
                     let until = others.map(|(head, _)| head.moment()).min();
                     let until = until.map(|until| until.max(moment.next()));
@@ -152,16 +152,18 @@ impl Merge {
     }
 
     /// What a decoder has next, if it is not over, in the order of the whole capture.
-    fn head(&self, nth: usize) -> Option<Head> {
+    fn head(&self, nth: usize) -> Option<QueueHead> {
         let queue = self.queues.get(nth).filter(|queue| !queue.is_over)?;
-        let Some(part) = &queue.part else { return Some(Head::Unknown(EventOrder::default())) };
+        let Some(part) = &queue.part else {
+            return Some(QueueHead::Unknown(EventOrder::default()));
+        };
         let numbers = self.numbers.get(nth)?;
         let whole = |moment: EventOrder| moment.renumbered(|local| numbers.whole(local));
         let event = part.events.order(queue.event);
         let next = event.into_iter().chain(part.begun.get(queue.begun).copied()).min();
         Some(match next {
-            Some(moment) => Head::Known(whole(moment)),
-            None => Head::Unknown(whole(part.through).next()),
+            Some(moment) => QueueHead::Known(whole(moment)),
+            None => QueueHead::Unknown(whole(part.through).next()),
         })
     }
 
@@ -220,7 +222,7 @@ impl Merge {
 
 /// The numbers of a decoder's flows in the whole capture, by its own, as far as they are needed.
 #[derive(Default)]
-struct Numbers {
+struct FlowNumbers {
     /// Those that were kept: own number, and that in the whole capture.
     kept: Vec<(u32, u32)>,
     /// The last one before all others, which come one after the other.
@@ -228,7 +230,7 @@ struct Numbers {
     latest: Vec<u32>,
 }
 
-impl Numbers {
+impl FlowNumbers {
     /// The number of the decoder's next flow.
     fn push(&mut self, whole: u32) {
         self.latest.push(whole);
@@ -264,7 +266,7 @@ mod tests {
 
     #[test]
     fn numbers_are_known_as_long_as_they_are_needed() {
-        let mut numbers = Numbers::default();
+        let mut numbers = FlowNumbers::default();
         (1..=9).for_each(|own| numbers.push(own * 10));
         numbers.keep(&[0, 2, 5, 9]);
         (10..=12).for_each(|own| numbers.push(own * 10));

@@ -53,7 +53,7 @@ use dissectors::net_rules::{NET004, NET005};
 use crate::capture::{LinkType, Packet};
 use crate::flows::table::{InOrder, Slot};
 use crate::flows::{FlowRow, Key};
-use crate::net::ip_defrag::{self, EventKind, Joined};
+use crate::net::ip_defrag::{self, FragmentEventKind, Joined};
 use crate::net::limits::NESTED_DATAGRAMS;
 use crate::net::{
     Defragmenter, Fragment, FrameRef, Outcome, UnreadLayer, Whole, decode, decode_ip_payload,
@@ -93,7 +93,7 @@ struct Session {
     /// The shards of this session's share.
     shards: Vec<Shard>,
     share: Share,
-    fragment_events: Vec<ip_defrag::Event>,
+    fragment_events: Vec<ip_defrag::FragmentEvent>,
     /// Packets of a link type that cannot be read, and the first such link type.
     unknown_links: u64,
     /// Packets of layers that are not read.
@@ -515,8 +515,9 @@ impl Session {
         }
         if !self.fragment_events.is_empty() {
             if whole.as_ref().is_some_and(|whole| whole.overlapped) {
-                let overlaps =
-                    |event: &mut ip_defrag::Event| matches!(event.kind, EventKind::Overlap { .. });
+                let overlaps = |event: &mut ip_defrag::FragmentEvent| {
+                    matches!(event.kind, FragmentEventKind::Overlap { .. })
+                };
                 for event in self.fragment_events.extract_if(.., overlaps) {
                     self.context.headers.push((&NET004, false, words(&event)));
                 }

@@ -34,7 +34,7 @@ pub struct Options {
     /// What open IP fragments may hold, and for how long.
     pub fragments: FragmentLimits,
     /// What TCP connections may hold.
-    pub streams: tcp::Limits,
+    pub streams: tcp::StreamLimits,
     /// A flow that is silent for so long, in nanoseconds, has ended; `None`: its protocol says it.
     pub idle: Option<i64>,
 }
@@ -53,7 +53,7 @@ impl Default for Options {
             flow_bytes: 1 << 29,
             unfinished_bytes: 16 << 20,
             fragments: FragmentLimits::default(),
-            streams: tcp::Limits::default(),
+            streams: tcp::StreamLimits::default(),
             idle: None,
         }
     }

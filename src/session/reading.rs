@@ -15,7 +15,10 @@ use crate::flows::identify::Undecided;
 use crate::flows::stream::{Speech, Wait};
 use crate::flows::{FlowMut, FlowRow};
 use crate::net::Tunnels;
-use crate::net::tcp::{Budget, Cause, Connection, End, Event, Kind, Limit, Next, Reader, Run};
+use crate::net::tcp::{
+    Connection, GapCause, Next, Run, StreamBudget, StreamEnd, StreamEvent, StreamEventKind,
+    StreamLimit, StreamReader,
+};
 
 /// Bytes of each direction that may wait for the other to tell the protocol.
 const UNDECIDED: usize = 4096;
@@ -37,20 +40,20 @@ pub(super) struct Reading<'s, F> {
     pub(super) recorder: &'s mut Recorder<F>,
 }
 
-impl<F: Fields> Reader for Reading<'_, F> {
+impl<F: Fields> StreamReader for Reading<'_, F> {
     fn read(&mut self, side: Side, run: &Run<'_>) -> Next {
         if self.speech.conversation.is_none() {
             match self.identify(side, run) {
                 Ok(id) => self.begin(id),
                 Err(Undecided::None) => {
-                    self.cut_short = run.end() == Some(End::Gap);
+                    self.cut_short = run.end() == Some(StreamEnd::Gap);
                     return Next::Ignore;
                 }
                 Err(Undecided::More) if self.is_nothing(side, run) => return Next::Consumed(0),
                 Err(Undecided::More) => {
                     self.wait(side, run);
                     // Bytes are looked at again with those that follow; after a FIN there are none.
-                    let is_kept = run.end() == Some(End::Fin);
+                    let is_kept = run.end() == Some(StreamEnd::Fin);
                     return if is_kept { Next::Later } else { Next::Consumed(0) };
                 }
             }
@@ -77,39 +80,39 @@ impl<F: Fields> Reader for Reading<'_, F> {
         Next::Consumed(used)
     }
 
-    fn event(&mut self, event: Event) {
-        if event.kind == Kind::NewConnection {
+    fn event(&mut self, event: StreamEvent) {
+        if event.kind == StreamEventKind::NewConnection {
             self.end_talk();
             return;
         }
-        if let Kind::Gap { .. } | Kind::Limit { .. } = event.kind {
+        if let StreamEventKind::Gap { .. } | StreamEventKind::Limit { .. } = event.kind {
             self.flow.set_lossy();
         }
         let Some(id) = self.speech.conversation.as_ref().map(|conversation| conversation.id())
         else {
             return;
         };
-        if let Kind::Gap { cause: Cause::Snapped, .. } = event.kind {
+        if let StreamEventKind::Gap { cause: GapCause::Snapped, .. } = event.kind {
             self.tell(id, &event, &NET001, "cut by the snap length".to_owned());
         }
         let (rule, detail) = match event.kind {
-            Kind::Gap { sequence, missing, .. } => (
+            StreamEventKind::Gap { sequence, missing, .. } => (
                 &NET006,
                 format!("{} missing at sequence number {sequence}", bytes(missing, "is/are")),
             ),
-            Kind::Limit { limit, dropped } => {
+            StreamEventKind::Limit { limit, dropped } => {
                 let name = match limit {
-                    Limit::Stream => "the limit stream-bytes was met",
-                    Limit::Total => "the limit streams-bytes was met",
-                    Limit::Ranges => "a stream is in too many pieces",
+                    StreamLimit::Stream => "the limit stream-bytes was met",
+                    StreamLimit::Total => "the limit streams-bytes was met",
+                    StreamLimit::Ranges => "a stream is in too many pieces",
                 };
                 (&NET011, format!("{name}: {} dropped", bytes(dropped, "was/were")))
             }
-            Kind::OverlapDiffers { sequence, original } => {
+            StreamEventKind::OverlapDiffers { sequence, original } => {
                 let at = format!("from sequence number {sequence} on");
                 (&NET007, format!("other bytes than frame {original} has {at}"))
             }
-            Kind::NewConnection => return,
+            StreamEventKind::NewConnection => return,
         };
         self.tell(id, &event, rule, detail);
     }
@@ -117,8 +120,8 @@ impl<F: Fields> Reader for Reading<'_, F> {
 
 impl<F: Fields> Reading<'_, F> {
     /// Tells what is wrong with the stream.
-    fn tell(&mut self, id: Id, event: &Event, rule: &'static Rule, detail: String) {
-        let &Event { frame, time, side, .. } = event;
+    fn tell(&mut self, id: Id, event: &StreamEvent, rule: &'static Rule, detail: String) {
+        let &StreamEvent { frame, time, side, .. } = event;
         let mark = Mark { frame, time: Time(time), length: 0, side };
         let flow_context = self.flow_context(id);
         let reported = tell(self.recorder, flow_context, rule, false, &mark, || detail);
@@ -170,9 +173,11 @@ impl<F: Fields> Reading<'_, F> {
     fn other_begins(&self, side: Side, run: &Run<'_>) -> bool {
         let Some(other) = self.speech.wait(side.other()) else { return false };
         match run.end() {
-            None | Some(End::Fin) => true,
-            Some(End::Reset | End::Abandoned) => other.since < self.first_frame(side, run),
-            Some(End::Gap | End::Limit) => false,
+            None | Some(StreamEnd::Fin) => true,
+            Some(StreamEnd::Reset | StreamEnd::Abandoned) => {
+                other.since < self.first_frame(side, run)
+            }
+            Some(StreamEnd::Gap | StreamEnd::Limit) => false,
         }
     }
 
@@ -180,20 +185,20 @@ impl<F: Fields> Reading<'_, F> {
     /// waits.
     fn has_to_wait(&self, side: Side, run: &Run<'_>) -> bool {
         match run.end() {
-            Some(End::Gap | End::Limit) => false,
-            Some(End::Fin)
+            Some(StreamEnd::Gap | StreamEnd::Limit) => false,
+            Some(StreamEnd::Fin)
                 if run.bytes().is_empty() && self.speech.wait(side.other()).is_some() =>
             {
                 true
             }
-            None | Some(End::Fin | End::Reset | End::Abandoned) => {
+            None | Some(StreamEnd::Fin | StreamEnd::Reset | StreamEnd::Abandoned) => {
                 run.other_has_hole() || run.answers_unshown()
             }
         }
     }
 
     /// Reads what had to wait and need not any more, in the order in which it was said.
-    pub(super) fn catch_up(&mut self, connection: &mut Connection, budget: &mut Budget) {
+    pub(super) fn catch_up(&mut self, connection: &mut Connection, budget: &mut StreamBudget) {
         if self.speech.conversation.is_none() {
             return;
         }
@@ -222,7 +227,7 @@ impl<F: Fields> Reading<'_, F> {
         let wait = &mut self.speech.waits.get_or_insert_default()[side.index()];
         let wait = wait.get_or_insert(Wait { since, shown: 0, closed: None });
         (wait.since, wait.shown) = (since, run.bytes().len());
-        if run.end() == Some(End::Fin) {
+        if run.end() == Some(StreamEnd::Fin) {
             wait.closed.get_or_insert(ended);
         }
     }
@@ -271,13 +276,15 @@ impl<F: Fields> Reading<'_, F> {
                 return 0;
             }
         };
-        let cut = matches!(run.end(), Some(End::Gap | End::Limit | End::Abandoned));
+        let cut =
+            matches!(run.end(), Some(StreamEnd::Gap | StreamEnd::Limit | StreamEnd::Abandoned));
         let lost = run.after_gap() || mid || cut && length == bytes.len();
         // What is due is reported before the next message.
         if conversation.deadline().is_some_and(|due| due <= self.context.now) {
             self.elapse(run.other_has_hole(), false);
         }
-        self.speech.cut[side.index()] = run.end() == Some(End::Limit) && length == bytes.len();
+        self.speech.cut[side.index()] =
+            run.end() == Some(StreamEnd::Limit) && length == bytes.len();
         self.message(side, run, length, lost);
         length
     }
@@ -403,11 +410,11 @@ impl<F> Working<'_, F> {
 
 /// How, and when, a direction was closed. `waited`: when it was after what had to wait; `now`: when
 /// it was otherwise.
-fn closing(end: Option<End>, waited: Option<Time>, now: Time) -> Option<(Closed, Time)> {
+fn closing(end: Option<StreamEnd>, waited: Option<Time>, now: Time) -> Option<(Closed, Time)> {
     match end? {
-        End::Fin => Some((Closed::Orderly, waited.unwrap_or(now))),
-        End::Reset => Some((Closed::Reset, now)),
-        End::Gap | End::Limit | End::Abandoned => None,
+        StreamEnd::Fin => Some((Closed::Orderly, waited.unwrap_or(now))),
+        StreamEnd::Reset => Some((Closed::Reset, now)),
+        StreamEnd::Gap | StreamEnd::Limit | StreamEnd::Abandoned => None,
     }
 }
 

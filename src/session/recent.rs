@@ -23,7 +23,7 @@ const DOUBLED: i64 = 1_000_000_000;
 
 /// A datagram, as far as it must be known again.
 #[derive(Clone, Copy, Default)]
-struct Entry {
+struct RecentDatagram {
     /// Of the addresses, the ports and all its bytes.
     hash: u64,
     time: Time,
@@ -31,17 +31,17 @@ struct Entry {
     frame: u64,
     /// Of the addresses, the ports, the length and the first bytes.
     head: u32,
-    /// The IPv4 identification, and [`Entry::NONE`] where it tells nothing.
+    /// The IPv4 identification, and [`RecentDatagram::NONE`] where it tells nothing.
     identification: u32,
 }
 
-impl Entry {
+impl RecentDatagram {
     const NONE: u32 = u32::MAX;
 }
 
 /// The latest packet with some addresses, ports and identification.
 #[derive(Clone, Copy, Default)]
-struct Header {
+struct RecentHeader {
     hash: u64,
     /// 0: several packets have it, or none.
     frame: u64,
@@ -63,8 +63,8 @@ pub(super) struct Sent<'a> {
 #[derive(Default)]
 pub(super) struct Recent {
     seed: Seed,
-    buckets: Box<[[Entry; WAYS]]>,
-    headers: Box<[Header]>,
+    buckets: Box<[[RecentDatagram; WAYS]]>,
+    headers: Box<[RecentHeader]>,
 }
 
 impl Recent {
@@ -80,7 +80,7 @@ impl Recent {
             let hash = header(ends, identification);
             if let Some(header) = self.headers.get_mut(hash as usize % BUCKETS) {
                 let frame = if header.hash == hash { 0 } else { sent.frame };
-                *header = Header { hash, frame };
+                *header = RecentHeader { hash, frame };
             }
         }
         first
@@ -98,14 +98,14 @@ impl Recent {
     #[inline]
     fn put(&mut self, sent: &Sent<'_>, ends: u64, head: u64) -> Option<u64> {
         if self.buckets.is_empty() {
-            self.buckets = vec![[Entry::default(); WAYS]; BUCKETS].into();
-            self.headers = vec![Header::default(); BUCKETS].into();
+            self.buckets = vec![[RecentDatagram::default(); WAYS]; BUCKETS].into();
+            self.headers = vec![RecentHeader::default(); BUCKETS].into();
         }
         let hash = sent.hash ^ ends;
-        let identification = sent.identification.map_or(Entry::NONE, u32::from);
+        let identification = sent.identification.map_or(RecentDatagram::NONE, u32::from);
         let window = if sent.identification.is_some() { DOUBLED } else { Time::MOMENT };
         let bucket = self.buckets.get_mut(head as usize % BUCKETS)?;
-        let same = |entry: &&Entry| {
+        let same = |entry: &&RecentDatagram| {
             entry.frame > 0
                 && entry.hash == hash
                 && entry.identification == identification
@@ -116,7 +116,7 @@ impl Recent {
         }
         if let Some(oldest) = bucket.iter_mut().min_by_key(|entry| entry.frame) {
             let (time, frame, head) = (sent.time, sent.frame, (head >> 32) as u32);
-            *oldest = Entry { hash, time, frame, head, identification };
+            *oldest = RecentDatagram { hash, time, frame, head, identification };
         }
         None
     }
@@ -133,9 +133,9 @@ impl Recent {
         }
         let head = self.head(ends, quote.length, quote.bytes);
         let hash = self.hash(quote.bytes) ^ ends;
-        let identification = quote.identification.map_or(Entry::NONE, u32::from);
+        let identification = quote.identification.map_or(RecentDatagram::NONE, u32::from);
         let is_whole = quote.bytes.len() >= quote.length;
-        let same = |entry: &&Entry| {
+        let same = |entry: &&RecentDatagram| {
             entry.frame > 0
                 && entry.head == (head >> 32) as u32
                 && entry.identification == identification
@@ -271,6 +271,6 @@ mod tests {
         }
         assert_eq!((recent.buckets.len(), recent.headers.len()), (BUCKETS, BUCKETS));
         assert_eq!(note(&mut recent, &99_999u64.to_be_bytes(), None, 100_000, 0), Some(99_999));
-        assert_eq!(size_of::<Entry>(), 32);
+        assert_eq!(size_of::<RecentDatagram>(), 32);
     }
 }

@@ -9,7 +9,7 @@ use super::recorder::{Fields, Recorder};
 use super::{EventOrder, FlowContext, NOWHERE, PacketContext, Session};
 use crate::capture::Notice;
 use crate::flows::MessageCounts;
-use crate::net::ip_defrag::{Cause, Event, EventKind};
+use crate::net::ip_defrag::{FragmentEvent, FragmentEventKind, GiveUpCause};
 use crate::net::{Headers, Hosts, Outcome, checksum};
 
 impl Session {
@@ -47,12 +47,12 @@ impl Session {
             let at = self.share.place_of(source, destination);
             let Some(shard) = at.and_then(|at| self.shards.get_mut(at)) else { continue };
             let rule = match &event.kind {
-                EventKind::Overlap { .. } => &NET004,
-                EventKind::Missing { cause, .. } => {
+                FragmentEventKind::Overlap { .. } => &NET004,
+                FragmentEventKind::Missing { cause, .. } => {
                     shard.incomplete.insert(Hosts::of(source, destination));
-                    if *cause == Cause::Limit { &NET011 } else { &NET005 }
+                    if *cause == GiveUpCause::Limit { &NET011 } else { &NET005 }
                 }
-                EventKind::Malformed(_) => &NET008,
+                FragmentEventKind::Malformed(_) => &NET008,
             };
             let mark = Mark {
                 frame: event.at.frame,
@@ -112,11 +112,11 @@ impl PacketContext {
 
 /// What is to be said about a checksum: whether it is right, and what is wrong with it.
 #[inline]
-fn judged(verdict: checksum::Verdict, judge: impl FnOnce(bool, &dyn Fn() -> String)) {
+fn judged(verdict: checksum::ChecksumResult, judge: impl FnOnce(bool, &dyn Fn() -> String)) {
     match verdict {
-        checksum::Verdict::NotJudged => {}
-        checksum::Verdict::Right => judge(true, &String::new),
-        checksum::Verdict::Wrong { found, expected } => judge(false, &|| {
+        checksum::ChecksumResult::NotJudged => {}
+        checksum::ChecksumResult::Right => judge(true, &String::new),
+        checksum::ChecksumResult::Wrong { found, expected } => judge(false, &|| {
             format!("the checksum is {found:#06x}, the bytes give {expected:#06x}")
         }),
     }
@@ -138,24 +138,24 @@ pub(super) fn tell<F: Fields>(
 }
 
 /// What happened to a fragmented datagram, in words.
-pub(super) fn words(event: &Event) -> String {
+pub(super) fn words(event: &FragmentEvent) -> String {
     let datagram = format!("datagram {:#06x}", event.identification);
     match &event.kind {
-        EventKind::Overlap { differs } => {
+        FragmentEventKind::Overlap { differs } => {
             let how = if *differs { "other bytes" } else { "the same bytes" };
             format!("fragments of {datagram} overlap, with {how}; the first copy counts")
         }
-        EventKind::Missing { cause, frames, held, length, .. } => {
+        FragmentEventKind::Missing { cause, frames, held, length, .. } => {
             let of = length.map_or(String::new(), |length| format!(" of {length}"));
             let count = frames.len();
             let why = match cause {
-                Cause::Limit => {
+                GiveUpCause::Limit => {
                     "is given up, as the limit fragment-bytes or fragments-bytes is met"
                 }
-                Cause::Timeout | Cause::End => "never became whole",
+                GiveUpCause::Timeout | GiveUpCause::End => "never became whole",
             };
             format!("{datagram} {why}: {} with {held}{of} bytes came", counted(count, "fragment"))
         }
-        EventKind::Malformed(malformed) => malformed.to_string(),
+        FragmentEventKind::Malformed(malformed) => malformed.to_string(),
     }
 }

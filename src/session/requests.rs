@@ -34,7 +34,7 @@ impl Answered {
 pub struct Requests {
     /// All of them.
     pub count: Answered,
-    servers: Map<SocketAddr, Server>,
+    servers: Map<SocketAddr, AskedServer>,
     /// The server that answered last: mostly it answers next, too.
     latest: Option<SocketAddr>,
     /// Servers that are kept; there were more than these.
@@ -45,7 +45,7 @@ pub struct Requests {
 
 /// What came of the requests to one server.
 #[derive(Serialize, Deserialize)]
-enum Server {
+enum AskedServer {
     Answers,
     /// Few are: so those that answer take little room.
     Silent(Box<Silence>),
@@ -123,7 +123,7 @@ impl Requests {
         self.count.add(Answered { asked: times, answered: times });
         if self.latest != Some(server) {
             self.latest = Some(server);
-            self.put(server, Server::Answers);
+            self.put(server, AskedServer::Answers);
         }
     }
 
@@ -145,13 +145,13 @@ impl Requests {
             digits: flow_context.digits,
         };
         match self.servers.get_mut(&server) {
-            Some(Server::Silent(before)) => **before = before.and(&silence),
-            Some(Server::Answers) => {}
-            None => self.put(server, Server::Silent(Box::new(silence))),
+            Some(AskedServer::Silent(before)) => **before = before.and(&silence),
+            Some(AskedServer::Answers) => {}
+            None => self.put(server, AskedServer::Silent(Box::new(silence))),
         }
     }
 
-    fn put(&mut self, server: SocketAddr, more: Server) {
+    fn put(&mut self, server: SocketAddr, more: AskedServer) {
         if let Some(known) = self.servers.get_mut(&server) {
             known.add(more);
         } else if self.servers.len() < self.most {
@@ -182,8 +182,8 @@ impl Requests {
         review.answering = std::mem::take(&mut self.servers)
             .into_iter()
             .filter_map(|(server, it)| match it {
-                Server::Answers => Some(server),
-                Server::Silent(silence) => {
+                AskedServer::Answers => Some(server),
+                AskedServer::Silent(silence) => {
                     silent.insert(server, silence);
                     None
                 }
@@ -211,11 +211,13 @@ impl Requests {
     }
 }
 
-impl Server {
-    fn add(&mut self, more: Server) {
+impl AskedServer {
+    fn add(&mut self, more: AskedServer) {
         match (&mut *self, more) {
-            (Server::Silent(silence), Server::Silent(more)) => **silence = silence.and(&more),
-            _ => *self = Server::Answers,
+            (AskedServer::Silent(silence), AskedServer::Silent(more)) => {
+                **silence = silence.and(&more)
+            }
+            _ => *self = AskedServer::Answers,
         }
     }
 }

@@ -29,14 +29,14 @@ use crate::net::{Datagram, Hosts, IcmpError, Outcome, Quote};
 
 /// What all connections share.
 pub(super) struct Streams {
-    pub(super) budget: tcp::Budget,
+    pub(super) budget: tcp::StreamBudget,
     /// Room for the pieces of a message, to be used again.
     pub(super) pieces: Vec<Piece>,
 }
 
 impl Streams {
-    fn new(limits: tcp::Limits) -> Streams {
-        Streams { budget: tcp::Budget::new(limits), pieces: Vec::new() }
+    fn new(limits: tcp::StreamLimits) -> Streams {
+        Streams { budget: tcp::StreamBudget::new(limits), pieces: Vec::new() }
     }
 }
 

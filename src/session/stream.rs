@@ -9,14 +9,14 @@ use super::shard::Shard;
 use super::{PacketContext, Recorded};
 use crate::flows::table::Slot;
 use crate::flows::{Key, State};
-use crate::net::tcp::{Arrival, Budget, Connection};
+use crate::net::tcp::{Arrival, Connection, StreamBudget};
 use crate::net::{FrameRef, Segment, TcpFlags, Tunnels};
 
 /// Room for so many pieces of a message is kept for the next one.
 const PIECES: usize = 1 << 10;
 
 /// Where a segment belongs.
-pub(super) enum Place {
+pub(super) enum SegmentPlace {
     /// In the flow that goes on with it, from this side.
     GoesOn(Slot, Side),
     /// In none that is open. One between the same ends is over.
@@ -26,10 +26,17 @@ pub(super) enum Place {
 impl Shard {
     /// Where a segment belongs that does something. One that does nothing is counted, and that is all.
     #[inline]
-    pub(super) fn place(&mut self, key: &Key, segment: &Segment<'_>, time: Time) -> Option<Place> {
-        let Some((slot, side)) = self.table.find(key) else { return Some(Place::Begins(None)) };
+    pub(super) fn place(
+        &mut self,
+        key: &Key,
+        segment: &Segment<'_>,
+        time: Time,
+    ) -> Option<SegmentPlace> {
+        let Some((slot, side)) = self.table.find(key) else {
+            return Some(SegmentPlace::Begins(None));
+        };
         if self.table.has_ended(slot, time) {
-            return Some(Place::Begins(Some(slot)));
+            return Some(SegmentPlace::Begins(Some(slot)));
         }
         if let Some(mut flow) = self.table.flow(slot)
             && let State::Stream(stream) = &flow.state
@@ -44,7 +51,7 @@ impl Shard {
                 return None;
             }
         }
-        Some(Place::GoesOn(slot, side))
+        Some(SegmentPlace::GoesOn(slot, side))
     }
 
     /// A TCP segment, whose [`place`](Shard::place) this is.
@@ -53,15 +60,15 @@ impl Shard {
         &mut self,
         context: &mut PacketContext,
         key: &Key,
-        place: Place,
+        place: SegmentPlace,
         segment: &Segment<'_>,
         time: Time,
         recorded: Recorded<'_>,
         recorder: &mut Recorder<F>,
     ) {
         let (slot, side) = match place {
-            Place::GoesOn(slot, side) => (slot, side),
-            Place::Begins(ended) if segment.flags.syn() || segment.payload.announced > 0 => {
+            SegmentPlace::GoesOn(slot, side) => (slot, side),
+            SegmentPlace::Begins(ended) if segment.flags.syn() || segment.payload.announced > 0 => {
                 if let Some(slot) = ended {
                     self.end_flow(context, slot, recorder);
                 }
@@ -74,7 +81,7 @@ impl Shard {
                 }
                 (slot, Side::First)
             }
-            Place::Begins(_) => return,
+            SegmentPlace::Begins(_) => return,
         };
         let mut pieces = std::mem::take(&mut context.pieces);
         let (offset, length) = (segment.payload.offset, segment.payload.bytes.len());
@@ -140,7 +147,7 @@ impl Shard {
         slot: Slot,
         tunnels: Tunnels,
         recorder: &mut Recorder<F>,
-        work: impl FnOnce(&mut Connection, &mut Budget, &mut Reading<'_, F>),
+        work: impl FnOnce(&mut Connection, &mut StreamBudget, &mut Reading<'_, F>),
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
         let state = &mut flow.state;

@@ -9,11 +9,11 @@ use std::net::IpAddr;
 
 use dissectors::kit::Piece;
 
-use super::Source;
+use super::FragmentSource;
 use super::pages::{Coverage, Pages, Placement, Touched};
-use super::queue::{InQueues, Links, QueueKind};
-use super::result::{Cause, Event, EventKind, Joined};
-use super::table::Table;
+use super::queue::{InQueues, QueueKind, QueueLinks};
+use super::result::{FragmentEvent, FragmentEventKind, GiveUpCause, Joined};
+use super::table::NumberedTable;
 use crate::net::hosts::{Hosts, hash_addresses};
 use crate::net::limits;
 use crate::net::packet::{Fragment, FrameRef, Ip};
@@ -24,9 +24,9 @@ use crate::net::tunnels::Tunnels;
 pub(super) const ENTRY_COST: usize = 728;
 const _: () = assert!(
     ENTRY_COST
-        >= Table::<Key, Entry>::COST
-            + Table::<IpAddr, Source>::COST
-            + Table::<Hosts, u32>::COST
+        >= NumberedTable::<DatagramKey, PartialDatagram>::COST
+            + NumberedTable::<IpAddr, FragmentSource>::COST
+            + NumberedTable::<Hosts, u32>::COST
             + size_of::<Coverage>()
 );
 
@@ -40,7 +40,7 @@ const LENT_PIECES: usize = 64;
 
 /// Fragments of one datagram have all of this in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct DatagramKey {
     pub(super) source: IpAddr,
     pub(super) destination: IpAddr,
     pub(super) identification: u32,
@@ -50,7 +50,7 @@ pub(super) struct Key {
     pub(super) tunnels: Tunnels,
 }
 
-impl Key {
+impl DatagramKey {
     pub(super) fn of(fragment: &Fragment<'_>) -> Self {
         let ip = &fragment.ip;
         Self {
@@ -64,7 +64,7 @@ impl Key {
     }
 }
 
-impl Hash for Key {
+impl Hash for DatagramKey {
     /// Mostly this is two words: it is asked for with every fragment.
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -98,15 +98,15 @@ fn end_of(piece: &Piece) -> u32 {
     piece.at + piece.length
 }
 
-impl InQueues for Entry {
-    fn links(&mut self) -> &mut [Links; QueueKind::COUNT] {
+impl InQueues for PartialDatagram {
+    fn links(&mut self) -> &mut [QueueLinks; QueueKind::COUNT] {
         &mut self.links
     }
 }
 
 /// A datagram in the making.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct PartialDatagram {
     pub(super) identification: u32,
     /// Of the fragment at offset 0, as soon as it is there; until then of any.
     pub(super) ip: Ip,
@@ -134,7 +134,7 @@ pub(super) struct Entry {
     /// The numbers of its source, and of its two hosts.
     pub(super) source: u32,
     pub(super) hosts: u32,
-    pub(super) links: [Links; QueueKind::COUNT],
+    pub(super) links: [QueueLinks; QueueKind::COUNT],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -143,7 +143,7 @@ pub(super) struct Overlap {
     pub(super) differs: bool,
 }
 
-impl Entry {
+impl PartialDatagram {
     /// Refuses fragments that contradict what is known of the datagram's length.
     pub(super) fn accepts(&self, extent: &Extent<'_>) -> Result<(), &'static str> {
         match self.length {
@@ -168,7 +168,7 @@ impl Entry {
         &mut self,
         extent: &Extent<'_>,
         offset: u32,
-        origin: Origin<'_>,
+        origin: FragmentOrigin<'_>,
         capture: &[u8],
     ) -> bool {
         if self.coverage.is_some() {
@@ -199,7 +199,7 @@ impl Entry {
         &mut self,
         extent: &Extent<'_>,
         offset: u32,
-        origin: Origin<'_>,
+        origin: FragmentOrigin<'_>,
         pages: &mut Pages,
         capture: &[u8],
     ) {
@@ -267,13 +267,13 @@ impl Entry {
         self.overlap.filter(|overlap| overlap.differs || !self.snapped)
     }
 
-    pub(super) fn report_overlap(&self, events: &mut Vec<Event>) {
+    pub(super) fn report_overlap(&self, events: &mut Vec<FragmentEvent>) {
         if let Some(Overlap { at, differs }) = self.overlapped() {
-            events.push(self.event(at, EventKind::Overlap { differs }));
+            events.push(self.event(at, FragmentEventKind::Overlap { differs }));
         }
     }
 
-    pub(super) fn missing(&mut self, cause: Cause) -> Event {
+    pub(super) fn missing(&mut self, cause: GiveUpCause) -> FragmentEvent {
         if self.coverage.is_none() {
             in_order_of_arrival(&mut self.pieces);
         }
@@ -287,11 +287,17 @@ impl Entry {
             }
         }
         let (held, length, snapped) = (self.held, self.length, self.snapped);
-        self.event(self.opened, EventKind::Missing { cause, frames, held, length, snapped })
+        self.event(self.opened, FragmentEventKind::Missing { cause, frames, held, length, snapped })
     }
 
-    fn event(&self, at: FrameRef, kind: EventKind) -> Event {
-        Event { ip: self.ip, ports: self.ports, identification: self.identification, at, kind }
+    fn event(&self, at: FrameRef, kind: FragmentEventKind) -> FragmentEvent {
+        FragmentEvent {
+            ip: self.ip,
+            ports: self.ports,
+            identification: self.identification,
+            at,
+            kind,
+        }
     }
 }
 
@@ -346,12 +352,12 @@ impl<'a> Extent<'a> {
 
 /// Where a fragment's bytes come from: a packet, or pieces of a joined datagram around it.
 #[derive(Clone, Copy)]
-pub(super) struct Origin<'a> {
+pub(super) struct FragmentOrigin<'a> {
     pub(super) at: FrameRef,
     pub(super) pieces: Option<&'a [Piece]>,
 }
 
-impl Origin<'_> {
+impl FragmentOrigin<'_> {
     /// Names the origin of `length` bytes at `offset` of what the fragment was decoded from.
     pub(super) fn record(&self, at: u32, offset: u32, length: u32, pieces: &mut Vec<HeldPiece>) {
         let Some(outer) = self.pieces else {

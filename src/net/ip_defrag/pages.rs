@@ -23,7 +23,7 @@ const SPARE: usize = 1024;
 type Bits = [u64; WORDS];
 
 #[derive(Debug)]
-struct Page {
+struct BytesPage {
     bytes: [u8; PAGE_BYTES as usize],
     held: Bits,
     /// Units where a run of some fragment's bytes begins.
@@ -34,7 +34,7 @@ struct Page {
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     #[allow(clippy::vec_box, reason = "pages move to datagrams and back, their bytes stay put")]
-    spare: Vec<Box<Page>>,
+    spare: Vec<Box<BytesPage>>,
     /// Without pages.
     #[allow(clippy::vec_box, reason = "they move to datagrams and back too")]
     blank: Vec<Box<Coverage>>,
@@ -55,19 +55,19 @@ impl Touched {
 
     /// Bytes of memory; none counts as a page, so that many empty datagrams are not free.
     pub(super) fn cost(self) -> usize {
-        self.0.count_ones().max(1) as usize * size_of::<Page>()
+        self.0.count_ones().max(1) as usize * size_of::<BytesPage>()
     }
 
     /// The most that `length` more bytes may cost.
     pub(super) fn most(length: usize) -> usize {
-        (length / PAGE_BYTES as usize + 2) * size_of::<Page>()
+        (length / PAGE_BYTES as usize + 2) * size_of::<BytesPage>()
     }
 }
 
 /// The pages of one datagram; those that no fragment touched are not there.
 #[derive(Debug, Default)]
 pub(super) struct Coverage {
-    pages: [Option<Box<Page>>; PAGES],
+    pages: [Option<Box<BytesPage>>; PAGES],
 }
 
 impl Coverage {
@@ -94,7 +94,7 @@ impl Coverage {
         self.page(unit).is_some_and(|page| bit(&page.held, unit % PAGE_UNITS))
     }
 
-    fn page(&self, unit: u32) -> Option<&Page> {
+    fn page(&self, unit: u32) -> Option<&BytesPage> {
         self.pages.get((unit / PAGE_UNITS) as usize)?.as_deref()
     }
 }
@@ -176,12 +176,12 @@ impl Pages {
     }
 
     /// The page that a unit lies in.
-    fn page<'a>(&mut self, coverage: &'a mut Coverage, unit: u32) -> &'a mut Page {
+    fn page<'a>(&mut self, coverage: &'a mut Coverage, unit: u32) -> &'a mut BytesPage {
         let slot = &mut coverage.pages[(unit / PAGE_UNITS) as usize];
         slot.get_or_insert_with(|| self.blank())
     }
 
-    fn blank(&mut self) -> Box<Page> {
+    fn blank(&mut self) -> Box<BytesPage> {
         match self.spare.pop() {
             // Its bytes are those of an earlier datagram: only what `held` says may be read.
             Some(mut page) => {
@@ -189,7 +189,7 @@ impl Pages {
                 page.starts = [0; WORDS];
                 page
             }
-            None => Box::new(Page {
+            None => Box::new(BytesPage {
                 bytes: [0; PAGE_BYTES as usize],
                 held: [0; WORDS],
                 starts: [0; WORDS],

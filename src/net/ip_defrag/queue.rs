@@ -5,7 +5,7 @@
 
 use std::hash::Hash;
 
-use super::table::Table;
+use super::table::NumberedTable;
 
 /// Which queue: each entry is in both.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ impl QueueKind {
 
 /// An entry's neighbours in a queue.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Links {
+pub(super) struct QueueLinks {
     older: Option<u32>,
     newer: Option<u32>,
 }
@@ -28,17 +28,17 @@ pub(super) struct Links {
 /// An entry that can be in queues.
 pub(super) trait InQueues {
     /// Its neighbours in each queue.
-    fn links(&mut self) -> &mut [Links; QueueKind::COUNT];
+    fn links(&mut self) -> &mut [QueueLinks; QueueKind::COUNT];
 }
 
 /// Entries in the order they were pushed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Queue {
+pub(super) struct AgeQueue {
     oldest: Option<u32>,
     newest: Option<u32>,
 }
 
-impl Queue {
+impl AgeQueue {
     #[inline]
     pub(super) fn oldest(&self) -> Option<u32> {
         self.oldest
@@ -47,10 +47,10 @@ impl Queue {
     pub(super) fn push<K: Eq + Hash, E: InQueues>(
         &mut self,
         kind: QueueKind,
-        entries: &mut Table<K, E>,
+        entries: &mut NumberedTable<K, E>,
         number: u32,
     ) {
-        *links(entries, number, kind) = Links { older: self.newest, newer: None };
+        *links(entries, number, kind) = QueueLinks { older: self.newest, newer: None };
         match self.newest {
             Some(newest) => links(entries, newest, kind).newer = Some(number),
             None => self.oldest = Some(number),
@@ -61,10 +61,10 @@ impl Queue {
     pub(super) fn remove<K: Eq + Hash, E: InQueues>(
         &mut self,
         kind: QueueKind,
-        entries: &mut Table<K, E>,
+        entries: &mut NumberedTable<K, E>,
         number: u32,
     ) {
-        let Links { older, newer } = *links(entries, number, kind);
+        let QueueLinks { older, newer } = *links(entries, number, kind);
         match older {
             Some(older) => links(entries, older, kind).newer = newer,
             None => self.oldest = newer,
@@ -77,10 +77,10 @@ impl Queue {
 }
 
 fn links<K: Eq + Hash, E: InQueues>(
-    entries: &mut Table<K, E>,
+    entries: &mut NumberedTable<K, E>,
     number: u32,
     kind: QueueKind,
-) -> &mut Links {
+) -> &mut QueueLinks {
     let [all, source] = entries.at_mut(number).links();
     match kind {
         QueueKind::All => all,

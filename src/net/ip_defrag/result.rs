@@ -47,7 +47,7 @@ pub struct Joined<'a> {
 
 /// Something about a datagram that verdicts depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct FragmentEvent {
     /// Addresses of the datagram.
     pub ip: Ip,
     /// Its ports, if the fragment that has them came.
@@ -57,12 +57,12 @@ pub struct Event {
     /// The packet that it is about; of a datagram given up, the first one.
     pub at: FrameRef,
     /// What happened.
-    pub kind: EventKind,
+    pub kind: FragmentEventKind,
 }
 
 /// What can happen to a fragmented datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EventKind {
+pub enum FragmentEventKind {
     /// Fragments overlap (NET004). Reported once per datagram, when it is whole or given up; `at`
     /// is the first fragment that overlapped. Copies of a fragment do not overlap it.
     Overlap {
@@ -72,7 +72,7 @@ pub enum EventKind {
     /// The datagram was given up (NET005).
     Missing {
         /// Why.
-        cause: Cause,
+        cause: GiveUpCause,
         /// Packets that carried what there was, at most
         /// [`limits::NAMED_FRAMES`](crate::net::limits::NAMED_FRAMES).
         frames: Vec<u64>,
@@ -90,7 +90,7 @@ pub enum EventKind {
 
 /// Why a datagram was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cause {
+pub enum GiveUpCause {
     /// Its fragments did not arrive in time.
     Timeout,
     /// Memory was needed for newer ones.

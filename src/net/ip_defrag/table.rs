@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 
 /// Values by their keys.
 #[derive(Debug)]
-pub(super) struct Table<K, V> {
+pub(super) struct NumberedTable<K, V> {
     index: HashTable<u32>,
     slots: Vec<Option<Slot<K, V>>>,
     free: Vec<u32>,
@@ -31,7 +31,7 @@ pub(super) struct Slot<K, V> {
     value: V,
 }
 
-impl<K, V> Default for Table<K, V> {
+impl<K, V> Default for NumberedTable<K, V> {
     fn default() -> Self {
         Self {
             index: HashTable::new(),
@@ -42,7 +42,7 @@ impl<K, V> Default for Table<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V> Table<K, V> {
+impl<K: Eq + Hash, V> NumberedTable<K, V> {
     /// What a value costs: its slot, and its places in the index and among free numbers, which may
     /// be half empty.
     pub(super) const COST: usize = size_of::<Option<Slot<K, V>>>() + 4 * size_of::<u32>();

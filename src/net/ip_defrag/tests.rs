@@ -33,7 +33,7 @@ fn fragment(at: u32, more: bool, bytes: &[u8]) -> Fragment<'_> {
 /// A defragmenter with its events, fed in order of frames, one per microsecond.
 struct Bench {
     defragmenter: Defragmenter,
-    events: Vec<Event>,
+    events: Vec<FragmentEvent>,
     frame: u64,
     time: i64,
     /// Another, which leaves bytes in memory, and must come to the same.
@@ -81,7 +81,7 @@ impl Bench {
         sources.find(&address).map_or(0, |number| sources.at(number).used)
     }
 
-    fn finish(mut self) -> Vec<EventKind> {
+    fn finish(mut self) -> Vec<FragmentEventKind> {
         self.defragmenter.finish(&mut self.events);
         assert_eq!((self.defragmenter.used(), self.defragmenter.pending()), (0, 0));
         if let Some(lender) = self.lender.take() {
@@ -93,7 +93,7 @@ impl Bench {
         self.kinds()
     }
 
-    fn kinds(self) -> Vec<EventKind> {
+    fn kinds(self) -> Vec<FragmentEventKind> {
         self.events.into_iter().map(|event| event.kind).collect()
     }
 }
@@ -170,7 +170,7 @@ fn a_real_answer_in_ipv4_fragments() {
     assert_eq!((datagram.source_port, datagram.payload.offset), (27_015, 8));
     assert_eq!(datagram.ip.source, IpAddr::V4(CLIENT));
     let checksums = crate::net::checksum::verify(&Outcome::Udp(datagram));
-    assert_eq!(checksums.transport, crate::net::checksum::Verdict::Right);
+    assert_eq!(checksums.transport, crate::net::checksum::ChecksumResult::Right);
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn copies_after_a_whole_datagram_are_not_missing() {
     assert!(bench.add(&last).is_some());
     bench.time += limits::ECHO;
     bench.add(&last);
-    assert!(matches!(bench.finish()[..], [EventKind::Missing { .. }]));
+    assert!(matches!(bench.finish()[..], [FragmentEventKind::Missing { .. }]));
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn the_first_copy_wins_and_overlaps_are_reported_once() {
         assert!(whole.overlapped);
         consistent(&whole);
         let [event] = &bench.events[..] else { panic!("{:?}", bench.events) };
-        assert_eq!(event.kind, EventKind::Overlap { differs });
+        assert_eq!(event.kind, FragmentEventKind::Overlap { differs });
         assert_eq!(event.at.frame, 2);
     }
 }
@@ -287,7 +287,7 @@ fn overlaps_of_every_shape() {
         bench.add(&fragment(16, true, &[5; 16]));
         bench.add(&fragment(48, true, &[5; 16]));
         bench.add(&fragment(from, true, &vec![5; (to - from) as usize]));
-        let reported = bench.finish().contains(&EventKind::Overlap { differs: false });
+        let reported = bench.finish().contains(&FragmentEventKind::Overlap { differs: false });
         assert_eq!(reported, overlaps, "{from}..{to}");
     }
 }
@@ -298,7 +298,7 @@ fn adjacent_fragments_are_one_boundary_not_one_run() {
     bench.add(&fragment(0, true, &[5; 8]));
     bench.add(&fragment(8, true, &[5; 8]));
     bench.add(&fragment(0, true, &[5; 16]));
-    assert!(bench.finish().contains(&EventKind::Overlap { differs: false }));
+    assert!(bench.finish().contains(&FragmentEventKind::Overlap { differs: false }));
 }
 
 /// A doubled fragment with one copy cut by the snap length overlaps nothing.
@@ -312,7 +312,7 @@ fn copies_that_were_cut_elsewhere_are_no_overlap() {
             cut.payload.announced = 16;
             bench.add(&cut);
         }
-        let overlaps = |kind: &EventKind| matches!(kind, EventKind::Overlap { .. });
+        let overlaps = |kind: &FragmentEventKind| matches!(kind, FragmentEventKind::Overlap { .. });
         assert!(!bench.finish().iter().any(overlaps), "{first} {second}");
     }
 }
@@ -322,7 +322,7 @@ fn the_same_fragment_with_other_bytes_differs() {
     let mut bench = Bench::new();
     bench.add(&fragment(0, true, &[5; 16]));
     bench.add(&fragment(0, true, &[6; 16]));
-    assert!(bench.finish().contains(&EventKind::Overlap { differs: true }));
+    assert!(bench.finish().contains(&FragmentEventKind::Overlap { differs: true }));
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn contradictions_are_left_out() {
     for refused in [&beyond, &farthest, &crooked, &empty] {
         let mut bench = Bench::new();
         assert!(bench.add(refused).is_none());
-        assert!(matches!(bench.finish()[..], [EventKind::Malformed(_)]));
+        assert!(matches!(bench.finish()[..], [FragmentEventKind::Malformed(_)]));
     }
 
     let mut bench = Bench::new();
@@ -348,7 +348,7 @@ fn contradictions_are_left_out() {
     assert_eq!(whole.bytes, cat(&[&[4; 24], &[1; 16], &[3; 4]]));
     let kinds = bench.finish();
     assert_eq!(kinds.len(), 3);
-    assert!(kinds.iter().all(|kind| matches!(kind, EventKind::Malformed(_))));
+    assert!(kinds.iter().all(|kind| matches!(kind, FragmentEventKind::Malformed(_))));
 }
 
 #[test]
@@ -375,10 +375,10 @@ fn cut_fragments_never_become_whole() {
     bench.add(&Fragment { payload, ..fragment(0, true, &[]) });
     assert!(bench.add(&fragment(16, false, &bytes[16..])).is_none());
     let kinds = bench.finish();
-    let [EventKind::Missing { cause, frames, held, length, snapped }] = &kinds[..] else {
+    let [FragmentEventKind::Missing { cause, frames, held, length, snapped }] = &kinds[..] else {
         panic!("{kinds:?}")
     };
-    assert_eq!((*cause, &frames[..]), (Cause::End, &[1, 2][..]));
+    assert_eq!((*cause, &frames[..]), (GiveUpCause::End, &[1, 2][..]));
     assert_eq!((*held, *length, *snapped), (16, Some(24), true));
 }
 
@@ -393,11 +393,12 @@ fn time_is_up_after_the_first_fragment() {
     bench.defragmenter.expire(30 * SECOND, &mut bench.events);
     assert_eq!(bench.events, []);
     bench.defragmenter.expire(31 * SECOND, &mut bench.events);
-    let [Event { kind: EventKind::Missing { cause, frames, .. }, at, .. }] = &bench.events[..]
+    let [FragmentEvent { kind: FragmentEventKind::Missing { cause, frames, .. }, at, .. }] =
+        &bench.events[..]
     else {
         panic!("{:?}", bench.events)
     };
-    assert_eq!((*cause, &frames[..], at.frame), (Cause::Timeout, &[1, 2][..], 1));
+    assert_eq!((*cause, &frames[..], at.frame), (GiveUpCause::Timeout, &[1, 2][..], 1));
     assert_eq!(bench.defragmenter.used(), 0);
     assert!(bench.add(&fragment(16, false, &[1; 8])).is_none());
 }
@@ -430,8 +431,9 @@ fn memory_is_bounded_in_all_and_per_source() {
     let pending = bench.defragmenter.pending();
     let used = bench.defragmenter.used();
     assert!(pending > 500, "{pending} of {used} bytes");
-    let by_limit =
-        |event: &Event| matches!(event.kind, EventKind::Missing { cause: Cause::Limit, .. });
+    let by_limit = |event: &FragmentEvent| {
+        matches!(event.kind, FragmentEventKind::Missing { cause: GiveUpCause::Limit, .. })
+    };
     assert_eq!(bench.events.iter().filter(|event| by_limit(event)).count(), 40_000 - pending);
     bench.finish();
 }
@@ -469,7 +471,7 @@ fn a_hundred_thousand_fragments_of_one_datagram() {
         let whole = bench.add(&fragment(65_520, false, &bytes[65_520..])).or(whole).unwrap();
         assert_eq!(whole.bytes, *bytes);
         consistent(&whole);
-        assert_eq!(bench.finish(), [EventKind::Overlap { differs: false }]);
+        assert_eq!(bench.finish(), [FragmentEventKind::Overlap { differs: false }]);
     }
     let spent = cpu_seconds() - started;
     assert!(spent < 20.0, "{spent} s for 213,000 fragments");
@@ -576,7 +578,7 @@ fn fragments_inside_a_tunnel_are_traced_to_packets() {
 #[test]
 fn copies_after_as_many_datagrams_as_are_remembered_are_no_news() {
     let mut bench = Bench::new();
-    let datagrams = 0..Recent::MOST as u32;
+    let datagrams = 0..RecentlyWhole::MOST as u32;
     let part = |identification, at| Fragment { identification, ..fragment(at, at == 0, &[1; 8]) };
     for number in datagrams.clone() {
         assert!(bench.add(&part(number, 0)).is_none());

@@ -1,11 +1,11 @@
 //! What all connections of one table share: the limits, how much memory is taken, and counts of
 //! what was passed over without an event.
 
-use super::Limit;
+use super::StreamLimit;
 
 /// How much may be kept, and how long a hole is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct StreamLimits {
     /// Bytes of memory that one direction of one connection may take, bookkeeping included.
     pub stream: usize,
     /// Separate ranges of out-of-order bytes in one direction.
@@ -19,7 +19,7 @@ pub struct Limits {
     pub patience: u8,
 }
 
-impl Default for Limits {
+impl Default for StreamLimits {
     fn default() -> Self {
         Self { stream: 1 << 20, ranges: 4096, total: 128 << 20, patience: 8 }
     }
@@ -27,7 +27,7 @@ impl Default for Limits {
 
 /// How often something was passed over that deserves no event, over all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct StreamCounts {
     /// Payload bytes that had been seen before and were compared with the first copy.
     pub repeated: u64,
     /// Payload bytes before the expected ones that could not be compared with a first copy: no
@@ -46,27 +46,27 @@ pub struct Counts {
 /// Every connection must be handed to the same budget again and again, and to
 /// [`finish`](super::Connection::finish) at last, which gives back what it took.
 #[derive(Debug)]
-pub struct Budget {
+pub struct StreamBudget {
     /// What was passed over so far.
-    pub counts: Counts,
-    limits: Limits,
+    pub counts: StreamCounts,
+    limits: StreamLimits,
     used: usize,
 }
 
-impl Budget {
+impl StreamBudget {
     /// An untouched budget.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
-        Self { counts: Counts::default(), limits, used: 0 }
+    pub fn new(limits: StreamLimits) -> Self {
+        Self { counts: StreamCounts::default(), limits, used: 0 }
     }
 
     /// The limits it was made with.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &StreamLimits {
         &self.limits
     }
 
-    /// Bytes of memory taken at the moment; never more than [`Limits::total`].
+    /// Bytes of memory taken at the moment; never more than [`StreamLimits::total`].
     #[must_use]
     pub fn used(&self) -> usize {
         self.used
@@ -79,9 +79,13 @@ impl Budget {
     }
 
     /// Which of the two memory limits leaves the direction less room.
-    pub(super) fn tighter(&self, taken: usize) -> Limit {
+    pub(super) fn tighter(&self, taken: usize) -> StreamLimit {
         let total = self.limits.total.saturating_sub(self.used);
-        if total < self.limits.stream.saturating_sub(taken) { Limit::Total } else { Limit::Stream }
+        if total < self.limits.stream.saturating_sub(taken) {
+            StreamLimit::Total
+        } else {
+            StreamLimit::Stream
+        }
     }
 
     /// Whether bytes already used up may be remembered: bytes that wait go first.

@@ -2,10 +2,10 @@
 
 use dissectors::kit::Side;
 
-use super::budget::Budget;
+use super::budget::StreamBudget;
 use super::run::Unshown;
-use super::stream::{Context, Stream};
-use super::{Arrival, Cause, End, Event, Kind, Reader};
+use super::stream::{Direction, ReaderContext};
+use super::{Arrival, GapCause, StreamEnd, StreamEvent, StreamEventKind, StreamReader};
 use crate::net::packet::{FrameRef, Segment};
 
 /// A TCP connection as a capture shows it. 48 bytes, until bytes must be kept.
@@ -14,16 +14,16 @@ use crate::net::packet::{FrameRef, Segment};
 /// budget, and its last bytes unread.
 #[derive(Debug, Default)]
 pub struct Connection {
-    streams: [Stream; 2],
+    streams: [Direction; 2],
 }
 
 impl Connection {
     /// Takes the next segment of the capture that bears this connection's addresses and ports.
-    pub fn segment<R: Reader>(
+    pub fn segment<R: StreamReader>(
         &mut self,
         side: Side,
         arrival: &Arrival<'_>,
-        budget: &mut Budget,
+        budget: &mut StreamBudget,
         reader: &mut R,
     ) {
         let segment = arrival.segment;
@@ -57,13 +57,13 @@ impl Connection {
 
     /// Stops buffering for good: neither direction is of interest. SYN, FIN and RST are followed
     /// still, and a new connection on the same ports is read again.
-    pub fn ignore(&mut self, budget: &mut Budget) {
+    pub fn ignore(&mut self, budget: &mut StreamBudget) {
         self.streams.iter_mut().for_each(|stream| stream.ignore(budget));
     }
 
     /// Gives up all holes, as if no missing byte could come any more: for a connection that has
     /// been silent for long. What comes after them is handed on.
-    pub fn give_up_gaps<R: Reader>(&mut self, budget: &mut Budget, reader: &mut R) {
+    pub fn give_up_gaps<R: StreamReader>(&mut self, budget: &mut StreamBudget, reader: &mut R) {
         for side in [Side::First, Side::Second] {
             self.with(side, budget, reader, |own, cx| own.give_up_all(cx));
         }
@@ -71,12 +71,17 @@ impl Connection {
 
     /// Ends it: gives up all holes, shows the reader what is unread for the last time, and gives
     /// all memory back to the budget.
-    pub fn finish<R: Reader>(mut self, budget: &mut Budget, reader: &mut R) {
-        self.end(Side::First, End::Abandoned, budget, reader);
+    pub fn finish<R: StreamReader>(mut self, budget: &mut StreamBudget, reader: &mut R) {
+        self.end(Side::First, StreamEnd::Abandoned, budget, reader);
     }
 
     /// Shows the reader what it lets wait of a direction: [`Next::Later`](super::Next::Later).
-    pub fn read_again<R: Reader>(&mut self, side: Side, budget: &mut Budget, reader: &mut R) {
+    pub fn read_again<R: StreamReader>(
+        &mut self,
+        side: Side,
+        budget: &mut StreamBudget,
+        reader: &mut R,
+    ) {
         self.with(side, budget, reader, |own, cx| own.show_again(cx));
         if self.is_over() {
             self.release(budget);
@@ -85,19 +90,19 @@ impl Connection {
 
     /// What is unread of both directions counts as if it had not been shown to the reader.
     pub fn forget_shown(&mut self) {
-        self.streams.iter_mut().for_each(Stream::forget_shown);
+        self.streams.iter_mut().for_each(Direction::forget_shown);
     }
 
     /// Whether both directions have ended. What comes now is a repeat, or a new connection.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.streams.iter().all(Stream::is_ended)
+        self.streams.iter().all(Direction::is_ended)
     }
 
     /// Whether it is not read any more.
     #[must_use]
     pub fn is_ignored(&self) -> bool {
-        self.streams.iter().any(Stream::is_ignored)
+        self.streams.iter().any(Direction::is_ignored)
     }
 
     /// Whether nothing is missing in either direction, and a segment without payload that bears
@@ -108,11 +113,11 @@ impl Connection {
         own.beyond(sequence) == Some(0) && other.beyond(acknowledgment).is_some()
     }
 
-    /// Bytes of memory held beside itself that are not charged to a [`Budget`]: what it takes to
+    /// Bytes of memory held beside itself that are not charged to a [`StreamBudget`]: what it takes to
     /// keep something, in each direction that does.
     #[must_use]
     pub fn uncharged(&self) -> usize {
-        self.streams.iter().map(Stream::uncharged).sum()
+        self.streams.iter().map(Direction::uncharged).sum()
     }
 
     /// Whether the SYN of a direction is in the capture.
@@ -127,11 +132,11 @@ impl Connection {
         self.stream(side).has_hole()
     }
 
-    fn carried<R: Reader>(
+    fn carried<R: StreamReader>(
         &mut self,
         side: Side,
         arrival: &Arrival<'_>,
-        budget: &mut Budget,
+        budget: &mut StreamBudget,
         reader: &mut R,
     ) {
         let &Arrival { segment, at, .. } = arrival;
@@ -141,28 +146,29 @@ impl Connection {
             other.reaches(segment.acknowledgment, at, is_latest);
             if let Some((sequence, missing)) = other.acknowledged_unseen(segment.acknowledgment) {
                 let FrameRef { frame, time } = at;
-                let kind = Kind::Gap { sequence, missing, cause: Cause::Acknowledged };
-                reader.event(Event { side: side.other(), frame, time, kind });
+                let kind =
+                    StreamEventKind::Gap { sequence, missing, cause: GapCause::Acknowledged };
+                reader.event(StreamEvent { side: side.other(), frame, time, kind });
             }
         }
         let other = other.unshown();
-        own.data(arrival, &mut Context { side, budget, reader, other });
+        own.data(arrival, &mut ReaderContext { side, budget, reader, other });
         for side in [side, side.other()] {
             if self.is_ignored() {
                 return;
             }
             let (own, other) = self.pair(side);
             let other_seen = other.is_seen();
-            let mut cx = Context { side, budget, reader, other: other.unshown() };
+            let mut cx = ReaderContext { side, budget, reader, other: other.unshown() };
             own.tick(at.time, other_seen, &mut cx);
         }
     }
 
-    fn opened<R: Reader>(
+    fn opened<R: StreamReader>(
         &mut self,
         side: Side,
         arrival: &Arrival<'_>,
-        budget: &mut Budget,
+        budget: &mut StreamBudget,
         reader: &mut R,
     ) {
         let segment = arrival.segment;
@@ -184,37 +190,37 @@ impl Connection {
             return other.is_closed() && !answers(segment, other);
         }
         let same = own.initial() == segment.sequence && own.has_begun();
-        let is_over = self.streams.iter().all(Stream::is_closed);
+        let is_over = self.streams.iter().all(Direction::is_closed);
         is_over || !(same || own.is_late_syn(segment.sequence))
     }
 
     /// Ends the old connection and begins a new one with a SYN.
-    fn restart<R: Reader>(
+    fn restart<R: StreamReader>(
         &mut self,
         side: Side,
         arrival: &Arrival<'_>,
-        budget: &mut Budget,
+        budget: &mut StreamBudget,
         reader: &mut R,
     ) {
         // The other side's SYN may be there already, taken for the old connection's.
         let (_, other) = self.pair(side);
         let kept = other.is_fresh() && answers(arrival.segment, other);
         let kept = kept.then(|| std::mem::take(other));
-        self.end(Side::First, End::Abandoned, budget, reader);
+        self.end(Side::First, StreamEnd::Abandoned, budget, reader);
         *self = Self::default();
         if let Some(mut stream) = kept {
             stream.heed();
             *self.stream_mut(side.other()) = stream;
         }
         let FrameRef { frame, time } = arrival.at;
-        reader.event(Event { side, frame, time, kind: Kind::NewConnection });
+        reader.event(StreamEvent { side, frame, time, kind: StreamEventKind::NewConnection });
     }
 
-    fn reset<R: Reader>(
+    fn reset<R: StreamReader>(
         &mut self,
         side: Side,
         arrival: &Arrival<'_>,
-        budget: &mut Budget,
+        budget: &mut StreamBudget,
         reader: &mut R,
     ) {
         let &Arrival { segment, at, .. } = arrival;
@@ -235,8 +241,8 @@ impl Connection {
         if !ignored {
             own.reaches(segment.sequence, at, true);
         }
-        let were_open = self.streams.iter().all(Stream::is_open);
-        self.end(side, End::Reset, budget, reader);
+        let were_open = self.streams.iter().all(Direction::is_open);
+        self.end(side, StreamEnd::Reset, budget, reader);
         if were_open && !self.is_ignored() {
             self.stream_mut(side).reset(true, budget);
             self.stream_mut(side.other()).reset(false, budget);
@@ -245,7 +251,13 @@ impl Connection {
 
     /// Ends both directions, after all holes were given up, one of them first. What the reader lets
     /// wait for the other one is shown to it again.
-    fn end<R: Reader>(&mut self, first: Side, end: End, budget: &mut Budget, reader: &mut R) {
+    fn end<R: StreamReader>(
+        &mut self,
+        first: Side,
+        end: StreamEnd,
+        budget: &mut StreamBudget,
+        reader: &mut R,
+    ) {
         let other = first.other();
         for side in [first, other] {
             self.with(side, budget, reader, |own, cx| own.give_up_all(cx));
@@ -263,26 +275,26 @@ impl Connection {
     }
 
     /// Lets `work` show the reader something of a direction.
-    fn with<R: Reader>(
+    fn with<R: StreamReader>(
         &mut self,
         side: Side,
-        budget: &mut Budget,
+        budget: &mut StreamBudget,
         reader: &mut R,
-        work: impl FnOnce(&mut Stream, &mut Context<'_, R>),
+        work: impl FnOnce(&mut Direction, &mut ReaderContext<'_, R>),
     ) {
         let (own, other) = self.pair(side);
         let other = other.unshown();
-        work(own, &mut Context { side, budget, reader, other });
+        work(own, &mut ReaderContext { side, budget, reader, other });
         if self.is_ignored() {
             self.ignore(budget);
         }
     }
 
-    fn release(&mut self, budget: &mut Budget) {
+    fn release(&mut self, budget: &mut StreamBudget) {
         self.streams.iter_mut().for_each(|stream| stream.release(budget));
     }
 
-    fn stream(&self, side: Side) -> &Stream {
+    fn stream(&self, side: Side) -> &Direction {
         let [first, second] = &self.streams;
         match side {
             Side::First => first,
@@ -290,12 +302,12 @@ impl Connection {
         }
     }
 
-    fn stream_mut(&mut self, side: Side) -> &mut Stream {
+    fn stream_mut(&mut self, side: Side) -> &mut Direction {
         self.pair(side).0
     }
 
     /// The stream of a direction, and the other one.
-    fn pair(&mut self, side: Side) -> (&mut Stream, &mut Stream) {
+    fn pair(&mut self, side: Side) -> (&mut Direction, &mut Direction) {
         let [first, second] = &mut self.streams;
         match side {
             Side::First => (first, second),
@@ -305,6 +317,6 @@ impl Connection {
 }
 
 /// Whether a SYN acknowledges the SYN of the other direction.
-fn answers(segment: &Segment<'_>, other: &Stream) -> bool {
+fn answers(segment: &Segment<'_>, other: &Direction) -> bool {
     segment.flags.ack() && segment.acknowledgment == other.initial().wrapping_add(1)
 }

@@ -2,8 +2,8 @@
 //! in the order of the stream.
 //!
 //! This module knows sequence numbers, flags and payloads. It knows nothing of addresses (a table
-//! above maps them to a [`Connection`]), of protocols (a [`Reader`] decides where a message ends)
-//! or of rules: what it notices it says as an [`Event`], and somebody else checks it.
+//! above maps them to a [`Connection`]), of protocols (a [`StreamReader`] decides where a message ends)
+//! or of rules: what it notices it says as an [`StreamEvent`], and somebody else checks it.
 //!
 //! # How bytes are handed on
 //!
@@ -75,16 +75,16 @@
 //!
 //! # What is decided here
 //!
-//! - **First copy wins.** A repeat that carries other bytes is reported ([`Kind::OverlapDiffers`]).
+//! - **First copy wins.** A repeat that carries other bytes is reported ([`StreamEventKind::OverlapDiffers`]).
 //!   It is compared with all bytes that wait (unread or out of order) and with the last 2 KiB that
 //!   were used up in that direction (less if they came in more than 64 segments). What cannot be compared: bytes used up earlier, bytes
 //!   before a hole that was given up, bytes dropped at a limit, anything after both directions have
 //!   ended, used-up bytes while more than half of the whole budget is taken, and a single byte right
-//!   before the next one expected, which is how a keep-alive looks. [`Counts::uncompared`] has the
+//!   before the next one expected, which is how a keep-alive looks. [`StreamCounts::uncompared`] has the
 //!   number.
 //! - **Holes** are waited for until the other side has acknowledged the missing bytes (it has them,
 //!   the capture does not), the direction has come as far as it is acknowledged, and
-//!   [`Limits::patience`] further segments did not bring them; until a memory limit is hit; until
+//!   [`StreamLimits::patience`] further segments did not bring them; until a memory limit is hit; until
 //!   the connection ends; or for three seconds of capture time, if more is acknowledged than was
 //!   seen, or if the capture has never shown the other side. Bytes that the snap length cut off are
 //!   not waited for. What comes after a hole is handed on with [`Run::missing_before`] set. A lost
@@ -108,7 +108,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use budget::{Budget, Counts, Limits};
+pub use budget::{StreamBudget, StreamCounts, StreamLimits};
 pub use connection::Connection;
 pub use run::Run;
 
@@ -131,15 +131,15 @@ pub struct Arrival<'p> {
 /// What is above a connection: it finds the messages in the bytes.
 ///
 /// Both methods are called in the order in which things happened.
-pub trait Reader {
+pub trait StreamReader {
     /// Takes what it can use from the front of a run.
     ///
     /// Called for every new unread byte, again while something was consumed and something is left,
-    /// and once for every [`End`], then perhaps with no bytes at all.
+    /// and once for every [`StreamEnd`], then perhaps with no bytes at all.
     fn read(&mut self, side: Side, run: &Run<'_>) -> Next;
 
-    /// Hears of something noticed on the side. A [`Kind::Gap`] comes before the bytes after it.
-    fn event(&mut self, event: Event);
+    /// Hears of something noticed on the side. A [`StreamEventKind::Gap`] comes before the bytes after it.
+    fn event(&mut self, event: StreamEvent);
 }
 
 /// A reader's answer to a run.
@@ -158,7 +158,7 @@ pub enum Next {
 
 /// Why nothing will ever be added to the bytes of a run. What the reader leaves is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum StreamEnd {
     /// The sender closed its direction.
     Fin,
     /// One of both sides reset the connection: its direction ends first.
@@ -173,20 +173,20 @@ pub enum End {
 
 /// Something noticed that is not bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct StreamEvent {
     /// The direction whose bytes are concerned.
     pub side: Side,
-    /// The frame to look at; see [`Kind`] for which one it is.
+    /// The frame to look at; see [`StreamEventKind`] for which one it is.
     pub frame: u64,
     /// Its capture time in nanoseconds.
     pub time: i64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: StreamEventKind,
 }
 
-/// What an [`Event`] says.
+/// What an [`StreamEvent`] says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StreamEventKind {
     /// Bytes are not in the capture. The frame is that of the first byte after them or, if nothing
     /// is known after them, the one whose acknowledgment, FIN, RST or announced length tells.
     Gap {
@@ -195,7 +195,7 @@ pub enum Kind {
         /// How many bytes are missing.
         missing: u64,
         /// Why they are not waited for any longer.
-        cause: Cause,
+        cause: GapCause,
     },
     /// A repeat carries other bytes than the first copy, which was kept. The frame is the repeat's.
     OverlapDiffers {
@@ -207,8 +207,8 @@ pub enum Kind {
     /// A limit was hit. The frame is that of the bytes for which there was no room.
     Limit {
         /// Which one.
-        limit: Limit,
-        /// How many unread bytes were dropped for it; the reader saw them last with [`End::Limit`].
+        limit: StreamLimit,
+        /// How many unread bytes were dropped for it; the reader saw them last with [`StreamEnd::Limit`].
         /// None if a hole was given up instead: a gap of that cause follows.
         dropped: u64,
     },
@@ -219,12 +219,12 @@ pub enum Kind {
 
 /// Why missing bytes are not waited for any longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum GapCause {
     /// The other side acknowledged them.
     Acknowledged,
     /// The other side is not in the capture, and they did not come in time.
     Late,
-    /// A [`Limit`] was hit.
+    /// A [`StreamLimit`] was hit.
     Limit,
     /// The snap length cut them off.
     Snapped,
@@ -232,13 +232,13 @@ pub enum Cause {
     End,
 }
 
-/// Which of the [`Limits`] was hit.
+/// Which of the [`StreamLimits`] was hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// [`Limits::stream`].
+pub enum StreamLimit {
+    /// [`StreamLimits::stream`].
     Stream,
-    /// [`Limits::ranges`].
+    /// [`StreamLimits::ranges`].
     Ranges,
-    /// [`Limits::total`].
+    /// [`StreamLimits::total`].
     Total,
 }

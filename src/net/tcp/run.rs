@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use dissectors::kit::Piece;
 
-use super::End;
+use super::StreamEnd;
 use super::buffered::{Chunk, Origin};
 use crate::net::packet::FrameRef;
 
@@ -14,7 +14,7 @@ pub struct Run<'a> {
     pub(super) chunk: Chunk<'a>,
     pub(super) seen: usize,
     pub(super) missing_before: u64,
-    pub(super) end: Option<End>,
+    pub(super) end: Option<StreamEnd>,
     pub(super) fin_time: Option<i64>,
     pub(super) began: bool,
     pub(super) other: Unshown,
@@ -66,7 +66,7 @@ impl<'a> Run<'a> {
 
     /// Set if nothing will ever be added to these bytes; what is not consumed now is dropped.
     #[must_use]
-    pub fn end(&self) -> Option<End> {
+    pub fn end(&self) -> Option<StreamEnd> {
         self.end
     }
 
@@ -106,7 +106,7 @@ impl<'a> Run<'a> {
     /// What comes before bytes that answer some that were not shown; all if they come first, if
     /// there are none, or if what is unread now will not be shown again.
     pub(super) fn up_to_unshown(&self) -> Run<'a> {
-        let is_last = matches!(self.end, Some(End::Gap | End::Limit));
+        let is_last = matches!(self.end, Some(StreamEnd::Gap | StreamEnd::Limit));
         if is_last || self.other.from.is_none() || self.answers_unshown() {
             return Run { ..*self };
         }

@@ -3,14 +3,14 @@
 mod deliver;
 mod held;
 
-use self::held::{Held, WAIT};
-use super::budget::Budget;
+use self::held::{HeldBytes, WAIT};
+use super::budget::StreamBudget;
 use super::buffered::{Chunk, Origin};
 use super::out_of_order::OutOfOrder;
-use super::{Arrival, Cause, End, Kind, Limit, Reader};
+use super::{Arrival, GapCause, StreamEnd, StreamEventKind, StreamLimit, StreamReader};
 use crate::net::packet::{FrameRef, Segment};
 
-pub(super) use self::deliver::Context;
+pub(super) use self::deliver::ReaderContext;
 
 /// How far from the expected position a segment may be.
 const FAR: u64 = 1 << 30;
@@ -38,8 +38,8 @@ enum Phase {
 
 /// One direction. 24 bytes, until something must be kept.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
-    held: Option<Box<Held>>,
+pub(super) struct Direction {
+    held: Option<Box<HeldBytes>>,
     /// The position of the byte expected next. Its lower 32 bits are the sequence number.
     next: u64,
     /// The sequence number before the first byte's: the SYN's own, if it was seen.
@@ -51,7 +51,7 @@ pub(super) struct Stream {
     ignored: bool,
 }
 
-impl Stream {
+impl Direction {
     pub(super) fn is_known(&self) -> bool {
         !matches!(self.phase, Phase::Unseen | Phase::Silent)
     }
@@ -140,7 +140,7 @@ impl Stream {
     }
 
     /// Takes a SYN that [`is_late_syn`](Self::is_late_syn).
-    pub(super) fn open_late(&mut self, sequence: u32, budget: &mut Budget) {
+    pub(super) fn open_late(&mut self, sequence: u32, budget: &mut StreamBudget) {
         if let Some(start) = self.position(sequence.wrapping_add(1)) {
             self.rewind(start, budget);
         }
@@ -153,7 +153,7 @@ impl Stream {
     }
 
     /// Keeps nothing from now on.
-    pub(super) fn ignore(&mut self, budget: &mut Budget) {
+    pub(super) fn ignore(&mut self, budget: &mut StreamBudget) {
         self.ignored = true;
         self.release(budget);
     }
@@ -164,11 +164,11 @@ impl Stream {
 
     /// Bytes of memory held that are not charged to the budget.
     pub(super) fn uncharged(&self) -> usize {
-        self.held.as_ref().map_or(0, |_| Held::OWN)
+        self.held.as_ref().map_or(0, |_| HeldBytes::OWN)
     }
 
     /// Gives back all memory.
-    pub(super) fn release(&mut self, budget: &mut Budget) {
+    pub(super) fn release(&mut self, budget: &mut StreamBudget) {
         if let Some(held) = self.held.take() {
             budget.exchange(held.charged, 0);
         }
@@ -218,7 +218,11 @@ impl Stream {
     }
 
     /// Takes a segment of this direction that is no RST and whose SYN was dealt with.
-    pub(super) fn data<R: Reader>(&mut self, arrival: &Arrival<'_>, cx: &mut Context<'_, R>) {
+    pub(super) fn data<R: StreamReader>(
+        &mut self,
+        arrival: &Arrival<'_>,
+        cx: &mut ReaderContext<'_, R>,
+    ) {
         let &Arrival { segment, at, pieces } = arrival;
         let payload = &segment.payload;
         let flags = segment.flags;
@@ -267,7 +271,7 @@ impl Stream {
         self.rewind(start, cx.budget);
         let sent_end = start.saturating_add(announced);
         if sent_end == chunk.end() && self.awaits_only(start) {
-            self.fresh(chunk, flags.fin().then_some(End::Fin), cx);
+            self.fresh(chunk, flags.fin().then_some(StreamEnd::Fin), cx);
             return;
         }
         if flags.fin() && sent_end >= self.next {
@@ -278,20 +282,25 @@ impl Stream {
     }
 
     /// Looks, at a segment of the connection, whether its hole was waited for long enough.
-    pub(super) fn tick<R: Reader>(&mut self, now: i64, other_seen: bool, cx: &mut Context<'_, R>) {
+    pub(super) fn tick<R: StreamReader>(
+        &mut self,
+        now: i64,
+        other_seen: bool,
+        cx: &mut ReaderContext<'_, R>,
+    ) {
         if self.phase != Phase::Open {
             return;
         }
         let Some(held) = &mut self.held else { return };
         if self.next < held.acked.0 {
             if held.is_overdue(self.next, now, cx.budget.limits().patience) {
-                self.give_up(Cause::Acknowledged, cx);
+                self.give_up(GapCause::Acknowledged, cx);
             }
             return;
         }
         held.wait = None;
         if !other_seen && held.ahead.waits_since(now.saturating_sub(WAIT)) {
-            self.give_up(Cause::Late, cx);
+            self.give_up(GapCause::Late, cx);
         }
     }
 
@@ -301,10 +310,10 @@ impl Stream {
     }
 
     /// Gives up all holes there are.
-    pub(super) fn give_up_all<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+    pub(super) fn give_up_all<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         while !self.ignored && (self.has_hole() || self.waits_to_jump()) {
             let (next, waited) = (self.next, self.waits_to_jump());
-            self.give_up(Cause::End, cx);
+            self.give_up(GapCause::End, cx);
             if self.next == next && !waited {
                 return;
             }
@@ -312,7 +321,7 @@ impl Stream {
     }
 
     /// Ends it with a RST, of its sender or not, and keeps nothing.
-    pub(super) fn reset(&mut self, is_sender: bool, budget: &mut Budget) {
+    pub(super) fn reset(&mut self, is_sender: bool, budget: &mut StreamBudget) {
         self.end(budget);
         self.phase = if is_sender { Phase::Reset } else { Phase::Cut };
     }
@@ -329,7 +338,7 @@ impl Stream {
 
     /// Whether a segment shows that it was not its sender who has reset the connection: it goes on,
     /// or has what `other` said since.
-    pub(super) fn resumes(&self, segment: &Segment<'_>, other: &Stream) -> bool {
+    pub(super) fn resumes(&self, segment: &Segment<'_>, other: &Direction) -> bool {
         let (flags, stash) =
             (segment.flags, other.held.as_ref().map_or(0, |held| held.ahead.end()));
         let is_new =
@@ -342,7 +351,7 @@ impl Stream {
     }
 
     /// Goes on after a RST that was not the end.
-    pub(super) fn resume<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+    pub(super) fn resume<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         if matches!(self.phase, Phase::Reset | Phase::Cut) {
             self.phase = Phase::Open;
             self.absorb(cx);
@@ -353,7 +362,7 @@ impl Stream {
     }
 
     /// Ends it, and keeps nothing.
-    pub(super) fn end(&mut self, budget: &mut Budget) {
+    pub(super) fn end(&mut self, budget: &mut StreamBudget) {
         self.phase = Phase::Ended;
         self.release(budget);
     }
@@ -367,7 +376,12 @@ impl Stream {
     }
 
     /// Puts a segment where it belongs. The payload was sent up to `sent_end`.
-    fn place<R: Reader>(&mut self, chunk: Chunk<'_>, sent_end: u64, cx: &mut Context<'_, R>) {
+    fn place<R: StreamReader>(
+        &mut self,
+        chunk: Chunk<'_>,
+        sent_end: u64,
+        cx: &mut ReaderContext<'_, R>,
+    ) {
         let recorded_end = chunk.end();
         let at = chunk.at(chunk.start);
         let cut = sent_end.saturating_sub(recorded_end);
@@ -395,18 +409,18 @@ impl Stream {
         }
         if cut > 0 && recorded_end <= self.next && self.next < sent_end {
             let to = self.hole_end().map_or(sent_end, |(end, _)| end.min(sent_end));
-            self.jump(to, Cause::Snapped, at, cx);
+            self.jump(to, GapCause::Snapped, at, cx);
             self.absorb(cx);
         }
         self.show_or_end(cx);
     }
 
     /// Compares and drops what lies before the expected position.
-    fn skip_repeated<'a, R: Reader>(
+    fn skip_repeated<'a, R: StreamReader>(
         &mut self,
         chunk: Chunk<'a>,
         differed: &mut bool,
-        cx: &mut Context<'_, R>,
+        cx: &mut ReaderContext<'_, R>,
     ) -> Chunk<'a> {
         if chunk.start >= self.next {
             return chunk;
@@ -430,19 +444,19 @@ impl Stream {
     }
 
     /// Takes payload after the end: a repeat, or nothing that counts.
-    fn after_end<R: Reader>(&mut self, chunk: Chunk<'_>, cx: &mut Context<'_, R>) {
+    fn after_end<R: StreamReader>(&mut self, chunk: Chunk<'_>, cx: &mut ReaderContext<'_, R>) {
         if !self.skip_repeated(chunk, &mut false, cx).bytes.is_empty() {
             cx.budget.counts.after_end += 1;
         }
     }
 
     /// Stores a chunk after a hole; where it stopped, if there is no room.
-    fn store<R: Reader>(
+    fn store<R: StreamReader>(
         &mut self,
         chunk: Chunk<'_>,
         cut: u64,
         differed: &mut bool,
-        cx: &mut Context<'_, R>,
+        cx: &mut ReaderContext<'_, R>,
     ) -> Option<u64> {
         let held = self.held.get_or_insert_default();
         let room = cx.budget.room(held.charged);
@@ -454,20 +468,20 @@ impl Stream {
     }
 
     /// Gives up a hole because there is no room for a chunk after it.
-    fn make_way<R: Reader>(&mut self, chunk: Chunk<'_>, cx: &mut Context<'_, R>) {
+    fn make_way<R: StreamReader>(&mut self, chunk: Chunk<'_>, cx: &mut ReaderContext<'_, R>) {
         let at = chunk.at(chunk.start);
         self.jump_at_last(cx);
         let (ranges, charged) =
             self.held.as_ref().map_or((0, 0), |held| (held.ahead.len(), held.charged));
         let limit = if ranges >= cx.budget.limits().ranges {
-            Limit::Ranges
+            StreamLimit::Ranges
         } else {
             cx.budget.tighter(charged)
         };
-        cx.event(at, Kind::Limit { limit, dropped: 0 });
+        cx.event(at, StreamEventKind::Limit { limit, dropped: 0 });
         let (to, witness) =
             self.hole_end().filter(|(end, _)| *end < chunk.start).unwrap_or((chunk.start, at));
-        self.jump(to, Cause::Limit, witness, cx);
+        self.jump(to, GapCause::Limit, witness, cx);
         self.absorb(cx);
         if !self.ignored {
             self.show(None, cx);
@@ -475,7 +489,7 @@ impl Stream {
     }
 
     /// Moves what has come in order from after the hole to the unread bytes.
-    fn absorb<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+    fn absorb<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         while let Some(held) = &mut self.held {
             let Some((start, range)) = held.ahead.take_first(self.next) else { return };
             held.settle(cx.budget);
@@ -485,13 +499,13 @@ impl Stream {
                 let cut_end = self.next.saturating_add(range.cut);
                 let to = self.hole_end().map_or(cut_end, |(end, _)| end.min(cut_end));
                 let at = chunk.at(chunk.end().saturating_sub(1));
-                self.jump(to, Cause::Snapped, at, cx);
+                self.jump(to, GapCause::Snapped, at, cx);
             }
         }
     }
 
     /// Gives up the hole at the expected position.
-    fn give_up<R: Reader>(&mut self, cause: Cause, cx: &mut Context<'_, R>) {
+    fn give_up<R: StreamReader>(&mut self, cause: GapCause, cx: &mut ReaderContext<'_, R>) {
         if self.waits_to_jump() {
             self.jump_at_last(cx);
             if !self.ignored {
@@ -502,7 +516,7 @@ impl Stream {
         let acked = self.held.as_ref().map_or_else(Default::default, |held| held.acked);
         let (to, witness) = self
             .hole_end()
-            .filter(|(end, _)| cause != Cause::Acknowledged || *end <= acked.0)
+            .filter(|(end, _)| cause != GapCause::Acknowledged || *end <= acked.0)
             .unwrap_or(acked);
         self.jump(to, cause, witness, cx);
         self.absorb(cx);
@@ -512,7 +526,7 @@ impl Stream {
     }
 
     /// Moves the beginning back, if the capture began in the middle and nothing was consumed.
-    fn rewind(&mut self, start: u64, budget: &mut Budget) {
+    fn rewind(&mut self, start: u64, budget: &mut StreamBudget) {
         let len = self.held.as_ref().map_or(0, |held| held.buffer.len());
         let first = self.next.saturating_sub(len as u64);
         if self.began || self.touched || start >= first || first - start > START_REACH {
@@ -556,16 +570,16 @@ impl Stream {
 }
 
 /// Says once for a segment that it differs from what came before.
-fn report_difference<R: Reader>(
+fn report_difference<R: StreamReader>(
     differs: Option<(u64, u64)>,
     repeat: &Chunk<'_>,
     differed: &mut bool,
-    cx: &mut Context<'_, R>,
+    cx: &mut ReaderContext<'_, R>,
 ) {
     if let Some((position, original)) = differs
         && !std::mem::replace(differed, true)
     {
-        let kind = Kind::OverlapDiffers { sequence: position as u32, original };
+        let kind = StreamEventKind::OverlapDiffers { sequence: position as u32, original };
         cx.event(repeat.at(position), kind);
     }
 }

@@ -176,7 +176,7 @@ proptest! {
             }
         }
         let reported = bench.finish().iter().find_map(|kind| match kind {
-            EventKind::Overlap { differs } => Some(*differs),
+            FragmentEventKind::Overlap { differs } => Some(*differs),
             _ => None,
         });
         prop_assert_eq!(reported, overlap.then_some(differs));

@@ -1,17 +1,19 @@
 //! Hands bytes to the reader: shows what is unread, keeps what is left, tells of gaps and limits.
 
 use super::held::{Growth, HISTORY, Jump};
-use super::{Phase, Stream};
+use super::{Direction, Phase};
 use crate::net::packet::FrameRef;
-use crate::net::tcp::budget::Budget;
+use crate::net::tcp::budget::StreamBudget;
 use crate::net::tcp::buffered::{Buffered, Chunk};
 use crate::net::tcp::run::{Run, Unshown};
-use crate::net::tcp::{Cause, End, Event, Kind, Limit, Next, Reader, Side};
+use crate::net::tcp::{
+    GapCause, Next, Side, StreamEnd, StreamEvent, StreamEventKind, StreamLimit, StreamReader,
+};
 
 /// What the code below needs from outside while it works on one direction.
-pub(in crate::net::tcp) struct Context<'c, R> {
+pub(in crate::net::tcp) struct ReaderContext<'c, R> {
     pub(in crate::net::tcp) side: Side,
-    pub(in crate::net::tcp) budget: &'c mut Budget,
+    pub(in crate::net::tcp) budget: &'c mut StreamBudget,
     pub(in crate::net::tcp) reader: &'c mut R,
     pub(in crate::net::tcp) other: Unshown,
 }
@@ -25,9 +27,9 @@ struct Offered {
     later: bool,
 }
 
-impl<R: Reader> Context<'_, R> {
-    pub(super) fn event(&mut self, FrameRef { frame, time }: FrameRef, kind: Kind) {
-        self.reader.event(Event { side: self.side, frame, time, kind });
+impl<R: StreamReader> ReaderContext<'_, R> {
+    pub(super) fn event(&mut self, FrameRef { frame, time }: FrameRef, kind: StreamEventKind) {
+        self.reader.event(StreamEvent { side: self.side, frame, time, kind });
     }
 
     /// Shows a run until the reader takes no more of it; None if it will have none of it.
@@ -57,13 +59,13 @@ impl<R: Reader> Context<'_, R> {
     }
 }
 
-impl Stream {
+impl Direction {
     /// Hands on a chunk that is next while nothing is unread.
-    pub(super) fn fresh<R: Reader>(
+    pub(super) fn fresh<R: StreamReader>(
         &mut self,
         chunk: Chunk<'_>,
-        end: Option<End>,
-        cx: &mut Context<'_, R>,
+        end: Option<StreamEnd>,
+        cx: &mut ReaderContext<'_, R>,
     ) {
         self.report_growth(cx);
         let run = self.run(chunk, 0, end, cx.other);
@@ -83,26 +85,28 @@ impl Stream {
     }
 
     /// A run was shown, and its end. Whether what the reader has left of it is kept.
-    fn keeps(&mut self, end: Option<End>, later: bool) -> bool {
+    fn keeps(&mut self, end: Option<StreamEnd>, later: bool) -> bool {
         self.phase = match end {
-            Some(End::Fin) if later => Phase::Closing,
-            Some(End::Fin | End::Reset | End::Abandoned) if !later => Phase::Ended,
+            Some(StreamEnd::Fin) if later => Phase::Closing,
+            Some(StreamEnd::Fin | StreamEnd::Reset | StreamEnd::Abandoned) if !later => {
+                Phase::Ended
+            }
             _ => self.phase,
         };
         match end {
             None => true,
-            Some(End::Gap | End::Limit) => false,
-            Some(End::Fin | End::Reset | End::Abandoned) => later,
+            Some(StreamEnd::Gap | StreamEnd::Limit) => false,
+            Some(StreamEnd::Fin | StreamEnd::Reset | StreamEnd::Abandoned) => later,
         }
     }
 
     /// Keeps what was not consumed of a fresh chunk, seen up to a point, and some of what was.
-    fn remember<R: Reader>(
+    fn remember<R: StreamReader>(
         &mut self,
         chunk: Chunk<'_>,
         consumed: usize,
         seen: usize,
-        cx: &mut Context<'_, R>,
+        cx: &mut ReaderContext<'_, R>,
     ) {
         let rest = chunk.from(chunk.start.saturating_add(consumed as u64));
         let spares = cx.budget.spares_memory();
@@ -137,7 +141,11 @@ impl Stream {
     }
 
     /// Adds a chunk that is next to the unread bytes.
-    pub(super) fn take<R: Reader>(&mut self, chunk: Chunk<'_>, cx: &mut Context<'_, R>) {
+    pub(super) fn take<R: StreamReader>(
+        &mut self,
+        chunk: Chunk<'_>,
+        cx: &mut ReaderContext<'_, R>,
+    ) {
         if chunk.bytes.is_empty() || self.keep(chunk, cx.budget) {
             return;
         }
@@ -158,7 +166,7 @@ impl Stream {
     }
 
     /// Appends a chunk that is next to the buffer, if there is room.
-    fn keep(&mut self, chunk: Chunk<'_>, budget: &mut Budget) -> bool {
+    fn keep(&mut self, chunk: Chunk<'_>, budget: &mut StreamBudget) -> bool {
         let held = self.held.get_or_insert_default();
         let mut kept = held.buffer.append(chunk, budget.room(held.charged));
         held.settle(budget);
@@ -178,12 +186,12 @@ impl Stream {
     /// Goes on after missing bytes. The reader sees what it left before them once more, and then
     /// that is dropped. Where it lets that wait for the other direction, it goes on when that has
     /// come, or when there is more to go on after.
-    pub(super) fn jump<R: Reader>(
+    pub(super) fn jump<R: StreamReader>(
         &mut self,
         to: u64,
-        cause: Cause,
+        cause: GapCause,
         witness: FrameRef,
-        cx: &mut Context<'_, R>,
+        cx: &mut ReaderContext<'_, R>,
     ) {
         if to <= self.next {
             return;
@@ -193,7 +201,7 @@ impl Stream {
             && held.later
             && held.unread() > 0
             && held.jump.is_none()
-            && !matches!(cause, Cause::End | Cause::Limit)
+            && !matches!(cause, GapCause::End | GapCause::Limit)
         {
             held.jump = Some(Jump { to, cause, witness });
             return;
@@ -202,7 +210,7 @@ impl Stream {
     }
 
     /// Goes on after missing bytes that are not waited for any more, even if a reader waits.
-    pub(super) fn jump_at_last<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+    pub(super) fn jump_at_last<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         if let Some(jump) = self.held.as_mut().and_then(|held| held.jump.take()) {
             // Some of what was missing may have come meanwhile.
             let to = self.hole_end().map_or(jump.to, |(end, _)| end.min(jump.to));
@@ -211,7 +219,11 @@ impl Stream {
         }
     }
 
-    fn jump_now<R: Reader>(&mut self, Jump { to, cause, witness }: Jump, cx: &mut Context<'_, R>) {
+    fn jump_now<R: StreamReader>(
+        &mut self,
+        Jump { to, cause, witness }: Jump,
+        cx: &mut ReaderContext<'_, R>,
+    ) {
         let missing = to.saturating_sub(self.next);
         if missing == 0 || self.ignored {
             return;
@@ -225,8 +237,8 @@ impl Stream {
             let missing = before.missing.saturating_add(missing);
             held.growth = Some(Growth { missing, witness, ..before });
         } else {
-            cx.event(witness, Kind::Gap { sequence, missing, cause });
-            self.show(Some(End::Gap), cx);
+            cx.event(witness, StreamEventKind::Gap { sequence, missing, cause });
+            self.show(Some(StreamEnd::Gap), cx);
         }
         if self.ignored {
             return;
@@ -240,11 +252,11 @@ impl Stream {
         held.settle(cx.budget);
     }
 
-    pub(super) fn show_or_end<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+    pub(super) fn show_or_end<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         if self.fin() != Some(self.next) {
             return self.show(None, cx);
         }
-        self.show(Some(End::Fin), cx);
+        self.show(Some(StreamEnd::Fin), cx);
         if let Some(held) = &mut self.held {
             held.ahead.clear();
             held.settle(cx.budget);
@@ -252,7 +264,11 @@ impl Stream {
     }
 
     /// Shows the reader what is unread, if there is anything new about it.
-    pub(super) fn show<R: Reader>(&mut self, end: Option<End>, cx: &mut Context<'_, R>) {
+    pub(super) fn show<R: StreamReader>(
+        &mut self,
+        end: Option<StreamEnd>,
+        cx: &mut ReaderContext<'_, R>,
+    ) {
         let (unread, shown) = self.held.as_ref().map_or((0, 0), |held| (held.unread(), held.shown));
         if end.is_none() && unread == shown {
             return;
@@ -281,9 +297,12 @@ impl Stream {
     }
 
     /// Shows the reader what had to wait, and the FIN after it.
-    pub(in crate::net::tcp) fn show_again<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+    pub(in crate::net::tcp) fn show_again<R: StreamReader>(
+        &mut self,
+        cx: &mut ReaderContext<'_, R>,
+    ) {
         let is_closing = self.phase == Phase::Closing;
-        self.show(is_closing.then_some(End::Fin), cx);
+        self.show(is_closing.then_some(StreamEnd::Fin), cx);
         if self.held.as_ref().is_some_and(|held| held.jump.is_some() && !held.later) {
             self.jump_at_last(cx);
             if !self.ignored {
@@ -293,27 +312,31 @@ impl Stream {
     }
 
     /// Shows the reader what is unread for the last time.
-    pub(in crate::net::tcp) fn show_last<R: Reader>(&mut self, end: End, cx: &mut Context<'_, R>) {
+    pub(in crate::net::tcp) fn show_last<R: StreamReader>(
+        &mut self,
+        end: StreamEnd,
+        cx: &mut ReaderContext<'_, R>,
+    ) {
         match self.phase {
             _ if self.ignored => {}
             Phase::Open => self.show(Some(end), cx),
-            Phase::Closing => self.show(Some(End::Fin), cx),
+            Phase::Closing => self.show(Some(StreamEnd::Fin), cx),
             Phase::Unseen | Phase::Silent | Phase::Reset | Phase::Cut | Phase::Ended => {}
         }
     }
 
     /// Shows unread bytes for the last time, for want of room. They are no longer in the buffer.
-    fn drop_at_limit<R: Reader>(
+    fn drop_at_limit<R: StreamReader>(
         &mut self,
         leftover: Chunk<'_>,
         seen: usize,
-        (limit, at): (Limit, FrameRef),
-        cx: &mut Context<'_, R>,
+        (limit, at): (StreamLimit, FrameRef),
+        cx: &mut ReaderContext<'_, R>,
     ) {
         let len = leftover.bytes.len();
         self.report_growth(cx);
-        cx.event(at, Kind::Limit { limit, dropped: len as u64 });
-        let run = self.run(leftover, seen, Some(End::Limit), cx.other);
+        cx.event(at, StreamEventKind::Limit { limit, dropped: len as u64 });
+        let run = self.run(leftover, seen, Some(StreamEnd::Limit), cx.other);
         let Some(Offered { consumed, .. }) = cx.offer(run) else { return self.ignore(cx.budget) };
         self.consumed(consumed);
         self.touched = true;
@@ -321,10 +344,16 @@ impl Stream {
         held.missing = len.saturating_sub(consumed) as u64;
     }
 
-    fn run<'a>(&self, chunk: Chunk<'a>, seen: usize, end: Option<End>, other: Unshown) -> Run<'a> {
+    fn run<'a>(
+        &self,
+        chunk: Chunk<'a>,
+        seen: usize,
+        end: Option<StreamEnd>,
+        other: Unshown,
+    ) -> Run<'a> {
         let missing_before = self.held.as_ref().map_or(0, |held| held.missing);
         let fin = self.held.as_ref().and_then(|held| held.fin);
-        let fin_time = fin.filter(|_| end == Some(End::Fin)).map(|(_, at)| at.time);
+        let fin_time = fin.filter(|_| end == Some(StreamEnd::Fin)).map(|(_, at)| at.time);
         let began = self.began;
         Run { chunk, seen, missing_before, end, fin_time, began, other, held_back: false }
     }
@@ -354,10 +383,10 @@ impl Stream {
         }
     }
 
-    fn report_growth<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+    fn report_growth<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         if let Some(growth) = self.held.as_mut().and_then(|held| held.growth.take()) {
             let Growth { sequence, missing, cause, witness } = growth;
-            cx.event(witness, Kind::Gap { sequence, missing, cause });
+            cx.event(witness, StreamEventKind::Gap { sequence, missing, cause });
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What a direction keeps, and how it forgets.
 
 use crate::net::packet::FrameRef;
-use crate::net::tcp::Cause;
-use crate::net::tcp::budget::Budget;
+use crate::net::tcp::GapCause;
+use crate::net::tcp::budget::StreamBudget;
 use crate::net::tcp::buffered::Buffered;
 use crate::net::tcp::out_of_order::OutOfOrder;
 
@@ -15,7 +15,7 @@ const HISTORY_PIECES: usize = 64;
 
 /// What a direction keeps.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct HeldBytes {
     /// Consumed bytes (for comparison), then unread ones, up to `Stream::next`.
     pub(super) buffer: Buffered,
     /// How many bytes of the buffer are consumed.
@@ -36,7 +36,7 @@ pub(super) struct Held {
     /// Position up to which the stream is said to exist, and the packet that says so.
     pub(super) acked: (u64, FrameRef),
     /// For how long an acknowledged hole has been waited for.
-    pub(super) wait: Option<Wait>,
+    pub(super) wait: Option<GapWait>,
     pub(super) rewinds: u8,
     /// What the budget believes that this takes.
     pub(super) charged: usize,
@@ -46,7 +46,7 @@ pub(super) struct Held {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jump {
     pub(super) to: u64,
-    pub(super) cause: Cause,
+    pub(super) cause: GapCause,
     pub(super) witness: FrameRef,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Jump {
 pub(super) struct Growth {
     pub(super) sequence: u32,
     pub(super) missing: u64,
-    pub(super) cause: Cause,
+    pub(super) cause: GapCause,
     pub(super) witness: FrameRef,
 }
 
 /// How the wait for the bytes of a hole goes on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wait {
+pub(super) struct GapWait {
     /// Where the hole begins: what comes there begins another wait.
     at: u64,
     since: i64,
@@ -68,10 +68,10 @@ pub(super) struct Wait {
     patience: u8,
 }
 
-impl Held {
+impl HeldBytes {
     /// Bytes of memory that it takes itself, beside what is charged: an allocator gives out blocks of
     /// sixteen bytes and keeps eight of them, for this and for the two lists of the buffer.
-    pub(super) const OWN: usize = size_of::<Held>() + 3 * 24;
+    pub(super) const OWN: usize = size_of::<HeldBytes>() + 3 * 24;
 
     /// Up to where the direction has shown itself that it reaches, a FIN included.
     pub(super) fn end(&self, next: u64) -> u64 {
@@ -88,7 +88,7 @@ impl Held {
     pub(super) fn is_overdue(&mut self, next: u64, now: i64, patience: u8) -> bool {
         let may_be_early = self.acked.0 > self.end(next);
         let begun = self.wait.filter(|wait| wait.at == next);
-        let wait = self.wait.insert(begun.unwrap_or(Wait { at: next, since: now, patience }));
+        let wait = self.wait.insert(begun.unwrap_or(GapWait { at: next, since: now, patience }));
         if may_be_early {
             let long_ago = now.saturating_sub(WAIT);
             return self.ahead.waits_since(long_ago)
@@ -103,7 +103,7 @@ impl Held {
         self.buffer.len().saturating_sub(self.read)
     }
 
-    pub(super) fn settle(&mut self, budget: &mut Budget) {
+    pub(super) fn settle(&mut self, budget: &mut StreamBudget) {
         let cost = self.buffer.cost() + self.ahead.cost();
         budget.exchange(self.charged, cost);
         self.charged = cost;
@@ -121,7 +121,7 @@ impl Held {
     }
 
     /// Forgets consumed bytes once they outweigh what would have to be moved.
-    pub(super) fn compact(&mut self, next: u64, budget: &Budget) {
+    pub(super) fn compact(&mut self, next: u64, budget: &StreamBudget) {
         let start = next.saturating_sub(self.buffer.len() as u64);
         if self.unread() == 0 && !budget.spares_memory() {
             self.buffer = Buffered::default();

@@ -18,7 +18,8 @@ fn acknowledged_hole_is_given_up_after_a_while() {
     }
     assert_eq!(bench.reported(), []);
     bench.ack(1016);
-    let reported = [gap(3, 1006, 4, Cause::Acknowledged), end("ef", End::Gap), after(4, "klmn")];
+    let reported =
+        [gap(3, 1006, 4, GapCause::Acknowledged), end("ef", StreamEnd::Gap), after(4, "klmn")];
     assert_eq!(bench.reported(), reported);
     bench.data(1006, b"ghij"); // too late
     bench.data(1016, b"qr");
@@ -55,7 +56,7 @@ fn an_answer_may_wait_for_what_it_answers_to_and_its_fin_with_it() {
     assert_eq!(bench.reported(), [Reported::Bytes(B, b"hello".to_vec(), 0), bytes("abcd")]);
     bench.connection.read_again(B, &mut bench.budget, &mut bench.listener);
     let answer = b"answer".to_vec();
-    let ended = Reported::End(B, Vec::new(), End::Fin);
+    let ended = Reported::End(B, Vec::new(), StreamEnd::Fin);
     assert_eq!(bench.reported(), [Reported::Bytes(B, answer, 0), ended]);
 }
 
@@ -84,7 +85,8 @@ fn what_waits_is_shown_at_the_end_in_its_order() {
         reported.iter().filter(|reported| !matches!(reported, Reported::Event(..))).collect();
     let end = |side, end| Reported::End(side, Vec::new(), end);
     let after_gap = Reported::Bytes(B, b"ef".to_vec(), 4);
-    let expected = [end(B, End::Gap), after_gap, bytes("thanks"), end(A, End::Abandoned)];
+    let expected =
+        [end(B, StreamEnd::Gap), after_gap, bytes("thanks"), end(A, StreamEnd::Abandoned)];
     assert_eq!(read[..4], expected.iter().collect::<Vec<_>>()[..]);
 }
 
@@ -95,7 +97,10 @@ fn acknowledgment_does_not_reach_after_what_it_says() {
     for _ in 0..9 {
         bench.ack(1004);
     }
-    assert_eq!(bench.reported(), [gap(3, 1000, 4, Cause::Acknowledged), end("", End::Gap)]);
+    assert_eq!(
+        bench.reported(),
+        [gap(3, 1000, 4, GapCause::Acknowledged), end("", StreamEnd::Gap)]
+    );
     // The rest of the hole comes after all.
     bench.data(1004, b"efghij");
     assert_eq!(bench.reported(), [after(4, "efghijkl")]);
@@ -109,13 +114,16 @@ fn a_side_that_is_never_recorded_makes_one_gap() {
         bench.ack(1000 + i * 100);
         assert_eq!(bench.listener.reported.is_empty(), i <= 300, "three seconds at 10 ms each");
     }
-    assert_eq!(bench.reported(), [gap(302, 1000, 30_100, Cause::Acknowledged), end("", End::Gap)]);
+    assert_eq!(
+        bench.reported(),
+        [gap(302, 1000, 30_100, GapCause::Acknowledged), end("", StreamEnd::Gap)]
+    );
     bench.data(1000 + 99_900, b"here");
     (0..8).for_each(|_| bench.ack(1000 + 99_904));
     let reported = bench.reported();
     assert!(matches!(
         reported[..],
-        [Reported::Event(_, _, Kind::Gap { .. }), Reported::Bytes(_, _, 99_900)]
+        [Reported::Event(_, _, StreamEventKind::Gap { .. }), Reported::Bytes(_, _, 99_900)]
     ));
 }
 
@@ -140,7 +148,7 @@ fn acknowledgments_ahead_of_their_data_are_waited_with() {
     }
     assert_eq!(
         bench.reported(),
-        [gap(307, 1020, 6, Cause::Acknowledged), end("", End::Gap), after(6, "ghi")]
+        [gap(307, 1020, 6, GapCause::Acknowledged), end("", StreamEnd::Gap), after(6, "ghi")]
     );
 }
 
@@ -167,7 +175,10 @@ fn a_lost_end_is_reported_after_three_seconds() {
     assert_eq!(bench.reported(), [bytes("abcd")]);
     bench.time += 10_000_000;
     bench.ack(1010);
-    assert_eq!(bench.reported(), [gap(3, 1006, 4, Cause::Acknowledged), end("ef", End::Gap)]);
+    assert_eq!(
+        bench.reported(),
+        [gap(3, 1006, 4, GapCause::Acknowledged), end("ef", StreamEnd::Gap)]
+    );
 }
 
 #[test]
@@ -211,7 +222,7 @@ fn forged_acknowledgment_does_not_move_the_stream() {
         }
         assert_eq!(
             bench.reported(),
-            [gap(16, 1044, 2, Cause::Acknowledged), end("", End::Gap), after(2, "ghij")]
+            [gap(16, 1044, 2, GapCause::Acknowledged), end("", StreamEnd::Gap), after(2, "ghij")]
         );
     }
 }
@@ -236,7 +247,7 @@ fn hole_without_anybody_to_acknowledge_is_given_up_by_time() {
     assert_eq!(bench.reported(), []);
     bench.time += 200_000_000;
     bench.data(1006, b"gh");
-    let reported = [gap(2, 1000, 2, Cause::Late), end("", End::Gap), after(2, "cdefgh")];
+    let reported = [gap(2, 1000, 2, GapCause::Late), end("", StreamEnd::Gap), after(2, "cdefgh")];
     assert_eq!(bench.reported(), reported);
 }
 
@@ -247,11 +258,11 @@ fn hole_is_given_up_on_demand() {
     bench.data(1006, b"gh");
     bench.connection.give_up_gaps(&mut bench.budget, &mut bench.listener);
     let reported = [
-        gap(2, 1000, 2, Cause::End),
-        end("", End::Gap),
+        gap(2, 1000, 2, GapCause::End),
+        end("", StreamEnd::Gap),
         after(2, "cd"),
-        gap(3, 1004, 2, Cause::End),
-        end("", End::Gap),
+        gap(3, 1004, 2, GapCause::End),
+        end("", StreamEnd::Gap),
         after(2, "gh"),
     ];
     assert_eq!(bench.reported(), reported);

@@ -2,11 +2,14 @@
 
 use super::*;
 
-const SMALL: Limits = Limits { stream: 16 << 10, ranges: 8, total: 20 << 10, patience: 8 };
+const SMALL: StreamLimits =
+    StreamLimits { stream: 16 << 10, ranges: 8, total: 20 << 10, patience: 8 };
 
-fn limit_event(reported: &Reported) -> Option<(Limit, u64)> {
+fn limit_event(reported: &Reported) -> Option<(StreamLimit, u64)> {
     match reported {
-        Reported::Event(_, _, Kind::Limit { limit, dropped }) => Some((*limit, *dropped)),
+        Reported::Event(_, _, StreamEventKind::Limit { limit, dropped }) => {
+            Some((*limit, *dropped))
+        }
         _ => None,
     }
 }
@@ -22,10 +25,10 @@ fn unread_bytes_are_dropped_and_reading_goes_on() {
     let reported = bench.reported();
     let dropped: Vec<_> = reported.iter().filter_map(limit_event).collect();
     assert!(!dropped.is_empty());
-    assert!(dropped.iter().all(|(limit, count)| *limit == Limit::Stream && *count > 8000));
+    assert!(dropped.iter().all(|(limit, count)| *limit == StreamLimit::Stream && *count > 8000));
     let ends = reported
         .iter()
-        .filter(|reported| matches!(reported, Reported::End(_, _, End::Limit)))
+        .filter(|reported| matches!(reported, Reported::End(_, _, StreamEnd::Limit)))
         .count();
     assert_eq!(ends, dropped.len());
     // The reader learns how much it has lost since the last end.
@@ -50,9 +53,13 @@ fn holes_are_given_up_when_there_are_too_many() {
     assert_eq!(
         bench.reported(),
         [
-            Reported::Event(A, 10, Kind::Limit { limit: Limit::Ranges, dropped: 0 }),
-            gap(2, 1000, 10, Cause::Limit),
-            end("", End::Gap),
+            Reported::Event(
+                A,
+                10,
+                StreamEventKind::Limit { limit: StreamLimit::Ranges, dropped: 0 }
+            ),
+            gap(2, 1000, 10, GapCause::Limit),
+            end("", StreamEnd::Gap),
             after(10, "ab"),
         ]
     );
@@ -67,7 +74,7 @@ fn early_bytes_are_bounded() {
         bench.data(1000 + i * 1000, &block);
     }
     let reported = bench.reported();
-    assert_eq!(reported.iter().find_map(limit_event), Some((Limit::Stream, 0)));
+    assert_eq!(reported.iter().find_map(limit_event), Some((StreamLimit::Stream, 0)));
     let delivered: usize = reported
         .iter()
         .map(|reported| if let Reported::Bytes(_, bytes, _) = reported { bytes.len() } else { 0 })
@@ -77,7 +84,7 @@ fn early_bytes_are_bounded() {
 
 #[test]
 fn the_budget_is_shared() {
-    let mut budget = Budget::new(SMALL);
+    let mut budget = StreamBudget::new(SMALL);
     let mut listener = Listener::new(Appetite::Nothing);
     let mut connections: Vec<_> = (0..10).map(|_| Connection::default()).collect();
     for (i, connection) in connections.iter_mut().enumerate() {
@@ -88,7 +95,7 @@ fn the_budget_is_shared() {
         assert!(budget.used() <= SMALL.total);
     }
     let limits: Vec<_> = listener.reported.iter().filter_map(limit_event).collect();
-    assert_eq!(limits, [(Limit::Total, 4000); 5]);
+    assert_eq!(limits, [(StreamLimit::Total, 4000); 5]);
     for connection in connections {
         connection.finish(&mut budget, &mut listener);
     }
@@ -97,7 +104,7 @@ fn the_budget_is_shared() {
 
 #[test]
 fn no_room_at_all() {
-    let nothing = Limits { stream: 0, ranges: 0, total: 0, patience: 0 };
+    let nothing = StreamLimits { stream: 0, ranges: 0, total: 0, patience: 0 };
     let mut bench = Bench::with(Appetite::Groups(2), nothing);
     bench.send(A, SYN, 999, 0, b"");
     bench.data(1000, b"abcd");
@@ -107,7 +114,7 @@ fn no_room_at_all() {
     let bytes: Vec<_> =
         reported.iter().filter(|reported| matches!(reported, Reported::Bytes(..))).collect();
     assert_eq!(bytes, [&super::bytes("abcd"), &after(2, "gh")]);
-    assert_eq!(reported.iter().filter_map(limit_event).next_back(), Some((Limit::Stream, 1)));
+    assert_eq!(reported.iter().filter_map(limit_event).next_back(), Some((StreamLimit::Stream, 1)));
 }
 
 #[test]

@@ -25,8 +25,8 @@ enum Reported {
     /// Consumed bytes, and how many are missing before them.
     Bytes(Side, Vec<u8>, u64),
     /// Bytes that were not consumed before the end came.
-    End(Side, Vec<u8>, End),
-    Event(Side, u64, Kind),
+    End(Side, Vec<u8>, StreamEnd),
+    Event(Side, u64, StreamEventKind),
 }
 
 /// How a test's reader consumes.
@@ -68,7 +68,7 @@ impl Listener {
     }
 }
 
-impl Reader for Listener {
+impl StreamReader for Listener {
     fn read(&mut self, side: Side, run: &Run<'_>) -> Next {
         self.calls += 1;
         self.largest = self.largest.max(run.bytes().len());
@@ -98,7 +98,7 @@ impl Reader for Listener {
         Next::Consumed(count)
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: StreamEvent) {
         self.reported.push(Reported::Event(event.side, event.frame, event.kind));
     }
 }
@@ -136,7 +136,7 @@ fn segment(flags: TcpFlags, numbers: [u32; 2], bytes: &[u8], announced: usize) -
 #[derive(Debug)]
 struct Bench {
     connection: Connection,
-    budget: Budget,
+    budget: StreamBudget,
     listener: Listener,
     frame: u64,
     time: i64,
@@ -144,13 +144,13 @@ struct Bench {
 
 impl Bench {
     fn new(appetite: Appetite) -> Self {
-        Self::with(appetite, Limits::default())
+        Self::with(appetite, StreamLimits::default())
     }
 
-    fn with(appetite: Appetite, limits: Limits) -> Self {
+    fn with(appetite: Appetite, limits: StreamLimits) -> Self {
         Self {
             connection: Connection::default(),
-            budget: Budget::new(limits),
+            budget: StreamBudget::new(limits),
             listener: Listener::new(appetite),
             frame: 0,
             time: 0,
@@ -232,14 +232,14 @@ fn after(missing: u64, text: &str) -> Reported {
     Reported::Bytes(A, text.as_bytes().to_vec(), missing)
 }
 
-fn end(left: &str, end: End) -> Reported {
+fn end(left: &str, end: StreamEnd) -> Reported {
     Reported::End(A, left.as_bytes().to_vec(), end)
 }
 
-fn gap(frame: u64, sequence: u32, missing: u64, cause: Cause) -> Reported {
-    Reported::Event(A, frame, Kind::Gap { sequence, missing, cause })
+fn gap(frame: u64, sequence: u32, missing: u64, cause: GapCause) -> Reported {
+    Reported::Event(A, frame, StreamEventKind::Gap { sequence, missing, cause })
 }
 
 fn differs(frame: u64, sequence: u32, original: u64) -> Reported {
-    Reported::Event(A, frame, Kind::OverlapDiffers { sequence, original })
+    Reported::Event(A, frame, StreamEventKind::OverlapDiffers { sequence, original })
 }

@@ -77,7 +77,7 @@ fn delivered(reported: &[Reported]) -> Vec<(u64, Vec<u8>)> {
         let (bytes, missing) = match reported {
             Reported::Bytes(_, bytes, missing) => (bytes, *missing),
             Reported::End(_, bytes, _) => (bytes, 0),
-            Reported::Event(_, _, Kind::Gap { missing, .. }) => {
+            Reported::Event(_, _, StreamEventKind::Gap { missing, .. }) => {
                 broken = true;
                 found.push((*missing, Vec::new()));
                 continue;
@@ -85,7 +85,7 @@ fn delivered(reported: &[Reported]) -> Vec<(u64, Vec<u8>)> {
             Reported::Event(..) => continue,
         };
         // What an end leaves after belongs before the gap that was announced just now.
-        let left_over = matches!(reported, Reported::End(_, _, End::Gap));
+        let left_over = matches!(reported, Reported::End(_, _, StreamEnd::Gap));
         let index = found.len() - 1 - usize::from(left_over && broken);
         if missing > 0 {
             let grown = found[..index].iter().rev().take_while(|(_, bytes)| bytes.is_empty());
@@ -146,7 +146,7 @@ proptest! {
         let pieces = std::mem::take(&mut bench.listener.pieces);
         let reported = bench.finish();
         prop_assert_eq!(delivered(&reported), expected(&stream, &sent, 0));
-        let ends = reported.iter().filter(|reported| matches!(reported, Reported::End(_, _, End::Fin))).count();
+        let ends = reported.iter().filter(|reported| matches!(reported, Reported::End(_, _, StreamEnd::Fin))).count();
         prop_assert_eq!(ends, 1);
         // Each piece names a packet that held just these bytes there.
         let mut bytes = reported.iter().filter_map(|reported| match reported {
@@ -201,7 +201,7 @@ proptest! {
     ) {
         // In order, so that nothing comes after the other side acknowledged it.
         sent.sort_by_key(|cut| (cut.from, cut.to));
-        let mut bench = Bench::with(appetite, Limits { patience, ..Limits::default() });
+        let mut bench = Bench::with(appetite, StreamLimits { patience, ..StreamLimits::default() });
         bench.send(A, SYN, first.wrapping_sub(1), 0, b"");
         let mut holes_open = 0;
         for cut in &sent {
@@ -294,7 +294,7 @@ proptest! {
                 let all_forgotten = forgotten == wrong.len() as u64;
                 prop_assert!(!kept_alive || next_is_end);
                 let noticed = bench.reported().iter().any(|reported| matches!(
-                    reported, Reported::Event(A, _, Kind::OverlapDiffers { .. })
+                    reported, Reported::Event(A, _, StreamEventKind::OverlapDiffers { .. })
                 ));
                 prop_assert!(noticed != (kept_alive || all_forgotten));
             }
@@ -313,7 +313,7 @@ proptest! {
         total in 0_usize..12_000,
         patience in 0_u8..4,
     ) {
-        let limits = Limits { stream, ranges, total, patience };
+        let limits = StreamLimits { stream, ranges, total, patience };
         let mut bench = Bench::with(appetite, limits);
         for (side, flags, sequence, acknowledgment, len, cut, time) in segments {
             let payload = [len as u8; 2000];

@@ -24,7 +24,7 @@ fn a_segment_of_several_packets_is_read_at_once() {
     let arrival =
         Arrival { segment: &segment, at: FrameRef { frame: 7, time: 0 }, pieces: &pieces };
     bench.connection.segment(A, &arrival, &mut bench.budget, &mut bench.listener);
-    assert_eq!(bench.reported(), [bytes("abcd"), end("ef", End::Fin)]);
+    assert_eq!(bench.reported(), [bytes("abcd"), end("ef", StreamEnd::Fin)]);
     assert_eq!(bench.listener.seen, [0, 0], "in one, and what is left of it");
     let places: Vec<_> = bench.listener.pieces.iter().map(|(_, _, piece)| *piece).collect();
     assert_eq!(places, [piece(0, 1, 7), piece(1, 2, 5), piece(3, 1, 6)]);
@@ -46,7 +46,7 @@ fn unconsumed_bytes_come_back() {
         .map(|(_, _, p)| (p.at..p.at + p.length, p.frame, p.offset))
         .collect();
     assert_eq!(places, [(0..4, 2, 54), (0..2, 2, 58), (2..3, 3, 54), (3..4, 4, 54)]);
-    assert_eq!(bench.finish(), [end("i", End::Abandoned)]);
+    assert_eq!(bench.finish(), [end("i", StreamEnd::Abandoned)]);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn first_copy_wins_among_consumed_unread_and_early_bytes() {
     assert_eq!(bench.reported(), [differs(6, 1008, 3)]);
     bench.data(1005, b"XgXijk"); // fills the hole; differs in old bytes and in new
     assert_eq!(bench.reported(), [differs(7, 1005, 2), bytes("efgh")]);
-    assert_eq!(bench.finish(), [end("ijk", End::Abandoned)]);
+    assert_eq!(bench.finish(), [end("ijk", StreamEnd::Abandoned)]);
 }
 
 #[test]
@@ -201,10 +201,10 @@ fn port_reuse_ends_the_old_connection_first() {
     assert_eq!(
         bench.reported(),
         [
-            gap(3, 1006, 2, Cause::End),
-            end("ef", End::Gap),
-            end("ij", End::Abandoned),
-            Reported::Event(A, 4, Kind::NewConnection),
+            gap(3, 1006, 2, GapCause::End),
+            end("ef", StreamEnd::Gap),
+            end("ij", StreamEnd::Abandoned),
+            Reported::Event(A, 4, StreamEventKind::NewConnection),
             bytes("next"),
         ]
     );
@@ -217,7 +217,7 @@ fn reuse_after_the_end_even_with_the_same_number() {
     assert!(bench.connection.is_over());
     bench.reported();
     bench.send(A, SYN, 999, 0, b"");
-    assert_eq!(bench.reported(), [Reported::Event(A, 3, Kind::NewConnection)]);
+    assert_eq!(bench.reported(), [Reported::Event(A, 3, StreamEventKind::NewConnection)]);
     assert!(!bench.connection.is_over());
 }
 
@@ -260,12 +260,12 @@ fn fin_in_and_out_of_order() {
     bench.send(A, FIN, 1004, 0, b"ef");
     assert_eq!(bench.reported(), []);
     bench.data(1000, b"abcd");
-    assert_eq!(bench.reported(), [bytes("abcd"), end("ef", End::Fin)]);
+    assert_eq!(bench.reported(), [bytes("abcd"), end("ef", StreamEnd::Fin)]);
     bench.send(A, FIN, 1004, 0, b"ef");
     bench.send(A, FIN, 1006, 0, b"");
     assert_eq!(bench.reported(), []);
     bench.send(B, FIN, 5000, 0, b"");
-    assert_eq!(bench.reported(), [Reported::End(B, vec![], End::Fin)]);
+    assert_eq!(bench.reported(), [Reported::End(B, vec![], StreamEnd::Fin)]);
     assert!(bench.connection.is_over());
     assert_eq!(bench.budget.used(), 0);
     assert_eq!(bench.finish(), []);
@@ -276,7 +276,10 @@ fn bare_fin_with_a_hole_before_it() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.send(A, FIN, 1003, 0, b"");
     assert!(bench.connection.has_hole(A));
-    assert_eq!(bench.finish(), [gap(2, 1000, 3, Cause::End), end("", End::Gap), end("", End::Fin)]);
+    assert_eq!(
+        bench.finish(),
+        [gap(2, 1000, 3, GapCause::End), end("", StreamEnd::Gap), end("", StreamEnd::Fin)]
+    );
 }
 
 #[test]
@@ -285,7 +288,7 @@ fn data_after_the_fin_do_not_count() {
     bench.data(1004, b"efgh");
     bench.send(A, FIN, 1004, 0, b"ef"); // ends before what came
     bench.data(1000, b"abcd");
-    assert_eq!(bench.reported(), [bytes("abcdef"), end("", End::Fin)]);
+    assert_eq!(bench.reported(), [bytes("abcdef"), end("", StreamEnd::Fin)]);
     bench.data(1006, b"more");
     assert_eq!(bench.reported(), []);
     assert_eq!(bench.budget.counts.after_end, 1);
@@ -302,12 +305,12 @@ fn reset_ends_both_ways() {
     assert_eq!(
         bench.reported(),
         [
-            gap(4, 1006, 2, Cause::End),
-            end("ef", End::Gap),
-            gap(5, 1010, 2, Cause::End),
-            end("ij", End::Gap),
-            end("", End::Reset),
-            Reported::End(B, vec![], End::Reset),
+            gap(4, 1006, 2, GapCause::End),
+            end("ef", StreamEnd::Gap),
+            gap(5, 1010, 2, GapCause::End),
+            end("ij", StreamEnd::Gap),
+            end("", StreamEnd::Reset),
+            Reported::End(B, vec![], StreamEnd::Reset),
         ]
     );
     // What the other side sent before it knew.
@@ -344,7 +347,7 @@ fn reset_ends_the_direction_of_who_sent_it_first() {
         let sequence = if side == A { 1003 } else { 5002 };
         bench.send(side, RST, sequence, acknowledged, b"");
         let (asked, answered) =
-            (end("ask", End::Reset), Reported::End(B, b"an".to_vec(), End::Reset));
+            (end("ask", StreamEnd::Reset), Reported::End(B, b"an".to_vec(), StreamEnd::Reset));
         let both = if side == A { [asked, answered] } else { [answered, asked] };
         assert_eq!(bench.reported(), both);
     }
@@ -380,7 +383,7 @@ fn capture_begins_in_the_middle() {
     assert!(!bench.connection.began(A));
     bench.data(996, b"__"); // something was consumed: too late
     bench.data(1006, b"gh");
-    assert_eq!(bench.finish(), [end("ghij", End::Abandoned)]);
+    assert_eq!(bench.finish(), [end("ghij", StreamEnd::Abandoned)]);
 }
 
 #[test]
@@ -389,7 +392,7 @@ fn beginning_is_not_moved_far() {
     bench.data(1_000_000, b"ab");
     bench.data(900_000, b"old");
     assert_eq!(bench.budget.counts.uncompared, 3);
-    assert_eq!(bench.finish(), [end("ab", End::Abandoned)]);
+    assert_eq!(bench.finish(), [end("ab", StreamEnd::Abandoned)]);
 }
 
 #[test]
@@ -399,7 +402,7 @@ fn syn_after_the_first_data() {
     bench.send(A, SYN, 999, 0, b"");
     assert!(bench.connection.began(A) && bench.connection.has_hole(A));
     bench.data(1000, b"ab");
-    assert_eq!(bench.finish(), [end("abcd", End::Abandoned)]);
+    assert_eq!(bench.finish(), [end("abcd", StreamEnd::Abandoned)]);
 
     let mut bench = Bench::new(Appetite::All);
     bench.data(1000, b"ab");
@@ -416,7 +419,12 @@ fn snapped_bytes_are_missing_at_once() {
     bench.data(1010, b"klmn");
     assert_eq!(
         bench.reported(),
-        [bytes("abcd"), gap(2, 1006, 4, Cause::Snapped), end("ef", End::Gap), after(4, "klmn"),]
+        [
+            bytes("abcd"),
+            gap(2, 1006, 4, GapCause::Snapped),
+            end("ef", StreamEnd::Gap),
+            after(4, "klmn"),
+        ]
     );
     // Out of order, and with a FIN.
     bench.send_cut(A, FIN, 1020, 0, b"uv", 6);
@@ -425,7 +433,12 @@ fn snapped_bytes_are_missing_at_once() {
     bench.data(1014, b"opqr");
     assert_eq!(
         bench.reported(),
-        [bytes("opqrstuv"), gap(4, 1022, 4, Cause::Snapped), end("", End::Gap), end("", End::Fin)]
+        [
+            bytes("opqrstuv"),
+            gap(4, 1022, 4, GapCause::Snapped),
+            end("", StreamEnd::Gap),
+            end("", StreamEnd::Fin)
+        ]
     );
 }
 
@@ -436,9 +449,9 @@ fn snapped_to_the_headers() {
         bench.send_cut(A, DATA, 1000 + i * 10, 0, b"", 10);
     }
     // The first is reported, the rest when there is something to say.
-    assert_eq!(bench.reported(), [gap(2, 1000, 10, Cause::Snapped), end("", End::Gap)]);
+    assert_eq!(bench.reported(), [gap(2, 1000, 10, GapCause::Snapped), end("", StreamEnd::Gap)]);
     bench.data(2000, b"z");
-    assert_eq!(bench.reported(), [gap(101, 1010, 990, Cause::Snapped), after(1000, "z")]);
+    assert_eq!(bench.reported(), [gap(101, 1010, 990, GapCause::Snapped), after(1000, "z")]);
 }
 
 #[test]
@@ -461,7 +474,10 @@ fn ignored_connection_keeps_nothing_and_follows_the_flags() {
     bench.listener.appetite = Appetite::All;
     bench.send(A, SYN, 5, 0, b"");
     bench.data(6, b"ours");
-    assert_eq!(bench.reported(), [Reported::Event(A, 107, Kind::NewConnection), bytes("ours")]);
+    assert_eq!(
+        bench.reported(),
+        [Reported::Event(A, 107, StreamEventKind::NewConnection), bytes("ours")]
+    );
 }
 
 #[test]
@@ -472,7 +488,7 @@ fn garbage_from_afar_is_not_kept() {
     assert_eq!(bench.budget.counts.out_of_window, 2);
     assert_eq!(bench.budget.used(), 0);
     bench.data(1000, b"ab");
-    assert_eq!(bench.finish(), [bytes("ab"), end("", End::Abandoned)]);
+    assert_eq!(bench.finish(), [bytes("ab"), end("", StreamEnd::Abandoned)]);
 }
 
 #[test]
@@ -482,5 +498,8 @@ fn nothing_costs_little() {
     bench.send(B, SYN_ACK, 4999, 1000, b"");
     bench.ack(1000);
     assert_eq!((bench.budget.used(), bench.connection.uncharged()), (0, 0));
-    assert_eq!(bench.finish(), [end("", End::Abandoned), Reported::End(B, vec![], End::Abandoned)]);
+    assert_eq!(
+        bench.finish(),
+        [end("", StreamEnd::Abandoned), Reported::End(B, vec![], StreamEnd::Abandoned)]
+    );
 }
