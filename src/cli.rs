@@ -22,7 +22,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use dissectors::kit::Who;
 
 use crate::check::{self, FailOn};
-use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key};
+use crate::config::{Config, ConfigError, GivenKey, acr_key, gamespy_key};
 use crate::filter::Column;
 use crate::flows::DecodeAs;
 use crate::limits;
@@ -504,11 +504,11 @@ pub struct Input {
     pub limit: Vec<limits::Setting>,
     /// A GameSpy game's secret key, to check validate codes
     #[arg(long, value_name = "GAME=KEY", value_parser = gamespy_key)]
-    pub gamespy_key: Vec<Given>,
+    pub gamespy_key: Vec<GivenKey>,
     /// A player's secret key at an AssaultCube Reloaded master, to check digests: in hex, or the
     /// name of a file that holds the hex
     #[arg(long, value_name = "user=NAME,key=HEX|@FILE", value_parser = acr_key)]
-    pub acr_key: Vec<Given>,
+    pub acr_key: Vec<GivenKey>,
     /// Which messages are wanted.
     #[command(flatten)]
     pub wanted: Wanted,

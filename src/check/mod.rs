@@ -38,14 +38,14 @@ pub use found::{Excerpt, Found};
 pub use outcome::{Fared, Outcome, RuleOutcome, gravest_first};
 pub use parties::{Parties, Party};
 pub use selection::{FailOn, Host, Ignore, Rules, Selection, rule, severity, who};
-use traffic::Hosts;
+use traffic::HeardHosts;
 
 /// Findings of one rule and one verdict that are kept; further ones are counted. One message may
 /// have them all.
 const KEPT: u64 = Judge::MOST;
 
 /// Findings of one rule, by verdict.
-type Kept = [u64; 3];
+type VerdictCounts = [u64; 3];
 
 /// What a finding is about where that is no message.
 const NO_MESSAGE: Payload<'static> = Payload {
@@ -94,13 +94,13 @@ pub struct Checker {
     terms: Terms,
     selection: Selection,
     found: Vec<Found>,
-    kept: Box<[Kept; CODES]>,
+    kept: Box<[VerdictCounts; CODES]>,
     left_out: u64,
     baselined: Option<Baselined>,
     /// What was counted but does not count: findings that the selection leaves out, by verdict.
-    others: Box<[Kept; CODES]>,
+    others: Box<[VerdictCounts; CODES]>,
     /// Of the messages, where a host is asked for.
-    hosts: Hosts,
+    hosts: HeardHosts,
     /// What messages there were, once the capture has been read.
     traffic: Traffic,
     parties: Parties,
@@ -120,10 +120,10 @@ impl Checker {
             baselined: selection.baseline.clone().map(Baselined::new),
             selection,
             found: Vec::new(),
-            kept: Box::new([Kept::default(); CODES]),
+            kept: Box::new([VerdictCounts::default(); CODES]),
             left_out: 0,
-            others: Box::new([Kept::default(); CODES]),
-            hosts: Hosts::default(),
+            others: Box::new([VerdictCounts::default(); CODES]),
+            hosts: HeardHosts::default(),
             traffic: Traffic::default(),
             parties: Parties::default(),
             cut: false,

@@ -58,14 +58,14 @@ impl std::fmt::Display for Party {
 }
 
 /// What is counted of a party: notes on a rule, or breaches.
-type Key = (Code, bool, Party);
+type PartyCount = (Code, bool, Party);
 
 /// Findings by rule, verdict and party; the first parties, if there are very many.
 #[derive(Clone, Debug, Default)]
-pub struct Parties(Map<Key, u64>);
+pub struct Parties(Map<PartyCount, u64>);
 
 impl Parties {
-    fn count(&mut self, key: Key, times: u64) {
+    fn count(&mut self, key: PartyCount, times: u64) {
         if let Some(count) = self.0.get_mut(&key) {
             *count += times;
         } else if self.0.len() < MOST {
@@ -84,7 +84,7 @@ impl Parties {
     }
 }
 
-fn key(rule: &Rule, verdict: Verdict, party: Party) -> Key {
+fn key(rule: &Rule, verdict: Verdict, party: Party) -> PartyCount {
     (rule.code, verdict == Verdict::Note, party)
 }
 

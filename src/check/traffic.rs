@@ -11,13 +11,13 @@ const NAMED: usize = 6;
 
 /// Where a host is asked for, whether some message is from or to it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hosts {
+pub(super) struct HeardHosts {
     met: bool,
     /// Otherwise, the lowest addresses of those that there are: one more than is named.
     hosts: BTreeSet<IpAddr>,
 }
 
-impl Hosts {
+impl HeardHosts {
     /// A message went from one end to the other.
     pub(super) fn look_for(&mut self, host: Host, ends: [SocketAddr; 2]) {
         self.met |= ends.into_iter().any(|end| host.contains(end));

@@ -8,7 +8,7 @@ use dissectors::kit::{Payload, Transport};
 use crate::Terminal;
 use crate::cli::{Dissect, DissectFormat};
 use crate::commands::consumer::Consumer;
-use crate::commands::held::{BUFFER, Held, Text as HeldText};
+use crate::commands::held::{BUFFER, Held, QuotableText};
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::filter::Column;
@@ -48,7 +48,7 @@ pub fn run(
     let at_once = terminal.out || args.line_buffered || args.input.live.interface.is_some();
     let mut dissecting = Dissecting {
         report: how.report(false),
-        text: HeldText::default(),
+        text: QuotableText::default(),
         held: Held::default(),
         has_begun: false,
         filtered: !args.input.wanted.is_all(),
@@ -133,7 +133,7 @@ impl How {
 struct Dissecting<'w> {
     report: Box<dyn Report>,
     /// What was written of the latest messages.
-    text: HeldText,
+    text: QuotableText,
     /// What was written before, and waits.
     held: Held,
     how: How,
@@ -199,7 +199,7 @@ impl Consumer for Dissecting<'_> {
         self.how.capture = Some(name.to_owned());
         // Each capture has its own headings.
         self.late += self.held.late;
-        (self.text, self.held) = (HeldText::default(), Held::default());
+        (self.text, self.held) = (QuotableText::default(), Held::default());
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         self.report = self.how.report(!is_first);
         if self.how.format == DissectFormat::Text {

@@ -110,12 +110,12 @@ fn shown(path: &Path) -> String {
 }
 
 /// Takes rows, and writes them into files.
-trait Output: Sink {
+trait FileSink: Sink {
     /// No more rows come. Returns the files, still beside their places.
     fn finish(self: Box<Self>) -> io::Result<Vec<Whole>>;
 }
 
-impl Output for Lines<Whole> {
+impl FileSink for Lines<Whole> {
     fn finish(self: Box<Self>) -> io::Result<Vec<Whole>> {
         Ok(self.into_outputs().map(|(_, file)| file).collect())
     }
@@ -130,7 +130,7 @@ struct Exporting<'a> {
     /// Rows that were written, by table.
     rows: [u64; Table::ALL.len()],
     /// There is one once a capture could be read.
-    output: Option<Box<dyn Output>>,
+    output: Option<Box<dyn FileSink>>,
 }
 
 impl Exporting<'_> {
@@ -149,7 +149,7 @@ impl Exporting<'_> {
     }
 
     /// Begins the files.
-    fn create(&self) -> io::Result<Box<dyn Output>> {
+    fn create(&self) -> io::Result<Box<dyn FileSink>> {
         std::fs::create_dir_all(&self.args.output)?;
         let tables = &self.collector.wanted().tables;
         let places = places(self.args, tables);
@@ -167,12 +167,12 @@ impl Exporting<'_> {
 }
 
 /// Hands rows on, and counts them.
-struct Counting<'o> {
+struct CountingSink<'o> {
     rows: &'o mut [u64; Table::ALL.len()],
-    output: Option<&'o mut (dyn Output + 'static)>,
+    output: Option<&'o mut (dyn FileSink + 'static)>,
 }
 
-impl Sink for Counting<'_> {
+impl Sink for CountingSink<'_> {
     fn row(&mut self, table: Table, row: &dyn Row) -> io::Result<()> {
         self.rows[table as usize] += 1;
         self.output.as_mut().map_or(Ok(()), |output| output.row(table, row))
@@ -208,11 +208,11 @@ impl Consumer for Exporting<'_> {
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         let Exporting { collector, rows, output, .. } = self;
-        collector.event(event, &mut Counting { rows, output: output.as_deref_mut() })
+        collector.event(event, &mut CountingSink { rows, output: output.as_deref_mut() })
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
         let Exporting { collector, rows, output, .. } = self;
-        collector.end(read, &mut Counting { rows, output: output.as_deref_mut() }).map(drop)
+        collector.end(read, &mut CountingSink { rows, output: output.as_deref_mut() }).map(drop)
     }
 }

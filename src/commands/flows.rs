@@ -40,7 +40,7 @@ pub fn run(
     let by = by.or_else(|| flows::Column::named("bytes").filter(|_| args.top.is_some()));
     let top = args.top.map_or(usize::MAX, |top| top as usize);
     let filtered = !args.input.wanted.is_all();
-    let mut listing = Listing {
+    let mut listing = FlowListing {
         filtered,
         wanted: HashSet::new(),
         rows: Vec::new(),
@@ -101,7 +101,7 @@ impl Sorting {
     }
 }
 
-struct Listing<'w> {
+struct FlowListing<'w> {
     /// Only flows with a message that the user wants are listed; those that are open.
     filtered: bool,
     wanted: HashSet<u32>,
@@ -125,7 +125,7 @@ struct Listing<'w> {
     out: &'w mut dyn Write,
 }
 
-impl Consumer for Listing<'_> {
+impl Consumer for FlowListing<'_> {
     fn needs(&self) -> Needs {
         if !self.filtered {
             return Needs { flows: true, flow_times: true, ..Needs::default() };
@@ -162,7 +162,7 @@ impl Consumer for Listing<'_> {
     }
 }
 
-impl Listing<'_> {
+impl FlowListing<'_> {
     /// Of too many flows, writes the first, or keeps the first in the order that is asked for.
     fn make_room(&mut self) -> io::Result<()> {
         if let Some(sorting) = &mut self.sorting {

@@ -27,9 +27,9 @@ const NOTES: usize = 16;
 
 /// Text, and where in it something may be put into the line of a message.
 #[derive(Default)]
-pub(super) struct Text {
+pub(super) struct QuotableText {
     pub(super) bytes: Vec<u8>,
-    lines: Vec<Line>,
+    lines: Vec<QuotableLine>,
     /// Packets that carried parts of messages, and whose: the place of the line.
     parts: HashMap<u64, usize, RandomState>,
     /// What is to be put in, by the line; of a line, in the order of the capture.
@@ -38,7 +38,7 @@ pub(super) struct Text {
 }
 
 /// A message that may be quoted.
-struct Line {
+struct QuotableLine {
     frame: u64,
     /// Where in the text its line ends.
     end: usize,
@@ -46,7 +46,7 @@ struct Line {
     notes: usize,
 }
 
-impl Text {
+impl QuotableText {
     /// A message was appended whose last packet this is; at `end` something can be put into its
     /// line.
     pub(super) fn push(&mut self, frame: u64, end: usize, time: Time) {
@@ -54,7 +54,7 @@ impl Text {
         // Rising, so that one can be found. What is reported late is a response that never became
         // whole.
         if self.lines.last().is_none_or(|line| line.frame < frame) {
-            self.lines.push(Line { frame, end, notes: 0 });
+            self.lines.push(QuotableLine { frame, end, notes: 0 });
         }
     }
 
@@ -112,9 +112,9 @@ impl Text {
 /// Texts that wait, the oldest first, and empty ones.
 #[derive(Default)]
 pub(super) struct Held {
-    waiting: VecDeque<Text>,
+    waiting: VecDeque<QuotableText>,
     bytes: usize,
-    spare: Vec<Text>,
+    spare: Vec<QuotableText>,
     /// Errors about packets without a reported message so far: it may come with a later packet.
     early: Vec<IcmpEvent>,
     /// ICMP errors about messages that were written before, for which the format has no line.
@@ -123,7 +123,7 @@ pub(super) struct Held {
 
 impl Held {
     /// Takes a text that is full, and leaves an empty one in its place.
-    pub(super) fn push(&mut self, text: &mut Text) {
+    pub(super) fn push(&mut self, text: &mut QuotableText) {
         let empty = self.spare.pop().unwrap_or_default();
         let full = std::mem::replace(text, empty);
         self.bytes += full.bytes.len();
@@ -132,7 +132,12 @@ impl Held {
 
     /// Notes an error about the message in this packet, in what waits or in `text` after it; or in
     /// a line of its own, where the message was written before.
-    pub(super) fn note(&mut self, text: &mut Text, note: IcmpEvent, report: &mut dyn Report) {
+    pub(super) fn note(
+        &mut self,
+        text: &mut QuotableText,
+        note: IcmpEvent,
+        report: &mut dyn Report,
+    ) {
         let is_here = text.note(note) || self.waiting.iter_mut().rev().any(|text| text.note(note));
         if is_here {
             return;
@@ -146,12 +151,12 @@ impl Held {
 
     /// Where only some messages are shown: an error about one that is not shown is not shown
     /// either.
-    pub(super) fn note_of_shown(&mut self, text: &mut Text, note: IcmpEvent) {
+    pub(super) fn note_of_shown(&mut self, text: &mut QuotableText, note: IcmpEvent) {
         let _ = text.note(note) || self.waiting.iter_mut().rev().any(|text| text.note(note));
     }
 
     /// These packets carried the latest message of `text`; errors about them may have come before.
-    pub(super) fn parts(&mut self, text: &mut Text, frames: &[u64]) {
+    pub(super) fn parts(&mut self, text: &mut QuotableText, frames: &[u64]) {
         text.push_parts(frames);
         self.early.retain(|&note| !(frames.contains(&note.message) && text.note(note)));
     }
@@ -162,13 +167,13 @@ impl Held {
     }
 
     /// Errors about messages that were written before have lines of their own.
-    pub(super) fn give_up(&mut self, text: &mut Text, report: &mut dyn Report) {
+    pub(super) fn give_up(&mut self, text: &mut QuotableText, report: &mut dyn Report) {
         for note in std::mem::take(&mut self.early) {
             self.tell_late(text, &note, report);
         }
     }
 
-    fn tell_late(&mut self, text: &mut Text, note: &IcmpEvent, report: &mut dyn Report) {
+    fn tell_late(&mut self, text: &mut QuotableText, note: &IcmpEvent, report: &mut dyn Report) {
         if !report.icmp_late(note, &mut text.bytes) {
             self.late += 1;
         }
@@ -181,7 +186,7 @@ impl Held {
         report: &dyn Report,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let is_due = |text: &Text, bytes| match (now, text.latest) {
+        let is_due = |text: &QuotableText, bytes| match (now, text.latest) {
             (Some(now), Some(latest)) => bytes > MOST || now.since(latest) > WAITS,
             _ => true,
         };

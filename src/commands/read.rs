@@ -13,7 +13,7 @@ use crate::commands::extract::Extracting;
 use crate::commands::notices::Monitor;
 use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
-use crate::config::{Config, ConfigError, Given};
+use crate::config::{Config, ConfigError, GivenKey};
 use crate::filter::Filter;
 use crate::flows::Identifier;
 use crate::live::{FileFilter, Request};
@@ -69,7 +69,7 @@ fn read_all<C: Consumer>(
         Options { complete: consumer.complete(), needs, filter, ..options(input, config)? };
     if let Some(request) = input.live.request() {
         let request = Request { made_later: consumer.makes(), ..request };
-        let wanted = sniff::Wanted { packets: input.count, metrics: input.live.metrics };
+        let wanted = sniff::LiveWanted { packets: input.count, metrics: input.live.metrics };
         return sniff::sniff(&request, wanted, options, consumer, err, progress);
     }
     let stop = stop.map_or(Stop::default(), |stop| stop());
@@ -307,7 +307,7 @@ pub(super) fn options(input: &Input, config: &Config) -> Result<Options, ConfigE
 }
 
 fn keys(
-    typed: &[Given],
+    typed: &[GivenKey],
     settled: &[(String, Secret)],
 ) -> Result<Vec<(String, Secret)>, ConfigError> {
     let typed = typed.iter().map(|key| key.clone().map_err(ConfigError::Key));

@@ -43,7 +43,7 @@ pub fn run(args: &cli::Report, err: &mut dyn Write, terminal: Terminal) -> Resul
     let selection = checking::selection_of(&input.wanted, &config, err)?;
     let limits = input.limits();
     let room = DETAILS.min(limits.flow_bytes / 8);
-    let mut collecting = Collecting {
+    let mut collecting = PageCollector {
         terms: check::terms(&config.settings, limits.protocols.remembered),
         filter: input.wanted.filter(true).map_err(Failure::Filter)?,
         complete: args.complete.unwrap_or(config.complete),
@@ -109,7 +109,7 @@ struct Current {
     sample: Sample,
 }
 
-struct Collecting {
+struct PageCollector {
     selection: Selection,
     terms: Terms,
     /// Which messages are shown.
@@ -131,7 +131,7 @@ struct Collecting {
     again: Option<usize>,
 }
 
-impl Consumer for Collecting {
+impl Consumer for PageCollector {
     fn needs(&self) -> Needs {
         let checker = Checker::needs(&self.selection, &self.terms);
         let messages = Needs::messages_with_fields();
@@ -213,7 +213,7 @@ impl Consumer for Collecting {
     }
 }
 
-impl Collecting {
+impl PageCollector {
     /// Shares out what all captures may take together: those that want more than their share are to be
     /// read again. Says whether there are any.
     fn shares_out(&mut self, room: usize) -> bool {

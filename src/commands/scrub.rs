@@ -62,7 +62,7 @@ pub fn run(args: &Scrub, err: &mut dyn Write, terminal: Terminal) -> Result<(), 
         None => Key::new(&random()?),
     };
     let config = args.input.config.load()?;
-    let mut collecting = Collecting::new(key, !args.input.wanted.is_all());
+    let mut collecting = Replacements::new(key, !args.input.wanted.is_all());
     read(&args.input, &config, &mut collecting, terminal.stop, err, false)?;
     if collecting.is_full {
         return Err(Failure::Filter(format!(
@@ -71,7 +71,7 @@ pub fn run(args: &Scrub, err: &mut dyn Write, terminal: Terminal) -> Result<(), 
         )));
     }
     let written = collecting.write(input, args, err)?;
-    let Written { packets, cut, dropped } = written;
+    let PacketCounts { packets, cut, dropped } = written;
     let output = escaped(&args.output.to_string_lossy()).into_owned();
     writeln!(err, "gamewire: wrote {} to {output}", counted(packets, "packet")).ok();
     let compressed = counted(collecting.compressed, "compressed response");
@@ -101,14 +101,14 @@ fn random() -> Result<[u8; 32], Failure> {
 
 /// What became of the packets.
 #[derive(Default)]
-struct Written {
+struct PacketCounts {
     packets: u64,
     cut: u64,
     dropped: u64,
 }
 
 /// Takes messages, and keeps what takes the place of their bytes.
-struct Collecting {
+struct Replacements {
     scrubber: Scrubber,
     /// Not all messages are wanted: of their flows, only what carries no payload is written beside them.
     is_filtered: bool,
@@ -129,9 +129,9 @@ fn sorted<T: Ord>([one, other]: [T; 2]) -> [T; 2] {
     if one <= other { [one, other] } else { [other, one] }
 }
 
-impl Collecting {
-    fn new(key: Key, is_filtered: bool) -> Collecting {
-        Collecting {
+impl Replacements {
+    fn new(key: Key, is_filtered: bool) -> Replacements {
+        Replacements {
             scrubber: Scrubber::new(key.clone()),
             is_filtered,
             key,
@@ -234,7 +234,7 @@ impl Collecting {
         input: &Path,
         args: &Scrub,
         err: &mut dyn Write,
-    ) -> Result<Written, Failure> {
+    ) -> Result<PacketCounts, Failure> {
         let output = escaped(&args.output.to_string_lossy()).into_owned();
         let failed = |error: io::Error| {
             Failure::Filter(format!("cannot write {output}: {}", crate::why::unwritable(&error)))
@@ -254,7 +254,7 @@ impl Collecting {
         let file = File::create(&args.output).map_err(failed)?;
         let mut writer =
             PcapNgWriter::new(BufWriter::with_capacity(1 << 18, file)).map_err(failed)?;
-        let mut written = Written::default();
+        let mut written = PacketCounts::default();
         let (mut packets, last) = (capture::open_within(input, memory)?, frame);
         let (mut frame, mut heard) = (0, HashSet::new());
         let mut before = Packet { link: RAW_IP, ..Packet::new(0, &[]) };
@@ -333,7 +333,7 @@ fn notice<W: Write>(
     }
 }
 
-impl Consumer for Collecting {
+impl Consumer for Replacements {
     fn needs(&self) -> Needs {
         let fields = Some(FieldLimits { fields: 1 << 20, depth: 32, ..FieldLimits::default() });
         Needs { fields, ..Needs::messages_with_fields() }

@@ -16,7 +16,7 @@ use crate::report::ladder::SegmentAgain;
 const MOST: usize = 1 << 18;
 
 /// A segment without a byte that an earlier one does not have.
-struct Repeat {
+struct RepeatedSegment {
     frame: u64,
     time: Time,
     /// The packet that carried the bytes first.
@@ -28,7 +28,7 @@ struct Repeat {
 pub(super) struct Segments {
     /// By ends and sequence number: how long the first one was, and its packet.
     first: HashMap<([SocketAddr; 2], u32), (u32, u64), RandomState>,
-    repeats: Vec<Repeat>,
+    repeats: Vec<RepeatedSegment>,
     /// Which message a packet carried a part of, by the packet that completed that.
     messages: HashMap<u64, u64, RandomState>,
 }
@@ -50,7 +50,11 @@ impl Segments {
             if length > first.0 {
                 *first = (length, frame);
             } else {
-                self.repeats.push(Repeat { frame, time: Time(packet.time), first: first.1 });
+                self.repeats.push(RepeatedSegment {
+                    frame,
+                    time: Time(packet.time),
+                    first: first.1,
+                });
             }
         });
     }
@@ -65,7 +69,7 @@ impl Segments {
 
     /// The segments of messages that are shown, in the order of the capture.
     pub(super) fn again(&self) -> impl Iterator<Item = SegmentAgain> {
-        self.repeats.iter().filter_map(|&Repeat { frame, time, first }| {
+        self.repeats.iter().filter_map(|&RepeatedSegment { frame, time, first }| {
             let message = *self.messages.get(&first)?;
             Some(SegmentAgain { frame, time, first, message })
         })

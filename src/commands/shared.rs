@@ -31,7 +31,7 @@ const PACKETS: u64 = 1 << 14;
 const FULL: usize = 1 << 18;
 
 /// What a thread sends: some of what it reports, and what else is to be known.
-struct Sent {
+struct ThreadReport {
     part: Part,
     notices: Notices,
     /// Bytes of the capture that were read.
@@ -89,7 +89,7 @@ impl Shares {
                 if let Some(capture) = packets.in_memory() {
                     decoder.lend(capture);
                 }
-                let thread = Thread {
+                let thread = ReaderThread {
                     called: called.to_owned(),
                     stop: monitor.stop,
                     packets,
@@ -118,20 +118,20 @@ impl Shares {
 }
 
 /// One of the threads.
-struct Thread {
+struct ReaderThread {
     /// What the capture is called.
     called: String,
     stop: Stop,
     packets: Box<dyn Packets + Send>,
     decoder: Decoder,
-    sender: SyncSender<Sent>,
+    sender: SyncSender<ThreadReport>,
     /// Empty batches, to be used again.
     spares: Receiver<Batch>,
     notices: Notices,
     parting: Parting,
 }
 
-impl Thread {
+impl ReaderThread {
     fn run(mut self, count: Option<u64>) -> Totals {
         // Nobody listens any more: what was read is of no use.
         self.work(count).unwrap_or_default();
@@ -178,7 +178,7 @@ impl Thread {
     fn send(&mut self) -> Option<()> {
         let position = if self.decoder.is_first() { self.packets.progress() } else { None };
         let empty = self.spares.try_recv().unwrap_or_default();
-        let sent = Sent {
+        let sent = ThreadReport {
             part: self.parting.take(&mut self.decoder, empty),
             notices: std::mem::take(&mut self.notices),
             position: position.map_or(0, |(done, _)| done),
@@ -190,7 +190,7 @@ impl Thread {
 /// What comes of the threads, for a consumer.
 struct Received<'c, 'm, C> {
     /// What each thread sends, and where it takes batches from that were read.
-    queues: Vec<(Receiver<Sent>, SyncSender<Batch>)>,
+    queues: Vec<(Receiver<ThreadReport>, SyncSender<Batch>)>,
     consumer: &'c mut C,
     monitor: &'c mut Monitor<'m>,
     progress: &'c mut dyn FnMut(u64),

@@ -13,7 +13,7 @@ use super::Failure;
 use super::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
 use crate::live::{Counts, Live, LiveError, Request, Turn};
-use crate::metrics::{self, Endpoint, Exporter};
+use crate::metrics::{self, Exporter, ListenAddress};
 use crate::session::{Decoder, Options, UnknownLinks};
 use crate::text::escaped;
 
@@ -21,7 +21,7 @@ use crate::text::escaped;
 /// reported, however it ends.
 pub(super) fn sniff<C: Consumer>(
     request: &Request,
-    wanted: Wanted,
+    wanted: LiveWanted,
     options: Options,
     consumer: &mut C,
     err: &mut dyn Write,
@@ -38,7 +38,7 @@ pub(super) fn sniff<C: Consumer>(
         false => "not confined: this system lacks Landlock",
     };
     writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it; {confined}").ok();
-    if let Some(address) = endpoint.as_ref().and_then(Endpoint::address) {
+    if let Some(address) = endpoint.as_ref().and_then(ListenAddress::address) {
         writeln!(err, "gamewire: metrics at http://{address}{}", metrics::PATH).ok();
     }
     let mut exporter = endpoint.map(Exporter::start);
@@ -51,9 +51,9 @@ pub(super) fn sniff<C: Consumer>(
     {
         writeln!(err, "gamewire: note: -f leaves out IP fragments: {FRAGMENTS}").ok();
     }
-    let line = Line::new(running);
+    let line = StatusLine::new(running);
     let mut reported = Reported { interface: &interface, lost: 0, downs: 0, unread: 0 };
-    let mut reader = Reader { consumer: &mut *consumer, exporter: exporter.as_mut() };
+    let mut reader = EventReader { consumer: &mut *consumer, exporter: exporter.as_mut() };
     let ended =
         listen(&mut live, &mut decoder, wanted.packets, &mut reader, err, &line, &mut reported)?;
     let finished = live.finish();
@@ -77,24 +77,24 @@ pub(super) fn sniff<C: Consumer>(
 
 /// What a live capture is asked for, beside what is captured.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct LiveWanted {
     /// How many packets end it.
     pub(super) packets: Option<u64>,
     /// Where metrics are served.
     pub(super) metrics: Option<SocketAddr>,
 }
 
-fn listening(address: SocketAddr) -> Result<Endpoint, Failure> {
-    Endpoint::bind(address).map_err(|error| Failure::Metrics { address, error })
+fn listening(address: SocketAddr) -> Result<ListenAddress, Failure> {
+    ListenAddress::bind(address).map_err(|error| Failure::Metrics { address, error })
 }
 
 /// Who reads events: a command, and metrics if they are wanted.
-struct Reader<'r, C> {
+struct EventReader<'r, C> {
     consumer: &'r mut C,
     exporter: Option<&'r mut Exporter>,
 }
 
-impl<C: Consumer> Reader<'_, C> {
+impl<C: Consumer> EventReader<'_, C> {
     fn consume(&mut self, decoder: &mut Decoder) -> io::Result<()> {
         let Some(exporter) = &mut self.exporter else { return consume(decoder, self.consumer) };
         let mut events = decoder.events();
@@ -106,7 +106,7 @@ impl<C: Consumer> Reader<'_, C> {
     }
 
     fn refresh(&mut self, counts: Counts, waiting: u64, decoder: &Decoder) {
-        let Reader { consumer, exporter } = self;
+        let EventReader { consumer, exporter } = self;
         if let Some(exporter) = exporter {
             exporter.refresh(counts, waiting, decoder, |metrics| consumer.measure(metrics));
         }
@@ -119,9 +119,9 @@ fn listen<C: Consumer>(
     live: &mut Live,
     decoder: &mut Decoder,
     most: Option<u64>,
-    reader: &mut Reader<'_, C>,
+    reader: &mut EventReader<'_, C>,
     err: &mut dyn Write,
-    line: &Line,
+    line: &StatusLine,
     reported: &mut Reported<'_>,
 ) -> Result<Result<(), LiveError>, Failure> {
     let (mut ending, waiting) = (live.ending(), live.waiting());
@@ -248,12 +248,12 @@ impl Reported<'_> {
 }
 
 /// The running line of counts, on a terminal.
-struct Line(Option<(indicatif::ProgressBar, Instant)>);
+struct StatusLine(Option<(indicatif::ProgressBar, Instant)>);
 
-impl Line {
-    fn new(wanted: bool) -> Line {
+impl StatusLine {
+    fn new(wanted: bool) -> StatusLine {
         let style = indicatif::ProgressStyle::with_template("{msg}").ok().filter(|_| wanted);
-        Line(style.map(|style| {
+        StatusLine(style.map(|style| {
             let bar = indicatif::ProgressBar::new_spinner().with_style(style);
             bar.enable_steady_tick(Duration::from_millis(500));
             (bar, Instant::now())

@@ -29,7 +29,7 @@ use crate::filter::Filter;
 use crate::session::{Decoder, Event, Needs, Totals};
 use crate::view::{Model, Reading, View};
 use again::Again;
-use kept::{Kept, Reader};
+use kept::{Kept, KeptReader};
 
 /// How often a live capture's tables are made anew.
 const TABLES: Duration = Duration::from_secs(1);
@@ -53,8 +53,8 @@ pub fn run(args: cli::View, err: &mut dyn Write, terminal: Terminal) -> Result<(
     let (input, config, shared) =
         (Arc::clone(&again.input), Arc::clone(&again.config), Arc::clone(&again.shared));
     let mut watching =
-        Watching::new(again.clone(), |again| screen::start(again, view, filter, colours));
-    let mut log = Log { shared: Arc::clone(&shared), line: Vec::new() };
+        ModelFiller::new(again.clone(), |again| screen::start(again, view, filter, colours));
+    let mut log = ScreenLog { shared: Arc::clone(&shared), line: Vec::new() };
     let ran = read(&input, &config, &mut watching, terminal.stop, &mut log, false);
     shared.is_read.store(true, Ordering::Relaxed);
     if let Err(failure) = &ran {
@@ -145,7 +145,7 @@ impl Shared {
     }
 
     /// The packets of a capture, if they are kept because they come only once.
-    fn kept_of(&self, capture: usize) -> Option<Reader> {
+    fn kept_of(&self, capture: usize) -> Option<KeptReader> {
         let captures = self.captures.lock().unwrap_or_else(PoisonError::into_inner);
         captures.get(capture).filter(|(_, is_kept)| *is_kept)?;
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,12 +167,12 @@ impl Again {
 }
 
 /// Lines for people, kept for the screen.
-struct Log {
+struct ScreenLog {
     shared: Arc<Shared>,
     line: Vec<u8>,
 }
 
-impl Write for Log {
+impl Write for ScreenLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.line.extend_from_slice(part);
@@ -190,13 +190,13 @@ impl Write for Log {
 }
 
 /// The screen's thread.
-type Screen = JoinHandle<io::Result<()>>;
+type ScreenThread = JoinHandle<io::Result<()>>;
 
 /// Fills the model. The screen starts when there is something to read.
-struct Watching<S> {
+struct ModelFiller<S> {
     again: Again,
     start: Option<S>,
-    screen: Option<Screen>,
+    screen: Option<ScreenThread>,
     name: String,
     /// How many files were opened, or could not be.
     files: usize,
@@ -204,10 +204,10 @@ struct Watching<S> {
     is_kept: bool,
 }
 
-impl<S: FnOnce(Again) -> Screen> Watching<S> {
-    fn new(again: Again, start: S) -> Watching<S> {
+impl<S: FnOnce(Again) -> ScreenThread> ModelFiller<S> {
+    fn new(again: Again, start: S) -> ModelFiller<S> {
         let (name, screen) = (String::new(), None);
-        Watching { again, start: Some(start), screen, name, files: 0, is_kept: false }
+        ModelFiller { again, start: Some(start), screen, name, files: 0, is_kept: false }
     }
 
     fn shared(&self) -> &Shared {
@@ -237,7 +237,7 @@ impl<S: FnOnce(Again) -> Screen> Watching<S> {
     }
 }
 
-impl<S: FnOnce(Again) -> Screen> Consumer for Watching<S> {
+impl<S: FnOnce(Again) -> ScreenThread> Consumer for ModelFiller<S> {
     fn needs(&self) -> Needs {
         let (input, config) = (&self.again.input, &self.again.config);
         let terms = check::terms(&config.settings, input.limits().protocols.remembered);

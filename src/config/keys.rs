@@ -13,13 +13,13 @@ const MOST: u64 = 64 << 10;
 
 /// A key from the command line: whose it is and what it is, or what is wrong with it. The parser of
 /// the command line would show the key beside its complaint; so the complaint comes later.
-pub type Given = Result<(String, Secret), String>;
+pub type GivenKey = Result<(String, Secret), String>;
 
 /// `GAME=KEY`.
 ///
 /// # Errors
-/// None here; see [`Given`].
-pub fn gamespy_key(text: &str) -> Result<Given, Infallible> {
+/// None here; see [`GivenKey`].
+pub fn gamespy_key(text: &str) -> Result<GivenKey, Infallible> {
     Ok(match text.split_once('=') {
         Some((game, key)) if !game.is_empty() && !key.is_empty() => {
             Ok((game.to_owned(), Secret::new(key.as_bytes())))
@@ -31,8 +31,8 @@ pub fn gamespy_key(text: &str) -> Result<Given, Infallible> {
 /// `user=NAME,key=HEX` or `user=NAME,key=@FILE`.
 ///
 /// # Errors
-/// None here; see [`Given`].
-pub fn acr_key(text: &str) -> Result<Given, Infallible> {
+/// None here; see [`GivenKey`].
+pub fn acr_key(text: &str) -> Result<GivenKey, Infallible> {
     let parts = text
         .split_once(",key=")
         .and_then(|(user, key)| Some((user.strip_prefix("user=")?, key)))

@@ -20,7 +20,7 @@ use crate::text::escaped;
 use crate::why;
 
 pub use durations::nanoseconds;
-pub use keys::{Given, acr_key, gamespy_key};
+pub use keys::{GivenKey, acr_key, gamespy_key};
 
 /// The file's name.
 pub const NAME: &str = "gamewire.toml";

@@ -9,7 +9,7 @@ use toml::de::DeTable;
 use crate::check::{Ignore, Rules, rule, severity};
 
 use super::keys::KeyFiles;
-use super::table::{Table, Value, Wrong};
+use super::table::{ConfigTable, ConfigValue, Wrong};
 use super::{Config, Ignored, durations, keys, line};
 
 /// Reads the whole file.
@@ -18,7 +18,7 @@ pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config,
         at: error.span().map_or(0, |span| span.start),
         what: format!("this is no TOML: {}", error.message()),
     })?;
-    let mut root = Table::new(&table);
+    let mut root = ConfigTable::new(&table);
     let mut config = Config { file: Some(file.to_owned()), ..Config::default() };
     if let Some(value) = root.take("fail-on") {
         config.fail_on = Some(value.parsed(str::parse)?);
@@ -58,11 +58,11 @@ pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config,
     Ok(config)
 }
 
-fn ignored(value: Value<'_>, text: &str) -> Result<Ignored, Wrong> {
+fn ignored(value: ConfigValue<'_>, text: &str) -> Result<Ignored, Wrong> {
     let mut table = value.table()?;
     let rule = table.need("rule", "which rule is ignored, such as \"A2S005\"")?.parsed(rule)?;
     let host = table.take("host").map(|host| host.parsed(str::parse)).transpose()?;
-    let until = table.take("until").map(Value::date).transpose()?;
+    let until = table.take("until").map(ConfigValue::date).transpose()?;
     let reason = table.need("reason", "why it is ignored")?;
     let why = reason.text()?.trim();
     if why.is_empty() {
@@ -73,7 +73,7 @@ fn ignored(value: Value<'_>, text: &str) -> Result<Ignored, Wrong> {
     Ok(Ignored { ignore: Ignore { rule, host }, reason: why.to_owned(), until, line })
 }
 
-fn tolerances(mut table: Table<'_>, config: &mut Config) -> Result<(), Wrong> {
+fn tolerances(mut table: ConfigTable<'_>, config: &mut Config) -> Result<(), Wrong> {
     let settings = &mut config.settings;
     if let Some(value) = table.take("answer-timeout") {
         settings.answer_timeout = value.parsed(durations::nanoseconds)?;
@@ -104,7 +104,7 @@ fn tolerances(mut table: Table<'_>, config: &mut Config) -> Result<(), Wrong> {
 }
 
 /// From which numbers on traffic is abuse.
-fn abuse(table: &mut Table<'_>, abuse: &mut Abuse) -> Result<(), Wrong> {
+fn abuse(table: &mut ConfigTable<'_>, abuse: &mut Abuse) -> Result<(), Wrong> {
     let numbers = [
         ("reflection-repeats", &mut abuse.repeats),
         ("reflection-sources", &mut abuse.sources),
@@ -128,7 +128,11 @@ fn abuse(table: &mut Table<'_>, abuse: &mut Abuse) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn secrets(mut table: Table<'_>, files: KeyFiles<'_>, config: &mut Config) -> Result<(), Wrong> {
+fn secrets(
+    mut table: ConfigTable<'_>,
+    files: KeyFiles<'_>,
+    config: &mut Config,
+) -> Result<(), Wrong> {
     if let Some(value) = table.take("gamespy") {
         for value in value.table()?.all() {
             let key = value.text()?;
@@ -149,8 +153,8 @@ fn secrets(mut table: Table<'_>, files: KeyFiles<'_>, config: &mut Config) -> Re
 }
 
 fn each<'t, T>(
-    list: Value<'t>,
-    read: impl FnMut(Value<'t>) -> Result<T, Wrong>,
+    list: ConfigValue<'t>,
+    read: impl FnMut(ConfigValue<'t>) -> Result<T, Wrong>,
 ) -> Result<Vec<T>, Wrong> {
     list.list()?.into_iter().map(read).collect()
 }

@@ -16,7 +16,7 @@ pub(super) struct Wrong {
 }
 
 /// A table that is being read.
-pub(super) struct Table<'t> {
+pub(super) struct ConfigTable<'t> {
     entries: &'t DeTable<'t>,
     /// Where it begins.
     pub(super) at: usize,
@@ -25,35 +25,35 @@ pub(super) struct Table<'t> {
 
 /// A value, with the name of its key.
 #[derive(Clone, Copy)]
-pub(super) struct Value<'t> {
+pub(super) struct ConfigValue<'t> {
     pub(super) name: &'t str,
     /// Where its key is.
     pub(super) at: usize,
     value: &'t DeValue<'t>,
 }
 
-impl<'t> Table<'t> {
-    pub(super) fn new(table: &'t Spanned<DeTable<'t>>) -> Table<'t> {
-        Table { entries: table.get_ref(), at: table.span().start, known: Vec::new() }
+impl<'t> ConfigTable<'t> {
+    pub(super) fn new(table: &'t Spanned<DeTable<'t>>) -> ConfigTable<'t> {
+        ConfigTable { entries: table.get_ref(), at: table.span().start, known: Vec::new() }
     }
 
     /// The value of a key that the table may have.
-    pub(super) fn take(&mut self, key: &'static str) -> Option<Value<'t>> {
+    pub(super) fn take(&mut self, key: &'static str) -> Option<ConfigValue<'t>> {
         self.known.push(key);
         self.all().find(|value| value.name == key)
     }
 
     /// The value of a key that the table must have.
-    pub(super) fn need(&mut self, key: &'static str, why: &str) -> Result<Value<'t>, Wrong> {
+    pub(super) fn need(&mut self, key: &'static str, why: &str) -> Result<ConfigValue<'t>, Wrong> {
         let at = self.at;
         self.take(key).ok_or_else(|| Wrong { at, what: format!("`{key}` is missing: {why}") })
     }
 
     /// All values, of a table whose keys are names of the user's.
-    pub(super) fn all(&self) -> impl Iterator<Item = Value<'t>> + use<'t> {
+    pub(super) fn all(&self) -> impl Iterator<Item = ConfigValue<'t>> + use<'t> {
         self.entries.iter().map(|(key, value)| {
             let (Range { start, .. }, name) = (key.span(), key.get_ref());
-            Value { name, at: start, value: value.get_ref() }
+            ConfigValue { name, at: start, value: value.get_ref() }
         })
     }
 
@@ -70,7 +70,7 @@ impl<'t> Table<'t> {
     }
 }
 
-impl<'t> Value<'t> {
+impl<'t> ConfigValue<'t> {
     /// That the value is not what it should be.
     pub(super) fn wrong(self, should: &str) -> Wrong {
         Wrong { at: self.at, what: format!("`{}` {should}", crate::text::escaped(self.name)) }
@@ -104,17 +104,17 @@ impl<'t> Value<'t> {
         }
     }
 
-    pub(super) fn table(self) -> Result<Table<'t>, Wrong> {
+    pub(super) fn table(self) -> Result<ConfigTable<'t>, Wrong> {
         match self.value {
-            DeValue::Table(entries) => Ok(Table { entries, at: self.at, known: Vec::new() }),
+            DeValue::Table(entries) => Ok(ConfigTable { entries, at: self.at, known: Vec::new() }),
             _ => Err(self.wrong("must be a table")),
         }
     }
 
     /// The values of a list, each under the list's name and at its own place.
-    pub(super) fn list(self) -> Result<Vec<Value<'t>>, Wrong> {
+    pub(super) fn list(self) -> Result<Vec<ConfigValue<'t>>, Wrong> {
         let DeValue::Array(values) = self.value else { return Err(self.wrong("must be a list")) };
-        let value = |value: &'t Spanned<DeValue<'t>>| Value {
+        let value = |value: &'t Spanned<DeValue<'t>>| ConfigValue {
             name: self.name,
             at: value.span().start,
             value: value.get_ref(),

@@ -13,17 +13,17 @@ const BUCKETS: usize = FINE as usize + (64 - 6) * BUCKETS_OF_POWER;
 
 /// What a listing asks for of each flow, by its place in the table.
 #[derive(Default)]
-pub(super) struct Details {
+pub(super) struct WantedDetails {
     is_kept: bool,
     each: Vec<Detail>,
     /// Bytes that they hold beside themselves.
     held: usize,
 }
 
-impl Details {
+impl WantedDetails {
     /// Where there is to be a listing; by default nothing is kept.
-    pub(super) fn kept() -> Details {
-        Details { is_kept: true, ..Details::default() }
+    pub(super) fn kept() -> WantedDetails {
+        WantedDetails { is_kept: true, ..WantedDetails::default() }
     }
 
     /// Nothing is known yet of the flow in this place.

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use dissectors::Conversation;
 use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
 
-use super::detail::Details;
+use super::detail::WantedDetails;
 use super::{Detail, Key, Stream};
 
 /// What a flow is up to.
@@ -58,7 +58,7 @@ pub struct FlowMut<'t> {
     pub(super) flow: &'t mut Flow,
     /// Its place.
     pub(super) at: u32,
-    pub(super) details: &'t mut Details,
+    pub(super) details: &'t mut WantedDetails,
 }
 
 impl Deref for FlowMut<'_> {
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn what_nobody_asks_for_keeps_a_flow_going_and_takes_no_room() {
-        let details = &mut Details::default();
+        let details = &mut WantedDetails::default();
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
         let mut flow = FlowMut { flow, details, at: 0 };
         flow.count(Side::First, Time(5), 1, 100);
@@ -381,7 +381,7 @@ mod tests {
         for ends in
             [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::2]:2"), ("10.0.0.1:1", "[::2]:2")]
         {
-            let details = &mut Details::kept();
+            let details = &mut WantedDetails::kept();
             details.forget(0);
             let flow = &mut Flow::new(&key(ends.0, ends.1), Time(5));
             let mut flow = FlowMut { flow, details, at: 0 };
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn many_packets_of_one_message_are_many() {
-        let details = &mut Details::default();
+        let details = &mut WantedDetails::default();
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
         let mut flow = FlowMut { flow, details, at: 0 };
         flow.count(Side::First, Time(5), 3, 4000);

@@ -5,7 +5,7 @@ use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 use slab::Slab;
 
-use super::detail::Details;
+use super::detail::WantedDetails;
 use crate::flows::{Flow, FlowMut, Key};
 
 /// A flow's place in the table, valid until it is removed.
@@ -22,7 +22,7 @@ pub struct Table {
     flows: Slab<Flow>,
     /// One more than the highest place that a flow ever had.
     places: u32,
-    details: Details,
+    details: WantedDetails,
     /// The seed differs in every run: the maker of a capture cannot choose what collides.
     hasher: RandomState,
     /// The flow that was found last: many packets belong to that of the packet before.
@@ -48,7 +48,7 @@ impl Table {
             index: HashTable::new(),
             flows: Slab::new(),
             places: 0,
-            details: Details::default(),
+            details: WantedDetails::default(),
             hasher,
             latest: 0,
             hand: 0,
@@ -64,7 +64,7 @@ impl Table {
     #[must_use]
     pub fn listed(mut self, listed: bool) -> Table {
         if listed {
-            self.details = Details::kept();
+            self.details = WantedDetails::kept();
         }
         self
     }

@@ -33,9 +33,9 @@ const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// The page as it is now.
 #[derive(Clone, Default)]
-pub(super) struct Page(Arc<Mutex<Arc<str>>>);
+pub(super) struct HttpPage(Arc<Mutex<Arc<str>>>);
 
-impl Page {
+impl HttpPage {
     pub(super) fn publish(&self, text: String) {
         *self.lock() = text.into();
     }
@@ -50,17 +50,17 @@ impl Page {
 }
 
 /// A socket that listens, and is not yet served.
-pub(crate) struct Endpoint(TcpListener);
+pub(crate) struct ListenAddress(TcpListener);
 
-impl Endpoint {
+impl ListenAddress {
     /// Listens.
     ///
     /// # Errors
     /// The address is not one of this host, is taken, or the user may not use it.
-    pub(crate) fn bind(address: SocketAddr) -> io::Result<Endpoint> {
+    pub(crate) fn bind(address: SocketAddr) -> io::Result<ListenAddress> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        Ok(Endpoint(listener))
+        Ok(ListenAddress(listener))
     }
 
     /// Where it listens.
@@ -69,27 +69,27 @@ impl Endpoint {
     }
 
     /// Serves the page until the server is dropped.
-    pub(super) fn serve(self, page: &Page) -> Server {
+    pub(super) fn serve(self, page: &HttpPage) -> MetricsServer {
         self.serve_within(page, TIME)
     }
 
-    fn serve_within(self, page: &Page, time: Duration) -> Server {
+    fn serve_within(self, page: &HttpPage, time: Duration) -> MetricsServer {
         let (listener, stop) = (Arc::new(self.0), Arc::new(AtomicBool::new(false)));
         let threads = (0..PLACES).map(|_| {
             let (listener, page, stop) = (Arc::clone(&listener), page.clone(), Arc::clone(&stop));
             std::thread::spawn(move || serve(&listener, &page, &stop, time))
         });
-        Server { threads: threads.collect(), stop }
+        MetricsServer { threads: threads.collect(), stop }
     }
 }
 
 /// Threads that serve; they end when it is dropped.
-pub(super) struct Server {
+pub(super) struct MetricsServer {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Drop for Server {
+impl Drop for MetricsServer {
     fn drop(&mut self) {
         // Nobody waits for them: a client may keep one for as long as it may take.
         self.stop.store(true, Ordering::Relaxed);
@@ -99,7 +99,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(listener: &TcpListener, page: &Page, stop: &AtomicBool, time: Duration) {
+fn serve(listener: &TcpListener, page: &HttpPage, stop: &AtomicBool, time: Duration) {
     while !stop.load(Ordering::Relaxed) {
         let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
         poll(&mut ready, PollTimeout::from(LOOK)).ok();
@@ -114,7 +114,7 @@ fn serve(listener: &TcpListener, page: &Page, stop: &AtomicBool, time: Duration)
 }
 
 /// Reads a request and responds to it.
-fn respond(mut stream: TcpStream, page: &Page, until: Instant) -> io::Result<()> {
+fn respond(mut stream: TcpStream, page: &HttpPage, until: Instant) -> io::Result<()> {
     // Some systems hand the listener's ways on.
     stream.set_nonblocking(false)?;
     let status = read(&mut stream, until)?;
@@ -220,10 +220,10 @@ fn left(until: Instant) -> io::Result<Duration> {
 mod tests {
     use super::*;
 
-    fn start(time: Duration) -> (SocketAddr, Page, Server) {
-        let endpoint = Endpoint::bind(([127, 0, 0, 1], 0).into()).unwrap();
+    fn start(time: Duration) -> (SocketAddr, HttpPage, MetricsServer) {
+        let endpoint = ListenAddress::bind(([127, 0, 0, 1], 0).into()).unwrap();
         let address = endpoint.address().unwrap();
-        let page = Page::default();
+        let page = HttpPage::default();
         page.publish("gamewire_packets_total 1\n".to_owned());
         let server = endpoint.serve_within(&page, time);
         (address, page, server)
@@ -300,7 +300,7 @@ mod tests {
         let (address, _page, server) = start(TIME);
         drop(server);
         let until = Instant::now() + Duration::from_secs(20);
-        while Endpoint::bind(address).is_err() {
+        while ListenAddress::bind(address).is_err() {
             assert!(Instant::now() < until, "still taken");
             std::thread::sleep(Duration::from_millis(50));
         }

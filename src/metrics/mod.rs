@@ -23,8 +23,8 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::live::Counts;
 use crate::session::{Decoder, Event, MessageEvent, Messages, Needs};
 
-pub(crate) use http::{Endpoint, PATH};
-use http::{Page, Server};
+use http::{HttpPage, MetricsServer};
+pub(crate) use http::{ListenAddress, PATH};
 
 /// How old the page may be.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -288,15 +288,15 @@ fn resident() -> Option<u64> {
 /// The metrics of a live capture, and the socket that serves them.
 pub(crate) struct Exporter {
     pub(crate) metrics: Metrics,
-    page: Page,
+    page: HttpPage,
     refreshed: Instant,
-    _server: Server,
+    _server: MetricsServer,
 }
 
 impl Exporter {
     /// Begins to serve: with threads, and so when the rights that the process needs no more are given up.
-    pub(crate) fn start(endpoint: Endpoint) -> Exporter {
-        let (metrics, page) = (Metrics::new(), Page::default());
+    pub(crate) fn start(endpoint: ListenAddress) -> Exporter {
+        let (metrics, page) = (Metrics::new(), HttpPage::default());
         page.publish(metrics.page());
         let server = endpoint.serve(&page);
         Exporter { metrics, page, refreshed: Instant::now(), _server: server }

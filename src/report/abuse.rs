@@ -92,7 +92,7 @@ impl Report<'_> {
     /// For a script.
     pub fn json(&self, out: &mut Vec<u8>) {
         #[derive(Serialize)]
-        struct Capture<'r> {
+        struct CaptureJson<'r> {
             #[serde(skip_serializing_if = "Option::is_none")]
             capture: Option<&'r str>,
             attacks: Vec<JsonAttack<'r>>,
@@ -100,7 +100,7 @@ impl Report<'_> {
             cut: bool,
         }
         let attacks = self.attacks.iter().map(|it| JsonAttack::of(it, self.digits)).collect();
-        let capture = Capture { capture: self.capture, attacks, cut: self.is_cut };
+        let capture = CaptureJson { capture: self.capture, attacks, cut: self.is_cut };
         // Writing numbers and texts to a vector cannot fail.
         let _ = line(&capture, out);
     }
@@ -122,19 +122,19 @@ struct JsonAttack<'r> {
     packets: u64,
     bytes: u64,
     responses: Responses,
-    rate: Rate,
+    rate: RateJson,
     kinds: Vec<Counted<&'r str>>,
     costly: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_services: Vec<Counted<String>>,
-    sources: Sources<'r>,
+    sources: SourcesJson<'r>,
     forged: &'static str,
     evidence: &'r [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     amplification: Option<f64>,
     answered: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    legitimate: Option<Legitimate>,
+    legitimate: Option<LegitimateJson>,
     filters: Vec<JsonFilter>,
 }
 
@@ -145,7 +145,7 @@ struct Responses {
 }
 
 #[derive(Serialize)]
-struct Rate {
+struct RateJson {
     mean: f64,
     peak: f64,
     mean_bits: f64,
@@ -160,7 +160,7 @@ struct Counted<T> {
 }
 
 #[derive(Serialize)]
-struct Sources<'r> {
+struct SourcesJson<'r> {
     count: u64,
     error: f64,
     single_packet_share: f64,
@@ -171,7 +171,7 @@ struct Sources<'r> {
 }
 
 #[derive(Serialize)]
-struct Legitimate {
+struct LegitimateJson {
     clients: u64,
     packets: u64,
     returned_challenge: u64,
@@ -232,7 +232,7 @@ impl JsonAttack<'_> {
             packets: attack.packets,
             bytes: attack.bytes,
             responses: Responses { packets: attack.responses[0], bytes: attack.responses[1] },
-            rate: Rate { mean, peak, mean_bits, peak_bits, mean_bits_out },
+            rate: RateJson { mean, peak, mean_bits, peak_bits, mean_bits_out },
             kinds: attack.kinds.iter().map(kind).collect(),
             costly: attack.costly,
             other_services: attack
@@ -240,7 +240,7 @@ impl JsonAttack<'_> {
                 .iter()
                 .map(|(port, packets)| named((service(*port), *packets)))
                 .collect(),
-            sources: Sources {
+            sources: SourcesJson {
                 count: sources.count,
                 error: rounded(sources.error),
                 single_packet_share: rounded(sources.single_packet_share),
@@ -264,7 +264,7 @@ impl JsonAttack<'_> {
             legitimate: attack.legitimate.map(|it| {
                 let [returned_challenge, finished_split, went_on] = it.proofs;
                 let (clients, packets) = (it.clients, it.packets);
-                Legitimate { clients, packets, returned_challenge, finished_split, went_on }
+                LegitimateJson { clients, packets, returned_challenge, finished_split, went_on }
             }),
             filters: attack.filters.iter().map(JsonFilter::of).collect(),
         }

@@ -226,11 +226,11 @@ struct Xarf<'r> {
     first_seen: String,
     last_seen: String,
     description: String,
-    evidence: [Evidence; 1],
+    evidence: [XarfEvidence; 1],
 }
 
 #[derive(Serialize)]
-struct Evidence {
+struct XarfEvidence {
     content_type: &'static str,
     description: &'static str,
     payload: String,
@@ -276,7 +276,7 @@ pub fn xarf(attack: &Attack, from: IpAddr, sender: &Sender, reporter: &Reporter)
             what(attack, sender),
             counted(sender.bytes, "byte")
         ),
-        evidence: [Evidence {
+        evidence: [XarfEvidence {
             content_type: "text/plain",
             description: "The first packets, one line each: time, source, destination, message",
             payload: STANDARD.encode(&lines),

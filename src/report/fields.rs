@@ -30,7 +30,7 @@ pub fn list(fields: &[ListedField], out: &mut String) {
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+struct FieldEntry<'a> {
     path: &'a str,
     protocol: &'static str,
     message: &'static str,
@@ -48,7 +48,7 @@ struct Entry<'a> {
 /// # Errors
 /// None that a `Vec` can have.
 pub fn json(fields: &[ListedField], out: &mut Vec<u8>) -> serde_json::Result<()> {
-    let entries = fields.iter().map(|it| Entry {
+    let entries = fields.iter().map(|it| FieldEntry {
         path: &it.path,
         protocol: it.protocol.info().id,
         message: it.message.name,

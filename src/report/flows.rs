@@ -25,7 +25,7 @@ use crate::text::escaped;
 
 /// What a row has in a column. What is counted or measured is sorted with the largest first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Value {
+enum FlowCell {
     Absent,
     Number(u32),
     Text(&'static str),
@@ -37,51 +37,51 @@ enum Value {
 }
 
 /// The columns, by name.
-type Columns = [(&'static str, fn(&FlowRow) -> Value); 25];
+type Columns = [(&'static str, fn(&FlowRow) -> FlowCell); 25];
 
 const COLUMNS: Columns = [
-    ("flow", |row| Value::Number(row.flow)),
-    ("transport", |row| Value::Text(transport(row.transport))),
-    ("a", |row| Value::Address(row.ends[0])),
-    ("b", |row| Value::Address(row.ends[1])),
+    ("flow", |row| FlowCell::Number(row.flow)),
+    ("transport", |row| FlowCell::Text(transport(row.transport))),
+    ("a", |row| FlowCell::Address(row.ends[0])),
+    ("b", |row| FlowCell::Address(row.ends[1])),
     ("protocol", |row| text(Some(row.protocol))),
-    ("first", |row| Value::Time(row.first)),
-    ("last", |row| Value::Time(row.last)),
+    ("first", |row| FlowCell::Time(row.first)),
+    ("last", |row| FlowCell::Time(row.last)),
     ("packets", |row| both(row.packets)),
     ("bytes", |row| both(row.bytes)),
     ("messages", |row| both(row.messages)),
-    ("findings", |row| Value::Count(row.findings)),
+    ("findings", |row| FlowCell::Count(row.findings)),
     ("role_a", |row| text(row.roles[0].map(Who::name))),
     ("role_b", |row| text(row.roles[1].map(Who::name))),
-    ("packets_a", |row| Value::Count(row.packets[0])),
-    ("packets_b", |row| Value::Count(row.packets[1])),
-    ("bytes_a", |row| Value::Count(row.bytes[0])),
-    ("bytes_b", |row| Value::Count(row.bytes[1])),
-    ("messages_a", |row| Value::Count(row.messages[0])),
-    ("messages_b", |row| Value::Count(row.messages[1])),
-    ("duration", |row| Value::Seconds(duration(row))),
-    ("requests", |row| Value::Count(row.requests)),
-    ("answered", |row| Value::Count(row.answered)),
+    ("packets_a", |row| FlowCell::Count(row.packets[0])),
+    ("packets_b", |row| FlowCell::Count(row.packets[1])),
+    ("bytes_a", |row| FlowCell::Count(row.bytes[0])),
+    ("bytes_b", |row| FlowCell::Count(row.bytes[1])),
+    ("messages_a", |row| FlowCell::Count(row.messages[0])),
+    ("messages_b", |row| FlowCell::Count(row.messages[1])),
+    ("duration", |row| FlowCell::Seconds(duration(row))),
+    ("requests", |row| FlowCell::Count(row.requests)),
+    ("answered", |row| FlowCell::Count(row.answered)),
     ("response_time_p50", |row| response_time(row, 0)),
     ("response_time_p95", |row| response_time(row, 1)),
     ("response_time_max", |row| response_time(row, 2)),
 ];
 
-fn text(text: Option<&'static str>) -> Value {
-    text.filter(|text| !text.is_empty()).map_or(Value::Absent, Value::Text)
+fn text(text: Option<&'static str>) -> FlowCell {
+    text.filter(|text| !text.is_empty()).map_or(FlowCell::Absent, FlowCell::Text)
 }
 
-fn both([a, b]: [u64; 2]) -> Value {
-    Value::Count(a.saturating_add(b))
+fn both([a, b]: [u64; 2]) -> FlowCell {
+    FlowCell::Count(a.saturating_add(b))
 }
 
 fn duration(row: &FlowRow) -> u64 {
     row.last.0.saturating_sub(row.first.0).max(0).unsigned_abs()
 }
 
-fn response_time(row: &FlowRow, nth: usize) -> Value {
+fn response_time(row: &FlowRow, nth: usize) -> FlowCell {
     let time = row.response_times.and_then(|times| times.get(nth).copied());
-    time.map_or(Value::Absent, Value::Seconds)
+    time.map_or(FlowCell::Absent, FlowCell::Seconds)
 }
 
 /// A column, by its place among all.
@@ -106,9 +106,9 @@ impl Column {
         let Some((_, value)) = COLUMNS.get(self.0) else { return a.flow.cmp(&b.flow) };
         let (x, y) = (value(a), value(b));
         let order = match (&x, &y) {
-            (Value::Absent, _) | (_, Value::Absent) => y.cmp(&x),
-            (Value::Count(_) | Value::Seconds(_), _) if !reverse => y.cmp(&x),
-            (Value::Count(_) | Value::Seconds(_), _) => x.cmp(&y),
+            (FlowCell::Absent, _) | (_, FlowCell::Absent) => y.cmp(&x),
+            (FlowCell::Count(_) | FlowCell::Seconds(_), _) if !reverse => y.cmp(&x),
+            (FlowCell::Count(_) | FlowCell::Seconds(_), _) => x.cmp(&y),
             _ if reverse => y.cmp(&x),
             _ => x.cmp(&y),
         };
@@ -277,9 +277,9 @@ pub fn json(row: &FlowRow, capture: Option<&str>, out: &mut Vec<u8>) {
     for (index, (name, value)) in COLUMNS.iter().enumerate() {
         put(out, format_args!("{}\"{name}\":", if index > 0 { "," } else { "{" }));
         match value(row) {
-            Value::Absent => out.extend_from_slice(b"null"),
+            FlowCell::Absent => out.extend_from_slice(b"null"),
             // No text holds a character that JSON would have to escape.
-            value @ (Value::Text(_) | Value::Address(_) | Value::Time(_)) => {
+            value @ (FlowCell::Text(_) | FlowCell::Address(_) | FlowCell::Time(_)) => {
                 out.push(b'"');
                 write(&value, row.digits, out);
                 out.push(b'"');
@@ -302,22 +302,22 @@ pub fn csv_header(has_captures: bool, out: &mut Vec<u8>) {
 pub fn csv(row: &FlowRow, capture: Option<&str>, stamp: &mut Stamp, out: &mut Vec<u8>) {
     let cells = COLUMNS.map(|(_, value)| {
         string(|out| match value(row) {
-            Value::Time(time) => stamp.next(time, row.digits, out),
+            FlowCell::Time(time) => stamp.next(time, row.digits, out),
             value => write(&value, row.digits, out),
         })
     });
     csv_line(cells.iter().map(String::as_str).chain(capture), out);
 }
 
-fn write(value: &Value, digits: u8, out: &mut Vec<u8>) {
+fn write(value: &FlowCell, digits: u8, out: &mut Vec<u8>) {
     match *value {
-        Value::Absent => {}
-        Value::Number(number) => put(out, format_args!("{number}")),
-        Value::Count(count) => put(out, format_args!("{count}")),
-        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
-        Value::Address(end) => address(out, end),
-        Value::Time(time) => Clock::default().rfc3339(time, digits, out),
-        Value::Seconds(span) => seconds(out, i64::try_from(span).unwrap_or(i64::MAX), digits),
+        FlowCell::Absent => {}
+        FlowCell::Number(number) => put(out, format_args!("{number}")),
+        FlowCell::Count(count) => put(out, format_args!("{count}")),
+        FlowCell::Text(text) => out.extend_from_slice(text.as_bytes()),
+        FlowCell::Address(end) => address(out, end),
+        FlowCell::Time(time) => Clock::default().rfc3339(time, digits, out),
+        FlowCell::Seconds(span) => seconds(out, i64::try_from(span).unwrap_or(i64::MAX), digits),
     }
 }
 

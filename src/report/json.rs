@@ -25,7 +25,7 @@ use self::write::ip4;
 pub(crate) use self::write::string;
 use crate::report::clock::Clock;
 use crate::report::digits::unsigned;
-use crate::report::view::View;
+use crate::report::view::MessageView;
 use crate::report::{Envelope, Report, put};
 use crate::session::IcmpEvent;
 
@@ -58,7 +58,7 @@ impl Json {
 
     /// The tree alone: `,"tree":[...]`.
     pub(super) fn tree(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
-        let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+        let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
         let line = std::mem::take(out);
         let scratch = &mut self.scratch;
         let mut projection = Projection { view, scratch, out: line, has_beside: false };
@@ -68,7 +68,7 @@ impl Json {
 
     /// Its fields alone: an object. Returns what is beside them, as another one, if there is something.
     pub(crate) fn fields(&mut self, m: &Envelope<'_>, out: &mut String) -> Option<String> {
-        let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+        let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
         let (line, scratch) = (std::mem::take(out).into_bytes(), &mut self.scratch);
         let mut projection = Projection { view, scratch, out: line, has_beside: false };
         projection.object_of_fields();
@@ -130,7 +130,7 @@ impl Report for Json {
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize {
         self.head(m, out);
         request(m, out);
-        let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+        let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
         let line = std::mem::take(out);
         let mut projection =
             Projection { view, scratch: &mut self.scratch, out: line, has_beside: false };

@@ -22,13 +22,13 @@ pub const STEPS: usize = 20_000;
 /// What a ladder is drawn from.
 #[derive(Default)]
 pub struct Ladder {
-    parties: Vec<Party>,
-    steps: Vec<Step>,
+    parties: Vec<LadderColumn>,
+    steps: Vec<Arrow>,
     /// The latest message that each packet completed, by its place among the steps.
     by_frame: Map<u64, usize>,
     left_out: u64,
     /// The latest request from one end to another, while nothing has come back.
-    waiting: HashMap<[SocketAddr; 2], Waiting>,
+    waiting: HashMap<[SocketAddr; 2], OpenRequest>,
 }
 
 /// A segment of a message, sent again.
@@ -44,7 +44,7 @@ pub struct SegmentAgain {
 }
 
 /// A request to which nothing has come back.
-struct Waiting {
+struct OpenRequest {
     message: &'static Message,
     bytes: Box<[u8]>,
     /// The packet that it was sent in first.
@@ -52,7 +52,7 @@ struct Waiting {
 }
 
 /// A column: a host, or, where a host talks to itself, one of its ports.
-struct Party {
+struct LadderColumn {
     address: IpAddr,
     /// The only port that belongs to it.
     only: Option<u16>,
@@ -61,7 +61,7 @@ struct Party {
 }
 
 /// An arrow.
-struct Step {
+struct Arrow {
     frame: u64,
     /// Packets that carried it.
     packets: usize,
@@ -134,7 +134,7 @@ impl Ladder {
         let (summary, findings) = comment_parts(m);
         let again = self.again(m);
         self.by_frame.insert(payload.frame, self.steps.len());
-        self.steps.push(Step {
+        self.steps.push(Arrow {
             frame: payload.frame,
             packets: frames.len(),
             time: payload.time,
@@ -170,11 +170,14 @@ impl Ladder {
         }
         let latest = self.waiting.get(&[payload.from, payload.to]);
         let is_same =
-            |it: &&Waiting| std::ptr::eq(it.message, m.message) && *it.bytes == *payload.bytes;
+            |it: &&OpenRequest| std::ptr::eq(it.message, m.message) && *it.bytes == *payload.bytes;
         let first = latest.filter(is_same).map(|it| it.frame);
         if first.is_none() {
-            let waiting =
-                Waiting { message: m.message, bytes: payload.bytes.into(), frame: payload.frame };
+            let waiting = OpenRequest {
+                message: m.message,
+                bytes: payload.bytes.into(),
+                frame: payload.frame,
+            };
             self.waiting.insert([payload.from, payload.to], waiting);
         }
         first
@@ -201,7 +204,7 @@ impl Ladder {
         let steps = std::mem::take(&mut self.steps);
         let again = segments.filter_map(|it| {
             let about = steps.get(*self.by_frame.get(&it.message)?)?;
-            Some(Step {
+            Some(Arrow {
                 frame: it.frame,
                 packets: 1,
                 time: it.time,
@@ -238,7 +241,7 @@ impl Ladder {
             Some(party) => party,
             None => self.party(host, false),
         };
-        self.steps.push(Step {
+        self.steps.push(Arrow {
             frame: icmp.frame,
             packets: 1,
             time: icmp.time,
@@ -264,11 +267,11 @@ impl Ladder {
     /// The column of one end of a message.
     fn party(&mut self, end: SocketAddr, by_port: bool) -> usize {
         let (address, only) = (end.ip(), by_port.then_some(end.port()));
-        let is = |party: &Party| {
+        let is = |party: &LadderColumn| {
             party.address == address && (party.only.is_none() || party.only == only)
         };
         let at = self.parties.iter().position(is).unwrap_or_else(|| {
-            self.parties.push(Party { address, only, ports: BTreeSet::new() });
+            self.parties.push(LadderColumn { address, only, ports: BTreeSet::new() });
             self.parties.len() - 1
         });
         if end.port() > 0 && self.parties[at].ports.len() < 8 {
@@ -279,7 +282,7 @@ impl Ladder {
 
     /// Names of the columns: with the port, where a host has one only.
     fn names(&self) -> Vec<String> {
-        let name = |party: &Party| match party.only.or(only(&party.ports)) {
+        let name = |party: &LadderColumn| match party.only.or(only(&party.ports)) {
             Some(port) => SocketAddr::new(party.address, port).to_string(),
             None => party.address.to_string(),
         };
@@ -287,7 +290,7 @@ impl Ladder {
     }
 
     /// What is to be said of an arrow beside its name: which ports, if that is not clear, and the rest.
-    fn details(&self, step: &Step) -> String {
+    fn details(&self, step: &Arrow) -> String {
         let mut text = String::new();
         let several = |at: usize| {
             self.parties.get(at).is_some_and(|party| party.only.is_none() && party.ports.len() > 1)
@@ -318,7 +321,7 @@ impl Ladder {
     }
 }
 
-impl Step {
+impl Arrow {
     fn is_open(&self) -> bool {
         self.response.is_none_or(|(_, completes)| !completes)
     }

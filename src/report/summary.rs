@@ -9,7 +9,7 @@ mod tables;
 use clap::ValueEnum;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use self::cell::Cell;
+use self::cell::SummaryCell;
 use self::tables::Grid;
 use super::clock::Stamp;
 use super::json::line;
@@ -179,7 +179,7 @@ impl Serialize for Report<'_> {
         let digits = self.read.digits;
         for (name, nth) in [("first", 0), ("last", 1)] {
             let time = self.read.span.and_then(|span| span.get(nth).copied());
-            map.serialize_entry(name, &Cell::Time(time).json(digits))?;
+            map.serialize_entry(name, &SummaryCell::Time(time).json(digits))?;
         }
         map.serialize_entry("packets", &self.read.packets)?;
         map.serialize_entry("bytes", &self.read.bytes)?;

@@ -21,7 +21,7 @@ use self::nodes::Placed;
 use crate::report::clock::Stamp;
 use crate::report::json::address;
 use crate::report::paint::{Paint, Tone};
-use crate::report::view::View;
+use crate::report::view::MessageView;
 use crate::report::{Envelope, Report, put};
 use crate::session::IcmpEvent;
 
@@ -91,7 +91,7 @@ impl Text {
         out.push(b'\n');
     }
 
-    fn line(&mut self, m: &Envelope<'_>, view: View<'_>, out: &mut Vec<u8>) {
+    fn line(&mut self, m: &Envelope<'_>, view: MessageView<'_>, out: &mut Vec<u8>) {
         let (paint, payload) = (self.paint, m.payload);
         paint.paint(Tone::Faint, out, |out| {
             self.stamp.brief(payload.time, m.digits, out);
@@ -200,7 +200,7 @@ impl Report for Text {
     }
 
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize {
-        let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+        let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
         self.line(m, view, out);
         self.stamp.seen(m.payload.time);
         let end = out.len().saturating_sub(1);
@@ -235,7 +235,7 @@ impl Report for Text {
 
 /// What a message says, and what is wrong with it: each finding by itself.
 pub fn parts(m: &Envelope<'_>) -> (String, Vec<(Severity, Verdict, String)>) {
-    let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+    let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
     let mut out = Vec::new();
     summary::write(m.message.summary, view, &mut out);
     trim(&mut out);
@@ -249,7 +249,7 @@ pub fn parts(m: &Envelope<'_>) -> (String, Vec<(Severity, Verdict, String)>) {
 
 /// What a message says, in a line, and in further ones what is wrong with it: for other programs.
 pub fn comment(m: &Envelope<'_>) -> String {
-    let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+    let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
     let mut out = format!("{} {}  ", m.info.id, m.message.name).into_bytes();
     summary::write(m.message.summary, view, &mut out);
     trim(&mut out);

@@ -6,7 +6,7 @@ use dissectors::kit::{Kind, Node, TreeView};
 
 /// The fields of one message and its bytes.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
+pub(super) struct MessageView<'a> {
     pub(super) tree: TreeView<'a>,
     pub(super) payload: &'a [u8],
     /// The recording lost its end.
@@ -45,7 +45,7 @@ impl<'a> Among<'a> {
     }
 }
 
-impl<'a> View<'a> {
+impl<'a> MessageView<'a> {
     /// The node at this place.
     pub(super) fn node(self, at: usize) -> Option<&'a Node> {
         self.tree.nodes.get(at)

@@ -175,7 +175,7 @@ fn table(key: &Key, before: &[u8]) -> [u8; 256] {
     table
 }
 
-fn shuffle(values: &mut [u8], numbers: &mut super::secret::Numbers) {
+fn shuffle(values: &mut [u8], numbers: &mut super::secret::NumberStream) {
     for at in (1..values.len()).rev() {
         values.swap(at, numbers.below(at as u32 + 1) as usize);
     }

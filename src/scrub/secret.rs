@@ -17,17 +17,17 @@ impl Key {
     }
 
     /// The numbers that belong to `what`, for this `purpose`.
-    pub(super) fn numbers(&self, purpose: u8, what: &[u8]) -> Numbers {
+    pub(super) fn numbers(&self, purpose: u8, what: &[u8]) -> NumberStream {
         let mut mac = self.0.clone();
         mac.update(&[purpose]);
         mac.update(what);
         let seed = mac.finalize().into_bytes();
-        Numbers { key: Key::new(&seed), block: [0; 32], taken: 32, count: 0 }
+        NumberStream { key: Key::new(&seed), block: [0; 32], taken: 32, count: 0 }
     }
 }
 
 /// As many numbers as are asked for.
-pub(super) struct Numbers {
+pub(super) struct NumberStream {
     key: Key,
     block: [u8; 32],
     /// Bytes of the block that were given out.
@@ -35,7 +35,7 @@ pub(super) struct Numbers {
     count: u64,
 }
 
-impl Numbers {
+impl NumberStream {
     fn byte(&mut self) -> u8 {
         if self.taken == self.block.len() {
             let mut mac = self.key.0.clone();

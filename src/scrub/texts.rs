@@ -1,7 +1,7 @@
 //! Texts become others of the same length and kind: letters for letters, figures for figures, and
 //! everything that gives a text its form stays.
 
-use super::secret::{Key, Numbers};
+use super::secret::{Key, NumberStream};
 
 const TEXT: u8 = 1;
 
@@ -52,7 +52,7 @@ pub(super) fn other(key: &Key, text: &[u8]) -> Vec<u8> {
 }
 
 /// A character of the same length and kind.
-fn character(c: char, numbers: &mut Numbers) -> char {
+fn character(c: char, numbers: &mut NumberStream) -> char {
     let mut from = |first: u32, count: u32| {
         char::from_u32(first + numbers.below(count)).unwrap_or(char::REPLACEMENT_CHARACTER)
     };

@@ -54,7 +54,7 @@ impl Kind {
 pub struct Batches {
     /// Bytes of text that a batch holds at most, but for its last row.
     most: usize,
-    open: [Option<Open>; Table::ALL.len()],
+    open: [Option<OpenBatch>; Table::ALL.len()],
     ready: VecDeque<(Table, RecordBatch)>,
 }
 
@@ -99,24 +99,25 @@ impl Batches {
 impl Sink for Batches {
     fn row(&mut self, table: Table, row: &dyn Row) -> io::Result<()> {
         let Some(place) = self.open.get_mut(table as usize) else { return Ok(()) };
-        let open = place.get_or_insert_with(|| Open::new(table));
+        let open = place.get_or_insert_with(|| OpenBatch::new(table));
         open.push(row);
         if open.rows >= ROWS || open.bytes >= self.most { self.close(table) } else { Ok(()) }
     }
 }
 
 /// A batch that takes rows.
-struct Open {
+struct OpenBatch {
     schema: SchemaRef,
-    columns: Vec<Values>,
+    columns: Vec<ColumnValues>,
     rows: usize,
     bytes: usize,
 }
 
-impl Open {
-    fn new(table: Table) -> Open {
-        let columns = table.columns().iter().map(|heading| Values::new(heading.kind)).collect();
-        Open { schema: table.schema(), columns, rows: 0, bytes: 0 }
+impl OpenBatch {
+    fn new(table: Table) -> OpenBatch {
+        let columns =
+            table.columns().iter().map(|heading| ColumnValues::new(heading.kind)).collect();
+        OpenBatch { schema: table.schema(), columns, rows: 0, bytes: 0 }
     }
 
     fn push(&mut self, row: &dyn Row) {
@@ -128,13 +129,13 @@ impl Open {
     }
 
     fn batch(self) -> Result<RecordBatch, ArrowError> {
-        let columns = self.columns.into_iter().map(Values::finish).collect();
+        let columns = self.columns.into_iter().map(ColumnValues::finish).collect();
         RecordBatch::try_new(self.schema, columns)
     }
 }
 
 /// The values of a column.
-enum Values {
+enum ColumnValues {
     Text(StringBuilder),
     Integer(Int64Builder),
     Number(Float64Builder),
@@ -143,63 +144,63 @@ enum Values {
     Texts(ListBuilder<StringBuilder>),
 }
 
-impl Values {
-    fn new(kind: Kind) -> Values {
+impl ColumnValues {
+    fn new(kind: Kind) -> ColumnValues {
         let item = |kind: Kind| Field::new_list_field(kind.data_type(), false);
         match kind {
-            Kind::Text | Kind::Json => Values::Text(StringBuilder::new()),
-            Kind::Integer => Values::Integer(Int64Builder::new()),
-            Kind::Number => Values::Number(Float64Builder::new()),
-            Kind::Time => {
-                Values::Time(TimestampNanosecondBuilder::new().with_data_type(kind.data_type()))
-            }
-            Kind::Integers => Values::Integers(
+            Kind::Text | Kind::Json => ColumnValues::Text(StringBuilder::new()),
+            Kind::Integer => ColumnValues::Integer(Int64Builder::new()),
+            Kind::Number => ColumnValues::Number(Float64Builder::new()),
+            Kind::Time => ColumnValues::Time(
+                TimestampNanosecondBuilder::new().with_data_type(kind.data_type()),
+            ),
+            Kind::Integers => ColumnValues::Integers(
                 ListBuilder::new(Int64Builder::new()).with_field(item(Kind::Integer)),
             ),
-            Kind::Texts => {
-                Values::Texts(ListBuilder::new(StringBuilder::new()).with_field(item(Kind::Text)))
-            }
+            Kind::Texts => ColumnValues::Texts(
+                ListBuilder::new(StringBuilder::new()).with_field(item(Kind::Text)),
+            ),
         }
     }
 
     /// Adds a cell of its kind. Returns how many bytes that takes.
     fn push(&mut self, cell: Cell<'_>) -> usize {
         match (self, cell) {
-            (Values::Text(values), Cell::Text(text) | Cell::Json(text)) => {
+            (ColumnValues::Text(values), Cell::Text(text) | Cell::Json(text)) => {
                 values.append_value(text);
                 return text.len() + size_of::<i32>();
             }
-            (Values::Integer(values), Cell::Integer(value)) => values.append_value(value),
-            (Values::Number(values), Cell::Number(value)) => values.append_value(value),
-            (Values::Time(values), Cell::Time(value)) => values.append_value(value),
-            (Values::Integers(values), Cell::Integers(many)) => {
+            (ColumnValues::Integer(values), Cell::Integer(value)) => values.append_value(value),
+            (ColumnValues::Number(values), Cell::Number(value)) => values.append_value(value),
+            (ColumnValues::Time(values), Cell::Time(value)) => values.append_value(value),
+            (ColumnValues::Integers(values), Cell::Integers(many)) => {
                 values.values().append_slice(many);
                 values.append(true);
                 return size_of_val(many);
             }
-            (Values::Texts(values), Cell::Texts(many)) => {
+            (ColumnValues::Texts(values), Cell::Texts(many)) => {
                 many.iter().for_each(|text| values.values().append_value(text));
                 values.append(true);
                 return many.iter().map(|text| text.len()).sum();
             }
-            (Values::Text(values), _) => values.append_null(),
-            (Values::Integer(values), _) => values.append_null(),
-            (Values::Number(values), _) => values.append_null(),
-            (Values::Time(values), _) => values.append_null(),
-            (Values::Integers(values), _) => values.append(false),
-            (Values::Texts(values), _) => values.append(false),
+            (ColumnValues::Text(values), _) => values.append_null(),
+            (ColumnValues::Integer(values), _) => values.append_null(),
+            (ColumnValues::Number(values), _) => values.append_null(),
+            (ColumnValues::Time(values), _) => values.append_null(),
+            (ColumnValues::Integers(values), _) => values.append(false),
+            (ColumnValues::Texts(values), _) => values.append(false),
         }
         size_of::<i64>()
     }
 
     fn finish(self) -> ArrayRef {
         match self {
-            Values::Text(mut values) => ArrayBuilder::finish(&mut values),
-            Values::Integer(mut values) => ArrayBuilder::finish(&mut values),
-            Values::Number(mut values) => ArrayBuilder::finish(&mut values),
-            Values::Time(mut values) => ArrayBuilder::finish(&mut values),
-            Values::Integers(mut values) => ArrayBuilder::finish(&mut values),
-            Values::Texts(mut values) => ArrayBuilder::finish(&mut values),
+            ColumnValues::Text(mut values) => ArrayBuilder::finish(&mut values),
+            ColumnValues::Integer(mut values) => ArrayBuilder::finish(&mut values),
+            ColumnValues::Number(mut values) => ArrayBuilder::finish(&mut values),
+            ColumnValues::Time(mut values) => ArrayBuilder::finish(&mut values),
+            ColumnValues::Integers(mut values) => ArrayBuilder::finish(&mut values),
+            ColumnValues::Texts(mut values) => ArrayBuilder::finish(&mut values),
         }
     }
 }

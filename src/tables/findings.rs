@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::places::{Carriers, End, Named, Places};
+use super::places::{Carriers, FlowEndName, PacketName, Places};
 use super::{Cell, Column, Kind, Row, always, capture, cells, some};
 use crate::check::Found;
 use crate::session::Files;
@@ -10,10 +10,10 @@ use crate::session::Files;
 /// A row.
 pub(super) struct Finding {
     capture: Arc<str>,
-    at: Named,
+    at: PacketName,
     carriers: Carriers,
     rule: String,
-    party: Option<End>,
+    party: Option<FlowEndName>,
     found: Found,
 }
 
@@ -109,10 +109,10 @@ impl Finding {
         let place = |frame| places.of_either(frame, files);
         Finding {
             capture: places.capture(),
-            at: Named::of(place(found.frame()), places),
+            at: PacketName::of(place(found.frame()), places),
             carriers: Carriers::of(&found.frames, places, place),
             rule: found.rule.code.to_string(),
-            party: found.party.map(End::of),
+            party: found.party.map(FlowEndName::of),
             found,
         }
     }

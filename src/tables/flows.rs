@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dissectors::kit::Who;
 
-use super::places::{End, Named, Places};
+use super::places::{FlowEndName, PacketName, Places};
 use super::{Cell, Column, Kind, Row, always, capture, cells, some};
 use crate::flows::FlowRow;
 use crate::report::json::transport;
@@ -12,8 +12,8 @@ use crate::report::json::transport;
 /// A row.
 pub(super) struct Flow {
     capture: Arc<str>,
-    first: Named,
-    ends: [End; 2],
+    first: PacketName,
+    ends: [FlowEndName; 2],
     row: FlowRow,
 }
 
@@ -116,8 +116,8 @@ impl Flow {
     pub(super) fn of(row: &FlowRow, places: &Places) -> Flow {
         Flow {
             capture: places.capture(),
-            first: Named::of(places.of(row.frame), places),
-            ends: row.ends.map(End::of),
+            first: PacketName::of(places.of(row.frame), places),
+            ends: row.ends.map(FlowEndName::of),
             row: row.clone(),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dissectors::kit::{Code, Payload, Purpose, Verdict};
 
-use super::places::{Carriers, End, Named, Places};
+use super::places::{Carriers, FlowEndName, PacketName, Places};
 use super::{Cell, Column, Kind, Row, always, capture, cells, some};
 use crate::report::json::Json;
 use crate::report::{Envelope, json};
@@ -15,7 +15,7 @@ use crate::summary::described::{each_listed, number};
 #[derive(Default)]
 pub(super) struct Message {
     capture: Arc<str>,
-    at: Named,
+    at: PacketName,
     /// Which of the messages that the packet completed, counted from 1.
     nth: u32,
     /// The packet's number in the capture.
@@ -24,17 +24,17 @@ pub(super) struct Message {
     time: i64,
     flow: u32,
     transport: &'static str,
-    ends: [End; 2],
+    ends: [FlowEndName; 2],
     via: Option<String>,
     protocol: &'static str,
     message: &'static str,
     speaker: &'static str,
     bytes: u64,
-    request: Named,
+    request: PacketName,
     response_time: Option<i64>,
     waited: Option<i64>,
     tries: Option<u32>,
-    copy_of: Named,
+    copy_of: PacketName,
     broken: Vec<Code>,
     rules: Vec<Arc<str>>,
     challenge: Option<i64>,
@@ -215,7 +215,7 @@ impl Message {
         self.speaker = m.message().speaker.name();
         self.bytes = m.length();
         self.reply(m, &payload, places);
-        self.copy_of = Named::of(context.copy_of.and_then(|frame| places.of(frame)), places);
+        self.copy_of = PacketName::of(context.copy_of.and_then(|frame| places.of(frame)), places);
         self.breaks(m);
         self.describe(m);
         self.fields.clear();
@@ -247,13 +247,13 @@ impl Message {
     /// The packets that carried it.
     fn packets(&mut self, payload: &Payload<'_>, places: &Places) {
         payload.frames(&mut self.frames);
-        self.at = Named::of(places.of(payload.frame), places);
+        self.at = PacketName::of(places.of(payload.frame), places);
         self.carriers = Carriers::of(&self.frames, places, |frame| places.of(frame));
     }
 
     fn reply(&mut self, m: &MessageEvent<'_>, payload: &Payload<'_>, places: &Places) {
         let reply = m.reply();
-        self.request = Named::of(reply.and_then(|reply| places.of(reply.request)), places);
+        self.request = PacketName::of(reply.and_then(|reply| places.of(reply.request)), places);
         self.response_time = reply.map(|reply| payload.time.since(reply.sent));
         let waits = reply.filter(|reply| reply.began != reply.sent);
         self.waited = waits.map(|reply| payload.time.since(reply.began));

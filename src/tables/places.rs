@@ -62,16 +62,16 @@ impl Places {
 
 /// A packet as rows name it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Named {
+pub(super) struct PacketName {
     /// The file.
     pub(super) file: Option<Arc<str>>,
     /// The packet's number in it.
     pub(super) frame: Option<u64>,
 }
 
-impl Named {
-    pub(super) fn of(place: Option<Place>, places: &Places) -> Named {
-        Named {
+impl PacketName {
+    pub(super) fn of(place: Option<Place>, places: &Places) -> PacketName {
+        PacketName {
             file: place.and_then(|place| places.file(place)),
             frame: place.map(|place| place.frame),
         }
@@ -106,7 +106,7 @@ impl Carriers {
 
 /// An end of a flow, as rows name it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct End {
+pub(super) struct FlowEndName {
     at: Option<SocketAddr>,
     /// `10.0.0.2:27015`, `[::1]:27015`.
     pub(super) text: String,
@@ -115,9 +115,9 @@ pub(super) struct End {
     pub(super) port: u16,
 }
 
-impl End {
-    pub(super) fn of(at: SocketAddr) -> End {
-        let mut end = End::default();
+impl FlowEndName {
+    pub(super) fn of(at: SocketAddr) -> FlowEndName {
+        let mut end = FlowEndName::default();
         end.rewrite(at);
         end
     }

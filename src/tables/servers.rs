@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use dissectors::Id;
 
-use super::places::End;
+use super::places::FlowEndName;
 use super::{Cell, Column, Kind, Row, always, capture, cells, some};
 use crate::summary;
 
 /// A row.
 pub(super) struct Server {
     capture: Arc<str>,
-    end: End,
+    end: FlowEndName,
     server: summary::Server,
     /// See [`ResponseTimes::of_half_most_all`](crate::flows::ResponseTimes::of_half_most_all).
     times: Option<[u64; 3]>,
@@ -89,6 +89,6 @@ impl Row for Server {
 impl Server {
     pub(super) fn of(capture: Arc<str>, end: SocketAddr, server: &summary::Server) -> Server {
         let times = server.times.of_half_most_all();
-        Server { capture, end: End::of(end), server: server.clone(), times }
+        Server { capture, end: FlowEndName::of(end), server: server.clone(), times }
     }
 }

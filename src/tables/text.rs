@@ -21,12 +21,12 @@ pub enum Format {
 /// Writes the rows of each table into an output of its own.
 pub struct Lines<W> {
     format: Format,
-    outputs: [Option<Output<W>>; Table::ALL.len()],
+    outputs: [Option<TextOutput<W>>; Table::ALL.len()],
     clock: Clock,
     line: Vec<u8>,
 }
 
-struct Output<W> {
+struct TextOutput<W> {
     headings: Vec<Heading>,
     to: W,
 }
@@ -53,7 +53,7 @@ impl<W: Write> Lines<W> {
                 to.write_all(&lines.line)?;
                 lines.line.clear();
             }
-            lines.outputs[table as usize] = Some(Output { headings, to });
+            lines.outputs[table as usize] = Some(TextOutput { headings, to });
         }
         Ok(lines)
     }

@@ -12,7 +12,7 @@ use ratatui::widgets::{Cell, Clear, Row, Table};
 
 use super::edit::FilterLine;
 use super::opened::LadderScreen;
-use super::tabs::{Column, Shown, Tab};
+use super::tabs::{ShownRow, Tab, TabColumn};
 use super::{Areas, Chosen, Model, Reading, Screen, Typing, View};
 use crate::report::paint::Tone;
 use crate::text::{counted, grouped, shortened};
@@ -160,7 +160,7 @@ fn draw_names(frame: &mut Frame<'_>, line: &FilterLine, theme: Theme, below: Rec
 }
 
 /// The columns for which there is room.
-fn columns(tab: Tab, width: u16) -> impl Iterator<Item = (usize, &'static Column)> {
+fn columns(tab: Tab, width: u16) -> impl Iterator<Item = (usize, &'static TabColumn)> {
     tab.columns().iter().enumerate().filter(move |(_, column)| column.from <= width)
 }
 
@@ -208,7 +208,7 @@ fn draw_list(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Theme
 
 /// A row of a list: each cell cut to its column, the gravest part of it in its tone.
 fn row<'r>(
-    shown: &Shown,
+    shown: &ShownRow,
     tab: Tab,
     width: u16,
     mark: bool,

@@ -13,11 +13,11 @@ use crate::session::{Checked, CheckedEvent, MessageEvent};
 /// Bytes that a message takes at most: that of a conversation which has no other.
 pub const BYTES_OF_MESSAGE: usize = 48;
 
-const _: () = assert!(size_of::<Row>() + size_of::<u32>() <= BYTES_OF_MESSAGE);
+const _: () = assert!(size_of::<KeptConversation>() + size_of::<u32>() <= BYTES_OF_MESSAGE);
 
 /// A conversation, as it is kept.
 #[derive(Clone, Copy, Default)]
-struct Row {
+struct KeptConversation {
     /// The addresses, where they are of IPv4; else their place among those of IPv6, and nothing.
     hosts: [u32; 2],
     ports: [u16; 2],
@@ -74,7 +74,7 @@ pub struct Conversation {
 
 /// All conversations, bounded: the oldest are let go.
 pub struct Index {
-    rows: VecDeque<Row>,
+    rows: VecDeque<KeptConversation>,
     /// The number of the first row.
     first: u32,
     /// The numbers of those with a message, in the order of their first ones.
@@ -178,7 +178,7 @@ impl Index {
         };
         let row = self.row_mut(number)?;
         if let Some((hosts, is_six)) = hosts {
-            *row = Row {
+            *row = KeptConversation {
                 hosts,
                 ports: [a.port(), b.port()],
                 start: [(time.0 as u64 >> 32) as u32, time.0 as u32],
@@ -226,7 +226,7 @@ impl Index {
         }
         // Flows are numbered one by one: those before it have a row, or will have one.
         while self.end() <= number && self.end() < u32::MAX {
-            self.rows.push_back(Row::default());
+            self.rows.push_back(KeptConversation::default());
         }
         if self.bytes() > self.most && self.rows.len() > 16 {
             self.let_oldest_go();
@@ -236,7 +236,7 @@ impl Index {
 
     /// Bytes of memory that it takes, with the numbers of its rows once more: those that are sorted.
     fn bytes(&self) -> usize {
-        self.rows.len() * size_of::<Row>()
+        self.rows.len() * size_of::<KeptConversation>()
             + self.order.len() * 2 * size_of::<u32>()
             + self.six.len() * size_of::<[Ipv6Addr; 2]>()
     }
@@ -257,11 +257,11 @@ impl Index {
         self.six_gone = self.six_gone.wrapping_add(gone as u32);
     }
 
-    fn row(&self, number: u32) -> Option<&Row> {
+    fn row(&self, number: u32) -> Option<&KeptConversation> {
         self.rows.get(number.checked_sub(self.first)? as usize)
     }
 
-    fn row_mut(&mut self, number: u32) -> Option<&mut Row> {
+    fn row_mut(&mut self, number: u32) -> Option<&mut KeptConversation> {
         self.rows.get_mut(number.checked_sub(self.first)? as usize)
     }
 
@@ -311,7 +311,7 @@ impl Conversation {
     }
 }
 
-impl Row {
+impl KeptConversation {
     fn find(&mut self, checked: &Checked<'_>) {
         let found = checked.findings.iter().map(|it| (it.severity, it.verdict, 1));
         let more = checked.left_out.iter().map(|it| (it.rule.severity, it.verdict, it.times));

@@ -24,7 +24,7 @@ use edit::{FilterLine, Line, Typed};
 use list::List;
 use mouse::Areas;
 use opened::{LadderScreen, MessageScreen};
-use tabs::{FindingRow, Order, Party, Tab};
+use tabs::{FindingRow, Party, SortOrder, Tab};
 
 pub use draw::draw;
 pub use index::{BYTES_OF_MESSAGE, Conversation, Index};
@@ -112,7 +112,7 @@ pub struct View {
     time: TimeStyle,
     tab: Tab,
     lists: [List; 3],
-    orders: [Order; 3],
+    orders: [SortOrder; 3],
     /// The conversations that are shown, if not all in the order in which they came.
     shown: Option<Vec<u32>>,
     parties: Vec<Party>,
@@ -403,7 +403,7 @@ impl View {
         let order = &mut self.orders[self.tab as usize];
         let next = order.column.map_or(0, |column| column + 1);
         let column = (next < self.tab.columns().len()).then_some(next);
-        *order = Order { column, is_reversed: false };
+        *order = SortOrder { column, is_reversed: false };
         let by = column.map(|column| self.tab.columns()[column].heading);
         self.say(
             &by.map_or("not sorted".to_owned(), |by| format!("sorted by {by}; S reverses")),
@@ -515,7 +515,7 @@ impl View {
     }
 
     /// A row of the tab.
-    fn row(&self, at: usize, model: &Model) -> Option<tabs::Shown> {
+    fn row(&self, at: usize, model: &Model) -> Option<tabs::ShownRow> {
         match self.tab {
             Tab::Conversations => {
                 let it = model.index.get(*self.numbers(model).get(at)?)?;
@@ -528,8 +528,8 @@ impl View {
 }
 
 /// The conversations that are wanted, in an order; `None`: all, as they came.
-fn sorted(model: &Model, order: Order) -> Option<Vec<u32>> {
-    if model.matches.is_none() && order == Order::default() {
+fn sorted(model: &Model, order: SortOrder) -> Option<Vec<u32>> {
+    if model.matches.is_none() && order == SortOrder::default() {
         return None;
     }
     let wanted = |number: &u32| {

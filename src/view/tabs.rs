@@ -43,7 +43,7 @@ impl Tab {
     }
 
     /// Its columns.
-    pub(super) fn columns(self) -> &'static [Column] {
+    pub(super) fn columns(self) -> &'static [TabColumn] {
         match self {
             Tab::Conversations => CONVERSATIONS,
             Tab::Servers => SERVERS,
@@ -53,7 +53,7 @@ impl Tab {
 }
 
 /// A column: its heading, its width, and the width of the screen from which on there is room for it.
-pub(super) struct Column {
+pub(super) struct TabColumn {
     /// What is above it.
     pub(super) heading: &'static str,
     /// Its width; 0: what is left.
@@ -64,15 +64,15 @@ pub(super) struct Column {
     pub(super) is_number: bool,
 }
 
-const fn text(heading: &'static str, width: u16, from: u16) -> Column {
-    Column { heading, width, from, is_number: false }
+const fn text(heading: &'static str, width: u16, from: u16) -> TabColumn {
+    TabColumn { heading, width, from, is_number: false }
 }
 
-const fn number(heading: &'static str, width: u16, from: u16) -> Column {
-    Column { heading, width, from, is_number: true }
+const fn number(heading: &'static str, width: u16, from: u16) -> TabColumn {
+    TabColumn { heading, width, from, is_number: true }
 }
 
-const CONVERSATIONS: &[Column] = &[
+const CONVERSATIONS: &[TabColumn] = &[
     text("START", 8, 0),
     text("FROM", 0, 0),
     text("TO", 0, 0),
@@ -83,7 +83,7 @@ const CONVERSATIONS: &[Column] = &[
     text("FINDINGS", 9, 0),
 ];
 
-const SERVERS: &[Column] = &[
+const SERVERS: &[TabColumn] = &[
     text("SERVER", 21, 0),
     text("PROTOCOL", 12, 112),
     text("NAME", 0, 0),
@@ -96,7 +96,7 @@ const SERVERS: &[Column] = &[
     number("FINDINGS", 8, 0),
 ];
 
-const FINDINGS: &[Column] = &[
+const FINDINGS: &[TabColumn] = &[
     text("SEVERITY", 8, 0),
     text("RULE", 7, 0),
     text("TIME", 8, 110),
@@ -107,7 +107,7 @@ const FINDINGS: &[Column] = &[
 
 /// The order of a tab.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct SortOrder {
     /// The column; `None`: as things came, or, of servers and findings, the weightiest first.
     pub(super) column: Option<usize>,
     /// The other way round.
@@ -115,7 +115,7 @@ pub(super) struct Order {
 }
 
 /// A row as it is shown.
-pub(super) struct Shown {
+pub(super) struct ShownRow {
     /// One for each column, safe to show.
     pub(super) cells: Vec<String>,
     /// How it looks, if not as others do.
@@ -151,7 +151,7 @@ fn severity(severity: Severity, verdict: Verdict) -> String {
 }
 
 /// A conversation's row.
-pub(super) fn conversation(it: &Conversation, model: &Model, time: TimeStyle) -> Shown {
+pub(super) fn conversation(it: &Conversation, model: &Model, time: TimeStyle) -> ShownRow {
     let [from, to] = it.ends.map(|end| end.to_string());
     let findings = it.worst.map_or(NONE.to_owned(), |(weight, verdict)| {
         let several = if it.findings > 1 { format!(" {}", it.findings) } else { String::new() };
@@ -168,7 +168,7 @@ pub(super) fn conversation(it: &Conversation, model: &Model, time: TimeStyle) ->
         it.frames[0],
         crate::text::counted(it.messages.into(), "message"),
     );
-    Shown {
+    ShownRow {
         cells: vec![
             clock(it.start, time),
             from,
@@ -185,7 +185,7 @@ pub(super) fn conversation(it: &Conversation, model: &Model, time: TimeStyle) ->
 }
 
 /// Puts conversations into an order.
-pub(super) fn sort_conversations(numbers: &mut [u32], order: Order, model: &Model) {
+pub(super) fn sort_conversations(numbers: &mut [u32], order: SortOrder, model: &Model) {
     let get = |number: &u32| model.index.get(*number);
     match order.column.map(|at| CONVERSATIONS[at].heading) {
         None => {}
@@ -218,12 +218,12 @@ pub(super) struct Party {
 
 impl Party {
     /// Its row.
-    pub(super) fn shown(&self) -> Shown {
+    pub(super) fn shown(&self) -> ShownRow {
         let (heads, cells) = (SERVERS.iter().map(|column| column.heading), &self.cells);
         let said = heads.zip(cells).filter(|(_, cell)| *cell != NONE).skip(1);
         let said: Vec<_> = said.map(|(head, cell)| format!("{head} {cell}")).collect();
         let tone = Tone::Finding(Severity::Warning, Verdict::Fail);
-        Shown {
+        ShownRow {
             cells: cells.clone(),
             tone: Some(tone).filter(|_| self.numbers[4] > 0),
             whole: format!("{}  {}", self.end, said.join("  ")),
@@ -343,7 +343,7 @@ fn narrow(parties: &mut Vec<Party>, model: &Model) {
 }
 
 /// Servers and masters that the display filter wants something of, in an order.
-pub(super) fn parties(model: &Model, order: Order) -> Vec<Party> {
+pub(super) fn parties(model: &Model, order: SortOrder) -> Vec<Party> {
     let summary = model.summary();
     let masters = summary.masters.rows();
     let servers = summary.servers.rows();
@@ -383,8 +383,8 @@ pub(super) struct FindingRow {
 
 impl FindingRow {
     /// As it is shown.
-    pub(super) fn shown(&self) -> Shown {
-        Shown {
+    pub(super) fn shown(&self) -> ShownRow {
+        ShownRow {
             cells: self.cells.clone(),
             tone: Some(Tone::Finding(self.weight.0, self.weight.1)),
             whole: self.whole.clone(),
@@ -419,7 +419,7 @@ impl FindingRow {
 }
 
 /// What was found, in an order: of conversations that are wanted, where some are.
-pub(super) fn findings(model: &Model, order: Order, time: TimeStyle) -> Vec<FindingRow> {
+pub(super) fn findings(model: &Model, order: SortOrder, time: TimeStyle) -> Vec<FindingRow> {
     let wanted = |row: &FindingRow| match &model.matches {
         None => true,
         Some(matches) => row.conversation.is_some_and(|it| matches.conversations.contains(it)),

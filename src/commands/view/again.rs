@@ -17,7 +17,7 @@ use crate::net::glance;
 use crate::session::{Decoder, Event, MessageEvent, Needs, Options};
 use crate::view::Conversation;
 
-use super::kept::Reader;
+use super::kept::KeptReader;
 
 /// How many packets pass until it is looked whether to go on.
 const LOOK: u64 = 1 << 12;
@@ -31,7 +31,7 @@ pub(super) struct Again {
 }
 
 /// Which conversations are looked for, all of one capture.
-pub(super) struct Wanted {
+pub(super) struct WantedConversations {
     conversations: HashMap<[SocketAddr; 2], Vec<Conversation>>,
     /// Only packets between these can matter to them.
     hosts: HashSet<[IpAddr; 2]>,
@@ -39,10 +39,10 @@ pub(super) struct Wanted {
     last: u64,
 }
 
-impl Wanted {
-    pub(super) fn new(all: impl IntoIterator<Item = Conversation>) -> Wanted {
+impl WantedConversations {
+    pub(super) fn new(all: impl IntoIterator<Item = Conversation>) -> WantedConversations {
         let (conversations, hosts) = (HashMap::new(), HashSet::new());
-        let mut wanted = Wanted { conversations, hosts, last: 0 };
+        let mut wanted = WantedConversations { conversations, hosts, last: 0 };
         for it in all {
             wanted.last = wanted.last.max(it.frames[1]);
             wanted.hosts.insert(sorted(it.ends.map(|end| end.ip())));
@@ -86,16 +86,16 @@ impl Going<'_> {
 }
 
 /// A capture that is read again.
-pub(super) enum Source {
+pub(super) enum CaptureSource {
     File(Box<dyn Packets + Send>),
-    Kept(Reader),
+    Kept(KeptReader),
 }
 
 impl Again {
     /// Opens a capture.
-    pub(super) fn open(&self, capture: usize) -> Result<Source, Failure> {
+    pub(super) fn open(&self, capture: usize) -> Result<CaptureSource, Failure> {
         if let Some(reader) = self.shared.kept_of(capture) {
-            return Ok(Source::Kept(reader));
+            return Ok(CaptureSource::Kept(reader));
         }
         let files = &self.input.files;
         let memory = self.input.memory.unwrap_or_default().unpacking();
@@ -105,7 +105,7 @@ impl Again {
             }
             _ => capture::open_merged(files, memory)?,
         };
-        Ok(Source::File(packets))
+        Ok(CaptureSource::File(packets))
     }
 
     /// Decodes a capture again: with `wanted` only what is needed for that. `each` says whether to
@@ -115,7 +115,7 @@ impl Again {
         capture: usize,
         needs: Needs,
         filter: Option<Filter>,
-        wanted: Option<&Wanted>,
+        wanted: Option<&WantedConversations>,
         going: &Going<'_>,
         each: &mut dyn FnMut(&Event<'_>) -> bool,
     ) -> Result<(), Failure> {
@@ -123,14 +123,14 @@ impl Again {
         let mut decoding = Decoding { decoder: Decoder::new(options), wanted, going, each };
         let mut goes_on = true;
         match self.open(capture)? {
-            Source::Kept(mut packets) => {
+            CaptureSource::Kept(mut packets) => {
                 while goes_on {
                     let share = packets.progress();
                     let Some((frame, packet)) = packets.next() else { break };
                     goes_on = decoding.packet(frame, &packet, true, || share);
                 }
             }
-            Source::File(mut packets) => {
+            CaptureSource::File(mut packets) => {
                 let count = self.input.count.unwrap_or(u64::MAX);
                 let filter = self.input.live.capture_filter.as_deref();
                 let mut filter = filter.map(FileFilter::new).transpose()?;
@@ -162,7 +162,7 @@ impl Again {
 /// A decoder at work.
 struct Decoding<'d> {
     decoder: Decoder,
-    wanted: Option<&'d Wanted>,
+    wanted: Option<&'d WantedConversations>,
     going: &'d Going<'d>,
     each: &'d mut dyn FnMut(&Event<'_>) -> bool,
 }

@@ -9,13 +9,13 @@ use crate::capture::{LinkType, Packet};
 const CHUNK: usize = 1 << 20;
 
 /// What a packet takes beside its bytes.
-const HEAD: usize = size_of::<Head>();
+const HEAD: usize = size_of::<PacketHead>();
 
 /// Packets that were read, the newest of them.
 pub(super) struct Kept {
-    chunks: VecDeque<Arc<Chunk>>,
+    chunks: VecDeque<Arc<PacketChunk>>,
     /// What comes next goes here.
-    open: Chunk,
+    open: PacketChunk,
     /// Bytes of memory that they take, and may take.
     bytes: usize,
     most: usize,
@@ -25,15 +25,15 @@ pub(super) struct Kept {
 
 /// Some packets of one capture.
 #[derive(Clone, Default)]
-struct Chunk {
+struct PacketChunk {
     capture: usize,
-    heads: Vec<Head>,
+    heads: Vec<PacketHead>,
     bytes: Vec<u8>,
 }
 
 /// A packet without its bytes.
 #[derive(Clone, Copy)]
-struct Head {
+struct PacketHead {
     frame: u64,
     time: i64,
     /// Where its bytes end.
@@ -47,7 +47,7 @@ struct Head {
 impl Kept {
     /// Room for so many bytes.
     pub(super) fn new(most: usize) -> Kept {
-        let (chunks, open) = (VecDeque::new(), Chunk::default());
+        let (chunks, open) = (VecDeque::new(), PacketChunk::default());
         Kept { chunks, open, bytes: 0, most: most.max(2 * CHUNK), count: 0, let_go: 0 }
     }
 
@@ -55,11 +55,14 @@ impl Kept {
     pub(super) fn push(&mut self, capture: usize, frame: u64, packet: &Packet<'_>) {
         let size = HEAD + packet.data.len();
         if self.open.size() + size > CHUNK || self.open.capture != capture {
-            let full = std::mem::replace(&mut self.open, Chunk { capture, ..Chunk::default() });
+            let full = std::mem::replace(
+                &mut self.open,
+                PacketChunk { capture, ..PacketChunk::default() },
+            );
             self.chunks.push_back(Arc::new(full));
         }
         self.open.bytes.extend_from_slice(packet.data);
-        self.open.heads.push(Head {
+        self.open.heads.push(PacketHead {
             frame,
             time: packet.time,
             end: self.open.bytes.len(),
@@ -85,27 +88,27 @@ impl Kept {
     }
 
     /// The packets of a capture that are kept now.
-    pub(super) fn reader(&self, capture: usize) -> Reader {
+    pub(super) fn reader(&self, capture: usize) -> KeptReader {
         let chunks = self.chunks.iter().cloned();
         let chunks = chunks.chain([Arc::new(self.open.clone())]);
-        Reader { chunks: chunks.filter(|it| it.capture == capture).collect(), at: (0, 0) }
+        KeptReader { chunks: chunks.filter(|it| it.capture == capture).collect(), at: (0, 0) }
     }
 }
 
-impl Chunk {
+impl PacketChunk {
     fn size(&self) -> usize {
         self.heads.len() * HEAD + self.bytes.len()
     }
 }
 
 /// Reads packets that are kept.
-pub(super) struct Reader {
-    chunks: Vec<Arc<Chunk>>,
+pub(super) struct KeptReader {
+    chunks: Vec<Arc<PacketChunk>>,
     /// The chunk, and the packet in it, that is next.
     at: (usize, usize),
 }
 
-impl Reader {
+impl KeptReader {
     /// The next packet, and its number.
     pub(super) fn next(&mut self) -> Option<(u64, Packet<'_>)> {
         while self.chunks.get(self.at.0)?.heads.len() <= self.at.1 {

@@ -26,7 +26,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 
 use super::again::Again;
 use super::tasks::Tasks;
-use super::{Screen, Shared};
+use super::{ScreenThread, Shared};
 use crate::filter::Filter;
 use crate::view::{Model, Reading, Reply, Request, View, draw};
 
@@ -37,7 +37,12 @@ const WAIT: Duration = Duration::from_millis(50);
 const REFRESH: Duration = Duration::from_millis(250);
 
 /// Starts the screen's thread. `filter`: the display filter that is there from the beginning.
-pub(super) fn start(again: Again, view: View, filter: Option<Filter>, colours: bool) -> Screen {
+pub(super) fn start(
+    again: Again,
+    view: View,
+    filter: Option<Filter>,
+    colours: bool,
+) -> ScreenThread {
     std::thread::spawn(move || {
         let (sender, replies) = channel();
         let mut tasks = Tasks::new(again.clone(), sender);

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use roaring::RoaringBitmap;
 
-use super::again::{Again, Going, Source, Wanted};
-use super::kept::Reader;
+use super::again::{Again, CaptureSource, Going, WantedConversations};
+use super::kept::KeptReader;
 use crate::capture::write::PcapNgWriter;
 use crate::commands::{Failure, extract};
 use crate::filter::Filter;
@@ -131,7 +131,7 @@ impl Task {
         let needs = Needs { icmp: true, ..Needs::messages_with_fields() };
         let mut goes_on = true;
         for all in self.conversations(numbers)?.chunk_by(|one, next| one.capture == next.capture) {
-            let wanted = Wanted::new(all.iter().copied());
+            let wanted = WantedConversations::new(all.iter().copied());
             let mut of_them = |event: &Event<'_>| {
                 let is_other =
                     matches!(event, Event::Message(message) if wanted.of(message).is_none());
@@ -242,11 +242,11 @@ impl Task {
 
     /// Of a capture whose oldest packets may have been let go, so that flows have other numbers: its
     /// conversations by their ends.
-    fn kept(&self, capture: usize) -> Option<Wanted> {
+    fn kept(&self, capture: usize) -> Option<WantedConversations> {
         self.again.shared.kept_of(capture)?;
         let model = self.again.shared.lock_now();
         let all = model.index.order().iter().filter_map(|&number| model.index.get(number));
-        Some(Wanted::new(all.filter(|it| it.capture == capture)))
+        Some(WantedConversations::new(all.filter(|it| it.capture == capture)))
     }
 
     pub(super) fn write(&self, file: &str, chosen: &Chosen) -> Result<Reply, Failure> {
@@ -271,10 +271,10 @@ impl Task {
         for (capture, found) in all {
             let first = u32::try_from(capture).unwrap_or(u32::MAX) << 16;
             packets += match self.again.open(capture)? {
-                Source::File(packets) => {
+                CaptureSource::File(packets) => {
                     extract::copy(packets, first, found, &mut writer).map_err(failed)?
                 }
-                Source::Kept(packets) => {
+                CaptureSource::Kept(packets) => {
                     let name = self.again.input.live.interface.as_deref();
                     copy_kept(packets, first, name, &found, &mut writer).map_err(failed)?
                 }
@@ -295,7 +295,7 @@ impl Task {
                 if all.peek().is_none() {
                     return Ok(Default::default());
                 }
-                (Some(Wanted::new(all)), None)
+                (Some(WantedConversations::new(all)), None)
             }
             Chosen::Messages(filter) => (None, filter.clone()),
         };
@@ -331,7 +331,7 @@ impl Task {
 
 /// Copies the chosen ones of packets that are kept; returns how many.
 fn copy_kept(
-    mut packets: Reader,
+    mut packets: KeptReader,
     first: u32,
     name: Option<&str>,
     chosen: &extract::Chosen,

@@ -45,8 +45,8 @@ impl Seat {
         let view = View::new(args.times.style(), filter);
         let again = Again::new(args.input, Config::default());
         let start = |_| std::thread::spawn(|| Ok(()));
-        let mut watching = Watching::new(again.clone(), start);
-        let mut log = Log { shared: Arc::clone(&again.shared), line: Vec::new() };
+        let mut watching = ModelFiller::new(again.clone(), start);
+        let mut log = ScreenLog { shared: Arc::clone(&again.shared), line: Vec::new() };
         let ran = read(&again.input, &again.config, &mut watching, None, &mut log, false);
         assert!(matches!(ran, Ok(()) | Err(Failure::Reported)), "{ran:?}");
         again.shared.is_read.store(true, Ordering::Relaxed);

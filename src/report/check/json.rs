@@ -8,7 +8,7 @@ use crate::report::clock::Clock;
 use crate::report::json;
 
 #[derive(Serialize)]
-struct Object<'a> {
+struct CheckJson<'a> {
     captures: &'a [String],
     packets: u64,
     messages: u64,
@@ -93,7 +93,7 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
         missing: fared.missing,
     });
     let lacking = outcome.lacking.iter().map(|(capture, holds)| NoTraffic { capture, holds });
-    let object = Object {
+    let object = CheckJson {
         captures: &outcome.captures,
         packets: outcome.packets,
         messages: outcome.messages,

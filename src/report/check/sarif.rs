@@ -12,16 +12,16 @@ const SCHEMA: &str =
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Log<'a> {
+struct SarifLog<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
     version: &'static str,
-    runs: [Run<'a>; 1],
+    runs: [SarifRun<'a>; 1],
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Run<'a> {
+struct SarifRun<'a> {
     tool: Tool,
     #[serde(skip_serializing_if = "Option::is_none")]
     invocations: Option<[Invocation; 1]>,
@@ -63,9 +63,9 @@ struct Driver {
 struct Descriptor {
     id: String,
     name: &'static str,
-    short_description: Text,
-    full_description: Text,
-    help: Text,
+    short_description: SarifText,
+    full_description: SarifText,
+    help: SarifText,
     help_uri: String,
     default_configuration: Configuration,
     /// Of rules that ask for security.
@@ -100,7 +100,7 @@ struct Invocation {
 #[derive(Serialize)]
 struct Notification {
     level: &'static str,
-    message: Text,
+    message: SarifText,
     locations: [FileLocation; 1],
 }
 
@@ -134,7 +134,7 @@ struct Reference {
 }
 
 #[derive(Serialize)]
-struct Text {
+struct SarifText {
     text: String,
 }
 
@@ -145,7 +145,7 @@ struct Result_<'a> {
     rule_index: usize,
     kind: &'static str,
     level: &'static str,
-    message: Text,
+    message: SarifText,
     locations: [Location<'a>; 1],
     partial_fingerprints: Fingerprints,
     /// Present in all results or in none.
@@ -187,12 +187,12 @@ struct Region {
     /// GitHub shows nothing of a place without a line.
     start_line: u32,
     #[serde(flatten)]
-    bytes: Option<Bytes>,
+    bytes: Option<ByteRegion>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Bytes {
+struct ByteRegion {
     byte_offset: u64,
     byte_length: u32,
 }
@@ -230,10 +230,10 @@ pub fn write(
     let requests = outcomes.iter().map(|outcome| outcome.requests);
     let (asked, answered) =
         requests.fold((0, 0), |(asked, answered), it| (asked + it.asked, answered + it.answered));
-    let log = Log {
+    let log = SarifLog {
         schema: SCHEMA,
         version: "2.1.0",
-        runs: [Run {
+        runs: [SarifRun {
             tool: Tool {
                 driver: Driver {
                     name: "gamewire",
@@ -262,9 +262,11 @@ fn descriptor(rule: &Rule) -> Descriptor {
     Descriptor {
         id: rule.code.to_string(),
         name: rule.slug,
-        short_description: Text { text: rule.asks.to_owned() },
-        full_description: Text { text: why.clone() },
-        help: Text { text: format!("Asks: {}.\n{why}{}", rule.asks, cites.collect::<String>()) },
+        short_description: SarifText { text: rule.asks.to_owned() },
+        full_description: SarifText { text: why.clone() },
+        help: SarifText {
+            text: format!("Asks: {}.\n{why}{}", rule.asks, cites.collect::<String>()),
+        },
         help_uri: help_uri(rule),
         default_configuration: Configuration { level: level(rule.severity) },
         properties: security(rule),
@@ -309,7 +311,7 @@ fn notification(unreadable: &Unreadable) -> Notification {
     let artifact_location = FileUri { uri: uri(&unreadable.file).into_owned() };
     Notification {
         level: "error",
-        message: Text { text: unreadable.why.clone() },
+        message: SarifText { text: unreadable.why.clone() },
         locations: [FileLocation { physical_location: WholeFile { artifact_location } }],
     }
 }
@@ -330,10 +332,12 @@ fn result<'a>(
         rule_index: rules.iter().position(|fared| fared.rule.code == found.rule.code).unwrap_or(0),
         kind,
         level,
-        message: Text { text: outcome.line(found) },
+        message: SarifText { text: outcome.line(found) },
         locations: [location(
             outcome.file(found),
-            found.file_offset.map(|byte_offset| Bytes { byte_offset, byte_length: found.length }),
+            found
+                .file_offset
+                .map(|byte_offset| ByteRegion { byte_offset, byte_length: found.length }),
         )],
         partial_fingerprints: Fingerprints { gamewire },
         suppressions,
@@ -352,7 +356,7 @@ fn not_exercised<'a>(
         rule_index: at,
         kind: "fail",
         level: "error",
-        message: Text { text: "required, and not exercised".to_owned() },
+        message: SarifText { text: "required, and not exercised".to_owned() },
         locations: [location(file, None)],
         partial_fingerprints: Fingerprints { gamewire: format!("{}/required", rule.code) },
         suppressions,
@@ -360,7 +364,7 @@ fn not_exercised<'a>(
 }
 
 /// Bytes of a file, if they are known.
-fn location(file: &str, bytes: Option<Bytes>) -> Location<'_> {
+fn location(file: &str, bytes: Option<ByteRegion>) -> Location<'_> {
     let artifact_location = Artifact { uri: uri(file) };
     let region = Region { start_line: 1, bytes };
     Location { physical_location: Physical { artifact_location, region } }

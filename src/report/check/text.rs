@@ -9,7 +9,7 @@ use std::fmt::Display;
 
 use dissectors::kit::{Severity, Verdict};
 
-use self::groups::Group;
+use self::groups::FindingGroup;
 use super::put;
 use crate::check::{Answered, Excerpt, Fared, Found, Outcome};
 use crate::report::paint::{Paint, Tone};
@@ -40,7 +40,7 @@ pub struct Style {
 /// Writes the outcome of one capture.
 pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
     let missing = || outcome.rules.iter().filter(|it| it.missing > 0);
-    let groups = Group::all(outcome, style.most);
+    let groups = FindingGroup::all(outcome, style.most);
     let is_reported = !groups.is_empty() || missing().next().is_some();
     if style.quiet && style.several && !is_reported {
         return;

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use dissectors::kit::{Code, Rule, Set, Severity};
 use sha2::{Digest, Sha256};
 
-use self::verdict::Words;
+use self::verdict::Headline;
 use super::TimeStyle;
 use super::check::json;
 use super::json::line;
@@ -51,7 +51,7 @@ const SCRIPT: &str = concat!(
 pub struct Capture {
     name: String,
     recording: String,
-    verdict: Words,
+    verdict: Headline,
     /// The objects that `summary` and `check` write.
     summary: Vec<u8>,
     check: Vec<u8>,
@@ -88,7 +88,7 @@ impl Capture {
         Ok(Capture {
             name,
             recording: report.recording(),
-            verdict: Words::of(outcome, least, read),
+            verdict: Headline::of(outcome, least, read),
             summary,
             check,
             rules: rules.collect(),

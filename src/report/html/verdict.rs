@@ -14,15 +14,15 @@ use crate::text::{counted, escaped, grouped};
 const NAMED: usize = 4;
 
 /// A headline, and what there is to say of it.
-pub(super) struct Words {
+pub(super) struct Headline {
     /// `fail`, `warning`, `pass` or `unknown`.
     pub(super) tone: &'static str,
     pub(super) headline: String,
     pub(super) sentences: Vec<String>,
 }
 
-impl Words {
-    pub(super) fn of(outcome: &Outcome, least: Severity, read: &Totals) -> Words {
+impl Headline {
+    pub(super) fn of(outcome: &Outcome, least: Severity, read: &Totals) -> Headline {
         let [errors, warnings, notes] = Severity::ALL.map(|severity| outcome.count(severity));
         let counts = || {
             let [errors, warnings, notes] =
@@ -81,7 +81,7 @@ impl Words {
         for (_, holds) in &outcome.lacking {
             sentences.push(format!("It holds {}.", escaped(holds)));
         }
-        Words { tone, headline, sentences }
+        Headline { tone, headline, sentences }
     }
 }
 

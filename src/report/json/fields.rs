@@ -6,12 +6,12 @@ use dissectors::kit::{Field, Kind, Node, Place};
 
 use super::keys::{Keys, Member};
 use super::names::{Names, is_quoted};
-use super::rows::{Page, Row, write_values};
+use super::rows::{RowPage, RowShape, write_values};
 use super::short::{WINDOW, member};
 use super::write::{character, float, hex, ip4, signed, string, string_among};
 use crate::report::digits::unsigned;
 use crate::report::put;
-use crate::report::view::View;
+use crate::report::view::MessageView;
 
 /// The keys of the envelope.
 const ENVELOPE: [&str; 16] = [
@@ -39,7 +39,7 @@ pub(super) struct Scratch {
     /// Names as they are written.
     names: Names,
     /// Rows of lists.
-    page: Page,
+    page: RowPage,
     /// The names of the fields beside the current pairs.
     taken: Vec<&'static str>,
     /// The pairs of the current object.
@@ -48,7 +48,7 @@ pub(super) struct Scratch {
 
 /// One message on its way into a line.
 pub(super) struct Projection<'a> {
-    pub(super) view: View<'a>,
+    pub(super) view: MessageView<'a>,
     /// What is reused.
     pub(super) scratch: &'a mut Scratch,
     /// The line: owned, so that its length needs no second look-up.
@@ -59,21 +59,25 @@ pub(super) struct Projection<'a> {
 
 /// Nodes that become an object or a list.
 #[derive(Clone, Copy)]
-struct Object {
+struct NodeGroup {
     /// The first node below it.
     start: usize,
     /// One after the last one.
     end: usize,
     /// The places of the fields that it shows.
-    shown: Shown,
+    shown: ShownFields,
 }
 
-impl Object {
+impl NodeGroup {
     /// What is below this node.
     #[inline]
-    fn at(at: usize, node: &Node) -> Object {
+    fn at(at: usize, node: &Node) -> NodeGroup {
         let start = at + 1;
-        Object { start, end: start + node.descendants as usize, shown: Shown::UNLESS_FRAMING }
+        NodeGroup {
+            start,
+            end: start + node.descendants as usize,
+            shown: ShownFields::UNLESS_FRAMING,
+        }
     }
 
     /// The node that it is below; none for `fields` itself.
@@ -84,11 +88,12 @@ impl Object {
 
 /// Which fields are shown, by their place.
 #[derive(Clone, Copy)]
-struct Shown(u8);
+struct ShownFields(u8);
 
-impl Shown {
-    const FIELDS: Shown = Shown(1 << Place::Fields as u8);
-    const UNLESS_FRAMING: Shown = Shown(Shown::FIELDS.0 | 1 << Place::Beside as u8);
+impl ShownFields {
+    const FIELDS: ShownFields = ShownFields(1 << Place::Fields as u8);
+    const UNLESS_FRAMING: ShownFields =
+        ShownFields(ShownFields::FIELDS.0 | 1 << Place::Beside as u8);
 
     #[inline]
     fn has(self, field: &Field) -> bool {
@@ -106,7 +111,7 @@ impl Projection<'_> {
     /// `{...}`
     pub(super) fn object_of_fields(&mut self) {
         let end = self.view.tree.nodes.len();
-        self.object(Object { start: 0, end, shown: Shown::FIELDS });
+        self.object(NodeGroup { start: 0, end, shown: ShownFields::FIELDS });
     }
 
     /// `,"split":{...}`: what is beside `fields`, under its own name.
@@ -133,7 +138,7 @@ impl Projection<'_> {
     /// A comma follows each member, and the last one becomes the bracket. Of two fields with
     /// one name the first counts: no dissector declares such fields. Of two pairs with one key the
     /// last counts, and a pair never takes the name of a field.
-    fn object(&mut self, object: Object) {
+    fn object(&mut self, object: NodeGroup) {
         let view = self.view;
         let nodes = view.tree.nodes.get(..object.end).unwrap_or_default();
         let (mut next, mut seen, mut has_pairs) = (object.start, 0, false);
@@ -175,11 +180,11 @@ impl Projection<'_> {
     /// A list: the values of the fields directly below its node.
     fn list(&mut self, at: usize, node: &Node) {
         let nodes = self.view.tree.nodes;
-        let list = Object::at(at, node);
+        let list = NodeGroup::at(at, node);
         let nodes = nodes.get(..list.end).unwrap_or_default();
         let mut next = list.start;
         self.out.push(b'[');
-        let row = Row::first(nodes.get(next..).unwrap_or_default(), &mut self.scratch.names);
+        let row = RowShape::first(nodes.get(next..).unwrap_or_default(), &mut self.scratch.names);
         loop {
             let rest = nodes.get(next..).unwrap_or_default();
             let (page, out) = (&mut self.scratch.page, &mut self.out);
@@ -195,7 +200,7 @@ impl Projection<'_> {
                 continue;
             }
             match node.field.kind {
-                Kind::Group => self.object(Object::at(here, node)),
+                Kind::Group => self.object(NodeGroup::at(here, node)),
                 _ => self.value(here, node),
             }
             self.out.push(b',');
@@ -214,7 +219,7 @@ impl Projection<'_> {
 
     /// The members whose keys come from the wire.
     #[inline(never)]
-    fn pairs(&mut self, object: Object) {
+    fn pairs(&mut self, object: NodeGroup) {
         let view = self.view;
         let mut keys = std::mem::take(&mut self.scratch.keys);
         let (base, all) = (self.scratch.taken.len(), view.children(object.node()));
@@ -285,7 +290,7 @@ impl Projection<'_> {
             Kind::Flag if node.value == 0 => return out.extend_from_slice(b"false"),
             Kind::Flag => return out.extend_from_slice(b"true"),
             Kind::List => return self.list(at, node),
-            Kind::Group | Kind::Map => return self.object(Object::at(at, node)),
+            Kind::Group | Kind::Map => return self.object(NodeGroup::at(at, node)),
             Kind::Pair => return self.pair(at),
             Kind::Endpoint6 => return endpoint6(node.endpoint6(view.payload), out),
             Kind::Id => unsigned(out, node.value),
@@ -321,14 +326,14 @@ fn endpoint6(endpoint: Option<SocketAddrV6>, out: &mut Vec<u8>) {
 }
 
 /// A text and the quote after it.
-fn text(view: View<'_>, node: &Node, out: &mut Vec<u8>) {
+fn text(view: MessageView<'_>, node: &Node, out: &mut Vec<u8>) {
     string_among(out, view.text_among(node));
     out.push(b'"');
 }
 
 /// Whether a field in front of node `here` has its name. The first one that has ends the search.
 #[inline(never)]
-fn is_repeated(view: View<'_>, object: Object, here: usize, field: &Field) -> bool {
+fn is_repeated(view: MessageView<'_>, object: NodeGroup, here: usize, field: &Field) -> bool {
     let before =
         view.children(object.node()).take_while(|&(at, _)| at < here).map(|(_, node)| node.field);
     let mut shown = before.filter(|field| object.shown.has(field) && field.kind != Kind::Pair);

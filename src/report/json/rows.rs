@@ -10,25 +10,25 @@ use dissectors::kit::{Field, Kind, Node, Place};
 
 use super::names::{Name, Names};
 use super::short::{ITEM, WINDOW, item, member};
-use crate::report::view::View;
+use crate::report::view::MessageView;
 
 /// Members that an object of a table has at most.
 const MOST: usize = 8;
 
 /// Where rows are put together, over those that were there before. One row has room in it.
-pub(super) struct Page(Box<[u8; Page::SIZE]>);
+pub(super) struct RowPage(Box<[u8; RowPage::SIZE]>);
 
-impl Page {
+impl RowPage {
     const SIZE: usize = 2048;
 }
 
-impl Default for Page {
-    fn default() -> Page {
-        Page(Box::new([0; Page::SIZE]))
+impl Default for RowPage {
+    fn default() -> RowPage {
+        RowPage(Box::new([0; RowPage::SIZE]))
     }
 }
 
-impl Page {
+impl RowPage {
     /// Puts pieces together and appends them, up to the one that `next` does not write. Each takes `most`
     /// bytes at most: so much room there is for it.
     #[inline(always)]
@@ -41,7 +41,7 @@ impl Page {
         let mut end = 0;
         while let Some(length) = next(self.0.get_mut(end..).unwrap_or_default()) {
             end += length;
-            if end > Page::SIZE - most {
+            if end > RowPage::SIZE - most {
                 out.extend_from_slice(self.0.get(..end).unwrap_or_default());
                 end = 0;
             }
@@ -55,8 +55,8 @@ impl Page {
 #[inline(never)]
 pub(super) fn write_values(
     nodes: &[Node],
-    view: View<'_>,
-    page: &mut Page,
+    view: MessageView<'_>,
+    page: &mut RowPage,
     out: &mut Vec<u8>,
 ) -> usize {
     let mut written = 0;
@@ -71,24 +71,24 @@ pub(super) fn write_values(
 }
 
 /// What the objects of a list have in common.
-pub(super) struct Row {
+pub(super) struct RowShape {
     /// The object's own field.
     field: &'static Field,
-    columns: [Column; MOST],
+    columns: [RowMember; MOST],
     count: usize,
 }
 
 /// A member of each of the objects.
 #[derive(Clone, Copy)]
-struct Column {
+struct RowMember {
     field: &'static Field,
     /// Its name; none if it does not show.
     name: Option<Name>,
 }
 
-impl Row {
+impl RowShape {
     /// What the first object of a list has, if that makes a table.
-    pub(super) fn first(list: &[Node], names: &mut Names) -> Option<Row> {
+    pub(super) fn first(list: &[Node], names: &mut Names) -> Option<RowShape> {
         let (object, after) = list.split_first()?;
         let members = after.get(..object.descendants as usize)?;
         // One object is no table.
@@ -96,7 +96,7 @@ impl Row {
         if !is_table || members.len() > MOST || after.len() == members.len() {
             return None;
         }
-        let mut columns = [Column { field: Field::UNPARSED, name: None }; MOST];
+        let mut columns = [RowMember { field: Field::UNPARSED, name: None }; MOST];
         let mut seen = 0;
         for (column, node) in columns.iter_mut().zip(members) {
             let field = node.field;
@@ -113,7 +113,7 @@ impl Row {
                 column.name = Some(*name);
             }
         }
-        (seen != 0).then_some(Row { field: object.field, columns, count: members.len() })
+        (seen != 0).then_some(RowShape { field: object.field, columns, count: members.len() })
     }
 
     /// Writes objects, each with a comma after it, up to one that is not short or has other members.
@@ -121,8 +121,8 @@ impl Row {
     pub(super) fn write_all(
         &self,
         nodes: &[Node],
-        view: View<'_>,
-        page: &mut Page,
+        view: MessageView<'_>,
+        page: &mut RowPage,
         out: &mut Vec<u8>,
     ) -> usize {
         let mut written = 0;
@@ -137,7 +137,7 @@ impl Row {
     }
 
     #[inline(always)]
-    fn write(&self, object: &[Node], view: View<'_>, place: &mut [u8]) -> Option<usize> {
+    fn write(&self, object: &[Node], view: MessageView<'_>, place: &mut [u8]) -> Option<usize> {
         let (group, members) = object.split_first()?;
         if !ptr::eq(group.field, self.field) || group.descendants as usize != self.count {
             return None;

@@ -9,7 +9,7 @@ use dissectors::kit::{Kind, Node};
 use super::names::{Name, ROOM, is_quoted};
 use super::write::{CHUNK, is_plain, is_usual, short_float, short_ip4};
 use crate::report::digits::word;
-use crate::report::view::View;
+use crate::report::view::MessageView;
 
 /// What a short text has at most.
 const SHORT: usize = 2 * CHUNK;
@@ -25,7 +25,7 @@ pub(super) const WINDOW: usize = ROOM + VALUE;
 #[inline(always)]
 pub(super) fn member(
     name: &Name,
-    view: View<'_>,
+    view: MessageView<'_>,
     node: &Node,
     window: &mut [u8; WINDOW],
 ) -> Option<usize> {
@@ -41,7 +41,7 @@ pub(super) const ITEM: usize = 1 + VALUE;
 /// Writes a value and the comma after it at the beginning of a window, if it is short and has nothing
 /// to escape. Says how long they are.
 #[inline(always)]
-pub(super) fn item(view: View<'_>, node: &Node, window: &mut [u8; ITEM]) -> Option<usize> {
+pub(super) fn item(view: MessageView<'_>, node: &Node, window: &mut [u8; ITEM]) -> Option<usize> {
     let start = usize::from(is_quoted(node.field.kind));
     // A number is written over it.
     *window.first_mut()? = b'"';
@@ -62,7 +62,7 @@ fn short_endpoint(endpoint: SocketAddrV4, value: &mut [u8; VALUE]) -> Option<usi
 
 /// Whole chunks are copied, and what is too much is written over by what comes next.
 #[inline(always)]
-fn short(view: View<'_>, node: &Node, value: &mut [u8; VALUE]) -> Option<usize> {
+fn short(view: MessageView<'_>, node: &Node, value: &mut [u8; VALUE]) -> Option<usize> {
     let length = match node.field.kind {
         Kind::Text => {
             let text = view.text_among(node);
@@ -106,7 +106,7 @@ mod tests {
     fn written(field: &'static Field, value: u64, payload: &[u8]) -> Option<String> {
         let (mut tree, mut window) = (Tree::default(), [b'!'; WINDOW]);
         tree.leaf(field, Span::default(), value);
-        let view = View { tree: tree.view(), payload, lost: false };
+        let view = MessageView { tree: tree.view(), payload, lost: false };
         let length = member(Names::default().of(field), view, &tree.nodes()[0], &mut window)?;
         Some(String::from_utf8_lossy(&window[..length]).into_owned())
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Ladder, Party, Step};
+use super::{Arrow, Ladder, LadderColumn};
 use crate::report::clock::Clock;
 use crate::report::json;
 
@@ -20,7 +20,8 @@ impl Ladder {
 
     /// The columns.
     pub(in crate::report) fn party_objects(&self) -> Vec<Value> {
-        let object = |party: &Party| json!({ "address": party.address, "ports": party.ports });
+        let object =
+            |party: &LadderColumn| json!({ "address": party.address, "ports": party.ports });
         self.parties.iter().map(object).collect()
     }
 
@@ -31,7 +32,7 @@ impl Ladder {
     }
 }
 
-fn object(step: &Step, clock: &mut Clock) -> Value {
+fn object(step: &Arrow, clock: &mut Clock) -> Value {
     let mut time = Vec::new();
     clock.rfc3339(step.time, step.digits, &mut time);
     let findings: Vec<Value> = step

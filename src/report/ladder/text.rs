@@ -1,6 +1,6 @@
 //! The ladder for a terminal.
 
-use super::{Ladder, Step, severity};
+use super::{Arrow, Ladder, severity};
 use crate::report::clock::Stamp;
 use crate::report::paint::{Paint, Tone};
 use crate::text::shortened;
@@ -37,7 +37,7 @@ impl Lanes {
         line
     }
 
-    fn arrow(&self, step: &Step) -> String {
+    fn arrow(&self, step: &Arrow) -> String {
         let mut line = self.empty();
         let (from, to) = (step.from * self.gap, step.to * self.gap);
         let (left, right) = (from.min(to), from.max(to));
@@ -110,7 +110,7 @@ impl Ladder {
 
     /// The time of every arrow.
     fn times(&self, stamp: &mut Stamp) -> Vec<String> {
-        let time = |step: &Step| {
+        let time = |step: &Arrow| {
             let mut time = Vec::new();
             stamp.brief(step.time, step.digits, &mut time);
             stamp.seen(step.time);

@@ -14,7 +14,7 @@ const WIDE: usize = 48;
 
 /// What a row has in a column.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Cell {
+pub(super) enum SummaryCell {
     /// A name, an address: `None`, not known.
     Text(Option<String>),
     /// A count: `None`, not known.
@@ -37,32 +37,32 @@ pub(super) enum Cell {
     Share(u64, u64),
 }
 
-impl Cell {
+impl SummaryCell {
     /// For people.
     pub(super) fn text(&self) -> String {
         let absent = || "-".to_owned();
         match self {
-            Cell::Text(text) => text
+            SummaryCell::Text(text) => text
                 .as_deref()
                 .map_or_else(absent, |text| shortened(&escaped(text), WIDE).into_owned()),
-            Cell::Port(port) => port.to_string(),
-            Cell::Count(count) => count.map_or_else(absent, grouped),
-            Cell::Bytes(0) => absent(),
-            Cell::Bytes(count) => format!("{} B", grouped(*count)),
-            Cell::Span(span) => span.map_or_else(absent, flows::span),
-            Cell::Time(time) => time.map_or_else(absent, |time| {
+            SummaryCell::Port(port) => port.to_string(),
+            SummaryCell::Count(count) => count.map_or_else(absent, grouped),
+            SummaryCell::Bytes(0) => absent(),
+            SummaryCell::Bytes(count) => format!("{} B", grouped(*count)),
+            SummaryCell::Span(span) => span.map_or_else(absent, flows::span),
+            SummaryCell::Time(time) => time.map_or_else(absent, |time| {
                 string(|out| Clock::default().seconds_of_day(time, out))
             }),
-            Cell::Number(number) => number.map_or_else(absent, |it| format!("{it:.1}")),
-            Cell::Counts(counts) => {
+            SummaryCell::Number(number) => number.map_or_else(absent, |it| format!("{it:.1}")),
+            SummaryCell::Counts(counts) => {
                 let each = |(name, count): &(String, u64)| format!("{name} {}", grouped(*count));
                 counts.iter().map(each).collect::<Vec<_>>().join(", ")
             }
-            Cell::Names(names) if names.is_empty() => absent(),
-            Cell::Names(names) => names.join(", "),
-            Cell::Share(_, 0) => absent(),
+            SummaryCell::Names(names) if names.is_empty() => absent(),
+            SummaryCell::Names(names) => names.join(", "),
+            SummaryCell::Share(_, 0) => absent(),
             // Rounded down: 100 % means all.
-            Cell::Share(some, all) => {
+            SummaryCell::Share(some, all) => {
                 let tenths = u128::from(*some) * 1000 / u128::from(*all);
                 format!("{}.{} %", tenths / 10, tenths % 10)
             }
@@ -72,16 +72,18 @@ impl Cell {
     /// For CSV: nothing where nothing is known.
     pub(super) fn csv(&self, digits: u8, stamp: &mut Stamp) -> String {
         match self {
-            Cell::Text(text) => text.clone().unwrap_or_default(),
-            Cell::Counts(counts) => {
+            SummaryCell::Text(text) => text.clone().unwrap_or_default(),
+            SummaryCell::Counts(counts) => {
                 let each = |(name, count): &(String, u64)| format!("{name}={count}");
                 counts.iter().map(each).collect::<Vec<_>>().join(" ")
             }
-            Cell::Names(names) => names.join(", "),
-            Cell::Time(time) => {
+            SummaryCell::Names(names) => names.join(", "),
+            SummaryCell::Time(time) => {
                 time.map_or_else(String::new, |it| string(|out| stamp.next(it, digits, out)))
             }
-            Cell::Count(None) | Cell::Span(None) | Cell::Number(None) => String::new(),
+            SummaryCell::Count(None) | SummaryCell::Span(None) | SummaryCell::Number(None) => {
+                String::new()
+            }
             cell => serde_json::to_string(&cell.json(digits)).unwrap_or_default(),
         }
     }
@@ -93,7 +95,7 @@ impl Cell {
 
     /// Which of two comes first: larger counts and spans, earlier times and texts; what is not known is
     /// last.
-    pub(super) fn compare(&self, other: &Cell) -> Ordering {
+    pub(super) fn compare(&self, other: &SummaryCell) -> Ordering {
         fn larger_first<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Ordering {
             b.partial_cmp(&a).unwrap_or(Ordering::Equal)
         }
@@ -101,48 +103,57 @@ impl Cell {
             b.is_some().cmp(&a.is_some()).then(a.cmp(&b))
         }
         match (self, other) {
-            (Cell::Text(a), Cell::Text(b)) => smaller_first(a.as_ref(), b.as_ref()),
-            (Cell::Time(a), Cell::Time(b)) => smaller_first(a.as_ref(), b.as_ref()),
-            (Cell::Count(a), Cell::Count(b)) | (Cell::Span(a), Cell::Span(b)) => {
-                larger_first(*a, *b)
-            }
-            (Cell::Port(a), Cell::Port(b)) => a.cmp(b),
-            (Cell::Number(a), Cell::Number(b)) => larger_first(*a, *b),
-            (Cell::Bytes(a), Cell::Bytes(b)) => b.cmp(a),
+            (SummaryCell::Text(a), SummaryCell::Text(b)) => smaller_first(a.as_ref(), b.as_ref()),
+            (SummaryCell::Time(a), SummaryCell::Time(b)) => smaller_first(a.as_ref(), b.as_ref()),
+            (SummaryCell::Count(a), SummaryCell::Count(b))
+            | (SummaryCell::Span(a), SummaryCell::Span(b)) => larger_first(*a, *b),
+            (SummaryCell::Port(a), SummaryCell::Port(b)) => a.cmp(b),
+            (SummaryCell::Number(a), SummaryCell::Number(b)) => larger_first(*a, *b),
+            (SummaryCell::Bytes(a), SummaryCell::Bytes(b)) => b.cmp(a),
             _ => Ordering::Equal,
         }
     }
 
     /// Whether it is to the right of its column.
     pub(super) fn is_number(&self) -> bool {
-        !matches!(self, Cell::Text(_) | Cell::Counts(_) | Cell::Names(_) | Cell::Time(_))
+        !matches!(
+            self,
+            SummaryCell::Text(_)
+                | SummaryCell::Counts(_)
+                | SummaryCell::Names(_)
+                | SummaryCell::Time(_)
+        )
     }
 }
 
 /// A cell as JSON.
 pub(super) struct Json<'c> {
-    cell: &'c Cell,
+    cell: &'c SummaryCell,
     digits: u8,
 }
 
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.cell {
-            Cell::Text(text) => text.serialize(to),
-            Cell::Count(count) => count.serialize(to),
-            Cell::Bytes(count) => count.serialize(to),
-            Cell::Span(span) => span.map(|span| span as f64 / 1e9).serialize(to),
-            Cell::Time(time) => time.map(|time| rfc3339(time, self.digits)).serialize(to),
+            SummaryCell::Text(text) => text.serialize(to),
+            SummaryCell::Count(count) => count.serialize(to),
+            SummaryCell::Bytes(count) => count.serialize(to),
+            SummaryCell::Span(span) => span.map(|span| span as f64 / 1e9).serialize(to),
+            SummaryCell::Time(time) => time.map(|time| rfc3339(time, self.digits)).serialize(to),
             // More digits would promise what a rate does not keep.
-            Cell::Number(number) => number.map(|it| (it * 1000.0).round() / 1000.0).serialize(to),
-            Cell::Port(port) => port.serialize(to),
-            Cell::Counts(counts) => {
+            SummaryCell::Number(number) => {
+                number.map(|it| (it * 1000.0).round() / 1000.0).serialize(to)
+            }
+            SummaryCell::Port(port) => port.serialize(to),
+            SummaryCell::Counts(counts) => {
                 let mut map = to.serialize_map(Some(counts.len()))?;
                 counts.iter().try_for_each(|(name, count)| map.serialize_entry(name, count))?;
                 map.end()
             }
-            Cell::Names(names) => names.serialize(to),
-            Cell::Share(some, all) => (*all > 0).then(|| *some as f64 / *all as f64).serialize(to),
+            SummaryCell::Names(names) => names.serialize(to),
+            SummaryCell::Share(some, all) => {
+                (*all > 0).then(|| *some as f64 / *all as f64).serialize(to)
+            }
         }
     }
 }
@@ -169,8 +180,8 @@ mod tests {
     #[test]
     fn numbers_for_people() {
         assert_eq!([12, 1500, 3_200_000].map(bytes), ["12 B", "1.5 kB", "3.2 MB"]);
-        assert_eq!(Cell::Share(9999, 10_000).text(), "99.9 %", "not all is not 100 %");
-        assert_eq!(Cell::Share(3, 3).text(), "100.0 %");
-        assert_eq!(Cell::Share(0, 0).text(), "-");
+        assert_eq!(SummaryCell::Share(9999, 10_000).text(), "99.9 %", "not all is not 100 %");
+        assert_eq!(SummaryCell::Share(3, 3).text(), "100.0 %");
+        assert_eq!(SummaryCell::Share(0, 0).text(), "-");
     }
 }

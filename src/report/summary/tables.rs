@@ -11,7 +11,7 @@ use super::super::json::transport;
 use super::super::markdown;
 use super::super::paint::{Paint, Tone};
 use super::super::put;
-use super::cell::Cell;
+use super::cell::SummaryCell;
 use super::{Order, Shown};
 use crate::flows::ResponseTimes;
 use crate::session::Port;
@@ -48,32 +48,38 @@ impl Table {
 
 /// A column: its name for scripts, its heading for people, and what a row has in it. One without a name
 /// or without a heading is not for them.
-struct Column<T> {
+struct SummaryColumn<T> {
     name: &'static str,
     heading: &'static str,
-    cell: fn(&T) -> Cell,
+    cell: fn(&T) -> SummaryCell,
 }
 
-const fn column<T>(name: &'static str, heading: &'static str, cell: fn(&T) -> Cell) -> Column<T> {
-    Column { name, heading, cell }
+const fn column<T>(
+    name: &'static str,
+    heading: &'static str,
+    cell: fn(&T) -> SummaryCell,
+) -> SummaryColumn<T> {
+    SummaryColumn { name, heading, cell }
 }
 
-fn some(text: impl ToString) -> Cell {
-    Cell::Text(Some(text.to_string()))
+fn some(text: impl ToString) -> SummaryCell {
+    SummaryCell::Text(Some(text.to_string()))
 }
 
-fn name_of(id: Option<Id>) -> Cell {
-    Cell::Text(id.map(|id| id.info().id.to_owned()))
+fn name_of(id: Option<Id>) -> SummaryCell {
+    SummaryCell::Text(id.map(|id| id.info().id.to_owned()))
 }
 
-fn nth(times: &ResponseTimes, nth: usize) -> Cell {
-    Cell::Span(times.of_half_most_all().and_then(|times| times.get(nth).copied()))
+fn nth(times: &ResponseTimes, nth: usize) -> SummaryCell {
+    SummaryCell::Span(times.of_half_most_all().and_then(|times| times.get(nth).copied()))
 }
 
-fn players(server: &Server) -> Cell {
+fn players(server: &Server) -> SummaryCell {
     let count = |count: Option<u64>| count.map_or("?".to_owned(), |count| count.to_string());
     let known = server.players.or(server.max_players);
-    Cell::Text(known.map(|_| format!("{}/{}", count(server.players), count(server.max_players))))
+    SummaryCell::Text(
+        known.map(|_| format!("{}/{}", count(server.players), count(server.max_players))),
+    )
 }
 
 /// The name, and how often it or the map changed.
@@ -85,102 +91,104 @@ fn latest(name: &str, server: &Server) -> String {
     }
 }
 
-type Row<'s, K, V> = (K, &'s V);
+type KeyedRow<'s, K, V> = (K, &'s V);
 
-fn of_protocols<'s>() -> Vec<Column<&'s Protocol>> {
+fn of_protocols<'s>() -> Vec<SummaryColumn<&'s Protocol>> {
     vec![
         column("protocol", "PROTOCOL", |it| some(it.id.info().id)),
-        column("messages", "MESSAGES", |it| Cell::Count(Some(it.messages))),
-        column("flows", "FLOWS", |it| Cell::Count(Some(it.flows))),
-        column("exchanges", "ASKED", |it| Cell::Count(Some(it.requests))),
-        column("answered", "", |it| Cell::Count(Some(it.answered))),
-        column("", "ANSWERED", |it| Cell::Share(it.answered, it.requests)),
+        column("messages", "MESSAGES", |it| SummaryCell::Count(Some(it.messages))),
+        column("flows", "FLOWS", |it| SummaryCell::Count(Some(it.flows))),
+        column("exchanges", "ASKED", |it| SummaryCell::Count(Some(it.requests))),
+        column("answered", "", |it| SummaryCell::Count(Some(it.answered))),
+        column("", "ANSWERED", |it| SummaryCell::Share(it.answered, it.requests)),
         column("response_time_p50", "P50", |it| nth(&it.times, 0)),
         column("response_time_p95", "P95", |it| nth(&it.times, 1)),
         column("response_time_max", "MAX", |it| nth(&it.times, 2)),
-        column("findings", "FINDINGS", |it| Cell::Count(Some(it.findings))),
+        column("findings", "FINDINGS", |it| SummaryCell::Count(Some(it.findings))),
     ]
 }
 
-fn of_servers<'s>() -> Vec<Column<Row<'s, SocketAddr, Server>>> {
+fn of_servers<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Server>>> {
     vec![
         column("server", "SERVER", |it| some(it.0)),
         column("protocol", "PROTOCOL", |it| name_of(it.1.protocol)),
-        column("name", "", |it| Cell::Text(it.1.name.clone())),
-        column("", "NAME", |it| Cell::Text(it.1.name.as_deref().map(|name| latest(name, it.1)))),
-        column("map", "MAP", |it| Cell::Text(it.1.map.clone())),
-        column("players", "", |it| Cell::Count(it.1.players)),
-        column("max_players", "", |it| Cell::Count(it.1.max_players)),
+        column("name", "", |it| SummaryCell::Text(it.1.name.clone())),
+        column("", "NAME", |it| {
+            SummaryCell::Text(it.1.name.as_deref().map(|name| latest(name, it.1)))
+        }),
+        column("map", "MAP", |it| SummaryCell::Text(it.1.map.clone())),
+        column("players", "", |it| SummaryCell::Count(it.1.players)),
+        column("max_players", "", |it| SummaryCell::Count(it.1.max_players)),
         column("", "PLAYERS", |it| players(it.1)),
-        column("version", "", |it| Cell::Text(it.1.version.clone())),
-        column("changes", "", |it| Cell::Count(Some(it.1.changes))),
-        column("first", "", |it| Cell::Time(it.1.seen.map(|seen| seen.first))),
-        column("last", "", |it| Cell::Time(it.1.seen.map(|seen| seen.last))),
-        column("sent", "", |it| Cell::Count(Some(it.1.sent))),
-        column("requests", "", |it| Cell::Count(Some(it.1.requests))),
-        column("exchanges", "ASKED", |it| Cell::Count(Some(it.1.exchanges))),
-        column("answered", "", |it| Cell::Count(Some(it.1.answered))),
-        column("", "ANSWERED", |it| Cell::Share(it.1.answered, it.1.exchanges)),
-        column("challenged", "", |it| Cell::Count(Some(it.1.challenged))),
+        column("version", "", |it| SummaryCell::Text(it.1.version.clone())),
+        column("changes", "", |it| SummaryCell::Count(Some(it.1.changes))),
+        column("first", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.first))),
+        column("last", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.last))),
+        column("sent", "", |it| SummaryCell::Count(Some(it.1.sent))),
+        column("requests", "", |it| SummaryCell::Count(Some(it.1.requests))),
+        column("exchanges", "ASKED", |it| SummaryCell::Count(Some(it.1.exchanges))),
+        column("answered", "", |it| SummaryCell::Count(Some(it.1.answered))),
+        column("", "ANSWERED", |it| SummaryCell::Share(it.1.answered, it.1.exchanges)),
+        column("challenged", "", |it| SummaryCell::Count(Some(it.1.challenged))),
         column("response_time_p50", "P50", |it| nth(&it.1.times, 0)),
         column("response_time_p95", "P95", |it| nth(&it.1.times, 1)),
         column("response_time_max", "MAX", |it| nth(&it.1.times, 2)),
-        column("largest", "LARGEST", |it| Cell::Bytes(it.1.largest)),
-        column("findings", "FINDINGS", |it| Cell::Count(Some(it.1.findings))),
+        column("largest", "LARGEST", |it| SummaryCell::Bytes(it.1.largest)),
+        column("findings", "FINDINGS", |it| SummaryCell::Count(Some(it.1.findings))),
     ]
 }
 
-fn of_masters<'s>() -> Vec<Column<Row<'s, SocketAddr, Master>>> {
+fn of_masters<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Master>>> {
     vec![
         column("master", "MASTER", |it| some(it.0)),
         column("protocol", "PROTOCOL", |it| name_of(it.1.protocol)),
-        column("first", "", |it| Cell::Time(it.1.seen.map(|seen| seen.first))),
-        column("last", "", |it| Cell::Time(it.1.seen.map(|seen| seen.last))),
-        column("lists_asked", "LISTS ASKED", |it| Cell::Count(Some(it.1.lists_asked))),
-        column("lists_whole", "WHOLE", |it| Cell::Count(Some(it.1.lists_whole))),
-        column("listed", "SERVERS LISTED", |it| Cell::Count(Some(it.1.listed.len() as u64))),
-        column("joins", "JOINS", |it| Cell::Count(Some(it.1.joins))),
-        column("heartbeats", "HEARTBEATS", |it| Cell::Count(Some(it.1.heartbeats))),
-        column("rejected", "REJECTED", |it| Cell::Count(Some(it.1.rejected))),
+        column("first", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.first))),
+        column("last", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.last))),
+        column("lists_asked", "LISTS ASKED", |it| SummaryCell::Count(Some(it.1.lists_asked))),
+        column("lists_whole", "WHOLE", |it| SummaryCell::Count(Some(it.1.lists_whole))),
+        column("listed", "SERVERS LISTED", |it| SummaryCell::Count(Some(it.1.listed.len() as u64))),
+        column("joins", "JOINS", |it| SummaryCell::Count(Some(it.1.joins))),
+        column("heartbeats", "HEARTBEATS", |it| SummaryCell::Count(Some(it.1.heartbeats))),
+        column("rejected", "REJECTED", |it| SummaryCell::Count(Some(it.1.rejected))),
         column("response_time_p50", "P50", |it| nth(&it.1.times, 0)),
         column("response_time_p95", "P95", |it| nth(&it.1.times, 1)),
         column("response_time_max", "MAX", |it| nth(&it.1.times, 2)),
-        column("findings", "FINDINGS", |it| Cell::Count(Some(it.1.findings))),
+        column("findings", "FINDINGS", |it| SummaryCell::Count(Some(it.1.findings))),
     ]
 }
 
-fn of_clients<'s>() -> Vec<Column<Row<'s, IpAddr, Client>>> {
+fn of_clients<'s>() -> Vec<SummaryColumn<KeyedRow<'s, IpAddr, Client>>> {
     vec![
         column("client", "CLIENT", |it| some(it.0)),
-        column("sockets", "SOCKETS", |it| Cell::Count(Some(it.1.sockets.len() as u64))),
-        column("first", "", |it| Cell::Time(it.1.seen.map(|seen| seen.first))),
-        column("last", "", |it| Cell::Time(it.1.seen.map(|seen| seen.last))),
-        column("sent", "SENT", |it| Cell::Count(Some(it.1.sent))),
-        column("requests", "", |it| Cell::Count(Some(it.1.requests))),
-        column("rate", "PER SECOND", |it| Cell::Number(it.1.rate())),
-        column("exchanges", "ASKED", |it| Cell::Count(Some(it.1.exchanges))),
-        column("answered", "", |it| Cell::Count(Some(it.1.answered))),
-        column("", "ANSWERED", |it| Cell::Share(it.1.answered, it.1.exchanges)),
+        column("sockets", "SOCKETS", |it| SummaryCell::Count(Some(it.1.sockets.len() as u64))),
+        column("first", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.first))),
+        column("last", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.last))),
+        column("sent", "SENT", |it| SummaryCell::Count(Some(it.1.sent))),
+        column("requests", "", |it| SummaryCell::Count(Some(it.1.requests))),
+        column("rate", "PER SECOND", |it| SummaryCell::Number(it.1.rate())),
+        column("exchanges", "ASKED", |it| SummaryCell::Count(Some(it.1.exchanges))),
+        column("answered", "", |it| SummaryCell::Count(Some(it.1.answered))),
+        column("", "ANSWERED", |it| SummaryCell::Share(it.1.answered, it.1.exchanges)),
         column("kinds", "REQUESTS", |it| {
             let kind =
                 |(id, kind, count): &(Id, &str, u64)| (format!("{}.{kind}", id.info().id), *count);
-            Cell::Counts(it.1.kinds.iter().map(kind).collect())
+            SummaryCell::Counts(it.1.kinds.iter().map(kind).collect())
         }),
-        column("libraries", "LIBRARY", |it| Cell::Names(it.1.libraries.clone())),
+        column("libraries", "LIBRARY", |it| SummaryCell::Names(it.1.libraries.clone())),
     ]
 }
 
-fn of_ports<'s>() -> Vec<Column<&'s Port>> {
+fn of_ports<'s>() -> Vec<SummaryColumn<&'s Port>> {
     vec![
         column("transport", "TRANSPORT", |it| some(transport(it.transport))),
-        column("port", "PORT", |it| Cell::Port(it.port)),
-        column("packets", "PACKETS", |it| Cell::Count(Some(it.packets))),
+        column("port", "PORT", |it| SummaryCell::Port(it.port)),
+        column("packets", "PACKETS", |it| SummaryCell::Count(Some(it.packets))),
     ]
 }
 
 /// The names of all columns that a table can be sorted by.
 pub fn columns() -> Vec<&'static str> {
-    fn names<T>(columns: &[Column<T>]) -> Vec<&'static str> {
+    fn names<T>(columns: &[SummaryColumn<T>]) -> Vec<&'static str> {
         columns.iter().map(|it| it.name).filter(|name| !name.is_empty()).collect()
     }
     let mut all = names(&of_servers());
@@ -200,7 +208,7 @@ pub(super) struct Grid {
     pub(super) table: Table,
     /// Names and headings.
     columns: Vec<(&'static str, &'static str)>,
-    pub(super) rows: Vec<Vec<Cell>>,
+    pub(super) rows: Vec<Vec<SummaryCell>>,
     /// It had no room for all.
     pub(super) is_cut: bool,
     /// Rows that are not shown.
@@ -235,7 +243,7 @@ impl Grid {
     /// Of rows in the order of their keys: there may be very many, and few that are shown.
     fn new<T>(
         table: Table,
-        columns: &[Column<T>],
+        columns: &[SummaryColumn<T>],
         mut rows: Vec<T>,
         is_cut: bool,
         shown: &Shown,
@@ -277,7 +285,7 @@ impl Grid {
     /// With columns as wide as their cells.
     pub(super) fn text(&self, paint: Paint, out: &mut Vec<u8>) {
         let headed = self.headed();
-        let cells = |row: &Vec<Cell>| -> Vec<(String, bool)> {
+        let cells = |row: &Vec<SummaryCell>| -> Vec<(String, bool)> {
             let cells = headed.iter().filter_map(|(at, _)| row.get(*at));
             cells.map(|cell| (cell.text(), cell.is_number())).collect()
         };
@@ -317,7 +325,7 @@ impl Grid {
         out.extend_from_slice(b"|\n");
         for (at, _) in &headed {
             let cell = self.rows.first().and_then(|row| row.get(*at));
-            let rule = if cell.is_some_and(Cell::is_number) { "|--:" } else { "|---" };
+            let rule = if cell.is_some_and(SummaryCell::is_number) { "|--:" } else { "|---" };
             out.extend_from_slice(rule.as_bytes());
         }
         out.extend_from_slice(b"|\n");
@@ -355,16 +363,16 @@ impl Grid {
 
     /// For JSON: an array of objects.
     pub(super) fn json(&self, digits: u8) -> impl Serialize {
-        Json { grid: self, digits }
+        GridJson { grid: self, digits }
     }
 }
 
 /// The column that a table is sorted by; where it has none of this name, what is asked most.
 fn order<'c, T>(
     table: Table,
-    columns: &'c [Column<T>],
+    columns: &'c [SummaryColumn<T>],
     by: Option<&Order>,
-) -> Option<&'c Column<T>> {
+) -> Option<&'c SummaryColumn<T>> {
     let usual = match table {
         Table::Protocols | Table::Ports => None,
         Table::Servers => Some("exchanges"),
@@ -375,14 +383,14 @@ fn order<'c, T>(
     by.and_then(|by| named(&by.0)).or_else(|| usual.and_then(named))
 }
 
-struct Json<'g> {
+struct GridJson<'g> {
     grid: &'g Grid,
     digits: u8,
 }
 
-struct JsonRow<'g>(&'g Json<'g>, &'g [Cell]);
+struct JsonRow<'g>(&'g GridJson<'g>, &'g [SummaryCell]);
 
-impl Serialize for Json<'_> {
+impl Serialize for GridJson<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut rows = to.serialize_seq(Some(self.grid.rows.len()))?;
         self.grid.rows.iter().try_for_each(|row| rows.serialize_element(&JsonRow(self, row)))?;

@@ -7,7 +7,7 @@ use dissectors::kit::{Node, Span};
 
 use crate::report::paint::{Paint, Tone};
 use crate::report::put;
-use crate::report::view::View;
+use crate::report::view::MessageView;
 
 /// Bytes in a row.
 const ROW: usize = 16;
@@ -28,7 +28,7 @@ struct Leaf {
 }
 
 /// A run of bytes in a row that belong to one leaf, or to none.
-struct Run<'a> {
+struct ByteRun<'a> {
     bytes: &'a [u8],
     /// The column of its first byte.
     column: usize,
@@ -40,7 +40,7 @@ impl Dump {
     /// Writes the rows.
     pub(super) fn write(
         &mut self,
-        view: View<'_>,
+        view: MessageView<'_>,
         inflated: bool,
         full: bool,
         paint: Paint,
@@ -75,7 +75,7 @@ impl Dump {
         start: usize,
         row: &'a [u8],
         mut next: usize,
-        runs: &mut Vec<Run<'a>>,
+        runs: &mut Vec<ByteRun<'a>>,
     ) -> usize {
         let mut column = 0;
         while let Some(rest) = row.get(column..).filter(|rest| !rest.is_empty()) {
@@ -91,14 +91,14 @@ impl Dump {
             };
             let length = (until as usize - at).min(rest.len());
             let begins = leaf.is_some_and(|(_, leaf)| leaf.span.start as usize == at);
-            runs.push(Run { bytes: rest.get(..length).unwrap_or(rest), column, leaf, begins });
+            runs.push(ByteRun { bytes: rest.get(..length).unwrap_or(rest), column, leaf, begins });
             column += length;
         }
         next
     }
 }
 
-fn write_row(start: usize, runs: &[Run<'_>], paint: Paint, out: &mut Vec<u8>) {
+fn write_row(start: usize, runs: &[ByteRun<'_>], paint: Paint, out: &mut Vec<u8>) {
     paint.paint(Tone::Faint, out, |out| put(out, format_args!("    {start:>6} ")));
     for run in runs {
         run.paint(paint, out, |out| run.hex(!paint.is_enabled(), out));
@@ -124,7 +124,7 @@ fn shown(byte: u8) -> u8 {
     if matches!(byte, 0x20..=0x7E) { byte } else { b'.' }
 }
 
-impl Run<'_> {
+impl ByteRun<'_> {
     fn paint(&self, paint: Paint, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
         match self.leaf {
             Some((number, _)) => paint.paint(Tone::Leaf(number), out, body),

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::nodes::{Entry, Placed, said};
+use super::nodes::{NodeLine, Placed, said};
 use super::{detail, finding_tone, name};
 use crate::report::Envelope;
 use crate::report::paint::{Paint, Tone};
-use crate::report::view::View;
+use crate::report::view::MessageView;
 
 /// A field of a message, or a finding about the field above.
 pub struct FieldLine {
@@ -24,16 +24,16 @@ pub struct FieldLine {
 
 /// The fields of a message, each with the findings about it after it, in the order of `-v`.
 pub fn field_lines(m: &Envelope<'_>) -> Vec<FieldLine> {
-    let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+    let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
     let mut lines = Vec::new();
     Placed::default().each(view, m.findings, |entry| {
         let mut out = Vec::new();
         let (node, label, finding, span) = match entry {
-            Entry::Field(at, node) => {
+            NodeLine::Field(at, node) => {
                 said(view, at, node, Paint::new(false), &mut out);
                 (Some(node), node.field.label, None, node.span)
             }
-            Entry::Finding(finding, node) => {
+            NodeLine::Finding(finding, node) => {
                 name(finding, &mut out);
                 detail(finding, &mut out);
                 (node, "", Some(finding_tone(finding)), finding.span)

@@ -6,7 +6,7 @@ use dissectors::kit::{Finding, Kind, Node, Span};
 use super::{detail, finding_tone, name, value};
 use crate::report::paint::{Paint, Tone};
 use crate::report::put;
-use crate::report::view::View;
+use crate::report::view::MessageView;
 
 /// Spaces before everything that belongs to a line.
 const INDENT: &str = "    ";
@@ -23,7 +23,7 @@ pub(super) struct Placed {
 }
 
 /// What has a line.
-pub(super) enum Entry<'m> {
+pub(super) enum NodeLine<'m> {
     /// The field at this place.
     Field(usize, &'m Node),
     /// A finding, and the field whose bytes it names.
@@ -34,27 +34,27 @@ impl Placed {
     /// Writes the fields, and each finding beneath the field whose bytes it names.
     pub(super) fn write(
         &mut self,
-        view: View<'_>,
+        view: MessageView<'_>,
         findings: &[Finding],
         paint: Paint,
         out: &mut Vec<u8>,
     ) {
         let width = range_width(view.payload.len());
         self.each(view, findings, |entry| match entry {
-            Entry::Field(at, node) => line(view, at, node, width, paint, out),
-            Entry::Finding(finding, Some(node)) => {
+            NodeLine::Field(at, node) => line(view, at, node, width, paint, out),
+            NodeLine::Finding(finding, Some(node)) => {
                 found(finding, width + 2 + indent(node), paint, out);
             }
-            Entry::Finding(finding, None) => found(finding, 0, paint, out),
+            NodeLine::Finding(finding, None) => found(finding, 0, paint, out),
         });
     }
 
     /// Shows the fields, and each finding after the field whose bytes it names.
     pub(super) fn each<'m>(
         &mut self,
-        view: View<'m>,
+        view: MessageView<'m>,
         findings: &'m [Finding],
-        mut see: impl FnMut(Entry<'m>),
+        mut see: impl FnMut(NodeLine<'m>),
     ) {
         self.place(view.tree.nodes, findings);
         let mut order = self.order.iter().peekable();
@@ -68,13 +68,13 @@ impl Placed {
             if node.field.kind == Kind::Pair {
                 pair = view.pair(at);
             }
-            see(Entry::Field(at, node));
+            see(NodeLine::Field(at, node));
             while let Some(finding) = order.next_if(here).and_then(|&index| findings.get(index)) {
-                see(Entry::Finding(finding, Some(node)));
+                see(NodeLine::Finding(finding, Some(node)));
             }
         }
         for finding in order.filter_map(|&index| findings.get(index)) {
-            see(Entry::Finding(finding, None));
+            see(NodeLine::Finding(finding, None));
         }
     }
 
@@ -120,7 +120,14 @@ fn range_width(length: usize) -> usize {
     length.to_string().len() * 2 + 1
 }
 
-fn line(view: View<'_>, at: usize, node: &Node, width: usize, paint: Paint, out: &mut Vec<u8>) {
+fn line(
+    view: MessageView<'_>,
+    at: usize,
+    node: &Node,
+    width: usize,
+    paint: Paint,
+    out: &mut Vec<u8>,
+) {
     out.extend_from_slice(INDENT.as_bytes());
     paint.paint(Tone::Faint, out, |out| range(node.span, width, out));
     put(out, format_args!("{:1$}", "", indent(node)));
@@ -130,7 +137,7 @@ fn line(view: View<'_>, at: usize, node: &Node, width: usize, paint: Paint, out:
 }
 
 /// The value of a field, and what it means: all that follows its label.
-pub(super) fn said(view: View<'_>, at: usize, node: &Node, paint: Paint, out: &mut Vec<u8>) {
+pub(super) fn said(view: MessageView<'_>, at: usize, node: &Node, paint: Paint, out: &mut Vec<u8>) {
     if node.field.kind != Kind::Group {
         out.extend_from_slice(b": ");
         value::full(view, at, node, out);

@@ -4,13 +4,13 @@ use dissectors::kit::{Kind, Node, Place};
 
 use super::value;
 use crate::report::put;
-use crate::report::view::View;
+use crate::report::view::MessageView;
 
 /// Fills a template: `{field}` is a field's value, `{field=}` what that means. `{field#}` is how many
 /// there are below it, of a number itself, `{field# server}` with the noun they are counted by, whose plural is its own
 /// where it follows a `/`. `{field?text}` is a text, where the field is not 0. What is in
 /// `[ ]` is left out where a field in it is absent. Elsewhere an absent field is `?`.
-pub(super) fn write(template: &str, view: View<'_>, out: &mut Vec<u8>) {
+pub(super) fn write(template: &str, view: MessageView<'_>, out: &mut Vec<u8>) {
     let mut rest = template;
     while let Some((before, from)) = rest.split_once('[') {
         let (option, after) = from.split_once(']').unwrap_or((from, ""));
@@ -25,7 +25,7 @@ pub(super) fn write(template: &str, view: View<'_>, out: &mut Vec<u8>) {
 }
 
 /// Whether every field was there.
-fn fill(template: &str, view: View<'_>, out: &mut Vec<u8>) -> bool {
+fn fill(template: &str, view: MessageView<'_>, out: &mut Vec<u8>) -> bool {
     let (mut rest, mut whole) = (template, true);
     while let Some((before, from)) = rest.split_once('{') {
         let (name, after) = from.split_once('}').unwrap_or((from, ""));
@@ -48,7 +48,7 @@ enum Shows<'a> {
     Flag(&'a str),
 }
 
-fn field(name: &str, view: View<'_>, out: &mut Vec<u8>) -> bool {
+fn field(name: &str, view: MessageView<'_>, out: &mut Vec<u8>) -> bool {
     let (name, shows) = if let Some((name, noun)) = name.split_once('#') {
         (name, Shows::Count(noun.trim_start()))
     } else if let Some((name, text)) = name.split_once('?') {
@@ -94,7 +94,7 @@ fn count(count: usize, noun: &str, out: &mut Vec<u8>) {
 }
 
 /// The outermost field of this name, and the first of those.
-fn named<'a>(name: &str, view: View<'a>) -> Option<(usize, &'a Node)> {
+fn named<'a>(name: &str, view: MessageView<'a>) -> Option<(usize, &'a Node)> {
     if let Some(found) = view.children(None).find(|(_, node)| node.field.name == name) {
         return Some(found);
     }
@@ -103,7 +103,7 @@ fn named<'a>(name: &str, view: View<'a>) -> Option<(usize, &'a Node)> {
 }
 
 /// The value of the first pair whose key the wire spells so.
-fn keyed<'a>(name: &str, view: View<'a>) -> Option<(usize, &'a Node)> {
+fn keyed<'a>(name: &str, view: MessageView<'a>) -> Option<(usize, &'a Node)> {
     let nodes = view.tree.nodes.iter().enumerate();
     let mut pairs = nodes.filter(|(_, node)| node.field.kind == Kind::Pair);
     let value = pairs.find_map(|(at, _)| {

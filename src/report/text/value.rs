@@ -3,7 +3,7 @@
 use dissectors::kit::{Kind, Node, Place};
 
 use crate::report::put;
-use crate::report::view::View;
+use crate::report::view::MessageView;
 use crate::text::escaped;
 
 /// Characters of a text, and bytes of hex, that are shown of a value.
@@ -16,7 +16,7 @@ const BRIEF: Most = Most { characters: 64, bytes: 16 };
 const FULL: Most = Most { characters: 1024, bytes: 64 };
 
 /// The value in a summary: a long one is cut, and a float has one digit after the point.
-pub(super) fn brief(view: View<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
+pub(super) fn brief(view: MessageView<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
     let float = f32::from_bits(node.value as u32);
     match node.field.kind {
         Kind::Float if float.abs() < 1e9 => put(out, format_args!("{float:.1}")),
@@ -25,11 +25,11 @@ pub(super) fn brief(view: View<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
 }
 
 /// The value as exactly as it is sensible to show.
-pub(super) fn full(view: View<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
+pub(super) fn full(view: MessageView<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
     value(view, at, node, FULL, out);
 }
 
-fn value(view: View<'_>, at: usize, node: &Node, most: Most, out: &mut Vec<u8>) {
+fn value(view: MessageView<'_>, at: usize, node: &Node, most: Most, out: &mut Vec<u8>) {
     match node.field.kind {
         Kind::Unsigned | Kind::Id => put(out, format_args!("{}", node.value)),
         Kind::Signed => put(out, format_args!("{}", node.value as i64)),
@@ -59,7 +59,7 @@ fn value(view: View<'_>, at: usize, node: &Node, most: Most, out: &mut Vec<u8>) 
     }
 }
 
-fn pair(view: View<'_>, at: usize, most: Most, out: &mut Vec<u8>) {
+fn pair(view: MessageView<'_>, at: usize, most: Most, out: &mut Vec<u8>) {
     let Some((key, value_at)) = view.pair(at) else { return };
     text(view.text_at(key), most.characters, out);
     if let Some((at, node)) = value_at.and_then(|at| Some((at, view.node(at)?))) {

@@ -12,7 +12,7 @@ use crate::report::check::put;
 use crate::text::{escaped, grouped};
 
 /// Findings of one rule and one severity.
-pub(super) struct Group<'o> {
+pub(super) struct FindingGroup<'o> {
     fared: &'o RuleOutcome,
     severity: Severity,
     /// How many there are, kept or only counted.
@@ -39,10 +39,10 @@ impl ByParty<'_> {
     }
 }
 
-impl<'o> Group<'o> {
+impl<'o> FindingGroup<'o> {
     /// All of them: the gravest first, then by the codes of the rules. Of each, so many parties are
     /// named.
-    pub(super) fn all(outcome: &'o Outcome, named: usize) -> Vec<Group<'o>> {
+    pub(super) fn all(outcome: &'o Outcome, named: usize) -> Vec<FindingGroup<'o>> {
         let mut kept: BTreeMap<_, Vec<&Found>> = BTreeMap::new();
         for found in outcome.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive) {
             kept.entry((Reverse(found.severity), found.rule.code)).or_default().push(found);
@@ -59,7 +59,7 @@ impl<'o> Group<'o> {
             }
             let end = named.min(parties.len());
             parties[..end].sort_unstable_by_key(ByParty::rank);
-            Some(Group {
+            Some(FindingGroup {
                 fared,
                 severity: severity.0,
                 count: fared.count(severity.0),
