@@ -88,28 +88,28 @@ pub const VERSION: &str = env!("GAMEWIRE_VERSION");
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show at a glance what there is: servers, masters, clients, and how requests fared
+    /// Show what a capture holds: servers, masters, clients, and how many requests were answered
     Summary(Summary),
-    /// Tell why players see a server, or do not: what is wrong, and what to do about it
+    /// Find out why players see a server or not: what is wrong, and what to do about it
     Diagnose(Diagnose),
-    /// Show attacks: who is flooded, made to flood others or hit, how, and whether sources are forged
+    /// Show attacks: which servers are flooded or misused to flood others, who is hit, and whether sources are forged
     Abuse(Abuse),
     /// Show every message, with all its fields
     Dissect(Dissect),
-    /// List the flows: who talked to whom, in which protocol, and how requests fared
+    /// List the flows: who talked to whom, in which protocol, and how many requests were answered
     Flows(Flows),
     /// Draw conversations as a ladder: a column for each host, an arrow for each message
     Follow(Follow),
-    /// Look around in a capture: a program for the terminal, with conversations, servers and findings
+    /// Browse a capture in the terminal: conversations, servers, findings, fields beside bytes
     #[cfg(feature = "tui")]
     View(View),
     /// Check messages and conversations against the protocols' specifications
     Check(Check),
-    /// Write a report for a browser: one file, with verdict, charts, tables and ladders
+    /// Write a report for the browser: one HTML file with verdict, charts, tables and ladders
     Report(Report),
     /// Write tables for DuckDB, Spark, pandas and others: messages, flows, findings, servers, verdicts
     Export(Export),
-    /// Write a capture that may be shown to others: addresses, names and texts become others
+    /// Write a copy of a capture that can be shared: addresses, names and texts are replaced
     Scrub(Scrub),
     /// List the rules that captures are checked against
     Rules(Rules),
@@ -201,19 +201,19 @@ pub struct Dissect {
     /// How times are written.
     #[command(flatten)]
     pub times: TimeOption,
-    /// Below each message, show the tree of its fields: value, meaning, bytes
+    /// Show the fields of each message as a tree: value, meaning, bytes
     #[arg(short, long)]
     pub verbose: bool,
-    /// Below each message, show its bytes, with the bytes of each field marked
+    /// Show the bytes of each message, with the bytes of each field marked
     #[arg(short = 'x', long)]
     pub hex: bool,
-    /// Show all fields and bytes of decompressed responses, not only the first of very many
+    /// Show all fields and bytes of decompressed responses, however many there are
     #[arg(long)]
     pub full: bool,
     /// In JSON: the tree of fields with names, meanings and byte ranges
     #[arg(long)]
     pub tree: bool,
-    /// Write each message at once, also to a pipe
+    /// Flush the output after each message, also to a pipe
     #[arg(short = 'l', long)]
     pub line_buffered: bool,
     /// When to use colours
@@ -227,9 +227,9 @@ pub struct Dissect {
 /// How `dissect` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DissectFormat {
-    /// One line a message
+    /// One line per message
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
     /// Chosen fields, as comma-separated values with a header line
     Csv,
@@ -237,7 +237,7 @@ pub enum DissectFormat {
     Tsv,
     /// Chosen fields, in columns
     Table,
-    /// Chosen fields, one JSON object a line
+    /// Chosen fields, one JSON object per line
     Ndjson,
 }
 
@@ -278,7 +278,7 @@ fn flow_column() -> impl TypedValueParser<Value = flows::Column> {
 pub enum FlowsFormat {
     /// An aligned table
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
     /// Comma-separated values with a header line
     Csv,
@@ -320,8 +320,8 @@ pub struct Scrub {
     /// The capture to write, as pcapng
     #[arg(short, long, value_name = "FILE")]
     pub output: std::path::PathBuf,
-    /// Text that decides what becomes of addresses and names: with the same one, they become the same
-    /// others in several captures [default: a random one]
+    /// Key for the replacement of addresses and names: with the same key, they are replaced by the same
+    /// ones in several captures [default: a random key]
     #[arg(long, value_name = "TEXT")]
     pub key: Option<String>,
     /// Keep the IP, UDP and TCP headers of other traffic, without its payload
@@ -345,7 +345,7 @@ pub struct Check {
     /// with never, broken rules do not change the exit code
     #[arg(long, value_name = "SEVERITY")]
     pub fail_on: Option<FailOn>,
-    /// State that the capture is complete: whatever is missing from it was not sent
+    /// State that the capture is complete: what is missing from it was not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,
@@ -370,7 +370,7 @@ pub struct Check {
     /// With --format github: append a summary in Markdown to this file
     #[arg(long, value_name = "FILE", env = "GITHUB_STEP_SUMMARY", hide_env_values = true)]
     pub summary: Option<PathBuf>,
-    /// Write all findings to this baseline file, and fail for none of them
+    /// Write all findings to this baseline file, and let none of them fail the capture
     #[arg(long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,
     /// Only findings about this kind of party
@@ -411,7 +411,7 @@ pub enum CheckFormat {
 /// How `rules` and `fields` write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ListFormat {
-    /// A line each
+    /// One line per item
     Text,
     /// One JSON array
     Json,
@@ -422,7 +422,7 @@ pub enum ListFormat {
 /// `gamewire fields`.
 #[derive(Args, Debug)]
 pub struct Fields {
-    /// Only these: beginnings of paths such as a2s.info_response, or names such as players
+    /// Only these fields: beginnings of paths such as a2s.info_response, or names such as players
     #[arg(value_name = "FIELD", value_delimiter = ',', value_parser = names::fields(),
         hide_possible_values = true)]
     pub fields: Vec<String>,
@@ -434,7 +434,7 @@ pub struct Fields {
 /// `gamewire rules`.
 #[derive(Args, Debug)]
 pub struct Rules {
-    /// Only these: codes, beginnings of codes such as A2S04, names such as player-count
+    /// Only these rules: codes, beginnings of codes such as A2S04, names such as player-count
     #[arg(value_name = "RULE", value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
     pub rules: Vec<check::Rules>,
@@ -464,7 +464,7 @@ pub struct Explain {
 /// Where packets come from, and how they are read: the same for every command.
 #[derive(Args, Debug)]
 pub struct Input {
-    /// pcap or pcapng files, plain or compressed with gzip or zstd, or folders that hold some; `-` is
+    /// pcap or pcapng files, plain or compressed with gzip or zstd, or folders of such files; `-` is
     /// standard input
     #[arg(
         required_unless_present_any = ["interface", "list_interfaces", "read"],
@@ -491,8 +491,8 @@ pub struct Input {
     /// on it; compressed input, and input filtered by -f, is read by one thread
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Check UDP and TCP checksums of all packets. Off by default: network cards fill them in after
-    /// the packet was recorded, so they look wrong on the sending host
+    /// Check UDP and TCP checksums of all packets. Off by default: on the sending host they look wrong,
+    /// since the network card computes them after the packet was recorded
     #[arg(long)]
     pub verify_checksums: bool,
     /// Memory that a run may use, such as 512M [default: 1G, or a quarter of the machine's memory if

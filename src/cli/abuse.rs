@@ -16,8 +16,7 @@ pub struct Abuse {
     /// How it is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: AbuseFormat,
-    /// Print the best filter against each attack, for a firewall: the one that drops most of those that
-    /// drop few enough of the packets of real clients
+    /// Print the best firewall filter against each attack: the one that drops most, within --collateral
     #[arg(long, value_name = "FIREWALL", conflicts_with = "format")]
     pub emit: Option<Firewall>,
     /// The share of real clients' packets, in percent, that a filter may drop
@@ -26,11 +25,11 @@ pub struct Abuse {
     /// The lengths of the networks by which sources are counted and limited, in IPv4 and in IPv6
     #[arg(long, value_name = "V4,V6", default_value = "24,48", value_parser = prefixes)]
     pub prefix: Prefixes,
-    /// Of a live capture: report the attacks of each such time: 10s, 1min [default: only at the end]
+    /// Live capture: report attacks at this interval: 10s, 1min [default: only at the end]
     #[arg(long, value_name = "TIME", value_parser = nanoseconds, requires = "interface")]
     pub interval: Option<i64>,
-    /// Write reports to those whose networks attacks come from into this new folder: a text to mail and
-    /// X-ARF for each source; nothing is sent
+    /// Write abuse reports for the networks that attacks come from into this new folder: a text to mail
+    /// and an X-ARF file for each source; nothing is sent
     #[arg(long, value_name = "FOLDER", requires = "reporter")]
     pub report: Option<PathBuf>,
     /// Who reports: 'Example Hosting <abuse@example.net>'
@@ -75,8 +74,8 @@ fn prefixes(text: &str) -> Result<Prefixes, String> {
 /// How `abuse` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AbuseFormat {
-    /// A paragraph an attack
+    /// One paragraph per attack
     Text,
-    /// One JSON object a capture
+    /// One JSON object per capture
     Json,
 }

@@ -10,13 +10,13 @@ use crate::report::paint::Choice;
 /// `gamewire diagnose`.
 #[derive(Args, Debug)]
 pub struct Diagnose {
-    /// Tell all about this server [default: all about one server, a line each about several]
+    /// Show all items of this server [default: all items if there is one server, else one line per server]
     #[arg(long, value_name = "IP[:PORT]", value_parser = server)]
     pub server: Option<(IpAddr, Option<u16>)>,
     /// How it is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: DiagnoseFormat,
-    /// State that the capture is complete: whatever is missing from it was not sent
+    /// State that the capture is complete: what is missing from it was not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,
@@ -43,7 +43,7 @@ fn server(named: &str) -> Result<(IpAddr, Option<u16>), String> {
 pub enum DiagnoseFormat {
     /// What is wrong, then each item with the packets that show it
     Text,
-    /// One JSON object a capture
+    /// One JSON object per capture
     Json,
     /// A table for an issue or a web page
     Markdown,

@@ -11,7 +11,7 @@ use crate::tables::Table;
 /// `gamewire export`.
 #[derive(Args, Debug)]
 pub struct Export {
-    /// The folder to write to, made if there is none; each table is a file in it: messages.parquet
+    /// The folder to write to, created if needed; each table is a file in it: messages.parquet
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
     /// How tables are written
@@ -20,7 +20,7 @@ pub struct Export {
     /// Only these tables; docs/tables.md has their columns [default: all]
     #[arg(long, value_name = "TABLES", value_delimiter = ',', value_parser = table())]
     pub tables: Vec<Table>,
-    /// State that the capture is complete: whatever is missing from it was not sent
+    /// State that the capture is complete: what is missing from it was not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,
@@ -36,7 +36,7 @@ pub enum ExportFormat {
     Parquet,
     /// Comma-separated values with a header line
     Csv,
-    /// One JSON object a line
+    /// One JSON object per line
     Ndjson,
 }
 

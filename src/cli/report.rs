@@ -9,10 +9,10 @@ use super::Input;
 /// `gamewire report`.
 #[derive(Args, Debug)]
 pub struct Report {
-    /// The file to write: HTML that needs nothing beside itself, and opens in any browser
+    /// The file to write: one HTML file that opens in any browser and loads nothing else
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// State that the capture is complete: whatever is missing from it was not sent
+    /// State that the capture is complete: what is missing from it was not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,

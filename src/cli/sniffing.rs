@@ -14,13 +14,13 @@ pub(super) const LIVE: &str = "Live capture";
 /// Packets as they come, from a network interface, through libpcap.
 #[derive(Args, Debug)]
 pub struct Sniffing {
-    /// Capture on this interface, through libpcap, in place of reading files
+    /// Capture on this interface, through libpcap, instead of reading files
     #[arg(help_heading = LIVE, short, long, value_name = "IFACE")]
     pub interface: Option<String>,
     /// List the interfaces
     #[arg(help_heading = LIVE, short = 'D', long)]
     pub list_interfaces: bool,
-    /// Only packets that match this filter, in libpcap's syntax (`man pcap-filter`); on files, too
+    /// Only packets that match this libpcap filter (`man pcap-filter`); works on files, too
     #[arg(short = 'f', long, value_name = "BPF")]
     pub capture_filter: Option<String>,
     /// Bytes kept of each packet [default: 262144]
@@ -37,11 +37,11 @@ pub struct Sniffing {
     /// Stop after this time: 30s, 5min
     #[arg(help_heading = LIVE, long, value_name = "TIME", value_parser = nanoseconds)]
     pub duration: Option<i64>,
-    /// Write packets to this file. Of a live capture all of them: pcapng if its name ends in .pcapng,
-    /// else pcap. Of files, as pcapng, those of the messages that are wanted: every fragment and segment
+    /// Write packets to this file. Live capture: all packets, as pcapng if the name ends in .pcapng, else
+    /// as pcap. Files: the packets of the chosen messages with all their fragments and segments, as pcapng
     #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
-    /// With -w on files: a comment on the packet that completes each message: its summary and findings
+    /// With -w on files: add a comment with summary and findings to the packet that completes a message
     #[arg(long, requires = "write", conflicts_with = "interface")]
     pub annotate: bool,
     /// Start a new file every SECONDS seconds; files are numbered

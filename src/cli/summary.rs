@@ -20,15 +20,15 @@ pub struct Summary {
     /// Show only this table [default: all; in csv, servers]
     #[arg(long, value_name = "TABLE")]
     pub table: Option<Table>,
-    /// Sort tables by a column of the JSON and CSV output, where they have it: the largest number, the
-    /// earliest time, the first name in alphabetical order first [default: what was asked most]
+    /// Sort tables that have it by this column of the JSON and CSV output: largest numbers, earliest times
+    /// and names in alphabetical order first [default: by number of requests]
     #[arg(long, value_name = "COLUMN", value_parser = column(), hide_possible_values = true)]
     pub sort: Option<Order>,
-    /// Show only the first N rows of each table [default: in text and markdown 20, else all]
+    /// Show only the first N rows of each table [default: 20 in text and markdown, else all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: Option<u32>,
-    /// Of a live capture: show what there is so far each time this has passed: 10s, 1min [default: every
-    /// second and in place, if standard output is a terminal, else only at the end]
+    /// Live capture: update the summary at this interval: 10s, 1min [default: every second, in place, if
+    /// standard output is a terminal, else only at the end]
     #[arg(long, value_name = "TIME", value_parser = nanoseconds, requires = "interface")]
     pub interval: Option<i64>,
     /// When to use colours
@@ -48,7 +48,7 @@ fn column() -> impl TypedValueParser<Value = Order> {
 pub enum SummaryFormat {
     /// Tables for a terminal
     Text,
-    /// One JSON object a capture
+    /// One JSON object per capture
     Json,
     /// One table, as comma-separated values
     Csv,

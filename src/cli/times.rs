@@ -7,7 +7,7 @@ use crate::report::TimeStyle;
 /// `--time`.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct TimeOption {
-    /// How times are written, in text and in tables; formats for programs, such as json, have UTC
+    /// How times are written in text and tables; formats for programs, such as json, always use UTC
     #[arg(long, value_name = "STYLE", default_value = "utc")]
     time: Times,
 }
@@ -22,7 +22,7 @@ enum Times {
     /// In seconds since the first message shown; in flows: since the first flow; in check, summary
     /// and abuse: since the first packet
     Relative,
-    /// In seconds since the time written before
+    /// In seconds since the previous time
     Delta,
     /// In seconds since 1970
     Epoch,

@@ -14,11 +14,11 @@ const WANTED: &str = "Which messages";
 #[derive(Args, Debug)]
 pub struct Wanted {
     /// Only messages that match this display filter, such as `a2s.info_response.players > 0`;
-    /// docs/filters.md has the language
+    /// docs/filters.md describes the language
     #[arg(help_heading = WANTED, short = 'Y', long, value_name = "EXPR",
         value_parser = names::filters(), hide_possible_values = true)]
     pub display_filter: Vec<String>,
-    /// Only messages from or to this host; given twice, those between two. For check: only findings
+    /// Only messages from or to this host; given twice, messages between both. For check: only findings
     /// about it
     #[arg(help_heading = WANTED, long, value_name = "IP[/LEN][:PORT]")]
     pub host: Vec<Host>,
