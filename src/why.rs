@@ -21,7 +21,7 @@ pub fn unreadable(error: &Error) -> Cow<'static, str> {
             Some("permission denied; read it as its owner, or ask for read permission")
         }
         ErrorKind::IsADirectory => Some("it is a folder; name a file"),
-        ErrorKind::InvalidData => Some("it is no text in UTF-8; save it as such"),
+        ErrorKind::InvalidData => Some("it is not UTF-8 text; save it as UTF-8"),
         _ => None,
     })
 }

@@ -159,7 +159,7 @@ fn what_is_in_a_folder_is_not_overwritten() {
     let args = ["abuse", "--report", &folder, "--reporter", REPORTER, "samples/abuse-victim.pcap"];
     let run = gamewire(args);
     assert_eq!((run.code, run.out.as_str()), (2, ""));
-    assert!(run.err.contains("there is something in it; name a new folder"), "{}", run.err);
+    assert!(run.err.contains("it is not empty; name a new folder"), "{}", run.err);
     assert_eq!(project.read("reports/mine.txt"), "precious");
     for args in [["--report", "x"], ["--reporter", REPORTER]] {
         let run = gamewire(["abuse"].into_iter().chain(args).chain(["samples/abuse-victim.pcap"]));

@@ -205,7 +205,7 @@ fn styles_of_times_in_other_commands() {
 fn mistakes() {
     for (args, what) in [
         (&["--fields", "frme"][..], "did you mean `frame`"),
-        (&["--fields", "frame,", "--format", "csv"], "is no name of a field"),
+        (&["--fields", "frame,", "--format", "csv"], "is not the name of a field"),
         (&["--fields", "frame,answered"], "is known only after it was shown"),
         (&["--fields", "frame", "--format", "json"], "--format csv, tsv, table and ndjson"),
     ] {

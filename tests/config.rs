@@ -303,5 +303,5 @@ fn a_key_is_in_a_regular_file() {
     assert!(made.expect("mkfifo").success());
     let run = check(&project, &[]);
     assert_eq!(run.code, 2);
-    assert!(run.err.contains("pipe is no regular file"), "{}", run.err);
+    assert!(run.err.contains("pipe is not a regular file"), "{}", run.err);
 }

@@ -148,7 +148,7 @@ fn two_for_a_bad_configuration() {
     unusable_in_a_line(&run, "missing.toml: no such file; check its name");
     project.write("gamewire.toml", b"fail-on = \xFF");
     let run = project.run(&["check", "--config", "gamewire.toml", "good.pcap"]);
-    unusable_in_a_line(&run, "gamewire.toml: it is no text in UTF-8");
+    unusable_in_a_line(&run, "gamewire.toml: it is not UTF-8 text");
 }
 
 #[test]
@@ -157,8 +157,8 @@ fn two_for_a_bad_baseline() {
     let check = || project.run(&["check", "--baseline", "known.json", "good.pcap"]);
     unusable_in_a_line(&check(), "known.json: no such file; check its name");
     for (text, says) in [
-        ("", "this is no baseline"),
-        ("[1, 2]", "this is no baseline"),
+        ("", "this is not a baseline"),
+        ("[1, 2]", "this is not a baseline"),
         (r#"{"version": 1, "findings": [{"rule": "A2S030"}]}"#, "missing field"),
         (r#"{"version": 2, "findings": []}"#, "its version is 2, not 1"),
     ] {

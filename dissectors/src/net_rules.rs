@@ -112,7 +112,7 @@ rule! {
     /// closed or filtered, or the responses go elsewhere. A capture in which nothing is answered
     /// says nothing good of anybody, however orderly the requests are.
     pub NET012 "nothing-answered" { severity: Error, who: Server, needs: Answer,
-        asks: "of all the requests that are judged, at least one is answered",
+        asks: "of all requests that are checked, at least one is answered",
         cite: [],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  icmp=3.3\n1.00 c > s  FFFFFFFF 55 FFFFFFFF\n1.02 s > c  icmp=3.3" }

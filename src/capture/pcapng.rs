@@ -220,7 +220,7 @@ impl PcapNg {
             if kind == INTERFACE {
                 self.describe(Interface::UNREADABLE);
             }
-            return Block::Broken("a block of more than a megabyte that is no packet");
+            return Block::Broken("a block of more than a megabyte that is not a packet");
         }
         if self.input.fill(length) < length {
             return Block::Cut;

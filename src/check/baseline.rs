@@ -43,7 +43,7 @@ pub enum BaselineError {
         error: io::Error,
     },
     /// The file is no baseline.
-    #[error("{}: this is no baseline: {}; --write-baseline writes one",
+    #[error("{}: this is not a baseline: {}; --write-baseline writes one",
         escaped(&file.to_string_lossy()), escaped(what))]
     Wrong {
         /// Which file.
@@ -157,7 +157,7 @@ impl Baseline {
 
 /// The name under which a file is written that is to be whole or not there.
 fn temporary(file: &Path) -> io::Result<PathBuf> {
-    let name = file.file_name().ok_or_else(|| io::Error::other("this is no name of a file"))?;
+    let name = file.file_name().ok_or_else(|| io::Error::other("this is not a file name"))?;
     let name = format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id());
     Ok(file.with_file_name(name))
 }

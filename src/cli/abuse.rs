@@ -54,7 +54,7 @@ fn percentage(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse();
     match number {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err(format!("`{text}` is no share from 0 to 100 percent; write it as 0.1")),
+        _ => Err(format!("`{text}` is not a share from 0 to 100 percent; write it as 0.1")),
     }
 }
 
@@ -67,7 +67,7 @@ fn prefixes(text: &str) -> Result<Prefixes, String> {
     };
     match (length(v4, 32), length(v6, 128)) {
         (Some(v4), Some(v6)) => Ok(Prefixes([v4, v6])),
-        _ => Err(format!("`{text}` is no pair of lengths, up to 32 and 128; write it as 24,48")),
+        _ => Err(format!("`{text}` is not a pair of lengths, up to 32 and 128; write it as 24,48")),
     }
 }
 

@@ -42,7 +42,7 @@ impl Reports {
                 let mut entries =
                     fs::read_dir(folder).map_err(|error| failed(error.to_string()))?;
                 if entries.next().is_some() {
-                    return Err(failed("there is something in it; name a new folder".to_owned()));
+                    return Err(failed("it is not empty; name a new folder".to_owned()));
                 }
             }
             Err(error) => return Err(failed(crate::why::unwritable(&error).into_owned())),

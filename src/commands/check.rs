@@ -190,7 +190,7 @@ pub(super) fn selection_of(
         [] => None,
         [host] => Some(host),
         _ => {
-            let why = "check and report take one --host: whom findings are about";
+            let why = "check and report take one --host: the party whose findings are shown";
             return Err(Failure::Filter(why.to_owned()));
         }
     };

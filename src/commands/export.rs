@@ -68,7 +68,7 @@ pub fn run(args: &cli::Export, err: &mut dyn Write, terminal: Terminal) -> Resul
         writeln!(err, "gamewire: wrote to {folder}, in rows: {rows}").ok();
     }
     if lacks_servers {
-        let note = "there are more servers: of a capture, only so many fit in --memory";
+        let note = "there are more servers than fit in --memory";
         writeln!(err, "gamewire: warning: {note}").ok();
     }
     ran

@@ -116,7 +116,7 @@ impl Consumer for Following<'_> {
             FollowFormat::Text => {
                 if ladder.parties() > HOSTS {
                     let (hosts, help) = (ladder.parties(), "choose some with --flow, --host or -Y");
-                    self.warnings.push(format!("{called}{hosts} hosts are more than fit; {help}"));
+                    self.warnings.push(format!("{called}{hosts} hosts do not fit; {help}"));
                 }
                 if let Some(name) = &self.capture {
                     writeln!(bytes, "==> {name} <==")?;

@@ -11,7 +11,7 @@ pub fn nanoseconds(text: &str) -> Result<i64, String> {
     let duration: SignedDuration = text.parse().map_err(|_| form.to_owned())?;
     match i64::try_from(duration.as_nanos()) {
         Ok(time) if time > 0 && i128::from(time) <= LONGEST => Ok(time),
-        _ => Err("a time is more than nothing and at most a week".to_owned()),
+        _ => Err("a time must be longer than 0 and at most a week".to_owned()),
     }
 }
 

@@ -71,7 +71,7 @@ impl KeyFiles<'_> {
         }
         // To open a pipe, say, would wait for its other end.
         if !std::fs::metadata(&file).map_err(unreadable)?.is_file() {
-            return Err(format!("{} is no regular file", escaped(name)));
+            return Err(format!("{} is not a regular file", escaped(name)));
         }
         let mut held = String::new();
         let read = std::fs::File::open(file).and_then(|it| it.take(MOST).read_to_string(&mut held));

@@ -168,7 +168,7 @@ fn text(file: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     let read = std::fs::File::open(file)?.take(MOST + 1).read_to_string(&mut text)?;
     if read as u64 > MOST {
-        return Err(std::io::Error::other("it is larger than a configuration can be"));
+        return Err(std::io::Error::other("it is too large for a configuration file"));
     }
     Ok(text)
 }

@@ -16,7 +16,7 @@ use super::{Config, Ignored, durations, keys, line};
 pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config, Wrong> {
     let table = DeTable::parse(text).map_err(|error| Wrong {
         at: error.span().map_or(0, |span| span.start),
-        what: format!("this is no TOML: {}", error.message()),
+        what: format!("this is not TOML: {}", error.message()),
     })?;
     let mut root = ConfigTable::new(&table);
     let mut config = Config { file: Some(file.to_owned()), ..Config::default() };
@@ -39,7 +39,7 @@ pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config,
             let named =
                 rule(value.name).map_err(|why| value.wrong(&format!("is unknown: {why}")))?;
             if !codes.insert(named.code) {
-                return Err(value.wrong("is there twice, by its code and by its name"));
+                return Err(value.wrong("appears twice, by its code and by its name"));
             }
             config.severities.set(named, value.parsed(severity)?);
         }

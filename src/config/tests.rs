@@ -113,7 +113,7 @@ fn mistakes_are_named_with_their_line_and_what_would_be_right() {
         ("\nfail_on = \"note\"", "gamewire.toml:2: unknown key `fail_on`; did you mean `fail-on`?"),
         (
             "complete = true\nfail-on =",
-            "gamewire.toml:2: this is no TOML: string values must be quoted, expected literal string",
+            "gamewire.toml:2: this is not TOML: string values must be quoted, expected literal string",
         ),
         ("[tolerance]\n", "gamewire.toml:1: unknown key `tolerance`; did you mean `tolerances`?"),
         (
@@ -158,14 +158,14 @@ fn mistakes_are_named_with_their_line_and_what_would_be_right() {
         ),
         (
             "[severity]\nA2S030 = \"note\"\nplayer-count = \"error\"",
-            "gamewire.toml:3: `player-count` is there twice, by its code and by its name",
+            "gamewire.toml:3: `player-count` appears twice, by its code and by its name",
         ),
         ("complete = \"yes\"", "gamewire.toml:1: `complete` must be true or false"),
         ("require = [\n \"A2S022\",\n 5]", "gamewire.toml:3: `require` must be a text in quotes"),
         ("require = \"A2S022\"", "gamewire.toml:1: `require` must be a list"),
         (
             "decode-as = [\"udp.port==1,nothing\"]",
-            "gamewire.toml:1: `decode-as` cannot be read: `nothing` is no protocol; there are",
+            "gamewire.toml:1: `decode-as` cannot be read: `nothing` is not a protocol; there are",
         ),
         (
             "[tolerances]\nanswer-timeout = 3",

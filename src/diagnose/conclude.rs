@@ -111,7 +111,7 @@ impl Diagnosis {
         if let Some(known) = server.known
             && server.fact(Item::Accepted).good == 0
         {
-            let reported = "the master goes on with it as with a server that it knows";
+            let reported = "the master treats it as a registered server";
             server.reported.get_or_insert_with(|| reported.to_owned());
             server.good(Item::Accepted, known);
         }

@@ -63,7 +63,7 @@ impl FromStr for Column {
 
     fn from_str(name: &str) -> Result<Column, String> {
         let path =
-            super::syntax::path(name).ok_or_else(|| format!("`{name}` is no name of a field"))?;
+            super::syntax::path(name).ok_or_else(|| format!("`{name}` is not the name of a field"))?;
         let meanings = Meanings::of(&path);
         if meanings.beside.is_some() || !meanings.fields.is_empty() {
             return Ok(Column { name: name.to_owned(), meanings });

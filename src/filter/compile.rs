@@ -260,7 +260,7 @@ impl Compiler<'_> {
             let why = error.to_string();
             let why =
                 why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            self.error(&literal.at, "this is no regular expression".to_owned(), why)
+            self.error(&literal.at, "this is not a regular expression".to_owned(), why)
         })
     }
 

@@ -31,10 +31,10 @@ impl FromStr for DecodeAs {
             "tcp.port" => Transport::Tcp,
             other => return Err(format!("`{other}` is neither udp.port nor tcp.port; {form}")),
         };
-        let port = port.trim().parse().map_err(|_| format!("`{port}` is no port; {form}"))?;
+        let port = port.trim().parse().map_err(|_| format!("`{port}` is not a port; {form}"))?;
         let protocol = Id::named(name.trim()).ok_or_else(|| {
             let names: Vec<_> = Id::ALL.iter().map(|id| id.info().id).collect();
-            format!("`{name}` is no protocol; there are {}", names.join(", "))
+            format!("`{name}` is not a protocol; there are {}", names.join(", "))
         })?;
         Ok(DecodeAs { transport, port, protocol })
     }

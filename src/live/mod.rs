@@ -87,7 +87,7 @@ pub enum LiveError {
         why: String,
     },
     /// The filter is none.
-    #[error("-f {expression:?}: {why}; `man pcap-filter` has the language")]
+    #[error("-f {expression:?}: {why}; `man pcap-filter` describes the language")]
     Filter {
         /// As it was typed.
         expression: String,
@@ -538,7 +538,7 @@ pub fn interfaces() -> Result<String, LiveError> {
         lines.push('\n');
     }
     if lines.is_empty() {
-        return Err(failed("there are none that you may capture on".to_owned()));
+        return Err(failed("there is none that you may capture on".to_owned()));
     }
     Ok(lines)
 }

@@ -32,7 +32,7 @@ pub(super) fn drop_to(
                 capabilities::keep(false);
                 Ok(None)
             }
-            Some(user) => Err(format!("-Z {user}: only root can become somebody else")),
+            Some(user) => Err(format!("-Z {user}: only root can switch to another user")),
         };
     }
     let account = account(user, variable)?;
@@ -40,7 +40,7 @@ pub(super) fn drop_to(
         return Ok(Some(account.name));
     }
     let failed =
-        |error| format!("cannot go on as {}: {error}; name another user with -Z", account.name);
+        |error| format!("cannot switch to user {}: {error}; name another user with -Z", account.name);
     capabilities::survive_user_change();
     setgroups(&[account.group]).map_err(failed)?;
     setgid(account.group).map_err(failed)?;
@@ -106,7 +106,7 @@ fn account(
         let name = known.unwrap_or_else(|| format!("user {user}"));
         return Ok(Account { name, user, group });
     }
-    let none = "there is no user nobody: say with -Z who is to go on when the device is open";
+    let none = "there is no user 'nobody': name another user with -Z";
     named("nobody").ok_or_else(|| none.to_owned())
 }
 

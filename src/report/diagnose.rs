@@ -33,7 +33,7 @@ impl Report<'_> {
         }
         let servers = &self.diagnoses.servers;
         if servers.is_empty() {
-            put(out, format_args!("no server: nobody asks one, and none joins a master\n"));
+            put(out, format_args!("no server: none is queried, and none joins a master\n"));
         }
         for (at, server) in self.whole().iter().enumerate() {
             if at > 0 {
@@ -57,7 +57,7 @@ impl Report<'_> {
             put(out, format_args!("### {}\n\n", markdown::cell(capture)));
         }
         if self.diagnoses.servers.is_empty() {
-            put(out, format_args!("No server: nobody asks one, and none joins a master.\n"));
+            put(out, format_args!("No server: none is queried, and none joins a master.\n"));
         }
         for (at, server) in self.whole().iter().enumerate() {
             let gap = if at > 0 { "\n" } else { "" };

@@ -356,13 +356,13 @@ fn draw_status(frame: &mut Frame<'_>, view: &View, model: &Model, theme: Theme, 
     parts.push(counted(model.index.messages(), "message"));
     if model.index.let_go() > 0 {
         parts.push(format!(
-            "{} let go (--memory)",
+            "{} dropped (--memory)",
             counted(model.index.let_go(), "old conversation")
         ));
     }
     if let Some((kept, let_go)) = model.kept.filter(|(_, let_go)| *let_go > 0) {
         parts.push(format!(
-            "{} kept, {} older let go (--memory)",
+            "{} kept, {} older dropped (--memory)",
             counted(kept, "packet"),
             grouped(let_go)
         ));

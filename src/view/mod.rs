@@ -444,7 +444,7 @@ impl View {
                 match ladder.message() {
                     Some(nth) => self.wait("reading", Request::Message(conversations, nth)),
                     None => {
-                        self.say("this line is no message", false);
+                        self.say("this line is not a message", false);
                         None
                     }
                 }
@@ -472,7 +472,7 @@ impl View {
                 let end = self.parties.get(selected)?.end;
                 let (first, all) = tabs::of_party(model, end);
                 if first.is_empty() {
-                    self.say("its conversations were let go (--memory)", true);
+                    self.say("its conversations are no longer kept (--memory)", true);
                     return None;
                 }
                 if first.len() < all {

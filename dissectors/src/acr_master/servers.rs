@@ -314,14 +314,14 @@ fn server_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
         let value = decimal(port.text);
         number(r, (&PORT, &PORT_TEXT), value, &port);
         if value.is_none_or(|value| value > MOST_PORT) {
-            fault = fault.or(Some("has a port that is none from 0 to 65534"));
+            fault = fault.or(Some("has a port that is not from 0 to 65534"));
         }
     }
     if let Some(weight) = weight {
         let value = std::str::from_utf8(weight.text).ok().and_then(|text| text.parse().ok());
         number(r, (&WEIGHT, &WEIGHT_TEXT), value.map(|value: i32| value as i64 as u64), &weight);
         if value.is_none() {
-            fault = fault.or(Some("has a weight that is no 32-bit integer"));
+            fault = fault.or(Some("has a weight that is not a 32-bit integer"));
         }
     }
     finish(r, line);

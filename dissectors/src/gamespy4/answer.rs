@@ -105,7 +105,7 @@ fn sections<'a, S: Sink>(
         if !more {
             if !r.is_empty() {
                 let at = Span::new(r.at(), r.at() + r.rest());
-                layout.fault(at, "what follows the variables is no section of columns");
+                layout.fault(at, "what follows the variables is not a section of columns");
             }
             return Ok(());
         }

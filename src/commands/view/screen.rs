@@ -269,7 +269,7 @@ impl Showing<'_> {
                 let out = terminal.drawn.backend_mut();
                 write!(out, "\x1b]52;c;{}\x07", STANDARD.encode(text))?;
                 Write::flush(out)?;
-                self.view.reply(Reply::Done(format!("copied {copied}, if the terminal lets it")));
+                self.view.reply(Reply::Done(format!("copied {copied}, if the terminal allows it")));
             }
             Some(request) => self.start(request),
         }

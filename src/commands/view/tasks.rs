@@ -118,7 +118,7 @@ impl Task {
         let all = numbers.iter().filter_map(|number| model.index.get(number));
         let mut all: Vec<_> = all.collect();
         all.sort_by_key(|it| it.capture);
-        let gone = || Failure::Filter("this conversation was let go (--memory)".to_owned());
+        let gone = || Failure::Filter("this conversation is no longer kept (--memory)".to_owned());
         (!all.is_empty()).then_some(all).ok_or_else(gone)
     }
 
@@ -168,7 +168,7 @@ impl Task {
             true
         })?;
         if drawn.is_empty() {
-            return Err(Failure::Filter("its packets were let go (--memory)".to_owned()));
+            return Err(Failure::Filter("its packets are no longer kept (--memory)".to_owned()));
         }
         Ok(Reply::Ladder(numbers, drawn, frame))
     }

@@ -497,7 +497,7 @@ fn an_index_stays_within_its_memory_and_says_what_it_let_go() {
     assert!(kept * crate::view::BYTES_OF_MESSAGE <= bytes, "{kept}");
     assert!(kept > 100 && kept as u64 + let_go >= count as u64, "{kept} {let_go} {count}");
     let screen = small.screen(120, 30);
-    assert!(screen.contains("old conversations let go (--memory)"), "{screen}");
+    assert!(screen.contains("old conversations dropped (--memory)"), "{screen}");
     small.keys(&["Enter"]);
     assert!(
         small.screen(120, 30).contains("info_request"),

@@ -333,7 +333,7 @@ impl<'a> Extent<'a> {
             return Err("a fragment does not begin at a multiple of 8 bytes");
         }
         if !last && !announced.is_multiple_of(8) {
-            return Err("a fragment before the last one is no multiple of 8 bytes long");
+            return Err("a fragment before the last one is not a multiple of 8 bytes long");
         }
         if !last && announced == 0 {
             return Err("a fragment is empty");

@@ -9,7 +9,7 @@ use super::rules::why;
 const HEAD: &str = "\
 # Rules
 
-What `gamewire check` judges captures by. This page is written by `cargo run -p xtask -- docs`;
+The rules that `gamewire check` applies to captures. This page is written by `cargo run -p xtask -- docs`;
 `gamewire rules` lists the same, `gamewire explain CODE` shows one. Codes and names never change.
 
 **Severity.** An *error* breaks what the document states. A *warning* has legal bytes, but goes against
@@ -19,7 +19,7 @@ note under the rule's code, and the rule is not broken.
 **Who** is at fault: the client, the server or the master; *any*: the sender; *capture*: nobody, the
 recording itself shows it.
 
-**Verdict over a capture.** *fail*: broken at least once. *pass*: judged at least once, never broken.
+**Verdict over a capture.** *fail*: broken at least once. *pass*: checked at least once, never broken.
 *inconclusive*: there were occasions, but what is missing from the capture could explain each.
 *not exercised*: there was no occasion.
 ";

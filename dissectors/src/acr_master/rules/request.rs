@@ -43,7 +43,7 @@ pub(in crate::acr_master) fn endpoint_known<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&ACR002, ok, at, || format!("{} is no endpoint", crate::kit::Quoted(target)));
+    sink.judged(&ACR002, ok, at, || format!("{} is not an endpoint", crate::kit::Quoted(target)));
 }
 
 rule! {
@@ -143,7 +143,7 @@ pub(in crate::acr_master) fn address_ipv6<S: Sink>(text: &[u8], at: Span, sink: 
     let ok = matches!(address, Some(IpAddr::V6(_)));
     sink.judged(&ACR007, ok, at, || match address {
         Some(_) => format!("{} is IPv4 and not mapped", lossy(text)),
-        None => format!("{} is no IPv6 address", crate::kit::Quoted(text)),
+        None => format!("{} is not an IPv6 address", crate::kit::Quoted(text)),
     });
     ok
 }

@@ -214,7 +214,7 @@ pub(in crate::acr_master) fn address_answer<S: Sink>(
     let at = line.filter(|_| lines == 1).map_or(all, |line| line.at);
     sink.judged(&ACR022, known && lines == 1, at, || match line {
         Some(_) if lines > 1 => format!("{lines} results of a lookup, not one"),
-        Some(line) => format!("{} is no result of a lookup", crate::kit::Quoted(line.text)),
+        Some(line) => format!("{} is not the result of a lookup", crate::kit::Quoted(line.text)),
         None => "there is no result of the lookup".into(),
     });
 }
@@ -245,11 +245,11 @@ pub(in crate::acr_master) fn verify_answer<S: Sink>(
         Some(b"*f" | b"*d" | [b'*', b's', b'x' | b'0'..=b'3', _, ..]) => None,
         Some([b'*', b's', b'x' | b'0'..=b'3']) => Some("has no name"),
         Some([b'*', b's', ..]) => Some("has no privilege of x, 0, 1, 2 or 3"),
-        Some(_) => Some("is no result"),
+        Some(_) => Some("is not a result"),
         None => Some(""),
     };
     sink.judged(&ACR023, fault.is_none(), at, || match line {
         Some(line) => format!("{} {}", crate::kit::Quoted(line), fault.unwrap_or_default()),
-        None => "there is no result".into(),
+        None => "there is not a result".into(),
     });
 }

@@ -9,7 +9,7 @@ use crate::gamespy1::words::is_address;
 rule! {
     /// A client waits for the challenge; a master that opens otherwise is not understood.
     pub GS1010 "master-speaks-first" { severity: Error, who: Master, needs: Beginning,
-        asks: "on TCP the master opens with basic and a secure challenge (secure without basic is a known form: a note); judged on the master's own first words, whenever they come",
+        asks: "on TCP the master opens with basic and a secure challenge (secure without basic is a known form: a note); checked by the master's own first words, whenever they come",
         cite: [("Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: r"0.00 m:28900 > c  tcp '\\echo\\welcome\\final\\' fin" }
@@ -26,7 +26,7 @@ pub(in crate::gamespy1) fn master_opens<S: Sink>(
         sink.noted(&GS1010, at, || "secure without basic".into());
         return;
     }
-    sink.judged(&GS1010, challenge, at, || "the master's first words are no challenge".into());
+    sink.judged(&GS1010, challenge, at, || "the master's first words are not a challenge".into());
 }
 
 /// The master has not said a word. `mark`: the client's first words.
@@ -147,7 +147,7 @@ rule! {
 /// An address of a list in text.
 pub(in crate::gamespy1) fn list_address<S: Sink>(address: Read<&[u8]>, sink: &mut S) {
     sink.judged(&GS1015, is_address(address.value), address.at, || {
-        format!("{} is no address with a port", crate::kit::Quoted(address.value))
+        format!("{} is not an address with a port", crate::kit::Quoted(address.value))
     });
 }
 
@@ -285,7 +285,7 @@ rule! {
     /// What a client sends before the challenge answers none, and a master may have read it by
     /// then.
     pub GS1019 "client-waits" { severity: Warning, who: Client, needs: Beginning,
-        asks: "on TCP the client's first words follow the master's challenge (judged where a challenge of the master is in the capture)",
+        asks: "on TCP the client's first words follow the master's challenge (checked where a challenge of the master is in the capture)",
         cite: [("Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: concat!(

@@ -103,7 +103,7 @@ pub(in crate::gamespy1) fn misnumbered<S: Sink>(
     sink.recalled(&GS1031, false, evidence, mark, || match what {
         Misnumbered::Absent => "there is no queryid".into(),
         Misnumbered::Unreadable => {
-            "the queryid is no ANSWER.PART, or does not go on from the one before".into()
+            "the queryid is not ANSWER.PART, or does not follow the previous one".into()
         }
         Misnumbered::FromZero => "the parts are numbered from 0, not from 1".into(),
         Misnumbered::FinalInside(closed, last) => {

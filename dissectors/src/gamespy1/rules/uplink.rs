@@ -29,7 +29,7 @@ pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
         first == b"heartbeat" && gamename.is_none_or(|game| game.at.start > port.at.start);
     let said = number.zip(game).filter(|_| in_order);
     sink.judged(&GS1020, said.is_some(), port.at, || match (number, game) {
-        (None, _) => format!("{} is no port", crate::kit::Quoted(port.value)),
+        (None, _) => format!("{} is not a port", crate::kit::Quoted(port.value)),
         (_, None) => "there is no game name".into(),
         _ => "the heartbeat does not come first".into(),
     });

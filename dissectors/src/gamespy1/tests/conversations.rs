@@ -444,7 +444,7 @@ fn numbers_that_are_wrong() {
         (&br"\hostname\Test\final\"[..], "there is no queryid"),
         (
             br"\hostname\Test\queryid\1\final\",
-            "the queryid is no ANSWER.PART, or does not go on from the one before",
+            "the queryid is not ANSWER.PART, or does not follow the previous one",
         ),
         (br"\hostname\Test\queryid\1.0\final\", "the parts are numbered from 0, not from 1"),
     ] {

@@ -73,7 +73,7 @@ pub(in crate::gamespy4) fn challenge_number<S: Sink>(
             format!("no zero ends the challenge {}", crate::kit::Quoted(text))
         } else if text.is_ascii() {
             let text = crate::kit::Quoted(text);
-            format!("the challenge {text} is no decimal number of 32 bits, signed")
+            format!("the challenge {text} is not a signed 32-bit decimal number")
         } else {
             format!("the challenge {} is not ASCII", Hex(text))
         }

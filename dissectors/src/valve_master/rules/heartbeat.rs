@@ -84,7 +84,7 @@ pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink
         }
         Claimed::NoInt => {
             sink.judged(&VM042, true, at, String::new);
-            sink.judged(&VM040, false, at, || "the challenge is no 32-bit int".to_owned());
+            sink.judged(&VM040, false, at, || "the challenge is not a 32-bit int".to_owned());
         }
     }
 }

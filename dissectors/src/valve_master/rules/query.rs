@@ -76,7 +76,7 @@ rule! {
 }
 
 pub(in crate::valve_master) fn seed_syntax<S: Sink>(ok: bool, seed: &[u8], at: Span, sink: &mut S) {
-    sink.judged(&VM003, ok, at, || format!("{} is no IP:Port", crate::kit::Quoted(seed)));
+    sink.judged(&VM003, ok, at, || format!("{} is not an IP:Port", crate::kit::Quoted(seed)));
 }
 
 rule! {
