@@ -287,7 +287,7 @@ fn number_of(text: &str) -> Option<usize> {
 }
 
 impl Limits {
-    /// What fits into so many bytes of memory, but for what is set.
+    /// What fits into this many bytes of memory, but for what is set.
     pub fn with(memory: Memory, settings: &[Setting]) -> Limits {
         let mut limits = Limits::within(memory);
         for setting in settings {
@@ -298,7 +298,7 @@ impl Limits {
         limits
     }
 
-    /// What fits into so many bytes of memory. Half of it is for flows; what is remembered beside
+    /// What fits into this many bytes of memory. Half of it is for flows; what is remembered beside
     /// them takes up to 500 bytes for each fact, if an attacker tries them all.
     fn within(Memory(memory): Memory) -> Limits {
         let mut limits = Limits { flow_bytes: memory / 2, ..Limits::default() };

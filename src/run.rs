@@ -91,7 +91,7 @@ pub fn run(
     ended(ran.map(|()| RAN), out, err)
 }
 
-/// The exit code. A reader that went away is no fault, and changes no verdict.
+/// The exit code. A reader that went away is not a fault, and changes no verdict.
 fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let (code, failure) = match ran {
         Ok(code) => (code, out.flush().err().map(Failure::Output)),

@@ -37,7 +37,7 @@ pub fn nearest(typed: &str, names: impl IntoIterator<Item = String>) -> Vec<Stri
     near.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect()
 }
 
-/// So many of something, with the noun in its number: `1 error`, `2 errors`, `150,213 errors`.
+/// This many of something, with the noun in its number: `1 error`, `2 errors`, `150,213 errors`.
 pub fn counted(count: u64, noun: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{} {noun}{s}", grouped(count))
@@ -71,7 +71,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// A text in at most so many characters: of a longer one the beginning, and `…`.
+/// A text in at most this many characters: of a longer one the beginning, and `…`.
 pub fn shortened(text: &str, width: usize) -> Cow<'_, str> {
     if text.chars().count() <= width {
         return Cow::Borrowed(text);

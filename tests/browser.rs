@@ -332,7 +332,7 @@ fn ten_thousand_messages_open_in_two_seconds() {
     is_alone(&browser, &page);
 }
 
-/// Markup, the end of the data, letters that turn the order of others or hide, and bytes that are no UTF-8.
+/// Markup, the end of the data, letters that turn the order of others or hide, and bytes that are not UTF-8.
 const TEXT: &str = r"</script><script>window.ran=1</script><!--<img src=x onerror=window.ran=1>\xE2\x80\xAEtxt\xE2\x80\x8B\xFF\xC3\x1B[2J&amp;";
 
 #[test]

@@ -8,7 +8,7 @@ use std::fs;
 use support::gamewire;
 use xtask::bulk::{self, Input, Size};
 
-/// The messages in so many packets of an input, as "protocol message"; those of the first of a
+/// The messages in this many packets of an input, as "protocol message"; those of the first of a
 /// capture are questions for the most part.
 fn messages(input: Input, packets: u64) -> BTreeSet<String> {
     let mut bytes = Vec::new();

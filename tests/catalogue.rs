@@ -1,5 +1,5 @@
 //! Code, slug, severity and party of every rule are those of the catalogue that this project is built
-//! by, where that is beside the checkout (or `GAMEWIRE_CATALOGUE` names it). It is no part of the
+//! by, where that is beside the checkout (or `GAMEWIRE_CATALOGUE` names it). It is not part of the
 //! project; without it these tests say so and do nothing.
 
 #[path = "support/skip.rs"]

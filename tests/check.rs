@@ -113,7 +113,7 @@ fn a_misspelt_rule_is_answered_by_those_that_may_be_meant() {
     assert!(run.err.contains("`gamewire rules` lists them"), "{}", run.err);
 }
 
-/// A server that says twice as many players as there are, so many times.
+/// A server that says twice as many players as there are, this many times.
 fn miscounted(times: u32) -> String {
     let exchange = |nth: u32| {
         let (from, second, tenth) = (50_000 + nth, nth / 10, nth % 10);

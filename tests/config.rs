@@ -13,7 +13,7 @@ use serde_json::Value;
 use support::Run;
 use xtask::exchange::Setting;
 
-/// A server that says 2 players and lists one; its name is no UTF-8.
+/// A server that says 2 players and lists one; its name is not UTF-8.
 const BROKEN: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
     0.03 c > s  FFFFFFFF 55 4BA1D522\n0.05 s > c  FFFFFFFF 44 02 00 'Ann' 00 00000000 f32:1.5";
 

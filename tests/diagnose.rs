@@ -283,7 +283,7 @@ fn a_connection_that_the_master_refuses() {
 201.05 m:28900 > c tcp '\\ip\\10.0.0.2:7778\\final\\' fin
 201.06 c > m:28900 tcp fin";
     assert_eq!(item(given), "yes");
-    // Who refuses other connections is no master.
+    // Who refuses other connections is not a master.
     assert!(item("200.0 m:443 > c tcp refused").starts_with("unknown"));
     assert!(item("200.0 n:28900 > c tcp refused").starts_with("unknown"));
 }

@@ -113,7 +113,7 @@ fn requests_name_their_responses() {
         for step in steps.iter().filter(|step| !step["answered_by"].is_null()) {
             let by = steps.iter().filter(|by| by["frame"] == step["answered_by"]);
             assert!(by.clone().any(|by| by["request"] == step["frame"]), "{sample}: {step}");
-            // A challenge alone is no answer.
+            // A challenge alone is not an answer.
             let is_challenge = by.clone().all(|by| by["message"] == "challenge_response");
             assert_eq!(step["answered"].is_null(), is_challenge, "{sample}: {step}");
             answered += 1;

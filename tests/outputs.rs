@@ -74,7 +74,7 @@ fn standard_output_is_not_the_capture() {
         assert!(err.contains("standard output is the capture"), "{err}");
         assert_eq!(std::fs::read(project.path("c.pcap")).expect("the capture"), before);
     }
-    // A device is no file that could be destroyed.
+    // A device is not a file that could be destroyed.
     let null = OpenOptions::new().write(true).open("/dev/null").expect("a device");
     let run = program(&project, &["dissect", "/dev/null"]).stdout(null).output().expect("it runs");
     assert!(!String::from_utf8_lossy(&run.stderr).contains("standard output"));

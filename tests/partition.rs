@@ -272,7 +272,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// Deals the packets of a capture to so many recorders in turns, each of which begins a new file so often.
+    /// Deals the packets of a capture to this many recorders in turns, each of which begins a new file so often.
     fn deal(&self, capture: &Path, recorders: usize, files: usize) -> Vec<PathBuf> {
         let count = each_packet(capture, &mut |_, _| {});
         let name = capture.file_stem().expect("a name").to_string_lossy().into_owned();

@@ -100,7 +100,7 @@ fn requests_fare_in_the_page_as_in_the_summary() {
     assert!(compared > 5, "{compared}");
 }
 
-/// So many exchanges, one a millisecond, every 500th of them with a fault.
+/// This many exchanges, one a millisecond, every 500th of them with a fault.
 fn exchanges(count: u64) -> String {
     let mut script = String::new();
     for nth in 0..count {

@@ -108,7 +108,7 @@ fn is_true(file: &Path) {
             listed.extend(servers.map(|it| it.as_str().unwrap().to_owned()));
         }
     }
-    // A master that checks servers is no client, unless it asks for a list itself.
+    // A master that checks servers is not a client, unless it asks for a list itself.
     let from = |name: &str| -> BTreeSet<String> {
         let sent = messages.iter().filter(|message| message["message"] == name);
         sent.map(|message| host(&message["src"])).collect()

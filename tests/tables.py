@@ -154,7 +154,7 @@ class Queries(Exported):
                 expected[summary["capture"], client["client"]] = client["sent"]
         rows = self.asked("asked most")
         sent = {row["client"]: row["sent"] for row in rows}
-        # Who only checks servers, as masters do, asks, too, and is no client to `summary`.
+        # Who only checks servers, as masters do, asks, too, and is not a client to `summary`.
         for row in self.rows("""SELECT capture, src_address AS client, count(*) AS sent FROM 'tables/messages.parquet'
                                 WHERE speaker = 'client' AND copy_of_frame IS NULL GROUP BY ALL"""):
             key = (row["capture"], row["client"])

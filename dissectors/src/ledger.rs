@@ -127,7 +127,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// As it is set, with so many entries of a kind.
+    /// As it is set, with this many entries of a kind.
     pub fn of(settings: &Settings, most: usize) -> Terms {
         Terms { most, answer_timeout: settings.answer_timeout, abuse: settings.abuse }
     }
@@ -285,7 +285,7 @@ impl Ledger {
         }
     }
 
-    /// Whether there is room beside so many entries; one that is known already needs none.
+    /// Whether there is room beside this many entries; one that is known already needs none.
     fn has_room(&mut self, entries: usize, is_known: impl FnOnce(&Ledger) -> bool) -> bool {
         let has_room = entries < self.terms.most || is_known(self);
         self.full |= !has_room;

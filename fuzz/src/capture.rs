@@ -40,7 +40,7 @@ fn is_of_old_recorder(bytes: &[u8], events: Option<&[String]>) -> bool {
     first.is_some_and(|first| first.starts_with("Packet") && !first.contains(usual))
 }
 
-/// What a capture said, the file's name left out; `None`: it is no capture.
+/// What a capture said, the file's name left out; `None`: it is not a capture.
 fn kind(read: Result<Vec<String>, CaptureError>) -> Option<Vec<String>> {
     match read {
         Ok(events) => Some(events),

@@ -23,7 +23,7 @@ use crate::conversation::{FLOWS, kind};
 use crate::decoder;
 use crate::scratch::with_file;
 
-/// A seed of at most so many bytes: small inputs are changed fastest.
+/// A seed of at most this many bytes: small inputs are changed fastest.
 const MOST: usize = 4096;
 
 /// Inputs by their paths below `fuzz/corpus`.

@@ -11,7 +11,7 @@ class GamewireError(Exception):
 
 
 class CaptureError(GamewireError):
-    """A capture cannot be read: it is not there, is no capture, or its packets are of no known kind.
+    """A capture cannot be read: it is not there, is not a capture, or its packets are of no known kind.
 
     The message names the file, what is wrong, and what to do.
     """

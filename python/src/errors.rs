@@ -57,7 +57,7 @@ pub(crate) fn filter(py: Python<'_>, source: &str, error: &FilterError) -> PyErr
 }
 
 /// Warns that something of a capture is damaged or missing. The warning is of the line that called the
-/// package, so many frames up.
+/// package, this many frames up.
 ///
 /// # Errors
 /// The user has made errors of such warnings.

@@ -136,7 +136,7 @@ impl Journal {
     }
 
     /// Warns of what was found to be wrong with the recording since the last time: the first notice of
-    /// each kind. The warnings are of the line so many frames up.
+    /// each kind. The warnings are of the line this many frames up.
     ///
     /// # Errors
     /// What Python raised while it was read, or because of a warning.
@@ -188,7 +188,7 @@ impl Journal {
 struct Watched {
     packets: Box<dyn Packets + Send>,
     journal: Journal,
-    /// So many more packets until the next look for Ctrl-C.
+    /// This many more packets until the next look for Ctrl-C.
     until_look: u32,
 }
 

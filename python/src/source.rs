@@ -82,7 +82,7 @@ impl Source {
     /// while it is read is in the journal.
     ///
     /// # Errors
-    /// It is no capture, cannot be opened, or was read before and comes only once.
+    /// It is not a capture, cannot be opened, or was read before and comes only once.
     pub(crate) fn open(
         &self,
         py: Python<'_>,
@@ -129,7 +129,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reads up to so many bytes.
+    /// Reads up to this many bytes.
     fn call(&self, py: Python<'_>, most: usize) -> PyResult<PyBackedBytes> {
         let read = self.read.bind(py).call1((most,))?;
         let bytes = read.extract::<PyBackedBytes>().map_err(|_| {

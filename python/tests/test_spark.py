@@ -60,7 +60,7 @@ def spark():
 
 
 def cut(capture: Path, into: Path, parts: int) -> list[str]:
-    """Cuts a pcap file into so many, by its packets: what a recorder that begins new files leaves."""
+    """Cuts a pcap file into this many, by its packets: what a recorder that begins new files leaves."""
     data = capture.read_bytes()
     order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
     records, at = [], 24

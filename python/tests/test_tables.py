@@ -189,7 +189,7 @@ def test_engines_take_tables():
 
 
 def flood(count):
-    """A capture of so many requests and responses."""
+    """A capture of this many requests and responses."""
     client, server = ("10.0.0.1", 50000), ("10.0.0.2", 27015)
     request = b"\xff\xff\xff\xffTSource Engine Query\0"
     about = b"\x11Mill Creek\0cp_well\0tf\0Team Fortress\0\xb8\x01\x03\x18\0dl\0\x018\0\0"

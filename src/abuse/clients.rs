@@ -45,7 +45,7 @@ impl Clients {
         !self.all.is_empty() && self.all.contains_key(&source)
     }
 
-    /// A source has shown that it is real; `room`: for so many more, over all targets.
+    /// A source has shown that it is real; `room`: for this many more, over all targets.
     pub(super) fn begin(&mut self, source: IpAddr, proof: Proof, room: &mut usize) {
         if *room == 0 {
             self.is_cut = true;

@@ -1,7 +1,7 @@
 //! Filters against an attack: what they look at. What each would have done to this very capture is in
 //! [`measure`](super::measure).
 //!
-//! A limit is a bucket of tokens, as firewalls have it: each packet takes one, so many come back each
+//! A limit is a bucket of tokens, as firewalls have it: each packet takes one, this many come back each
 //! second, and a packet that finds none is dropped.
 
 use std::net::{IpAddr, SocketAddr};
@@ -29,7 +29,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// Whether a packet finds no token. `burst`: of so many at most.
+    /// Whether a packet finds no token. `burst`: of this many at most.
     pub(super) fn is_empty(&mut self, time: Time, rate: u16, burst: u16) -> bool {
         const MICROSECOND: i64 = 1000;
         let passed = time.0.saturating_sub(self.last).max(0) / MICROSECOND;
@@ -100,9 +100,9 @@ impl Prefix {
 pub enum Match {
     /// It has this hop limit.
     HopLimit(u8),
-    /// It carries so many bytes.
+    /// It carries this many bytes.
     Length(u16),
-    /// It carries so many bytes, as requests without a challenge do.
+    /// It carries this many bytes, as requests without a challenge do.
     MissingChallenge(u16),
     /// It comes from this port.
     SourcePort(u16),
@@ -131,12 +131,12 @@ impl Match {
     }
 }
 
-/// Only what is above so many packets a second is dropped.
+/// Only what is above this many packets a second is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateLimit {
     /// Of one source.
     OfSource(u16),
-    /// Of one network of so many bits.
+    /// Of one network of this many bits.
     OfNetwork(u16, u8),
     /// Of all sources together.
     OfAll(u32),

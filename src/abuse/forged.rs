@@ -11,7 +11,7 @@ use crate::text::{counted, grouped};
 /// Challenged sources from which on it shows something that none returned its challenge.
 const CHALLENGED: u64 = 20;
 
-/// Networks of 8 bits over which one hop limit, or one series of identifications, is no accident.
+/// Networks of 8 bits over which one hop limit, or one series of identifications, is not an accident.
 const NETWORKS: usize = 16;
 
 /// Routers by which the ways of one source's packets may differ.
@@ -49,7 +49,7 @@ pub(super) struct Sight<'s> {
     pub(super) at: IpAddr,
     /// The lengths of networks.
     pub(super) lengths: [u8; 2],
-    /// Requests of a source from which on it is no client.
+    /// Requests of a source from which on it is not a client.
     pub(super) repeats: u32,
 }
 

@@ -11,7 +11,7 @@ use dissectors::kit::{Outline, Purpose, Seed, Time};
 use super::clients::Proof;
 use super::packet::SampledPacket;
 
-/// Buckets, each of so many exchanges that lie side by side.
+/// Buckets, each of this many exchanges that lie side by side.
 const BUCKETS: usize = 1 << 13;
 const WAYS: usize = 4;
 

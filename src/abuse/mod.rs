@@ -93,7 +93,7 @@ pub struct Abuse {
 }
 
 impl Abuse {
-    /// Nothing counted yet. It takes so many bytes of memory at most.
+    /// Nothing counted yet. It takes this many bytes of memory at most.
     pub fn new(bytes: usize, setting: AbuseSetting, identifier: Identifier) -> Abuse {
         let bytes = bytes.min(MOST_BYTES);
         let window = setting.terms.abuse.repeat_window;

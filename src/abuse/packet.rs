@@ -68,7 +68,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// One more packet. `room`: for so many more, over all targets.
+    /// One more packet. `room`: for this many more, over all targets.
     pub(super) fn see(&mut self, packet: &SampledPacket, room: &mut usize) {
         self.seen += 1;
         if self.kept.len() < MOST && *room > 0 && self.seen == self.kept.len() as u64 + 1 {

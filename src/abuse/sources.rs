@@ -26,7 +26,7 @@ const SECOND: i64 = 1_000_000_000;
 /// The sources of one target.
 #[derive(Clone, Default)]
 pub(super) struct Sources {
-    /// Only those are kept whose hashes end in so many zeros.
+    /// Only those are kept whose hashes end in this many zeros.
     level: u32,
     kept: Map<IpAddr, Source>,
     /// From when on not all are kept.
@@ -45,7 +45,7 @@ pub(super) struct RoomForSources {
 #[derive(Clone)]
 struct Sketches {
     distinct: HllSketch,
-    /// Of one packet in so many, by chance: who is busy is busy among these, too.
+    /// Of one packet in this many, by chance: who is busy is busy among these, too.
     busiest: FrequentItemsSketch<IpAddr>,
     /// The state of the generator that chooses, the same in every run.
     random: u64,
@@ -69,7 +69,7 @@ impl Sketches {
 pub(super) struct Source {
     /// Packets that it sent.
     pub(super) packets: u32,
-    /// Responses to it that were no challenges.
+    /// Responses to it that were not challenges.
     pub(super) answers: u32,
     /// It was challenged.
     pub(super) challenged: bool,
@@ -126,7 +126,7 @@ impl Sketches {
 }
 
 impl Sources {
-    /// The entry of a source that sends a packet, if it is in the sample. `room`: for so many more
+    /// The entry of a source that sends a packet, if it is in the sample. `room`: for this many more
     /// entries, over all targets.
     pub(super) fn sends(
         &mut self,
@@ -186,7 +186,7 @@ impl Sources {
         self.kept.get_mut(&source)
     }
 
-    /// What so many of the sample stand for.
+    /// What this many of the sample stand for.
     fn scaled(&self, kept: u64) -> u64 {
         let all = self.kept.len().max(1) as f64;
         (kept as f64 * self.count_all() as f64 / all).round() as u64

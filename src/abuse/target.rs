@@ -201,7 +201,7 @@ impl Target {
         packet
     }
 
-    /// It sends a packet of so many bytes to a source.
+    /// It sends a packet of this many bytes to a source.
     pub(super) fn sends(&mut self, to: IpAddr, bytes: u64, hop_limit: u8, is_challenge: bool) {
         self.packets[1] += 1;
         self.bytes[1] += bytes;
@@ -245,7 +245,7 @@ pub(super) fn share(some: u64, all: u64) -> f64 {
     some as f64 / all.max(1) as f64
 }
 
-/// So many more of what is this.
+/// This many more of what is this.
 pub(super) fn count<T: PartialEq + Copy>(counts: &mut Vec<(T, u64)>, what: T, times: u64) {
     match counts.iter_mut().find(|(known, _)| *known == what) {
         Some((_, count)) => *count += times,

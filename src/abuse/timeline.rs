@@ -14,7 +14,7 @@ const COLUMNS: usize = 40;
 /// Pulses of an attack that are named.
 const PULSES: usize = 32;
 
-/// An attack that pauses for less than so many seconds has not ended in between.
+/// An attack that pauses for less than this many seconds has not ended in between.
 const PAUSE: i64 = 3;
 
 const SECOND: i64 = 1_000_000_000;
@@ -32,7 +32,7 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    /// One more packet of so many bytes. `room`: for so many more spans, over all targets.
+    /// One more packet of this many bytes. `room`: for this many more spans, over all targets.
     pub(super) fn see(&mut self, time: Time, bytes: u64, room: &mut usize) {
         let second = time.0.div_euclid(SECOND);
         // Nearly all come in the second of the one before.
@@ -106,7 +106,7 @@ impl Timeline {
         })
     }
 
-    /// The most packets within so many seconds.
+    /// The most packets within this many seconds.
     pub(super) fn most_within(&self, seconds: i64) -> u64 {
         let spans = (seconds / self.step.max(1)).max(1) as usize;
         let sums = self.counts.windows(spans.min(self.counts.len()).max(1));

@@ -39,7 +39,7 @@ impl Clock {
         } else if power <= 9 {
             units * 10_i128.pow(9 - power)
         } else {
-            // 64 bits of units so small are no nanosecond.
+            // 64 bits of such small units are less than a nanosecond.
             10_i128.checked_pow(power - 9).map_or(0, |unit| units / unit)
         };
         let time = since + i128::from(self.offset) * SECOND;

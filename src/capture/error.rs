@@ -24,7 +24,7 @@ pub enum CaptureError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is no capture.
+    /// The file is not a capture.
     #[error(
         "{}: not a capture file: it {seems}; give a pcap or pcapng file, as tcpdump -w writes it",
         shown(path)
@@ -45,7 +45,7 @@ pub enum CaptureError {
     },
 }
 
-/// Why a capture cannot be read, or no further. What is no error of the system's is a decompressor's:
+/// Why a capture cannot be read, or no further. An error that is not the system's is the decompressor's:
 /// the capture is damaged.
 pub(super) fn unreadable(error: &io::Error) -> Cow<'static, str> {
     match error.kind() {
@@ -65,7 +65,7 @@ macro_rules! recorder {
     };
 }
 
-/// What a file that is no capture seems to be, by its first bytes.
+/// What a file that is not a capture seems to be, by its first bytes.
 pub(super) fn seems(bytes: &[u8]) -> &'static str {
     const MAGICS: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "seems to be a zip archive: unpack it first"),

@@ -35,7 +35,7 @@ impl Room {
         Room { unpacking: memory / 2, chunk }
     }
 
-    /// Where so many are unpacked already: all together take no more than there is, however many they are.
+    /// Where this many are unpacked already: all together take no more than there is, however many they are.
     pub(super) fn beside(self, unpacked: usize) -> Room {
         Room { unpacking: self.unpacking / (unpacked + 1).pow(2), ..self }
     }

@@ -30,7 +30,7 @@ const STRETCHES: usize = WINDOW / STRETCH;
 // A window ends where a stretch does.
 const _: () = assert!(WINDOW.is_multiple_of(STRETCH));
 
-/// So many bytes the system maps at once, round one that is read.
+/// This many bytes the system maps at once, round one that is read.
 const AROUND: usize = 64 << 10;
 
 /// A mapped range that the handler may mend.
@@ -107,7 +107,7 @@ impl Mapping {
         self.map_ahead(stretch + 1, nth);
     }
 
-    /// Where several read, each lets the system map every so many of the stretches ahead: all at
+    /// Where several read, each lets the system map every this many of the stretches ahead: all at
     /// the same place would wait for each other there. Worth 10 % of reading bulk traffic with two
     /// threads.
     fn map_ahead(&self, next: usize, nth: u8) {

@@ -20,18 +20,18 @@ use super::zstd::Zstd;
 /// How many bytes tell a capture, compressed or not.
 const MAGIC: usize = 12;
 
-/// How many bytes tell what a file is that is no capture: some records of a format without a magic number.
+/// Bytes that are read to recognize what a file is that is not a capture: some records of a format without a magic number.
 const FIRST: usize = 32 << 10;
 
 /// Opens a capture; `-` is standard input.
 ///
 /// # Errors
-/// The file cannot be opened, is no capture, or is one of a version that cannot be read.
+/// The file cannot be opened, is not a capture, or is one of a version that cannot be read.
 pub fn open(path: &Path) -> Result<Box<dyn Packets + Send>, CaptureError> {
     open_within(path, usize::MAX)
 }
 
-/// Opens a capture, to unpack which no more than so many bytes of memory are to be taken.
+/// Opens a capture, to unpack which no more than this many bytes of memory are to be taken.
 ///
 /// # Errors
 /// As [`open`], and where it takes more.
@@ -50,7 +50,7 @@ pub fn open_stream(
     open_stream_within(name, reader, usize::MAX)
 }
 
-/// Reads a capture from anything that yields bytes, to unpack which no more than so many bytes of memory
+/// Reads a capture from anything that yields bytes, to unpack which no more than this many bytes of memory
 /// are to be taken.
 ///
 /// # Errors

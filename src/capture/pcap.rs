@@ -175,7 +175,7 @@ impl Pcap {
             others: other_heads(magic, lengths),
             lengths,
             unit: if magic == NANOSECONDS { 1 } else { 1_000 },
-            // The upper bits say whether a checksum follows each packet; they are no link type.
+            // The upper bits say whether a checksum follows each packet; they are not part of the link type.
             link: LinkType((header.network.0 & 0xFFFF) as u16),
             record: 0,
             time: 0,
@@ -211,7 +211,7 @@ impl Pcap {
         )
     }
 
-    /// Whether two plausible records with such heads begin so many bytes further on. Waits for them
+    /// Whether two plausible records with such heads begin this many bytes further on. Waits for them
     /// only as long as it looks so.
     fn has_two(&mut self, mut at: usize, head: usize) -> bool {
         for _ in 0..2 {

@@ -31,7 +31,7 @@ pub fn section(out: &mut Vec<u8>) {
     block(0x0A0D_0D0A, &body, out);
 }
 
-/// Adds the description of an interface, whose times have so many digits of a second.
+/// Adds the description of an interface, whose times have this many digits of a second.
 pub fn interface(name: Option<&str>, link: u16, snaplen: u32, digits: u8, out: &mut Vec<u8>) {
     let mut body = [&link.to_le_bytes()[..], &[0, 0], &snaplen.to_le_bytes()].concat();
     if let Some(name) = name {

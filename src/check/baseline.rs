@@ -42,7 +42,7 @@ pub enum BaselineError {
         /// Why not.
         error: io::Error,
     },
-    /// The file is no baseline.
+    /// The file is not a baseline.
     #[error("{}: this is not a baseline: {}; --write-baseline writes one",
         escaped(&file.to_string_lossy()), escaped(what))]
     Wrong {
@@ -85,7 +85,7 @@ impl Baseline {
     /// Reads a baseline.
     ///
     /// # Errors
-    /// The file cannot be read, or is no baseline.
+    /// The file cannot be read, or is not a baseline.
     pub fn read(file: &Path) -> Result<Baseline, BaselineError> {
         let mut text = String::new();
         std::fs::File::open(file)

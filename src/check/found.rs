@@ -143,7 +143,7 @@ impl Found {
         }
     }
 
-    /// The same, where so many captures come before its own.
+    /// The same, where this many captures come before its own.
     pub(super) fn of_more(self, captures: u32) -> Found {
         let capture = self.capture.map(|capture| capture.saturating_add(captures));
         Found { capture, ..self }

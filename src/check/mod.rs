@@ -47,7 +47,7 @@ const KEPT: u64 = Judge::MOST;
 /// Findings of one rule, by verdict.
 type VerdictCounts = [u64; 3];
 
-/// What a finding is about where that is no message.
+/// What a finding is about where that is not a message.
 const NO_MESSAGE: Payload<'static> = Payload {
     bytes: &[],
     pieces: &[],

@@ -19,7 +19,7 @@ const MOST: usize = 1 << 16;
 pub struct Party {
     /// Its address.
     pub address: IpAddr,
-    /// Its port, where it is no client's.
+    /// Its port, where it is not a client's.
     pub port: Option<u16>,
 }
 

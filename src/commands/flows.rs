@@ -15,10 +15,10 @@ use crate::report::{Stamp, TimeStyle};
 use crate::session::{Event, Needs, Totals};
 
 /// Flows that have ended and are kept, to be written in the order of their numbers, if there is
-/// memory for it. When there are so many, they are written, and those that end later come after them.
+/// memory for it. When there are this many, they are written, and those that end later come after them.
 const KEPT: usize = 1 << 18;
 
-/// Of what flows may take in memory, a row is kept for every so many bytes.
+/// Of what flows may take in memory, a row is kept for every this many bytes.
 const BYTES: usize = 2048;
 
 /// Rows that are put into words at a time.
@@ -177,7 +177,7 @@ impl FlowListing<'_> {
         Ok(())
     }
 
-    /// Writes the next so many of the flows that are kept, in their order.
+    /// Writes the next this many of the flows that are kept, in their order.
     fn write(&mut self, count: usize) -> io::Result<()> {
         let mut rows: Vec<_> = self.rows.drain(..count).collect();
         match &self.sorting {

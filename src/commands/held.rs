@@ -10,7 +10,7 @@ use foldhash::quality::RandomState;
 use crate::report::Report;
 use crate::session::IcmpEvent;
 
-/// How much is collected before it is written to what is no terminal.
+/// How much is collected before it is written to what is not a terminal.
 pub(super) const BUFFER: usize = 64 << 10;
 
 /// Bytes that wait at most.

@@ -116,7 +116,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether the reader of the output went away, which is no fault.
+    /// Whether the reader of the output went away, which is not a fault.
     pub fn reader_is_gone(&self) -> bool {
         matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -224,12 +224,12 @@ impl PageCollector {
     }
 }
 
-/// Whether a capture is to be read again, where each may take so many messages.
+/// Whether a capture is to be read again, where each may take this many messages.
 fn is_short(sample: &Sample, most: usize) -> bool {
     sample.is_full() || sample.taken().0 > most
 }
 
-/// How many each may take of so many, so that nobody gets less than it for the sake of one that wants
+/// How many each may take of this many, so that nobody gets less than it for the sake of one that wants
 /// more.
 fn share(mut wanted: Vec<u64>, all: usize) -> usize {
     wanted.sort_unstable();

@@ -8,7 +8,7 @@ const NAMED: usize = 3;
 /// Failures that are kept.
 const KEPT: usize = 4;
 
-/// Failures in a row from which on they are no accident, where others went well before.
+/// Failures in a row above which they are not accidental, where others went well before.
 pub(super) const NO_ACCIDENT: u64 = 3;
 
 /// What is known of an item of one server.

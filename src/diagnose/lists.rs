@@ -81,7 +81,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// With room for so many servers.
+    /// With room for this many servers.
     pub(super) fn new(room: usize) -> Lists {
         Lists { room, ..Lists::default() }
     }

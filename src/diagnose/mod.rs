@@ -106,7 +106,7 @@ enum What {
 }
 
 impl Diagnosis {
-    /// Nothing known yet. It takes so many bytes of memory at most.
+    /// Nothing known yet. It takes this many bytes of memory at most.
     pub fn new(bytes: usize, terms: Terms, vouched: bool) -> Diagnosis {
         Diagnosis {
             servers: Map::default(),

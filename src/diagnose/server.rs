@@ -14,7 +14,7 @@ const ADDRESSES: usize = 8;
 /// Clients that are counted: further ones are not.
 const CLIENTS: usize = 1 << 10;
 
-/// What is kept of what a server says of itself: so many keys, and of each so many bytes.
+/// What is kept of what a server says of itself: this many keys, and of each this many bytes.
 const KEYS: usize = 32;
 const LONG: usize = 64;
 

@@ -163,7 +163,7 @@ impl Diagnosis {
                 server.too_large = Some(error.message);
                 server.fact_mut(Item::Whole).bad(cause, error.frame, text);
             }
-            // That a client is gone is no fault of the server's.
+            // That a client is gone is not a fault of the server's.
             _ => {}
         }
     }

@@ -62,8 +62,8 @@ impl FromStr for Column {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Column, String> {
-        let path =
-            super::syntax::path(name).ok_or_else(|| format!("`{name}` is not the name of a field"))?;
+        let path = super::syntax::path(name)
+            .ok_or_else(|| format!("`{name}` is not the name of a field"))?;
         let meanings = Meanings::of(&path);
         if meanings.beside.is_some() || !meanings.fields.is_empty() {
             return Ok(Column { name: name.to_owned(), meanings });

@@ -103,7 +103,7 @@ impl Network {
         let (address, rest) = match text.strip_prefix('[') {
             Some(inner) => inner.split_once(']')?,
             None => {
-                // Of an IPv6 address without brackets, a colon is no port's.
+                // Of an IPv6 address without brackets, a colon is not a port's.
                 let end =
                     text.find('/').or_else(|| text.find(':').filter(|_| text.contains('.')))?;
                 text.split_at_checked(end)?

@@ -424,7 +424,7 @@ impl fmt::Display for Literal {
     }
 }
 
-/// A path as it is typed: keys that are no words are in brackets.
+/// A path as it is typed: keys that are not words are in brackets.
 pub(super) fn written(path: &[String]) -> String {
     let is_word = |part: &String| {
         !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_-*".contains(c))

@@ -6,7 +6,7 @@ use dissectors::kit::Side;
 /// Response times that are kept as they are; of more, how many fall into each of [`BUCKETS`].
 const EXACT: usize = 1024;
 
-/// Values below are their own buckets; above, each power of two has so many buckets of equal width.
+/// Values below are their own buckets; above, each power of two has this many buckets of equal width.
 const FINE: u64 = 64;
 const BUCKETS_OF_POWER: usize = 32;
 const BUCKETS: usize = FINE as usize + (64 - 6) * BUCKETS_OF_POWER;
@@ -79,7 +79,7 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Counts so many packets of one side, with so many bytes of payload in all.
+    /// Counts this many packets of one side, with this many bytes of payload in all.
     pub(super) fn count(&mut self, side: Side, packets: u64, bytes: usize) {
         if side == Side::Second {
             self.packets += packets;
@@ -87,7 +87,7 @@ impl Detail {
         }
     }
 
-    /// A response came so many nanoseconds after its request.
+    /// A response came this many nanoseconds after its request.
     pub fn response(&mut self, nanoseconds: u64) {
         self.times.get_or_insert_default().add(nanoseconds);
     }

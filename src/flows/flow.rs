@@ -232,7 +232,7 @@ impl FlowMut<'_> {
         self.details.change(self.at, |detail| detail.frame = frame);
     }
 
-    /// Counts so many packets of one side, with so many bytes of payload in all. Returns for how
+    /// Counts this many packets of one side, with this many bytes of payload in all. Returns for how
     /// many nanoseconds the flow was silent before.
     #[inline]
     pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: usize) -> u64 {
@@ -255,7 +255,7 @@ impl FlowMut<'_> {
         silence
     }
 
-    /// The flow's state holds so many bytes beside itself.
+    /// The flow's state holds this many bytes beside itself.
     #[inline]
     pub fn set_held(&mut self, held: usize) {
         self.held = u32::try_from(held).unwrap_or(u32::MAX);

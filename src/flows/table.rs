@@ -39,7 +39,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of at most `most` flows, which take at most so many bytes. A flow has ended that is
+    /// A table of at most `most` flows, which take at most this many bytes. A flow has ended that is
     /// silent for longer than `longest` nanoseconds, or than its protocol says.
     pub fn new(most: usize, most_memory: usize, longest: Option<i64>) -> Table {
         let most = most.clamp(1, u32::MAX as usize);

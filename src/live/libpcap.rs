@@ -304,7 +304,7 @@ impl Handle {
         Ok(self)
     }
 
-    /// Waits until there is something to read, for so many milliseconds at most.
+    /// Waits until there is something to read, for this many milliseconds at most.
     pub(super) fn wait(&self, milliseconds: u16) {
         // SAFETY: the handle is open, and so is its descriptor as long as it is borrowed.
         let descriptor = unsafe {

@@ -39,8 +39,9 @@ pub(super) fn drop_to(
     if account.user.is_root() {
         return Ok(Some(account.name));
     }
-    let failed =
-        |error| format!("cannot switch to user {}: {error}; name another user with -Z", account.name);
+    let failed = |error| {
+        format!("cannot switch to user {}: {error}; name another user with -Z", account.name)
+    };
     capabilities::survive_user_change();
     setgroups(&[account.group]).map_err(failed)?;
     setgid(account.group).map_err(failed)?;

@@ -14,9 +14,9 @@ use crate::capture::write;
 pub struct Plan {
     /// The name; with rotation a number and a time come before its ending.
     pub path: PathBuf,
-    /// A file is full after so many seconds.
+    /// A file is full after this many seconds.
     pub seconds: Option<u64>,
-    /// A file is full with so many bytes.
+    /// A file is full with this many bytes.
     pub bytes: Option<u64>,
     /// The newest files that are kept.
     pub files: Option<usize>,

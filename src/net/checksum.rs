@@ -62,7 +62,7 @@ pub fn verify(outcome: &Outcome<'_>) -> Checksums {
 /// card.
 #[inline]
 pub fn header(headers: &Headers<'_>) -> ChecksumResult {
-    // Nearly all have no options: a sum of so many bytes is made at once.
+    // Nearly all have no options: a sum of this many bytes is made at once.
     let is_right = match <&[u8; 20]>::try_from(headers.ipv4) {
         Ok(usual) => is_right(usual),
         Err(_) => is_right(headers.ipv4),
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn right_and_wrong_over_ipv4() {
-        // Odd and even lengths, and one that is no multiple of four.
+        // Odd and even lengths, and one that is not a multiple of four.
         for payload in [QUERY, &QUERY[..22], b"", b"x"] {
             for packet in [ipv4(17, &udp(7, 9, payload)), ipv4(6, &tcp(7, 9, 0x18, payload))] {
                 let length = packet.len();

@@ -77,7 +77,7 @@ impl<'a> Glance<'a> {
         [26, 30].map(|at| Ipv4Addr::from(self.double(at)))
     }
 
-    /// The source and the destination port, of what is no fragment.
+    /// The source and the destination port, of what is not a fragment.
     #[inline]
     pub fn ports(&self) -> [u16; 2] {
         [34, 36].map(|at| self.word(at))

@@ -51,7 +51,7 @@ impl IcmpError<'_> {
 }
 
 impl<'a> Walk<'a> {
-    /// ICMP of either version. What is no error about a UDP datagram is of no interest.
+    /// ICMP of either version. What is not an error about a UDP datagram is of no interest.
     pub(super) fn icmp(&self, carried: &Carried<'a>) -> Outcome<'a> {
         error(carried).map_or(Outcome::Other, Outcome::Icmp)
     }

@@ -68,7 +68,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A tag of so many bytes, and the EtherType after it.
+    /// A tag of this many bytes, and the EtherType after it.
     fn tag(&mut self, length: usize, bytes: &'a [u8]) -> Outcome<'a> {
         match bytes.get(length..).and_then(u16_be) {
             Some((ether_type, rest)) => self.ether_type(ether_type, rest),

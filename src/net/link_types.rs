@@ -170,7 +170,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What comes after a header of so many bytes that says nothing of it.
+    /// What comes after a header of this many bytes that says nothing of it.
     fn after(
         &mut self,
         length: usize,
@@ -183,7 +183,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ethernet with the tag of a switch, of so many bytes, between the addresses and the
+    /// Ethernet with the tag of a switch, of this many bytes, between the addresses and the
     /// EtherType.
     fn switch_tag(&mut self, length: usize, bytes: &'a [u8]) -> Outcome<'a> {
         let at = length.saturating_add(12);

@@ -1,6 +1,6 @@
 //! Packets inside of UDP: VXLAN, Geneve, GTP-U, L2TP, Teredo, TZSP.
 //!
-//! Ports are no proof: any program may use those of VXLAN and the like. So the header must be right to
+//! Ports prove nothing: any program may use those of VXLAN and the like. So the header must be right to
 //! the last reserved bit, and what follows must look like a packet; otherwise the bytes stay a UDP
 //! payload.
 

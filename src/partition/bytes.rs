@@ -19,7 +19,7 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// A value as bytes. Of one that cannot be written, such as a path that is no text, there are none: reading those
+/// A value as bytes. Of one that cannot be written, such as a path that is not text, there are none: reading those
 /// fails.
 pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     postcard::to_extend(value, Vec::new()).unwrap_or_default()

@@ -69,7 +69,7 @@ impl Arriving<'_> {
     /// Takes one more portion. `None`: there is none.
     fn pull(&mut self) -> Option<()> {
         let Portion { partition, data, .. } = self.portions.next()?;
-        // Nobody waits for totals: they are no events.
+        // Nobody waits for totals: they are not events.
         if let Some((totals, runs)) = content::totals(&data) {
             match &mut self.totals {
                 Some(all) => all.add_share(totals),

@@ -13,7 +13,7 @@ use crate::capture::{self, CaptureError, Event, Packet, Packets};
 use crate::net::Outcome;
 use crate::session::{Heard, Partition};
 
-/// Rows of runs are written when so many are here.
+/// Rows of runs are written when this many are here.
 const RUNS: usize = 1 << 12;
 
 /// Hosts that are heard are kept in as many groups as a session does.

@@ -101,7 +101,7 @@ fn target(filter: &FirewallFilter) -> String {
     if filter.bits == all { address.to_string() } else { format!("{address}/{}", filter.bits) }
 }
 
-/// A mask of so many bits, as an address.
+/// A mask of this many bits, as an address.
 fn mask(bits: u8, like: SocketAddr) -> IpAddr {
     match like {
         SocketAddr::V4(_) => {

@@ -152,7 +152,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table that begins with these rows: writes its headings. On a terminal of so many columns, what
+    /// A table that begins with these rows: writes its headings. On a terminal of this many columns, what
     /// does not fit is left out.
     pub fn new(
         rows: &[FlowRow],

@@ -110,7 +110,7 @@ impl<'a> Envelope<'a> {
 const INFLATED: usize = 512;
 
 impl<'a> Envelope<'a> {
-    /// The same message, which was sent in so many bytes, with no more of its fields than anyone reads: a
+    /// The same message, which was sent in this many bytes, with no more of its fields than anyone reads: a
     /// few compressed bytes may stand for any number. `room` holds those that are left.
     #[must_use]
     pub fn brief<'r>(self, length: u64, room: &'r mut Vec<Node>) -> Envelope<'r>

@@ -128,7 +128,7 @@ impl Scrubber {
         std::str::from_utf8(text).is_ok_and(|text| self.addresses.of_text(text).is_some())
     }
 
-    /// An address of so many bytes at the beginning of these.
+    /// An address of this many bytes at the beginning of these.
     fn address<const N: usize>(&mut self, bytes: &[u8]) -> Vec<u8> {
         let Some((address, rest)) = bytes.split_at_checked(N) else { return vec![0; bytes.len()] };
         let other = packets::address(address).map(|address| self.addresses.of(address));

@@ -406,7 +406,7 @@ fn edited(
     (bytes, was_cut)
 }
 
-/// The IP header before so many bytes.
+/// The IP header before this many bytes.
 fn ip_header(
     ip: &Ip,
     ends: [IpAddr; 2],

@@ -52,7 +52,7 @@ impl FlowContext {
 }
 
 impl PacketContext {
-    /// What a packet's headers have that is no good.
+    /// What is wrong with a packet's headers.
     #[inline]
     pub(super) fn note(&mut self, note: Option<&Malformed>) {
         #[cold]

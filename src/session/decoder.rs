@@ -48,7 +48,7 @@ impl Decoder {
         Decoder::share(options, 0, 1)
     }
 
-    /// One of several decoders that share a capture: the `nth`, from 0, of so many; of no more than
+    /// One of several decoders that share a capture: the `nth`, from 0, of this many; of no more than
     /// [`Decoder::most_shares`]. Each reads all packets and reports the flows of its share; the
     /// first one also reports what concerns no flow.
     pub fn share(options: Options, nth: usize, of: usize) -> Decoder {
@@ -128,7 +128,7 @@ impl Decoder {
         (context.frame, context.now) = (frame, time);
     }
 
-    /// These hosts were heard by others, with packets that are no datagrams of ours.
+    /// These hosts were heard by others, with packets that are not datagrams of ours.
     pub fn heard(&mut self, heard: &Heard) {
         self.session.heard.add(heard);
     }

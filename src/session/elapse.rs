@@ -44,7 +44,7 @@ impl Shard {
         }
     }
 
-    /// Looks at the next so many flows, side by side in memory, and ends those that are silent for
+    /// Looks at the next this many flows, side by side in memory, and ends those that are silent for
     /// too long.
     pub(super) fn end_idle<F: Fields>(
         &mut self,

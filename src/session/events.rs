@@ -13,7 +13,7 @@ impl<'d> Events<'d> {
         Events { batch, at: 0 }
     }
 
-    /// The next event. It borrows from the batch, so that this is no `Iterator`.
+    /// The next event. It borrows from the batch, so that this is not an `Iterator`.
     #[allow(clippy::should_implement_trait, reason = "an event borrows from what is iterated over")]
     #[inline]
     pub fn next(&mut self) -> Option<Event<'_>> {

@@ -71,7 +71,7 @@ impl Deadlines {
 
     /// Forgets plans whose flows have ended, where those are most: `lives` tells.
     pub(super) fn tidy(&mut self, flows: usize, lives: impl Fn(Slot, u32) -> bool) {
-        /// So many are no burden.
+        /// This many are not a burden.
         const FEW: usize = 1 << 12;
         if self.plans.len() > FEW + 2 * flows {
             self.plans.retain(|&Reverse((_, number, slot))| lives(slot, number));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Batch, Decoder, Event, EventOrder};
 
-/// A decoder says which flows are still needed when it has numbered so many, and twice as many as are open:
+/// A decoder says which flows are still needed when it has numbered this many, and twice as many as are open:
 /// to look at those costs little of what numbering did.
 const NUMBERED: usize = 1 << 12;
 
@@ -121,7 +121,7 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// Of so many decoders.
+    /// Of this many decoders.
     pub fn new(decoders: usize) -> Merge {
         let numbers = (0..decoders).map(|_| FlowNumbers::default()).collect();
         let queues = (0..decoders).map(|_| PartQueue::default()).collect();

@@ -421,7 +421,7 @@ impl Session {
         }
         shard.limits_met(context, time, recorder);
         self.headers(time, recorder);
-        // What an ICMP error quotes is no packet between these ports.
+        // What an ICMP error quotes is not a packet between these ports.
         if !matches!(outcome, Outcome::Icmp(_)) {
             self.foreign.see(&key, &self.context.numbers);
         }

@@ -17,7 +17,7 @@ pub struct Needs {
     pub passes: bool,
     /// What matters beyond its flow.
     pub cross_flow: bool,
-    /// What messages there were in all, requests by server among it: of so many servers. See
+    /// What messages there were in all, requests by server among it: of this many servers. See
     /// [`Totals::traffic`](super::Totals::traffic).
     pub traffic: Option<usize>,
     /// ICMP errors about messages, or about datagrams.

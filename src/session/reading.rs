@@ -418,7 +418,7 @@ fn closing(end: Option<StreamEnd>, waited: Option<Time>, now: Time) -> Option<(C
     }
 }
 
-/// So many bytes, with the verb that agrees with them.
+/// This many bytes, with the verb that agrees with them.
 fn bytes(count: u64, verb: &str) -> String {
     let (one, many) = verb.split_once('/').unwrap_or((verb, verb));
     let noun = format!("byte {one}/bytes {many}");

@@ -10,14 +10,14 @@ use dissectors::kit::{Seed, Time};
 use crate::flows::Key;
 use crate::net::Quote;
 
-/// Buckets, each of so many datagrams that lie side by side.
+/// Buckets, each of this many datagrams that lie side by side.
 const BUCKETS: usize = 1 << 9;
 const WAYS: usize = 4;
 
 /// Bytes of a datagram that choose its bucket: an ICMP error need not quote more.
 const HEAD: usize = 32;
 
-/// A datagram that comes again within so many nanoseconds, with the same IPv4 identification, was
+/// A datagram that comes again within this many nanoseconds, with the same IPv4 identification, was
 /// doubled on the way.
 const DOUBLED: i64 = 1_000_000_000;
 

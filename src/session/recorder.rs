@@ -241,7 +241,7 @@ impl<F: Fields> Recorder<F> {
         }
     }
 
-    /// A rule was passed so many times: by a past message of this side, or by the current one.
+    /// A rule was passed this many times: by a past message of this side, or by the current one.
     #[inline]
     fn passed(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
         if rule.asks_for_answer {

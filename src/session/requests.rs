@@ -106,7 +106,7 @@ impl Requests {
     /// Servers that are kept at most.
     const MOST: usize = 1 << 16;
 
-    /// None yet; of at most so many servers.
+    /// None yet; of at most this many servers.
     pub fn new(most: usize) -> Requests {
         Requests {
             count: Answered::default(),
@@ -117,7 +117,7 @@ impl Requests {
         }
     }
 
-    /// A server answered so many requests.
+    /// A server answered this many requests.
     #[inline]
     pub fn answered(&mut self, server: SocketAddr, times: u64) {
         self.count.add(Answered { asked: times, answered: times });
@@ -223,7 +223,7 @@ impl AskedServer {
 }
 
 impl Silence {
-    /// Requests without a response from which on a silence is no accident.
+    /// Requests without a response from which on a silence is not an accident.
     const NO_ACCIDENT: u64 = 3;
 
     /// Both, by whatever order they are put together.

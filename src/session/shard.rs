@@ -62,7 +62,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// One of so many.
+    /// One of this many.
     pub(super) fn new(options: &Options, shards: usize) -> Shard {
         let mut streams = options.streams;
         streams.total /= shards;

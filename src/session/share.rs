@@ -32,7 +32,7 @@ pub(super) fn count_shards(options: &Options) -> usize {
     if few { 1 } else { SHARDS }
 }
 
-/// Which shard the traffic between two hosts belongs to, out of so many. The tables are indexed by
+/// Which shard the traffic between two hosts belongs to, out of this many. The tables are indexed by
 /// other, secret hashes.
 pub(super) fn shard_of(a: IpAddr, b: IpAddr, shards: usize) -> usize {
     let word = |address: IpAddr| match address {
@@ -78,14 +78,14 @@ impl Partition {
     /// All of them.
     pub const WHOLE: Partition = Partition { nth: 0, of: 1 };
 
-    /// Which of so many partitions follows what two hosts say.
+    /// Which of this many partitions follows what two hosts say.
     pub fn of(a: IpAddr, b: IpAddr, partitions: usize) -> usize {
         shard_of(a, b, partitions)
     }
 }
 
 impl Share {
-    /// The share of the `nth` thread, from 0, of so many; of no more than there are shards.
+    /// The share of the `nth` thread, from 0, of this many; of no more than there are shards.
     pub(super) fn of_thread(options: &Options, nth: usize, of: usize) -> Share {
         let all = count_shards(options);
         let (first, end) = (all * nth / of, all * (nth + 1) / of);

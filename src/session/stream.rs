@@ -12,7 +12,7 @@ use crate::flows::{Key, State};
 use crate::net::tcp::{Arrival, Connection, StreamBudget};
 use crate::net::{FrameRef, Segment, TcpFlags, Tunnels};
 
-/// Room for so many pieces of a message is kept for the next one.
+/// Room for this many pieces of a message is kept for the next one.
 const PIECES: usize = 1 << 10;
 
 /// Where a segment belongs.
@@ -151,7 +151,7 @@ impl Shard {
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
         let state = &mut flow.state;
-        // What is no stream stays as it is, and where it is.
+        // Flows that are not streams are left alone.
         if !matches!(state, State::Stream(_)) {
             return;
         }

@@ -155,7 +155,7 @@ impl Foreign {
         ports
     }
 
-    /// So many more packets between two ports.
+    /// This many more packets between two ports.
     #[inline]
     pub fn add_packets(&mut self, transport: Transport, ports: [u16; 2], packets: u64) {
         let port = ports[0].min(ports[1]);

@@ -49,7 +49,7 @@ impl Traffic {
         Id::ALL.iter().copied().filter(|&id| self.protocols & 1 << id as u32 != 0)
     }
 
-    /// A server answered so many requests of a protocol.
+    /// A server answered this many requests of a protocol.
     #[inline]
     pub(super) fn answered(&mut self, protocol: Option<Id>, server: SocketAddr, times: u64) {
         self.fared(protocol, Answered { asked: times, answered: times });

@@ -45,7 +45,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Empty tables that take so many bytes of memory at most. `filtered`: only some messages come, and
+    /// Empty tables that take this many bytes of memory at most. `filtered`: only some messages come, and
     /// only their flows count.
     pub fn new(bytes: usize, filtered: bool) -> Summary {
         let protocol = |&id: &Id| Protocol::new(id);

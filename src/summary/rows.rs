@@ -235,7 +235,7 @@ impl Master {
         }
     }
 
-    /// It sent a message. `room`: for so many more servers of lists; returns whether that was enough.
+    /// It sent a message. `room`: for this many more servers of lists; returns whether that was enough.
     pub(super) fn responded(
         &mut self,
         id: Id,

@@ -65,7 +65,7 @@ impl Default for Batches {
 }
 
 impl Batches {
-    /// Batches of about so many bytes at most, and of 4 MiB at most.
+    /// Batches of about this many bytes at most, and of 4 MiB at most.
     pub fn of(bytes: usize) -> Batches {
         let most = bytes.min(BYTES);
         Batches { most, open: [const { None }; Table::ALL.len()], ready: VecDeque::new() }

@@ -76,7 +76,7 @@ impl Wanted {
         let checks = if self.checks() {
             Checker::needs(&self.selection, &self.terms)
         } else {
-            // What only several flows show is no finding of a message, whether it is checked or not.
+            // What only several flows show is not a finding of a message, whether it is checked or not.
             Needs { findings: Findings::OfMessages, cross_flow: true, ..Needs::default() }
         };
         let filtered = self.filter.is_some();

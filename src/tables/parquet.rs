@@ -24,7 +24,7 @@ pub struct Parquet<W: Write + Send> {
 
 impl<W: Write + Send> Parquet<W> {
     /// For these tables; batches of others are not written. A row group is held in memory, and takes about
-    /// so many bytes.
+    /// this many bytes.
     ///
     /// # Errors
     /// Those of the outputs.

@@ -44,7 +44,7 @@ impl Places {
         self.files.note(event);
     }
 
-    /// Where a packet is, by its number in the capture; none for 0, which is no packet.
+    /// Where a packet is, by its number in the capture; none for 0, which is not a packet.
     pub(super) fn of(&self, frame: u64) -> Option<Place> {
         self.files.place(frame).filter(|_| frame > 0)
     }

@@ -106,7 +106,7 @@ fn csv(cell: Cell<'_>, clock: &mut Clock, out: &mut Vec<u8>) {
             let many: Vec<_> = many.iter().map(i64::to_string).collect();
             csv_cell(&many.join(","), out);
         }
-        // Digits are no text from the wire: a minus sign before them begins no formula.
+        // Digits are not text from the wire: a minus sign before them begins no formula.
         Cell::Time(time) => clock.rfc3339(Time(time), DIGITS, out),
         Cell::Integer(_) | Cell::Number(_) => json(cell, clock, out),
         Cell::Absent => {}

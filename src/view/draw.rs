@@ -269,7 +269,7 @@ fn prompt(view: &View) -> String {
     format!("write {what} to: ")
 }
 
-/// A text in so many lines at most.
+/// A text in this many lines at most.
 fn wrapped(text: &str, width: u16, most: usize) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     let lines = letters.chunks(usize::from(width.max(20))).take(most);

@@ -92,7 +92,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// An empty one that takes so many bytes of memory at most.
+    /// An empty one that takes this many bytes of memory at most.
     pub fn new(bytes: usize) -> Index {
         Index {
             rows: VecDeque::new(),

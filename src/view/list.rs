@@ -12,7 +12,7 @@ pub(super) struct List {
 }
 
 impl List {
-    /// It has so many rows now.
+    /// It has this many rows now.
     pub(super) fn set_length(&mut self, length: usize) {
         self.length = length;
         if self.follows {
@@ -21,7 +21,7 @@ impl List {
         self.settle();
     }
 
-    /// So many rows fit on the screen.
+    /// This many rows fit on the screen.
     pub(super) fn set_height(&mut self, height: usize) {
         self.height = height;
         self.settle();
@@ -48,12 +48,12 @@ impl List {
         self.settle();
     }
 
-    /// Moves the selection by so many rows.
+    /// Moves the selection by this many rows.
     pub(super) fn step(&mut self, rows: isize) {
         self.select(self.selected.saturating_add_signed(rows));
     }
 
-    /// Moves the selection by so many screens.
+    /// Moves the selection by this many screens.
     pub(super) fn page(&mut self, pages: isize) {
         let rows = self.height.saturating_sub(1).max(1);
         self.step(pages.saturating_mul(isize::try_from(rows).unwrap_or(1)));

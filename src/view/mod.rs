@@ -47,7 +47,7 @@ pub enum Request {
         /// The packet.
         frame: Option<u64>,
     },
-    /// Decode a message again: of these conversations, so many after their first.
+    /// Decode a message again: of these conversations, this many after their first.
     Message(RoaringBitmap, u32),
     /// Look for conversations that a display filter wants; `None`: all are wanted.
     Filter(Option<Filter>),

@@ -52,7 +52,7 @@ pub(super) struct LadderScreen {
     pub(super) conversations: RoaringBitmap,
     drawn: Drawn,
     time: TimeStyle,
-    /// Its lines in so many columns, without the first: that is `head`.
+    /// Its lines in this many columns, without the first: that is `head`.
     lines: Vec<Line>,
     head: String,
     width: usize,
@@ -75,7 +75,7 @@ impl LadderScreen {
         LadderScreen { conversations, drawn, time, lines, head, width: 0, wanted, list }
     }
 
-    /// Makes the lines for so many columns.
+    /// Makes the lines for this many columns.
     pub(super) fn fit(&mut self, width: usize) {
         if self.width == width {
             return;
@@ -209,7 +209,7 @@ impl MessageScreen {
         }
     }
 
-    /// So many rows of so many bytes fit on the screen: the marked bytes are in them.
+    /// This many rows of this many bytes fit on the screen: the marked bytes are in them.
     pub(super) fn fit(&mut self, columns: usize, height: usize) {
         let all = self.opened.bytes.len().div_ceil(columns.max(1));
         let marked = self.marked();

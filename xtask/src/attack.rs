@@ -14,7 +14,7 @@ use xtask::wire::{Capture, Prng};
 
 use crate::release;
 
-/// KiB of memory that is no file's; a file that is mapped for reading does not count.
+/// KiB of memory that is not a file's; a file that is mapped for reading does not count.
 const MEMORY: u32 = 64 << 10;
 
 /// What is run on each capture, in turn.

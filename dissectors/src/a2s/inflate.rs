@@ -160,7 +160,7 @@ mod tests {
             let followed = [&compressed[..], b"\0behind"].concat();
             let left = |most| inflate(&followed, most).map(|inflated| inflated.after);
             assert_eq!((left(length), left(length - 1)), (Ok(7), Ok(0)));
-            // Forwards and backwards: what is kept is no response to another question.
+            // Forwards and backwards: what is kept is not a response to another question.
             for most in [1 << 20, length, 1000, length, 1 << 20] {
                 let expected = if most < length { &beginning } else { &whole };
                 assert_eq!(inflate(&compressed, most).as_deref(), Ok(expected));

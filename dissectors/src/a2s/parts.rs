@@ -54,7 +54,7 @@ pub(super) fn message<S: Sink>(
     add(cx, set, payload, sink);
 }
 
-/// Whether a packet toward a server is no part of a response to it. Where only the ports tell who
+/// Whether a packet toward a server is not part of a response to it. Where only the ports tell who
 /// is the server, it may be one: a server may answer from any port a client on a usual one.
 fn is_no_answer(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     !cx.conversation.is_guessed()

@@ -77,7 +77,7 @@ pub(super) const USED: u16 = 8;
 pub(super) const SHIP: u16 = 16;
 /// Or another game.
 pub(super) const OTHER_GAME: u16 = 32;
-/// The first datagram was no packet of the specification: only the user's word makes it A2S.
+/// The first datagram was not a packet of the specification: only the user's word makes it A2S.
 pub(super) const FORCED: u16 = 64;
 /// The server has answered info by a challenge.
 pub(super) const GUARDED: u16 = 1 << 15;

@@ -12,7 +12,7 @@ const HEADERS: usize = 64;
 /// How long a message's body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Body {
-    /// So many bytes.
+    /// This many bytes.
     Length(usize),
     /// Chunks, up to one of length 0.
     Chunked,
@@ -263,7 +263,7 @@ pub(super) fn body_so_far(bytes: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
     Some((Cow::Owned(held.concat()), is_whole))
 }
 
-/// Reads a whole head. What is wrong with a header is no reason to lose the message.
+/// Reads a whole head. What is wrong with a header is not a reason to lose the message.
 fn head(bytes: &[u8]) -> Result<MessageHead, httparse::Error> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     if is_response(bytes) {
@@ -358,7 +358,7 @@ fn may_start(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| method.starts_with(bytes))
 }
 
-/// After a gap, or after what is no message: the next line that begins a message, or may yet.
+/// After a gap, or after what is not a message: the next line that begins a message, or may yet.
 fn next_start(bytes: &[u8]) -> Option<usize> {
     let mut lines = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
     lines.find(|&at| bytes.get(at..).is_some_and(|rest| is_start(rest) || may_start(rest)))
@@ -500,7 +500,7 @@ mod tests {
                 message.escape_ascii()
             );
         }
-        // What is no head at all takes nothing with it.
+        // Bytes that are not a head do not affect what follows.
         let bad = b"GET /c HTTP/x\r\n\r\n".as_slice();
         for step in [1, 64] {
             let both = [bad, b"GET /c HTTP/1.0\r\n\r\n"].concat();

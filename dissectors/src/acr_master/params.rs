@@ -216,7 +216,7 @@ pub(super) fn address(text: &[u8]) -> Option<IpAddr> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The bytes that lowercase hex spells, exactly so many.
+/// The bytes that lowercase hex spells, exactly this many.
 pub(super) fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let digit = |byte: &u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

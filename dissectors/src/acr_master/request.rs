@@ -92,7 +92,7 @@ fn target<S: Sink>(r: &mut Reader<'_, S>, target: &[u8], start: usize, asked: &m
     };
     let mut there: Vec<&str> = Vec::new();
     for piece in pieces(query, start + path.len() + 1) {
-        // Nothing between two signs is no parameter.
+        // Nothing between two signs is not a parameter.
         if piece.name_at.start < piece.value_at.end {
             parameter(r, &piece, asked, &mut there);
         }

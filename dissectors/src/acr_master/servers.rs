@@ -193,7 +193,7 @@ fn listed<S: Sink>(address: IpAddr, port: u64, sink: &mut S) {
     }
 }
 
-/// The lines that are no servers.
+/// The lines that are not servers.
 #[derive(Default)]
 struct Others {
     judged: bool,

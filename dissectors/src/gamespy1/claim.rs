@@ -28,7 +28,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
 /// answer of this one after a foreign header.
 fn is_of_others(bytes: &[u8]) -> bool {
     match bytes {
-        // After it, a word in full is no message of Valve's.
+        // After it, a word in full is not a message of Valve's.
         [0xFF, 0xFF, 0xFF, 0xFF, text @ ..] => {
             let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
             !matches!(text.get(word), Some(b'\\')) && (word < 4 || text.get(word) != Some(&b'\n'))

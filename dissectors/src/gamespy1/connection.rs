@@ -118,7 +118,7 @@ fn master_speaks<S: Sink>(
         connection.misopened = !challenge;
         rules::master_opens(challenge, basic, payload.whole(), sink);
     }
-    // The first challenge is no response, wherever it was recorded.
+    // The first challenge is not a response, wherever it was recorded.
     if let Some((why @ Closing::BadValidate, mark)) = connection.closing
         && !(first && challenge)
     {

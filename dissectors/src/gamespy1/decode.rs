@@ -127,7 +127,7 @@ pub(super) fn loose<S: Sink>(bytes: &[u8], sink: &mut S) {
     rules::final_closes(Some(whole), Some(whole), false, sink);
 }
 
-/// Shows what is no message, whatever it says.
+/// Shows what is not a message, whatever it says.
 pub(super) fn plain<S: Sink>(bytes: &[u8], sink: &mut S) {
     decode(bytes, &ENDINGS, sink, |r| {
         r.open(&f::PROPERTIES);

@@ -34,9 +34,9 @@ pub(super) const OPENINGS: [&[u8]; 8] = [
 /// How far a text reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// So many bytes are its own; what follows may be, too.
+    /// This many bytes are its own; what follows may be, too.
     Open(usize),
-    /// It ends after so many.
+    /// It ends after this many.
     Over(usize),
 }
 
@@ -62,7 +62,7 @@ pub(super) fn reach(text: &[u8], loose: bool, ended: bool) -> Reach {
 }
 
 impl Reach {
-    /// Of `text`, so many bytes are sure; all are, if no more will come.
+    /// Of `text`, this many bytes are sure; all are, if no more will come.
     fn until(text: &[u8], sure: usize, ended: bool) -> Reach {
         if ended { Reach::Over(text.len()) } else { Reach::Open(sure) }
     }
@@ -140,7 +140,7 @@ fn follower(text: &[u8]) -> Option<&'static [u8]> {
     }
 }
 
-/// Where what is no text begins after a challenge, and what closes that: a list in blocks, or an
+/// Where what is not text begins after a challenge, and what closes that: a list in blocks, or an
 /// enciphered one.
 fn blocks(text: &[u8]) -> Option<usize> {
     let mut pairs = Text::new(text, 0);

@@ -33,7 +33,7 @@ pub(super) struct ServerStanding {
     pub(super) challenged: bool,
 }
 
-/// So many entries of a kind are the latest at most, whatever the limit on what is remembered: they
+/// This many entries of a kind are the latest at most, whatever the limit on what is remembered: they
 /// are larger than the facts that it is for.
 const MOST: usize = 1 << 16;
 

@@ -19,7 +19,7 @@ pub(super) struct HeldText {
     pub(super) lost: bool,
     /// What it is.
     pub(super) found: StreamUnit,
-    /// It ends after so many bytes.
+    /// It ends after this many bytes.
     ends: Option<usize>,
     /// When it is over if nothing more comes, if it can be.
     due: Option<Time>,

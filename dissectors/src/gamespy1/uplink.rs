@@ -246,7 +246,7 @@ pub(super) fn validate<S: Sink>(
         sink.answers(Reply::to(given.mark.frame, given.mark.time));
     }
     uplink.unasked = (!owed).then_some(payload.time);
-    // What the response to a challenge lacks is no fault of its heartbeat's.
+    // What the response to a challenge lacks is not a fault of its heartbeat's.
     let heartbeat = words.heartbeat.filter(|_| !owed || words.gamename.is_some());
     let said = heartbeat.map(|_| layout(words, sink));
     if owed && said != Some(None) {

@@ -129,7 +129,7 @@ pub(super) enum Numbering {
     /// There is none.
     #[default]
     Absent,
-    /// One that is no number, or several that do not follow each other.
+    /// One that is not a number, or several that do not follow each other.
     Wrong,
     /// These parts of the response are in the datagram.
     Parts { answer: u32, first: u32, last: u32 },
@@ -178,7 +178,7 @@ pub(super) struct Words<'a> {
     pub(super) after: Option<Span>,
     /// A `\queryid\` follows it.
     pub(super) numbered_after: bool,
-    /// What is no pair.
+    /// What is not a pair.
     pub(super) fault: Option<(Span, &'static str)>,
     /// The first pair, which no backslash opens, though it can be read.
     pub(super) unopened: Option<Span>,
@@ -216,7 +216,7 @@ impl<'a> Words<'a> {
         self.take(pair);
     }
 
-    /// So many sound pairs come, all with this key, which is no keyword.
+    /// This many sound pairs come, all with this key, which is not a keyword.
     pub(super) fn hear_properties(&mut self, key: &'a [u8], times: u32, at: Span) {
         if self.first.is_empty() {
             self.first = key;

@@ -288,7 +288,7 @@ fn columns<S: Sink>(
     Ok(())
 }
 
-/// What a run of zeros at the place of a value is: so many empty values, and then the column's end
+/// What a run of zeros at the place of a value is: this many empty values, and then the column's end
 /// or another value.
 pub(super) struct ZeroRun {
     pub(super) empty: usize,

@@ -371,7 +371,7 @@ impl Conversation {
         Reply { began, tries: asked.times.into(), complete, ..Reply::to(sent.frame, sent.time) }
     }
 
-    /// What came for the request with this timestamp is no whole response, but no silence either.
+    /// What came for the request with this timestamp is not a whole response, but no silence either.
     pub(super) fn settle(&mut self, timestamp: u32) {
         let Some(asked) = self.echoed(PacketKind::Info, timestamp) else { return };
         asked.answers = asked.answers.saturating_add(1);

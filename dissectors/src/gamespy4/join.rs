@@ -52,7 +52,7 @@ fn cut(joined: &mut Buffer, length: usize) {
     }
 }
 
-/// Where a packet's content goes on: so many joined bytes stay, so many bytes from the section byte
+/// Where a packet's content goes on: this many joined bytes stay, this many bytes from the section byte
 /// on are left out.
 struct Seam {
     keep: usize,

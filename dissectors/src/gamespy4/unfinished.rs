@@ -153,7 +153,7 @@ impl Unfinished {
         Tally::of(self.numbers.iter().copied()).is_whole()
     }
 
-    /// Whether packets of several responses are there that are no copies of each other: then only
+    /// Whether packets of several responses are there that are not copies of each other: then only
     /// the order in which they came tells which belong together.
     pub(super) fn is_mixed(&self) -> bool {
         let numbers = || self.numbers.iter().copied();

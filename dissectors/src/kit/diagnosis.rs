@@ -130,7 +130,7 @@ named! {
         SplitPartMissing = "split_part_missing",
         /// Its responses break the form that clients read.
         HeaderBroken = "header_broken",
-        /// Its challenge is no number.
+        /// Its challenge is not a number.
         ChallengeNotANumber = "challenge_not_a_number",
         /// The capture ends too early.
         CaptureTooShort = "capture_too_short",

@@ -14,7 +14,7 @@ pub struct Habit {
 pub enum Bytes {
     /// These, and no others.
     Exactly(&'static [u8]),
-    /// These, so many others that vary, and these. Where all that vary are FF, or all 0, that is no
+    /// These, this many others that vary, and these. Where all that vary are FF, or all 0, that is no
     /// challenge, but asks for one.
     Around(&'static [u8], usize, &'static [u8]),
     /// These are among them.

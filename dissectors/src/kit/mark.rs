@@ -32,7 +32,7 @@ impl<'a> Payload<'a> {
         listed + u64::from(self.headers)
     }
 
-    /// What was joined from datagrams, or parts of a stream, of so many bytes in all.
+    /// What was joined from datagrams, or parts of a stream, of this many bytes in all.
     #[must_use]
     pub fn joined<'b>(&self, joined: &'b Buffer, sent: usize) -> Payload<'b>
     where

@@ -240,7 +240,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.found_text(field, scan::terminated(self.rest))
     }
 
-    /// Groups of two such texts, as many as are whole before `end`, and at most so many. `first` is
+    /// Groups of two such texts, as many as are whole before `end`, and at most this many. `first` is
     /// given the first text of each. Returns how many there were.
     #[inline(always)]
     pub(crate) fn text_pairs(

@@ -154,15 +154,15 @@ pub struct Settings {
 /// From which numbers on traffic is abuse. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abuse {
-    /// So many times one source asks the same within [`Abuse::repeat_window`].
+    /// This many times one source asks the same within [`Abuse::repeat_window`].
     pub repeats: u32,
     /// See [`Abuse::repeats`].
     pub repeat_window: i64,
-    /// So many sources with one or two packets each come within [`Abuse::source_window`].
+    /// This many sources with one or two packets each come within [`Abuse::source_window`].
     pub sources: u32,
     /// See [`Abuse::sources`].
     pub source_window: i64,
-    /// So many requests a second, over [`Abuse::flood_window`].
+    /// This many requests a second, over [`Abuse::flood_window`].
     pub flood_rate: u32,
     /// See [`Abuse::flood_rate`].
     pub flood_window: i64,
@@ -226,7 +226,7 @@ impl Budget {
         true
     }
 
-    /// How many bytes a response of so many compressed ones may have now, and what bounds it.
+    /// How many bytes a response of this many compressed ones may have now, and what bounds it.
     pub fn inflatable(&mut self, compressed: usize, now: Time, limits: &Limits) -> (usize, Limit) {
         let second = now.0.div_euclid(1_000_000_000);
         if second != self.second {
@@ -241,7 +241,7 @@ impl Budget {
         bounds.into_iter().fold((limits.inflated, Limit::Inflated), least)
     }
 
-    /// So many compressed bytes were decompressed to so many.
+    /// This many compressed bytes were decompressed to this many.
     pub fn inflated(&mut self, compressed: usize, bytes: usize, limits: &Limits) {
         self.in_second = self.in_second.saturating_add(bytes);
         let by_ratio = compressed.saturating_mul(limits.inflated_ratio).saturating_add(self.credit);
@@ -293,7 +293,7 @@ mod tests {
         let first = 64 * 1024 + 180 * 50;
         assert_eq!(inflate(180, second(1), usize::MAX), (first, Limit::InflatedRatio));
         assert_eq!(inflate(180, second(1), usize::MAX), (9000, Limit::InflatedRatio));
-        // Answers that are no bombs fill it again, and no further.
+        // Answers that are not bombs fill it again, and no further.
         for _ in 0..50 {
             inflate(1000, second(2), 1);
         }

@@ -85,7 +85,7 @@ pub trait Sink {
     /// The message is a request to a server, for what this names. Every sending counts.
     #[inline(always)]
     fn asks(&mut self, _: &'static str, _: &Payload<'_>) {}
-    /// The message answers a request, of so many bytes, that proved nothing of who sent it: it bore
+    /// The message answers a request, of this many bytes, that proved nothing of who sent it: it bore
     /// no challenge of the server.
     #[inline(always)]
     fn reflects(&mut self, _: &'static str, _: u32, _: &Payload<'_>) {}

@@ -23,7 +23,7 @@ struct Given {
 }
 
 impl Challenges {
-    /// One more was given, of at most so many different ones.
+    /// One more was given, of at most this many different ones.
     pub(super) fn push(&mut self, key: Short, to: IpAddr, most: usize) {
         if self.given.len() >= 2 * most {
             self.tidy(most);
@@ -41,7 +41,7 @@ impl Challenges {
         append(&mut self.given, Given { key, to });
     }
 
-    /// Keeps of each challenge to whom it was first given, of at most so many.
+    /// Keeps of each challenge to whom it was first given, of at most this many.
     fn tidy(&mut self, most: usize) {
         if self.given.len() <= most {
             return;

@@ -439,7 +439,7 @@ fn may_be_answered(queue: &mut WaitingRequests, requests: &mut [Unmatched]) {
     queue.marked = queue.waiting.len();
 }
 
-/// A response is to this request, which another was asked. A response for each sending is no fault.
+/// A response is to this request, which another was asked. A response for each sending is not a fault.
 fn take(
     answer: &mut Unmatched,
     queue: &mut WaitingRequests,

@@ -346,7 +346,7 @@ pub(super) fn earlier(a: Option<Witness>, b: Option<Witness>) -> Option<Witness>
     a.into_iter().chain(b).min_by_key(|witness| witness.seen.mark.frame)
 }
 
-/// So many more of what has this name.
+/// This many more of what has this name.
 fn count(counts: &mut Vec<(Name, u64)>, name: Name, times: u64) {
     match counts.iter_mut().find(|(known, _)| *known == name) {
         Some((_, count)) => *count += times,

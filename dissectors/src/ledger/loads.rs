@@ -53,7 +53,7 @@ impl Default for Loads {
 }
 
 impl Loads {
-    /// None yet. Of servers, their sources, and times, at most so many are kept.
+    /// None yet. Of servers, their sources, and times, at most this many are kept.
     pub fn new(most: usize, abuse: Abuse) -> Loads {
         let most = (most / GROUPS).max(1);
         let group = |_| HostGroup {
@@ -87,7 +87,7 @@ impl Loads {
         }
     }
 
-    /// A server that was asked for this, in so many bytes, responds without a challenge.
+    /// A server that was asked for this, in this many bytes, responds without a challenge.
     pub fn reflects(
         &mut self,
         group: usize,

@@ -13,7 +13,7 @@ pub(super) const KINDS: usize = 6;
 /// Sources that are kept of one server's, in one group of hosts.
 const MOST: usize = 512;
 
-/// A sample of sources: all, while they are few; then those whose hashes end in so many zeros. It does
+/// A sample of sources: all, while they are few; then those whose hashes end in this many zeros. It does
 /// not depend on the order in which they come.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Sources {
@@ -109,7 +109,7 @@ impl Sources {
         self.sample.iter()
     }
 
-    /// How many so many of those that are kept stand for.
+    /// How many this many of those that are kept stand for.
     pub(super) fn estimate(&self, kept: usize) -> u64 {
         (kept as u64).saturating_mul(1 << self.level.min(31))
     }

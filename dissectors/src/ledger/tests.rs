@@ -17,7 +17,7 @@ fn seen(frame: u64, from: &str, to: &str) -> Witness {
     Witness { seen: Seen { mark, from, to }, flow: frame as u32, began: true, lossy: false }
 }
 
-/// One with room for so many entries of a kind.
+/// One with room for this many entries of a kind.
 fn ledger(most: usize) -> Ledger {
     Ledger::new(Terms::of(&Settings::default(), most))
 }

@@ -179,7 +179,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     sink.end(message, payload);
 }
 
-/// What is no reply by its header is one only where a reply is due.
+/// What is not a reply by its header is one only where a reply is due.
 fn is_nothing(cx: &Cx<'_>, payload: &Payload<'_>) -> bool {
     let is_due = || {
         let due = |query: &Query| {

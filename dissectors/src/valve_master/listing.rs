@@ -107,7 +107,7 @@ pub(super) enum ReplyMatch {
     Nothing,
 }
 
-/// Nobody sends a query again sooner than this: what comes sooner is no repetition, but goes on.
+/// Nobody sends a query again sooner than this: what comes sooner is not a repetition, but goes on.
 const SOONEST_RETRY: i64 = 400_000_000;
 
 /// Replies that copies are recognized by.
@@ -138,7 +138,7 @@ pub(super) struct Listing {
     replied: Option<Time>,
     /// Hashes of the latest replies, the latest last.
     replies: [u64; LATEST],
-    /// So many copies were taken for responses, one after the other.
+    /// This many copies were taken for responses, one after the other.
     copies: u8,
     /// Older queries that still wait, the latest last.
     waiting: Vec<Mark>,
@@ -209,7 +209,7 @@ impl Listing {
             self.question = Some(query.question);
             self.last = None;
             self.ended = false;
-            // Pages of the listing before are no copies in this one.
+            // Pages of the listing before are not copies in this one.
             self.replies = [0; LATEST];
             self.handed.stale = true;
             return (QueryPosition::Anew { ended }, given_up);
@@ -371,7 +371,7 @@ impl Handed {
         Ok(repeated)
     }
 
-    /// Makes room for so many more. Where there is none, what is there makes room for others.
+    /// Makes room for this many more. Where there is none, what is there makes room for others.
     fn make_room(&mut self, more: usize, budget: &mut Budget) -> Result<(), Forgotten> {
         if self.forgot {
             return Err(Forgotten);

@@ -43,7 +43,7 @@ pub(super) enum Claimed {
     /// It was not given; `given` is the latest that was. `begun`: a join was seen, so that none was
     /// given before the capture that may still serve.
     Other { value: u32, given: u32, begun: bool },
-    /// It is no 32-bit int.
+    /// It is not a 32-bit int.
     NoInt,
     /// None was given.
     Unchallenged,

@@ -82,7 +82,7 @@ fn more_files_than_can_be_guarded_are_merged_all_the_same() {
     assert_eq!(order(&all), ".".repeat(100) + &"!".repeat(100));
 }
 
-/// Only so many files are mapped at a time: how far the others are read is known all the same.
+/// Only this many files are mapped at a time: how far the others are read is known all the same.
 #[test]
 fn progress_is_known_of_files_that_are_not_mapped() {
     let folder = Folder::new();

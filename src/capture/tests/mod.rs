@@ -154,7 +154,7 @@ fn forget_path(notice: &mut Notice) {
     }
 }
 
-/// Reads the bytes from a stream that gives so many at a time.
+/// Reads the bytes from a stream that gives this many at a time.
 fn streamed(bytes: &[u8], sizes: &[usize]) -> Result<Yield, CaptureError> {
     let pieces = Pieces { bytes: bytes.to_vec(), at: 0, sizes: sizes.to_vec(), reads: 0 };
     let packets =

@@ -1,4 +1,4 @@
-//! What is no capture: what it is taken for, and that it is said in one line.
+//! What is not a capture: what it is taken for, and that it is said in one line.
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::super::{CaptureError, open};
 use super::streams::gzip;
 use super::{Folder, mapped, streamed};
 
-/// Packets of Ethernet by a DAG card, so many seconds after the first.
+/// Packets of Ethernet by a DAG card, this many seconds after the first.
 fn erf(seconds: &[u32]) -> Vec<u8> {
     let record = |&after: &u32| {
         let head = [0, 0, 0, 0x80, 2, 4, 0, 80, 0, 0, 0, 60, 0, 0];
@@ -19,7 +19,7 @@ fn erf(seconds: &[u32]) -> Vec<u8> {
     seconds.iter().flat_map(record).collect()
 }
 
-/// Packets by CommView, as NCF (`header`: 24 bytes) or NCFX (20), in so many months.
+/// Packets by CommView, as NCF (`header`: 24 bytes) or NCFX (20), in this many months.
 fn commview(header: usize, months: &[u8]) -> Vec<u8> {
     let record = |&month: &u8| {
         let mut record = vec![0; header + 60];

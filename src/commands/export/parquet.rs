@@ -28,7 +28,7 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// For these files, in row groups of about so many bytes.
+    /// For these files, in row groups of about this many bytes.
     pub(super) fn new(files: Vec<(Table, Whole)>, row_group: usize) -> io::Result<Thread> {
         let parquet = Parquet::new(files, row_group)?;
         let (sender, receiver) = sync_channel(WAITING);

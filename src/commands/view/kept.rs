@@ -45,7 +45,7 @@ struct PacketHead {
 }
 
 impl Kept {
-    /// Room for so many bytes.
+    /// Room for this many bytes.
     pub(super) fn new(most: usize) -> Kept {
         let (chunks, open) = (VecDeque::new(), PacketChunk::default());
         Kept { chunks, open, bytes: 0, most: most.max(2 * CHUNK), count: 0, let_go: 0 }

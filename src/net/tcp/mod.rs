@@ -145,7 +145,7 @@ pub trait StreamReader {
 /// A reader's answer to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// So many bytes from the front are used up (more than there are means all); keep the rest.
+    /// This many bytes from the front are used up (more than there are means all); keep the rest.
     Consumed(usize),
     /// It is not their turn: keep them, and a FIN after them, as not shown until
     /// [`read_again`](Connection::read_again). Before a gap or a limit nothing is kept; where the

@@ -90,7 +90,7 @@ impl Direction {
     pub(super) fn has_hole(&self) -> bool {
         self.phase == Phase::Open
             && self.held.as_ref().is_some_and(|held| {
-                // What is not waited for any more is no hole.
+                // A hole that is not waited for any more does not count.
                 let is_known = held.jump.is_some();
                 !is_known
                     && (self.next < held.acked.0 || !held.ahead.is_empty() || held.fin.is_some())
@@ -174,7 +174,7 @@ impl Direction {
         }
     }
 
-    /// Whether what has this sequence number was sent after all that was seen: it is no repeat, nor
+    /// Whether what has this sequence number was sent after all that was seen: it is not a repeat, nor
     /// recorded late.
     pub(super) fn is_latest(&self, sequence: u32) -> bool {
         let end = self.held.as_ref().map_or(self.next, |held| held.end(self.next));
@@ -217,7 +217,7 @@ impl Direction {
         Some((first, missing))
     }
 
-    /// Takes a segment of this direction that is no RST and whose SYN was dealt with.
+    /// Takes a segment of this direction that is not a RST and whose SYN was dealt with.
     pub(super) fn data<R: StreamReader>(
         &mut self,
         arrival: &Arrival<'_>,

@@ -7,7 +7,7 @@ use crate::check::{Answered, Found, Outcome};
 use crate::report::markdown::cell;
 use crate::text::escaped;
 
-/// GitHub shows so many annotations of a kind in a step, and says nothing of the others.
+/// GitHub shows this many annotations of a kind in a step, and says nothing of the others.
 const SHOWN: usize = 10;
 
 /// Writes the findings of the outcomes, the gravest first; and how many requests were answered.

@@ -58,7 +58,7 @@ struct Row {
 }
 
 impl Sample {
-    /// For so many messages, whose fields take so many bytes.
+    /// For this many messages, whose fields take this many bytes.
     pub fn new(most: usize, room: usize) -> Sample {
         Sample {
             most,

@@ -305,7 +305,7 @@ impl Projection<'_> {
         out.push(b'"');
     }
 
-    /// A pair that is no member: an object of its own.
+    /// A pair that is not a member: an object of its own.
     fn pair(&mut self, at: usize) {
         self.out.push(b'{');
         if let Some((key, value)) = self.view.pair(at) {

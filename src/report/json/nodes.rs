@@ -54,7 +54,7 @@ impl Projection<'_> {
     }
 
     /// The bytes, in hex, where the value does not tell them: of a text that is not UTF-8, and of a
-    /// float that is no number.
+    /// float that is not a number.
     fn lossless(&mut self, node: &Node) {
         let bytes = match node.field.kind {
             Kind::Text => self.view.text(node),

@@ -91,7 +91,7 @@ impl RowShape {
     pub(super) fn first(list: &[Node], names: &mut Names) -> Option<RowShape> {
         let (object, after) = list.split_first()?;
         let members = after.get(..object.descendants as usize)?;
-        // One object is no table.
+        // One object is not a table.
         let is_table = object.field.kind == Kind::Group && object.field.place != Place::Framing;
         if !is_table || members.len() > MOST || after.len() == members.len() {
             return None;

@@ -77,7 +77,7 @@ fn short(view: MessageView<'_>, node: &Node, value: &mut [u8; VALUE]) -> Option<
             *value.get_mut(text.length)? = b'"';
             text.length + 1
         }
-        // A negative integer is no word: its 64 bits are a large number.
+        // A negative integer is not a word: its 64 bits are a large number.
         Kind::Unsigned | Kind::Signed => {
             let (digits, length) = word(node.value)?;
             *value.first_chunk_mut()? = digits;

@@ -61,7 +61,7 @@ fn object(step: &Arrow, clock: &mut Clock) -> Value {
         }
     };
     if step.icmp {
-        // It has no ports, and is no message of the protocol.
+        // It has no ports, and is not a message of the protocol.
         add("src", json!(step.ends[0].ip()));
         add("icmp", Value::Bool(true));
     }

@@ -70,7 +70,7 @@ pub struct Line {
 }
 
 impl Ladder {
-    /// Draws it in so many columns.
+    /// Draws it in this many columns.
     pub fn text(&self, width: usize, stamp: &mut Stamp, paint: Paint, out: &mut Vec<u8>) {
         for line in self.lines(width, stamp) {
             for (tone, text) in line.parts {
@@ -85,7 +85,7 @@ impl Ladder {
         }
     }
 
-    /// Its lines in so many columns: first the one that names the parties.
+    /// Its lines in this many columns: first the one that names the parties.
     pub fn lines(&self, width: usize, stamp: &mut Stamp) -> Vec<Line> {
         let times = self.times(stamp);
         let widest = times.iter().map(String::len).max().unwrap_or(0).max(TIME);

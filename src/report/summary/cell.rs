@@ -25,7 +25,7 @@ pub(super) enum SummaryCell {
     Span(Option<u64>),
     /// A time.
     Time(Option<Time>),
-    /// A number that is no count.
+    /// A number that is not a count.
     Number(Option<f64>),
     /// A port.
     Port(u16),
@@ -33,7 +33,7 @@ pub(super) enum SummaryCell {
     Counts(Vec<(String, u64)>),
     /// Names.
     Names(Vec<&'static str>),
-    /// So many of so many: for people.
+    /// This many of this many: for people.
     Share(u64, u64),
 }
 

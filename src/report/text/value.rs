@@ -68,7 +68,7 @@ fn pair(view: MessageView<'_>, at: usize, most: Most, out: &mut Vec<u8>) {
     }
 }
 
-/// A text, in quotes unless it is a plain word. Inside of them is no other quote.
+/// A text, in quotes unless it is a plain word. Quotes inside are escaped.
 fn text(text: &[u8], most: usize, out: &mut Vec<u8>) {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.:/\\+@%*".contains(byte);
     if !text.is_empty() && text.len() <= most && text.iter().all(is_plain) {
@@ -80,7 +80,7 @@ fn text(text: &[u8], most: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(if cut { b"\"..." } else { b"\"" });
 }
 
-/// At most so many characters of a text, escaped. Says whether there are more.
+/// At most this many characters of a text, escaped. Says whether there are more.
 fn letters(text: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
     let mut left = most;
     for chunk in text.utf8_chunks() {

@@ -18,7 +18,7 @@ const NUMBER: u16 = 6;
 /// Columns of fields that there are at least where rows of 16 bytes are shown.
 const FIELDS: u16 = 44;
 
-/// Columns that so many bytes take in hex, and again as letters, with what is between.
+/// Columns that this many bytes take in hex, and again as letters, with what is between.
 const fn width(columns: u16) -> u16 {
     NUMBER + columns * 3 + 1 + 1 + columns
 }

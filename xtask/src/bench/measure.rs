@@ -24,7 +24,7 @@ pub(super) struct Cost {
     pub(super) wall: Duration,
     /// User and system time of all its threads.
     pub(super) cpu: Duration,
-    /// The most bytes of memory seen at once that are no file's.
+    /// The most bytes of memory seen at once that do not belong to a file.
     pub(super) memory: u64,
 }
 

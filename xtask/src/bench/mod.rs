@@ -22,7 +22,7 @@ use options::Options;
 use page::{Page, Table};
 use programs::Program;
 
-/// Instructions are counted on so many packets: valgrind takes fifty times as long.
+/// Instructions are counted on this many packets: valgrind takes fifty times as long.
 const COUNTED: u64 = 100_000;
 
 /// The sizes of the captures that grow, in bytes.
@@ -118,7 +118,7 @@ fn estimate(input: Input, options: &Options) -> u64 {
     if options.given.is_some() { 0 } else { options.packets(input) * per_packet }
 }
 
-/// Whether there is room for so many bytes; says it where there is none.
+/// Whether there is room for this many bytes; says it where there is none.
 fn has_room(name: &str, bytes: u64, options: &Options, out: &mut dyn Write) -> io::Result<bool> {
     let folder = options.folder.parent().unwrap_or(&options.folder);
     let room = files::room(folder)?;

@@ -103,7 +103,7 @@ impl Input {
 /// When a capture ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// After so many packets.
+    /// After this many packets.
     Packets(u64),
     /// Before its file would be longer than this.
     Bytes(u64),

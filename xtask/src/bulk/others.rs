@@ -1,4 +1,4 @@
-//! Traffic that is no game's: what a recorder at a server or a home sees most of.
+//! Traffic that is not a game's: what a recorder at a server or a home sees most of.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 

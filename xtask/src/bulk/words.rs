@@ -69,7 +69,7 @@ pub(super) fn map(prng: &mut Prng) -> &'static str {
     prng.pick::<&'static str>(MAPS)
 }
 
-/// A name of so many words.
+/// A name of this many words.
 pub(super) fn name(words: u64, prng: &mut Prng) -> String {
     let words: Vec<&str> = (0..words).map(|_| *prng.pick(WORDS)).collect();
     words.join(" ")

@@ -100,7 +100,7 @@ fn players() -> Vec<u8> {
     capture.pcap()
 }
 
-/// Appends a datagram, with an identification of its own: it is no copy of another.
+/// Appends a datagram, with an identification of its own: it is not a copy of another.
 fn push(capture: &mut Capture, milliseconds: u64, datagram: &Datagram) {
     push_from(capture, milliseconds, 64, datagram);
 }

@@ -101,7 +101,7 @@ fn block_list(count: u8) -> Vec<u8> {
 }
 
 impl Session {
-    /// The whole connection, from so many milliseconds on.
+    /// The whole connection, from this many milliseconds on.
     fn record(&self, capture: &mut Capture, from: u64) {
         let address = |text: &str| text.parse().expect("an address");
         let ends = (address(self.client), address("10.0.0.9:28900"));

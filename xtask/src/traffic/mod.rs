@@ -27,7 +27,7 @@ pub struct Conversation {
 /// The links that are recorded.
 const LINKS: [Link; 3] = [Link::Ethernet, Link::Sll2, Link::Raw];
 
-/// Conversations begin within so many milliseconds.
+/// Conversations begin within this many milliseconds.
 const BEGIN_WITHIN: u64 = 30_000;
 
 /// A packet of the recording.
@@ -201,7 +201,7 @@ fn is_forth(ends: [IpAddr; 2]) -> bool {
     source < destination
 }
 
-/// A time so many milliseconds later than the packet's.
+/// A time this many milliseconds later than the packet's.
 fn later(packet: &TimedPacket, milliseconds: u64) -> Time {
     packet.time.after_ms(milliseconds)
 }

@@ -10,12 +10,12 @@ pub struct Time(pub u64);
 pub const START: Time = Time(1_767_225_600_000_000_000);
 
 impl Time {
-    /// So many nanoseconds later.
+    /// This many nanoseconds later.
     pub const fn after(self, nanoseconds: u64) -> Time {
         Time(self.0 + nanoseconds)
     }
 
-    /// So many milliseconds later.
+    /// This many milliseconds later.
     pub const fn after_ms(self, milliseconds: u64) -> Time {
         self.after(milliseconds * 1_000_000)
     }

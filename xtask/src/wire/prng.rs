@@ -35,7 +35,7 @@ impl Prng {
         least + self.below(most - least + 1)
     }
 
-    /// What happens to so many of a thousand.
+    /// What happens to this many of a thousand.
     pub const fn per_mille(&mut self, chance: u64) -> bool {
         self.below(1000) < chance
     }

@@ -171,7 +171,7 @@ fn headers<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<(), C
     Ok(())
 }
 
-/// Bytes that are no packet of the specification: checked where a response was due.
+/// Bytes that are not a packet of the specification: checked where a response was due.
 pub(in crate::a2s) fn stray<S: Sink>(bytes: &[u8], sink: &mut S) -> Summary {
     rules::no_header(bytes, sink);
     decode(bytes, &PART, sink, |r| {

@@ -45,7 +45,7 @@ pub(in crate::a2s) fn server_type<S: Sink>(read: Read<u8>, app_id: Option<u16>, 
 rule! {
     /// Clients choose mods and downloads by it.
     pub A2S012 "environment" { severity: Warning, who: Server, needs: Message,
-        asks: "the environment is L or W, in either case (m and o, a later extension, are no fault)",
+        asks: "the environment is L or W, in either case (m and o, a later extension, are accepted)",
         cite: [("A2S_INFO, Response format", "Indicates the operating system of the server: - 'L' for Linux")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dx' 00 01 '1.38' 00") }

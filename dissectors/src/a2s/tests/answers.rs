@@ -230,7 +230,7 @@ fn a_challenge_that_was_cut_may_be_used_from_another_port() {
 
 #[test]
 fn a_copy_of_an_earlier_answer_is_not_the_wrong_one_to_what_waits() {
-    // The first request was lost on its way: the copy is no list without a challenge.
+    // The first request was lost on its way: the copy is not a list without a challenge.
     let lab = said(&[U1, U1, A, U, D, D]);
     assert_eq!(exchange(&lab), found("A2S061", 6));
     let wrong = "FFFFFFFF 55 61626364";

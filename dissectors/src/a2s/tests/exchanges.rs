@@ -84,7 +84,7 @@ fn a_request_repeated_while_it_waits_is_the_same() {
     assert_eq!(lab.codes(), ["(SEC003)"]);
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
     assert_eq!(lab.sink.replies, [reply(2, 1.0, 0.0, 2, true)]);
-    // One for each is no fault, a third is.
+    // One for each is not a fault, a third is.
     let lab = said(&[(0.0, T), (1.0, T), (1.1, I), (1.2, I)], 9.0);
     assert_eq!(
         (verdict(&lab, &rules::A2S061), verdict(&lab, &rules::A2S062)),

@@ -292,7 +292,7 @@ fn rules_may_be_binary_in_chunks() {
     assert_eq!(heard.codes(), ["(A2S005)", "(A2S005)"]);
     let heard = rules("FFFFFFFF 45 0100 'motd' 00 80 00");
     assert_eq!(heard.codes(), ["A2S005"]);
-    // Two letters are no number and total that a list so short has room for.
+    // Two letters cannot be number and total of so short a list.
     let heard = rules("FFFFFFFF 45 0100 'ab' 00 80 00");
     assert_eq!(heard.codes(), ["A2S005"]);
 }

@@ -120,7 +120,7 @@ pub(in crate::acr_master) fn lines_lost<S: Sink>(at: Span, sink: &mut S) {
 
 const LINES_LOST: &str = "the capture does not hold the lines that follow";
 
-/// So many server lines, as they must be.
+/// This many server lines, as they must be.
 pub(in crate::acr_master) fn server_lines<S: Sink>(times: u32, sink: &mut S) {
     sink.kept(&ACR014, times);
     sink.kept(&ACR015, times);
@@ -203,7 +203,7 @@ rule! {
         wrong: registered!(asked!("1", "s:40001" "/a?p=28770&a=2001:db8::7" => r"'*bx\n'")) }
 }
 
-/// `line`: the first lookup line of so many.
+/// `line`: the first lookup line of this many.
 pub(in crate::acr_master) fn address_answer<S: Sink>(
     line: Option<Line<'_>>,
     lines: usize,

@@ -151,7 +151,7 @@ pub(in crate::gamespy1) fn list_address<S: Sink>(address: Read<&[u8]>, sink: &mu
     });
 }
 
-/// So many addresses of a list in text, as they must be.
+/// This many addresses of a list in text, as they must be.
 pub(in crate::gamespy1) fn list_addresses<S: Sink>(times: u32, sink: &mut S) {
     sink.kept(&GS1015, times);
 }
@@ -238,9 +238,9 @@ pub(in crate::gamespy1) enum Closing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gamespy1) enum CloseTiming {
     InTime,
-    /// So many nanoseconds later.
+    /// This many nanoseconds later.
     Late(i64),
-    /// Not before the client did, so many nanoseconds later.
+    /// Not before the client did, this many nanoseconds later.
     Left(i64),
     /// Not at all, so far.
     Open,

@@ -12,7 +12,7 @@ rule! {
         wrong: r"0.00 s:7778 > m  '\\heartbeat\\7778\\gamename'" }
 }
 
-/// `fault`: the first thing that is no pair.
+/// `fault`: the first thing that is not a pair.
 pub(in crate::gamespy1) fn pairs<S: Sink>(fault: Option<(Span, &'static str)>, sink: &mut S) {
     let (at, what) = fault.unwrap_or_default();
     sink.judged(&GS1001, fault.is_none(), at, || what.to_owned());

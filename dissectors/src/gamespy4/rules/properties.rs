@@ -240,7 +240,10 @@ fn mutator_bits<S: Sink>(bits: Read<i64>, sink: &mut S) {
     let unknown = int32.map(|bits| bits.cast_unsigned() & !known);
     sink.judged(&GS4027, unknown == Some(0), bits.at, || match unknown {
         Some(unknown) => {
-            format!("p268435717 is {}: bits {unknown:#x} are not in the table of mutators", bits.value)
+            format!(
+                "p268435717 is {}: bits {unknown:#x} are not in the table of mutators",
+                bits.value
+            )
         }
         None => format!("p268435717 is {}, which is not an int32", bits.value),
     });

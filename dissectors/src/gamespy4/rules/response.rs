@@ -5,7 +5,7 @@ use crate::kit::{Evidence, Payload, Sink, Span};
 use crate::rule;
 
 rule! {
-    /// The client turns the text into the number it must send back; what is no number, or too
+    /// The client turns the text into the number it must send back; what is not a number, or too
     /// large, cannot be sent.
     pub GS4005 "challenge-number" { severity: Error, who: Server, needs: Message,
         asks: "the challenge is an ASCII decimal, '-' allowed, zero-terminated, within 32 bits signed",

@@ -101,7 +101,7 @@ fn pad(bytes: &[u8]) -> Window {
     window
 }
 
-/// A bit for each byte of the 24 that may be an endpoint's and is no digit, the first one lowest;
+/// A bit for each byte of the 24 that may be an endpoint's and is not a digit, the first one lowest;
 /// and the bits above those.
 #[inline(always)]
 fn marks(window: &Window) -> Option<u32> {
@@ -110,7 +110,7 @@ fn marks(window: &Window) -> Option<u32> {
     Some(u32::from(no_digits(a)) | u32::from(no_digits(b)) << 16 | 0xFF00_0000)
 }
 
-/// A bit for each byte that is no digit, the first one lowest.
+/// A bit for each byte that is not a digit, the first one lowest.
 #[inline(always)]
 fn no_digits(bytes: &[u8; 16]) -> u16 {
     // What is less than ten above '0', counted from the least that a signed byte can be.
@@ -119,7 +119,7 @@ fn no_digits(bytes: &[u8; 16]) -> u16 {
 }
 
 /// The octet that the first three of four bytes spell: one to three digits after what is none, or
-/// as many as the three are. More than 255 for what is no octet, or begins with a zero it does not
+/// as many as the three are. More than 255 for what is not an octet, or begins with a zero it does not
 /// need. The higher half of each byte is not looked at.
 #[inline(always)]
 fn octet(bytes: u32) -> u32 {

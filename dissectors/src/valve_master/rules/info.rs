@@ -19,7 +19,7 @@ pub(in crate::valve_master) struct InfoFrame {
     pub(in crate::valve_master) fed: bool,
     /// 0A ends it.
     pub(in crate::valve_master) closed: bool,
-    /// So many bytes follow that.
+    /// This many bytes follow that.
     pub(in crate::valve_master) after: usize,
 }
 

@@ -41,7 +41,7 @@ rule! {
         wrong: "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le16:12118" }
 }
 
-/// `fed`: 0A follows the 73; `length`: so many bytes follow that.
+/// `fed`: 0A follows the 73; `length`: this many bytes follow that.
 pub(in crate::valve_master) fn challenge_layout<S: Sink>(
     fed: bool,
     length: usize,

@@ -690,7 +690,7 @@ fn with_the_same_crc32(bytes: &[u8], at: usize) -> Vec<u8> {
     other
 }
 
-/// The author of a capture can make other bytes with the same checksum: they are no copy.
+/// The author of a capture can make other bytes with the same checksum: they are not copies.
 #[test]
 fn a_reply_with_the_same_checksum_is_no_copy() {
     let first = reply(&[A, B], true);

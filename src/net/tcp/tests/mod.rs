@@ -33,7 +33,7 @@ enum Reported {
 #[derive(Clone, Copy, Debug)]
 enum Appetite {
     All,
-    /// Whole groups of so many bytes; what is left at an end is not consumed.
+    /// Whole groups of this many bytes; what is left at an end is not consumed.
     Groups(usize),
     Nothing,
     /// All, but nothing that answers what it was not shown.

@@ -162,7 +162,7 @@ fn keep_alives_are_not_data() {
     bench.data(1002, b"c");
     assert_eq!(bench.budget.counts.keep_alives, 3);
     assert_eq!(bench.reported(), []);
-    // Two bytes are no keep-alive, and neither is one byte further back.
+    // Two bytes are not a keep-alive, and neither is one byte further back.
     bench.data(1001, b"b\0");
     bench.data(1000, b"\0");
     assert_eq!(bench.reported(), [differs(6, 1002, 2), differs(7, 1000, 2)]);

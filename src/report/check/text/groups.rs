@@ -40,7 +40,7 @@ impl ByParty<'_> {
 }
 
 impl<'o> FindingGroup<'o> {
-    /// All of them: the gravest first, then by the codes of the rules. Of each, so many parties are
+    /// All of them: the gravest first, then by the codes of the rules. Of each, this many parties are
     /// named.
     pub(super) fn all(outcome: &'o Outcome, named: usize) -> Vec<FindingGroup<'o>> {
         let mut kept: BTreeMap<_, Vec<&Found>> = BTreeMap::new();

@@ -15,7 +15,7 @@ pub(super) const SPLIT_SIZE: u16 = 1248;
 /// What one packet of a GoldSrc server carries: 1400 bytes with the 9 of the header.
 pub(super) const GOLDSRC_SPLIT_SIZE: usize = 1391;
 
-/// A2S_RULES, "Response format": so many rules, whose values hardly
+/// A2S_RULES, "Response format": this many rules, whose values hardly
 /// compress.
 pub(super) fn rules_response(count: u16, seed: u64) -> Vec<u8> {
     let mut prng = Prng::new(seed);
@@ -27,7 +27,7 @@ pub(super) fn rules_response(count: u16, seed: u64) -> Vec<u8> {
     message.done()
 }
 
-/// A2S_PLAYER, "Response format": so many players.
+/// A2S_PLAYER, "Response format": this many players.
 pub(super) fn player_response(count: u8, seed: u64) -> Vec<u8> {
     let mut prng = Prng::new(seed);
     let mut message = Bytes::new().le32(0xFFFF_FFFF).u8(0x44).u8(count);
