@@ -102,7 +102,7 @@ fn filter(name: &str, values: &[String]) -> Result<Filter, String> {
     if let Some(odd) =
         values.iter().find(|it| !it.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)))
     {
-        return Err(format!("`{odd}` is no {name}"));
+        return Err(format!("`{odd}` is not a valid {name}"));
     }
     read(&format!("{name} in {{{}}}", values.join(", ")))
 }

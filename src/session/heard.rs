@@ -1,5 +1,4 @@
-//! Hosts that the recording has heard beside the flows of ours: some other packet of theirs is in
-//! it.
+//! Hosts that are known to be in the recording because of packets outside of decoded flows.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -7,19 +6,19 @@ use std::net::IpAddr;
 use foldhash::quality::RandomState;
 use serde::{Deserialize, Serialize};
 
-/// Hosts that sent something else than a datagram of ours, as far as there is room for them.
+/// Hosts that sent packets outside of decoded flows, as far as there is room.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Heard {
     hosts: HashSet<IpAddr, RandomState>,
-    /// Some of the latest, each in the place that its address gives: most packets come from them.
+    /// A cache of the latest, indexed by address: most packets come from them.
     #[serde(skip)]
     latest: Box<[Option<IpAddr>]>,
 }
 
 impl Heard {
-    /// Of more hosts than this in a shard, further ones count as not heard.
+    /// Hosts kept per shard; further ones count as not heard.
     const MOST: usize = 1 << 13;
-    /// Hosts among the latest.
+    /// Entries of the cache.
     const LATEST: usize = 1 << 8;
 
     /// A packet of this host was recorded.
@@ -48,12 +47,12 @@ impl Heard {
         }
     }
 
-    /// Whether some packet of this host was recorded; `false`, too, where that was forgotten.
+    /// Whether a packet of this host was recorded; also `false` if there was no room for it.
     pub fn contains(&self, host: IpAddr) -> bool {
         self.hosts.contains(&host)
     }
 
-    /// Takes over whom another part of the session has heard.
+    /// Adds the hosts that another part of the session has heard.
     pub fn add(&mut self, other: &Heard) {
         self.hosts.extend(&other.hosts);
     }

@@ -1,4 +1,4 @@
-//! What the mouse does: it points at what was drawn.
+//! Mouse events, mapped to what was drawn at that place.
 
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
@@ -17,12 +17,12 @@ pub(super) struct Areas {
     pub(super) filter: Rect,
     /// The rows of the list, the ladder or the fields.
     pub(super) rows: Rect,
-    /// The bytes in hex: each takes three columns, and there is one more in their middle.
+    /// The bytes in hex: three columns each, and one more in the middle.
     pub(super) bytes: Rect,
 }
 
 impl View {
-    /// Takes what the mouse did. What is to be done is returned.
+    /// Handles a mouse event; returns the request that follows from it.
     pub fn mouse(&mut self, event: MouseEvent, model: &Model) -> Option<Request> {
         let at = Position::new(event.column, event.row);
         match event.kind {

@@ -1,5 +1,5 @@
-//! What messages mean for the conversation of a flow: who asks, what waits for a response, which
-//! challenges were given. It makes [`Observation`]s and hands them to the rules.
+//! The effect of messages on the conversation of a flow: who asks, which requests wait for a response,
+//! which challenges were given. It makes [`Observation`]s and hands them to the rules.
 
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ use super::walk::kind_at;
 use super::{A2s, rules};
 use crate::kit::{Context, CrossFlowEvent, Evidence, Payload, Read, Sink};
 
-/// What a message means for the conversation.
+/// The effect of a message on the conversation.
 pub(super) fn message<S: Sink>(
     cx: &mut Context<'_, A2s>,
     said: &Summary,
@@ -70,8 +70,8 @@ fn ask<S: Sink>(
     wait(cx, asked, payload.time, sink);
 }
 
-/// Whether another may have given a challenge in the asked one's stead: that one has said nothing
-/// so far, or owes a response that may be a challenge.
+/// Whether another endpoint may have given a challenge instead of the asked one, which has sent nothing
+/// so far, or from which a response is due that may be a challenge.
 fn may_be_given_by_another(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     let open = |request| ResponseKind::Challenge.is_for(request);
     let waits = |asked: PendingRequest| {
@@ -132,7 +132,7 @@ fn answer<S: Sink>(
         {
             unexpected(cx, (answer, said.challenge), copy, payload, sink);
         }
-        // The first one came while this request waited, and was another's.
+        // The first one answered another request while this one waited.
         Some((1.., at))
             if copy && cx.conversation.at(at).is_some_and(|asked| asked.is(PASSED_OVER)) =>
         {
@@ -156,9 +156,9 @@ fn answer<S: Sink>(
     expire(cx, now, false, sink);
 }
 
-/// Whether a list may be a hybrid server's response to info, though this request for one waits
-/// without a good challenge: then that waits on. Where the capture lacks the beginning, a challenge
-/// may be good that was not seen.
+/// Whether a list may be a hybrid server's response to info, although a list request without a valid
+/// challenge is pending; that request then stays pending. If the beginning of the capture is missing, an
+/// unknown challenge may be valid.
 fn may_be_info(cx: &mut Context<'_, A2s>, at: usize) -> bool {
     let began = cx.flow.began;
     match cx.conversation.at(at) {
@@ -170,7 +170,7 @@ fn may_be_info(cx: &mut Context<'_, A2s>, at: usize) -> bool {
     }
 }
 
-/// A challenge was given: by an endpoint, and, if that is another, in the name of the one asked.
+/// A challenge was given by an endpoint, perhaps instead of the one that was asked.
 fn remember<S: Sink>(
     cx: &mut Context<'_, A2s>,
     challenge: Option<Read<i32>>,
@@ -238,7 +238,7 @@ fn heard<S: Sink>(
     }
 }
 
-/// A server has answered: what is sent there by the same host is for a server.
+/// A server has responded: the same host's packets to it are addressed to a server.
 fn serve(cx: &mut Context<'_, A2s>, payload: &Payload<'_>) {
     if !cx.conversation.has(FOLLOWED) {
         let most = cx.settings.limits.remembered;
@@ -261,7 +261,7 @@ fn rounds(tally: &mut Counters, asked: &PendingRequest, answer: ResponseKind) ->
     before + 1
 }
 
-/// A response came that fits no request of the flow. `Some`: another endpoint was asked.
+/// A response matches no request of the flow. `Some`: another endpoint was asked.
 fn unexpected<S: Sink>(
     cx: &mut Context<'_, A2s>,
     (answer, challenge): (ResponseKind, Option<Read<i32>>),
@@ -306,8 +306,8 @@ fn unexpected<S: Sink>(
     None
 }
 
-/// Whether another response came than was asked for; or a player list whose meaning the rest of the
-/// exchange will tell what it is.
+/// Whether another kind of response came than was asked for, or a player list whose purpose only the rest
+/// of the exchange shows.
 fn answered_wrongly<S: Sink>(
     cx: &mut Context<'_, A2s>,
     answer: ResponseKind,

@@ -1,4 +1,4 @@
-//! What a conversation shows: the conversation makes observations, the rules look at them.
+//! Observations: what a conversation hands to the rules. It knows no rule.
 
 use std::net::SocketAddr;
 
@@ -6,18 +6,18 @@ use super::kinds::{ChallengeStatus, ResponseKind};
 use super::pending::PendingRequest;
 use crate::kit::{Evidence, Mark, Payload, Read, Seen};
 
-/// What a conversation shows. The rules look at it, the conversation does not know them.
+/// Something that a conversation has observed.
 pub(super) enum Observation<'a> {
-    /// A request was sent. `foreign`: its challenge may be another's answer.
+    /// A request was sent. `foreign`: another endpoint may have given its challenge.
     Sent {
         challenge: Option<Read<i32>>,
         standing: ChallengeStatus,
         mark: Mark,
         foreign: Option<Occasion>,
     },
-    /// A request was answered. `rounds`: how often in a row a valid challenge was by another, as
-    /// far as that is counted. `guarded`: the server asks for a challenge before it answers the
-    /// like. `again`: so was the request's sending before.
+    /// A request was answered. `rounds`: how often in a row a valid challenge was answered by another
+    /// challenge, up to a limit. `guarded`: the server requires a challenge for such requests. `again`: an
+    /// earlier sending of the request was answered, too.
     Answered {
         asked: &'a PendingRequest,
         answer: ResponseKind,
@@ -25,16 +25,16 @@ pub(super) enum Observation<'a> {
         guarded: bool,
         again: bool,
     },
-    /// One more answer of another form came to an info request.
+    /// An info request got a second response in another form.
     Again { answer: ResponseKind },
-    /// A request was answered by something else than it asked for.
+    /// A request was answered by another kind of response than it asked for.
     Other { asked: &'a PendingRequest, answer: ResponseKind },
-    /// Nobody asked for it. `elsewhere`: the sender was never asked at all, and another may have
+    /// An unsolicited response. `elsewhere`: the sender was never asked at all, but another endpoint may have
     /// been.
     Unasked { answer: ResponseKind, elsewhere: Option<Occasion> },
     /// Nor for a player list that came in the past; or it came `instead` of info.
     UnmatchedList { mark: Mark, instead: bool, evidence: Evidence },
-    /// Another endpoint of the asked host answered.
+    /// Another endpoint of the asked host responded.
     Elsewhere { answer: ResponseKind, asked: SocketAddr, from: SocketAddr },
     /// That request was answered by it.
     Moved { asked: &'a PendingRequest },
@@ -42,11 +42,11 @@ pub(super) enum Observation<'a> {
     Overdue { asked: &'a PendingRequest, occasion: Occasion },
 }
 
-/// What other flows may explain: the message, or the two ends of that of the past.
+/// What other flows may explain: the current message, or the two ends of an earlier one.
 pub(super) struct Occasion {
     pub(super) seen: Seen,
     pub(super) evidence: Evidence,
-    /// The challenge that a response gives, or that a request carries and should not.
+    /// The challenge that a response gives, or that a request carries although it should not.
     pub(super) challenge: Option<u32>,
 }
 

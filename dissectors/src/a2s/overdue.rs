@@ -1,4 +1,4 @@
-//! Requests that wait no longer.
+//! Requests that have timed out.
 
 use super::observation::{Observation, Occasion};
 use super::pending::{FOREIGN, REFUSED, ResponseDue};
@@ -9,7 +9,7 @@ use crate::kit::{Context, Evidence, Seen, Sink, Span, Time};
 /// Where the message byte usually is.
 pub(super) const KIND: Span = Span { start: 4, end: 5 };
 
-/// Gives the oldest request up.
+/// Gives up the oldest request.
 pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     let Some(asked) = cx.conversation.take(0) else { return };
     let server = asked.mark.side.other();

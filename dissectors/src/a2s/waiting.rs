@@ -1,5 +1,5 @@
-//! Who waits for a response of which host: so that a response from another port of it is
-//! distinguished from one that nobody asked for.
+//! Which endpoint waits for a response from which host, so that a response from another port of the
+//! host is distinguished from an unsolicited one.
 
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
@@ -8,8 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use super::kinds::{RequestKind, ResponseKind};
 use crate::kit::{HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
 
-/// A keyed hash of the endpoint that asked and the host it asked: under a flood there are as many
-/// as packets.
+/// A keyed hash of the asking endpoint and the asked host. Only the hash is kept: a flood has as many
+/// pairs as packets.
 type Key = u64;
 
 /// The latest request of an endpoint to a host.
@@ -20,20 +20,20 @@ struct LatestRequest {
     port: u16,
     frame: u64,
     time: Time,
-    /// Another port of the host was asked before, and may have to respond yet.
+    /// Another port of the host was asked before and may still respond.
     is_one_of_several: bool,
 }
 
 /// The latest request of each endpoint to each host, while its response may come.
 #[derive(Default)]
 pub(super) struct LatestRequests {
-    /// Since `since`.
+    /// Those since `since`.
     young: HashedMap<LatestRequest>,
-    /// Of the response timeout before: what is older still waits for nothing.
+    /// Those of the response timeout before that; older ones have timed out.
     old: HashedMap<LatestRequest>,
     since: Time,
     seed: Seed,
-    /// For how long a response may take.
+    /// How long a response may take.
     timeout: i64,
     /// Requests to which another port responded.
     pub(super) elsewhere: Recent,
@@ -97,7 +97,7 @@ impl LatestRequests {
         self.find(payload).is_some()
     }
 
-    /// The endpoint that was asked for what another of its host responds with.
+    /// The endpoint that was asked, when another endpoint of its host responds.
     pub(super) fn elsewhere(
         &mut self,
         payload: &Payload<'_>,
@@ -116,7 +116,7 @@ impl LatestRequests {
         Some(of)
     }
 
-    /// Whether what a client asked a server in this packet was answered from another port.
+    /// Whether the request in this packet was answered from another port.
     #[inline]
     pub(super) fn was_answered_elsewhere(
         &self,
@@ -128,7 +128,7 @@ impl LatestRequests {
     }
 }
 
-/// That what a client asked a server in this packet was answered from another port.
+/// Notes that the request in this packet was answered from another port.
 fn moved(client: SocketAddr, server: SocketAddr, frame: u64) -> (Socket, Socket, u64) {
     (Socket(client), Socket(server), frame)
 }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     proptest! {
-        /// Until its port has responded, or its time is over.
+        /// It waits until its port has responded or the timeout has passed.
         #[test]
         fn the_latest_request_is_found(
             steps in prop::collection::vec(
@@ -250,7 +250,7 @@ mod tests {
                 &settings,
             );
             if nth % 3 == 0 {
-                // Of another one than asked: it takes nobody out.
+                // Not from the asked port: the request keeps waiting.
                 waiting.remove(&payload(server, (1, 60_000), nth, Time(nth as i64)));
             }
             assert!(waiting.young.len() <= MOST && waiting.old.len() <= MOST, "{nth}");

@@ -1,5 +1,5 @@
-//! Responses in several datagrams: they are kept until all are there, and then reported as one
-//! message, whichever came first.
+//! Responses in several datagrams, in any order: they are kept until all have arrived, and then
+//! reported as one message.
 
 use crate::kit::{
     Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Reply, Side, Sink, Time,
@@ -12,10 +12,10 @@ use super::{GameSpy1, decode, messages, queries, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
-/// Datagrams of one response that are kept: far more than any server sends.
+/// Datagrams of one response that are kept at most: far more than any server sends.
 const MOST_HELD: usize = 256;
 
-/// Whole responses that copies are recognized by.
+/// Whole responses that are kept to recognize copies.
 const MOST_DONE: usize = 4;
 
 /// One datagram of a response: which of its parts it holds.
@@ -26,25 +26,25 @@ struct HeldDatagram {
     closed: bool,
 }
 
-/// A response that is not whole.
+/// A response of which datagrams are missing.
 struct OpenResponse {
     side: Side,
     number: u32,
     due: Time,
     mark: Mark,
-    /// Who asked is in the capture: no part of it can have come before.
+    /// Its query is in the capture, so that no part can have arrived before the recording.
     asked: bool,
     buffer: Buffer,
     /// What each datagram in `buffer` holds.
     held: Vec<HeldDatagram>,
-    /// Each of them was in the whole response before.
+    /// All of them were also in the previous whole response.
     copied: bool,
     /// The query that it answers.
     reply: Option<Reply>,
 }
 
 impl OpenResponse {
-    /// Datagrams by number; `Err`: the first part that is missing, if an end is known.
+    /// The datagrams in order; `Err`: the first missing part, if the last one is known.
     fn order(&self) -> Result<Vec<usize>, Option<u32>> {
         let mut order: Vec<usize> = (0..self.held.len()).collect();
         order.sort_by_key(|&at| self.held.get(at).map(|held| held.first));
@@ -61,7 +61,7 @@ impl OpenResponse {
     }
 }
 
-/// One of the latest whole responses in several datagrams, to tell a copy of one of them.
+/// One of the latest whole responses, to recognize a copy of one of its datagrams.
 struct WholeResponse {
     side: Side,
     number: u32,
@@ -69,7 +69,7 @@ struct WholeResponse {
     datagrams: Vec<u64>,
 }
 
-/// The responses of one flow that are not whole.
+/// The incomplete responses of one flow.
 #[derive(Default)]
 pub(super) struct OpenResponses {
     waiting: Vec<OpenResponse>,
@@ -109,7 +109,7 @@ impl OpenResponses {
     }
 }
 
-/// Takes a datagram of a response. The query that it answers has it when it begins.
+/// Takes a datagram of a response. Its first datagram answers the query.
 pub(super) fn datagram<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -172,11 +172,11 @@ fn gather<S: Sink>(
 ) {
     let mut known = cx.conversation.answers().find(payload.side, number);
     let done = cx.conversation.answers().was_in(payload, number);
-    // Unless somebody has asked again, it is one that the network or the recording has doubled.
+    // Without a repeated query, the network or the recorder duplicated it.
     if let Some(done) = done.filter(|_| known.is_none())
         && !cx.conversation.awaits(payload.side, done)
     {
-        // A query that was doubled as well has its response in this.
+        // A duplicated query is answered by this.
         tell_reply(queries::answered(cx, payload, sink), sink);
         lone(cx, payload, number, held, sink);
         return;
@@ -188,7 +188,7 @@ fn gather<S: Sink>(
                 lone(cx, payload, number, held, sink);
                 return;
             }
-            // The number is used again: for another response.
+            // The number is reused for another response.
             NumberRepeat::Differs => {
                 give_up(cx, at, payload.time, sink);
                 known = None;
@@ -220,7 +220,7 @@ fn gather<S: Sink>(
     }
 }
 
-/// Room for one more answer; with too many, the oldest is given up.
+/// Makes room for one more response; if there are too many, the oldest is given up.
 fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mut S) -> usize {
     if cx.conversation.answers().waiting.len() >= cx.settings.limits.unfinished.max(1) {
         cx.budget.meet(Limit::Unfinished);
@@ -264,7 +264,7 @@ fn repeats(cx: &mut Cx<'_>, at: usize, payload: &Payload<'_>, new: HeldDatagram)
     }
 }
 
-/// A datagram that will not be part of a whole.
+/// A datagram that is reported on its own.
 fn lone<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -279,7 +279,7 @@ fn lone<S: Sink>(
     sink.end(&messages::QUERY_FRAGMENT, payload);
 }
 
-/// All parts are there.
+/// All parts have arrived.
 fn join<S: Sink>(
     cx: &mut Cx<'_>,
     mut answer: OpenResponse,
@@ -325,7 +325,7 @@ fn join<S: Sink>(
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }
 
-/// Gives a response up: each of its datagrams is reported on its own.
+/// Gives up a response: each of its datagrams is reported on its own.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
     let Some(mut answer) = cx.conversation.answers().take(at) else { return };
     let lost = answer.buffer.parts().iter().any(|part| part.lost);
@@ -350,7 +350,7 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
     answer.buffer.release(cx.budget);
 }
 
-/// Gives up what is overdue, or with `end` all.
+/// Gives up overdue responses; with `end`, all of them.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     let overdue = |answer: &OpenResponse| end || answer.due <= now;
     while let Some(at) = cx.conversation.answers().waiting.iter().position(overdue) {

@@ -1,11 +1,11 @@
-//! Which datagrams and streams speak this protocol. Other texts begin with a backslash too.
+//! Recognizes datagrams and streams of this protocol. Other text protocols begin with a backslash, too.
 
 use crate::kit::{Claim, Hint, StreamView};
 
 use super::rules::is_secure_string;
 use super::words::{self, Numbering, Text, is_query};
 
-/// Bytes at the end of a datagram among which its `\queryid\` is.
+/// Bytes at the end of a datagram that are searched for `\queryid\`.
 const TAIL: usize = 64;
 
 /// Whether a datagram is this protocol's.
@@ -24,11 +24,11 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     if is_pair || hint.known || hint.forced { Claim::Weak } else { Claim::No }
 }
 
-/// Whether a datagram that begins with no backslash begins as other protocols' do, and cannot be an
-/// answer of this one after a foreign header.
+/// Whether a datagram without a leading backslash begins like one of another protocol, so that it cannot
+/// be a response of this one after a foreign header.
 fn is_of_others(bytes: &[u8]) -> bool {
     match bytes {
-        // After it, a word in full is not a message of Valve's.
+        // A whole word after it excludes Valve's messages.
         [0xFF, 0xFF, 0xFF, 0xFF, text @ ..] => {
             let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
             !matches!(text.get(word), Some(b'\\')) && (word < 4 || text.get(word) != Some(&b'\n'))
@@ -47,7 +47,7 @@ fn is_sure(bytes: &[u8]) -> bool {
         || bytes.strip_prefix(b"\\validate\\").is_some_and(|code| code.len() == 8)
 }
 
-/// Whether it ends as answers do: with `\final\`, or with the number of its part.
+/// Whether it ends like a response: with `\final\`, or with the number of its part.
 fn is_closed(bytes: &[u8]) -> bool {
     if bytes.ends_with(b"\\final\\") || bytes.ends_with(b"\\final") {
         return true;
@@ -67,7 +67,7 @@ fn is_challenge(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether it is nothing but queries: `\info\`, `\rules\\players\`, `\status\xserverquery`.
+/// Whether it consists of queries only: `\info\`, `\rules\\players\`, `\status\xserverquery`.
 fn is_query_only(bytes: &[u8]) -> bool {
     bytes.len() <= TAIL
         && Text::new(bytes, 0).all(|pair| {
@@ -95,7 +95,7 @@ const STREAMS: [&[u8]; 8] = [
     b"\\list\\gamename\\",
     b"\\list\\cmp\\gamename\\",
 ];
-/// How they go on, where their beginning is not in the capture, or is not the specification's.
+/// Recognizes later bytes, if the beginning is not in the capture or does not follow the specification.
 const LATER: [&[u8]; 5] = [b"\\ip\\", b"\\list\\", b"\\echo\\", b"\\basic\\", b"\\error\\"];
 
 /// How servers of other protocols greet.
@@ -121,7 +121,7 @@ pub(super) fn claim_stream(view: &StreamView<'_>, hint: Hint) -> Claim {
     if undecided(first, first_ended) && undecided(second, second_ended) && !silent {
         return Claim::Undecided;
     }
-    // What a master says in plain text, on its usual port, before its client says a word.
+    // Plain text from a master on its usual port, before the client sends anything.
     let greeting = match (hint.to_port, hint.from_port) {
         (true, _) if first.is_empty() => second,
         (_, true) if second.is_empty() => first,
@@ -137,7 +137,7 @@ pub(super) fn claim_stream(view: &StreamView<'_>, hint: Hint) -> Claim {
     }
 }
 
-/// Whether it is text that begins with no key, and not what other protocols' servers say.
+/// Whether it is text that does not begin with a key, nor with a greeting of another protocol.
 fn is_plain(bytes: &[u8]) -> bool {
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     let begins = |greeting: &&[u8]| bytes.starts_with(greeting) || greeting.starts_with(bytes);

@@ -1,4 +1,4 @@
-//! The challenges that one party was given lately, and what its response is worth.
+//! The latest challenges of one party, and whether its response to one of them is correct.
 
 use crate::kit::{Payload, Read, Settings, Sink};
 
@@ -8,7 +8,7 @@ use super::validate::{CHALLENGE, RESPONSE, expected};
 /// Challenges that may be answered at the same time.
 const MOST: usize = 4;
 
-/// What a response to a challenge is worth.
+/// The result of checking a response to a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Worth {
     Right,
@@ -33,12 +33,12 @@ pub(super) fn is_known(game: Option<&[u8]>, code: Read<&[u8]>, settings: &Settin
 pub(super) struct RecentChallenges {
     given: [Option<[u8; CHALLENGE]>; MOST],
     next: usize,
-    /// One could not be read, or is none.
+    /// One of them could not be read, or is invalid.
     blurred: bool,
 }
 
 impl RecentChallenges {
-    /// One more is given.
+    /// A challenge is given.
     pub(super) fn give(&mut self, challenge: &[u8], payload: &Payload<'_>) {
         match <[u8; CHALLENGE]>::try_from(challenge) {
             Ok(challenge) if !payload.lost && rules::is_secure_string(&challenge) => {
@@ -55,13 +55,12 @@ impl RecentChallenges {
         self.given.iter().all(Option::is_none)
     }
 
-    /// Whether there is nothing that a response could be held against, as if it had not been
-    /// recorded.
+    /// Whether there is no challenge to check a response against, as if none had been recorded.
     pub(super) fn are_unseen(&self) -> bool {
         self.is_empty() && !self.blurred
     }
 
-    /// What a response to the latest challenge must be. `None`: no key.
+    /// The correct response to the latest challenge. `None`: the key is unknown.
     pub(super) fn expected(
         &self,
         game: &[u8],
@@ -72,7 +71,7 @@ impl RecentChallenges {
         expected(game, latest?, enctype, settings)
     }
 
-    /// Checks a response: to any of the challenges, for they may have crossed.
+    /// Checks a response against all kept challenges: a newer one may have crossed it on the way.
     pub(super) fn judge<S: Sink>(
         &self,
         game: Option<&[u8]>,
@@ -81,7 +80,7 @@ impl RecentChallenges {
         sink: &mut S,
     ) -> Worth {
         if code.value.len() != RESPONSE {
-            // What is right for a challenge that is none, nobody knows.
+            // There is no correct response to an invalid challenge.
             return if self.blurred { Worth::Unknown } else { Worth::Wrong };
         }
         let Some(game) = game else { return Worth::Unknown };

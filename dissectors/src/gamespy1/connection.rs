@@ -17,7 +17,7 @@ struct Validated {
     game: Box<[u8]>,
     worth: Worth,
     mark: Mark,
-    /// The response, where it came before the challenge.
+    /// The response, if it came before the challenge.
     early: Option<[u8; RESPONSE]>,
     lost: bool,
 }
@@ -26,24 +26,24 @@ struct Validated {
 #[derive(Default)]
 pub(super) struct Connection {
     client: Option<Side>,
-    /// The client's first words.
+    /// The client's first message.
     client_first: Option<Mark>,
     master_spoke: bool,
-    /// The master's first words were not what they must be.
+    /// The master's first message was wrong.
     misopened: bool,
     challenges: RecentChallenges,
     /// The latest challenge, until it is answered.
     challenge: Option<Mark>,
     validated: Option<Validated>,
-    /// The form of the list that was asked for last, and not given yet.
+    /// The form of the latest list request that is not answered yet.
     asked: Option<(Form, Mark)>,
-    /// A whole list was given, and no other was asked for since.
+    /// A whole list was sent, and no other was requested since.
     listed: bool,
-    /// How the client wants it enciphered.
+    /// The encryption that the client asks for.
     enctype: u8,
-    /// A list without its end: `true` where the recording may have lost that.
+    /// A list without its end: `true` if the recording may have lost the end.
     cut: Option<(Mark, bool)>,
-    /// Why the master should close.
+    /// Why the master should close the connection.
     closing: Option<(Closing, Mark)>,
     closed: [bool; 2],
 }
@@ -59,31 +59,32 @@ impl Connection {
         self.client == Some(side.other())
     }
 
-    /// The form of the list that the master owes now, if it was asked for one.
+    /// The form of the list that is due from the master, if one was requested.
     pub(super) fn owes(&self) -> Option<Form> {
         let asked = self.asks()?;
         Some(if self.enctype != 0 { Form::Enciphered } else { asked })
     }
 
-    /// The form that the list which the master owes has, or would have if it were not enciphered.
+    /// The form of the list that is due from the master, before encryption.
     pub(super) fn asks(&self) -> Option<Form> {
         self.asked.map(|(form, _)| form)
     }
 
-    /// The form of the list that this side owes, if the other one asks for it so.
+    /// The form of the list that is due from this side, if the other side requested one.
     pub(super) fn owed(&self, side: Side, words: &Words<'_>) -> Option<Form> {
         let form = Form::asked(words.list.filter(|_| self.client != Some(side))?.value);
         let plain = self.enctype == 0 && words.enctype == 0;
         Some(if plain { form } else { Form::Enciphered })
     }
 
-    /// Learns who is who: from a message that only one party sends, or from who opened.
+    /// Determines which side is the master: from a message that only one party sends, or from the side that
+    /// opened the connection.
     fn learn(&mut self, client: Option<Side>, began: bool) {
         let opener = began.then_some(Side::First);
         self.client = self.client.or(client).or(opener);
     }
 
-    /// The client speaks. Whether these are its first words.
+    /// The client sent something. Returns whether this was its first message.
     fn client_speaks<S: Sink>(&mut self, payload: &Payload<'_>, sink: &mut S) -> bool {
         let first = self.client_first.is_none();
         self.client_first.get_or_insert(payload.mark());
@@ -93,8 +94,8 @@ impl Connection {
         first
     }
 
-    /// What a client that has no list now cannot complain of: its validate is wrong, or it has
-    /// asked without one. `began`: none came before the recording.
+    /// The client's own fault if it gets no list: a wrong validate, or a request without one.
+    /// `began`: no validate can have been sent before the recording.
     fn is_refused(&self, began: bool) -> Option<Mark> {
         match (&self.validated, &self.asked) {
             (Some(Validated { worth: Worth::Wrong, mark, .. }), _) => Some(*mark),
@@ -104,7 +105,7 @@ impl Connection {
     }
 }
 
-/// The master speaks. `challenge`: it gives one, `basic` before it.
+/// The master sent something. `challenge`: it gives one; `basic` comes before it.
 fn master_speaks<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -118,7 +119,7 @@ fn master_speaks<S: Sink>(
         connection.misopened = !challenge;
         rules::master_opens(challenge, basic, payload.whole(), sink);
     }
-    // The first challenge is not a response, wherever it was recorded.
+    // The first challenge does not answer anything.
     if let Some((why @ Closing::BadValidate, mark)) = connection.closing
         && !(first && challenge)
     {
@@ -164,7 +165,7 @@ pub(super) fn secure<S: Sink>(
     }
 }
 
-/// A client's first words, or what is in their place.
+/// A client's first message, or what it sent instead.
 pub(super) fn validate<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -204,7 +205,7 @@ pub(super) fn validate<S: Sink>(
     });
 }
 
-/// Checks a client's first words.
+/// Checks a client's first message.
 fn client_opens<S: Sink>(payload: &Payload<'_>, words: &Words<'_>, sink: &mut S) {
     let missing = [
         (words.gamename.is_none(), "gamename"),
@@ -251,7 +252,7 @@ pub(super) fn lists(cx: &mut Cx<'_>, payload: &Payload<'_>) -> Option<Seen> {
     cx.conversation.connection().is_master(payload.side).then(|| payload.seen())
 }
 
-/// A list was given; `complete`: with its end, `None` where that cannot be seen.
+/// A list was sent; `complete`: with its end, `None` if that is unknown.
 pub(super) fn list_response<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -264,7 +265,7 @@ pub(super) fn list_response<S: Sink>(
         other(cx, payload, sink);
         return;
     }
-    // Where the client is recorded, it has not asked for another one.
+    // If the client is recorded, it has not requested another one.
     if connection.listed && connection.asked.is_none() && cx.flow.seen == [true; 2] {
         rules::list_after(payload.whole(), sink);
         return;
@@ -287,7 +288,7 @@ pub(super) fn list_response<S: Sink>(
         Some(Worth::Wrong) => Some(Grant::Wrong),
         Some(Worth::Unknown) => None,
     };
-    // A master that never gave a challenge has nothing to guard the list with: that is reported.
+    // A master that never gave a challenge cannot protect its list: that is reported.
     if let Some(grant) = grant.filter(|_| !connection.misopened) {
         rules::list_guarded(grant, payload.whole(), sink);
     }
@@ -296,7 +297,7 @@ pub(super) fn list_response<S: Sink>(
     connection.closing = open.then_some((Closing::Listed, mark));
     match complete {
         Some(true) => {
-            // It may have come in pieces.
+            // It may have arrived in pieces.
             connection.cut = None;
             rules::list_complete(payload.whole(), sink);
         }
@@ -318,7 +319,7 @@ fn judge_cut<S: Sink>(cx: &mut Cx<'_>, sink: &mut S) {
     }
 }
 
-/// Something else is said.
+/// Any other message.
 pub(super) fn other<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     cx.conversation.connection().learn(None, cx.flow.began);
     let connection = cx.conversation.connection();
@@ -347,7 +348,7 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, _: How, payload: &Payload<'_>, si
         let closed = match is_master {
             true if late <= timeout => Some(CloseTiming::InTime),
             true if !client_left => Some(CloseTiming::Late(late)),
-            // It has waited for long enough.
+            // The timeout has passed.
             false if late > timeout => Some(CloseTiming::Left(late)),
             _ => None,
         };

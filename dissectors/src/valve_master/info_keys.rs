@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::endpoint::number;
 use crate::kit::Span;
 
-/// The engines whose servers the specification tells apart.
+/// The engines that the specification distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
     GoldSrc,
@@ -14,7 +14,7 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    /// As people read it.
+    /// Its name for people.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Engine::GoldSrc => "GoldSrc",
@@ -107,7 +107,7 @@ pub(super) fn meaning(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
 /// The challenge that an info string names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Echo {
-    /// Its 32 bits; `None`: it is not a 32-bit int, signed or unsigned.
+    /// Its value; `None`: it is not a 32-bit int, signed or unsigned.
     pub(super) value: Option<u32>,
     /// Where it is.
     pub(super) at: Span,
@@ -117,11 +117,11 @@ pub(super) struct Echo {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Info {
     pub(super) challenge: Option<Echo>,
-    /// The engine whose order this is, where the order tells.
+    /// The engine, if the order of the keys shows it.
     pub(super) engine: Option<Engine>,
     /// It has a key of Xash3D's dialect.
     pub(super) xash3d: bool,
-    /// It is what the specification asks for, values aside.
+    /// It has the keys that the specification requires; values are not considered.
     pub(super) sound: bool,
 }
 
