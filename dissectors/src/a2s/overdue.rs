@@ -38,8 +38,8 @@ pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut 
     rules::exchange(&Observation::Overdue { asked: &asked, occasion }, KIND, sink);
 }
 
-/// Gives up what is overdue, or with `end` all. What is owed waits on while its response is on its
-/// way, and while nothing of the asked party is in the capture: it may turn up yet.
+/// Gives up overdue requests; with `end`, all. A request keeps waiting while parts of its response have
+/// arrived, and while the capture has no packet of the asked party, which may still appear.
 pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
     while let Some(asked) = cx.conversation.at(0) {
         let server = asked.mark.side.other();

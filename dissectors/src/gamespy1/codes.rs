@@ -22,8 +22,7 @@ pub(super) fn has_key(game: &[u8], settings: &Settings) -> bool {
     expected(game, [b'0'; CHALLENGE], 0, settings).is_some()
 }
 
-/// Whether a response is one that could be held against its challenge: of a game whose key is
-/// known.
+/// Whether a response could be checked: the game's key is known.
 pub(super) fn is_known(game: Option<&[u8]>, code: Read<&[u8]>, settings: &Settings) -> bool {
     code.value.len() == RESPONSE && game.is_some_and(|game| has_key(game, settings))
 }

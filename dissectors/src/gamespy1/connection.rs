@@ -245,8 +245,7 @@ pub(super) fn list_request<S: Sink>(
     }
 }
 
-/// Whether a list that comes now is the master's, which lists servers to the client: who is who is
-/// learnt from it.
+/// Whether a list that comes now is the master's list of servers; it also shows which side is the master.
 pub(super) fn lists(cx: &mut Cx<'_>, payload: &Payload<'_>) -> Option<Seen> {
     cx.conversation.connection().learn(Some(payload.side.other()), cx.flow.began);
     cx.conversation.connection().is_master(payload.side).then(|| payload.seen())
