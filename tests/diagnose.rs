@@ -78,6 +78,30 @@ fn each_fault_is_named() {
                 ("10.0.2.2:27016", "seen.in_time answered_late"),
             ],
         ),
+        (
+            "path",
+            &[
+                ("10.0.0.2:27015", "seen.from_asked answers_from_other_port"),
+                ("10.0.0.2:27016", "seen.whole fragment_lost"),
+                ("10.0.1.2:27015", "seen.answered icmp_admin_prohibited"),
+                ("10.0.1.2:27016", "seen.verified challenge_loop"),
+                ("10.0.2.2:27015", "seen.whole icmp_fragmentation_needed"),
+                ("10.0.2.2:27016", "seen.readable header_broken"),
+            ],
+        ),
+        (
+            "masters",
+            &[
+                ("10.0.0.2:7778", "list.whole tcp_refused"),
+                ("10.0.0.2:27015", "reg.echo challenge_not_echoed"),
+                ("10.0.0.2:28770", "reg.probe_back probe_answered_from_other_port"),
+                ("10.0.1.2:7778", "reg.challenged not_challenged"),
+                ("10.0.1.2:27015", "reg.info info_players_over_max"),
+                ("10.0.1.2:28770", "reg.accepted not_registered"),
+                ("10.0.2.2:7778", "list.whole list_cut"),
+                ("10.0.2.2:28770", "reg.accepted registration_unanswered"),
+            ],
+        ),
     ];
     for (name, servers) in expected {
         let expected: BTreeMap<_, _> =
@@ -88,7 +112,7 @@ fn each_fault_is_named() {
 
 #[test]
 fn nothing_is_wrong_with_their_twins() {
-    for name in ["registration", "text-master", "acr", "queries"] {
+    for name in ["registration", "text-master", "acr", "queries", "path", "masters"] {
         let file = format!("samples/diagnose-{name}.pcap");
         let (captures, code) = diagnosed(&[&file]);
         assert_eq!(code, 0, "{name}");

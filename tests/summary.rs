@@ -253,6 +253,19 @@ end 60";
 }
 
 #[test]
+fn a_list_that_is_cut_is_not_whole() {
+    let given = |name: &str| {
+        let summary =
+            lines(&["summary", "--format", "json", &format!("samples/{name}.pcap")]).remove(0);
+        let masters = summary["masters"].as_array().unwrap().iter();
+        let masters = masters.filter(|it| it["protocol"] == "gamespy1" && it["lists_asked"] != 0);
+        masters.map(|it| it["lists_whole"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(given("diagnose-masters"), [1, 1]);
+    assert_eq!(given("diagnose-masters-faults"), [0], "it ends without \\final\\");
+}
+
+#[test]
 fn all_habits_are_looked_for() {
     let most = dissectors::Id::ALL.iter().map(|id| id.info().habits.len()).max();
     assert!(most <= Some(16), "a socket's possible habits are 16 bits: {most:?}");

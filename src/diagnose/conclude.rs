@@ -6,7 +6,7 @@ use dissectors::Id;
 use dissectors::kit::{Cause, Item, Needs, Symptom, Time, Verdict as Ruled};
 use dissectors::net_rules::NET014;
 
-use super::fact::{Failure, NO_ACCIDENT};
+use super::fact::{Fact, Failure, NO_ACCIDENT};
 use super::lists::{Given, Listing, Lists, Sighting};
 use super::server::{Kind, Server};
 use super::signs::{Sign, symptom};
@@ -154,6 +154,8 @@ impl Diagnosis {
         }
         elsewhere(server);
         only_info(server);
+        of_one_kind(server, Item::Readable, 1);
+        of_one_kind(server, Item::InTime, NO_ACCIDENT);
     }
 
     /// A master refused the connection of this server, or that of a client that wants its list.
@@ -188,7 +190,10 @@ impl Diagnosis {
             && !read.dropped
         {
             let text = "the master challenges others, and not this one";
-            server.fact_mut(Item::Challenged).bad(Cause::JoinUnanswered, frame, text);
+            let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
+            let symptom = symptoms.iter().find(|it| it.item == Item::Challenged);
+            let cause = symptom.map_or(Cause::JoinUnanswered, |it| it.cause);
+            server.fact_mut(Item::Challenged).bad(cause, frame, text);
         }
     }
 
@@ -378,6 +383,21 @@ fn only_info(server: &mut Server) {
         None => server.kinds.iter().filter(is_answered).find_map(fails),
     };
     server.fact_mut(Item::Answered).fails_by(failure.into_iter().collect());
+}
+
+/// Of a server whose responses are mostly right, whether those to one kind of request never are: so often
+/// at least that it is no accident.
+fn of_one_kind(server: &mut Server, item: Item, least: u64) {
+    let fact = |kind: &Kind| kind.fact(item).cloned();
+    let never = |fact: &Fact| fact.good == 0 && fact.run >= least;
+    let mut kinds = server.kinds.iter().filter_map(|kind| Some((kind.name, fact(kind)?)));
+    let Some((name, fact)) = kinds.find(|(_, fact)| never(fact)) else { return };
+    if server.fact(item).failure(true).is_none() {
+        let failures = fact.failures().iter().cloned();
+        let failures = failures
+            .map(|it| Failure { text: format!("{}, in each response to {name}", it.text), ..it });
+        server.fact_mut(item).fails_by(failures.collect());
+    }
 }
 
 #[cfg(test)]

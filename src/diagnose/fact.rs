@@ -100,6 +100,11 @@ impl Fact {
         self.bad.iter().rev().find(says_why).or_else(|| self.bad.last())
     }
 
+    /// The failures since it was so, as far as they are kept.
+    pub(super) fn failures(&self) -> &[Failure] {
+        &self.bad
+    }
+
     /// The packets of the failures that are kept.
     pub(super) fn failed(&self) -> Vec<u64> {
         let mut frames: Vec<_> = self.bad.iter().map(|failure| failure.frame).collect();

@@ -101,8 +101,8 @@ enum What {
     Request { message: &'static Message, follows: bool },
     /// It speaks to a master.
     Join,
-    /// It responds.
-    Response,
+    /// It responds to a request of this kind.
+    Response { to: Option<&'static str> },
 }
 
 impl Diagnosis {
@@ -233,6 +233,10 @@ impl Diagnosis {
         {
             server.wrong = Some((frame, wrong.detail.to_string()));
         }
+        let kind = match self.sent.get_mut(&frame, self.remembered) {
+            Some(Sent { what: What::Response { to }, .. }) => *to,
+            _ => None,
+        };
         let Some(server) = server.and_then(|server| self.servers.get_mut(&server)) else { return };
         let own = from.ip() != to.ip() && matches!(event.message().speaker, Who::Server);
         match event.message().speaker {
@@ -247,7 +251,7 @@ impl Diagnosis {
             server.name = Some(name.chars().take(256).collect());
         }
         for item in shown.into_iter().filter(|item| !failed.contains(item)) {
-            server.good(item, frame);
+            server.good_of(kind, item, frame);
         }
         if event
             .checked()
@@ -288,7 +292,14 @@ impl Diagnosis {
             return self.servers.contains_key(&from).then_some(from);
         };
         let request = self.sent.get_mut(&reply.request, self.remembered).map(|sent| sent.what);
-        self.sent.insert(frame, Sent { server: from, what: What::Response }, self.remembered);
+        // A challenge is not what was asked for.
+        let kind = match request {
+            _ if event.message().purpose == Purpose::ClientChallenge => None,
+            Some(What::Request { message, .. }) => Some(message.name),
+            _ => None,
+        };
+        let what = What::Response { to: kind };
+        self.sent.insert(frame, Sent { server: from, what }, self.remembered);
         if event.message().purpose == Purpose::ClientChallenge {
             let of = match request {
                 Some(What::Request { message, .. }) if message.purpose == Purpose::Query => {
@@ -310,9 +321,9 @@ impl Diagnosis {
         server.slowest = server.slowest.max(taken.unsigned_abs());
         if taken > timeout {
             let text = format!("after {:.1} s", taken as f64 / 1e9);
-            server.fact_mut(Item::InTime).bad(Cause::AnsweredLate, frame, text);
+            server.bad_of(kind, Item::InTime, (Cause::AnsweredLate, frame, &text));
         } else {
-            server.good(Item::InTime, frame);
+            server.good_of(kind, Item::InTime, frame);
         }
         let mut packets = Vec::new();
         payload.frames(&mut packets);
@@ -330,7 +341,6 @@ impl Diagnosis {
             }
             if let Some(kind) = server.kind(message.name) {
                 kind.describes |= event.message().describes.is_some();
-                kind.answered.good(frame);
             }
         }
         Some(from)

@@ -64,12 +64,35 @@ pub(super) struct Server {
 }
 
 /// Requests of one kind.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Kind {
     pub(super) name: &'static str,
     /// Whether what answers them describes the server.
     pub(super) describes: bool,
     pub(super) answered: Fact,
+    readable: Fact,
+    in_time: Fact,
+}
+
+impl Kind {
+    /// What is known of an item, where it may depend on what was asked for.
+    pub(super) fn fact(&self, item: Item) -> Option<&Fact> {
+        match item {
+            Item::Answered => Some(&self.answered),
+            Item::Readable => Some(&self.readable),
+            Item::InTime => Some(&self.in_time),
+            _ => None,
+        }
+    }
+
+    fn fact_mut(&mut self, item: Item) -> Option<&mut Fact> {
+        match item {
+            Item::Answered => Some(&mut self.answered),
+            Item::Readable => Some(&mut self.readable),
+            Item::InTime => Some(&mut self.in_time),
+            _ => None,
+        }
+    }
 }
 
 impl Server {
@@ -85,6 +108,31 @@ impl Server {
     /// The item is so, as this packet shows.
     pub(super) fn good(&mut self, item: Item, frame: u64) {
         self.fact_mut(item).good(frame);
+    }
+
+    /// The same of a response to a request of this kind.
+    pub(super) fn good_of(&mut self, kind: Option<&'static str>, item: Item, frame: u64) {
+        self.good(item, frame);
+        if let Some(fact) = self.fact_of(kind, item) {
+            fact.good(frame);
+        }
+    }
+
+    /// A response to a request of this kind shows that the item is not so.
+    pub(super) fn bad_of(
+        &mut self,
+        kind: Option<&'static str>,
+        item: Item,
+        (cause, frame, words): (Cause, u64, &str),
+    ) {
+        self.fact_mut(item).bad(cause, frame, words);
+        if let Some(fact) = self.fact_of(kind, item) {
+            fact.bad(cause, frame, words);
+        }
+    }
+
+    fn fact_of(&mut self, kind: Option<&'static str>, item: Item) -> Option<&mut Fact> {
+        self.kind(kind?)?.fact_mut(item)
     }
 
     /// It has to do with this master.
@@ -152,7 +200,7 @@ impl Server {
             return None;
         }
         let at = at.unwrap_or_else(|| {
-            self.kinds.push(Kind { name, describes: false, answered: Fact::default() });
+            self.kinds.push(Kind { name, ..Kind::default() });
             self.kinds.len() - 1
         });
         self.kinds.get_mut(at)

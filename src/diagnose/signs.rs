@@ -119,7 +119,13 @@ impl Diagnosis {
                 }
                 unanswered(server, sent, cause, frame, words);
             }
-            Ruled::Fail => server.fact_mut(symptom.item).bad(symptom.cause, frame, words),
+            Ruled::Fail => {
+                let kind = match sent {
+                    Some(What::Response { to }) => to,
+                    _ => None,
+                };
+                server.bad_of(kind, symptom.item, (symptom.cause, frame, words));
+            }
         }
     }
 
@@ -149,7 +155,7 @@ impl Diagnosis {
             text += &format!("; packets of at most {} bytes pass", grouped(mtu.into()));
         }
         match sent {
-            Some(Sent { server, what }) if !matches!(what, What::Response) => {
+            Some(Sent { server, what }) if !matches!(what, What::Response { .. }) => {
                 let Some(server) = self.servers.get_mut(&server) else { return };
                 match what {
                     What::Join => server.fact_mut(Item::Challenged).bad(cause, error.frame, text),
@@ -171,12 +177,11 @@ impl Diagnosis {
 
 /// A request was not answered.
 fn unanswered(server: &mut Server, sent: Option<What>, cause: Cause, frame: u64, words: &str) {
-    server.fact_mut(Item::Answered).bad(cause, frame, words);
-    if let Some(What::Request { message, .. }) = sent
-        && let Some(kind) = server.kind(message.name)
-    {
-        kind.answered.bad(cause, frame, words);
-    }
+    let kind = match sent {
+        Some(What::Request { message, .. }) => Some(message.name),
+        _ => None,
+    };
+    server.bad_of(kind, Item::Answered, (cause, frame, words));
 }
 /// Whether a rule is broken by a datagram whose fragments did not all come.
 fn is_lost_fragment(rule: &Rule) -> bool {

@@ -81,16 +81,12 @@ pub fn begins_list(event: &MessageEvent<'_>) -> bool {
 
 /// Whether a master's message is the end of a list.
 pub fn ends_list(event: &MessageEvent<'_>) -> bool {
-    if event.message().purpose != Purpose::List {
+    if event.message().purpose != Purpose::List || event.payload().lost {
         return false;
     }
     masters(event).is_some_and(|it| match it.end {
         EndOfList::Flag(path) => matches!(event.field(path), Some(Value::Flag(true))),
         EndOfList::Field(path) => event.field(path).is_some(),
-        EndOfList::Whole(rule) => {
-            let mut found = event.checked().findings.iter();
-            !event.payload().lost && found.all(|it| it.rule.code != rule.code)
-        }
     })
 }
 

@@ -25,6 +25,7 @@ fields! {
     SERVERS = Field::new("servers", "Servers", Kind::List).of(&[&ADDRESS, &BLOCK]);
     ADDRESS = Field::new("address", "IP and query port", Kind::Text);
     BLOCK = Field::new("address", "IP and query port", Kind::Endpoint);
+    WHOLE = Field::new("whole", "Whole", Kind::Flag).framing();
     ENCIPHERED = Field::new("enciphered", "Enciphered list", Kind::Bytes).framing().private();
 
     // Queries and their responses

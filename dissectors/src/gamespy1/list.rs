@@ -58,6 +58,7 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<Seen>, sink: &mut S) -
             rules::list_bytes_over(over, r.sink);
         }
         if over.is_empty() && end < bytes.len() {
+            r.leaf(&f::WHOLE, 0, true.into());
             closing(r);
         }
         Ok(())
@@ -118,6 +119,9 @@ pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut 
             }
         }
         r.close();
+        if words.closed.is_some() {
+            r.leaf(&f::WHOLE, 0, true.into());
+        }
         if let Some(seen) = seen {
             r.sink.fact(CrossFlowEvent::Listed(&rules::GS1032), seen);
         }

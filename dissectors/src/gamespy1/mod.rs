@@ -97,7 +97,7 @@ static MASTERS: Masters = Masters {
     selects: None,
     game: Some("gamename"),
     enciphered: Some("enciphered"),
-    end: EndOfList::Whole(&rules::GS1016),
+    end: EndOfList::Flag("whole"),
     refusal: None,
     stranger: None,
     status: None,

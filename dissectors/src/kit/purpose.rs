@@ -2,8 +2,6 @@
 //!
 //! Code that shows servers, masters and clients goes by this, and need not know any message's name.
 
-use crate::kit::Rule;
-
 /// What a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -130,6 +128,4 @@ pub enum EndOfList {
     Flag(&'static str),
     /// There is such a field.
     Field(&'static str),
-    /// All of it came, and it does not break this rule.
-    Whole(&'static Rule),
 }

@@ -43,6 +43,7 @@
 //! |---|---|
 //! | `udp`, `tcp` | the transport, where it is not [`Setting::transport`] |
 //! | `lost` | the step's packets are sent, and not recorded |
+//! | `lacks=N` | the step's Nth packet is sent, and not recorded |
 //! | `twice` | the step's packets are recorded twice each |
 //! | `icmp=T.C` | not a datagram, but an ICMP error of this type and code, about the latest datagram that the receiver has sent |
 //! | `mtu=N` | the error says that packets of N bytes pass |

@@ -34,6 +34,8 @@ pub(super) struct Say {
 pub(super) struct Options {
     pub(super) transport: Option<Transport>,
     pub(super) lost: bool,
+    /// The packet of the step that is not recorded, counted from 1.
+    pub(super) lacks: Option<usize>,
     pub(super) twice: bool,
     /// Type and code of an ICMP error.
     pub(super) icmp: Option<[u8; 2]>,
@@ -183,6 +185,7 @@ impl Options {
                 let wrong = || "`icmp=` wants a type and a code: `icmp=3.3`".to_owned();
                 self.icmp = Some(numbers.ok_or_else(wrong)?);
             }
+            "lacks" => self.lacks = Some(number(65_535)? as usize),
             "mtu" => self.mtu = Some(number(65_535)? as u16),
             "snap" => self.snap = Some(number(65_535)? as usize),
             "ttl" => self.ttl = Some(number(255)? as u8),

@@ -236,7 +236,9 @@ impl Player<'_> {
             return first;
         }
         let (tags, times) = (options.tags(), if options.twice { 2 } else { 1 });
-        for packet in packets {
+        let recorded = |nth: &usize| options.lacks != Some(nth + 1);
+        let packets = packets.into_iter().enumerate().filter(|(nth, _)| recorded(nth));
+        for (_, packet) in packets {
             let packet = TimedPacket::new(time, self.setting.link.frame(&tags, &packet));
             let packet = packet.snapped(options.snap.unwrap_or(usize::MAX));
             self.capture.packets.extend(std::iter::repeat_n(packet, times));
@@ -382,7 +384,12 @@ mod tests {
     #[test]
     fn the_way_and_the_fate_of_packets() {
         assert_eq!(packets("0 c > s lost 00"), []);
-        assert_eq!(packets("0 c > s frag=16 '.'*40").len(), 3);
+        let fragments = packets("0 c > s frag=16 '.'*40");
+        assert_eq!(fragments.len(), 3);
+        assert_eq!(
+            packets("0 c > s frag=16 lacks=2 '.'*40"),
+            [&fragments[..1], &fragments[2..]].concat()
+        );
         let snapped = &packets("0 c > s snap=30 '.'*40")[0];
         assert_eq!((snapped.bytes.len(), snapped.length), (30, 68));
         assert_eq!(packets("0 c > s ttl=3 00")[0].bytes[8], 3);

@@ -51,12 +51,40 @@ pub(super) const SAMPLES: &[Sample] = &[
                 responses that are late",
         make: || play(include_str!("diagnose-queries-faults.txt"), &A2S, &[]).pcap(),
     },
+    Sample {
+        name: "diagnose-path.pcap",
+        shows: "six servers are asked for their info, their players and their rules, and respond, one in \
+                fragments",
+        make: || play(PATH, &A2S, &[]).pcap(),
+    },
+    Sample {
+        name: "diagnose-path-faults.pcap",
+        shows: "faults: the same six: responses from another port; a firewall that refuses requests; \
+                responses larger than the path's MTU; lost fragments; a challenge for each challenge; \
+                responses that are cut short",
+        make: || play(include_str!("diagnose-path-faults.txt"), &A2S, &[]).pcap(),
+    },
+    Sample {
+        name: "diagnose-masters.pcap",
+        shows: "eight servers register with masters of three protocols, and are in the lists that clients get",
+        make: || play(MASTERS, &HTTP, &[]).pcap(),
+    },
+    Sample {
+        name: "diagnose-masters-faults.pcap",
+        shows: "faults: the same eight: a probe answered from another port; a server that the master does \
+                not know; a registration without an answer; a master that refuses connections; one that \
+                does not challenge; a list that ends early; another challenge than was given; more players \
+                than fit",
+        make: || play(include_str!("diagnose-masters-faults.txt"), &HTTP, &[]).pcap(),
+    },
 ];
 
 const REGISTRATION: &str = include_str!("diagnose-registration.txt");
 const TEXT_MASTER: &str = include_str!("diagnose-text-master.txt");
 const ACR: &str = include_str!("diagnose-acr.txt");
 const QUERIES: &str = include_str!("diagnose-queries.txt");
+const PATH: &str = include_str!("diagnose-path.txt");
+const MASTERS: &str = include_str!("diagnose-masters.txt");
 
 const VALVE: Setting = Setting::udp(27015);
 const GAMESPY1: Setting = Setting::udp(27900);
@@ -65,6 +93,13 @@ const A2S: Setting = Setting::udp(27015);
 
 /// The conversations that are as the specifications want them.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
-    let all = [(REGISTRATION, VALVE), (TEXT_MASTER, GAMESPY1), (ACR, HTTP), (QUERIES, A2S)];
+    let all = [
+        (REGISTRATION, VALVE),
+        (TEXT_MASTER, GAMESPY1),
+        (ACR, HTTP),
+        (QUERIES, A2S),
+        (PATH, A2S),
+        (MASTERS, HTTP),
+    ];
     all.map(|(script, setting)| (script.to_owned(), setting)).to_vec()
 }
