@@ -55,12 +55,8 @@ fn masters_name_fields_of_messages_with_the_purpose() {
         if let Some(path) = masters.enciphered {
             is_said(path, &[Purpose::List]);
         }
-        match masters.end {
-            EndOfList::Flag(path) | EndOfList::Field(path) => is_said(path, &[Purpose::List]),
-            EndOfList::Whole(rule) => {
-                assert!(info.rules.iter().any(|known| known.code == rule.code), "{}", info.id);
-            }
-        }
+        let (EndOfList::Flag(end) | EndOfList::Field(end)) = masters.end;
+        is_said(end, &[Purpose::List]);
         if let Some((path, _)) = masters.refusal {
             is_said(path, &[Purpose::JoinResponse]);
         }

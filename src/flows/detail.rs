@@ -75,6 +75,8 @@ pub struct Detail {
     pub exchanges: u32,
     /// Those that brought what was asked for.
     pub exchanges_answered: u32,
+    /// The packets of the latest requests that were answered.
+    answered_latest: [u64; 2],
     times: Option<Box<ResponseTimes>>,
 }
 
@@ -84,6 +86,17 @@ impl Detail {
         if side == Side::Second {
             self.packets += packets;
             self.bytes = self.bytes.saturating_add(bytes as u64);
+        }
+    }
+
+    /// A response to what this packet asked for: the first one answers the exchange. Some servers answer
+    /// their master's check as they answer queries: where no exchange is open, it is that.
+    pub fn answers(&mut self, request: u64) {
+        let [latest, _] = self.answered_latest;
+        let is_open = self.exchanges_answered < self.exchanges;
+        if is_open && !self.answered_latest.contains(&request) {
+            self.exchanges_answered = self.exchanges_answered.saturating_add(1);
+            self.answered_latest = [request, latest];
         }
     }
 

@@ -8,7 +8,7 @@ mod text;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Map, Message, Purpose, Reply, Severity, Time, Transport, Verdict};
+use dissectors::kit::{Map, Message, Reply, Severity, Time, Transport, Verdict};
 
 use crate::report::{Envelope, comment_parts};
 use crate::session::IcmpEvent;
@@ -149,7 +149,7 @@ impl Ladder {
             copy_of: m.copy_of,
             again,
             // Others may answer what a master checks, or not.
-            asks: m.message.purpose.is_request() && m.message.purpose != Purpose::Check,
+            asks: m.message.purpose.begins_exchange(),
             response: None,
             lost: payload.lost,
             icmp: false,

@@ -75,13 +75,10 @@ struct Exchanges {
     messages: u32,
     requests: u32,
     answered: u32,
-    /// Those of them that the current message answers.
-    just_answered: u32,
-    /// Exchanges that began, less those that are counted again: a request that goes on with one is.
-    exchanges: i32,
-    exchanges_answered: u32,
-    /// In nanoseconds.
-    response_times: Vec<u64>,
+    /// Exchanges that began.
+    exchanges: u32,
+    /// The packets of the requests that messages answer, and after how many nanoseconds.
+    replies: Vec<(Option<u64>, u64)>,
 }
 
 impl<F: Fields> Recorder<F> {
@@ -166,22 +163,19 @@ impl<F: Fields> Recorder<F> {
     /// After `settle`: what was reported since `flow_context` that a listing of flows shows.
     #[inline]
     pub(super) fn count_exchanges(&mut self, detail: &mut Detail) {
-        self.exchanges.message_ends(Sending::New, None);
-        let Exchanges {
-            messages,
-            requests,
-            answered,
-            exchanges,
-            exchanges_answered,
-            response_times,
-            ..
-        } = &mut self.exchanges;
+        let with_times = self.needs.flow_times;
+        let Exchanges { messages, requests, answered, exchanges, replies, .. } =
+            &mut self.exchanges;
         detail.messages = detail.messages.saturating_add(*messages);
         detail.requests = detail.requests.saturating_add(*requests);
         detail.answered = detail.answered.saturating_add(*answered);
-        detail.exchanges = detail.exchanges.saturating_add_signed(*exchanges);
-        detail.exchanges_answered = detail.exchanges_answered.saturating_add(*exchanges_answered);
-        response_times.drain(..).for_each(|time| detail.response(time));
+        detail.exchanges = detail.exchanges.saturating_add(*exchanges);
+        for (request, time) in replies.drain(..) {
+            request.into_iter().for_each(|request| detail.answers(request));
+            if with_times {
+                detail.response(time);
+            }
+        }
     }
 
     /// Packets are from another file from here on.
@@ -257,7 +251,6 @@ impl<F: Fields> Recorder<F> {
     fn request_answered(&mut self, side: Option<Side>, times: u32) {
         self.exchanges.requests = self.exchanges.requests.saturating_add(times);
         self.exchanges.answered = self.exchanges.answered.saturating_add(times);
-        self.exchanges.just_answered = self.exchanges.just_answered.saturating_add(times);
         match (&mut self.traffic, side) {
             (None, _) => {}
             (Some(_), None) => self.answered = self.answered.saturating_add(times),
@@ -323,7 +316,6 @@ impl<F: Fields> Recorder<F> {
         self.counts.findings += u32::from(is_certain);
         let asked = u32::from(rule.asks_for_answer);
         self.exchanges.requests = self.exchanges.requests.saturating_add(asked);
-        self.exchanges.exchanges = self.exchanges.exchanges.saturating_add_unsigned(asked);
         is_certain
     }
 
@@ -388,18 +380,22 @@ impl<F: Fields> Recorder<F> {
 
     /// Counts a message of a flow.
     #[inline]
-    fn count(&mut self, message: &'static Message, payload: &Payload<'_>) {
+    fn count(&mut self, message: &'static Message, sending: Sending, payload: &Payload<'_>) {
         self.counts.messages += 1;
         if matches!(message.speaker, Who::Client | Who::Server | Who::Master) {
             self.counts.spoke = Some((payload.side, message.speaker));
         }
         if self.needs.flows {
             self.exchanges.messages += u32::from(payload.side == Side::Second);
-            if let Some(reply) = self.reply.filter(|reply| self.needs.flow_times && reply.complete)
-            {
-                let time = payload.time.since(reply.sent).max(0);
-                self.exchanges.response_times.push(time.unsigned_abs());
+            // A challenge that a request must have first is not what was asked for.
+            if let Some(reply) = self.reply.filter(|reply| reply.complete) {
+                let time = payload.time.since(reply.sent).max(0).unsigned_abs();
+                let request = message.purpose.ends_exchange().then_some(reply.request);
+                self.exchanges.replies.push((request, time));
             }
+            let is_copy = self.batch.context().is_some_and(|context| context.copy_of.is_some());
+            let begins = sending == Sending::New && message.purpose.begins_exchange();
+            self.exchanges.exchanges += u32::from(begins && !is_copy);
         }
     }
 }
@@ -422,25 +418,9 @@ fn group_of(payload: &Payload<'_>) -> usize {
 
 impl Exchanges {
     fn clear(&mut self) {
-        let mut response_times = std::mem::take(&mut self.response_times);
-        response_times.clear();
-        *self = Exchanges { response_times, ..Exchanges::default() };
-    }
-
-    /// A message is whole. One that gives the challenge that a request must have first does not
-    /// answer the exchange.
-    #[inline]
-    fn message_ends(&mut self, sending: Sending, reply: Option<&Reply>) {
-        let just_answered = std::mem::take(&mut self.just_answered);
-        let times = i32::try_from(just_answered).unwrap_or(i32::MAX);
-        self.exchanges = self.exchanges.saturating_add(times);
-        match reply.filter(|reply| !reply.complete) {
-            None => self.exchanges_answered = self.exchanges_answered.saturating_add(just_answered),
-            // A request that was owed nothing begins an exchange, too, if it draws a challenge.
-            Some(reply) if just_answered == 0 && reply.tries == 1 => self.exchanges += 1,
-            Some(_) => {}
-        }
-        self.exchanges -= i32::from(sending == Sending::GoesOn);
+        let mut replies = std::mem::take(&mut self.replies);
+        replies.clear();
+        *self = Exchanges { replies, ..Exchanges::default() };
     }
 }
 
@@ -552,8 +532,7 @@ impl<F: Fields> Sink for Recorder<F> {
     #[inline]
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         let sending = std::mem::take(&mut self.sending);
-        self.count(message, payload);
-        self.exchanges.message_ends(sending, self.reply.as_ref());
+        self.count(message, sending, payload);
         if self.traffic.is_some() {
             self.count_traffic(payload);
         }

@@ -157,26 +157,28 @@ impl Summary {
             protocol.findings += row.findings;
             protocol.flows += 1;
         }
-        let Some(client) = client_of(row, &self.masters) else {
-            // A server and its master: what was found is about one of them, and shown with the server.
-            let server = row.roles.iter().position(|role| *role == Some(Who::Server));
-            let server = server.and_then(|at| row.ends.get(at));
-            if let Some(server) = server.and_then(|end| self.servers.known(end)) {
-                server.findings += row.findings;
-            }
-            return;
-        };
-        let [client, asked] = [row.ends[client], row.ends[1 - client]];
-        if let Some(client) = self.clients.known(&client.ip()) {
+        let client = client_of(row, &self.masters);
+        // Of a server and its master, what was found is about one of them, and shown with the server.
+        let server = || row.roles.iter().position(|role| *role == Some(Who::Server));
+        let Some(asks) = client.or_else(server) else { return };
+        let [asking, asked] = [row.ends[asks], row.ends[1 - asks]];
+        let is_client = client.is_some() || self.servers.has(&asked);
+        if let Some(client) = self.clients.known(&asking.ip()).filter(|_| is_client) {
             client.exchanges += row.exchanges;
             client.answered += row.exchanges_answered;
         }
-        if let Some(master) = self.masters.known(&asked) {
-            master.findings += row.findings;
-        } else if let Some(server) = self.servers.known(&asked) {
+        // Some servers ask their master what clients ask servers.
+        if let Some(server) = self.servers.known(&asked) {
             server.exchanges += row.exchanges;
             server.answered += row.exchanges_answered;
-            server.findings += row.findings;
+        }
+        let found = match (client, self.masters.known(&asked)) {
+            (Some(_), Some(master)) => Some(&mut master.findings),
+            (Some(_), None) => self.servers.known(&asked).map(|it| &mut it.findings),
+            (None, _) => self.servers.known(&asking).map(|it| &mut it.findings),
+        };
+        if let Some(findings) = found {
+            *findings += row.findings;
         }
     }
 }

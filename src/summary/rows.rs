@@ -89,7 +89,7 @@ pub struct Protocol {
     pub messages: u64,
     /// Flows.
     pub flows: u64,
-    /// Exchanges: requests that were answered or given up.
+    /// Exchanges: requests, with their repeats and challenges counted as one.
     pub requests: u64,
     /// Those that were answered.
     pub answered: u64,
@@ -129,7 +129,7 @@ pub struct Server {
     pub sent: u64,
     /// The same without repeats of what still waited.
     pub requests: u64,
-    /// Exchanges: requests that were answered or given up.
+    /// Exchanges: requests, with their repeats and challenges counted as one.
     pub exchanges: u64,
     /// Those that were answered.
     pub answered: u64,
@@ -288,7 +288,7 @@ pub struct Client {
     pub sent: u64,
     /// The same without repeats of what still waited.
     pub requests: u64,
-    /// Exchanges: requests that were answered or given up.
+    /// Exchanges: requests, with their repeats and challenges counted as one.
     pub exchanges: u64,
     /// Those that were answered.
     pub answered: u64,

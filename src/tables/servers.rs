@@ -53,7 +53,7 @@ pub(super) const COLUMNS: [Column<Server>; 23] = [
     always(
         "exchanges",
         Kind::Integer,
-        "Requests that were answered or given up, with all their repeats and challenges counted as one.",
+        "Requests, with all their repeats and challenges counted as one.",
         |it| Cell::count(it.server.exchanges),
     ),
     always("answered", Kind::Integer, "Those that were answered.", |it| {

@@ -42,6 +42,25 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// Whether it begins an exchange, unless it goes on with one. What a master checks is no exchange
+    /// of somebody who asks.
+    pub fn begins_exchange(self) -> bool {
+        self.is_request() && self != Purpose::Check
+    }
+
+    /// Whether it ends an exchange, if it is what was asked for.
+    pub fn ends_exchange(self) -> bool {
+        matches!(
+            self,
+            Purpose::Response
+                | Purpose::ClientChallenge
+                | Purpose::List
+                | Purpose::JoinResponse
+                | Purpose::Challenge
+                | Purpose::AuthenticationResponse
+        )
+    }
+
     /// Whether it asks for something, and is sent again where nothing comes.
     pub fn is_request(self) -> bool {
         matches!(

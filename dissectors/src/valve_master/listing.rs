@@ -182,12 +182,14 @@ impl Listing {
         let waits = !self.answered && before.standing.is_owed();
         if same && (!self.answered || pause >= SOONEST_RETRY && query.seed != Some(ZERO)) {
             let overdue = waits && pause >= timeout;
+            // Nor does one that is owed nothing wait for ever.
+            let is_anew = self.answered || pause >= timeout;
             let given_up = if overdue { self.wait(before.mark.get(), most) } else { None };
             if !self.answered && !overdue {
                 self.repeats = self.repeats.saturating_add(1);
             }
             // The client waits since it first asked.
-            if !waits || overdue {
+            if is_anew {
                 self.query = Some(query);
                 self.answered = false;
                 self.tries = 0;

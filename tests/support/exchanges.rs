@@ -1,0 +1,118 @@
+//! Counts exchanges over the messages that `dissect` shows, by their definition: a request and its repeats while
+//! it waits, with the challenge round that it takes, are one; it is answered if what was asked for came.
+#![allow(dead_code, reason = "not every test file uses every helper")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use serde_json::Value;
+
+/// A request waits for so many seconds.
+const TIMEOUT: f64 = 3.0;
+
+/// How many there were, and how many were answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Exchanges {
+    pub(crate) asked: u64,
+    pub(crate) answered: u64,
+}
+
+/// The latest request of a client to a server of one kind.
+struct Waiting {
+    since: f64,
+    kind: String,
+    /// A challenge came.
+    challenged: bool,
+    answered: bool,
+}
+
+/// Who asked whom.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Between {
+    pub(crate) protocol: String,
+    /// The server or master that was asked.
+    pub(crate) asked: String,
+    /// The address of the client; `None`: a server asked its master.
+    pub(crate) client: Option<String>,
+}
+
+/// Those between all that speak.
+pub(crate) fn count(messages: &[Value]) -> BTreeMap<Between, Exchanges> {
+    let mut count: BTreeMap<_, Exchanges> = BTreeMap::new();
+    let mut waiting: BTreeMap<_, Waiting> = BTreeMap::new();
+    let mut requests = BTreeMap::new();
+    let mut answered = BTreeSet::new();
+    for message in messages {
+        let text = |name: &str| message[name].as_str().expect("a text").to_owned();
+        let (protocol, name) = (text("protocol"), text("message"));
+        if let Some(kind) = kind(message) {
+            // A request with the challenge of another one, in the GameSpy 4 protocol, is of another kind.
+            let group = if protocol == "gamespy4" { String::new() } else { kind.clone() };
+            let key = (text("src"), text("dst"), group);
+            let of_client = matches!(&*protocol, "a2s" | "gamespy4" | "gamespy1")
+                || matches!(&*name, "query" | "client_request");
+            let asking: SocketAddr = text("src").parse().expect("an address and a port");
+            let client = of_client.then(|| asking.ip().to_string());
+            let between = Between { protocol: protocol.clone(), asked: text("dst"), client };
+            requests
+                .insert(message["frame"].as_u64(), (key.clone(), name.clone(), between.clone()));
+            let now = seconds(&text("time"));
+            let is_known = waiting.get_mut(&key).is_some_and(|before| {
+                let goes_on = before.challenged && !before.answered && name != "challenge_request";
+                let repeats = before.kind == kind && !before.answered;
+                if goes_on {
+                    before.kind.clone_from(&kind);
+                }
+                let (waits, gave) = (now - before.since < TIMEOUT, before.challenged);
+                before.challenged &= !goes_on;
+                before.since = if goes_on { now } else { before.since };
+                goes_on && waits || repeats && waits && !gave
+            });
+            if !is_known {
+                let (challenged, answered) = (false, false);
+                waiting.insert(key, Waiting { since: now, kind, challenged, answered });
+                count.entry(between).or_default().asked += 1;
+            }
+            continue;
+        }
+        let Some((key, request, between)) = requests.get(&message["request"].as_u64()) else {
+            continue;
+        };
+        let Some(before) = waiting.get_mut(key) else { continue };
+        if name == "challenge_response"
+            && (protocol == "gamespy4" || request != "challenge_request")
+        {
+            before.challenged = true;
+            continue;
+        }
+        before.answered = true;
+        if answered.insert(message["request"].as_u64()) {
+            count.entry(between.clone()).or_default().answered += 1;
+        }
+    }
+    count
+}
+
+/// What a request asks for; `None`: it is none.
+fn kind(message: &Value) -> Option<String> {
+    let name = message["message"].as_str()?;
+    let fields = &message["fields"];
+    match message["protocol"].as_str()? {
+        "a2s" => name.ends_with("_request").then(|| name.to_owned()),
+        "gamespy4" => name.ends_with("_request").then(|| format!("{name} {}", fields["timestamp"])),
+        "valve_master" => matches!(name, "query" | "join").then(|| format!("{name} {fields}")),
+        "gamespy1" => {
+            matches!(name, "query" | "list_request").then(|| format!("{name} {}", fields["query"]))
+        }
+        // Each has a connection of its own, or waits for the one before.
+        "acr_master" => (name.ends_with("_request") && name != "other_request")
+            .then(|| format!("{name} {}", message["frame"])),
+        _ => None,
+    }
+}
+
+/// The time of day.
+fn seconds(time: &str) -> f64 {
+    let time = time.split_once('T').map_or(time, |(_, time)| time).trim_end_matches('Z');
+    time.split(':').fold(0.0, |sum, part| sum * 60.0 + part.parse::<f64>().expect("a number"))
+}
