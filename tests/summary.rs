@@ -311,6 +311,20 @@ fn a_list_that_is_cut_is_not_whole() {
 }
 
 #[test]
+fn an_enciphered_list_may_be_whole_or_not() {
+    let files = small_recorded_captures().into_iter().flatten();
+    let mut files = files.filter(|file| file.to_string_lossy().contains("list-3500servers"));
+    let Some(file) = files.next() else { return };
+    let file = file.to_str().unwrap();
+    let summary = lines(&["summary", "--format", "json", file]).remove(0);
+    let master = &summary["masters"][0];
+    let lists = ["lists_asked", "lists_whole", "lists_enciphered"].map(|it| master[it].as_u64());
+    assert_eq!(lists, [Some(4), Some(1), Some(2)]);
+    let text = out(&["summary", "--table", "masters", file]);
+    assert!(text.contains("  1, 2 ?  "), "{text}");
+}
+
+#[test]
 fn all_habits_are_looked_for() {
     let most = dissectors::Id::ALL.iter().map(|id| id.info().habits.len()).max();
     assert!(most <= Some(16), "a socket's possible habits are 16 bits: {most:?}");

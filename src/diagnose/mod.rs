@@ -381,8 +381,7 @@ impl Diagnosis {
         let payload = event.payload();
         let between = (payload.to, payload.from);
         let id = event.context().protocol?;
-        let hidden = masters(id).and_then(|it| it.enciphered);
-        if hidden.is_some_and(|path| event.field(path).is_some()) {
+        if described::is_enciphered(event) {
             self.lists.enciphered(id, between, payload.frame);
             return None;
         }

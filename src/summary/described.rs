@@ -90,6 +90,13 @@ pub fn ends_list(event: &MessageEvent<'_>) -> bool {
     })
 }
 
+/// Whether a master's message is a list that cannot be read.
+pub fn is_enciphered(event: &MessageEvent<'_>) -> bool {
+    let hidden = || masters(event).and_then(|it| it.enciphered);
+    event.message().purpose == Purpose::List
+        && hidden().is_some_and(|path| event.field(path).is_some())
+}
+
 /// Whether a master's message refuses a registration.
 pub fn refuses(event: &MessageEvent<'_>) -> bool {
     let refusal = || masters(event).and_then(|it| it.refusal);

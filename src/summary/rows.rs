@@ -188,6 +188,8 @@ pub struct Master {
     pub lists_asked: u64,
     /// Lists that were given to their end.
     pub lists_whole: u64,
+    /// Lists that are enciphered: whether they were given to their end is unknown.
+    pub lists_enciphered: u64,
     /// Clients that have asked for a list and not got all of it.
     waiting: Set<SocketAddr>,
     /// The servers on its lists, each as a number.
@@ -248,6 +250,10 @@ impl Master {
         self.protocol = Some(id);
         widen(&mut self.seen, event.payload().time);
         response_time.into_iter().for_each(|time| self.times.add(time));
+        if described::is_enciphered(event) && self.waiting.remove(&to) {
+            *room += 1;
+            self.lists_enciphered += 1;
+        }
         // Some masters end each packet of a list as if it were the last: a list is whole once.
         if described::ends_list(event) && self.waiting.remove(&to) {
             *room += 1;

@@ -19,6 +19,8 @@ pub(super) enum SummaryCell {
     Text(Option<String>),
     /// A count: `None`, not known.
     Count(Option<u64>),
+    /// A count, and of how many more it is unknown.
+    Known(u64, u64),
     /// Bytes.
     Bytes(u64),
     /// Nanoseconds, shown as seconds: `None`, none were measured.
@@ -47,6 +49,8 @@ impl SummaryCell {
                 .map_or_else(absent, |text| shortened(&escaped(text), WIDE).into_owned()),
             SummaryCell::Port(port) => port.to_string(),
             SummaryCell::Count(count) => count.map_or_else(absent, grouped),
+            SummaryCell::Known(count, 0) => grouped(*count),
+            SummaryCell::Known(count, more) => format!("{}, {} ?", grouped(*count), grouped(*more)),
             SummaryCell::Bytes(0) => absent(),
             SummaryCell::Bytes(count) => format!("{} B", grouped(*count)),
             SummaryCell::Span(span) => span.map_or_else(absent, flows::span),
@@ -109,7 +113,8 @@ impl SummaryCell {
             | (SummaryCell::Span(a), SummaryCell::Span(b)) => larger_first(*a, *b),
             (SummaryCell::Port(a), SummaryCell::Port(b)) => a.cmp(b),
             (SummaryCell::Number(a), SummaryCell::Number(b)) => larger_first(*a, *b),
-            (SummaryCell::Bytes(a), SummaryCell::Bytes(b)) => b.cmp(a),
+            (SummaryCell::Bytes(a), SummaryCell::Bytes(b))
+            | (SummaryCell::Known(a, _), SummaryCell::Known(b, _)) => b.cmp(a),
             _ => Ordering::Equal,
         }
     }
@@ -137,7 +142,7 @@ impl Serialize for Json<'_> {
         match self.cell {
             SummaryCell::Text(text) => text.serialize(to),
             SummaryCell::Count(count) => count.serialize(to),
-            SummaryCell::Bytes(count) => count.serialize(to),
+            SummaryCell::Bytes(count) | SummaryCell::Known(count, _) => count.serialize(to),
             SummaryCell::Span(span) => span.map(|span| span as f64 / 1e9).serialize(to),
             SummaryCell::Time(time) => time.map(|time| rfc3339(time, self.digits)).serialize(to),
             // More digits would promise what a rate does not keep.

@@ -145,7 +145,10 @@ fn of_masters<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Master>>> {
         column("first", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.first))),
         column("last", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.last))),
         column("lists_asked", "LISTS ASKED", |it| SummaryCell::Count(Some(it.1.lists_asked))),
-        column("lists_whole", "WHOLE", |it| SummaryCell::Count(Some(it.1.lists_whole))),
+        column("lists_whole", "WHOLE", |it| {
+            SummaryCell::Known(it.1.lists_whole, it.1.lists_enciphered)
+        }),
+        column("lists_enciphered", "", |it| SummaryCell::Count(Some(it.1.lists_enciphered))),
         column("listed", "SERVERS LISTED", |it| SummaryCell::Count(Some(it.1.listed.len() as u64))),
         column("joins", "JOINS", |it| SummaryCell::Count(Some(it.1.joins))),
         column("heartbeats", "HEARTBEATS", |it| SummaryCell::Count(Some(it.1.heartbeats))),
