@@ -16,7 +16,8 @@
 //! ```
 //! use dissectors::kit::Side;
 //! use gamewire::capture::LinkType;
-//! use gamewire::net::tcp::{Arrival, Budget, Connection, Event, Limits, Next, Reader, Run};
+//! use gamewire::net::tcp::{Arrival, Connection, Next, Run};
+//! use gamewire::net::tcp::{StreamBudget, StreamEvent, StreamLimits, StreamReader};
 //! use gamewire::net::{FrameRef, Outcome, decode};
 //!
 //! /// A segment over IPv4.
@@ -32,7 +33,7 @@
 //! #[derive(Default)]
 //! struct Messages(Vec<Vec<u8>>);
 //!
-//! impl Reader for Messages {
+//! impl StreamReader for Messages {
 //!     fn read(&mut self, _side: Side, run: &Run<'_>) -> Next {
 //!         let Some((&len, rest)) = run.bytes().split_first() else {
 //!             return Next::Consumed(0);
@@ -44,12 +45,12 @@
 //!         Next::Consumed(1 + message.len())
 //!     }
 //!
-//!     fn event(&mut self, event: Event) {
+//!     fn event(&mut self, event: StreamEvent) {
 //!         panic!("this capture is whole: {event:?}");
 //!     }
 //! }
 //!
-//! let mut budget = Budget::new(Limits::default());
+//! let mut budget = StreamBudget::new(StreamLimits::default());
 //! let mut reader = Messages::default();
 //! let mut connection = Connection::default();
 //! for (frame, sequence, payload) in [(1, 1000, b"\x02hi\x03o".as_slice()), (2, 1005, b"ne")] {
