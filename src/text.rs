@@ -102,6 +102,19 @@ pub fn is_hidden(c: char) -> bool {
     }
 }
 
+/// A span of time in few digits.
+pub fn brief_span(nanoseconds: u64) -> String {
+    let of = |unit: u64| nanoseconds as f64 / unit as f64;
+    match nanoseconds {
+        0 => "0s".to_owned(),
+        1..1_000_000 => format!("{:.0}us", of(1000)),
+        1_000_000..10_000_000 => format!("{:.1}ms", of(1_000_000)),
+        10_000_000..1_000_000_000 => format!("{:.0}ms", of(1_000_000)),
+        1_000_000_000..100_000_000_000 => format!("{:.1}s", of(1_000_000_000)),
+        _ => format!("{:.0}s", of(1_000_000_000)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

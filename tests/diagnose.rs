@@ -477,3 +477,69 @@ fn a_server_that_the_master_does_not_know() {
     assert_eq!(accepted(&challenge, ""), "yes ", "the master challenges only whom it knows");
     assert_eq!(accepted(r"*a\n", ""), "unknown not_in_capture");
 }
+
+/// What is shown of the one server of a script's capture.
+fn shown_of_script(script: &str, setting: &Setting) -> String {
+    static SCRIPTS: AtomicUsize = AtomicUsize::new(0);
+    let nth = SCRIPTS.fetch_add(1, Ordering::Relaxed);
+    let project = Project::new(&format!("diagnose-shown-{nth}"));
+    project.play("capture.pcap", setting, script);
+    text(&["--server", "10.0.0.2", &project.path("capture.pcap")])
+}
+
+#[test]
+fn the_first_line_hides_nothing() {
+    let a2s = Setting::udp(27015);
+    let info = "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    let one = |nth: u32| {
+        let at = nth * 20;
+        format!(
+            "{at}.0 c > s  FFFFFFFF 54 'Source Engine Query' 00\n{at}.000224 s > c  {info}\n\
+             {at}.1 c > s  FFFFFFFF 56 FFFFFFFF\n{at}.100224 s > c  FFFFFFFF 45 0000\n\
+             {at}.2 c > s  FFFFFFFF 55 FFFFFFFF\n"
+        )
+    };
+    let shown = shown_of_script(&format!("{}end 90", (0..4).map(one).collect::<String>()), &a2s);
+    let first = shown.lines().next().unwrap();
+    assert_eq!(first, "10.0.0.2:27015 (a2s, \"A\"): it responds, but never to player_request");
+    assert!(shown.contains("within 224us"), "{shown}");
+
+    // Clients ask it, and it is in a list: that it responds is not shown by that.
+    let listed = r"0.0 c > m:27010  31FF '0.0.0.0:0' 00 00
+0.02 m:27010 > c  FFFFFFFF 660A ip:10.0.0.2:27015 00*6
+1.0 c > s  FFFFFFFF 54 'Source Engine Query' 00
+end 9";
+    let shown = shown_of_script(listed, &a2s);
+    let first = "10.0.0.2:27015 (a2s): whether it responds to clients is unknown: the capture has only one direction";
+    assert_eq!(shown.lines().next(), Some(first));
+    assert!(shown.contains("\n     Record both directions"), "what to do is said: {shown}");
+    let project = Project::new("diagnose-listed");
+    project.play("capture.pcap", &a2s, listed);
+    let (captures, _) = diagnosed(&["--server", "10.0.0.2", &project.path("capture.pcap")]);
+    assert_eq!(captures[0]["servers"][0]["verdict"], "unknown");
+}
+
+#[test]
+fn what_was_so_before_is_said() {
+    let heartbeat = r"'\\heartbeat\\7778\\gamename\\ut\\'";
+    let script = format!(
+        r"0.0 s:7778 > m:27900  {heartbeat}
+0.02 m:27900 > s:7778  '\\basic\\\\secure\\XDWAOR'
+0.03 s:7778 > m:27900  '\\heartbeat\\7778\\gamename\\ut\\validate\\3JOdDFU5\\final\\'
+60.0 s:7778 > m:27900  {heartbeat}
+60.02 m:27900 > s:7778  icmp=3.3
+end 90"
+    );
+    let item = said_of_script(&script, &Setting::udp(7778), ("10.0.0.2:7778", "reg.challenged"));
+    assert_eq!(item["text"], "10.0.0.9 says: port unreachable; before, it was so: frame 2");
+}
+
+#[test]
+fn servers_that_are_not_shown_are_counted() {
+    let ask = |port: u16| format!("0.0 c > s:{port}  FFFFFFFF 54 'Source Engine Query' 00\n");
+    let script: String = (30_000..30_060).map(ask).collect();
+    let project = Project::new("diagnose-many");
+    project.play("capture.pcap", &Setting::udp(27015), &script);
+    let shown = text(&[&project.path("capture.pcap")]);
+    assert!(shown.contains("\n10 more servers; --server IP:PORT tells all about one\n"), "{shown}");
+}

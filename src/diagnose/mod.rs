@@ -313,10 +313,10 @@ impl Diagnosis {
         let timeout = self.terms.answer_timeout;
         let server = self.servers.get_mut(&from)?;
         server.good(Item::FromAsked, frame);
-        shown.push(Item::Readable);
         if event.message().purpose == Purpose::ClientChallenge {
             return Some(from);
         }
+        shown.push(Item::Readable);
         let taken = payload.time.since(reply.sent);
         server.slowest = server.slowest.max(taken.unsigned_abs());
         if taken > timeout {

@@ -9,7 +9,7 @@ use super::seat::seat;
 use super::server::Server;
 use super::{Diagnosis, Seat, words};
 use crate::session::Totals;
-use crate::text::{counted, grouped};
+use crate::text::{brief_span, counted, grouped};
 
 /// Whether an item is so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +89,16 @@ pub struct Diagnosed {
     pub needs_no_master: bool,
 }
 
+impl ItemVerdict {
+    /// Whether the capture has something of it, and leaves it open.
+    fn is_open(&self) -> bool {
+        self.verdict == Verdict::Unknown && self.cause != Some(Cause::NotInCapture)
+    }
+}
+
+/// How it is said that a server leaves one kind of request unanswered.
+const BUT: &str = "but never to ";
+
 impl Diagnosed {
     /// The first item that is not so.
     pub fn first_no(&self) -> Option<&ItemVerdict> {
@@ -102,23 +112,37 @@ impl Diagnosed {
         };
         match self.first_no() {
             Some(_) => Outcome::Fault,
+            // Clients that asked may have got nothing.
+            None if self.unanswered().is_some() => Outcome::Unknown,
             None if is_so(&[Item::Answered, Item::Accepted, Item::Listed]) => Outcome::Good,
             None => Outcome::Unknown,
         }
     }
 
+    /// That it responds, where clients ask it and that is unknown.
+    fn unanswered(&self) -> Option<&ItemVerdict> {
+        self.items.iter().find(|it| it.item == Item::Answered && it.is_open())
+    }
+
+    /// The item that the first line is about, if it is about one.
+    pub fn decisive(&self) -> Option<&ItemVerdict> {
+        let open = || self.items.iter().find(|it| it.is_open());
+        self.first_no().or_else(|| match self.outcome() {
+            Outcome::Good => None,
+            _ => self.unanswered().or_else(open),
+        })
+    }
+
     /// What the first line says of it.
     pub fn headline(&self) -> String {
-        if let Some(no) = self.first_no() {
-            return no.cause.map_or(String::new(), |cause| words::headline(no.item, cause));
+        if let Some(it) = self.decisive() {
+            let say = if it.verdict == Verdict::No { words::headline } else { words::open };
+            return it.cause.map_or(String::new(), |cause| say(it.item, cause));
         }
         let is_good = self.outcome() == Outcome::Good;
-        let mut open = self.items.iter().filter(|it| {
-            it.cause.is_some_and(|cause| cause != Cause::NotInCapture)
-                && (!is_good || it.item == Item::Answered)
-        });
-        if let Some(it) = open.next() {
-            return it.cause.map_or(String::new(), |cause| words::open(it.item, cause));
+        let answered = self.items.iter().find(|it| it.item == Item::Answered);
+        if let Some(but) = answered.filter(|it| it.text.starts_with(BUT)) {
+            return format!("it responds, {}", but.text);
         }
         let all_yes = self.items.iter().all(|it| it.verdict == Verdict::Yes);
         let all_absent = self.items.iter().all(|it| it.cause == Some(Cause::NotInCapture));
@@ -242,10 +266,13 @@ fn verdict(
     let fact = server.fact(item);
     if let Some(failure) = fact.failure(item >= Item::Asked) {
         let times = fact.run;
-        let text = match (&*failure.text, times) {
+        let mut text = match (&*failure.text, times) {
             (text, 1) => text.to_owned(),
             (text, _) => format!("{text} ({} times)", grouped(times)),
         };
+        if let Some(before) = fact.shown.first().filter(|_| fact.good > 0) {
+            text += &format!("; before, it was so: frame {before}");
+        }
         let frames = fact.failed();
         let has_more = times > frames.len() as u64;
         let (verdict, cause) = (Verdict::No, Some(failure.cause));
@@ -321,10 +348,10 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
             match (&silent[..], server.fact(item).mended) {
                 ([], 0) => String::new(),
                 ([], mended) => format!("{} not", counted(mended, "time")),
-                (silent, _) => format!("but never to {}", silent.join(", ")),
+                (silent, _) => format!("{BUT}{}", silent.join(", ")),
             }
         }
-        Item::InTime => format!("within {:.3} s", server.slowest as f64 / 1e9),
+        Item::InTime => format!("within {}", brief_span(server.slowest)),
         Item::Whole if server.packets > 1 => {
             format!("up to {} a response", counted(server.packets as u64, "packet"))
         }

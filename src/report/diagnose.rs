@@ -65,7 +65,8 @@ impl Report<'_> {
             put(out, format_args!("({})\n\n", words::seat(server.seat)));
             put(out, format_args!("| | item | frames | |\n|---|---|---|---|\n"));
             for item in &server.items {
-                let advice = advice(item).filter(|_| item.verdict == Verdict::No);
+                let is_decisive = server.decisive().is_some_and(|it| it.item == item.item);
+                let advice = advice(item).filter(|_| item.verdict == Verdict::No || is_decisive);
                 let advice = advice.map_or(String::new(), |advice| format!(". {advice}"));
                 put(
                     out,
@@ -128,7 +129,7 @@ impl Report<'_> {
         let more = self.diagnoses.servers.len().saturating_sub(lines.max(self.whole().len()));
         let mut notes = Vec::new();
         if more > 0 {
-            notes.push(format!("{} more", counted(more as u64, "server")));
+            notes.push(counted(more as u64, "more server"));
         }
         notes.extend(self.diagnoses.cut.map(str::to_owned));
         if lines > 0 {
@@ -242,7 +243,8 @@ fn whole(server: &Diagnosed, paint: Paint, out: &mut Vec<u8>) {
         for item in items {
             one(item, (wide, frames_wide), paint, out);
             // What to do is said once.
-            let advice = advice(item).filter(|_| item.verdict == Verdict::No);
+            let is_decisive = server.decisive().is_some_and(|it| it.item == item.item);
+            let advice = advice(item).filter(|_| item.verdict == Verdict::No || is_decisive);
             if let Some(advice) = advice.filter(|advice| advised != Some(*advice)) {
                 put(out, format_args!("     {advice}\n"));
                 advised = Some(advice);

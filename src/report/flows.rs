@@ -21,7 +21,7 @@ use crate::report::clock::{Clock, Stamp};
 use crate::report::json::{address, of_capture, seconds, transport};
 use crate::report::paint::{Paint, Tone};
 use crate::report::put;
-use crate::text::escaped;
+use crate::text::{brief_span, escaped};
 
 /// What a row has in a column. What is counted or measured is sorted with the largest first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -216,7 +216,7 @@ fn cells(row: &FlowRow) -> Cells {
         let [left, right] = ends.map(|end| short(counts[end]));
         format!("{left}/{right}")
     };
-    let times = row.response_times.map(|times| times.map(span));
+    let times = row.response_times.map(|times| times.map(brief_span));
     let [p50, p95, max] = times.unwrap_or_else(|| ["-"; 3].map(str::to_owned));
     let answered = match row.requests {
         0 => "-".to_owned(),
@@ -227,7 +227,7 @@ fn cells(row: &FlowRow) -> Cells {
         if row.protocol.is_empty() { "-" } else { row.protocol }.to_owned(),
         end(0, Who::Client),
         end(1, Who::Server),
-        span(duration(row)),
+        brief_span(duration(row)),
         each(row.packets),
         each(row.bytes),
         each(row.messages),
@@ -256,19 +256,6 @@ fn short(count: u64) -> String {
         100_000..10_000_000 => format!("{}K", count / 1000),
         10_000_000..10_000_000_000 => format!("{}M", count / 1_000_000),
         _ => format!("{}G", count / 1_000_000_000),
-    }
-}
-
-/// A span of time in few digits.
-pub(super) fn span(nanoseconds: u64) -> String {
-    let of = |unit: u64| nanoseconds as f64 / unit as f64;
-    match nanoseconds {
-        0 => "0s".to_owned(),
-        1..1_000_000 => format!("{:.0}us", of(1000)),
-        1_000_000..10_000_000 => format!("{:.1}ms", of(1_000_000)),
-        10_000_000..1_000_000_000 => format!("{:.0}ms", of(1_000_000)),
-        1_000_000_000..100_000_000_000 => format!("{:.1}s", of(1_000_000_000)),
-        _ => format!("{:.0}s", of(1_000_000_000)),
     }
 }
 

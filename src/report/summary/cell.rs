@@ -6,8 +6,8 @@ use dissectors::kit::Time;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::super::clock::{Clock, Stamp};
-use super::super::flows::{self, string};
-use crate::text::{escaped, grouped, shortened};
+use super::super::flows::string;
+use crate::text::{brief_span, escaped, grouped, shortened};
 
 /// Characters of a text in a table for people.
 const WIDE: usize = 48;
@@ -53,7 +53,7 @@ impl SummaryCell {
             SummaryCell::Known(count, more) => format!("{}, {} ?", grouped(*count), grouped(*more)),
             SummaryCell::Bytes(0) => absent(),
             SummaryCell::Bytes(count) => format!("{} B", grouped(*count)),
-            SummaryCell::Span(span) => span.map_or_else(absent, flows::span),
+            SummaryCell::Span(span) => span.map_or_else(absent, brief_span),
             SummaryCell::Time(time) => time.map_or_else(absent, |time| {
                 string(|out| Clock::default().seconds_of_day(time, out))
             }),
