@@ -192,7 +192,9 @@ fn exchanges_are_true(file: &str, summary: &Value, messages: &[Value]) {
     };
     let mut of_protocols = sums(&|it| Some(it.protocol.clone()));
     let protocols = rows("protocols", "protocol");
-    protocols.keys().for_each(|name| drop(of_protocols.entry(name.clone()).or_default()));
+    for name in protocols.keys() {
+        of_protocols.entry(name.clone()).or_default();
+    }
     assert_eq!(protocols, of_protocols, "{file}");
     let is_of_servers = |it: &&Between| matches!(&*it.protocol, "a2s" | "gamespy4" | "gamespy1");
     let of_servers = sums(&|it| is_of_servers(&it).then(|| it.asked.clone()));

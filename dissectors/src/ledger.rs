@@ -38,6 +38,7 @@ const LISTED: usize = 1 << 14;
 pub type Listed = [u8; 8];
 
 /// A server as it is listed. Each of IPv4 is another; two of IPv6 are the same only by chance.
+#[inline]
 pub fn listed(server: SocketAddr) -> Listed {
     let port = u64::from(server.port());
     let word = match server.ip() {

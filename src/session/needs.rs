@@ -78,7 +78,8 @@ pub struct FieldLimits {
 pub enum FieldsOf {
     /// All, and with their bytes.
     All,
-    /// Those that describe a server, or that masters have a part in; clients' requests have their bytes.
+    /// Those that describe a server, or that masters have a part in; clients' requests have their bytes,
+    /// and lists, which are long, do not: what says that they end is no text.
     Servers,
 }
 
@@ -94,7 +95,8 @@ impl FieldsOf {
         );
         let has_fields =
             self == FieldsOf::All || message.describes.is_some() || !is_between_clients_and_servers;
-        [has_fields, has_fields || message.speaker == Who::Client]
+        let is_long = self == FieldsOf::Servers && message.purpose == Purpose::List;
+        [has_fields, has_fields && !is_long || message.speaker == Who::Client]
     }
 }
 

@@ -260,14 +260,21 @@ impl Master {
             self.lists_whole += 1;
         }
         self.rejected += u64::from(described::refuses(event));
-        for server in described::each_listed(event) {
-            let server = u64::from_ne_bytes(listed(server));
-            if *room > 0 {
-                *room -= usize::from(self.listed.insert(server));
-            } else {
-                has_room &= self.listed.contains(&server);
+        let words = described::each_listed(event).map(|server| u64::from_ne_bytes(listed(server)));
+        let before = self.listed.len();
+        if event.listed().len() <= *room {
+            // All of them fit, as they nearly always do.
+            self.listed.extend(words);
+        } else {
+            for server in words {
+                let is_full = self.listed.len() - before >= *room;
+                has_room &= !is_full || self.listed.contains(&server);
+                if !is_full {
+                    self.listed.insert(server);
+                }
             }
         }
+        *room = room.saturating_sub(self.listed.len() - before);
         has_room
     }
 }
