@@ -18,8 +18,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{
-    Cause, CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Set, Severity,
-    Verdict as Ruled, Who,
+    Cause, CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Rule, Set,
+    Severity, Verdict as Ruled, Who,
 };
 use dissectors::ledger::Terms;
 
@@ -30,7 +30,7 @@ use crate::summary::described;
 use lists::Lists;
 use seat::Everywhere;
 use server::Server;
-use signs::shows;
+use signs::rules_of;
 
 pub use seat::Seat;
 pub use signs::concerns;
@@ -71,6 +71,8 @@ pub struct Diagnosis {
     challengers: Set<SocketAddr>,
     /// Who refused a TCP connection last, of whom, and in which packet.
     refused: RecentMap<SocketAddr, (IpAddr, u64)>,
+    /// The rules that a heartbeat keeps which comes on time.
+    on_time: Vec<&'static Rule>,
     /// Checks what only all flows together show.
     checker: Checker,
     terms: Terms,
@@ -124,6 +126,7 @@ impl Diagnosis {
             speakers: Set::default(),
             challengers: Set::default(),
             refused: RecentMap::default(),
+            on_time: rules_of(Item::Heartbeats),
             checker: Checker::new(Selection::default(), terms, vouched),
             terms,
             vouched,
@@ -253,12 +256,9 @@ impl Diagnosis {
         for item in shown.into_iter().filter(|item| !failed.contains(item)) {
             server.good_of(kind, item, frame);
         }
-        if event
-            .checked()
-            .passes
-            .iter()
-            .any(|it| it.side.is_none() && shows(it.rule, Item::Heartbeats))
-        {
+        if event.checked().passes.iter().any(|it| {
+            it.side.is_none() && self.on_time.iter().any(|rule| it.rule.code == rule.code)
+        }) {
             server.good(Item::Heartbeats, frame);
         }
     }

@@ -25,10 +25,10 @@ pub fn concerns(found: &Found) -> bool {
         && (found.rule.code == NET014.code || symptom(found.rule, &found.detail).is_some())
 }
 
-/// Whether it depends on a rule if an item is so.
-pub(super) fn shows(rule: &Rule, item: Item) -> bool {
+/// The rules by which it is known whether an item is so.
+pub(super) fn rules_of(item: Item) -> Vec<&'static Rule> {
     let all = Id::ALL.iter().flat_map(|id| id.info().diagnosis.symptoms);
-    all.into_iter().any(|symptom| symptom.rule.code == rule.code && symptom.item == item)
+    all.filter(|symptom| symptom.item == item).map(|symptom| symptom.rule).collect()
 }
 
 /// A finding that matters to a server.
