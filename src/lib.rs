@@ -69,7 +69,7 @@ mod run;
 #[cfg(feature = "cli")]
 pub mod scrub;
 pub mod session;
-#[cfg(any(feature = "cli", feature = "tables"))]
+#[cfg(any(feature = "cli", feature = "partition", feature = "tables"))]
 #[doc(hidden)]
 pub mod summary;
 #[cfg(any(feature = "cli", feature = "tables"))]

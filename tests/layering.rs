@@ -23,7 +23,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
     ("live", &["capture", "report"]),
     ("metrics", &["live", "session"]),
     ("limits", &["net", "session"]),
-    ("partition", &["capture", "check", "flows", "net", "session"]),
+    ("partition", &["capture", "check", "filter", "flows", "net", "session", "summary"]),
 ];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

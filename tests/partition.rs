@@ -6,6 +6,7 @@ mod support;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,12 +17,15 @@ use gamewire::capture::{self, Packets};
 use gamewire::check::{self, Checker, Selection};
 use gamewire::limits::{Limits, Memory};
 use gamewire::partition::{
-    Analysis, Kind, Plan, Portion, Portions, Route, Row, Survey, from_bytes, judge, survey,
-    to_bytes,
+    Analysis, Kind, Plan, Portion, Portions, Route, Row, Summaries, Survey, from_bytes, judge,
+    put_together, survey, to_bytes,
 };
+use gamewire::report::TimeStyle;
+use gamewire::report::summary::{Report, Shown};
+use gamewire::tables::{self, Collector, Sink, Table, Wanted};
 use gamewire::{Decoder, Event, Needs, Options};
 use support::{gamewire, samples};
-use xtask::exchange::Setting;
+use xtask::exchange::{self, Setting};
 use xtask::traffic::{Conversation, Traffic};
 use xtask::wire::Prng;
 
@@ -127,6 +131,37 @@ impl Cluster {
         String::from_utf8(json).expect("text")
     }
 
+    /// The table of servers, put together in so many shares, and with one of them the object that
+    /// `summary --merge --format json` would write.
+    fn servers(&self, shares: u32) -> (Vec<String>, String) {
+        let wanted = wanted();
+        let mut portions: Vec<Portion> = Vec::new();
+        for (&partition, rows) in &self.rows {
+            let options = Options { needs: wanted.needs(), ..options() };
+            let (plan, bytes) = (read(&self.plan), wanted.bytes);
+            let mut analysis = Summaries::new(plan, options, None, bytes, [partition, shares]);
+            for row in rows {
+                analysis.row(&row.row(), &mut |portion| portions.push(portion)).expect("a row");
+            }
+            analysis.finish(&mut |portion| portions.push(portion));
+        }
+        portions.sort_by_key(|it| (it.share, it.from, it.partition, it.number));
+        let (plan, mut rows, mut json) = (read(&self.plan), Rows::default(), Vec::new());
+        for share in 0..shares {
+            let mut own = portions.iter().filter(|portion| portion.share == share).cloned();
+            let (summary, totals) =
+                put_together(&plan, wanted.bytes, &mut own).expect("whole portions");
+            tables::rows_of_servers(&summary, &plan.names(), &mut rows).expect("room");
+            if let Some(totals) = totals {
+                let shown =
+                    Shown { table: None, order: None, times: TimeStyle::Utc, top: usize::MAX };
+                Report::new(&summary, &totals, None, shown).json(&mut json);
+            }
+        }
+        rows.0.sort();
+        (rows.0, String::from_utf8(json).expect("text"))
+    }
+
     /// All messages, in the order of their packets.
     fn messages(&self) -> Vec<(u64, String)> {
         let mut rows = Vec::new();
@@ -205,6 +240,41 @@ fn one_reads(files: &[PathBuf]) -> Vec<(u64, String)> {
     rows
 }
 
+/// Which rows of servers are wanted.
+fn wanted() -> Wanted {
+    Wanted::of(&[Table::Servers], &options())
+}
+
+/// Rows, spelled.
+#[derive(Default)]
+struct Rows(Vec<String>);
+
+impl Sink for Rows {
+    fn row(&mut self, table: Table, row: &dyn tables::Row) -> io::Result<()> {
+        let mut cells = Vec::new();
+        row.cells(&mut |cell| cells.push(format!("{cell:?}")));
+        self.0.push(format!("{table:?}: {}", cells.join(", ")));
+        Ok(())
+    }
+}
+
+fn one_summarizes(files: &[PathBuf]) -> (Vec<String>, String) {
+    let mut packets = capture::open_merged(files, MEMORY).expect("captures");
+    let (wanted, mut rows) = (wanted(), Rows::default());
+    let decoder = Decoder::new(Options { needs: wanted.needs(), ..options() });
+    let mut collector = Collector::new(wanted);
+    let names = files.iter().map(|file| file.to_string_lossy().into_owned());
+    collector.begin(&Vec::from_iter(names.clone()));
+    let mut totals =
+        decoder.read(packets.as_mut(), |event| collector.event(event, &mut rows).expect("room"));
+    collector.end(&mut totals, &mut rows).expect("room");
+    rows.0.sort();
+    let words = ["summary", "--no-config", "--threads=1", "--merge", "--format=json"];
+    let run = gamewire(words.map(str::to_owned).into_iter().chain(names));
+    assert!(run.code == 0 && !run.out.is_empty(), "{}", run.err);
+    (rows.0, run.out)
+}
+
 fn one_checks(files: &[PathBuf], complete: bool) -> String {
     let options =
         ["check", "--no-config", "--threads=1", "--merge", "--format=json", "--fail-on=never"];
@@ -240,9 +310,20 @@ fn is_the_same_verdict(one: &str, many: &str, what: &str) {
     assert_eq!(lines.next(), None, "{what}");
 }
 
+fn is_the_same_summary(one: &str, many: &str, what: &str) {
+    let [one, many] =
+        [one, many].map(|json| serde_json::from_str::<serde_json::Value>(json).expect("JSON"));
+    let [one, many] = [&one, &many].map(|it| it.as_object().expect("an object"));
+    assert!(one.keys().eq(many.keys()), "{what}");
+    for (name, one) in one.iter().filter(|(name, _)| *name != "ports") {
+        assert_eq!(one, &many[name], "{name}: {what}");
+    }
+}
+
 fn comes_to_the_same(name: &str, files: &[PathBuf]) -> (u64, usize) {
     let one = one_reads(files);
     let checked = [false, true].map(|complete| one_checks(files, complete));
+    let (servers, summary) = one_summarizes(files);
     let mut kept = (0, 0);
     // With 16, several follow hosts of one of the groups that a session has.
     for partitions in [1, 2, 4, 16] {
@@ -256,6 +337,13 @@ fn comes_to_the_same(name: &str, files: &[PathBuf]) -> (u64, usize) {
         for (one, complete) in checked.iter().zip([false, true]) {
             let many = cluster.check(complete);
             is_the_same_verdict(one, &many, &format!("{what}, complete: {complete}"));
+        }
+        // Put together by one, and by as many as there are partitions.
+        let shares = if partitions.is_multiple_of(4) { partitions as u32 } else { 1 };
+        let (many, all) = cluster.servers(shares);
+        assert_eq!(servers, many, "{what}");
+        if shares == 1 {
+            is_the_same_summary(&summary, &all, &what);
         }
         kept = cluster.kept;
     }
@@ -369,5 +457,85 @@ fn all_rules_at_once_with_everything_cut() {
         let whole = folder.0.join("whole.pcapng");
         fs::write(&whole, traffic.pcapng()).expect("a writable folder");
         comes_to_the_same(&format!("seed {seed} dealt"), &folder.deal(&whole, 2, 3));
+    }
+}
+
+/// Two servers that one host asks at the same time, and one that many ask and that is called otherwise each time:
+/// what is said of each, and of the host, comes from many pairs of hosts, in turns.
+#[test]
+fn servers_that_many_ask_and_hosts_that_ask_many() {
+    let info = |name: &str, map: &str, players: u8| {
+        format!(
+            "FFFFFFFF 49 11 '{name}' 00 '{map}' 00 'tf' 00 'Team Fortress' 00 le16:440 {players:02X} \
+             18 00 'd' 'l' 00 01 '1' 00 00"
+        )
+    };
+    let mut script = String::new();
+    // One name for some, another for others, and back; a map that changes; players without a change. Each
+    // server has another client that asks last.
+    let told = [("A", "x"), ("B", "x"), ("A", "x"), ("A", "x"), ("A", "y")];
+    for (round, (name, map)) in told.iter().cycle().take(15).enumerate() {
+        for (nth, server) in ["s", "t", "u"].iter().enumerate() {
+            let client = ["c", "d", "e", "d", "c", "e", "d"][(round + nth) % 7];
+            let time = format!("{round}.{nth}");
+            let info = info(name, map, round as u8);
+            script += &format!("{time} {client} > {server} FFFFFFFF 54 'Source Engine Query' 00\n");
+            script += &format!("+0.02 {server} > {client} {info}\n");
+        }
+    }
+    // A host that asks many at a time, for each as a library of its own does.
+    let asked = |nth: u32| format!("{}{}", ["t", "u"][nth as usize % 2], nth / 2);
+    for (at, payload) in [(20, "FFFFFFFF 55 le32:0"), (22, "FFFFFFFF 55 le32:7")] {
+        for nth in 0..16 {
+            script += &format!(
+                "{} d > {} {payload}\n",
+                f64::from(at) + 0.01 * f64::from(nth),
+                asked(nth)
+            );
+        }
+        for nth in (0..16).filter(|_| at == 20) {
+            let time = 21.0 + 0.01 * f64::from(nth);
+            script += &format!("{time} {} > d FFFFFFFF 41 le32:7\n", asked(nth));
+        }
+    }
+    script += "30 d > s4 FFFFFFFF 56 le32:0\n30.1 s4 > d FFFFFFFF 41 le32:9\n";
+    script += "30.2 d > s4 FFFFFFFF 54 'Source Engine Query' 00 le32:9\n";
+    // Responses that lack their ends are reported late: which protocol a server spoke last does not depend on that.
+    let twice = |nth: usize| ["s", "t", "u"].map(|host| format!("{host}:77{nth:02}"));
+    for (nth, server) in (0..6).flat_map(|nth| twice(nth).map(|server| (nth, server))) {
+        for half in 0..2 {
+            let (at, client) = (40 + 2 * nth + half, ["c", "d", "e"][(nth + half) % 3]);
+            let [request, response] = match (nth + half) % 2 {
+                0 => [r"'\\status\\'", r"'\\hostname\\C\\queryid\\1.1'"],
+                _ => [
+                    "FEFD 00 0000002B be32:271828182 FFFFFF01",
+                    r"00 0000002B 'splitnum' 00 00 00 'hostname\0C\0mapname\0z\0'",
+                ],
+            };
+            script += &format!("{at} {client}{half} > {server} {request}\n");
+            script += &format!("{at}.1 {server} > {client}{half} {response}\n");
+        }
+    }
+    let capture = exchange::capture(&script, &Setting::udp(27015)).expect("a script");
+    let folder = Folder::new("partition-servers");
+    let path = folder.0.join("servers.pcap");
+    fs::write(&path, capture.in_time().pcap()).expect("a writable folder");
+    comes_to_the_same("servers", &folder.deal(&path, 2, 3));
+
+    let (_, summary) = one_summarizes(&[path]);
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    let row = |table: &str, key: &str, name: &str| {
+        let rows = summary[table].as_array().expect("rows").iter();
+        rows.clone().find(|row| row[key] == name).expect("a row of this name").clone()
+    };
+    let server = row("servers", "server", "10.0.0.2:27015");
+    // A name or a map is another one in all rounds but the first, and those with which A goes on.
+    let names = ["name", "map", "players", "changes"].map(|name| server[name].to_string());
+    assert_eq!(names, ["\"A\"", "\"y\"", "14", "11"]);
+    let host = row("clients", "client", "10.0.1.1");
+    assert_eq!(host["libraries"], serde_json::json!(["python-a2s or ValvePython/steam", "GameQ"]));
+    for nth in 0..6 {
+        let server = row("servers", "server", &format!("10.0.1.2:77{nth:02}"));
+        assert_eq!(server["protocol"], ["gamespy4", "gamespy1"][nth % 2], "{nth}");
     }
 }

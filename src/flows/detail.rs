@@ -2,6 +2,7 @@
 //! is kept beside the table, by place; where nobody asks for it, there is none.
 
 use dissectors::kit::Side;
+use serde::{Deserialize, Serialize};
 
 /// Response times that are kept as they are; of more, how many fall into each of [`BUCKETS`].
 const EXACT: usize = 1024;
@@ -123,7 +124,7 @@ impl Detail {
 /// Response times: exact as long as they are few, as they are in nearly all flows. Buckets of
 /// `hdrhistogram` would take 18 KiB where these take 8, and one more crate in the library without
 /// default features.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseTimes {
     exact: Vec<u64>,
     /// How many there are in each bucket; empty while all are exact.
@@ -149,6 +150,21 @@ impl ResponseTimes {
         } else {
             self.put(time);
         }
+    }
+
+    /// Those of others, too: it comes to what it would have been if all had been added one by one.
+    pub fn merge(&mut self, others: &ResponseTimes) {
+        if others.buckets.is_empty() {
+            return others.exact.iter().for_each(|time| self.add(*time));
+        }
+        let exact = std::mem::take(&mut self.exact);
+        self.buckets.resize(BUCKETS, 0);
+        exact.into_iter().for_each(|time| self.put(time));
+        for (count, more) in self.buckets.iter_mut().zip(&others.buckets) {
+            *count = count.saturating_add(*more);
+        }
+        self.count += others.count;
+        self.longest = self.longest.max(others.longest);
     }
 
     fn put(&mut self, time: u64) {

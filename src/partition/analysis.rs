@@ -85,6 +85,11 @@ impl Analysis {
         Ok(())
     }
 
+    /// What was read and counted.
+    pub(super) fn into_totals(self) -> Totals {
+        self.decoder.into_totals()
+    }
+
     /// After the end: ends the next of the flows that are open. `false`: there is nothing more.
     pub fn finish(&mut self) -> bool {
         self.decoder.finish()
@@ -94,6 +99,8 @@ impl Analysis {
 /// Some of what a partition reports, on its way to where all of it is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portion {
+    /// By which task it is to be read, of several that share the work; 0 where it is one.
+    pub share: u32,
     /// Nothing in it is earlier than this; portions are to be read in this order.
     pub from: u64,
     /// Whose it is, and which of its portions, from 0.
@@ -176,7 +183,7 @@ impl Portions {
         each(self.portion(true));
         let Portions { analysis, partition, number, .. } = self;
         let data = content::of_totals(&analysis.decoder.into_totals(), &analysis.runs);
-        each(Portion { from: u64::MAX >> 1, partition, number, data });
+        each(Portion { share: 0, from: u64::MAX >> 1, partition, number, data });
     }
 
     fn is_full(&mut self) -> bool {
@@ -187,8 +194,8 @@ impl Portions {
         let part = self.parting.take(&mut self.analysis.decoder, Default::default());
         let through = part.through().rank();
         let data = content::of_events(&part, is_last);
-        let portion =
-            Portion { from: self.from, partition: self.partition, number: self.number, data };
+        let Portions { from, partition, number, .. } = *self;
+        let portion = Portion { share: 0, from, partition, number, data };
         (self.from, self.number) = (through, self.number + 1);
         portion
     }

@@ -18,6 +18,7 @@ mod judge;
 mod plan;
 mod route;
 mod row;
+mod summaries;
 mod survey;
 
 pub use analysis::{Analysis, Portion, Portions};
@@ -26,4 +27,5 @@ pub use judge::judge;
 pub use plan::Plan;
 pub use route::Route;
 pub use row::{Kind, Row};
+pub use summaries::{Summaries, put_together};
 pub use survey::{Survey, survey};

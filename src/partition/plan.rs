@@ -149,6 +149,8 @@ impl Plan {
     /// Adds what is known of the recording without any of its messages.
     pub(super) fn complete(&self, totals: &mut Totals) {
         (totals.packets, _, totals.digits) = self.end();
+        // Partitions count of it what came to them.
+        (totals.bytes, totals.unknown_links, totals.unread) = Default::default();
         for survey in &self.surveys {
             totals.bytes += survey.bytes;
             totals.links.add(&survey.links);

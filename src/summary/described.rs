@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{EndOfList, Masters, Purpose};
 
+use super::latest::{Latest, Moment, moment};
 use super::rows::Server;
 use crate::session::{MessageEvent, Value};
 
@@ -13,25 +14,40 @@ const LONG: usize = 256;
 /// Notes what a message says of the server that sent it.
 pub(super) fn describe(server: &mut Server, event: &MessageEvent<'_>) {
     let Some(paths) = event.message().describes else { return };
-    let first = |paths: &[&str]| paths.iter().find_map(|path| event.field(path));
-    let renamed = put(&mut server.name, first(paths.name));
-    let moved = put(&mut server.map, first(paths.map));
+    let at = moment(event);
+    let first = |paths: &[&str]| first(event, paths);
+    let renamed = put(&mut server.name, at, first(paths.name));
+    let moved = put(&mut server.map, at, first(paths.map));
     server.changes += u64::from(renamed || moved);
-    put(&mut server.version, first(paths.version));
-    server.players = first(paths.players).and_then(number).or(server.players);
-    server.max_players = first(paths.max_players).and_then(number).or(server.max_players);
+    put(&mut server.version, at, first(paths.version));
+    for (known, paths) in
+        [(&mut server.players, paths.players), (&mut server.max_players, paths.max_players)]
+    {
+        first(paths).and_then(number).into_iter().for_each(|number| known.set(at, number));
+    }
+}
+
+/// The first of these fields that a message has.
+pub(super) fn first<'b>(event: &MessageEvent<'b>, paths: &[&str]) -> Option<Value<'b>> {
+    paths.iter().find_map(|path| event.field(path))
 }
 
 /// Notes a text, if there is one. Returns whether there was another one before.
-fn put(known: &mut Option<String>, value: Option<Value<'_>>) -> bool {
+fn put(known: &mut Latest<String>, at: Moment, value: Option<Value<'_>>) -> bool {
     let Some(value) = value else { return false };
-    if known.as_ref().is_some_and(|known| is_same(known, &value)) {
+    if known.get().is_some_and(|known| is_same(known, &value)) {
+        known.again(at);
         return false;
     }
-    let value: String = value.to_string().chars().take(LONG).collect();
-    let changed = known.as_ref().is_some_and(|known| *known != value);
-    *known = Some(value);
+    let value = kept(&value);
+    let changed = known.get().is_some_and(|known| *known != value);
+    known.set(at, value);
     changed
+}
+
+/// What is kept of a text.
+pub(super) fn kept(value: &Value<'_>) -> String {
+    value.to_string().chars().take(LONG).collect()
 }
 
 /// Whether a text is what is known already, without making a copy of it.

@@ -2,19 +2,28 @@
 //!
 //! Messages say what a server is called and how fast it answers; flows that have ended say how many
 //! packets and requests there were. Tables are bounded: what does not fit is counted.
+//!
+//! What a pair of hosts adds to a row does not depend on what other pairs say: so the tables of partitions
+//! of all pairs come to those of the whole capture ([`Summary::merge`]).
 
+mod changes;
 pub mod described;
+mod latest;
+mod merge;
 mod rows;
 
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Purpose, Sending, Set, Who};
+use dissectors::kit::{Habits, Map, Purpose, Sending, Who};
+use serde::{Deserialize, Serialize};
 
 use crate::flows::FlowRow;
 use crate::session::{Event, Foreign, MessageEvent, Port};
 
-pub use rows::{Bounded, Client, Master, Protocol, Seen, Server};
+pub use changes::{Changes, Said};
+pub use latest::Latest;
+pub use rows::{Bounded, Client, Kind, Master, Protocol, Seen, Server};
 
 /// Bytes of memory for which a server or a master is kept: what its response times take at most.
 const BYTES_OF_SERVER: usize = 1 << 14;
@@ -26,7 +35,7 @@ const BYTES_OF_CLIENT: usize = 1 << 11;
 const BYTES_OF_LISTED: usize = 1 << 7;
 
 /// The tables of one capture.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Summary {
     /// By protocol, in the order of [`Id::ALL`].
     pub protocols: Vec<Protocol>,
@@ -36,12 +45,33 @@ pub struct Summary {
     pub masters: Bounded<SocketAddr, Master>,
     /// Hosts that asked.
     pub clients: Bounded<IpAddr, Client>,
-    /// Only flows with a message that the user wants count: those of them that are open; `None`: all do.
-    wanted: Option<Set<u32>>,
+    /// Only flows with a message that the user wants count.
+    #[serde(skip)]
+    filtered: bool,
+    /// Flows that have not ended: those of a client, and all that count where not all do.
+    #[serde(skip)]
+    open: Map<u32, Open>,
+    /// What servers say they are called, where others have to do with the same servers.
+    #[serde(skip)]
+    said: Option<Said>,
+    /// Bytes of memory that the tables may take.
+    #[serde(skip)]
+    bytes: usize,
     /// Servers of lists for which there is room.
+    #[serde(skip)]
     room_for_lists: usize,
     /// Packets of flows of ours, by transport and lower port.
     ours: Foreign,
+}
+
+/// What is known of a flow that has not ended.
+#[derive(Clone, Copy, Default)]
+struct Open {
+    /// What its client sent first.
+    habits: Habits,
+    /// Its client asked for a list, or for something else.
+    asks_for_lists: bool,
+    asks_servers: bool,
 }
 
 impl Summary {
@@ -54,10 +84,18 @@ impl Summary {
             servers: Bounded::new(bytes / 2 / BYTES_OF_SERVER),
             masters: Bounded::new(bytes / 8 / BYTES_OF_SERVER),
             clients: Bounded::new(bytes / 4 / BYTES_OF_CLIENT),
-            wanted: filtered.then(Set::default),
+            filtered,
+            open: Map::default(),
+            said: None,
+            bytes,
             room_for_lists: bytes / 8 / BYTES_OF_LISTED,
             ours: Foreign::default(),
         }
+    }
+
+    /// The same, of a partition of all pairs of hosts: servers are named elsewhere, too.
+    pub fn of_partition(bytes: usize, filtered: bool) -> Summary {
+        Summary { said: Some(Said::default()), ..Summary::new(bytes, filtered) }
     }
 
     /// The next event, in the order of the capture.
@@ -80,9 +118,6 @@ impl Summary {
         let context = event.context();
         // A datagram that was doubled on the way counts nowhere.
         let (Some(id), None) = (context.protocol, context.copy_of) else { return };
-        if let Some(wanted) = &mut self.wanted {
-            wanted.insert(context.flow.number);
-        }
         let payload = event.payload();
         let (from, to, time) = (payload.from, payload.to, payload.time);
         let response_time = event.reply().map(|reply| time.since(reply.sent).max(0).unsigned_abs());
@@ -90,36 +125,47 @@ impl Summary {
             protocol.messages += 1;
             response_time.into_iter().for_each(|time| protocol.times.add(time));
         }
-        let purpose = event.message().purpose;
-        match event.message().speaker {
+        let (speaker, purpose) = (event.message().speaker, event.message().purpose);
+        let mut library = None;
+        if self.filtered || speaker == Who::Client {
+            let open = self.open.entry(context.flow.number).or_default();
+            if speaker == Who::Client {
+                library = open.request(id, event);
+            }
+        }
+        match speaker {
             Who::Client => {
                 if let Some(client) = self.clients.get(from.ip()) {
-                    client.request(id, event, from.port(), time);
+                    client.request(id, event, from.port(), library);
                     client.asks_for_lists |= purpose == Purpose::ListRequest;
                 }
                 if purpose == Purpose::ListRequest {
                     let master = self.masters.get(to);
                     let room = &mut self.room_for_lists;
-                    master.into_iter().for_each(|it| it.asked(id, event, from, time, room));
+                    master.into_iter().for_each(|it| it.asked(id, event, from, room));
                 } else if let Some(server) = self.servers.get(to) {
-                    server.sent(id, event.sending() == Sending::Again, time);
+                    server.sent(id, event);
                 }
             }
             Who::Server if announces(purpose) => {
                 if let Some(master) = self.masters.get(to) {
-                    master.joined(id, event, time);
+                    master.joined(id, event);
                 }
                 let is_known_by_it = purpose != Purpose::Authentication;
-                let server = is_known_by_it.then(|| described::own_endpoint(event, from)).flatten();
-                if let Some(server) = server.and_then(|server| self.servers.get(server)) {
-                    server.sent_by_itself(id, event, time);
+                let end = is_known_by_it.then(|| described::own_endpoint(event, from)).flatten();
+                if let Some(end) = end
+                    && let Some(server) = self.servers.get(end)
+                {
+                    server.sent_by_itself(id, event);
+                    self.said.iter_mut().for_each(|said| said.note(end, event));
                 }
             }
             // What a server answers when its master checks it says nothing of itself.
             Who::Server if purpose == Purpose::CheckResponse => {}
             Who::Server => {
                 if let Some(server) = self.servers.get(from) {
-                    server.responded(id, event, response_time, event.length(), time);
+                    server.responded(id, event, response_time);
+                    self.said.iter_mut().for_each(|said| said.note(from, event));
                 }
             }
             // A master may check servers from a port of its own, where nobody asks it.
@@ -127,9 +173,8 @@ impl Summary {
                 if let Some(client) = self.clients.get(from.ip()) {
                     client.checks_servers = true;
                 }
-                if let Some(master) = self.masters.known(&from) {
-                    let room = &mut self.room_for_lists;
-                    master.responded(id, event, to, response_time, room);
+                if let Some(master) = self.masters.get(from) {
+                    master.checked(id, event);
                 }
             }
             Who::Master => {
@@ -147,7 +192,8 @@ impl Summary {
     pub fn flow(&mut self, row: &FlowRow) {
         let packets = row.packets[0].saturating_add(row.packets[1]);
         self.ours.add_packets(row.transport, row.ends.map(|end| end.port()), packets);
-        if self.wanted.as_mut().is_some_and(|wanted| !wanted.remove(&row.flow)) {
+        let open = self.open.remove(&row.flow);
+        if self.filtered && open.is_none() {
             return;
         }
         let Some(id) = Id::named(row.protocol) else { return };
@@ -157,25 +203,33 @@ impl Summary {
             protocol.findings += row.findings;
             protocol.flows += 1;
         }
-        let client = client_of(row, &self.masters);
-        // Of a server and its master, what was found is about one of them, and shown with the server.
-        let server = || row.roles.iter().position(|role| *role == Some(Who::Server));
-        let Some(asks) = client.or_else(server) else { return };
+        // Whose row it is, its own messages say. Rows of others that these name are there already, or are not
+        // shown before they come.
+        let plays = |who| row.roles.iter().position(|role| *role == Some(who));
+        let (open, client) = (open.unwrap_or_default(), plays(Who::Client));
+        let Some(asks) = client.or(plays(Who::Server)) else {
+            let master = plays(Who::Master).and_then(|master| self.masters.get(row.ends[master]));
+            return master.into_iter().for_each(|it| it.findings += row.findings);
+        };
         let [asking, asked] = [row.ends[asks], row.ends[1 - asks]];
-        let is_client = client.is_some() || self.servers.has(&asked);
-        if let Some(client) = self.clients.known(&asking.ip()).filter(|_| is_client) {
-            client.exchanges += row.exchanges;
-            client.answered += row.exchanges_answered;
-        }
+        let is_of_master = open.asks_for_lists || plays(Who::Master).is_some();
         // Some servers ask their master what clients ask servers.
-        if let Some(server) = self.servers.known(&asked) {
+        let is_of_server = open.asks_servers || client.is_some() && !is_of_master;
+        if client.is_some() || is_of_server {
+            if let Some(client) = self.clients.get(asking.ip()) {
+                client.exchanges += row.exchanges;
+                client.answered += row.exchanges_answered;
+            }
+        }
+        if is_of_server && let Some(server) = self.servers.get(asked) {
             server.exchanges += row.exchanges;
             server.answered += row.exchanges_answered;
         }
-        let found = match (client, self.masters.known(&asked)) {
-            (Some(_), Some(master)) => Some(&mut master.findings),
-            (Some(_), None) => self.servers.known(&asked).map(|it| &mut it.findings),
-            (None, _) => self.servers.known(&asking).map(|it| &mut it.findings),
+        // Of a server and its master, what was found is about one of them, and shown with the server.
+        let found = match (client, is_of_master) {
+            (Some(_), true) => self.masters.get(asked).map(|it| &mut it.findings),
+            (Some(_), false) => self.servers.get(asked).map(|it| &mut it.findings),
+            (None, _) => self.servers.get(asking).map(|it| &mut it.findings),
         };
         if let Some(findings) = found {
             *findings += row.findings;
@@ -183,19 +237,17 @@ impl Summary {
     }
 }
 
-/// Which end of a flow asks as a client; `None`: a server and a master talk.
-fn client_of(row: &FlowRow, masters: &Bounded<SocketAddr, Master>) -> Option<usize> {
-    let client = row.roles.iter().position(|role| *role == Some(Who::Client));
-    client.or_else(|| {
-        // Only one end has spoken: the other one is the client, unless it is known for a master.
-        let [a, b] = row.roles;
-        let silent = match (a, b) {
-            (Some(_), None) => 1,
-            (None, Some(_)) => 0,
-            _ => return None,
-        };
-        (!masters.has(&row.ends[silent])).then_some(silent)
-    })
+impl Open {
+    /// Its client sends a message. Returns the library whose habit that is.
+    fn request(&mut self, id: Id, event: &MessageEvent<'_>) -> Option<&'static str> {
+        let is_for_list = event.message().purpose == Purpose::ListRequest;
+        self.asks_for_lists |= is_for_list;
+        self.asks_servers |= !is_for_list;
+        if event.sending() == Sending::Again || !self.habits.is_open() {
+            return None;
+        }
+        self.habits.sends(id.info().habits, event.payload().bytes)
+    }
 }
 
 /// Whether it is a message by which a server makes itself known to a master.

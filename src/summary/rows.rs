@@ -5,21 +5,30 @@ use std::hash::Hash;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Habits, Map, Purpose, Sending, Set, Time};
+use dissectors::kit::{Map, Message, Name, Purpose, Sending, Set, Time};
 use dissectors::ledger::listed;
+use serde::{Deserialize, Serialize};
 
 use super::described;
+use super::latest::{First, Latest, Moment, moment};
 use crate::flows::ResponseTimes;
 use crate::session::MessageEvent;
 
 /// Ports of a client that are counted: further ones are not distinguished.
 const PORTS: usize = 256;
 
+/// Somebody of whom a table has a row.
+pub trait Row {
+    /// Whether a message shows that it is what the table is of. Until then its row only counts.
+    fn is_seen(&self) -> bool;
+}
+
 /// A table with a bound.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound(deserialize = "K: Eq + Hash + Deserialize<'de>, V: Deserialize<'de>"))]
 pub struct Bounded<K, V> {
-    rows: Map<K, V>,
-    most: usize,
+    pub(super) rows: Map<K, V>,
+    pub(super) most: usize,
     /// Something did not fit.
     pub is_cut: bool,
 }
@@ -41,31 +50,26 @@ impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
             Entry::Vacant(row) => Some(row.insert(V::default())),
         }
     }
+}
 
-    pub(super) fn known(&mut self, key: &K) -> Option<&mut V> {
-        self.rows.get_mut(key)
-    }
-
-    pub(super) fn has(&self, key: &K) -> bool {
-        self.rows.contains_key(key)
-    }
-
+impl<K: Copy + Ord, V: Row> Bounded<K, V> {
     /// How many rows there are.
     #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.rows.values().filter(|row| row.is_seen()).count()
     }
 
     /// The rows, in the order of their keys.
     pub fn rows(&self) -> Vec<(K, &V)> {
-        let mut rows: Vec<_> = self.rows.iter().map(|(key, row)| (*key, row)).collect();
+        let seen = self.rows.iter().filter(|(_, row)| row.is_seen());
+        let mut rows: Vec<_> = seen.map(|(key, row)| (*key, row)).collect();
         rows.sort_by_key(|(key, _)| *key);
         rows
     }
 }
 
 /// When somebody was seen first and last.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Seen {
     /// The first message's time.
     pub first: Time,
@@ -74,14 +78,14 @@ pub struct Seen {
 }
 
 /// The span of what was seen of somebody.
-fn widen(seen: &mut Option<Seen>, time: Time) {
+pub(super) fn widen(seen: &mut Option<Seen>, time: Time) {
     let seen = seen.get_or_insert(Seen { first: time, last: time });
     seen.first = seen.first.min(time);
     seen.last = seen.last.max(time);
 }
 
 /// The messages of one protocol.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Protocol {
     /// Which protocol.
     pub id: Id,
@@ -107,20 +111,22 @@ impl Protocol {
 }
 
 /// A game server.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Server {
-    /// The protocol that it spoke, or was asked in, last.
-    pub protocol: Option<Id>,
+    /// The protocol that it spoke with clients, or was asked in, last.
+    pub(super) spoken: Latest<Id>,
+    /// That in which it made itself known first.
+    pub(super) known_in: First<Id>,
     /// Its latest name.
-    pub name: Option<String>,
+    pub name: Latest<String>,
     /// Its latest map.
-    pub map: Option<String>,
+    pub map: Latest<String>,
     /// Its version.
-    pub version: Option<String>,
+    pub version: Latest<String>,
     /// Players, as it says.
-    pub players: Option<u64>,
+    pub players: Latest<u64>,
     /// How many players it has room for.
-    pub max_players: Option<u64>,
+    pub max_players: Latest<u64>,
     /// How often its name or its map changed.
     pub changes: u64,
     /// When it was asked, answered or made itself known.
@@ -143,19 +149,30 @@ pub struct Server {
     pub times: ResponseTimes,
 }
 
+impl Row for Server {
+    fn is_seen(&self) -> bool {
+        self.seen.is_some()
+    }
+}
+
 impl Server {
+    /// The protocol that it spoke, or was asked in, last.
+    pub fn protocol(&self) -> Option<Id> {
+        self.spoken.get().or(self.known_in.get()).copied()
+    }
+
     /// A request was sent to it.
-    pub(super) fn sent(&mut self, id: Id, repeats: bool, time: Time) {
-        self.protocol = Some(id);
+    pub(super) fn sent(&mut self, id: Id, event: &MessageEvent<'_>) {
+        self.spoken.set(moment(event), id);
         self.sent += 1;
-        self.requests += u64::from(!repeats);
-        widen(&mut self.seen, time);
+        self.requests += u64::from(event.sending() != Sending::Again);
+        widen(&mut self.seen, event.payload().time);
     }
 
     /// It sent a message to a master.
-    pub(super) fn sent_by_itself(&mut self, id: Id, event: &MessageEvent<'_>, time: Time) {
-        self.protocol.get_or_insert(id);
-        widen(&mut self.seen, time);
+    pub(super) fn sent_by_itself(&mut self, id: Id, event: &MessageEvent<'_>) {
+        self.known_in.set(moment(event), id);
+        widen(&mut self.seen, event.payload().time);
         described::describe(self, event);
     }
 
@@ -165,12 +182,10 @@ impl Server {
         id: Id,
         event: &MessageEvent<'_>,
         response_time: Option<u64>,
-        bytes: u64,
-        time: Time,
     ) {
-        self.protocol = Some(id);
-        widen(&mut self.seen, time);
-        self.largest = self.largest.max(bytes);
+        self.spoken.set(moment(event), id);
+        widen(&mut self.seen, event.payload().time);
+        self.largest = self.largest.max(event.length());
         self.challenged += u64::from(event.reply().is_some_and(|reply| !reply.complete));
         response_time.into_iter().for_each(|time| self.times.add(time));
         described::describe(self, event);
@@ -178,12 +193,14 @@ impl Server {
 }
 
 /// A master server.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Master {
     /// Its protocol.
-    pub protocol: Option<Id>,
+    pub protocol: Latest<Id>,
     /// When something was sent to it or by it.
     pub seen: Option<Seen>,
+    /// When it checked servers: not all that do have a list.
+    pub(super) checks: Option<Seen>,
     /// Lists that clients asked for; further pages of one are not counted.
     pub lists_asked: u64,
     /// Lists that were given to their end.
@@ -206,18 +223,41 @@ pub struct Master {
     pub times: ResponseTimes,
 }
 
+impl Row for Master {
+    fn is_seen(&self) -> bool {
+        self.seen.is_some()
+    }
+}
+
 impl Master {
+    /// When something was sent to it or by it, its checks of servers among that.
+    pub fn seen(&self) -> Option<Seen> {
+        let mut seen = self.seen;
+        self.checks.iter().flat_map(|it| [it.first, it.last]).for_each(|it| widen(&mut seen, it));
+        seen
+    }
+
+    /// It sent or was sent a message.
+    fn speaks(&mut self, id: Id, event: &MessageEvent<'_>) {
+        self.protocol.set(moment(event), id);
+        widen(&mut self.seen, event.payload().time);
+    }
+
+    /// It checks a server.
+    pub(super) fn checked(&mut self, id: Id, event: &MessageEvent<'_>) {
+        self.protocol.set(moment(event), id);
+        widen(&mut self.checks, event.payload().time);
+    }
+
     /// A client sent it a message.
     pub(super) fn asked(
         &mut self,
         id: Id,
         event: &MessageEvent<'_>,
         client: SocketAddr,
-        time: Time,
         room: &mut usize,
     ) {
-        self.protocol = Some(id);
-        widen(&mut self.seen, time);
+        self.speaks(id, event);
         if described::begins_list(event) {
             self.lists_asked += 1;
             if *room > 0 {
@@ -227,9 +267,8 @@ impl Master {
     }
 
     /// A server sent it a message.
-    pub(super) fn joined(&mut self, id: Id, event: &MessageEvent<'_>, time: Time) {
-        self.protocol = Some(id);
-        widen(&mut self.seen, time);
+    pub(super) fn joined(&mut self, id: Id, event: &MessageEvent<'_>) {
+        self.speaks(id, event);
         match event.message().purpose {
             Purpose::Join => self.joins += 1,
             Purpose::Heartbeat => self.heartbeats += 1,
@@ -246,9 +285,7 @@ impl Master {
         response_time: Option<u64>,
         room: &mut usize,
     ) -> bool {
-        let mut has_room = true;
-        self.protocol = Some(id);
-        widen(&mut self.seen, event.payload().time);
+        self.speaks(id, event);
         response_time.into_iter().for_each(|time| self.times.add(time));
         if described::is_enciphered(event) && self.waiting.remove(&to) {
             *room += 1;
@@ -261,12 +298,22 @@ impl Master {
         }
         self.rejected += u64::from(described::refuses(event));
         let words = described::each_listed(event).map(|server| u64::from_ne_bytes(listed(server)));
-        let before = self.listed.len();
-        if event.listed().len() <= *room {
+        self.lists(words, event.listed().len(), room)
+    }
+
+    /// These servers are on its lists, at most so many. Returns whether there was room for them.
+    pub(super) fn lists(
+        &mut self,
+        servers: impl Iterator<Item = u64>,
+        most: usize,
+        room: &mut usize,
+    ) -> bool {
+        let (before, mut has_room) = (self.listed.len(), true);
+        if most <= *room {
             // All of them fit, as they nearly always do.
-            self.listed.extend(words);
+            self.listed.extend(servers);
         } else {
-            for server in words {
+            for server in servers {
                 let is_full = self.listed.len() - before >= *room;
                 has_room &= !is_full || self.listed.contains(&server);
                 if !is_full {
@@ -279,24 +326,34 @@ impl Master {
     }
 }
 
-/// Sockets of a client whose first messages are watched at a time.
-const WATCHED: usize = 4;
+/// Requests of one kind.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct Kind {
+    /// Their protocol.
+    pub id: Id,
+    /// Which of its messages they are.
+    pub message: &'static Message,
+    /// How many there were.
+    pub count: u64,
+    /// When the first one came.
+    pub(super) first: Moment,
+}
 
-/// Libraries of a client that are named.
-const LIBRARIES: usize = 8;
-
-/// A socket of a client, whom it asks, and what it has sent so far.
-type Watched = (u16, SocketAddr, Habits);
+impl Kind {
+    pub(super) fn is(&self, id: Id, message: &Message) -> bool {
+        (self.id, self.message.name) == (id, message.name)
+    }
+}
 
 /// A host that asks.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Client {
     /// Its ports, the first 256 of them.
     pub sockets: Set<u16>,
     /// When its requests were sent.
     pub seen: Option<Seen>,
     /// Requests by kind, repeats too.
-    pub kinds: Vec<(Id, &'static str, u64)>,
+    pub(super) kinds: Vec<Kind>,
     /// All of them.
     pub sent: u64,
     /// The same without repeats of what still waited.
@@ -305,60 +362,74 @@ pub struct Client {
     pub exchanges: u64,
     /// Those that were answered.
     pub answered: u64,
-    /// Its libraries or programs, as far as what they send shows that.
-    pub libraries: Vec<&'static str>,
-    /// The latest sockets, the last one last.
-    watched: [Option<Watched>; WATCHED],
+    /// Its libraries or programs, as far as what they send shows that, and when it does.
+    pub(super) libraries: Vec<(Moment, Name)>,
     /// It asked a master for a list.
     pub(super) asks_for_lists: bool,
     /// It checks servers as masters do.
     pub(super) checks_servers: bool,
 }
 
-impl Client {
-    /// Whether it is a client: a master that queries the servers that it lists is none.
-    pub fn is_one(&self) -> bool {
+impl Row for Client {
+    /// A master that queries the servers that it lists is no client.
+    fn is_seen(&self) -> bool {
         self.sent > 0 && (self.asks_for_lists || !self.checks_servers)
     }
+}
 
-    /// It sent a request.
-    pub(super) fn request(&mut self, id: Id, event: &MessageEvent<'_>, port: u16, time: Time) {
-        let kind = event.message().name;
+impl Client {
+    /// It sent a request, which shows that it uses this library.
+    pub(super) fn request(
+        &mut self,
+        id: Id,
+        event: &MessageEvent<'_>,
+        port: u16,
+        library: Option<&'static str>,
+    ) {
+        let (message, first) = (event.message(), moment(event));
         self.sent += 1;
         self.requests += u64::from(event.sending() != Sending::Again);
-        widen(&mut self.seen, time);
-        if event.sending() != Sending::Again {
-            self.recognize(id, port, event);
+        widen(&mut self.seen, event.payload().time);
+        library.into_iter().for_each(|library| self.uses(first, Name(library)));
+        self.sends_from(port);
+        self.sends(Kind { id, message, count: 1, first });
+    }
+
+    pub(super) fn sends(&mut self, kind: Kind) {
+        match self.kinds.iter_mut().find(|it| it.is(kind.id, kind.message)) {
+            Some(known) => {
+                known.count += kind.count;
+                known.first = known.first.min(kind.first);
+            }
+            None => self.kinds.push(kind),
         }
+    }
+
+    pub(super) fn sends_from(&mut self, port: u16) {
         if self.sockets.len() < PORTS {
             self.sockets.insert(port);
         }
-        match self.kinds.iter_mut().find(|it| (it.0, it.1) == (id, kind)) {
-            Some((_, _, count)) => *count += 1,
-            None => self.kinds.push((id, kind, 1)),
+    }
+
+    pub(super) fn uses(&mut self, at: Moment, library: Name) {
+        match self.libraries.iter_mut().find(|(_, known)| *known == library) {
+            Some((first, _)) => *first = at.min(*first),
+            None => self.libraries.push((at, library)),
         }
     }
 
-    /// Looks at what one of its sockets sends for whose habit that is.
-    fn recognize(&mut self, id: Id, port: u16, event: &MessageEvent<'_>) {
-        let (payload, habits) = (event.payload(), id.info().habits);
-        let is_same =
-            |it: &Option<Watched>| it.is_some_and(|it| (it.0, it.1) == (port, payload.to));
-        let at = self.watched.iter().position(is_same).unwrap_or_else(|| {
-            self.watched.rotate_left(1);
-            self.watched[WATCHED - 1] = Some((port, payload.to, Habits::default()));
-            WATCHED - 1
-        });
-        let Some((.., sent)) = self.watched.get_mut(at).and_then(Option::as_mut) else { return };
-        if !sent.is_open() {
-            return;
-        }
-        if let Some(library) = sent.sends(habits, payload.bytes)
-            && !self.libraries.contains(&library)
-            && self.libraries.len() < LIBRARIES
-        {
-            self.libraries.push(library);
-        }
+    /// Requests by kind, in the order of their first ones; repeats count, too.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let mut kinds = self.kinds.clone();
+        kinds.sort_by_key(|kind| kind.first);
+        kinds
+    }
+
+    /// Its libraries or programs, as far as what they send shows that.
+    pub fn libraries(&self) -> Vec<&'static str> {
+        let mut libraries = self.libraries.clone();
+        libraries.sort_by_key(|(at, _)| *at);
+        libraries.iter().map(|(_, library)| library.0).collect()
     }
 
     /// Requests a second; `None` of one request, or of many at once.

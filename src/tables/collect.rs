@@ -109,6 +109,21 @@ pub fn rows_of_findings(outcome: &Outcome, files: &Files, sink: &mut dyn Sink) -
     findings(outcome, &places, files, sink)
 }
 
+/// The rows of the servers of files that were read as one capture.
+///
+/// # Errors
+/// Those of the sink.
+pub fn rows_of_servers(summary: &Summary, files: &[String], sink: &mut dyn Sink) -> io::Result<()> {
+    servers(summary, &Places::new(files), sink)
+}
+
+fn servers(summary: &Summary, places: &Places, sink: &mut dyn Sink) -> io::Result<()> {
+    let (capture, rows) = (places.capture(), summary.servers.rows());
+    rows.into_iter().try_for_each(|(end, server)| {
+        sink.row(Table::Servers, &Server::of(capture.clone(), end, server))
+    })
+}
+
 fn findings(
     outcome: &Outcome,
     places: &Places,
@@ -225,9 +240,7 @@ impl Collector {
     pub fn end(&mut self, read: &mut Totals, sink: &mut dyn Sink) -> io::Result<Option<Outcome>> {
         if let Some(summary) = self.summary.take() {
             self.is_cut |= summary.servers.is_cut;
-            for (end, server) in summary.servers.rows() {
-                sink.row(Table::Servers, &Server::of(self.capture.clone(), end, server))?;
-            }
+            servers(&summary, &self.places, sink)?;
         }
         let Some(checker) = self.checker.take() else { return Ok(None) };
         let outcome = checker.outcome(self.places.names(), read);

@@ -24,17 +24,17 @@ pub(super) const COLUMNS: [Column<Server>; 23] = [
     always("address", Kind::Text, "Its address.", |it| Cell::text(&it.end.address)),
     always("port", Kind::Integer, "Its port.", |it| Cell::count(it.end.port)),
     some("protocol", Kind::Text, "The protocol that it spoke, or was asked in, last.", |it| {
-        Cell::some_text(it.server.protocol.map(|id| Id::info(id).id))
+        Cell::some_text(it.server.protocol().map(|id| Id::info(id).id))
     }),
-    some("name", Kind::Text, "Its latest name.", |it| Cell::some_text(it.server.name.as_deref())),
-    some("map", Kind::Text, "Its latest map.", |it| Cell::some_text(it.server.map.as_deref())),
+    some("name", Kind::Text, "Its latest name.", |it| text_of(&it.server.name)),
+    some("map", Kind::Text, "Its latest map.", |it| text_of(&it.server.map)),
     some("players", Kind::Integer, "Players, as it said last.", |it| {
-        Cell::some_count(it.server.players)
+        Cell::some_count(it.server.players.get().copied())
     }),
     some("max_players", Kind::Integer, "The players that it has room for.", |it| {
-        Cell::some_count(it.server.max_players)
+        Cell::some_count(it.server.max_players.get().copied())
     }),
-    some("version", Kind::Text, "Its version.", |it| Cell::some_text(it.server.version.as_deref())),
+    some("version", Kind::Text, "Its version.", |it| text_of(&it.server.version)),
     always("changes", Kind::Integer, "How often its name or its map changed.", |it| {
         Cell::count(it.server.changes)
     }),
@@ -79,6 +79,10 @@ pub(super) const COLUMNS: [Column<Server>; 23] = [
         Cell::count(it.server.findings)
     }),
 ];
+
+fn text_of(text: &summary::Latest<String>) -> Cell<'_> {
+    Cell::some_text(text.get().map(String::as_str))
+}
 
 impl Row for Server {
     fn cells(&self, each: &mut dyn FnMut(Cell<'_>)) {

@@ -14,7 +14,7 @@ use crate::flows::ResponseTimes;
 use crate::report::ladder;
 use crate::report::paint::Tone;
 use crate::report::{Stamp, TimeStyle};
-use crate::summary::{Master, Server};
+use crate::summary::{Latest, Master, Server};
 use crate::text::{escaped, grouped};
 
 /// A tab.
@@ -231,20 +231,20 @@ impl Party {
     }
 
     fn server(end: SocketAddr, it: &Server) -> Party {
-        let count = |count: Option<u64>| count.map_or("?".to_owned(), |count| count.to_string());
-        let known = it.players.or(it.max_players);
-        let players = known.map_or(NONE.to_owned(), |_| {
-            format!("{}/{}", count(it.players), count(it.max_players))
-        });
-        let name = it.name.as_deref().map_or(NONE.to_owned(), |name| escaped(name).into_owned());
-        let map = it.map.as_deref().map_or(NONE.to_owned(), |map| escaped(map).into_owned());
-        let protocol = it.protocol.map_or(NONE, |id| id.info().id).to_owned();
+        let count = |count: Option<&u64>| count.map_or("?".to_owned(), u64::to_string);
+        let [playing, most] = [&it.players, &it.max_players].map(Latest::get);
+        let players = playing
+            .or(most)
+            .map_or(NONE.to_owned(), |_| format!("{}/{}", count(playing), count(most)));
+        let [name, map] = [&it.name, &it.map]
+            .map(|text| text.get().map_or(NONE.to_owned(), |text| escaped(text).into_owned()));
+        let protocol = it.protocol().map_or(NONE, |id| id.info().id).to_owned();
         let names = [protocol, name, map];
         Party::of(
             end,
             names,
             players,
-            it.players,
+            playing.copied(),
             [it.exchanges, it.answered, it.findings],
             &it.times,
         )
@@ -252,7 +252,7 @@ impl Party {
 
     fn master(end: SocketAddr, it: &Master) -> Party {
         let listed = it.listed.len() as u64;
-        let protocol = it.protocol.map_or(NONE, |id| id.info().id).to_owned();
+        let protocol = it.protocol.get().map_or(NONE, |id| id.info().id).to_owned();
         let name = format!(
             "master: {} listed, {} joins, {} heartbeats",
             grouped(listed),

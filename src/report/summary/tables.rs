@@ -15,7 +15,7 @@ use super::cell::SummaryCell;
 use super::{Order, Shown};
 use crate::flows::ResponseTimes;
 use crate::session::Port;
-use crate::summary::{Client, Master, Protocol, Server, Summary};
+use crate::summary::{Client, Kind, Latest, Master, Protocol, Server, Summary};
 use crate::text::grouped;
 
 /// A table of a summary.
@@ -74,12 +74,15 @@ fn nth(times: &ResponseTimes, nth: usize) -> SummaryCell {
     SummaryCell::Span(times.of_half_most_all().and_then(|times| times.get(nth).copied()))
 }
 
+fn text_of(text: &Latest<String>) -> SummaryCell {
+    SummaryCell::Text(text.get().cloned())
+}
+
 fn players(server: &Server) -> SummaryCell {
-    let count = |count: Option<u64>| count.map_or("?".to_owned(), |count| count.to_string());
-    let known = server.players.or(server.max_players);
-    SummaryCell::Text(
-        known.map(|_| format!("{}/{}", count(server.players), count(server.max_players))),
-    )
+    let [players, most] = [&server.players, &server.max_players].map(Latest::get);
+    let count = |count: Option<&u64>| count.map_or("?".to_owned(), u64::to_string);
+    let known = players.or(most);
+    SummaryCell::Text(known.map(|_| format!("{}/{}", count(players), count(most))))
 }
 
 /// The name, and how often it or the map changed.
@@ -111,16 +114,14 @@ fn of_protocols<'s>() -> Vec<SummaryColumn<&'s Protocol>> {
 fn of_servers<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Server>>> {
     vec![
         column("server", "SERVER", |it| some(it.0)),
-        column("protocol", "PROTOCOL", |it| name_of(it.1.protocol)),
-        column("name", "", |it| SummaryCell::Text(it.1.name.clone())),
-        column("", "NAME", |it| {
-            SummaryCell::Text(it.1.name.as_deref().map(|name| latest(name, it.1)))
-        }),
-        column("map", "MAP", |it| SummaryCell::Text(it.1.map.clone())),
-        column("players", "", |it| SummaryCell::Count(it.1.players)),
-        column("max_players", "", |it| SummaryCell::Count(it.1.max_players)),
+        column("protocol", "PROTOCOL", |it| name_of(it.1.protocol())),
+        column("name", "", |it| text_of(&it.1.name)),
+        column("", "NAME", |it| SummaryCell::Text(it.1.name.get().map(|name| latest(name, it.1)))),
+        column("map", "MAP", |it| text_of(&it.1.map)),
+        column("players", "", |it| SummaryCell::Count(it.1.players.get().copied())),
+        column("max_players", "", |it| SummaryCell::Count(it.1.max_players.get().copied())),
         column("", "PLAYERS", |it| players(it.1)),
-        column("version", "", |it| SummaryCell::Text(it.1.version.clone())),
+        column("version", "", |it| text_of(&it.1.version)),
         column("changes", "", |it| SummaryCell::Count(Some(it.1.changes))),
         column("first", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.first))),
         column("last", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.last))),
@@ -141,9 +142,9 @@ fn of_servers<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Server>>> {
 fn of_masters<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Master>>> {
     vec![
         column("master", "MASTER", |it| some(it.0)),
-        column("protocol", "PROTOCOL", |it| name_of(it.1.protocol)),
-        column("first", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.first))),
-        column("last", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.last))),
+        column("protocol", "PROTOCOL", |it| name_of(it.1.protocol.get().copied())),
+        column("first", "", |it| SummaryCell::Time(it.1.seen().map(|seen| seen.first))),
+        column("last", "", |it| SummaryCell::Time(it.1.seen().map(|seen| seen.last))),
         column("lists_asked", "LISTS ASKED", |it| SummaryCell::Count(Some(it.1.lists_asked))),
         column("lists_whole", "WHOLE", |it| {
             SummaryCell::Known(it.1.lists_whole, it.1.lists_enciphered)
@@ -174,10 +175,10 @@ fn of_clients<'s>() -> Vec<SummaryColumn<KeyedRow<'s, IpAddr, Client>>> {
         column("", "ANSWERED", |it| SummaryCell::Share(it.1.answered, it.1.exchanges)),
         column("kinds", "REQUESTS", |it| {
             let kind =
-                |(id, kind, count): &(Id, &str, u64)| (format!("{}.{kind}", id.info().id), *count);
-            SummaryCell::Counts(it.1.kinds.iter().map(kind).collect())
+                |kind: &Kind| (format!("{}.{}", kind.id.info().id, kind.message.name), kind.count);
+            SummaryCell::Counts(it.1.kinds().iter().map(kind).collect())
         }),
-        column("libraries", "LIBRARY", |it| SummaryCell::Names(it.1.libraries.clone())),
+        column("libraries", "LIBRARY", |it| SummaryCell::Names(it.1.libraries())),
     ]
 }
 
@@ -235,8 +236,7 @@ impl Grid {
                 Grid::new(table, &of_masters(), rows, summary.masters.is_cut, shown)
             }
             Table::Clients => {
-                let mut rows = summary.clients.rows();
-                rows.retain(|(_, client)| client.is_one());
+                let rows = summary.clients.rows();
                 Grid::new(table, &of_clients(), rows, summary.clients.is_cut, shown)
             }
             Table::Ports => Grid::new(table, &of_ports(), ports.iter().collect(), false, shown),

@@ -1,0 +1,152 @@
+//! What there is of servers, masters and clients: of each what all partitions have of it.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::analysis::{Analysis, Portion};
+use super::bytes::{Broken, from_bytes, to_bytes};
+use super::plan::Plan;
+use super::row::Row;
+use crate::filter::Filter;
+use crate::session::{Event, Options, Totals};
+use crate::summary::{Changes, Said, Summary};
+
+/// Messages that name servers in a portion.
+const NAMED: usize = 1 << 16;
+
+/// What is in a portion.
+#[derive(Serialize, Deserialize)]
+enum Content {
+    /// What servers said of their names.
+    Names(Said),
+    /// All that is added up, and what was read.
+    Rows(Box<Summary>, Option<Totals>),
+}
+
+/// Analyses a partition for the tables of servers, masters and clients. It divides their rows by host into
+/// shares, each of which is [put together](put_together) by itself.
+pub struct Summaries {
+    analysis: Analysis,
+    summary: Summary,
+    filter: Option<Filter>,
+    shares: u32,
+    partition: u32,
+    number: u32,
+}
+
+impl Summaries {
+    /// Of this partition; the options' needs are those of a summary. Only messages that this filter wants count.
+    /// Tables take so many bytes of memory at most.
+    pub fn new(
+        plan: Arc<Plan>,
+        options: Options,
+        filter: Option<Filter>,
+        bytes: usize,
+        [partition, shares]: [u32; 2],
+    ) -> Summaries {
+        Summaries {
+            analysis: Analysis::new(plan, options, partition),
+            summary: Summary::of_partition(bytes, filter.is_some()),
+            filter,
+            shares,
+            partition,
+            number: 0,
+        }
+    }
+
+    /// Takes the next row. Hands over portions if there are any.
+    ///
+    /// # Errors
+    /// As [`Analysis::row`].
+    pub fn row(&mut self, row: &Row<'_>, each: &mut dyn FnMut(Portion)) -> Result<(), Broken> {
+        self.analysis.row(row)?;
+        self.read(each);
+        Ok(())
+    }
+
+    /// The capture is over: hands over what is left.
+    pub fn finish(mut self, each: &mut dyn FnMut(Portion)) {
+        self.analysis.end();
+        while self.analysis.finish() {
+            self.read(each);
+        }
+        self.names(each);
+        let Summaries { analysis, summary, shares, partition, number, .. } = self;
+        let mut totals = Some(analysis.into_totals());
+        for (share, summary) in (0..).zip(summary.split(shares as usize)) {
+            // What was read is told once.
+            let data = to_bytes(&Content::Rows(Box::new(summary), totals.take()));
+            each(Portion { share, from: u64::MAX >> 1, partition, number, data });
+        }
+    }
+
+    fn read(&mut self, each: &mut dyn FnMut(Portion)) {
+        let Summaries { analysis, summary, filter, .. } = self;
+        let Ok(()) = analysis.events(&mut |event| {
+            let is_wanted = match (&filter, event) {
+                (Some(filter), Event::Message(message)) => message.is_wanted(filter),
+                _ => true,
+            };
+            if is_wanted {
+                summary.event(event);
+            }
+            Ok::<(), Infallible>(())
+        });
+        if self.summary.said() >= NAMED {
+            self.names(each);
+        }
+    }
+
+    /// Hands over what servers said of their names.
+    fn names(&mut self, each: &mut dyn FnMut(Portion)) {
+        let said = self.summary.take_said().split(self.shares as usize);
+        for (share, said) in (0..).zip(said).filter(|(_, said)| !said.is_empty()) {
+            let (partition, number) = (self.partition, self.number);
+            let from = said.from();
+            let data = to_bytes(&Content::Names(said));
+            each(Portion { share, from, partition, number, data });
+            self.number += 1;
+        }
+    }
+}
+
+/// Puts together one share of what all partitions have of servers, masters and clients: its portions, in the
+/// order of [`Portion::from`]. Tables take so many bytes of memory at most. Returns what was read, too, with the
+/// first share; packets of other traffic are not counted by port.
+///
+/// # Errors
+/// A portion is none of this version's, or one is missing.
+pub fn put_together(
+    plan: &Plan,
+    bytes: usize,
+    portions: &mut dyn Iterator<Item = Portion>,
+) -> Result<(Summary, Option<Totals>), Broken> {
+    let mut all = Summary::new(bytes, false);
+    let mut changes = Changes::of(&all);
+    let (mut totals, mut counted, mut from) = (None::<Totals>, 0, 0);
+    for portion in portions {
+        if portion.from < from {
+            return Err(Broken);
+        }
+        from = portion.from;
+        match from_bytes(&portion.data)? {
+            Content::Names(said) => changes.add(&said),
+            Content::Rows(summary, read) => {
+                all.merge(*summary);
+                counted += 1;
+                match (&mut totals, read) {
+                    (Some(all), Some(read)) => all.add_share(read),
+                    (_, read) => totals = totals.take().or(read),
+                }
+            }
+        }
+    }
+    if counted != plan.partitions {
+        return Err(Broken);
+    }
+    changes.finish(&mut all);
+    totals.iter_mut().for_each(|totals| plan.complete(totals));
+    Ok((all, totals))
+}
