@@ -15,7 +15,9 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from ._sources import Path
 
-__all__ = ["findings", "messages", "verdict"]
+__all__ = ["findings", "messages", "servers", "verdict"]
 
 #: By what the rows of a partition are sorted.
 _ORDER = ("partition", "frame", "kind", "time", "file", "number")
@@ -66,15 +68,53 @@ def messages(
     :raises CaptureError: a file cannot be read
     """
     arguments = _Arguments(filter, reading, {})
-    plan, rows = _rows(spark, paths, arguments, partitions)
+    plan, rows, partitions = _rows(spark, paths, arguments, partitions)
 
     def analyse(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         found = _native.MessagesOf(plan.value, arguments.native_reading())
         for batch in batches:
-            yield from map(_for_spark, found.rows(batch))
-        yield from map(_for_spark, found.finish())
+            yield from _for_spark("messages", found.rows(batch))
+        yield from _for_spark("messages", found.finish())
 
     return rows.mapInArrow(analyse, _spark_schema("messages"))
+
+
+def servers(
+    spark: SparkSession,
+    paths: Sequence[Path],
+    filter: str | None = None,
+    *,
+    partitions: int | None = None,
+    **reading: Any,
+) -> DataFrame:
+    """The table of servers, in no order. It takes what `messages` takes.
+
+    Where some do not fit in `memory`, a task warns of it in the log of its executor.
+    """
+    arguments = _Arguments(filter, reading, {})
+    plan, rows, partitions = _rows(spark, paths, arguments, partitions)
+
+    def analyse(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        found = _native.SummariesOf(plan.value, arguments.native_reading())
+        for batch in batches:
+            yield found.rows(batch)
+        yield found.finish()
+
+    def put_together(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        for _, own in groupby(_by_share(batches), key=itemgetter(0)):
+            portions = map(itemgetter(1), own)
+            found, is_cut = _native.servers(plan.value, arguments.native_reading(), portions)
+            if is_cut:
+                warnings.warn("there are more servers than fit in memory", CaptureWarning, 2)
+            yield from _for_spark("servers", found)
+
+    portions = rows.mapInArrow(analyse, _columns(_native.schemas()[1]))
+    # What all partitions have of a server is put together in one place, each share of them in another.
+    return (
+        portions.repartition(partitions, "share")
+        .sortWithinPartitions("share", "from", "partition", "number")
+        .mapInArrow(put_together, _spark_schema("servers"))
+    )
 
 
 def findings(spark: SparkSession, paths: Sequence[Path], **options: Any) -> DataFrame:
@@ -116,7 +156,7 @@ def _judged(
         select=select, ignore=ignore, require=require, who=who, host=host, fail_on=fail_on
     )
     arguments = _Arguments(filter, reading, selection)
-    plan, rows = _rows(spark, paths, arguments, partitions)
+    plan, rows, partitions = _rows(spark, paths, arguments, partitions)
 
     def analyse(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         portions = _native.PortionsOf(
@@ -150,14 +190,14 @@ def _judged(
     import pyarrow
 
     [(found, text, tables)] = judged
-    batches = [_for_spark(batch) for batch in pyarrow.ipc.open_stream(bytes(tables))]
+    batches = list(_for_spark("findings", pyarrow.ipc.open_stream(bytes(tables))))
     return _verdict(json.loads(found), text), batches
 
 
 def _rows(
     spark: SparkSession, paths: Sequence[Path], arguments: _Arguments, partitions: int | None
-) -> tuple[Any, DataFrame]:
-    """The plan of all files, and their rows by partition, each in order."""
+) -> tuple[Any, DataFrame, int]:
+    """The plan of all files, and their rows by partition, each in order; how many partitions there are."""
     # What is wrong with the arguments is said here, and not in a task.
     arguments.native_reading()
     if arguments.selection:
@@ -195,7 +235,7 @@ def _rows(
 
     rows = files.mapInArrow(route, _columns(_native.schemas()[0]))
     rows = rows.repartition(partitions, "partition").sortWithinPartitions(*_ORDER)
-    return plan, rows
+    return plan, rows, partitions
 
 
 def _columns(schema: pyarrow.Schema) -> str:
@@ -208,7 +248,7 @@ def _table_schema(name: str) -> pyarrow.Schema:
     """The schema of a table, but for times: Spark has microseconds."""
     import pyarrow
 
-    schema = _native.schemas()[{"messages": 2, "findings": 3}[name]]
+    schema = _native.schemas()[{"messages": 2, "findings": 3, "servers": 4}[name]]
     micro = pyarrow.timestamp("us", "UTC")
     fields = [
         field.with_type(micro) if pyarrow.types.is_timestamp(field.type) else field
@@ -223,12 +263,27 @@ def _spark_schema(name: str) -> Any:
     return from_arrow_schema(_table_schema(name))
 
 
-def _for_spark(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+def _for_spark(
+    name: str, batches: Iterable[pyarrow.RecordBatch]
+) -> Iterator[pyarrow.RecordBatch]:
     import pyarrow
 
-    schema = _table_schema("messages" if "nth" in batch.schema.names else "findings")
-    columns = [
-        # Nanoseconds that Spark has no room for are left out.
-        column.cast(field.type, safe=False) for column, field in zip(batch.columns, schema)
-    ]
-    return pyarrow.RecordBatch.from_arrays(columns, schema=schema)
+    schema = _table_schema(name)
+    for batch in batches:
+        columns = [
+            # Nanoseconds that Spark has no room for are left out.
+            column.cast(field.type, safe=False) for column, field in zip(batch.columns, schema)
+        ]
+        yield pyarrow.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _by_share(
+    batches: Iterable[pyarrow.RecordBatch],
+) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
+    """Portions with the same share, as far as they are in one batch."""
+    for batch in batches:
+        first = 0
+        for share, rows in groupby(batch["share"].to_pylist()):
+            count = sum(1 for _ in rows)
+            yield share, batch.slice(first, count)
+            first += count

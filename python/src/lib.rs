@@ -7,6 +7,7 @@ mod partition;
 mod reading;
 mod selection;
 mod source;
+mod summaries;
 mod tables;
 mod verdict;
 
@@ -16,6 +17,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     partition::add(module)?;
+    summaries::add(module)?;
     reading::add(module)?;
     selection::add(module)?;
     tables::add(module)?;

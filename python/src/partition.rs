@@ -12,9 +12,7 @@ use arrow_pyarrow::PyArrowType;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use gamewire::Options;
 use gamewire::check::{Checker, terms};
-use gamewire::partition::{
-    self, Analysis, Broken, Kind, Plan, Portion, Portions, Row,
-};
+use gamewire::partition::{self, Analysis, Broken, Kind, Plan, Portion, Portions, Row};
 use gamewire::tables::{self, Batches, Collector, Wanted};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -54,6 +52,7 @@ static ROW: LazyLock<SchemaRef> = LazyLock::new(|| {
 
 static PORTION: LazyLock<SchemaRef> = LazyLock::new(|| {
     schema_of(&[
+        ("share", DataType::Int32),
         ("from", DataType::Int64),
         ("partition", DataType::Int32),
         ("number", DataType::Int32),
@@ -61,7 +60,7 @@ static PORTION: LazyLock<SchemaRef> = LazyLock::new(|| {
     ])
 });
 
-fn broken(why: Broken) -> PyErr {
+pub(crate) fn broken(why: Broken) -> PyErr {
     PyRuntimeError::new_err(why.to_string())
 }
 
@@ -77,7 +76,7 @@ fn short(number: impl TryInto<i32>) -> i32 {
     number.try_into().unwrap_or(i32::MAX)
 }
 
-fn plan_of(bytes: &[u8]) -> PyResult<Arc<Plan>> {
+pub(crate) fn plan_of(bytes: &[u8]) -> PyResult<Arc<Plan>> {
     partition::from_bytes(bytes).map(Arc::new).map_err(broken)
 }
 
@@ -100,8 +99,7 @@ fn plan<'py>(
     if partitions == 0 {
         return Err(PyValueError::new_err("partitions: at least one"));
     }
-    let files =
-        files.into_iter().map(|(path, survey)| Ok((path, partition::from_bytes(&survey)?)));
+    let files = files.into_iter().map(|(path, survey)| Ok((path, partition::from_bytes(&survey)?)));
     let files = files.collect::<Result<Vec<_>, _>>().map_err(broken)?;
     let plan = Plan::new(files, partitions);
     let warnings = plan.warnings().map(str::to_owned).collect();
@@ -202,7 +200,7 @@ impl Rows {
 }
 
 /// Hands the rows of a batch to `each`.
-fn each_row(
+pub(crate) fn each_row(
     batch: &RecordBatch,
     each: &mut dyn FnMut(&Row<'_>) -> Result<(), Broken>,
 ) -> Result<(), Broken> {
@@ -312,16 +310,18 @@ impl PortionsOf {
     }
 }
 
-fn as_batch(portions: Vec<Portion>) -> PyResult<PyArrowType<RecordBatch>> {
+pub(crate) fn as_batch(portions: Vec<Portion>) -> PyResult<PyArrowType<RecordBatch>> {
     let (mut from, mut data) = (Int64Builder::new(), BinaryBuilder::new());
-    let [mut partition, mut number] = [Int32Builder::new(), Int32Builder::new()];
+    let [mut share, mut partition, mut number] = [(); 3].map(|()| Int32Builder::new());
     for portion in portions {
+        share.append_value(short(portion.share));
         from.append_value(signed(portion.from));
         partition.append_value(short(portion.partition));
         number.append_value(short(portion.number));
         data.append_value(portion.data);
     }
     let columns: Vec<ArrayRef> = vec![
+        Arc::new(share.finish()),
         Arc::new(from.finish()),
         Arc::new(partition.finish()),
         Arc::new(number.finish()),
@@ -332,14 +332,23 @@ fn as_batch(portions: Vec<Portion>) -> PyResult<PyArrowType<RecordBatch>> {
 }
 
 /// Portions, from an iterator of Python's that yields batches of them.
-struct Arriving<'py> {
+pub(crate) struct Arriving<'py> {
     batches: Bound<'py, PyIterator>,
     batch: Option<RecordBatch>,
     at: usize,
     raised: Option<PyErr>,
 }
 
-impl Arriving<'_> {
+impl<'py> Arriving<'py> {
+    pub(crate) fn new(batches: Bound<'py, PyIterator>) -> Arriving<'py> {
+        Arriving { batches, batch: None, at: 0, raised: None }
+    }
+
+    /// What came of them all, if none could not be had.
+    pub(crate) fn had<T>(self, result: Result<T, Broken>) -> PyResult<T> {
+        self.raised.map_or_else(|| result.map_err(broken), Err)
+    }
+
     fn advance(&mut self) -> PyResult<Option<Portion>> {
         loop {
             if let Some(batch) = self.batch.as_ref().filter(|batch| self.at < batch.num_rows()) {
@@ -362,6 +371,7 @@ fn portion(batch: &RecordBatch, at: usize) -> Option<Portion> {
     let from = batch.column_by_name("from")?.as_primitive_opt::<Int64Type>()?.value(at);
     let data = batch.column_by_name("data")?.as_binary_opt::<i32>()?.value(at).to_vec();
     Some(Portion {
+        share: short("share")?,
         from: from.try_into().ok()?,
         partition: short("partition")?,
         number: short("number")?,
@@ -391,12 +401,9 @@ fn judge(
     let (plan, options) = (plan_of(plan)?, &reading.options);
     let terms = terms(&options.settings, options.settings.limits.remembered);
     let checker = Checker::new(selection.with(reading.filter.clone()), terms, options.complete);
-    let mut arriving = Arriving { batches: portions, batch: None, at: 0, raised: None };
+    let mut arriving = Arriving::new(portions);
     let judged = partition::judge(&plan, checker, &mut arriving);
-    if let Some(error) = arriving.raised {
-        return Err(error);
-    }
-    let (outcome, totals) = judged.map_err(broken)?;
+    let (outcome, totals) = arriving.had(judged)?;
     let mut batches = Batches::default();
     tables::rows_of_findings(&outcome, &totals.files, &mut batches)?;
     batches.finish()?;
@@ -407,7 +414,7 @@ fn judge(
     ))
 }
 
-fn taken(batches: &mut Batches) -> Vec<PyArrowType<RecordBatch>> {
+pub(crate) fn taken(batches: &mut Batches) -> Vec<PyArrowType<RecordBatch>> {
     std::iter::from_fn(|| batches.next_full()).map(|(_, batch)| PyArrowType(batch)).collect()
 }
 
@@ -481,10 +488,11 @@ impl MessagesOf {
     }
 }
 
-/// The schemas of rows, of portions, and of two tables.
+/// The schemas of rows, of portions, and of three tables.
 #[pyfunction]
 fn schemas() -> Vec<PyArrowType<Schema>> {
-    let tables = [tables::Table::Messages.schema(), tables::Table::Findings.schema()];
+    use tables::Table::{Findings, Messages, Servers};
+    let tables = [Messages, Findings, Servers].map(tables::Table::schema);
     let all = [Arc::clone(&ROW), Arc::clone(&PORTION)].into_iter().chain(tables);
     all.map(|schema| PyArrowType(schema.as_ref().clone())).collect()
 }

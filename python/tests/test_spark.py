@@ -117,6 +117,21 @@ def test_messages_findings_and_verdict_are_those_of_one_process(spark, files, on
     assert named(found) == messages
 
 
+@pytest.mark.parametrize("partitions", [1, 2, 4])
+def test_the_servers_are_those_of_one_process(spark, files, partitions):
+    expected = pyarrow.table(gamewire.servers(files)).to_pylist()
+    assert len(expected) > 5 and any(row["changes"] for row in expected)
+    found = on_spark.servers(spark, files, partitions=partitions).toArrow().to_pylist()
+    assert by_server(found) == by_server(expected)
+
+
+def by_server(rows):
+    """The rows by their servers; times without nanoseconds."""
+    for row in rows:
+        row.update({name: row[name].timestamp() for name in ("first", "last")})
+    return sorted(rows, key=lambda row: row["server"])
+
+
 def test_the_table_of_findings_has_a_row_for_each(spark, files, one):
     expected, _ = one
     rows = on_spark.findings(spark, files, partitions=2).collect()
