@@ -4,6 +4,7 @@ process of its own, of which one is killed in the middle."""
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import signal
 import struct
@@ -20,6 +21,7 @@ if shutil.which("java") is None:
     pytest.skip("there is no Java here", allow_module_level=True)
 
 import pyarrow
+import pyarrow.parquet
 
 from gamewire import spark as on_spark
 
@@ -29,8 +31,9 @@ SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 #: what is wrong with them.
 RECORDED = ["a2s-quirks.pcap", "a2s-split-order.pcap", "gamespy1-faults.pcap", "acr-master-faults.pcap"]
 
-#: Beside them one that is not cut: datagrams in fragments, in VLANs and over IPv6.
-WHOLE = "a2s-vlan-ipv6-fragments.pcapng"
+#: Beside them datagrams in VLANs and over IPv6, one in three fragments: the file is cut between the last two, which
+#: are so many packets from its beginning.
+FRAGMENTS, CUT = "a2s-vlan-ipv6-fragments.pcapng", 9
 
 # Spark's own: of pandas, of sockets that it leaves to the garbage collector.
 pytestmark = [
@@ -77,18 +80,38 @@ def cut(capture: Path, into: Path, parts: int) -> list[str]:
     return paths
 
 
+def cut_after(capture: Path, into: Path, packets: int) -> list[str]:
+    """Cuts a pcapng file with little-endian numbers after so many packets: both files have its interfaces."""
+    data = capture.read_bytes()
+    head, at, left = b"", 0, packets
+    while left > 0:
+        kind, length = struct.unpack_from("<II", data, at)
+        if kind in (0x0A0D0D0A, 1):
+            head += data[at : at + length]
+        left -= kind == 6
+        at += length
+    paths = [into / f"{capture.stem}-{part}.pcapng" for part in range(2)]
+    for path, part in zip(paths, [data[:at], head + data[at:]]):
+        path.write_bytes(part)
+    return [str(path) for path in paths]
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rotated")
     rotated = [path for name in RECORDED for path in cut(SAMPLES / name, folder, 3)]
-    return [*rotated, str(SAMPLES / WHOLE)]
+    return [*rotated, *cut_after(SAMPLES / FRAGMENTS, folder, CUT)]
 
 
 @pytest.fixture(scope="module")
 def one(files):
     """What one process makes of the files."""
     messages = pyarrow.table(gamewire.messages(files))
-    return gamewire.check(files), named(messages.to_pylist())
+    rows = messages.to_pylist()
+    # What was joined of fragments in two files is larger than each of them.
+    joined = [row for row in rows if row["bytes"] > 1000 and row["src"].startswith("[fd00::")]
+    assert len(joined) == 2
+    return gamewire.check(files), named(rows)
 
 
 def named(rows):
@@ -184,3 +207,16 @@ def test_what_cannot_be_read_is_an_error_that_names_it(spark, files):
         on_spark.verdict(spark, [*files, "/no-such-file.pcap"], partitions=1)
     with pytest.raises(ValueError, match="nothing to read"):
         on_spark.messages(spark, [])
+
+
+def test_the_example_runs(spark, tmp_path, monkeypatch, capsys):
+    """It comes last: it stops the session, which it shares with the other tests here."""
+    example = Path(__file__).resolve().parents[1] / "examples" / "cluster.py"
+    captures = [str(SAMPLES / name) for name in ("a2s-quirks.pcap", "gamespy1-query.pcap")]
+    monkeypatch.setattr(sys, "argv", [str(example), str(tmp_path), *captures])
+    runpy.run_path(str(example), run_name="__main__")
+    out = capsys.readouterr().out
+    assert gamewire.check(captures).text in out and "10.0.0.2:27015" in out
+    for name, table in [("messages", gamewire.messages), ("servers", gamewire.servers)]:
+        written = pyarrow.parquet.read_table(tmp_path / name)
+        assert written.num_rows == pyarrow.table(table(captures)).num_rows > 0
