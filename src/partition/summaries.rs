@@ -22,7 +22,7 @@ enum Content {
     /// What servers said of their names.
     Names(Said),
     /// All that is added up, and what was read.
-    Rows(Box<Summary>, Option<Totals>),
+    Rows(Box<Summary>, Option<Box<Totals>>),
 }
 
 /// Analyses a partition for the tables of servers, masters and clients. It divides their rows by host into
@@ -74,7 +74,7 @@ impl Summaries {
         }
         self.names(each);
         let Summaries { analysis, summary, shares, partition, number, .. } = self;
-        let mut totals = Some(analysis.into_totals());
+        let mut totals = Some(Box::new(analysis.into_totals()));
         for (share, summary) in (0..).zip(summary.split(shares as usize)) {
             // What was read is told once.
             let data = to_bytes(&Content::Rows(Box::new(summary), totals.take()));
@@ -137,8 +137,8 @@ pub fn put_together(
                 all.merge(*summary);
                 counted += 1;
                 match (&mut totals, read) {
-                    (Some(all), Some(read)) => all.add_share(read),
-                    (_, read) => totals = totals.take().or(read),
+                    (Some(all), Some(read)) => all.add_share(*read),
+                    (_, read) => totals = totals.take().or(read.map(|read| *read)),
                 }
             }
         }

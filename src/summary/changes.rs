@@ -134,11 +134,11 @@ impl Changes {
     /// All was heard. Writes what there was of changes into the rows of the servers.
     pub fn finish(mut self, summary: &mut Summary) {
         self.reach(None);
-        for (server, known) in self.servers.rows {
+        self.servers.rows.into_iter().for_each(|(server, known)| {
             if let Some(row) = summary.servers.rows.get_mut(&server) {
                 row.changes = known.changes;
             }
-        }
+        });
     }
 
     /// Deals with what came before this; with all.

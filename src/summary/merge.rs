@@ -30,15 +30,15 @@ impl Summary {
             part.clients.is_cut = self.clients.is_cut;
         }
         let place = |host: IpAddr| part_of(host, parts);
-        for (end, row) in mem::take(&mut self.servers.rows) {
+        mem::take(&mut self.servers.rows).into_iter().for_each(|(end, row)| {
             split.get_mut(place(end.ip())).and_then(|it| it.servers.rows.insert(end, row));
-        }
-        for (end, row) in mem::take(&mut self.masters.rows) {
+        });
+        mem::take(&mut self.masters.rows).into_iter().for_each(|(end, row)| {
             split.get_mut(place(end.ip())).and_then(|it| it.masters.rows.insert(end, row));
-        }
-        for (host, row) in mem::take(&mut self.clients.rows) {
+        });
+        mem::take(&mut self.clients.rows).into_iter().for_each(|(host, row)| {
             split.get_mut(place(host)).and_then(|it| it.clients.rows.insert(host, row));
-        }
+        });
         if let Some(first) = split.first_mut() {
             (first.protocols, first.ours) = (self.protocols, self.ours);
         }
