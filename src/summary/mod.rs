@@ -215,11 +215,11 @@ impl Summary {
         let is_of_master = open.asks_for_lists || plays(Who::Master).is_some();
         // Some servers ask their master what clients ask servers.
         let is_of_server = open.asks_servers || client.is_some() && !is_of_master;
-        if client.is_some() || is_of_server {
-            if let Some(client) = self.clients.get(asking.ip()) {
-                client.exchanges += row.exchanges;
-                client.answered += row.exchanges_answered;
-            }
+        if (client.is_some() || is_of_server)
+            && let Some(client) = self.clients.get(asking.ip())
+        {
+            client.exchanges += row.exchanges;
+            client.answered += row.exchanges_answered;
         }
         if is_of_server && let Some(server) = self.servers.get(asked) {
             server.exchanges += row.exchanges;
