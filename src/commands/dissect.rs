@@ -46,12 +46,13 @@ pub fn run(
     let is_stream = args.input.live.interface.is_some()
         || args.input.files.iter().any(|file| file.as_os_str() == "-");
     let at_once = terminal.out || args.line_buffered || args.input.live.interface.is_some();
+    let filtered = !args.input.wanted.is_all();
     let mut dissecting = Dissecting {
         report: how.report(false),
         text: QuotableText::default(),
-        held: Held::default(),
+        held: Held::new(filtered),
         has_begun: false,
-        filtered: !args.input.wanted.is_all(),
+        filtered,
         at_once: at_once && (is_stream || args.line_buffered),
         late: 0,
         how,
@@ -199,7 +200,7 @@ impl Consumer for Dissecting<'_> {
         self.how.capture = Some(name.to_owned());
         // Each capture has its own headings.
         self.late += self.held.late;
-        (self.text, self.held) = (QuotableText::default(), Held::default());
+        (self.text, self.held) = (QuotableText::default(), Held::new(self.filtered));
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         self.report = self.how.report(!is_first);
         if self.how.format == DissectFormat::Text {
@@ -211,9 +212,6 @@ impl Consumer for Dissecting<'_> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
             Event::Message(message) => self.message(message),
-            Event::Icmp(icmp) if self.filtered => {
-                self.held.note_of_shown(&mut self.text, **icmp);
-            }
             Event::Icmp(icmp) => self.held.note(&mut self.text, **icmp, &mut *self.report),
             Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) => {}
             Event::FlowEnded(_) | Event::File(_) => {}

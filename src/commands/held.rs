@@ -117,11 +117,18 @@ pub(super) struct Held {
     spare: Vec<QuotableText>,
     /// Errors about packets without a reported message so far: it may come with a later packet.
     early: Vec<IcmpEvent>,
+    /// Only some messages are shown: an error about one that is not shown is not shown either.
+    only_some: bool,
     /// ICMP errors about messages that were written before, for which the format has no line.
     pub(super) late: u64,
 }
 
 impl Held {
+    /// Of all messages, or of some.
+    pub(super) fn new(only_some: bool) -> Held {
+        Held { only_some, ..Held::default() }
+    }
+
     /// Takes a text that is full, and leaves an empty one in its place.
     pub(super) fn push(&mut self, text: &mut QuotableText) {
         let empty = self.spare.pop().unwrap_or_default();
@@ -149,12 +156,6 @@ impl Held {
         }
     }
 
-    /// Where only some messages are shown: an error about one that is not shown is not shown
-    /// either.
-    pub(super) fn note_of_shown(&mut self, text: &mut QuotableText, note: IcmpEvent) {
-        let _ = text.note(note) || self.waiting.iter_mut().rev().any(|text| text.note(note));
-    }
-
     /// These packets carried the latest message of `text`; errors about them may have come before.
     pub(super) fn parts(&mut self, text: &mut QuotableText, frames: &[u64]) {
         text.push_parts(frames);
@@ -174,7 +175,7 @@ impl Held {
     }
 
     fn tell_late(&mut self, text: &mut QuotableText, note: &IcmpEvent, report: &mut dyn Report) {
-        if !report.icmp_late(note, &mut text.bytes) {
+        if !self.only_some && !report.icmp_late(note, &mut text.bytes) {
             self.late += 1;
         }
     }
