@@ -30,6 +30,8 @@ pub use syntax::Expression;
 pub struct Filter {
     source: Arc<str>,
     root: Arc<compile::Node>,
+    /// It looks at the ends of flows, or what carries them.
+    needs_ends: bool,
 }
 
 /// What a filter decides about: a message, or, without `tree`, what is still known of one in the past.
@@ -66,6 +68,11 @@ pub struct Known<'a> {
 pub type Broken<'a> = dyn Fn(&mut dyn FnMut(&'static Rule, Severity)) + 'a;
 
 impl Filter {
+    fn new(source: Arc<str>, root: compile::Node) -> Filter {
+        let needs_ends = root.any(&|test| test.beside.is_some_and(|it| it.is_of_ends()));
+        Filter { source, root: Arc::new(root), needs_ends }
+    }
+
     /// A filter that wants what all of these want; `None` if there are none.
     pub fn all(filters: impl IntoIterator<Item = Filter>) -> Option<Filter> {
         let filters = Vec::from_iter(filters);
@@ -74,10 +81,7 @@ impl Filter {
         }
         let sources: Vec<_> = filters.iter().map(|filter| format!("({})", filter.source)).collect();
         let parts = filters.into_iter().map(|filter| compile::Node::Shared(filter.root)).collect();
-        Some(Filter {
-            source: sources.join(" and ").into(),
-            root: Arc::new(compile::Node::And(parts)),
-        })
+        Some(Filter::new(sources.join(" and ").into(), compile::Node::And(parts)))
     }
 
     /// Whether it wants this message.
@@ -101,6 +105,12 @@ impl Filter {
         self.root.decide(&each_way)
     }
 
+    /// Whether what it decides of a flow depends on more than its protocol.
+    #[inline]
+    pub(crate) fn needs_ends(&self) -> bool {
+        self.needs_ends
+    }
+
     /// Whether it looks at fields of messages.
     pub fn needs_fields(&self) -> bool {
         self.root.any(&|test| test.has_fields())
@@ -118,7 +128,7 @@ impl FromStr for Filter {
     fn from_str(source: &str) -> Result<Filter, FilterError> {
         let expression = Expression::read(source)?;
         let root = compile::compile(&expression, source)?;
-        Ok(Filter { source: source.into(), root: Arc::new(root) })
+        Ok(Filter::new(source.into(), root))
     }
 }
 

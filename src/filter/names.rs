@@ -45,6 +45,11 @@ pub(super) enum Beside {
 }
 
 impl Beside {
+    /// Whether it is known of a flow beside its protocol, but for which end sends.
+    pub(super) fn is_of_ends(self) -> bool {
+        self.is_of_flow() && self != Beside::Protocol
+    }
+
     /// Whether it is known of a flow, but for which end sends.
     pub(super) fn is_of_flow(self) -> bool {
         !matches!(

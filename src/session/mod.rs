@@ -18,6 +18,7 @@ mod context;
 mod cut;
 mod datagram_event;
 mod decoder;
+mod early_filter;
 mod elapse;
 mod event_order;
 mod events;

@@ -46,6 +46,12 @@ impl Needs {
         let (messages, findings) = (Messages::All, Findings::OfMessages);
         Needs { messages, fields, findings, ..Needs::default() }
     }
+
+    /// Whether rules count beyond the messages that are reported.
+    pub(super) fn count_rules(&self) -> bool {
+        let counts_all = matches!(self.findings, Findings::All { .. });
+        counts_all || self.passes || self.cross_flow || self.flows || self.traffic.is_some()
+    }
 }
 
 /// Which messages are reported.

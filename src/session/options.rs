@@ -21,7 +21,8 @@ pub struct Options {
     pub verify_checksums: bool,
     /// What somebody wants to read of it.
     pub needs: Needs,
-    /// The only messages that are reported, if not all: what else is read is the same.
+    /// The only messages that are reported, if not all: what else is read is the same. Rules of other
+    /// messages are counted only where [`Needs`] asks for all findings, for flows, or for traffic.
     pub filter: Option<Filter>,
     /// How much each rule weighs.
     pub severities: Severities,

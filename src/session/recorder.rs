@@ -13,6 +13,7 @@ use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
 use super::batch::Batch;
 use super::datagram_event::DatagramEvent;
+use super::early_filter::EarlyFilter;
 use super::gate::Gate;
 use super::icmp_event::IcmpEvent;
 use super::share::shard_of;
@@ -20,7 +21,7 @@ use super::{
     EventOrder, FileEvent, Findings, FlowContext, LeftOut, Messages, Needs, Options, Passes,
     Requests, Traffic,
 };
-use crate::filter::{Filter, Known, Subject};
+use crate::filter::Subject;
 use crate::flows::{Detail, FlowRow, MessageCounts};
 
 /// Findings of a rule and verdict that are put into words, if not all are.
@@ -50,9 +51,11 @@ impl Fields for Blind {
 pub(super) struct Recorder<F> {
     gate: Gate<F>,
     needs: Needs,
-    filter: Option<Filter>,
+    filter: Option<EarlyFilter>,
     /// The filter wants no message of the current flow.
     is_unwanted: bool,
+    /// How rules fare matters for all messages, whatever the filter wants.
+    counts_rules: bool,
     judge: Judge,
     pub(super) batch: Batch,
     counts: MessageCounts,
@@ -90,8 +93,9 @@ impl<F: Fields> Recorder<F> {
         Recorder {
             gate: Gate { fields, is_shut: false },
             needs,
-            filter: options.filter.clone(),
+            filter: options.filter.clone().map(EarlyFilter::new),
             is_unwanted: false,
+            counts_rules: needs.count_rules(),
             judge: if keeps_all { judge.keeping_all() } else { judge },
             batch: Batch::default(),
             counts: MessageCounts::default(),
@@ -130,12 +134,17 @@ impl<F: Fields> Recorder<F> {
 
     /// Whether the filter, if there is one, wants no message of the current flow, or not this one.
     #[inline]
-    fn is_ruled_out(&self, message: Option<&'static Message>) -> bool {
-        let (Some(filter), Some(context)) = (&self.filter, self.batch.context()) else {
-            return false;
-        };
-        let known = Known { protocol: context.protocol, flow: &context.flow, message };
-        filter.decide(&known) == Some(false)
+    fn is_ruled_out(&mut self, message: Option<&'static Message>) -> bool {
+        match (&mut self.filter, self.batch.context()) {
+            (Some(filter), Some(context)) => filter.rules_out(context, message),
+            _ => false,
+        }
+    }
+
+    /// Nobody wants to know how the current message fares.
+    #[inline]
+    fn is_unchecked(&self) -> bool {
+        self.gate.is_shut && !self.counts_rules
     }
 
     /// Nothing more follows for now; says how much was reported since `flow_context`.
@@ -211,8 +220,8 @@ impl<F: Fields> Recorder<F> {
         if let (Some(traffic), Some(_)) = (&mut self.traffic, protocol) {
             traffic.message(protocol);
         }
-        let is_wanted = self.filter.as_ref().is_none_or(|filter| {
-            filter.matches(&Subject {
+        let is_wanted = self.filter.as_ref().is_none_or(|it| {
+            it.filter.matches(&Subject {
                 protocol,
                 message: protocol.and_then(|id| Some(id.outline(datagram.bytes)?.message)),
                 payload: &datagram.payload(),
@@ -364,7 +373,7 @@ impl<F: Fields> Recorder<F> {
             return false;
         }
         let (findings, left_out) = (&self.judge.findings, &self.judge);
-        filter.matches(&Subject {
+        filter.filter.matches(&Subject {
             protocol: context.protocol,
             message: Some(message),
             payload,
@@ -427,11 +436,15 @@ impl Exchanges {
 impl<F: Fields> Sink for Recorder<F> {
     dissectors::forward_fields!(gate);
     #[inline]
-    fn begins(&mut self, message: &'static Message) {
+    fn begins(&mut self, message: &'static Message) -> bool {
         self.gate.is_shut = self.gate.is_shut || self.is_ruled_out(Some(message));
+        !self.is_unchecked()
     }
     #[inline]
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
+        if self.is_unchecked() {
+            return;
+        }
         if ok {
             self.passed(rule, None, 1);
         } else if self.broken(rule, None) {
@@ -440,7 +453,9 @@ impl<F: Fields> Sink for Recorder<F> {
     }
     #[inline]
     fn kept(&mut self, rule: &'static Rule, times: u32) {
-        self.passed(rule, None, times);
+        if !self.is_unchecked() {
+            self.passed(rule, None, times);
+        }
     }
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
         self.counts.findings += 1;

@@ -1,4 +1,5 @@
-//! Where what a decoder finds goes. Nothing comes back, so a sink cannot alter what is decoded.
+//! Where what a decoder finds goes. Nothing comes back but whether a message is wanted, which must not
+//! alter what the conversation learns of it.
 
 use std::net::SocketAddr;
 
@@ -10,8 +11,12 @@ use crate::kit::{
 /// care for it leaves out.
 pub trait Sink {
     /// The fields that follow, up to `end`, are those of this message. Not every decoder says so.
+    /// Returns whether anybody wants its fields and what they are checked for: if not, a decoder may
+    /// leave out what no later message depends on.
     #[inline(always)]
-    fn begins(&mut self, _: &'static Message) {}
+    fn begins(&mut self, _: &'static Message) -> bool {
+        true
+    }
     /// A field. A text that is in the payload as it is has its place as value.
     #[inline(always)]
     fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}
@@ -209,6 +214,9 @@ pub struct Unjudged<'s, S>(pub &'s mut S);
 
 impl<S: Sink> Sink for Unjudged<'_, S> {
     forward_fields!(0);
+    fn begins(&mut self, message: &'static Message) -> bool {
+        self.0.begins(message)
+    }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         self.0.end(message, payload);
     }

@@ -6,7 +6,11 @@ use crate::a2s::rules;
 use crate::kit::{Cut, Read, Reader, Sink, Span};
 
 /// A2S_INFO, response format.
-pub(super) fn info_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Summary) -> Result<(), Cut> {
+pub(super) fn info_response<S: Sink>(
+    r: &mut Reader<'_, S>,
+    said: &mut Summary,
+    is_wanted: bool,
+) -> Result<(), Cut> {
     rules::obsolete_info(false, Span::new(r.at() - 1, r.at()), r.sink);
     said.protocol = Some(r.u8(&f::PROTOCOL)?.value);
     r.text(&f::NAME)?;
@@ -15,6 +19,9 @@ pub(super) fn info_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Summary) 
     r.text(&f::GAME)?;
     let app_id = r.u16_le(&f::APP_ID)?;
     said.app_id = Some(app_id.value);
+    if !is_wanted {
+        return Err(Cut::Reported);
+    }
     let players = r.u8(&f::PLAYERS_COUNT)?;
     let max_players = r.u8(&f::MAX_PLAYERS)?;
     let bots = r.u8(&f::BOTS);

@@ -113,15 +113,17 @@ pub(in crate::a2s) fn message<S: Sink>(
             b'l' => &m::PRINT,
             _ => &m::UNKNOWN,
         };
-        r.sink.begins(said.message);
+        let is_wanted = r.sink.begins(said.message);
         if matches!(kind.value, b'i' | b'T' | b'W' | b'U' | b'V') {
             rules::ping_deprecated(kind.value == b'i', kind.at, r.sink);
         }
         match kind.value {
+            // Of these, the conversation needs to know no more than that they came.
+            b'j' | b'D' | b'E' | b'l' if !is_wanted => Err(Cut::Reported),
             b'i' => Ok(()),
             b'j' => ping_response(r),
             b'T' => info_request(r, &mut said, &mut right),
-            b'I' => info::info_response(r, &mut said),
+            b'I' => info::info_response(r, &mut said, is_wanted),
             b'm' => info::info_response_goldsrc(r, &mut said),
             b'W' => {
                 rules::challenge_asked(true, kind.at, r.sink);

@@ -81,9 +81,10 @@ impl Ear {
 impl Sink for Ear {
     crate::forward_fields!(tree);
     crate::forward_verdicts!(judge);
-    fn begins(&mut self, message: &'static Message) {
+    fn begins(&mut self, message: &'static Message) -> bool {
         let before = self.begun.replace(message.name);
         assert_eq!(before, None, "{} begins inside another", message.name);
+        true
     }
     fn fact(&mut self, fact: CrossFlowEvent, _: Seen) {
         self.facts.push(fact);
