@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use arrow_array::RecordBatch;
 
-use super::Output;
+use super::FileSink;
 use crate::commands::outputs::Whole;
 use crate::tables::{Batches, Parquet, Row, Sink, Table};
 
@@ -23,7 +23,7 @@ type Written = io::Result<Vec<(Table, Whole)>>;
 pub(super) struct Thread {
     batches: Batches,
     sender: SyncSender<Batch>,
-    /// `None`: it was asked what became of it.
+    /// `None`: it has ended.
     writer: Option<JoinHandle<Written>>,
 }
 
@@ -77,7 +77,7 @@ impl Drop for Thread {
     }
 }
 
-impl Output for Thread {
+impl FileSink for Thread {
     fn finish(mut self: Box<Self>) -> io::Result<Vec<Whole>> {
         self.batches.finish()?;
         self.send()?;
