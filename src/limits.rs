@@ -419,7 +419,7 @@ mod tests {
             "`--merge` | 1,048,576 |",
         ),
         (
-            include_str!("../dissectors/src/kit/judge.rs"),
+            include_str!("../dissectors/src/kit/rule_results.rs"),
             "const MOST: u64 = 1000;",
             "of a capture and of a message | 1,000;",
         ),

@@ -46,7 +46,7 @@ fn traffic(seed: u64) -> Traffic {
 
 /// The broken rules of error or warning severity, and whose conversations broke them; and how many
 /// messages there are.
-fn judged(traffic: &Traffic, bytes: &[u8]) -> (Vec<String>, u64) {
+fn checked(traffic: &Traffic, bytes: &[u8]) -> (Vec<String>, u64) {
     let thread = std::thread::current();
     let name = format!("gamewire-conforming-{}-{:?}.pcapng", std::process::id(), thread.id());
     let path = std::env::temp_dir().join(name);
@@ -73,7 +73,7 @@ fn judged(traffic: &Traffic, bytes: &[u8]) -> (Vec<String>, u64) {
 fn hundreds_of_conversations_at_once_give_nothing_to_find() {
     for seed in 1..=SEEDS {
         let traffic = traffic(seed);
-        let (broken, messages) = judged(&traffic, &traffic.pcapng());
+        let (broken, messages) = checked(&traffic, &traffic.pcapng());
         assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
         let conversations = (conversations().len() * TIMES) as u64;
         assert!(messages > 2 * conversations, "{messages} messages of {conversations}");
@@ -88,7 +88,7 @@ fn nothing_is_proven(what: &str, cut: impl Fn(&mut Traffic, &mut Prng) -> Option
         let length = cut(&mut traffic, &mut prng);
         let mut bytes = traffic.pcapng();
         bytes.truncate(length.unwrap_or(usize::MAX));
-        let (broken, _) = judged(&traffic, &bytes);
+        let (broken, _) = checked(&traffic, &bytes);
         assert!(broken.is_empty(), "{what}, seed {seed}: {broken:#?}");
     }
 }

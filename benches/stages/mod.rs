@@ -6,7 +6,7 @@ mod inputs;
 use std::hint::black_box;
 
 use dissectors::kit::{
-    Budget, FlowFacts, Framed, Judge, Message, Payload, Piece, Reply, Settings, Side, Sink,
+    Budget, FlowFacts, Framed, Message, Payload, Piece, Reply, RuleResults, Settings, Side, Sink,
     Transport, Tree, Unread,
 };
 use dissectors::ledger::Terms;
@@ -120,7 +120,7 @@ fn dissector(id: Id, as_json: bool) -> Prepared {
     let json = as_json.then(|| Json::new(false));
     let mut writer = Writer {
         tree: Tree::default(),
-        judge: Judge::default(),
+        results: RuleResults::default(),
         reply: None,
         json,
         text: Vec::new(),
@@ -205,7 +205,7 @@ fn payload<'a>(
 /// Counts messages, and writes them where that is measured.
 struct Writer {
     tree: Tree,
-    judge: Judge,
+    results: RuleResults,
     reply: Option<Reply>,
     json: Option<Json>,
     text: Vec<u8>,
@@ -215,7 +215,7 @@ struct Writer {
 
 impl Sink for Writer {
     dissectors::forward_fields!(tree);
-    dissectors::forward_verdicts!(judge);
+    dissectors::forward_verdicts!(results);
     fn answers(&mut self, reply: Reply) {
         self.reply = Some(reply);
     }
@@ -228,7 +228,7 @@ impl Sink for Writer {
                 message,
                 payload,
                 tree: self.tree.view(),
-                findings: &self.judge.findings,
+                findings: &self.results.findings,
                 findings_left_out: 0,
                 digits: 6,
                 reply: self.reply.as_ref(),
@@ -247,7 +247,7 @@ impl Writer {
     /// Forgets the fields and the findings of a message.
     fn clear(&mut self) {
         self.tree.clear();
-        self.judge.clear();
+        self.results.clear();
         self.reply = None;
     }
 }

@@ -1,6 +1,6 @@
 //! Dissectors for game-server query and master-server protocols.
 //!
-//! Bytes and times go in, annotated fields and judgements come out: this crate opens no file and no
+//! Bytes and times go in, annotated fields and findings come out: this crate opens no file and no
 //! socket, reads no clock, starts no thread and prints nothing.
 //!
 //! - [`kit`] is what every dissector is written with.

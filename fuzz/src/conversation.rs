@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use dissectors::kit::{
-    Blind, Budget, Closed, CrossFlowEvent, Evidence, FlowFacts, Framed, Hint, Judge, Limits, Mark,
-    Message, Payload, Piece, Rule, Secret, Seen, Settings, Side, Sink, Span, StreamView, Time,
-    Transport, Tree, Unread,
+    Blind, Budget, Closed, CrossFlowEvent, Evidence, FlowFacts, Framed, Hint, Limits, Mark,
+    Message, Payload, Piece, Rule, RuleResults, Secret, Seen, Settings, Side, Sink, Span,
+    StreamView, Time, Transport, Tree, Unread,
 };
 use dissectors::{Conversation, Id, SharedStates};
 
@@ -38,10 +38,10 @@ pub(crate) fn run(id: Id, bytes: &[u8]) {
     let mut again = Witness::default();
     play(id, bytes, &mut again);
     assert_eq!(witness.said, again.said, "the same conversation says the same");
-    let mut judge = Judge::default();
-    play(id, bytes, &mut judge);
+    let mut results = RuleResults::default();
+    play(id, bytes, &mut results);
     for rule in id.info().rules {
-        assert_eq!(witness.judge.counts(rule), judge.counts(rule), "{rule:?}: sinks differ");
+        assert_eq!(witness.results.counts(rule), results.counts(rule), "{rule:?}: sinks differ");
     }
     play(id, bytes, &mut Blind);
 }
@@ -52,7 +52,7 @@ trait Watch: Sink {
 }
 
 impl Watch for Blind {}
-impl Watch for Judge {}
+impl Watch for RuleResults {}
 
 fn play<S: Watch>(id: Id, bytes: &[u8], sink: &mut S) {
     let mut input = Input(bytes);
@@ -303,7 +303,7 @@ fn payload<'a>(
 #[derive(Default)]
 struct Witness {
     tree: Tree,
-    judge: Judge,
+    results: RuleResults,
     frame: u64,
     /// All that was said, to compare with.
     said: Vec<String>,
@@ -318,24 +318,30 @@ impl Watch for Witness {
 impl Witness {
     /// Nothing that was found is about a packet that has not been.
     fn take(&mut self) {
-        for finding in self.judge.findings.drain(..) {
+        for finding in self.results.findings.drain(..) {
             if let Some(mark) = finding.mark {
                 assert!(mark.frame <= self.frame, "a finding is about packet {}", mark.frame);
             }
             assert!(finding.span.start <= finding.span.end);
             self.said.push(format!("{finding:?}"));
         }
-        self.judge.clear();
+        self.results.clear();
     }
 }
 
 impl Sink for Witness {
     dissectors::forward_fields!(tree);
-    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.judged(rule, ok, at, detail);
+    fn checked(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        at: Span,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.results.checked(rule, ok, at, detail);
     }
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.noted(rule, at, detail);
+        self.results.noted(rule, at, detail);
     }
     fn recalled(
         &mut self,
@@ -346,10 +352,10 @@ impl Sink for Witness {
         detail: impl FnOnce() -> String,
     ) {
         assert!(mark.frame <= self.frame);
-        self.judge.recalled(rule, ok, evidence, mark, detail);
+        self.results.recalled(rule, ok, evidence, mark, detail);
     }
     fn evidence(&mut self, evidence: Evidence) {
-        self.judge.evidence(evidence);
+        self.results.evidence(evidence);
     }
     fn listed(&mut self, server: SocketAddr) {
         self.said.push(server.to_string());

@@ -38,7 +38,7 @@ pub(crate) fn run(bytes: &[u8]) {
         assert_eq!(dissected, gamewire(path, &many), "the same capture says the same");
         let checked = gamewire(path, &["check", "--format", "json"]);
         let many = gamewire(path, &["check", "--format", "json", "--threads", "2"]);
-        assert_eq!(checked, many, "the same capture is judged the same");
+        assert_eq!(checked, many, "the same capture is checked the same");
         if checked.code == 2 {
             assert_eq!(dissected.code, 2, "only one of them reads it");
             return;

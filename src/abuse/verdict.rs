@@ -24,7 +24,7 @@ const NAMED: usize = 5;
 const HOSTS: usize = 16;
 
 /// Responses from which on they are checked, as the rules have it.
-const JUDGED: u64 = 20;
+const CHECKED_FROM: u64 = 20;
 
 /// Targets of one attack that are named.
 const TARGETS: usize = 256;
@@ -142,7 +142,7 @@ impl Abuse {
         }
         attacks.extend(self.servers.iter().filter_map(|(Socket(at), target)| {
             let is = [flooded.contains(at) && self.is_flood(target), reflecting.contains(at)];
-            if is == [false; 2] || within.contains(at) || self.unproven(target) < JUDGED {
+            if is == [false; 2] || within.contains(at) || self.unproven(target) < CHECKED_FROM {
                 return None;
             }
             let (kind, also) = kind_of(target, is);
@@ -201,7 +201,7 @@ impl Abuse {
     /// not every request for a name may be in the capture.
     fn is_victim(&self, target: &Target) -> bool {
         let others: u64 = target.others.iter().map(|(_, packets)| packets).sum();
-        let is_ours = target.packets[0].saturating_sub(others) >= JUDGED
+        let is_ours = target.packets[0].saturating_sub(others) >= CHECKED_FROM
             && target.most >= self.setting.terms.abuse.repeats.into();
         is_ours || self.most_of_flood(target) >= self.flood()
     }

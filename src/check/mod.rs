@@ -1,4 +1,4 @@
-//! From judgements to verdicts: who broke what, where, and how every rule of the catalogue fared.
+//! From findings to verdicts: who broke what, where, and how every rule of the catalogue fared.
 //!
 //! A [`Checker`] reads the events of a capture. It keeps what was found, bounded, and the counts of
 //! every rule; [`Checker::outcome`] is what all reports of `gamewire check` are written from.
@@ -17,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Finding, FlowFacts, Judge, Mark, Needs, Payload, Rule, Seen, Settings,
+    CODES, Evidence, Finding, FlowFacts, Mark, Needs, Payload, Rule, RuleResults, Seen, Settings,
     Severity, Side, Sink, Span, Time, Transport, Verdict, Who,
 };
 use dissectors::ledger::{Kept as KeptRule, Ledger, Ruling, Terms};
@@ -42,7 +42,7 @@ use traffic::HeardHosts;
 
 /// Findings of one rule and one verdict that are kept; further ones are counted. One message may
 /// have them all.
-const KEPT: u64 = Judge::MOST;
+const KEPT: u64 = RuleResults::MOST;
 
 /// Findings of one rule, by verdict.
 type VerdictCounts = [u64; 3];
@@ -88,7 +88,7 @@ pub fn terms(settings: &Settings, remembered: usize) -> Terms {
 
 /// Checks the events of a capture.
 pub struct Checker {
-    judge: Judge,
+    results: RuleResults,
     /// What spans flows.
     ledger: Ledger,
     terms: Terms,
@@ -111,10 +111,10 @@ impl Checker {
     /// Nothing checked yet. `terms`: those on which what is known across flows is checked;
     /// `vouched`: the user vouches that the capture is complete.
     pub fn new(selection: Selection, terms: Terms, vouched: bool) -> Checker {
-        let mut judge = Judge::new(selection.severities.clone());
-        judge.evidence(Evidence { vouched, ..Evidence::default() });
+        let mut results = RuleResults::new(selection.severities.clone());
+        results.evidence(Evidence { vouched, ..Evidence::default() });
         Checker {
-            judge: if selection.weighs_each() { judge.keeping_all() } else { judge },
+            results: if selection.weighs_each() { results.keeping_all() } else { results },
             ledger: Ledger::new(terms),
             terms,
             baselined: selection.baseline.clone().map(Baselined::new),
@@ -223,7 +223,7 @@ impl Checker {
     /// What came of it all.
     pub fn outcome(mut self, captures: Vec<String>, read: &mut Totals) -> Outcome {
         self.traffic = std::mem::take(&mut read.traffic);
-        self.judge.add(&read.rules);
+        self.results.add(&read.rules);
         self.review(read);
         self.review_requests(read);
         self.review_cut(read);
@@ -277,7 +277,7 @@ impl Checker {
         let severity = self.selection.severities.of(rule);
         let mut fared = RuleOutcome::new(rule, severity);
         if self.selection.has(rule) {
-            let (others, counts) = (self.others[rule.code.index()], self.judge.counts(rule));
+            let (others, counts) = (self.others[rule.code.index()], self.results.counts(rule));
             let of_others = |verdict: Verdict| others[verdict as usize];
             let known = self.baselined.as_ref().map_or(0, |known| known.failed(rule.code));
             fared.passed = counts.passed.saturating_sub(of_others(Verdict::Note));
@@ -301,7 +301,7 @@ impl Checker {
     fn is_kept_by_silence(&self, rule: &Rule, read: &Totals) -> bool {
         let is_silent = match () {
             () if rule.code == NET009.code => !self.cut,
-            () if rule.code == NET011.code => self.judge.counts(rule).failed == 0,
+            () if rule.code == NET011.code => self.results.counts(rule).failed == 0,
             () => false,
         };
         is_silent && read.packets > 0 && self.selection.asks_for(rule.who, None)
@@ -319,7 +319,7 @@ impl Checker {
             }
             let party = server.filter(|_| rule.who == Who::Server);
             if self.selection.asks_for(rule.who, party) {
-                self.judge.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
+                self.results.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
             }
         }
         for ruling in review.rulings {
@@ -338,17 +338,17 @@ impl Checker {
                 let evidence = Evidence { lossy, ..ruling.evidence };
                 self.traffic.requests.unanswered(&context, evidence, &mark);
             }
-            self.judge.evidence(Evidence { lossy, ..Evidence::default() });
+            self.results.evidence(Evidence { lossy, ..Evidence::default() });
             if !self.leaves_out(rule, ruling.evidence, mark.side, &context) {
                 let detail = || ruling.detail.to_string();
-                self.judge.recalled(rule, false, ruling.evidence, &mark, detail);
+                self.results.recalled(rule, false, ruling.evidence, &mark, detail);
                 self.take(&context);
             }
         }
-        self.judge.evidence(Evidence::default());
+        self.results.evidence(Evidence::default());
         for (rule, evidence, times) in review.beyond {
-            let verdict = self.judge.verdict(rule, Some(evidence));
-            (0..times).for_each(|_| self.judge.count_broken(rule, verdict));
+            let verdict = self.results.verdict(rule, Some(evidence));
+            (0..times).for_each(|_| self.results.count_broken(rule, verdict));
             self.traffic.requests.count.asked += if rule.asks_for_answer { times } else { 0 };
             if self.selection.has(rule) {
                 self.leave_out(rule, verdict, times);
@@ -358,18 +358,19 @@ impl Checker {
 
     /// Checks what all requests together show.
     fn review_requests(&mut self, read: &Totals) {
-        let vouched = self.judge.is_vouched();
+        let vouched = self.results.is_vouched();
         let review = self.traffic.requests.review(&read.heard, vouched, read.lossy || read.dropped);
         for server in &review.answering {
-            self.judge.kept(&NET014, u32::from(self.selection.asks_for(NET014.who, Some(*server))));
+            self.results
+                .kept(&NET014, u32::from(self.selection.asks_for(NET014.who, Some(*server))));
         }
         if self.traffic.requests.count.answered > 0 {
             let asks_for = |server: &SocketAddr| self.selection.asks_for(NET012.who, Some(*server));
-            self.judge.kept(&NET012, u32::from(review.answering.iter().any(asks_for)));
+            self.results.kept(&NET012, u32::from(review.answering.iter().any(asks_for)));
         }
         if self.traffic.requests.is_full {
-            self.judge.evidence(Evidence::default());
-            self.judge.judged(&NET011, false, Span::default(), || {
+            self.results.evidence(Evidence::default());
+            self.results.checked(&NET011, false, Span::default(), || {
                 "the limit remembered was met: not all servers that were asked are known".to_owned()
             });
             self.take(&FlowContext::outside(read.digits));
@@ -380,8 +381,8 @@ impl Checker {
             context.flow.ends = [client, server];
             (context.protocol, context.roles) = (protocol, [None, Some(rule.who)]);
             let mark = Mark { side: Side::First, ..mark };
-            self.judge.evidence(Evidence::default());
-            self.judge.recalled(rule, false, unanswered.evidence, &mark, || unanswered.detail);
+            self.results.evidence(Evidence::default());
+            self.results.recalled(rule, false, unanswered.evidence, &mark, || unanswered.detail);
             self.take(&context);
         }
     }
@@ -389,7 +390,7 @@ impl Checker {
     /// Tells how many packets were cut too short to tell anything of them.
     fn review_cut(&mut self, read: &Totals) {
         let Some((context, mark)) = read.cut.first() else { return };
-        self.judge.recalled(&NET001, false, Evidence::default(), &mark, || {
+        self.results.recalled(&NET001, false, Evidence::default(), &mark, || {
             match read.cut.packets {
                 1 => "cut by the snap length before its protocol could be identified".to_owned(),
                 packets => format!(
@@ -403,11 +404,11 @@ impl Checker {
 
     /// Takes over what the check found: nothing of it is about a current message.
     fn take(&mut self, context: &FlowContext) {
-        let findings = std::mem::take(&mut self.judge.findings);
+        let findings = std::mem::take(&mut self.results.findings);
         for finding in &findings {
             self.keep(finding, context, None);
         }
-        self.judge.clear();
+        self.results.clear();
     }
 
     fn keep(&mut self, finding: &Finding, context: &FlowContext, at_hand: Option<&AtHand<'_>>) {
@@ -502,10 +503,10 @@ impl Checker {
         side: Side,
         context: &FlowContext,
     ) -> bool {
-        let verdict = self.judge.verdict(rule, Some(evidence));
+        let verdict = self.results.verdict(rule, Some(evidence));
         let is_full = self.is_full(rule, verdict);
         if is_full {
-            self.judge.count_broken(rule, verdict);
+            self.results.count_broken(rule, verdict);
             self.leave_out(rule, verdict, 1);
             let left_out = LeftOut { rule, verdict, side: Some(side), times: 1 };
             self.count_left_out(&left_out, context, None);
@@ -527,7 +528,7 @@ impl Checker {
             None => (rule.who, None),
         };
         if self.selection.asks_for(who, party) {
-            self.judge.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
+            self.results.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
         }
     }
 }

@@ -61,13 +61,13 @@ pub(super) fn sniff<C: Consumer>(
     if reported.lost == 0 && reported.downs == 0 {
         reported.drops(0, &mut decoder);
     }
-    let judged = finish(&mut decoder, consumer);
+    let checked = finish(&mut decoder, consumer);
     line.ends();
     let mut read = decoder.into_totals();
     if let Some(unread) = UnknownLinks::of(&interface, &read) {
         writeln!(err, "gamewire: warning: {unread}").ok();
     }
-    judged?;
+    checked?;
     consumer.pause(true)?;
     consumer.end(&mut read)?;
     tell_no_traffic(&interface, &read, consumer, err);

@@ -28,7 +28,7 @@ pub struct Checksums {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChecksumResult {
     /// There is none, or not all of what it covers is there.
-    NotJudged,
+    NotChecked,
     /// It is right.
     Right,
     /// It is wrong.
@@ -52,9 +52,9 @@ pub fn verify(outcome: &Outcome<'_>) -> Checksums {
             transport: tcp(&segment.ip, &segment.headers, &segment.payload, segment.note),
         },
         Outcome::Fragment(fragment) => {
-            Checksums { ipv4: ipv4(fragment.headers.ipv4), transport: ChecksumResult::NotJudged }
+            Checksums { ipv4: ipv4(fragment.headers.ipv4), transport: ChecksumResult::NotChecked }
         }
-        _ => Checksums { ipv4: ChecksumResult::NotJudged, transport: ChecksumResult::NotJudged },
+        _ => Checksums { ipv4: ChecksumResult::NotChecked, transport: ChecksumResult::NotChecked },
     }
 }
 
@@ -71,7 +71,7 @@ pub fn header(headers: &Headers<'_>) -> ChecksumResult {
         return ChecksumResult::Right;
     }
     match ipv4(headers.ipv4) {
-        ChecksumResult::Wrong { found: 0, .. } => ChecksumResult::NotJudged,
+        ChecksumResult::Wrong { found: 0, .. } => ChecksumResult::NotChecked,
         verdict => verdict,
     }
 }
@@ -88,7 +88,7 @@ fn is_right(header: &[u8]) -> bool {
 }
 
 fn ipv4(header: &[u8]) -> ChecksumResult {
-    judge(Sum16BitWords::new(), header, 10).unwrap_or(ChecksumResult::NotJudged)
+    compare(Sum16BitWords::new(), header, 10).unwrap_or(ChecksumResult::NotChecked)
 }
 
 fn udp(
@@ -100,10 +100,10 @@ fn udp(
     // Over IPv4, zero says that the sender computed none.
     let absent = matches!(headers.transport, [_, _, _, _, _, _, 0, 0, ..]) && ip.source.is_ipv4();
     if absent || !payload.is_whole() || note.is_some() {
-        return ChecksumResult::NotJudged;
+        return ChecksumResult::NotChecked;
     }
     let sum = pseudo_header(ip, protocol::UDP, headers.transport.len());
-    judge(sum, headers.transport, 6).unwrap_or(ChecksumResult::NotJudged)
+    compare(sum, headers.transport, 6).unwrap_or(ChecksumResult::NotChecked)
 }
 
 fn tcp(
@@ -113,10 +113,10 @@ fn tcp(
     note: Option<Malformed>,
 ) -> ChecksumResult {
     if !payload.is_whole() || note.is_some() {
-        return ChecksumResult::NotJudged;
+        return ChecksumResult::NotChecked;
     }
     let sum = pseudo_header(ip, protocol::TCP, headers.transport.len());
-    judge(sum, headers.transport, 16).unwrap_or(ChecksumResult::NotJudged)
+    compare(sum, headers.transport, 16).unwrap_or(ChecksumResult::NotChecked)
 }
 
 /// Addresses, protocol and length, which transport checksums cover too.
@@ -133,7 +133,7 @@ fn pseudo_header(ip: &Ip, protocol: u8, length: usize) -> Sum16BitWords {
 }
 
 /// Sums `bytes` without the checksum that is `at` an even place in them.
-fn judge(sum: Sum16BitWords, bytes: &[u8], at: usize) -> Option<ChecksumResult> {
+fn compare(sum: Sum16BitWords, bytes: &[u8], at: usize) -> Option<ChecksumResult> {
     let (before, rest) = bytes.split_at_checked(at)?;
     let (found, after) = rest.split_first_chunk()?;
     let found = u16::from_be_bytes(*found);
@@ -161,19 +161,19 @@ mod tests {
 
     #[test]
     fn a_header_alone_is_judged_unless_it_was_left_to_the_network_card() {
-        let judged = |packet: &[u8]| match decode(LinkType::RAW, packet, packet.len() as u32) {
+        let checked = |packet: &[u8]| match decode(LinkType::RAW, packet, packet.len() as u32) {
             Outcome::Udp(datagram) => header(&datagram.headers),
             _ => panic!("no datagram"),
         };
         for length in 0..40 {
             let packet = ipv4(17, &udp(7, 9, &vec![length; length.into()]));
-            assert_eq!(judged(&packet), ChecksumResult::Right);
-            assert_eq!(judged(&flip(&packet, 8)), verdicts(&flip(&packet, 8), packet.len()).0);
+            assert_eq!(checked(&packet), ChecksumResult::Right);
+            assert_eq!(checked(&flip(&packet, 8)), verdicts(&flip(&packet, 8), packet.len()).0);
             let mut offloaded = packet.clone();
             offloaded[10..12].fill(0);
-            assert_eq!(judged(&offloaded), ChecksumResult::NotJudged);
+            assert_eq!(checked(&offloaded), ChecksumResult::NotChecked);
         }
-        assert_eq!(judged(&ipv6(17, &query())), ChecksumResult::NotJudged);
+        assert_eq!(checked(&ipv6(17, &query())), ChecksumResult::NotChecked);
     }
 
     fn flip(packet: &[u8], at: usize) -> Vec<u8> {
@@ -224,7 +224,7 @@ mod tests {
         datagram[6..8].copy_from_slice(&sum.to_be_bytes());
         assert_eq!(
             verdicts(&ipv6(17, &datagram), 0),
-            (ChecksumResult::NotJudged, ChecksumResult::Right)
+            (ChecksumResult::NotChecked, ChecksumResult::Right)
         );
     }
 
@@ -232,16 +232,19 @@ mod tests {
     fn no_checksum_over_ipv4_is_allowed() {
         let mut packet = ipv4(17, &query());
         packet[26..28].fill(0);
-        assert_eq!(verdicts(&packet, 0), (ChecksumResult::Right, ChecksumResult::NotJudged));
+        assert_eq!(verdicts(&packet, 0), (ChecksumResult::Right, ChecksumResult::NotChecked));
     }
 
     #[test]
-    fn incomplete_payloads_are_not_judged() {
+    fn incomplete_payloads_are_not_checked() {
         let packet = ipv4(17, &query());
         let cut = &packet[..packet.len() - 1];
-        assert_eq!(verdicts(cut, packet.len()), (ChecksumResult::Right, ChecksumResult::NotJudged));
-        assert_eq!(verdicts(cut, cut.len()), (ChecksumResult::Right, ChecksumResult::NotJudged));
+        assert_eq!(
+            verdicts(cut, packet.len()),
+            (ChecksumResult::Right, ChecksumResult::NotChecked)
+        );
+        assert_eq!(verdicts(cut, cut.len()), (ChecksumResult::Right, ChecksumResult::NotChecked));
         let fragment = ipv4_with(17, &[], 1, 0x2000, &[0; 8]);
-        assert_eq!(verdicts(&fragment, 28), (ChecksumResult::Right, ChecksumResult::NotJudged));
+        assert_eq!(verdicts(&fragment, 28), (ChecksumResult::Right, ChecksumResult::NotChecked));
     }
 }

@@ -64,7 +64,7 @@ impl PacketContext {
         }
     }
 
-    /// Round which flow the next messages and judgements happen; of no protocol yet.
+    /// The flow that the next messages and findings belong to; its protocol is not known yet.
     #[inline]
     pub(super) fn flow_context(&self, flow: &FlowFacts) -> FlowContext {
         FlowContext {

@@ -299,10 +299,10 @@ impl<F: Fields> Reading<'_, F> {
         let bytes = run.bytes().get(..length).unwrap_or_default();
         let payload = Payload { pieces: &pieces, frame, time, lost, ..self.payload(side, bytes) };
         self.conversation(lost, run.other_has_hole(), |conversation, shared, cx| {
-            cx.recorder.judged(&NET006, !lost, Span::new(0, length), || {
+            cx.recorder.checked(&NET006, !lost, Span::new(0, length), || {
                 "the recording lost bytes of this message".to_owned()
             });
-            cx.recorder.judged(&NET007, true, Span::new(0, length), String::new);
+            cx.recorder.checked(&NET007, true, Span::new(0, length), String::new);
             cx.recorder.evidence(cx.evidence(lost));
             let settings = &cx.options.settings;
             conversation.message(shared, &cx.facts, settings, cx.unfinished, &payload, cx.recorder);

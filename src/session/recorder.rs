@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Blind, CODES, CrossFlowEvent, Evidence, FlowFacts, Judge, Mark, Message, Payload, Reply, Rule,
-    RuleCounts, Seen, Sending, Side, Sink, Span, Tree, Verdict, Who,
+    Blind, CODES, CrossFlowEvent, Evidence, FlowFacts, Mark, Message, Payload, Reply, Rule,
+    RuleCounts, RuleResults, Seen, Sending, Side, Sink, Span, Tree, Verdict, Who,
 };
 use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
@@ -25,7 +25,7 @@ use crate::filter::Subject;
 use crate::flows::{Detail, FlowRow, MessageCounts};
 
 /// Findings of a rule and verdict that are put into words, if not all are.
-const IN_WORDS: u32 = Judge::MOST as u32;
+const IN_WORDS: u32 = RuleResults::MOST as u32;
 
 /// Keeps the fields of the current message, or none.
 pub(super) trait Fields: Sink {
@@ -56,7 +56,7 @@ pub(super) struct Recorder<F> {
     is_unwanted: bool,
     /// How rules fare matters for all messages, whatever the filter wants.
     counts_rules: bool,
-    judge: Judge,
+    results: RuleResults,
     pub(super) batch: Batch,
     counts: MessageCounts,
     exchanges: Exchanges,
@@ -87,7 +87,7 @@ struct Exchanges {
 impl<F: Fields> Recorder<F> {
     pub(super) fn new(fields: F, options: &Options) -> Recorder<F> {
         let (needs, abuse) = (options.needs, options.settings.abuse);
-        let judge = Judge::new(options.severities.clone());
+        let results = RuleResults::new(options.severities.clone());
         let traffic = |most| Traffic::new(Requests::new(most), Loads::new(most, abuse));
         let keeps_all = needs.findings == Findings::All { in_words: true };
         Recorder {
@@ -96,7 +96,7 @@ impl<F: Fields> Recorder<F> {
             filter: options.filter.clone().map(EarlyFilter::new),
             is_unwanted: false,
             counts_rules: needs.count_rules(),
-            judge: if keeps_all { judge.keeping_all() } else { judge },
+            results: if keeps_all { results.keeping_all() } else { results },
             batch: Batch::default(),
             counts: MessageCounts::default(),
             exchanges: Exchanges::default(),
@@ -111,7 +111,7 @@ impl<F: Fields> Recorder<F> {
     /// How rules fared, and what messages there were.
     pub(super) fn into_counts(self) -> (RuleCounts, Traffic) {
         let traffic = self.traffic.map(|traffic| *traffic).unwrap_or_default();
-        (self.judge.into_counts(), traffic)
+        (self.results.into_counts(), traffic)
     }
 
     /// What messages there were so far, if that is counted.
@@ -156,11 +156,11 @@ impl<F: Fields> Recorder<F> {
         if self.answered > 0 {
             self.answered_without_message();
         }
-        if self.judge.has_found() {
+        if self.results.has_found() {
             match self.needs.findings {
-                Findings::All { .. } => collect(&mut self.judge, &mut self.batch),
+                Findings::All { .. } => collect(&mut self.results, &mut self.batch),
                 // They are about no message that is whole.
-                Findings::OfMessages | Findings::None => self.judge.clear(),
+                Findings::OfMessages | Findings::None => self.results.clear(),
             }
         }
         if self.batch.has_found() {
@@ -253,7 +253,7 @@ impl<F: Fields> Recorder<F> {
         if self.needs.passes {
             self.note_pass(rule, side, times);
         } else {
-            self.judge.kept(rule, times);
+            self.results.kept(rule, times);
         }
     }
 
@@ -298,7 +298,7 @@ impl<F: Fields> Recorder<F> {
     /// to be put into words.
     #[cold]
     fn broken(&mut self, rule: &'static Rule, recalled: Option<(Evidence, &Mark)>) -> bool {
-        let verdict = self.judge.verdict(rule, recalled.map(|(evidence, _)| evidence));
+        let verdict = self.results.verdict(rule, recalled.map(|(evidence, _)| evidence));
         let is_certain = self.count_broken(rule, verdict);
         if rule.asks_for_answer
             && let (Some((evidence, mark)), Some(traffic), Some(context)) =
@@ -314,7 +314,7 @@ impl<F: Fields> Recorder<F> {
             }
         };
         if !is_wanted {
-            self.judge.count_broken(rule, verdict);
+            self.results.count_broken(rule, verdict);
         }
         is_wanted
     }
@@ -372,7 +372,7 @@ impl<F: Fields> Recorder<F> {
         if self.gate.is_shut {
             return false;
         }
-        let (findings, left_out) = (&self.judge.findings, &self.judge);
+        let (findings, left_out) = (&self.results.findings, &self.results);
         filter.filter.matches(&Subject {
             protocol: context.protocol,
             message: Some(message),
@@ -411,12 +411,12 @@ impl<F: Fields> Recorder<F> {
 
 /// Moves what the check found to the batch.
 #[cold]
-fn collect(judge: &mut Judge, batch: &mut Batch) {
+fn collect(results: &mut RuleResults, batch: &mut Batch) {
     let left_out = |(rule, verdict, times)| LeftOut { rule, verdict, side: None, times };
     let found = batch.found();
-    found.left_out.extend(judge.left_out().map(left_out));
-    found.findings.append(&mut judge.findings);
-    judge.clear();
+    found.left_out.extend(results.left_out().map(left_out));
+    found.findings.append(&mut results.findings);
+    results.clear();
 }
 
 /// The group of the hosts between which a message goes: all of it is read by one thread.
@@ -441,14 +441,20 @@ impl<F: Fields> Sink for Recorder<F> {
         !self.is_unchecked()
     }
     #[inline]
-    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
+    fn checked(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        at: Span,
+        detail: impl FnOnce() -> String,
+    ) {
         if self.is_unchecked() {
             return;
         }
         if ok {
             self.passed(rule, None, 1);
         } else if self.broken(rule, None) {
-            self.judge.judged(rule, false, at, detail);
+            self.results.checked(rule, false, at, detail);
         }
     }
     #[inline]
@@ -465,9 +471,9 @@ impl<F: Fields> Sink for Recorder<F> {
             Findings::All { .. } => self.puts_into_words(rule, Verdict::Note, None),
         };
         if is_wanted {
-            self.judge.noted(rule, at, detail);
+            self.results.noted(rule, at, detail);
         } else {
-            self.judge.kept(rule, 1);
+            self.results.kept(rule, 1);
         }
     }
     fn recalled(
@@ -481,11 +487,11 @@ impl<F: Fields> Sink for Recorder<F> {
         if ok {
             self.passed(rule, Some(mark.side), 1);
         } else if self.broken(rule, Some((evidence, mark))) {
-            self.judge.recalled(rule, false, evidence, mark, detail);
+            self.results.recalled(rule, false, evidence, mark, detail);
         }
     }
     fn evidence(&mut self, evidence: Evidence) {
-        self.judge.evidence(evidence);
+        self.results.evidence(evidence);
     }
     #[inline]
     fn listed(&mut self, server: SocketAddr) {
@@ -516,11 +522,11 @@ impl<F: Fields> Sink for Recorder<F> {
                 // The flow has it either way: what explains it, if something does, is in another
                 // one.
                 let evidence = at.is_none().then(|| fact.evidence());
-                let verdict = self.judge.verdict(rule, evidence);
+                let verdict = self.results.verdict(rule, evidence);
                 self.count_broken(rule, verdict);
                 self.fact(fact, seen);
             }
-            Some(at) => self.judged(rule, false, at, detail),
+            Some(at) => self.checked(rule, false, at, detail),
             None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
         }
     }
@@ -551,7 +557,7 @@ impl<F: Fields> Sink for Recorder<F> {
         if self.traffic.is_some() {
             self.count_traffic(payload);
         }
-        let has_findings = self.judge.has_found() || self.batch.has_found();
+        let has_findings = self.results.has_found() || self.batch.has_found();
         let is_wanted = match self.needs.messages {
             Messages::None => false,
             Messages::WithFindings => has_findings,
@@ -566,15 +572,15 @@ impl<F: Fields> Sink for Recorder<F> {
         if self.filter.is_some() && !self.is_filtered_in(message, payload) {
             self.reply = None;
             self.batch.forget_listed();
-            self.judge.clear();
+            self.results.clear();
             if let Some(tree) = self.gate.fields.tree() {
                 tree.clear();
             }
             self.gate.is_shut = self.is_unwanted;
             return;
         }
-        if self.judge.has_found() {
-            collect(&mut self.judge, &mut self.batch);
+        if self.results.has_found() {
+            collect(&mut self.results, &mut self.batch);
         }
         let [with_fields, with_bytes] =
             self.needs.fields.map_or([false; 2], |limits| limits.of.has(message));

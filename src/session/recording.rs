@@ -93,7 +93,7 @@ impl PacketContext {
     pub(super) fn checksums(&mut self, outcome: &Outcome<'_>) {
         let sums = checksum::verify(outcome);
         for (rule, verdict) in [(&NET002, sums.ipv4), (&NET003, sums.transport)] {
-            judged(verdict, |ok, detail| self.headers.push((rule, ok, detail())));
+            checked(verdict, |ok, detail| self.headers.push((rule, ok, detail())));
         }
     }
 
@@ -102,21 +102,21 @@ impl PacketContext {
     pub(super) fn header_checksum(
         &self,
         headers: &Headers<'_>,
-        judge: impl FnOnce(bool, &dyn Fn() -> String),
+        report: impl FnOnce(bool, &dyn Fn() -> String),
     ) {
         if !self.options.verify_checksums {
-            judged(checksum::header(headers), judge);
+            checked(checksum::header(headers), report);
         }
     }
 }
 
 /// What is to be said about a checksum: whether it is right, and what is wrong with it.
 #[inline]
-fn judged(verdict: checksum::ChecksumResult, judge: impl FnOnce(bool, &dyn Fn() -> String)) {
+fn checked(verdict: checksum::ChecksumResult, report: impl FnOnce(bool, &dyn Fn() -> String)) {
     match verdict {
-        checksum::ChecksumResult::NotJudged => {}
-        checksum::ChecksumResult::Right => judge(true, &String::new),
-        checksum::ChecksumResult::Wrong { found, expected } => judge(false, &|| {
+        checksum::ChecksumResult::NotChecked => {}
+        checksum::ChecksumResult::Right => report(true, &String::new),
+        checksum::ChecksumResult::Wrong { found, expected } => report(false, &|| {
             format!("the checksum is {found:#06x}, the bytes give {expected:#06x}")
         }),
     }

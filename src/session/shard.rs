@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU64;
 
 use dissectors::kit::{
-    Budget, Evidence, Limit, Payload, Piece, Side, Sink, Time, Transport, Unjudged,
+    Budget, Evidence, Limit, Payload, Piece, Side, Sink, Time, Transport, Unchecked,
 };
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Id, SharedStates};
@@ -321,19 +321,19 @@ impl Shard {
         let vouched = context.options.complete;
         recorder.evidence(Evidence { vouched, ..Evidence::default() });
         let snapped = datagram.payload.snapped;
-        recorder.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
+        recorder.checked(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
         context.header_checksum(&datagram.headers, |ok, detail| {
-            recorder.judged(&NET002, ok, whole, detail);
+            recorder.checked(&NET002, ok, whole, detail);
         });
         let is_sound = !context.headers.iter().any(|(rule, ..)| rule.code == NET008.code);
         if !payload.lost {
-            recorder.judged(&NET013, true, whole, String::new);
+            recorder.checked(&NET013, true, whole, String::new);
         }
         if is_sound {
-            recorder.judged(&NET008, true, whole, String::new);
+            recorder.checked(&NET008, true, whole, String::new);
         }
         for (rule, ok, detail) in context.headers.drain(..) {
-            recorder.judged(rule, ok, whole, || detail);
+            recorder.checked(rule, ok, whole, || detail);
         }
         recorder.evidence(Evidence { vouched, lost: payload.lost, ..facts.evidence() });
         payload.flow = facts.number;
@@ -384,9 +384,9 @@ impl Shard {
             ..context.flow_context(&facts)
         });
         recorder.evidence(Evidence::default());
-        recorder.judged(&NET013, false, payload.whole(), || format!("a copy of packet {first}"));
+        recorder.checked(&NET013, false, payload.whole(), || format!("a copy of packet {first}"));
         payload.flow = facts.number;
-        let (settings, sink) = (&context.options.settings, &mut Unjudged(&mut *recorder));
+        let (settings, sink) = (&context.options.settings, &mut Unchecked(&mut *recorder));
         conversation.again(&mut self.shared, &facts, settings, &mut self.budget, payload, sink);
         recorder.settle();
     }

@@ -72,7 +72,7 @@ struct Ends {
 }
 
 impl Sink for Ends {
-    fn judged(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
+    fn checked(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
         let of_the_end = [&A2S006, &A2S008, &A2S030, &A2S033];
         self.right &= ok || of_the_end.iter().all(|end| end.code != rule.code);
     }

@@ -153,8 +153,8 @@ fn whole<S: Sink>(
         let evidence = Evidence { lost: part.lost, ..cx.flow.evidence() };
         rules::part_size(evidence, &recorded(cx, &set, part, &[]).mark(), sink);
     }
-    judge_packets(&shape, None, sink);
-    judge_whole(&shape, &joined, sink);
+    check_packets(&shape, None, sink);
+    check_whole(&shape, &joined, sink);
     let before = cx.conversation.split_in(layout);
     if let Some(before) = before {
         rules::split_layout(layout, before, sink);
@@ -229,7 +229,7 @@ fn emit<S: Sink>(
     if *more {
         met(cx, sink);
     }
-    judge_inflated(joined, bytes, *more, *after, sink);
+    check_inflated(joined, bytes, *more, *after, sink);
     let lost = payload.lost || *more;
     let payload = Payload { bytes, inflated: true, lost, ..payload };
     let said = decode::message(bytes, known, sink);
@@ -239,7 +239,7 @@ fn emit<S: Sink>(
 }
 
 /// Size first: where it is wrong, so is the sum, and what follows may be the rest.
-fn judge_inflated<S: Sink>(
+fn check_inflated<S: Sink>(
     joined: &JoinedResponse,
     inflated: &[u8],
     more: bool,
@@ -258,7 +258,7 @@ fn judge_inflated<S: Sink>(
 /// What is asked of the packets' headers, whether or not all came. `part`: the current one, of
 /// which only its own faults are reported, and of the first what is right; `None` where they make a
 /// whole.
-fn judge_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
+fn check_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
     let here = |place: HeaderPlace| match part {
         Some(part) => (part == place.part).then_some(place.at),
         None => Some(Span::default()),
@@ -283,7 +283,7 @@ fn judge_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
     }
 }
 
-fn judge_whole<S: Sink>(shape: &Shape, joined: &JoinedResponse, sink: &mut S) {
+fn check_whole<S: Sink>(shape: &Shape, joined: &JoinedResponse, sink: &mut S) {
     rules::split_complete(sink);
     if shape.total > 1 {
         rules::split_order(joined.in_order, sink);
@@ -317,11 +317,11 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
     let shape = if message.speaker == Who::Client {
         None
     } else {
-        judge_rest(cx, &set, (layout, evidence), sink)
+        check_rest(cx, &set, (layout, evidence), sink)
     };
     for (at, part) in set.parts().iter().enumerate() {
         if let Some(shape) = &shape {
-            judge_packets(shape, Some(at), sink);
+            check_packets(shape, Some(at), sink);
         }
         let pieces = set.buffer().pieces_of(part);
         fragment(&recorded(cx, &set, part, &pieces), layout, message, sink);
@@ -331,7 +331,7 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
 
 /// What is asked of packets that did not make a whole, taken together. What remains is to check
 /// each by their shape, unless they are copies.
-fn judge_rest<S: Sink>(
+fn check_rest<S: Sink>(
     cx: &mut Context<'_, A2s>,
     set: &SplitResponse,
     (layout, evidence): (Layout, Evidence),

@@ -329,7 +329,7 @@ fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, si
     let mark = payload.mark();
     let late = !cx.conversation.connection().known;
     if let Some(earlier) = cx.shared.call_for_check(key, mark, late) {
-        probe::judge(cx, key, &earlier, payload.time, sink);
+        probe::check_probe(cx, key, &earlier, payload.time, sink);
     }
     let registrations = &mut cx.conversation.connection().registrations;
     if registrations.len() < cx.settings.limits.pending.max(1) {
@@ -369,7 +369,7 @@ pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let Some(connection) = cx.conversation.connection.as_deref_mut() else { return };
     for (key, mark) in std::mem::take(&mut connection.registrations) {
         if let Some(check) = cx.shared.take_unprobed(&key, &mark) {
-            probe::judge(cx, key, &check, now, sink);
+            probe::check_probe(cx, key, &check, now, sink);
         }
     }
     let Some(waiting) = cx.conversation.connection().waiting.front() else { return };

@@ -116,7 +116,13 @@ pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
 }
 
 /// Checks the check that a registration on this flow called for.
-pub(super) fn judge<S: Sink>(cx: &Cx<'_>, key: CheckKey, check: &Check, now: Time, sink: &mut S) {
+pub(super) fn check_probe<S: Sink>(
+    cx: &Cx<'_>,
+    key: CheckKey,
+    check: &Check,
+    now: Time,
+    sink: &mut S,
+) {
     let checked = checked(check);
     let evidence = Evidence {
         lost: check.late && checked == Checked::NotAtAll,

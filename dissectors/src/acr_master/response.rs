@@ -62,37 +62,37 @@ fn body<S: Sink>(
         }
         return;
     };
-    let judged = asked.sound && !asked.bodiless;
+    let checked = asked.sound && !asked.bodiless;
     let bytes = r.peek();
-    if judged && !bytes.is_empty() {
+    if checked && !bytes.is_empty() {
         let return_at = memchr::memchr(b'\r', bytes).map(|at| r.at() + at);
         let all = Span::new(r.at(), r.at() + bytes.len());
         let at = return_at.map_or(all, |at| Span::new(at, at + 1));
         rules::lines_lf(at, return_at.is_some(), is_cut, r.sink);
     }
     match endpoint {
-        ApiPath::Client => servers::read(r, judged, is_cut),
-        ApiPath::Register => text(r, judged),
-        ApiPath::Auth => auth(r, asked, answer, judged),
-        ApiPath::Verify => verify(r, answer, judged),
+        ApiPath::Client => servers::read(r, checked, is_cut),
+        ApiPath::Register => text(r, checked),
+        ApiPath::Auth => auth(r, asked, answer, checked),
+        ApiPath::Verify => verify(r, answer, checked),
     }
 }
 
 /// `/r`: a text for people.
-fn text<S: Sink>(r: &mut Reader<'_, S>, judged: bool) {
+fn text<S: Sink>(r: &mut Reader<'_, S>, checked: bool) {
     let bytes = r.peek();
     let end = bytes.trim_ascii_end().len();
     let at = r.text_of(&TEXT, end).at;
     if r.rest() > 0 {
         r.bytes(&NEWLINE, r.rest());
     }
-    if judged {
+    if checked {
         rules::register_answer(bytes.get(..end).unwrap_or_default(), at, r.sink);
     }
 }
 
 /// `/a`: what the lookup found, and a challenge if one was asked for.
-fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, answer: &mut Response, judged: bool) {
+fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, answer: &mut Response, checked: bool) {
     let start = r.at();
     let (mut first, mut lookup, mut lookups) = (None, None, 0);
     for line in lines(r.peek(), start) {
@@ -126,7 +126,7 @@ fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, answer: &mut Response, 
         newline(r, &line);
     }
     let all = r.since(start);
-    if !judged {
+    if !checked {
         return;
     }
     if first.is_some() {
@@ -136,7 +136,7 @@ fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, answer: &mut Response, 
 }
 
 /// `/v`: the result.
-fn verify<S: Sink>(r: &mut Reader<'_, S>, answer: &mut Response, judged: bool) {
+fn verify<S: Sink>(r: &mut Reader<'_, S>, answer: &mut Response, checked: bool) {
     let start = r.at();
     let (mut first, mut said) = (None, 0);
     for line in lines(r.peek(), start) {
@@ -160,7 +160,7 @@ fn verify<S: Sink>(r: &mut Reader<'_, S>, answer: &mut Response, judged: bool) {
         }
         newline(r, &line);
     }
-    if judged {
+    if checked {
         rules::verify_answer(first.map(|line| line.text), said, r.since(start), r.sink);
     }
 }

@@ -106,12 +106,12 @@ impl Usual {
 
 /// Decodes the lines. Servers are one list, wherever they are; lines among them come after it.
 /// Where the end is cut off, what there is of the last line is none.
-pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool, is_cut: bool) {
+pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, checked: bool, is_cut: bool) {
     let (bytes, start) = (r.peek(), r.at());
     let whole =
         if is_cut { memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1) } else { bytes.len() };
     let end = start + whole;
-    let mut others = Others { judged, ..Others::default() };
+    let mut others = Others { checked, ..Others::default() };
     let whole_lines = |at: usize| bytes.get(at - start..whole).unwrap_or_default();
     while let Some(line) = lines(whole_lines(r.at()), r.at()).next().filter(|line| !is_server(line))
     {
@@ -119,8 +119,8 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool, is_cut: bool) {
     }
     let (list, first) = (whole_lines(r.at()), r.at());
     r.open(&SERVERS);
-    let found = server_lines(r, list, first, judged);
-    if judged {
+    let found = server_lines(r, list, first, checked);
+    if checked {
         rules::server_lines(found.usual, r.sink);
     }
     r.close();
@@ -130,14 +130,14 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool, is_cut: bool) {
             others.read(r, &line);
         }
     }
-    if judged && !others.flags {
+    if checked && !others.flags {
         rules::flags_missing(Span::new(start, end), r.sink);
     }
     r.seek(end);
     if r.rest() > 0 {
         r.text_of(&LINE, r.rest());
     }
-    if judged && is_cut {
+    if checked && is_cut {
         rules::lines_lost(Span::new(end, r.at()), r.sink);
     }
 }
@@ -156,7 +156,7 @@ fn server_lines<S: Sink>(
     r: &mut Reader<'_, S>,
     mut rest: &[u8],
     mut at: usize,
-    judged: bool,
+    checked: bool,
 ) -> ListContents {
     let mut found = ListContents::default();
     loop {
@@ -175,7 +175,7 @@ fn server_lines<S: Sink>(
         let Some(line) = lines(rest, at).next() else { break };
         if is_server(&line) {
             r.seek(at);
-            server_line(r, &line, judged);
+            server_line(r, &line, checked);
         } else {
             found.others = true;
         }
@@ -196,7 +196,7 @@ fn listed<S: Sink>(address: IpAddr, port: u64, sink: &mut S) {
 /// The lines that are not servers.
 #[derive(Default)]
 struct Others {
-    judged: bool,
+    checked: bool,
     /// The flags have been reported.
     flags: bool,
     /// The version has.
@@ -209,13 +209,13 @@ impl Others {
         match keyword(line) {
             b"masterserver_flags" if !self.flags => {
                 self.flags = true;
-                flags_line(r, line, self.judged);
+                flags_line(r, line, self.checked);
             }
             b"current_version" if !self.version => {
                 self.version = true;
-                version_line(r, line, self.judged);
+                version_line(r, line, self.checked);
             }
-            _ => other_line(r, line, self.judged),
+            _ => other_line(r, line, self.checked),
         }
     }
 }
@@ -250,7 +250,7 @@ fn finish<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>) {
     newline(r, line);
 }
 
-fn flags_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
+fn flags_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, checked: bool) {
     let mut words = words(line);
     let (Some(name), value) = (words.next(), words.next()) else { return };
     let surplus = words.next().is_some();
@@ -260,7 +260,7 @@ fn flags_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
         number(r, (&FLAGS, &FLAGS_TEXT), flags, &value);
     }
     finish(r, line);
-    if judged {
+    if checked {
         let sound = flags.filter(|&flags| flags <= u16::MAX.into() && !surplus);
         rules::flags_line(line.text, sound.is_some(), line.at, r.sink);
         if let (Some(flags), Some(value)) = (sound, value) {
@@ -269,7 +269,7 @@ fn flags_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
     }
 }
 
-fn version_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
+fn version_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, checked: bool) {
     let mut words = words(line);
     let Some(name) = words.next() else { return };
     let (version, protocol) = (words.next(), words.next());
@@ -286,12 +286,12 @@ fn version_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
         }
     }
     finish(r, line);
-    if judged {
+    if checked {
         rules::version_line(line.text, sound, line.at, r.sink);
     }
 }
 
-fn server_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
+fn server_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, checked: bool) {
     let mut words = words(line);
     let Some(name) = words.next() else { return };
     let (host, port, weight) = (words.next(), words.next(), words.next());
@@ -326,15 +326,15 @@ fn server_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
     }
     finish(r, line);
     r.close();
-    if judged {
+    if checked {
         rules::addserver_line(line.text, fault, line.at, r.sink);
         rules::line_known(None, line.at, r.sink);
     }
 }
 
-fn other_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
+fn other_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, checked: bool) {
     finish(r, line);
-    if judged && !line.text.trim_ascii().is_empty() {
+    if checked && !line.text.trim_ascii().is_empty() {
         rules::line_known(Some(line.text), line.at, r.sink);
     }
 }
@@ -360,16 +360,16 @@ mod tests {
 
     /// How often rules were broken, and kept.
     #[derive(Default)]
-    struct Judged([u32; 2]);
+    struct CheckCounts([u32; 2]);
 
-    impl Sink for Judged {
-        fn judged(&mut self, _: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
+    impl Sink for CheckCounts {
+        fn checked(&mut self, _: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
             self.0[usize::from(ok)] += 1;
         }
     }
 
-    fn judged(line: &[u8], show: impl FnOnce(&mut Reader<'_, Judged>)) -> [u32; 2] {
-        let mut sink = Judged::default();
+    fn checked(line: &[u8], show: impl FnOnce(&mut Reader<'_, CheckCounts>)) -> [u32; 2] {
+        let mut sink = CheckCounts::default();
         decode(line, &ENDINGS, &mut sink, |r| {
             show(r);
             Ok(())
@@ -398,7 +398,7 @@ mod tests {
         ) {
             let bytes = text.as_bytes();
             let line = lines(bytes, 0).next().unwrap();
-            let closer = judged(bytes, |r| server_line(r, &line, true));
+            let closer = checked(bytes, |r| server_line(r, &line, true));
             match first_usual(bytes) {
                 Some(usual) => {
                     prop_assert_eq!(usual.whole(), bytes.len());

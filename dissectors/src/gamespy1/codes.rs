@@ -71,7 +71,7 @@ impl RecentChallenges {
     }
 
     /// Checks a response against all kept challenges: a newer one may have crossed it on the way.
-    pub(super) fn judge<S: Sink>(
+    pub(super) fn check<S: Sink>(
         &self,
         game: Option<&[u8]>,
         (code, enctype): (Read<&[u8]>, u8),

@@ -191,7 +191,7 @@ pub(super) fn validate<S: Sink>(
     connection.enctype = words.enctype;
     let Some(code) = words.validate else { return };
     let game = words.gamename.map(|game| game.value);
-    let worth = connection.challenges.judge(game, (code, words.enctype), cx.settings, sink);
+    let worth = connection.challenges.check(game, (code, words.enctype), cx.settings, sink);
     let early = connection.challenges.is_empty() && !connection.master_spoke;
     let lost = payload.lost;
     let wrong = worth == Worth::Wrong && !lost;
@@ -304,7 +304,7 @@ pub(super) fn list_response<S: Sink>(
             connection.closing = None;
             connection.cut = Some((mark, payload.lost));
             if connection.closed[payload.side.index()] {
-                judge_cut(cx, sink);
+                check_cut(cx, sink);
             }
         }
         Some(false) => connection.closing = None,
@@ -312,7 +312,7 @@ pub(super) fn list_response<S: Sink>(
     }
 }
 
-fn judge_cut<S: Sink>(cx: &mut Cx<'_>, sink: &mut S) {
+fn check_cut<S: Sink>(cx: &mut Cx<'_>, sink: &mut S) {
     if let Some((mark, lost)) = cx.conversation.connection().cut.take() {
         rules::list_cut(lost, &mark, sink);
     }
@@ -367,7 +367,7 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, _: How, payload: &Payload<'_>, si
     {
         rules::list_refused(&mark, sink);
     }
-    judge_cut(cx, sink);
+    check_cut(cx, sink);
 }
 
 /// The flow has ended: what is open is checked.

@@ -212,13 +212,13 @@ mod tests {
         servers: Vec<SocketAddr>,
         /// They are identified as a list.
         listed: bool,
-        judged: [u32; 2],
+        checked: [u32; 2],
     }
 
     impl Sink for Reported {
-        fn judged(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
+        fn checked(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
             if rule.code == rules::GS1015.code {
-                self.judged[usize::from(ok)] += 1;
+                self.checked[usize::from(ok)] += 1;
             }
         }
 
@@ -247,7 +247,7 @@ mod tests {
             let text = std::str::from_utf8(pair.text()).unwrap();
             reported.servers.extend(text.parse::<SocketAddr>());
             if pair.value.is_some() && (is_closed || (pair.at().end as usize) < bytes.len()) {
-                reported.judged[usize::from(is_address(pair.text()))] += 1;
+                reported.checked[usize::from(is_address(pair.text()))] += 1;
             }
         }
         reported
@@ -260,10 +260,10 @@ mod tests {
         super::text(text, Some(seen()), &mut reported);
         let servers = ["1.2.3.4:5", "1.2.3.4:0", "[::1]:7", "10.0.0.2:8000"];
         assert_eq!(reported.servers, servers.map(|server| server.parse().unwrap()));
-        assert_eq!(reported.judged, [3, 2]);
+        assert_eq!(reported.checked, [3, 2]);
         let mut reported = Reported::default();
         super::text(text, None, &mut reported);
-        assert_eq!((reported.servers.len(), reported.listed, reported.judged), (4, false, [3, 2]));
+        assert_eq!((reported.servers.len(), reported.listed, reported.checked), (4, false, [3, 2]));
 
         let blocks = b"\x0a\0\0\x02\x1e\x62\x0a\0\0\x03\0\0\\final\\";
         let mut reported = Reported::default();
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(reported.servers, ["10.0.0.2:7778", "10.0.0.3:0"].map(|it| it.parse().unwrap()));
         let mut reported = Reported::default();
         assert!(compact(blocks, None, &mut reported));
-        assert_eq!((reported.servers.len(), reported.listed, reported.judged), (2, false, [1, 1]));
+        assert_eq!((reported.servers.len(), reported.listed, reported.checked), (2, false, [1, 1]));
     }
 
     fn first_usual(bytes: &[u8]) -> Option<(SocketAddrV4, usize)> {

@@ -13,7 +13,7 @@ pub(super) struct DecodeContext {
     pub(super) form: Option<RequestForm>,
     /// It is a whole response: its rules are checked. A packet of one that never became whole is
     /// only shown.
-    pub(super) judging: bool,
+    pub(super) checks: bool,
 }
 
 /// Bytes of a column's name, and the zero after it, that are looked at.
@@ -72,9 +72,9 @@ fn finish<S: Sink>(
 ) {
     r.leaf(&f::FORM, 0, form as u64);
     said.other_game = form != RequestForm::Ut3;
-    if known.judging {
+    if known.checks {
         rules::pairs_complete(layout, r.sink);
-        properties.judge(r.sink);
+        properties.check(r.sink);
     }
 }
 
@@ -133,7 +133,7 @@ fn variables<'a, S: Sink>(
         let value = value(r, key, layout)?;
         r.close();
         if let Some(value) = value {
-            properties.add(key, value, known.judging, r.sink);
+            properties.add(key, value, known.checks, r.sink);
         }
     }
     r.close();
@@ -361,7 +361,7 @@ pub(super) fn unsplit<'a, S: Sink>(
     known: DecodeContext,
     said: &mut ResponseSummary,
 ) -> Result<(), Cut> {
-    if known.judging && matches!(known.form, Some(RequestForm::Ut3 | RequestForm::MinecraftFull)) {
+    if known.checks && matches!(known.form, Some(RequestForm::Ut3 | RequestForm::MinecraftFull)) {
         rules::no_splitnum(r.here(), r.sink);
     }
     let mut properties = Properties::default();
@@ -404,7 +404,7 @@ fn basic_list<'a, S: Sink>(
         open_named(r, key);
         let value = terminated(r, &f::VALUE, layout)?;
         r.close();
-        properties.add(Read { value: key, at: r.here() }, value, known.judging, r.sink);
+        properties.add(Read { value: key, at: r.here() }, value, known.checks, r.sink);
     }
     open_named(r, b"hostport");
     let port = match *r.peek() {

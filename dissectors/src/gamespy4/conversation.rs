@@ -23,7 +23,7 @@ struct Rest {
     /// Which side asks, where that is not who sent the latest request.
     client: Option<Side>,
     /// The port that answers has been checked.
-    port_judged: bool,
+    port_checked: bool,
     /// Earlier requests that may still be answered.
     older: Vec<PendingRequest>,
     /// When the current exchange began: its first sending, where that is not the request's latest.
@@ -210,8 +210,8 @@ impl Conversation {
     }
 
     /// Whether this is the first time that the port that answers is checked.
-    pub(super) fn judges_port(&mut self) -> bool {
-        !std::mem::replace(&mut self.rest().port_judged, true)
+    pub(super) fn checks_port(&mut self) -> bool {
+        !std::mem::replace(&mut self.rest().port_checked, true)
     }
 
     /// The challenges that the client was given, the latest first.

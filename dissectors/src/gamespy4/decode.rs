@@ -216,11 +216,11 @@ pub(super) fn info_response<S: Sink>(
         match Header::of(bytes) {
             Some(header) => {
                 let splitnum = splitnum(r)?;
-                if known.judging {
+                if known.checks {
                     rules::splitnum(splitnum, r.sink);
                 }
                 r.u8(&f::PACKET_NUMBER)?;
-                if !known.judging {
+                if !known.checks {
                     r.leaf(&f::INDEX, 0, header.index.into());
                     r.leaf(&f::LAST, 0, header.last.into());
                 }

@@ -127,7 +127,7 @@ impl Protocol for GameSpy4 {
 
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
         if cx.conversation.client().is_some_and(|client| client != payload.side) {
-            judge_early(cx, Some(payload), sink);
+            check_early(cx, Some(payload), sink);
         }
         match DatagramKind::of(cx.conversation, payload) {
             DatagramKind::Request => request(cx, payload, sink),
@@ -174,7 +174,7 @@ impl Protocol for GameSpy4 {
     fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S) {
         give_up_overdue(cx, now, end, sink);
         if end {
-            judge_early(cx, None, sink);
+            check_early(cx, None, sink);
             for asked in cx.conversation.take_asked() {
                 unanswered(cx, &asked, now, sink);
             }
@@ -344,7 +344,7 @@ fn challenge_first<S: Sink>(
 
 /// The server has spoken, or never will: what came before a challenge is checked. The very number
 /// that is given a moment later was given before: only the recording has it after the request.
-fn judge_early<S: Sink>(
+fn check_early<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     spoken: Option<&Payload<'_>>,
     sink: &mut S,
@@ -434,7 +434,7 @@ fn info_again<S: Sink>(conversation: &mut Conversation, payload: &Payload<'_>, s
             sink.end(&m::INFO_FRAGMENT, payload);
         }
         _ => {
-            decode::info_response(payload.bytes, DecodeContext { form, judging: true }, sink);
+            decode::info_response(payload.bytes, DecodeContext { form, checks: true }, sink);
             sink.end(&m::INFO_RESPONSE, payload);
         }
     }
@@ -457,11 +457,11 @@ fn whole<S: Sink>(
     let said = payload.bytes.get(1..).and_then(<[u8]>::first_chunk);
     let timestamp = joined_by.or(said.map(|bytes| u32::from_be_bytes(*bytes)));
     let form = timestamp.and_then(|timestamp| cx.conversation.form(timestamp));
-    let said = decode::info_response(payload.bytes, DecodeContext { form, judging: true }, sink);
+    let said = decode::info_response(payload.bytes, DecodeContext { form, checks: true }, sink);
     if header.is_some() && form != Some(RequestForm::JustCause) {
         rules::packets_whole(sink);
     }
-    if !said.other_game && cx.conversation.judges_port() {
+    if !said.other_game && cx.conversation.checks_port() {
         rules::query_port(payload.from.port(), sink);
     }
     let asked = answers(cx, (PacketKind::Info, joined_by), &said, payload, sink);

@@ -192,5 +192,5 @@ fn payload_of<'a>(
 }
 
 pub(super) fn fragment_fields<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
-    decode::info_response(payload.bytes, DecodeContext { form: None, judging: false }, sink);
+    decode::info_response(payload.bytes, DecodeContext { form: None, checks: false }, sink);
 }

@@ -64,7 +64,7 @@ struct Outcome {
     replies: Vec<crate::kit::Reply>,
     /// What other flows may make a fault of.
     facts: Vec<CrossFlowEvent>,
-    judge: Judge,
+    results: RuleResults,
 }
 
 impl Outcome {
@@ -74,19 +74,19 @@ impl Outcome {
 
     /// The codes of what was found, with a letter for the severity.
     fn found(&self, verdict: Verdict) -> Vec<String> {
-        let found = self.judge.findings.iter().filter(|finding| finding.verdict == verdict);
+        let found = self.results.findings.iter().filter(|finding| finding.verdict == verdict);
         found.map(|finding| finding.rule.code.to_string()).collect()
     }
 
     /// What is broken at severity error or warning.
     fn failed(&self) -> Vec<String> {
-        let found = self.judge.findings.iter();
+        let found = self.results.findings.iter();
         let failed = found.filter(|f| f.verdict == Verdict::Fail && f.severity > Severity::Note);
         failed.map(|finding| finding.rule.code.to_string()).collect()
     }
 
     fn details(&self) -> Vec<&str> {
-        self.judge.findings.iter().map(|finding| finding.detail.as_str()).collect()
+        self.results.findings.iter().map(|finding| finding.detail.as_str()).collect()
     }
 }
 
@@ -148,8 +148,8 @@ impl Stage {
     /// The capture goes on to `milliseconds` and ends.
     fn ends(&mut self, milliseconds: i64) -> Outcome {
         self.lab.end(milliseconds as f64 / 1000.0);
-        let lab::Ear { heard, replies, facts, judge, .. } = std::mem::take(&mut self.lab.sink);
-        Outcome { reported: heard.into_iter().map(Reported::of).collect(), replies, facts, judge }
+        let lab::Ear { heard, replies, facts, results, .. } = std::mem::take(&mut self.lab.sink);
+        Outcome { reported: heard.into_iter().map(Reported::of).collect(), replies, facts, results }
     }
 }
 

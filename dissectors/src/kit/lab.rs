@@ -57,17 +57,17 @@ impl<P: Protocol> Lab<P, Ear> {
 
     /// How a rule fared.
     pub(crate) fn counts(&self, rule: &Rule) -> Counts {
-        self.sink.judge.counts(rule)
+        self.sink.results.counts(rule)
     }
 
     /// All findings' codes, as [`code`] writes them.
     pub(crate) fn codes(&self) -> Vec<String> {
-        self.sink.judge.findings.iter().map(code).collect()
+        self.sink.results.findings.iter().map(code).collect()
     }
 
     /// What the findings say.
     pub(crate) fn details(&self) -> Vec<&str> {
-        self.sink.judge.findings.iter().map(|finding| finding.detail.as_str()).collect()
+        self.sink.results.findings.iter().map(|finding| finding.detail.as_str()).collect()
     }
 
     pub(crate) fn names(&self) -> Vec<&'static str> {
@@ -156,7 +156,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             settings: &self.settings,
             budget: &mut self.budget,
         };
-        P::again(&mut cx, &payload, &mut Unjudged(&mut self.sink));
+        P::again(&mut cx, &payload, &mut Unchecked(&mut self.sink));
         self
     }
 

@@ -6,11 +6,12 @@
 mod counted;
 mod diagnosis;
 pub(crate) mod dotted;
+mod evidence;
 mod fact;
 mod field;
 mod habit;
 mod hash;
-mod judge;
+
 #[cfg(test)]
 pub(crate) mod lab;
 mod mark;
@@ -28,6 +29,7 @@ mod reply;
 #[cfg(test)]
 pub(crate) mod robustness;
 mod rule;
+mod rule_results;
 pub(crate) mod scan;
 mod settings;
 mod severities;
@@ -37,13 +39,13 @@ mod tree;
 
 pub use counted::counted;
 pub use diagnosis::{Cause, Diagnosis, Item, Symptom};
+pub use evidence::{Evidence, Finding, Verdict};
 pub use fact::{CrossFlowEvent, Elsewhere, Exchange, Parts, Seen};
 pub use field::{Field, Kind, Meaning, Place, Privacy, Read, Span};
 pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, keyed_hash};
 pub use hash::{Map, Seed, Set, Socket};
-pub use judge::{Counts, Evidence, Finding, Judge, RuleCounts, Verdict};
 pub use mark::{Mark, ShortMark};
 pub use outline::Outline;
 pub use pairs::{Pair, PairFields, Pairs};
@@ -60,8 +62,9 @@ pub use recent::{Recent, RecentMap};
 pub use refused::Refused;
 pub use reply::{Reply, Sending};
 pub use rule::{CODES, Cite, Code, Group, Needs, Rule, Severity, Who};
+pub use rule_results::{Counts, RuleCounts, RuleResults};
 pub use settings::{Abuse, Budget, Limit, Limits, Secret, Settings};
 pub use severities::Severities;
-pub use sink::{Blind, Leaf, Sink, Unjudged};
+pub use sink::{Blind, Leaf, Sink, Unchecked};
 pub use statics::Name;
 pub use tree::{Node, Text, Tree, TreeView};

@@ -363,7 +363,7 @@ pub struct FlowFacts {
 }
 
 impl FlowFacts {
-    /// What they say for a judgement of a message that is here and now.
+    /// As evidence for the current message.
     pub fn evidence(&self) -> Evidence {
         Evidence {
             began: self.began,

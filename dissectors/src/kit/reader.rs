@@ -36,7 +36,7 @@ pub struct Reader<'a, S: Sink> {
     terminated: u32,
     /// Texts so far that are UTF-8 without a closer look.
     utf8: u32,
-    /// Where fields and judgements go.
+    /// Receives fields and verdicts.
     pub sink: &'a mut S,
 }
 
@@ -63,7 +63,7 @@ pub fn decode<S: Sink>(
     if let Some(rule) = endings.whole
         && read != Err(Cut::Reported)
     {
-        r.sink.judged(rule, read.is_ok(), rest, || match rest.len() {
+        r.sink.checked(rule, read.is_ok(), rest, || match rest.len() {
             0 => "the bytes end before the next field".to_owned(),
             1 => "a field runs past the end: 1 byte is left for it".to_owned(),
             left => format!("a field runs past the end: {left} bytes are left for it"),
@@ -72,7 +72,7 @@ pub fn decode<S: Sink>(
     if let Some(rule) = endings.after
         && read.is_ok()
     {
-        r.sink.judged(rule, rest.is_empty(), rest, || {
+        r.sink.checked(rule, rest.is_empty(), rest, || {
             let s = if rest.len() == 1 { "byte follows" } else { "bytes follow" };
             format!("{} {s} the last field", rest.len())
         });
@@ -220,7 +220,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         if found.is_some_and(|found| found.is_ascii) {
             self.utf8 += 1;
         } else {
-            self.judge_utf8(field, text.value, text.at.start);
+            self.check_utf8(field, text.value, text.at.start);
         }
         Ok(text)
     }
@@ -300,20 +300,20 @@ impl<'a, S: Sink> Reader<'a, S> {
         };
         let rule = self.endings.terminated;
         if let Some(rule) = rule {
-            self.sink.judged(rule, false, text.at, || {
+            self.sink.checked(rule, false, text.at, || {
                 format!("{} has no terminating zero", field.label)
             });
         }
-        self.judge_utf8(field, text.value, text.at.start);
+        self.check_utf8(field, text.value, text.at.start);
         if rule.is_some() { Cut::Reported } else { Cut::Short }
     }
 
     #[cold]
-    fn judge_utf8(&mut self, field: &'static Field, text: &[u8], start: u32) {
+    fn check_utf8(&mut self, field: &'static Field, text: &[u8], start: u32) {
         let Some(rule) = self.endings.utf8 else { return };
         let at = Span::known(start as usize, start as usize + text.len());
         let ok = std::str::from_utf8(text).is_ok();
-        self.sink.judged(rule, ok, at, || format!("{} is not UTF-8", field.label));
+        self.sink.checked(rule, ok, at, || format!("{} is not UTF-8", field.label));
     }
 
     /// A text of `length` bytes that nothing terminates, `length` at most what is left.
@@ -378,7 +378,7 @@ impl<'a, S: Sink> Reader<'a, S> {
 
 #[cfg(test)]
 mod tests {
-    use crate::kit::{Judge, Kind, Tree};
+    use crate::kit::{Kind, RuleResults, Tree};
 
     use super::*;
 
@@ -427,18 +427,18 @@ mod tests {
 
         static BOTH: Endings =
             Endings { terminated: Some(&NET001), utf8: Some(&NET008), whole: None, after: None };
-        let mut judge = Judge::default();
-        let whole = decode(b"ab\0\xC3\xAB\0\xEB\0c\0\xFFd", &BOTH, &mut judge, |r| {
+        let mut results = RuleResults::default();
+        let whole = decode(b"ab\0\xC3\xAB\0\xEB\0c\0\xFFd", &BOTH, &mut results, |r| {
             while !r.is_empty() {
                 r.text(&NAME)?;
             }
             Ok(())
         });
         assert!(!whole);
-        let [ended, utf8] = [&NET001, &NET008].map(|rule| judge.counts(rule));
+        let [ended, utf8] = [&NET001, &NET008].map(|rule| results.counts(rule));
         assert_eq!((ended.passed, ended.failed), (4, 1));
         assert_eq!((utf8.passed, utf8.failed), (3, 2));
-        let spans: Vec<_> = judge.findings.iter().map(|f| (f.span.start, f.span.end)).collect();
+        let spans: Vec<_> = results.findings.iter().map(|f| (f.span.start, f.span.end)).collect();
         assert_eq!(spans, [(6, 7), (10, 12), (10, 12)]);
     }
 

@@ -27,11 +27,11 @@ impl Route {
 pub(crate) type Packet = (u16, u8, bool, Vec<u8>);
 
 /// Takes field after field and verdict after verdict, as sinks do that override nothing: what the
-/// overrides of [`Tree`] and [`Judge`] do at once must come to the same.
+/// overrides of [`Tree`] and [`RuleResults`] do at once must come to the same.
 #[derive(Default)]
 struct OneByOne {
     tree: Tree,
-    judge: Judge,
+    results: RuleResults,
     trees: Vec<Vec<Compared>>,
 }
 
@@ -56,11 +56,17 @@ impl Sink for OneByOne {
     fn close(&mut self, end: u32) {
         self.tree.close(end);
     }
-    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.judged(rule, ok, at, detail);
+    fn checked(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        at: Span,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.results.checked(rule, ok, at, detail);
     }
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.noted(rule, at, detail);
+        self.results.noted(rule, at, detail);
     }
     fn recalled(
         &mut self,
@@ -70,10 +76,10 @@ impl Sink for OneByOne {
         mark: &Mark,
         detail: impl FnOnce() -> String,
     ) {
-        self.judge.recalled(rule, ok, evidence, mark, detail);
+        self.results.recalled(rule, ok, evidence, mark, detail);
     }
     fn evidence(&mut self, evidence: Evidence) {
-        self.judge.evidence(evidence);
+        self.results.evidence(evidence);
     }
     fn end(&mut self, _: &'static Message, _: &Payload<'_>) {
         self.trees.push(shapes(&self.tree));
@@ -100,13 +106,13 @@ fn play<P: Protocol, S: Sink>(routes: &[Route], packets: &[Packet], sink: S) -> 
 pub(crate) fn run<P: Protocol>(routes: &[Route], packets: &[Packet]) {
     let ear = play::<P, _>(routes, packets, Ear::default());
     let one_by_one = play::<P, _>(routes, packets, OneByOne::default());
-    let judge = play::<P, _>(routes, packets, Judge::default());
+    let results = play::<P, _>(routes, packets, RuleResults::default());
     play::<P, _>(routes, packets, Tree::default());
     play::<P, _>(routes, packets, Blind);
     for rule in P::INFO.rules {
-        let counts = ear.judge.counts(rule);
-        assert_eq!(counts, judge.counts(rule), "{rule:?}");
-        assert_eq!(counts, one_by_one.judge.counts(rule), "{rule:?}");
+        let counts = ear.results.counts(rule);
+        assert_eq!(counts, results.counts(rule), "{rule:?}");
+        assert_eq!(counts, one_by_one.results.counts(rule), "{rule:?}");
     }
     let trees: Vec<_> = ear.heard.iter().map(|heard| shapes(&heard.tree)).collect();
     assert_eq!(trees, one_by_one.trees);

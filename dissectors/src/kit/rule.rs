@@ -100,6 +100,20 @@ const NUMBERS: usize = 100;
 /// One more than the greatest [`Code::index`].
 pub const CODES: usize = GROUPS.len() * NUMBERS;
 
+impl PartialEq for Rule {
+    fn eq(&self, other: &Rule) -> bool {
+        self.code == other.code
+    }
+}
+
+impl Eq for Rule {}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.code, self.slug)
+    }
+}
+
 impl Rule {
     /// The title of the specification that it cites; empty if it cites none.
     pub fn document(&self) -> &'static str {
@@ -194,13 +208,13 @@ pub struct Rule {
 }
 
 /// Declares a rule: a `static` named by its code. The doc comment is what users read as the reason.
-/// `judges: requests` makes it the protocol's rule that [requests are
+/// `checks: requests` makes it the protocol's rule that [requests are
 /// answered](Rule::asks_for_answer).
 #[macro_export]
 macro_rules! rule {
     ($(#[doc = $doc:literal])+
      pub $name:ident $slug:literal {
-        severity: $severity:ident, who: $who:ident, needs: $needs:ident, $(judges: $judges:ident,)?
+        severity: $severity:ident, who: $who:ident, needs: $needs:ident, $(checks: $checks:ident,)?
         asks: $asks:literal,
         cite: [$(($section:literal, $quote:literal)),* $(,)?],
         right: $right:expr,
@@ -211,7 +225,7 @@ macro_rules! rule {
         pub static $name: $crate::kit::Rule = $crate::kit::Rule {
             code: $crate::kit::Code::of(stringify!($name)),
             slug: $slug,
-            asks_for_answer: $crate::rule!(@asks_for_answer $($judges)?),
+            asks_for_answer: $crate::rule!(@asks_for_answer $($checks)?),
             severity: $crate::kit::Severity::$severity,
             who: $crate::kit::Who::$who,
             needs: $crate::kit::Needs::$needs,

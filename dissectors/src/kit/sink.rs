@@ -7,7 +7,7 @@ use crate::kit::{
     CrossFlowEvent, Evidence, Field, Mark, Message, Payload, Reply, Rule, Seen, Sending, Span,
 };
 
-/// Receives fields, judgements and whole messages in the order of the bytes. What a sink does not
+/// Receives fields, verdicts and whole messages in the order of the bytes. What a sink does not
 /// care for it leaves out.
 pub trait Sink {
     /// The fields that follow, up to `end`, are those of this message. Not every decoder says so.
@@ -38,12 +38,12 @@ pub trait Sink {
     /// A rule was exercised by the message that is being decoded: kept or not, where, and what is
     /// wrong.
     #[inline(always)]
-    fn judged(&mut self, _: &'static Rule, _: bool, _: Span, _: impl FnOnce() -> String) {}
+    fn checked(&mut self, _: &'static Rule, _: bool, _: Span, _: impl FnOnce() -> String) {}
     /// A rule was exercised and kept this many times, by fields with nothing else to report.
     #[inline(always)]
     fn kept(&mut self, rule: &'static Rule, times: u32) {
         for _ in 0..times {
-            self.judged(rule, true, Span::default(), String::new);
+            self.checked(rule, true, Span::default(), String::new);
         }
     }
     /// A known form that deviates: a note under the rule's code; the rule passes.
@@ -83,7 +83,7 @@ pub trait Sink {
         detail: impl FnOnce() -> String,
     ) {
         match at {
-            Some(at) => self.judged(rule, false, at, detail),
+            Some(at) => self.checked(rule, false, at, detail),
             None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
         }
     }
@@ -171,14 +171,14 @@ macro_rules! forward_fields {
 macro_rules! forward_verdicts {
     ($to:tt) => {
         #[inline]
-        fn judged(
+        fn checked(
             &mut self,
             rule: &'static $crate::kit::Rule,
             ok: bool,
             at: $crate::kit::Span,
             detail: impl FnOnce() -> String,
         ) {
-            self.$to.judged(rule, ok, at, detail);
+            self.$to.checked(rule, ok, at, detail);
         }
         #[inline]
         fn kept(&mut self, rule: &'static $crate::kit::Rule, times: u32) {
@@ -210,9 +210,9 @@ macro_rules! forward_verdicts {
 
 /// Passes fields and whole messages on, and nothing that checks: what is shown again was checked
 /// before.
-pub struct Unjudged<'s, S>(pub &'s mut S);
+pub struct Unchecked<'s, S>(pub &'s mut S);
 
-impl<S: Sink> Sink for Unjudged<'_, S> {
+impl<S: Sink> Sink for Unchecked<'_, S> {
     forward_fields!(0);
     fn begins(&mut self, message: &'static Message) -> bool {
         self.0.begins(message)

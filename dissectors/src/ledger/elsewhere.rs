@@ -272,12 +272,12 @@ impl Elsewhere {
             }
             (answers, requests) = (rest, after);
         }
-        self.judge(&mut review);
+        self.check(&mut review);
         review
     }
 
     /// Checks what is left alone, and what may be.
-    fn judge(&self, review: &mut Review) {
+    fn check(&self, review: &mut Review) {
         for (at, answer) in (0..).zip(&self.answers).filter(|(_, it)| it.fate != Fate::Matched) {
             let seen = answer.witness(answer.server, answer.client).seen;
             if let Some(rule) = answer.exchange.rules.asked_for {

@@ -18,7 +18,7 @@ use crate::kit::{Abuse, Evidence, Map, Payload, Rule, Seen, Socket, Time, Who};
 pub const GROUPS: usize = 8;
 
 /// Requests toward one server, or answers toward one address, from which on they are checked.
-pub(super) const JUDGED: u64 = 20;
+pub(super) const CHECKED_FROM: u64 = 20;
 
 /// A group has so small a share of a flood at least, or is left out of its rate.
 const SHARE: u64 = 256;
@@ -134,7 +134,7 @@ impl Loads {
             left_out = earlier(left_out, group.left_out);
             // In whatever order: what they come to is the same.
             group.servers.drain().for_each(|(server, load)| {
-                if requests.get(&server).is_some_and(|&requests| requests >= JUDGED) {
+                if requests.get(&server).is_some_and(|&requests| requests >= CHECKED_FROM) {
                     all.entry(server).or_default().add(load.finish(&terms));
                 }
             });
@@ -142,12 +142,12 @@ impl Loads {
         let mut all = Vec::from_iter(all);
         all.sort_unstable_by_key(|(server, _)| server.0);
         for (Socket(server), mut load) in all {
-            self.judge(server, &mut load, rulings, kept);
+            self.check(server, &mut load, rulings, kept);
         }
         left_out
     }
 
-    fn judge(
+    fn check(
         &self,
         server: SocketAddr,
         load: &mut Detailed,
@@ -156,7 +156,7 @@ impl Loads {
     ) {
         let Some(witness) = load.first else { return };
         let Seen { mark, from, to } = witness.seen;
-        let mut judge = |rule: &'static Rule, witness, speaker, detail: Option<String>| {
+        let mut check = |rule: &'static Rule, witness, speaker, detail: Option<String>| {
             let evidence = Evidence::default();
             match detail.map(Detail::Text) {
                 None => kept.push(Kept { rule, server: Some(server), times: 1 }),
@@ -171,9 +171,9 @@ impl Loads {
             }
         };
         let flooded = self.flooded(server, load);
-        judge(&SEC006, witness, Who::Client, flooded);
+        check(&SEC006, witness, Who::Client, flooded);
         let seen = Seen { mark, from: to, to: from };
-        judge(&SEC005, Witness { seen, ..witness }, Who::Server, self.reflected(server, load));
+        check(&SEC005, Witness { seen, ..witness }, Who::Server, self.reflected(server, load));
     }
 
     /// In words, how fast a server was asked, if that was too fast.

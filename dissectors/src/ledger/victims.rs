@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use super::loads::JUDGED;
+use super::loads::CHECKED_FROM;
 use super::sources::Sources;
 use super::{Detail, Kept, Ruling, Terms, Witness, spell};
 use crate::abuse_rules::SEC005;
@@ -76,7 +76,7 @@ impl Victims {
         kept: &mut Vec<Kept>,
     ) -> bool {
         for (address, victim) in std::mem::take(&mut self.victims) {
-            if victim.answers < JUDGED {
+            if victim.answers < CHECKED_FROM {
                 continue;
             }
             let rule = &SEC005;

@@ -148,18 +148,18 @@ impl KeyOrder {
 
 /// The values that the examples show the bounds of.
 fn values<S: Sink>(seen: &SeenKeys<'_>, sink: &mut S) {
-    let mut judge = |key: usize, allowed: &'static str, right: fn(&[u8]) -> bool| {
+    let mut check = |key: usize, allowed: &'static str, right: fn(&[u8]) -> bool| {
         if let (Some((value, at)), Some(key)) = (seen.value(key), KEYS.get(key)) {
             rules::info_value(key.name, value, allowed, right(value), at, sink);
         }
     };
-    judge(OS, "l or w", |value| matches!(value, b"l" | b"w"));
-    judge(TYPE, "d, l or p", |value| matches!(value, b"d" | b"l" | b"p"));
+    check(OS, "l or w", |value| matches!(value, b"l" | b"w"));
+    check(TYPE, "d, l or p", |value| matches!(value, b"d" | b"l" | b"p"));
     for key in [PASSWORD, SECURE, LAN] {
-        judge(key, "0 or 1", |value| matches!(value, b"0" | b"1"));
+        check(key, "0 or 1", |value| matches!(value, b"0" | b"1"));
     }
     for key in [PLAYERS, MAX, BOTS] {
-        judge(key, "a decimal number", |value| count(value).is_some());
+        check(key, "a decimal number", |value| count(value).is_some());
     }
     if let (Some((players, at)), Some((most, _))) = (seen.value(PLAYERS), seen.value(MAX))
         && let (Some(players), Some(most)) = (count(players), count(most))

@@ -81,15 +81,15 @@ pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
         }
     }
     lab.end(until as f64 / 1000.0);
-    let lab::Ear { heard, judge, .. } = lab.sink;
+    let lab::Ear { heard, results, .. } = lab.sink;
     let counts = ValveMaster::INFO.rules.iter();
-    let found = judge.findings.iter().map(|finding| {
+    let found = results.findings.iter().map(|finding| {
         let code = finding.rule.code.to_string();
         (code, finding.severity, finding.verdict, finding.detail.clone())
     });
     Outcome {
         messages: heard.iter().map(|heard| heard.name).collect(),
-        counts: counts.map(|rule| (rule.code.to_string(), judge.counts(rule))).collect(),
+        counts: counts.map(|rule| (rule.code.to_string(), results.counts(rule))).collect(),
         findings: found.collect(),
         replies: heard.iter().map(|heard| heard.reply).collect(),
     }

@@ -154,7 +154,7 @@ impl Pages {
             }
             unit = base + run_end;
         }
-        met.judge(coverage, first, last)
+        met.placement(coverage, first, last)
     }
 
     /// A datagram's bytes, none of them there yet.
@@ -209,7 +209,7 @@ struct Met {
 
 impl Met {
     /// A copy adds nothing, is held as one run from its first unit to its last, and is the same.
-    fn judge(&self, coverage: &Coverage, first: u32, last: u32) -> Placement {
+    fn placement(&self, coverage: &Coverage, first: u32, last: u32) -> Placement {
         if !self.held {
             return Placement::New;
         }

@@ -6,7 +6,7 @@ use crate::a2s::layout::{self, Header, Layout, Reason};
 use crate::a2s::split::{JoinedResponse, Shape};
 use crate::kit::{Cut, Sink, Span, decode};
 
-/// A split packet on its own: "Multi-packet Response". One that is an `attack` is not judged
+/// A split packet on its own: "Multi-packet Response". One that is an `attack` is not checked
 /// besides.
 pub(in crate::a2s) fn fragment<S: Sink>(bytes: &[u8], layout: Layout, attack: bool, sink: &mut S) {
     let endings = if attack { &CUT_OFF } else { &PART };

@@ -27,12 +27,12 @@ rule! {
 
 /// A whole request travels toward a server.
 pub(super) fn toward_server<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&SEC001, true, at, String::new);
-    sink.judged(&SEC002, true, at, String::new);
+    sink.checked(&SEC001, true, at, String::new);
+    sink.checked(&SEC002, true, at, String::new);
 }
 
 pub(in crate::a2s) fn split_toward_server<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&SEC001, false, at, split_seen);
+    sink.checked(&SEC001, false, at, split_seen);
 }
 
 /// Split packets travelled toward a server, of which this was the first.
@@ -45,7 +45,7 @@ fn split_seen() -> String {
 }
 
 pub(in crate::a2s) fn runt_query<S: Sink>(length: usize, at: Span, sink: &mut S) {
-    sink.judged(&SEC002, false, at, || match length {
+    sink.checked(&SEC002, false, at, || match length {
         0 => "an empty packet travels toward a server, after others without a message".to_owned(),
         4 => "a header without a message travels toward a server".to_owned(),
         _ => format!("{length} of a header's 4 bytes travel toward a server, and no more"),
@@ -78,10 +78,10 @@ pub(super) fn info_challenged<S: Sink>(
         ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero => false,
         ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => return,
     };
-    sink.judged(&SEC003, challenged, at, || "info is given without a challenge".to_owned());
+    sink.checked(&SEC003, challenged, at, || "info is given without a challenge".to_owned());
 }
 
 /// A challenge is accepted from the address that it was given to.
 pub(in crate::a2s) fn own_challenge<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&SEC004, true, at, String::new);
+    sink.checked(&SEC004, true, at, String::new);
 }

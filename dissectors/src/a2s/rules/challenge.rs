@@ -17,7 +17,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn challenge_layout<S: Sink>(length: usize, at: Span, sink: &mut S) {
-    sink.judged(&A2S020, length == 4, at, || {
+    sink.checked(&A2S020, length == 4, at, || {
         format!("A is followed by {}", crate::kit::counted(length, "byte"))
     });
 }
@@ -32,7 +32,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn challenge_present<S: Sink>(ok: bool, length: usize, at: Span, sink: &mut S) {
-    sink.judged(&A2S021, ok, at, || format!("the challenge has {length} of 4 bytes"));
+    sink.checked(&A2S021, ok, at, || format!("the challenge has {length} of 4 bytes"));
 }
 
 rule! {
@@ -69,12 +69,12 @@ pub(super) fn challenge_echo<S: Sink>(
     match standing {
         ChallengeStatus::Absent => {}
         ChallengeStatus::Asking | ChallengeStatus::Issued => {
-            sink.judged(&A2S022, true, challenge.at, detail)
+            sink.checked(&A2S022, true, challenge.at, detail)
         }
         ChallengeStatus::Zero => sink.noted(&A2S022, challenge.at, || {
             "0 is sent to ask for a challenge, where the document has -1".to_owned()
         }),
-        ChallengeStatus::NeverIssued => sink.judged(&A2S022, false, challenge.at, detail),
+        ChallengeStatus::NeverIssued => sink.checked(&A2S022, false, challenge.at, detail),
         ChallengeStatus::Unknown => {
             let evidence = Evidence { lost: true, ..Evidence::default() };
             sink.recalled(&A2S022, false, evidence, mark, detail);
@@ -110,7 +110,7 @@ rule! {
 
 /// A challenge was asked for; `obsolete`: with `W`.
 pub(in crate::a2s) fn challenge_asked<S: Sink>(obsolete: bool, at: Span, sink: &mut S) {
-    sink.judged(&A2S025, !obsolete, at, || "W is sent, where -1 would do".to_owned());
+    sink.checked(&A2S025, !obsolete, at, || "W is sent, where -1 would do".to_owned());
 }
 
 rule! {
@@ -157,7 +157,7 @@ pub(super) fn challenge_rounds<S: Sink>(
     sink: &mut S,
 ) {
     if asked.standing == ChallengeStatus::Issued {
-        sink.judged(&A2S027, rounds <= MOST_ROUNDS, at, || {
+        sink.checked(&A2S027, rounds <= MOST_ROUNDS, at, || {
             format!(
                 "a valid challenge is answered by another, more than {MOST_ROUNDS} times in a row"
             )
@@ -182,7 +182,7 @@ pub(super) fn challenge_used<S: Sink>(
     }
     match (asked.request, asked.standing) {
         (RequestKind::Player | RequestKind::Rules, ChallengeStatus::Asking) => {
-            sink.judged(&A2S023, again, at, || {
+            sink.checked(&A2S023, again, at, || {
                 format!("{} with -1 is answered by {}", asked.request.name(), answer.name())
             });
         }
@@ -190,7 +190,7 @@ pub(super) fn challenge_used<S: Sink>(
         | (_, ChallengeStatus::NeverIssued)
             if guarded =>
         {
-            sink.judged(&A2S024, again, at, || {
+            sink.checked(&A2S024, again, at, || {
                 let (request, challenge) = (asked.request.name(), asked.challenge);
                 format!(
                     "{request} with {challenge}, never issued to this client, is answered by {}",
@@ -202,7 +202,7 @@ pub(super) fn challenge_used<S: Sink>(
             RequestKind::Info,
             ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero,
         ) => {
-            sink.judged(&A2S026, !again, at, || "info is answered by a challenge".to_owned());
+            sink.checked(&A2S026, !again, at, || "info is answered by a challenge".to_owned());
         }
         _ => {}
     }

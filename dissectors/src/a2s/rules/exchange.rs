@@ -26,7 +26,7 @@ rule! {
 }
 rule! {
     /// The sender of the request waits, repeats, and at last takes the server for dead.
-    pub A2S062 "request-answered" { severity: Warning, who: Server, needs: Answer, judges: requests,
+    pub A2S062 "request-answered" { severity: Warning, who: Server, needs: Answer, checks: requests,
         asks: "a request is answered",
         cite: [("Requests", "The server responds to 5 queries:")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
@@ -58,12 +58,12 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
             }
         }
         Observation::Answered { asked, answer, rounds, guarded, again } => {
-            sink.judged(&A2S060, true, at, String::new);
-            sink.judged(&A2S061, true, at, String::new);
+            sink.checked(&A2S060, true, at, String::new);
+            sink.checked(&A2S061, true, at, String::new);
             if !again {
-                sink.judged(&A2S062, true, at, String::new);
+                sink.checked(&A2S062, true, at, String::new);
             }
-            sink.judged(&A2S065, true, at, String::new);
+            sink.checked(&A2S065, true, at, String::new);
             challenge::challenge_used(asked, answer, guarded, at, sink);
             if !again {
                 challenge::challenge_rounds(asked, rounds, at, sink);
@@ -73,11 +73,11 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
         Observation::Again { answer } => sink.noted(&A2S060, at, || {
             format!("{} follows as one more answer to the info request", answer.name())
         }),
-        Observation::Other { asked, answer } => sink.judged(&A2S060, false, at, || {
+        Observation::Other { asked, answer } => sink.checked(&A2S060, false, at, || {
             format!("{} is answered by {}", asked.request.name(), answer.name())
         }),
         Observation::Unasked { answer, elsewhere: None } => {
-            sink.judged(&A2S061, false, at, || format!("nobody asked for {}", answer.name()))
+            sink.checked(&A2S061, false, at, || format!("nobody asked for {}", answer.name()))
         }
         Observation::Unasked { answer, elsewhere: Some(ref occasion) } => {
             let fact = kit::CrossFlowEvent::Unasked(stray(answer, occasion));
@@ -94,7 +94,7 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
                 "nobody asked for a player list".to_owned()
             });
         }
-        Observation::Elsewhere { answer, asked, from } => sink.judged(&A2S065, false, at, || {
+        Observation::Elsewhere { answer, asked, from } => sink.checked(&A2S065, false, at, || {
             format!("{} comes from {from}, asked was {asked}", answer.name())
         }),
         Observation::Moved { asked } => {

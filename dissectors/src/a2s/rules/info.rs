@@ -13,7 +13,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn info_request<S: Sink>(ok: bool, at: Span, sink: &mut S) {
-    sink.judged(&A2S010, ok, at, || {
+    sink.checked(&A2S010, ok, at, || {
         "what follows T is not \"Source Engine Query\" and its zero".to_owned()
     });
 }
@@ -37,7 +37,7 @@ pub(in crate::a2s) fn server_type<S: Sink>(read: Read<u8>, app_id: Option<u16>, 
         return;
     }
     let ok = matches!(read.value.to_ascii_uppercase(), b'D' | b'L' | b'P');
-    sink.judged(&A2S011, ok, read.at, || {
+    sink.checked(&A2S011, ok, read.at, || {
         format!("the server type is {}, not D, L or P", shown(read.value))
     });
 }
@@ -53,7 +53,7 @@ rule! {
 
 pub(in crate::a2s) fn environment<S: Sink>(read: Read<u8>, sink: &mut S) {
     let ok = matches!(read.value.to_ascii_uppercase(), b'L' | b'W' | b'M' | b'O');
-    sink.judged(&A2S012, ok, read.at, || {
+    sink.checked(&A2S012, ok, read.at, || {
         format!("the environment is {}, not L or W", shown(read.value))
     });
 }
@@ -77,7 +77,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn flag<S: Sink>(field: &'static Field, read: Read<u8>, sink: &mut S) {
-    sink.judged(&A2S013, read.value <= 1, read.at, || {
+    sink.checked(&A2S013, read.value <= 1, read.at, || {
         format!("{} is {}, neither 0 nor 1", field.label, read.value)
     });
 }
@@ -100,11 +100,11 @@ pub(in crate::a2s) fn player_limits<S: Sink>(
 ) {
     let [count, most] = [players.value, max_players.value];
     if count > most {
-        sink.judged(&A2S014, false, players.at, || {
+        sink.checked(&A2S014, false, players.at, || {
             format!("{} where {most} fit", crate::kit::counted(count.into(), "player"))
         });
     } else if let Some(bots) = bots {
-        sink.judged(&A2S014, bots.value <= count, bots.at, || {
+        sink.checked(&A2S014, bots.value <= count, bots.at, || {
             let players = crate::kit::counted(count.into(), "player");
             format!("{} among {players}", crate::kit::counted(bots.value.into(), "bot"))
         });
@@ -124,14 +124,14 @@ rule! {
 /// The section is where it must not, or the reverse: `present` is what the bytes say.
 pub(in crate::a2s) fn mod_section<S: Sink>(present: bool, is_mod: Read<u8>, sink: &mut S) {
     let ok = present == (is_mod.value == 1);
-    sink.judged(&A2S015, ok, is_mod.at, || {
+    sink.checked(&A2S015, ok, is_mod.at, || {
         let stand = if present { "follow" } else { "do not follow" };
         format!("Mod is {}, yet the mod fields {stand} it", is_mod.value)
     });
 }
 
 pub(in crate::a2s) fn mod_null<S: Sink>(null: Read<u8>, sink: &mut S) {
-    sink.judged(&A2S015, null.value == 0, null.at, || {
+    sink.checked(&A2S015, null.value == 0, null.at, || {
         format!("the NULL byte of the mod fields is {}", null.value)
     });
 }
@@ -147,7 +147,7 @@ rule! {
 
 pub(in crate::a2s) fn edf_bits<S: Sink>(edf: Read<u8>, sink: &mut S) {
     let unknown = edf.value & !0xF1;
-    sink.judged(&A2S016, unknown == 0, edf.at, || {
+    sink.checked(&A2S016, unknown == 0, edf.at, || {
         format!("EDF 0x{:02X} has bits 0x{unknown:02X} that announce no field", edf.value)
     });
 }
@@ -163,7 +163,7 @@ rule! {
 
 /// `mode`: the game mode, if the fields are there.
 pub(in crate::a2s) fn ship_fields<S: Sink>(mode: Option<u8>, at: Span, sink: &mut S) {
-    sink.judged(&A2S017, mode.is_some_and(|mode| mode <= 5), at, || match mode {
+    sink.checked(&A2S017, mode.is_some_and(|mode| mode <= 5), at, || match mode {
         Some(mode) => format!("the game mode is {mode}, beyond 5"),
         None => "mode, witnesses and duration are missing".to_owned(),
     });
@@ -185,7 +185,7 @@ pub(in crate::a2s) fn game_id<S: Sink>(game_id: Read<u64>, app_id: Read<u16>, si
         return;
     }
     let app = game_id.value & 0x00FF_FFFF;
-    sink.judged(&A2S018, app & 0xFFFF == u64::from(app_id.value), game_id.at, || {
+    sink.checked(&A2S018, app & 0xFFFF == u64::from(app_id.value), game_id.at, || {
         format!("GameID names app {app}, ID names app {}", app_id.value)
     });
 }
@@ -200,7 +200,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn obsolete_info<S: Sink>(obsolete: bool, at: Span, sink: &mut S) {
-    sink.judged(&A2S019, !obsolete, at, || "info is answered in the obsolete form".to_owned());
+    sink.checked(&A2S019, !obsolete, at, || "info is answered in the obsolete form".to_owned());
 }
 
 rule! {
@@ -214,7 +214,7 @@ rule! {
 
 pub(in crate::a2s) fn ping_payload<S: Sink>(payload: &[u8], at: Span, sink: &mut S) {
     let ok = payload.is_empty() || payload == b"00000000000000";
-    sink.judged(&A2S063, ok, at, || {
+    sink.checked(&A2S063, ok, at, || {
         format!("the payload is {}, not empty and not 14 zeros", crate::kit::Quoted(payload))
     });
 }
@@ -234,5 +234,5 @@ rule! {
 }
 
 pub(in crate::a2s) fn ping_deprecated<S: Sink>(ping: bool, at: Span, sink: &mut S) {
-    sink.judged(&A2S064, !ping, at, || "A2A_PING is deprecated".to_owned());
+    sink.checked(&A2S064, !ping, at, || "A2A_PING is deprecated".to_owned());
 }

@@ -15,7 +15,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn packet_header<S: Sink>(header: Read<i32>, sink: &mut S) {
-    sink.judged(&A2S001, matches!(header.value, -1 | -2), header.at, || {
+    sink.checked(&A2S001, matches!(header.value, -1 | -2), header.at, || {
         format!("the packet begins with {}, neither -1 nor -2", header.value)
     });
 }
@@ -23,7 +23,7 @@ pub(in crate::a2s) fn packet_header<S: Sink>(header: Read<i32>, sink: &mut S) {
 /// A response too short for a header, or one without any.
 pub(in crate::a2s) fn no_header<S: Sink>(bytes: &[u8], sink: &mut S) {
     let at = Span::new(0, bytes.len().min(4));
-    sink.judged(&A2S001, false, at, || match bytes.first_chunk() {
+    sink.checked(&A2S001, false, at, || match bytes.first_chunk() {
         Some(&header) => {
             format!("the packet begins with {}, neither -1 nor -2", i32::from_le_bytes(header))
         }
@@ -49,7 +49,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn packet_size<S: Sink>(length: usize, sink: &mut S) {
-    sink.judged(&A2S002, length <= PACKET_SIZE, Span::new(PACKET_SIZE, length), || {
+    sink.checked(&A2S002, length <= PACKET_SIZE, Span::new(PACKET_SIZE, length), || {
         too_long(length)
     });
 }
@@ -76,7 +76,7 @@ rule! {
 
 /// `named`: the specification names the message byte.
 pub(in crate::a2s) fn known_message<S: Sink>(kind: Read<u8>, named: bool, sink: &mut S) {
-    sink.judged(&A2S003, named, kind.at, || {
+    sink.checked(&A2S003, named, kind.at, || {
         format!("the document names no message 0x{:02X}", kind.value)
     });
 }
@@ -119,7 +119,7 @@ rule! {
 /// rule is checked by the message.
 pub(in crate::a2s) fn after_bzip2<S: Sink>(length: usize, sink: &mut S) {
     if length > 0 {
-        sink.judged(&A2S006, false, Span::default(), || {
+        sink.checked(&A2S006, false, Span::default(), || {
             crate::kit::counted(length, "byte follows/bytes follow") + " the compressed data"
         });
     }

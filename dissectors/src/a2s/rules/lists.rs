@@ -51,7 +51,7 @@ pub(in crate::a2s) fn cut_off_list<S: Sink>(
     length: usize,
     sink: &mut S,
 ) {
-    sink.judged(&A2S008, !cut_off, Span::new(length, length), || {
+    sink.checked(&A2S008, !cut_off, Span::new(length, length), || {
         format!(
             "the list of {} is cut off at {}, after {}",
             list.said,
@@ -71,7 +71,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn player_count<S: Sink>(list: &List, sink: &mut S) {
-    sink.judged(&A2S030, list.found == list.said, list.at, || {
+    sink.checked(&A2S030, list.found == list.said, list.at, || {
         let found = crate::kit::counted(list.found as usize, "entry/entries");
         format!("Num Players says {}, the packet holds {found}", list.said)
     });
@@ -92,10 +92,10 @@ pub(in crate::a2s) fn player_indices<S: Sink>(list: &List, lost: bool, sink: &mu
         Some((index, _)) if !list.indexed => {
             sink.noted(&A2S031, index.at, || "all indices are 0".to_owned());
         }
-        Some((index, place)) => sink.judged(&A2S031, false, index.at, || {
+        Some((index, place)) => sink.checked(&A2S031, false, index.at, || {
             format!("entry {place} has index {}", index.value)
         }),
-        None => sink.judged(&A2S031, !lost, list.at, || LOST.to_owned()),
+        None => sink.checked(&A2S031, !lost, list.at, || LOST.to_owned()),
     }
 }
 
@@ -110,17 +110,17 @@ rule! {
 
 pub(in crate::a2s) fn player_duration<S: Sink>(duration: Read<f32>, sink: &mut S) {
     let ok = duration.value.is_finite() && duration.value >= 0.0;
-    sink.judged(&A2S032, ok, duration.at, || format!("time connected is {}", duration.value));
+    sink.checked(&A2S032, ok, duration.at, || format!("time connected is {}", duration.value));
 }
 
 /// The players that the recording lost: however many they were, they are one occasion.
 pub(in crate::a2s) fn players_lost<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&A2S032, false, at, || LOST.to_owned());
+    sink.checked(&A2S032, false, at, || LOST.to_owned());
 }
 
 /// The rules that the recording lost: however many they were, they are one occasion.
 pub(in crate::a2s) fn rules_lost<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&A2S005, false, at, || LOST.to_owned());
+    sink.checked(&A2S005, false, at, || LOST.to_owned());
 }
 
 const LOST: &str = "the capture does not hold the rest of the list";
@@ -135,7 +135,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn rules_count<S: Sink>(list: &List, sink: &mut S) {
-    sink.judged(&A2S033, list.found == list.said, list.at, || {
+    sink.checked(&A2S033, list.found == list.said, list.at, || {
         let found = crate::kit::counted(list.found as usize, "rule");
         format!("Num Rules says {}, the packet holds {found}", list.said)
     });
@@ -158,11 +158,11 @@ pub(in crate::a2s) fn rule_text<S: Sink>(
 ) {
     let is_utf8 = |text: &[u8]| text.is_ascii() || std::str::from_utf8(text).is_ok();
     if is_utf8(name) && is_utf8(value) {
-        sink.judged(&A2S005, true, at, String::new);
+        sink.checked(&A2S005, true, at, String::new);
     } else if let Some((number, total)) = chunk(name).filter(|it| u32::from(it.1) <= list.said) {
         sink.noted(&A2S005, at, || format!("binary data, chunk {number} of {total}"));
     } else {
-        sink.judged(&A2S005, false, at, || {
+        sink.checked(&A2S005, false, at, || {
             format!("the rule {} is not UTF-8", crate::kit::Quoted(name))
         });
     }
@@ -193,7 +193,7 @@ pub(in crate::a2s) fn rule_names<S: Sink>(
     sink: &mut S,
 ) {
     let (name, at) = twice.unwrap_or((&[], at));
-    sink.judged(&A2S034, twice.is_none() && !lost, at, || match twice {
+    sink.checked(&A2S034, twice.is_none() && !lost, at, || match twice {
         Some(_) => format!("the rule {} occurs twice", crate::kit::Quoted(name)),
         None => LOST.to_owned(),
     });

@@ -18,7 +18,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn split_total<S: Sink>(layout: Layout, total: u8, at: Span, sink: &mut S) {
-    sink.judged(&A2S040, is_total(layout, total), at, || {
+    sink.checked(&A2S040, is_total(layout, total), at, || {
         format!("the total is {total} in the {} layout", layout.name())
     });
 }
@@ -36,7 +36,7 @@ rule! {
 
 /// `beyond`: a number and the total it is not below.
 pub(in crate::a2s) fn split_number<S: Sink>(beyond: Option<(u8, u8)>, at: Span, sink: &mut S) {
-    sink.judged(&A2S041, beyond.is_none(), at, || {
+    sink.checked(&A2S041, beyond.is_none(), at, || {
         let (number, total) = beyond.unwrap_or_default();
         format!("number {number} is in a response of {total}")
     });
@@ -59,7 +59,7 @@ pub(in crate::a2s) fn split_consistent<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&A2S042, differs.is_none(), at, || {
+    sink.checked(&A2S042, differs.is_none(), at, || {
         format!("{} differs between packets of one ID", differs.unwrap_or_default())
     });
 }
@@ -77,7 +77,7 @@ rule! {
 
 /// All packets of a response came.
 pub(in crate::a2s) fn split_complete<S: Sink>(sink: &mut S) {
-    sink.judged(&A2S043, true, Span::default(), String::new);
+    sink.checked(&A2S043, true, Span::default(), String::new);
 }
 
 /// Some packets of a response did not come from where these did, which the `first` of them shows.
@@ -120,9 +120,9 @@ rule! {
 
 pub(in crate::a2s) fn split_repeat<S: Sink>(repeat: Repeat, at: Span, sink: &mut S) {
     match repeat {
-        Repeat::None => sink.judged(&A2S044, true, at, String::new),
+        Repeat::None => sink.checked(&A2S044, true, at, String::new),
         Repeat::Same => sink.noted(&A2S044, at, || "an identical copy came as well".to_owned()),
-        Repeat::Differs(number) => sink.judged(&A2S044, false, at, || {
+        Repeat::Differs(number) => sink.checked(&A2S044, false, at, || {
             format!("number {number} came twice, with different bytes")
         }),
     }
@@ -140,7 +140,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn inner_header<S: Sink>(there: bool, at: Span, sink: &mut S) {
-    sink.judged(&A2S045, there, at, || {
+    sink.checked(&A2S045, there, at, || {
         "the reassembled payload does not begin with FF FF FF FF".to_owned()
     });
 }
@@ -160,7 +160,7 @@ rule! {
 
 /// `failed`: why the bytes do not decompress.
 pub(in crate::a2s) fn bzip2_decodes<S: Sink>(failed: Option<&'static str>, at: Span, sink: &mut S) {
-    sink.judged(&A2S046, failed.is_none(), at, || {
+    sink.checked(&A2S046, failed.is_none(), at, || {
         format!("the compressed bit is set, yet {}", failed.unwrap_or_default())
     });
 }
@@ -177,7 +177,7 @@ rule! {
 /// `more`: the bytes go on after `length`.
 pub(in crate::a2s) fn bzip2_size<S: Sink>(announced: u32, length: usize, more: bool, sink: &mut S) {
     let ok = !more && length as u64 == u64::from(announced);
-    sink.judged(&A2S047, ok, Span::default(), || {
+    sink.checked(&A2S047, ok, Span::default(), || {
         let than = if more { "more than " } else { "" };
         let announced = crate::kit::counted(announced as usize, "byte is/bytes are");
         format!("{announced} announced, {than}{length} in fact")
@@ -194,7 +194,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn bzip2_crc32<S: Sink>(announced: u32, sum: u32, at: Span, sink: &mut S) {
-    sink.judged(&A2S048, announced == sum, at, || {
+    sink.checked(&A2S048, announced == sum, at, || {
         format!("CRC32 {announced:08X} is announced, the bytes have {sum:08X}")
     });
 }
@@ -220,7 +220,7 @@ pub(in crate::a2s) fn split_size<S: Sink>(
     sink: &mut S,
 ) {
     let beyond = size.filter(|&size| longest > usize::from(size));
-    sink.judged(&A2S050, beyond.is_none() && !uneven, Span::default(), || match beyond {
+    sink.checked(&A2S050, beyond.is_none() && !uneven, Span::default(), || match beyond {
         Some(size) => {
             format!("a packet carries {}, Size is {size}", crate::kit::counted(longest, "byte"))
         }
@@ -240,7 +240,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn split_needless<S: Sink>(length: usize, fits: usize, sink: &mut S) {
-    sink.judged(&A2S051, length > fits, Span::default(), || {
+    sink.checked(&A2S051, length > fits, Span::default(), || {
         format!("the whole has {}, one packet holds {fits}", crate::kit::counted(length, "byte"))
     });
 }
@@ -264,7 +264,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn split_id_unique<S: Sink>(unique: bool, id: u32, sink: &mut S) {
-    sink.judged(&A2S052, unique, Span::default(), || format!("ID {id} was an earlier answer's"));
+    sink.checked(&A2S052, unique, Span::default(), || format!("ID {id} was an earlier answer's"));
 }
 
 rule! {
@@ -285,7 +285,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn split_layout<S: Sink>(layout: Layout, before: Layout, sink: &mut S) {
-    sink.judged(&A2S053, layout == before, Span::default(), || {
+    sink.checked(&A2S053, layout == before, Span::default(), || {
         format!("the {} layout follows the {} layout", layout.name(), before.name())
     });
 }
@@ -302,7 +302,7 @@ rule! {
 }
 
 pub(in crate::a2s) fn split_order<S: Sink>(in_order: bool, sink: &mut S) {
-    sink.judged(&A2S054, in_order, Span::default(), || {
+    sink.checked(&A2S054, in_order, Span::default(), || {
         "the packets of the answer arrived out of order".to_owned()
     });
 }

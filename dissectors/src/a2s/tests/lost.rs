@@ -2,20 +2,20 @@
 
 use crate::a2s::decode::{self, DecodeContext};
 use crate::a2s::rules::*;
-use crate::kit::{Evidence, Judge, Rule, Sink};
+use crate::kit::{Evidence, Rule, RuleResults, Sink};
 
 /// What is found in a response when only its first bytes were recorded.
-fn judged(bytes: &[u8], length: usize) -> impl Fn(&'static Rule) -> [u64; 3] {
-    let mut judge = Judge::default();
+fn checked(bytes: &[u8], length: usize) -> impl Fn(&'static Rule) -> [u64; 3] {
+    let mut results = RuleResults::default();
     let lost = length < bytes.len();
-    judge.evidence(Evidence { lost, ..Evidence::default() });
+    results.evidence(Evidence { lost, ..Evidence::default() });
     decode::message(
         &bytes[..length],
         DecodeContext { lost, ..DecodeContext::default() },
-        &mut judge,
+        &mut results,
     );
     move |rule| {
-        let counts = judge.counts(rule);
+        let counts = results.counts(rule);
         [counts.passed, counts.failed, counts.inconclusive]
     }
 }
@@ -26,13 +26,13 @@ fn the_players_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
     let player = |index| [&[index], b"Ann\0\x03\0\0\0\0\0\x76\x42".as_slice()].concat();
     let bytes = [header, &player(0), &player(1), &player(2)].concat();
     for length in 5..bytes.len() {
-        let counts = judged(&bytes, length);
+        let counts = checked(&bytes, length);
         let whole = (length.saturating_sub(header.len()) / player(0).len()) as u64;
         assert_eq!(counts(&A2S032), [whole, 0, 1], "{length}");
         let indices = u64::from(length >= header.len());
         assert_eq!(counts(&A2S031), [0, 0, indices], "{length}");
     }
-    let counts = judged(&bytes, bytes.len());
+    let counts = checked(&bytes, bytes.len());
     assert_eq!((counts(&A2S032), counts(&A2S031)), ([3, 0, 0], [1, 0, 0]));
 }
 
@@ -42,12 +42,12 @@ fn the_rules_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
     let (second, third) = (b"rule1\0v\0".as_slice(), b"rule2\0v\0".as_slice());
     let bytes = [header, rule, second, third].concat();
     for length in 5..bytes.len() {
-        let counts = judged(&bytes, length);
+        let counts = checked(&bytes, length);
         let whole = (length.saturating_sub(header.len()) / rule.len()) as u64;
         assert_eq!(counts(&A2S005), [whole, 0, 1], "{length}");
         let names = u64::from(length >= header.len());
         assert_eq!(counts(&A2S034), [0, 0, names], "{length}");
     }
-    let counts = judged(&bytes, bytes.len());
+    let counts = checked(&bytes, bytes.len());
     assert_eq!((counts(&A2S005), counts(&A2S034)), ([3, 0, 0], [1, 0, 0]));
 }

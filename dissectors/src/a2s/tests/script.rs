@@ -86,7 +86,7 @@ fn failed(lab: &Lab<super::lab::Ear>) -> Vec<String> {
     let weighs =
         |f: &&crate::kit::Finding| f.verdict == Verdict::Fail && f.severity != Severity::Note;
     lab.sink
-        .judge
+        .results
         .findings
         .iter()
         .filter(weighs)

@@ -19,7 +19,7 @@ rule! {
 }
 
 pub(in crate::acr_master) fn method_get<S: Sink>(method: &[u8], at: Span, sink: &mut S) {
-    sink.judged(&ACR001, method == b"GET", at, || {
+    sink.checked(&ACR001, method == b"GET", at, || {
         format!("the method is {}", crate::kit::Quoted(method))
     });
 }
@@ -43,7 +43,7 @@ pub(in crate::acr_master) fn endpoint_known<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&ACR002, ok, at, || format!("{} is not an endpoint", crate::kit::Quoted(target)));
+    sink.checked(&ACR002, ok, at, || format!("{} is not an endpoint", crate::kit::Quoted(target)));
 }
 
 rule! {
@@ -57,17 +57,17 @@ rule! {
 }
 
 pub(in crate::acr_master) fn parameter_known<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&ACR003, true, at, String::new);
+    sink.checked(&ACR003, true, at, String::new);
 }
 
 pub(in crate::acr_master) fn parameter_unknown<S: Sink>(name: &[u8], at: Span, sink: &mut S) {
-    sink.judged(&ACR003, false, at, || {
+    sink.checked(&ACR003, false, at, || {
         format!("there is no parameter {}", crate::kit::Quoted(name))
     });
 }
 
 pub(in crate::acr_master) fn parameter_repeated<S: Sink>(name: &str, at: Span, sink: &mut S) {
-    sink.judged(&ACR003, false, at, || format!("{name} is given again; the first one counts"));
+    sink.checked(&ACR003, false, at, || format!("{name} is given again; the first one counts"));
 }
 
 rule! {
@@ -87,7 +87,7 @@ pub(in crate::acr_master) fn parameter_required<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&ACR004, missing.is_none(), at, || {
+    sink.checked(&ACR004, missing.is_none(), at, || {
         format!("{endpoint} lacks {}", missing.unwrap_or_default())
     });
 }
@@ -109,7 +109,7 @@ pub(in crate::acr_master) fn parameter_range<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&ACR005, number.is_some_and(|number| number <= most), at, || match number {
+    sink.checked(&ACR005, number.is_some_and(|number| number <= most), at, || match number {
         Some(number) => format!("{name} is {number}, the most is {most}"),
         None => format!("{name} is {}, and no decimal number", crate::kit::Quoted(text)),
     });
@@ -125,7 +125,7 @@ rule! {
 }
 
 pub(in crate::acr_master) fn parameter_deprecated<S: Sink>(there: bool, at: Span, sink: &mut S) {
-    sink.judged(&ACR006, !there, at, || "guid32 is deprecated".into());
+    sink.checked(&ACR006, !there, at, || "guid32 is deprecated".into());
 }
 
 rule! {
@@ -141,7 +141,7 @@ rule! {
 pub(in crate::acr_master) fn address_ipv6<S: Sink>(text: &[u8], at: Span, sink: &mut S) -> bool {
     let address = address(text);
     let ok = matches!(address, Some(IpAddr::V6(_)));
-    sink.judged(&ACR007, ok, at, || match address {
+    sink.checked(&ACR007, ok, at, || match address {
         Some(_) => format!("{} is IPv4 and not mapped", lossy(text)),
         None => format!("{} is not an IPv6 address", crate::kit::Quoted(text)),
     });
@@ -171,7 +171,7 @@ pub(in crate::acr_master) fn nonce_hex<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&ACR008, ok, at, || {
+    sink.checked(&ACR008, ok, at, || {
         let (length, wanted) = (text.len(), 2 * bytes);
         if length == wanted {
             format!("{what} has other characters than lowercase hex digits")
@@ -191,7 +191,7 @@ rule! {
 }
 
 pub(in crate::acr_master) fn pair_whole<S: Sink>(id: bool, user: bool, at: Span, sink: &mut S) {
-    sink.judged(&ACR009, id && user, at, || {
+    sink.checked(&ACR009, id && user, at, || {
         if id { "i is given without u".into() } else { "u is given without i".into() }
     });
 }

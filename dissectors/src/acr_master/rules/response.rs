@@ -20,7 +20,7 @@ pub(in crate::acr_master) fn lines_lf<S: Sink>(
     is_cut: bool,
     sink: &mut S,
 ) {
-    sink.judged(&ACR010, !carriage && !is_cut, at, || {
+    sink.checked(&ACR010, !carriage && !is_cut, at, || {
         if carriage { "there is a carriage return".into() } else { LINES_LOST.into() }
     });
 }
@@ -36,11 +36,13 @@ rule! {
 }
 
 pub(in crate::acr_master) fn flags_line<S: Sink>(line: &[u8], ok: bool, at: Span, sink: &mut S) {
-    sink.judged(&ACR011, ok, at, || format!("{} holds no 16-bit number", crate::kit::Quoted(line)));
+    sink.checked(&ACR011, ok, at, || {
+        format!("{} holds no 16-bit number", crate::kit::Quoted(line))
+    });
 }
 
 pub(in crate::acr_master) fn flags_missing<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&ACR011, false, at, || "there is no line masterserver_flags".into());
+    sink.checked(&ACR011, false, at, || "there is no line masterserver_flags".into());
 }
 
 rule! {
@@ -53,7 +55,7 @@ rule! {
 }
 
 pub(in crate::acr_master) fn flags_reserved<S: Sink>(flags: u64, at: Span, sink: &mut S) {
-    sink.judged(&ACR012, flags & 0xFC == 0, at, || {
+    sink.checked(&ACR012, flags & 0xFC == 0, at, || {
         format!("flags are {flags}: of the reserved bits {:#04x} is set", flags & 0xFC)
     });
 }
@@ -68,7 +70,7 @@ rule! {
 }
 
 pub(in crate::acr_master) fn version_line<S: Sink>(line: &[u8], ok: bool, at: Span, sink: &mut S) {
-    sink.judged(&ACR013, ok, at, || {
+    sink.checked(&ACR013, ok, at, || {
         format!("{} holds no two 32-bit numbers", crate::kit::Quoted(line))
     });
 }
@@ -89,7 +91,7 @@ pub(in crate::acr_master) fn addserver_line<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&ACR014, fault.is_none(), at, || {
+    sink.checked(&ACR014, fault.is_none(), at, || {
         format!("{} {}", crate::kit::Quoted(line), fault.unwrap_or_default())
     });
 }
@@ -106,7 +108,7 @@ rule! {
 
 /// `line`: one that is not known.
 pub(in crate::acr_master) fn line_known<S: Sink>(line: Option<&[u8]>, at: Span, sink: &mut S) {
-    sink.judged(&ACR015, line.is_none(), at, || {
+    sink.checked(&ACR015, line.is_none(), at, || {
         format!("there is no line {}", crate::kit::Quoted(line.unwrap_or_default()))
     });
 }
@@ -114,7 +116,7 @@ pub(in crate::acr_master) fn line_known<S: Sink>(line: Option<&[u8]>, at: Span, 
 /// The lines that the recording lost: whatever they were, they are one occasion.
 pub(in crate::acr_master) fn lines_lost<S: Sink>(at: Span, sink: &mut S) {
     for rule in [&ACR014, &ACR015] {
-        sink.judged(rule, false, at, || LINES_LOST.into());
+        sink.checked(rule, false, at, || LINES_LOST.into());
     }
 }
 
@@ -139,7 +141,7 @@ rule! {
 pub(in crate::acr_master) const EMPTY_TEXT: &str = "the text is empty";
 
 pub(in crate::acr_master) fn register_answer<S: Sink>(text: &[u8], at: Span, sink: &mut S) {
-    sink.judged(&ACR020, !text.is_empty() && !text.starts_with(b"*"), at, || {
+    sink.checked(&ACR020, !text.is_empty() && !text.starts_with(b"*"), at, || {
         if text.is_empty() { EMPTY_TEXT.into() } else { "the text starts with *".into() }
     });
 }
@@ -165,13 +167,13 @@ pub(in crate::acr_master) fn auth_answer<S: Sink>(
 ) {
     if !wanted {
         let at = if answer.auth.is_some() { answer.auth_at } else { all };
-        sink.judged(&ACR021, answer.auth.is_none(), at, || {
+        sink.checked(&ACR021, answer.auth.is_none(), at, || {
             "there is an auth line, but i and u were not both sent".into()
         });
         return;
     }
     let Some(auth) = answer.auth else {
-        sink.judged(&ACR021, false, all, || "there is neither *f nor *c".into());
+        sink.checked(&ACR021, false, all, || "there is neither *f nor *c".into());
         return;
     };
     let comes_first = first.is_some_and(|first| first.at == answer.auth_at);
@@ -180,7 +182,7 @@ pub(in crate::acr_master) fn auth_answer<S: Sink>(
         b'c' => answer.challenge.is_some(),
         _ => length == 2,
     };
-    sink.judged(&ACR021, comes_first && sound, answer.auth_at, || {
+    sink.checked(&ACR021, comes_first && sound, answer.auth_at, || {
         let digits = length.saturating_sub(2);
         if sound {
             "the auth line comes after the lookup's".into()
@@ -212,7 +214,7 @@ pub(in crate::acr_master) fn address_answer<S: Sink>(
 ) {
     let known = line.is_some_and(|line| matches!(line.text, b"*bw" | b"*bi" | b"*bm" | b"*a"));
     let at = line.filter(|_| lines == 1).map_or(all, |line| line.at);
-    sink.judged(&ACR022, known && lines == 1, at, || match line {
+    sink.checked(&ACR022, known && lines == 1, at, || match line {
         Some(_) if lines > 1 => format!("{lines} results of a lookup, not one"),
         Some(line) => format!("{} is not the result of a lookup", crate::kit::Quoted(line.text)),
         None => "there is no result of the lookup".into(),
@@ -248,7 +250,7 @@ pub(in crate::acr_master) fn verify_answer<S: Sink>(
         Some(_) => Some("is not a result"),
         None => Some(""),
     };
-    sink.judged(&ACR023, fault.is_none(), at, || match line {
+    sink.checked(&ACR023, fault.is_none(), at, || match line {
         Some(line) => format!("{} {}", crate::kit::Quoted(line), fault.unwrap_or_default()),
         None => "there is not a result".into(),
     });

@@ -14,7 +14,7 @@ rule! {
 
 /// A challenge was refused, or asked for by a server that is registered.
 pub(in crate::acr_master) fn register_first<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&ACR030, true, at, String::new);
+    sink.checked(&ACR030, true, at, String::new);
 }
 
 /// A challenge for a server whose registration is not in the capture. It may lie before it: only
@@ -27,7 +27,7 @@ pub(in crate::acr_master) fn register_missing<S: Sink>(port: u64, mark: &Mark, s
 
 /// A challenge for a server whose registration was refused.
 pub(in crate::acr_master) fn register_refused<S: Sink>(port: u64, at: Span, sink: &mut S) {
-    sink.judged(&ACR030, false, at, || {
+    sink.checked(&ACR030, false, at, || {
         format!("a challenge for port {port}, whose registration was refused")
     });
 }
@@ -60,17 +60,17 @@ rule! {
 }
 
 pub(in crate::acr_master) fn id_known<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&ACR032, true, at, String::new);
+    sink.checked(&ACR032, true, at, String::new);
 }
 
 /// An id that was verified before gets another response than `*f`.
 pub(in crate::acr_master) fn id_used<S: Sink>(id: u64, at: Span, sink: &mut S) {
-    sink.judged(&ACR032, false, at, || format!("id {id} was verified before"));
+    sink.checked(&ACR032, false, at, || format!("id {id} was verified before"));
 }
 
 /// An id for which none was handed out gets another response than `*f`.
 pub(in crate::acr_master) fn id_refused<S: Sink>(id: u64, at: Span, sink: &mut S) {
-    sink.judged(&ACR032, false, at, || format!("the challenge for id {id} was refused"));
+    sink.checked(&ACR032, false, at, || format!("the challenge for id {id} was refused"));
 }
 
 /// An id whose challenge is not in the capture gets another response than `*f`.
@@ -96,7 +96,7 @@ rule! {
 
 /// `right`: the digest is; `result`: what the master says.
 pub(in crate::acr_master) fn digest<S: Sink>(right: bool, result: u8, at: Span, sink: &mut S) {
-    sink.judged(&ACR033, right == (result == b's'), at, || {
+    sink.checked(&ACR033, right == (result == b's'), at, || {
         if right {
             "the digest is right, and is answered *d".into()
         } else {
@@ -152,7 +152,7 @@ pub(in crate::acr_master) fn socket_check<S: Sink>(
 
 rule! {
     /// A server that hears nothing shows as listed and is not.
-    pub ACR035 "request-answered" { severity: Warning, who: Master, needs: Answer, judges: requests,
+    pub ACR035 "request-answered" { severity: Warning, who: Master, needs: Answer, checks: requests,
         asks: "every request gets a response",
         cite: [("Specification", "The master-server provides a HTTP API for clients and servers.")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
@@ -160,7 +160,7 @@ rule! {
 }
 
 pub(in crate::acr_master) fn request_answered<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&ACR035, true, at, String::new);
+    sink.checked(&ACR035, true, at, String::new);
 }
 
 pub(in crate::acr_master) fn request_ignored<S: Sink>(

@@ -29,7 +29,7 @@ fn challenged() -> Lab<Ear> {
     lab
 }
 
-fn judged(lab: &Lab<Ear>, rule: &crate::kit::Rule) -> [u64; 3] {
+fn checked(lab: &Lab<Ear>, rule: &crate::kit::Rule) -> [u64; 3] {
     let counts = lab.counts(rule);
     [counts.passed, counts.failed, counts.inconclusive]
 }
@@ -45,7 +45,7 @@ fn a_right_digest_succeeds_and_a_wrong_one_is_denied() {
         let mut lab = challenged();
         ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, digest), answer);
         lab.end(3.0);
-        assert_eq!(judged(&lab, &ACR033), [u64::from(ok), u64::from(!ok), 0], "{answer}");
+        assert_eq!(checked(&lab, &ACR033), [u64::from(ok), u64::from(!ok), 0], "{answer}");
     }
 }
 
@@ -54,7 +54,7 @@ fn an_error_says_nothing_about_the_digest() {
     let mut lab = challenged();
     ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, DIGEST), "*f\n");
     lab.end(3.0);
-    assert_eq!(judged(&lab, &ACR033), [0, 0, 0]);
+    assert_eq!(checked(&lab, &ACR033), [0, 0, 0]);
 }
 
 #[test]
@@ -62,9 +62,9 @@ fn an_id_is_good_once() {
     let mut lab = challenged();
     ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, DIGEST), "*sxPlayer\n");
     ask(&mut lab, 3.0, "10.0.0.2:40003", &verify(7, DIGEST), "*f\n");
-    assert_eq!(judged(&lab, &ACR032), [2, 0, 0]);
+    assert_eq!(checked(&lab, &ACR032), [2, 0, 0]);
     ask(&mut lab, 4.0, "10.0.0.2:40004", &verify(7, DIGEST), "*sxPlayer\n");
-    assert_eq!(judged(&lab, &ACR032), [2, 1, 0]);
+    assert_eq!(checked(&lab, &ACR032), [2, 1, 0]);
     // A new challenge makes it good again; another server's id is another id.
     ask(
         &mut lab,
@@ -74,9 +74,9 @@ fn an_id_is_good_once() {
         &format!("*c{}\n*a", "cd".repeat(128)),
     );
     ask(&mut lab, 6.0, "10.0.0.2:40006", &verify(7, &"0a".repeat(32)), "*d\n");
-    assert_eq!(judged(&lab, &ACR032), [3, 1, 0]);
+    assert_eq!(checked(&lab, &ACR032), [3, 1, 0]);
     ask(&mut lab, 7.0, "10.0.1.2:40000", &verify(7, DIGEST), "*sxPlayer\n");
-    assert_eq!(judged(&lab, &ACR032), [3, 1, 1]);
+    assert_eq!(checked(&lab, &ACR032), [3, 1, 1]);
 }
 
 #[test]
@@ -86,13 +86,13 @@ fn only_who_vouches_for_the_capture_knows_that_a_registration_is_missing() {
         lab.vouched = vouched;
         ask(&mut lab, 1.0, S, "/a?p=28770&a=::1&i=7&u=42", &challenge());
         lab.end(9.0);
-        judged(&lab, &ACR030)
+        checked(&lab, &ACR030)
     };
     assert_eq!(without(false), [0, 0, 1]);
     assert_eq!(without(true), [0, 1, 0]);
-    assert_eq!(judged(&challenged(), &ACR030), [1, 0, 0]);
+    assert_eq!(checked(&challenged(), &ACR030), [1, 0, 0]);
     let refused = exchange("/a?p=28770&a=::1&i=7&u=42", "*f\n*a\n");
-    assert_eq!(judged(&refused, &ACR030), [1, 0, 0]);
+    assert_eq!(checked(&refused, &ACR030), [1, 0, 0]);
 }
 
 /// One request that a master refuses by the HTTP status.
@@ -113,7 +113,7 @@ fn a_registration_that_is_refused_is_none() {
         }
         ask(&mut lab, 2.0, "10.0.0.2:40002", "/a?p=28770&a=::1&i=7&u=42", &challenge());
         lab.end(9.0);
-        assert_eq!(judged(&lab, &ACR030), expected);
+        assert_eq!(checked(&lab, &ACR030), expected);
     }
     // Another request, whose answer the capture does not have.
     let mut lab = Lab::new();
@@ -122,7 +122,7 @@ fn a_registration_that_is_refused_is_none() {
     lab.tcp(1.0, ("10.0.0.2:40001", M), "10.0.0.2:40001", request, Segment::default());
     ask(&mut lab, 2.0, "10.0.0.2:40002", "/a?p=28770&a=::1&i=7&u=42", &challenge());
     lab.end(9.0);
-    assert_eq!(judged(&lab, &ACR030), [0, 0, 1]);
+    assert_eq!(checked(&lab, &ACR030), [0, 0, 1]);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn an_id_that_was_refused_is_not_known() {
         }
         ask(&mut lab, 8.0, "10.0.0.2:40008", &verify(7, DIGEST), result);
         lab.end(9.0);
-        judged(&lab, &ACR032)
+        checked(&lab, &ACR032)
     };
     let (pair, alone) = ("/a?p=28770&a=::1&i=7&u=42", "/a?p=28770&a=::1&i=7");
     let given = &challenge()[..];
@@ -148,7 +148,7 @@ fn an_id_that_was_refused_is_not_known() {
     let mut lab = Lab::new();
     refused(&mut lab, 1.0, pair);
     ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, DIGEST), "*d\n");
-    assert_eq!(judged(&lab, &ACR032), [0, 1, 0]);
+    assert_eq!(checked(&lab, &ACR032), [0, 1, 0]);
 }
 
 /// What is wrong with it is another rule's.
@@ -162,8 +162,8 @@ fn a_challenge_that_cannot_be_read_was_handed_out() {
         ask(&mut lab, 1.0, "10.0.0.2:40001", "/a?p=28770&a=::1&i=7&u=42", &answer);
         ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, DIGEST), "*d\n");
         lab.end(9.0);
-        assert_eq!(judged(&lab, &ACR021), [0, 1, 0]);
-        assert_eq!(judged(&lab, &ACR032), [1, 0, 0]);
+        assert_eq!(checked(&lab, &ACR021), [0, 1, 0]);
+        assert_eq!(checked(&lab, &ACR032), [1, 0, 0]);
     }
 }
 
@@ -174,7 +174,7 @@ fn another_port_is_another_server() {
     ask(&mut lab, 0.0, "10.0.0.2:40000", "/r?v=140&p=28780", "registered");
     ask(&mut lab, 1.0, "10.0.0.2:40001", "/a?a=::1&i=7&u=42", &challenge());
     lab.end(9.0);
-    assert_eq!(judged(&lab, &ACR030), [0, 1, 0]);
+    assert_eq!(checked(&lab, &ACR030), [0, 1, 0]);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_socket_check_is_the_registrations() {
     lab.end(9.0);
     let names: Vec<_> = lab.sink.heard.iter().map(|heard| heard.name).collect();
     assert_eq!(names, ["register_request", "socket_check", "socket_check_reply"]);
-    assert_eq!(judged(&lab, &ACR034), [1, 0, 0]);
+    assert_eq!(checked(&lab, &ACR034), [1, 0, 0]);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_probe_of_a_zero_byte_is_none() {
     lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\0");
     lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
     lab.end(9.0);
-    assert_eq!(judged(&lab, &ACR034), [0, 1, 0]);
+    assert_eq!(checked(&lab, &ACR034), [0, 1, 0]);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_request_is_answered_or_the_master_is_at_fault() {
             lab.tcp(0.1, (M, C), C, b"", Segment { fin: true });
         }
         lab.end(end);
-        judged(&lab, &ACR035)
+        checked(&lab, &ACR035)
     };
     assert_eq!(open(true, 0.2), [0, 1, 0]);
     assert_eq!(open(false, 9.0), [0, 1, 0]);
@@ -231,7 +231,7 @@ fn an_answer_that_cannot_be_read_leaves_open_which_is_whose() {
     lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
     lab.tcp(0.1, (M, C), C, b"HTTP/x 200 OK\r\n\r\nabc", Segment { fin: true });
     lab.end(9.0);
-    assert_eq!(judged(&lab, &ACR035), [0, 0, 1]);
+    assert_eq!(checked(&lab, &ACR035), [0, 0, 1]);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn after_what_cannot_be_read_the_pairs_are_found_again() {
             lab.tcp(time, (S, M), S, request, Segment::default());
             lab.tcp(time + 0.1, (M, S), S, answer, Segment::default());
         }
-        judged(&lab, &ACR022)[1]
+        checked(&lab, &ACR022)[1]
     };
     assert_eq!(wrong_ones(false, 1.0), 3);
     assert_eq!(wrong_ones(true, 1.0), 0);
@@ -279,9 +279,9 @@ fn an_answer_recorded_before_its_request_shifts_no_pairs() {
         tell(&mut lab, time + 0.1, "masterserver_flags 0\n");
     }
     lab.end(20.0);
-    assert_eq!(judged(&lab, &ACR022), [1, 0, 0]);
-    assert_eq!(judged(&lab, &ACR011), [1, 0, 0]);
-    assert_eq!(judged(&lab, &ACR035), [2, 0, 0]);
+    assert_eq!(checked(&lab, &ACR022), [1, 0, 0]);
+    assert_eq!(checked(&lab, &ACR011), [1, 0, 0]);
+    assert_eq!(checked(&lab, &ACR035), [2, 0, 0]);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_probe_before_its_registration_was_reported_as_one_may_have_been_there() {
         let mut lab = Lab::new();
         ask(&mut lab, 0.0, "10.0.0.2:40000", target, "registered");
         lab.end(9.0);
-        judged(&lab, &ACR034)
+        checked(&lab, &ACR034)
     };
     assert_eq!(registers("/r?v=140&g=180300&p=28770"), [0, 1, 0]);
     assert_eq!(registers("/r?v=140"), [0, 0, 1]);
@@ -328,7 +328,7 @@ fn unanswered(refused: Option<u64>, answered: bool) -> [u64; 3] {
         lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
     }
     lab.end(1.0);
-    judged(&lab, &ACR034)
+    checked(&lab, &ACR034)
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn who_gives_up_on_an_answer_that_was_due_was_not_answered() {
         lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
         lab.reset(end, (C, M));
         lab.end(9.0);
-        assert_eq!(judged(&lab, &ACR035), expected);
+        assert_eq!(checked(&lab, &ACR035), expected);
     }
 }
 
@@ -359,7 +359,7 @@ fn cut_list(length: usize) -> [[u64; 3]; 2] {
     lab.lost_after(0.1, (M, C), C, &answer.as_bytes()[..length]);
     lab.end(9.0);
     assert!(lab.codes().iter().all(|code| code.ends_with('?')), "{length}: {:?}", lab.codes());
-    [judged(&lab, &ACR014), judged(&lab, &ACR015)]
+    [checked(&lab, &ACR014), checked(&lab, &ACR015)]
 }
 
 #[test]
@@ -383,6 +383,6 @@ fn of_a_list_that_is_too_long_the_last_line_is_none() {
         b"HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.0.2 28770 1\naddserv";
     lab.tcp(0.1, (M, C), C, answer, Segment::default());
     lab.end(9.0);
-    assert_eq!(judged(&lab, &ACR014), [1, 0, 1]);
-    assert_eq!(judged(&lab, &ACR015), [1, 0, 1]);
+    assert_eq!(checked(&lab, &ACR014), [1, 0, 1]);
+    assert_eq!(checked(&lab, &ACR015), [1, 0, 1]);
 }

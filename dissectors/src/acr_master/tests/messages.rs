@@ -220,7 +220,7 @@ fn a_faulty_header_hides_no_answer() {
 }
 
 #[test]
-fn a_compressed_body_is_not_judged() {
+fn a_compressed_body_is_not_checked() {
     for (header, body) in [
         ("Content-Encoding: gzip\r\nContent-Length: 4", "\x1F\x0D\x0A\x08"),
         ("Transfer-Encoding: gzip, chunked", "5\r\nabcde\r\n0\r\n\r\n"),

@@ -22,7 +22,7 @@ pub(in crate::gamespy1) fn is_secure_string(challenge: &[u8]) -> bool {
 }
 
 pub(in crate::gamespy1) fn secure_string<S: Sink>(challenge: Read<&[u8]>, sink: &mut S) {
-    sink.judged(&GS1003, is_secure_string(challenge.value), challenge.at, || {
+    sink.checked(&GS1003, is_secure_string(challenge.value), challenge.at, || {
         format!("the challenge is {}", crate::kit::Quoted(challenge.value))
     });
 }
@@ -38,7 +38,7 @@ rule! {
 }
 
 pub(in crate::gamespy1) fn validate_string<S: Sink>(code: Read<&[u8]>, sink: &mut S) {
-    sink.judged(&GS1004, code.value.len() == RESPONSE, code.at, || {
+    sink.checked(&GS1004, code.value.len() == RESPONSE, code.at, || {
         format!("the response has {}", crate::kit::counted(code.value.len(), "character"))
     });
 }
@@ -61,7 +61,7 @@ pub(in crate::gamespy1) fn validate_code<S: Sink>(
     expected: [u8; RESPONSE],
     sink: &mut S,
 ) {
-    sink.judged(&GS1005, ok, code.at, || wrong_code(code.value, expected));
+    sink.checked(&GS1005, ok, code.at, || wrong_code(code.value, expected));
 }
 
 /// The same, where the response came before its challenge.

@@ -26,7 +26,7 @@ pub(in crate::gamespy1) fn master_opens<S: Sink>(
         sink.noted(&GS1010, at, || "secure without basic".into());
         return;
     }
-    sink.judged(&GS1010, challenge, at, || "the master's first words are not a challenge".into());
+    sink.checked(&GS1010, challenge, at, || "the master's first words are not a challenge".into());
 }
 
 /// The master has not said a word. `mark`: the client's first words.
@@ -51,7 +51,7 @@ pub(in crate::gamespy1) fn client_opens<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&GS1011, missing.is_none(), at, || {
+    sink.checked(&GS1011, missing.is_none(), at, || {
         format!("the client's first words lack {}", missing.unwrap_or_default())
     });
 }
@@ -69,7 +69,7 @@ rule! {
 }
 
 pub(in crate::gamespy1) fn list_after_validate<S: Sink>(ok: bool, at: Span, sink: &mut S) {
-    sink.judged(&GS1012, ok, at, || "a list is asked for without a validate".into());
+    sink.checked(&GS1012, ok, at, || "a list is asked for without a validate".into());
 }
 
 rule! {
@@ -88,7 +88,7 @@ pub(in crate::gamespy1) fn list_game<S: Sink>(
 ) {
     let at = asked.map(|asked| asked.at).unwrap_or_default();
     let same = asked.is_some_and(|asked| asked.value.eq_ignore_ascii_case(validated));
-    sink.judged(&GS1013, same, at, || {
+    sink.checked(&GS1013, same, at, || {
         let validated = crate::kit::Quoted(validated);
         match asked {
             Some(asked) => format!(
@@ -129,7 +129,7 @@ pub(in crate::gamespy1) enum Grant {
 }
 
 pub(in crate::gamespy1) fn list_guarded<S: Sink>(grant: Grant, at: Span, sink: &mut S) {
-    sink.judged(&GS1014, grant == Grant::Right, at, || {
+    sink.checked(&GS1014, grant == Grant::Right, at, || {
         let what = if grant == Grant::Wrong { "is wrong" } else { "is missing" };
         format!("a list for a client whose validate {what}")
     });
@@ -146,7 +146,7 @@ rule! {
 
 /// An address of a list in text.
 pub(in crate::gamespy1) fn list_address<S: Sink>(address: Read<&[u8]>, sink: &mut S) {
-    sink.judged(&GS1015, is_address(address.value), address.at, || {
+    sink.checked(&GS1015, is_address(address.value), address.at, || {
         format!("{} is not an address with a port", crate::kit::Quoted(address.value))
     });
 }
@@ -158,18 +158,18 @@ pub(in crate::gamespy1) fn list_addresses<S: Sink>(times: u32, sink: &mut S) {
 
 /// The addresses that the recording lost: however many they were, they are one occasion.
 pub(in crate::gamespy1) fn list_lost<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS1015, false, at, || "the capture does not hold the rest of the list".into());
+    sink.checked(&GS1015, false, at, || "the capture does not hold the rest of the list".into());
 }
 
 /// A block of a compact list.
 pub(in crate::gamespy1) fn list_block<S: Sink>(block: Read<[u8; 6]>, sink: &mut S) {
     let [.., high, low] = block.value;
-    sink.judged(&GS1015, [high, low] != [0, 0], block.at, || "the port is 0".into());
+    sink.checked(&GS1015, [high, low] != [0, 0], block.at, || "the port is 0".into());
 }
 
 /// Bytes that make no block.
 pub(in crate::gamespy1) fn list_bytes_over<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS1015, false, at, || {
+    sink.checked(&GS1015, false, at, || {
         crate::kit::counted(at.len() as usize, "byte is/bytes are") + " left over: a block has 6"
     });
 }
@@ -184,7 +184,7 @@ rule! {
 }
 
 pub(in crate::gamespy1) fn list_complete<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS1016, true, at, String::new);
+    sink.checked(&GS1016, true, at, String::new);
 }
 
 /// A list without its end. `lost`: the recording may have lost that.
@@ -198,7 +198,7 @@ pub(in crate::gamespy1) fn list_cut<S: Sink>(lost: bool, mark: &Mark, sink: &mut
 
 /// A list after a list.
 pub(in crate::gamespy1) fn list_after<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS1002, false, at, || "another list follows \\final".into());
+    sink.checked(&GS1002, false, at, || "another list follows \\final".into());
 }
 
 rule! {
@@ -296,7 +296,7 @@ rule! {
 
 /// The client has waited for the challenge.
 pub(in crate::gamespy1) fn client_waits<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS1019, true, at, String::new);
+    sink.checked(&GS1019, true, at, String::new);
 }
 
 /// It has not. `mark`: its first words.

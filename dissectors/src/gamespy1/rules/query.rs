@@ -5,7 +5,7 @@ use crate::rule;
 
 rule! {
     /// A server that does not answer is shown as dead, or not at all.
-    pub GS1030 "query-answered" { severity: Warning, who: Server, needs: Answer, judges: requests,
+    pub GS1030 "query-answered" { severity: Warning, who: Server, needs: Answer, checks: requests,
         asks: "a game server answers a query (`\\info\\`, `\\status\\`, `\\basic\\`, `\\rules\\`, `\\players\\`)",
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
         right: concat!(
@@ -37,8 +37,8 @@ rule! {
 static ELSEWHERE: Elsewhere = Elsewhere { from_asked: &GS1033, asked_for: None, answered: &GS1030 };
 
 pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS1030, true, at, String::new);
-    sink.judged(&GS1033, true, at, String::new);
+    sink.checked(&GS1030, true, at, String::new);
+    sink.checked(&GS1033, true, at, String::new);
 }
 
 /// Another than the asked server may have answered a query.
@@ -79,7 +79,7 @@ rule! {
 
 /// A response is whole and rightly numbered.
 pub(in crate::gamespy1) fn numbered<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS1031, true, at, String::new);
+    sink.checked(&GS1031, true, at, String::new);
 }
 
 /// What is wrong with the numbers of a response.

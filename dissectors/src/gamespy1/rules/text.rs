@@ -15,7 +15,7 @@ rule! {
 /// `fault`: the first thing that is not a pair.
 pub(in crate::gamespy1) fn pairs<S: Sink>(fault: Option<(Span, &'static str)>, sink: &mut S) {
     let (at, what) = fault.unwrap_or_default();
-    sink.judged(&GS1001, fault.is_none(), at, || what.to_owned());
+    sink.checked(&GS1001, fault.is_none(), at, || what.to_owned());
 }
 
 rule! {
@@ -37,13 +37,15 @@ pub(in crate::gamespy1) fn final_closes<S: Sink>(
     sink: &mut S,
 ) {
     match (closed, after) {
-        (None, _) => sink.judged(&GS1002, false, Span::default(), || "no \\final closes it".into()),
-        (Some(_), Some(after)) => sink.judged(&GS1002, false, after, || {
+        (None, _) => {
+            sink.checked(&GS1002, false, Span::default(), || "no \\final closes it".into())
+        }
+        (Some(_), Some(after)) => sink.checked(&GS1002, false, after, || {
             crate::kit::counted(after.len() as usize, "byte follows/bytes follow") + " \\final"
         }),
         (Some(at), None) if numbered => sink.noted(&GS1002, at, || {
             "\\queryid\\ follows \\final\\, as GameSpy's own software writes it".into()
         }),
-        (Some(at), None) => sink.judged(&GS1002, true, at, String::new),
+        (Some(at), None) => sink.checked(&GS1002, true, at, String::new),
     }
 }

@@ -28,7 +28,7 @@ pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
     let in_order =
         first == b"heartbeat" && gamename.is_none_or(|game| game.at.start > port.at.start);
     let said = number.zip(game).filter(|_| in_order);
-    sink.judged(&GS1020, said.is_some(), port.at, || match (number, game) {
+    sink.checked(&GS1020, said.is_some(), port.at, || match (number, game) {
         (None, _) => format!("{} is not a port", crate::kit::Quoted(port.value)),
         (_, None) => "there is no game name".into(),
         _ => "the heartbeat does not come first".into(),
@@ -52,7 +52,7 @@ rule! {
 /// The first heartbeat is challenged.
 pub(in crate::gamespy1) fn challenged<S: Sink>(basic: bool, at: Span, sink: &mut S) {
     if basic {
-        sink.judged(&GS1021, true, at, String::new);
+        sink.checked(&GS1021, true, at, String::new);
     } else {
         sink.noted(&GS1021, at, || "secure without basic".into());
     }
@@ -85,7 +85,7 @@ pub(in crate::gamespy1) fn challenge_answered<S: Sink>(
 ) {
     let at = mark.whole();
     match missing {
-        None => sink.judged(&GS1022, true, at, String::new),
+        None => sink.checked(&GS1022, true, at, String::new),
         Some(missing) if as_query => {
             sink.noted(&GS1022, at, || format!("answered as a query, without {missing}"))
         }
@@ -127,7 +127,7 @@ pub(in crate::gamespy1) fn same_server<S: Sink>(
     sink: &mut S,
 ) {
     let same = beat.0 == answer.0 && beat.1.eq_ignore_ascii_case(answer.1);
-    sink.judged(&GS1023, same, at, || {
+    sink.checked(&GS1023, same, at, || {
         format!(
             "the heartbeat is of {} on port {}, the answer of {} on port {}",
             crate::kit::Quoted(beat.1),
@@ -174,7 +174,7 @@ pub(in crate::gamespy1) fn interval<S: Sink>(
     if regular.is_none() && !late {
         return;
     }
-    sink.judged(&GS1024, !early && !late, at, || {
+    sink.checked(&GS1024, !early && !late, at, || {
         let seconds = |nanoseconds: i64| nanoseconds as f64 / 1e9;
         match regular.filter(|_| early) {
             Some(regular) => format!("{:.1} s since the heartbeat before", seconds(regular)),
@@ -198,5 +198,5 @@ rule! {
 
 /// A validated server goes on: it was challenged again, or it was not.
 pub(in crate::gamespy1) fn rechallenged<S: Sink>(again: bool, at: Span, sink: &mut S) {
-    sink.judged(&GS1025, !again, at, || "the server was validated before".into());
+    sink.checked(&GS1025, !again, at, || "the server was validated before".into());
 }

@@ -72,12 +72,12 @@ pub(super) fn run(script: &str) -> Lab<Ear> {
 fn failed(lab: &Lab<Ear>) -> Vec<String> {
     let weighs =
         |f: &&crate::kit::Finding| f.verdict == Verdict::Fail && f.severity != Severity::Note;
-    let findings = lab.sink.judge.findings.iter().filter(weighs);
+    let findings = lab.sink.results.findings.iter().filter(weighs);
     findings.map(|f| format!("{}: {}", f.rule.code, f.detail)).collect()
 }
 
 fn presumed(rule: &Rule, failed: &mut Vec<String>) {
-    for (_, other) in PRESUMED.iter().filter(|(judged, _)| judged.code == rule.code) {
+    for (_, other) in PRESUMED.iter().filter(|(checked, _)| checked.code == rule.code) {
         failed.retain(|failed| !failed.starts_with(other));
     }
 }

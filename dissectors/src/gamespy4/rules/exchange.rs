@@ -50,7 +50,7 @@ rule! {
 }
 rule! {
     /// A server that does not answer is not listed by those who ask.
-    pub GS4031 "request-answered" { severity: Warning, who: Server, needs: Answer, judges: requests,
+    pub GS4031 "request-answered" { severity: Warning, who: Server, needs: Answer, checks: requests,
         asks: "a request is answered",
         cite: [("UT3 query protocol", "Server replies with query information")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
@@ -125,7 +125,7 @@ pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, s
         });
         return;
     }
-    sink.judged(&GS4004, got.value == asked, got.at, || {
+    sink.checked(&GS4004, got.value == asked, got.at, || {
         format!("the answer says {:08X}, the request {asked:08X}", got.value)
     });
 }
@@ -155,7 +155,7 @@ pub(in crate::gamespy4) fn challenge_first<S: Sink>(
     said: Option<Read<i32>>,
     sink: &mut S,
 ) {
-    sink.judged(&GS4008, given, challenge_at(said), || NONE_GIVEN.to_owned());
+    sink.checked(&GS4008, given, challenge_at(said), || NONE_GIVEN.to_owned());
 }
 
 /// An info request before anything that the server said, and whether it was given a challenge all
@@ -180,7 +180,7 @@ pub(in crate::gamespy4) fn challenge<S: Sink>(
     let at = challenge_at(said);
     let Some(&latest) = given.first() else {
         if said.is_some() && !began {
-            sink.judged(&GS4007, false, at, || NONE_GIVEN.to_owned());
+            sink.checked(&GS4007, false, at, || NONE_GIVEN.to_owned());
         }
         return None;
     };
@@ -191,13 +191,13 @@ pub(in crate::gamespy4) fn challenge<S: Sink>(
             });
             return Some(true);
         }
-        sink.judged(&GS4007, false, at, || {
+        sink.checked(&GS4007, false, at, || {
             format!("the server gave the challenge {latest}, the request has none")
         });
         return Some(false);
     };
     let ok = given.contains(&said.value);
-    sink.judged(&GS4007, ok, at, || {
+    sink.checked(&GS4007, ok, at, || {
         let swapped =
             if said.value.swap_bytes() == latest { ": its bytes are swapped" } else { "" };
         format!("the server gave the challenge {latest}, the request has {}{swapped}", said.value)
@@ -207,7 +207,7 @@ pub(in crate::gamespy4) fn challenge<S: Sink>(
 
 /// A request with a wrong challenge is answered.
 pub(in crate::gamespy4) fn wrong_challenge_answered<S: Sink>(sink: &mut S) {
-    sink.judged(&GS4010, false, Span::default(), || {
+    sink.checked(&GS4010, false, Span::default(), || {
         "this answers a request with a wrong challenge".to_owned()
     });
 }
@@ -219,11 +219,11 @@ pub(in crate::gamespy4) fn wrong_challenge_refused<S: Sink>(mark: &Mark, sink: &
 
 /// A request with the right challenge is answered.
 pub(in crate::gamespy4) fn right_challenge_answered<S: Sink>(sink: &mut S) {
-    sink.judged(&GS4010, true, Span::default(), String::new);
+    sink.checked(&GS4010, true, Span::default(), String::new);
 }
 
 pub(in crate::gamespy4) fn asked_for<S: Sink>(ok: bool, what: &str, sink: &mut S) {
-    sink.judged(&GS4030, ok, Span::default(), || {
+    sink.checked(&GS4030, ok, Span::default(), || {
         format!("no {what} request of this client waits for an answer")
     });
 }

@@ -73,7 +73,7 @@ impl<'a> Properties<'a> {
         &mut self,
         key: Read<&[u8]>,
         value: Read<&'a [u8]>,
-        judging: bool,
+        checks: bool,
         sink: &mut S,
     ) {
         match key.value {
@@ -91,13 +91,13 @@ impl<'a> Properties<'a> {
             b"gamename" | b"gamever" => self.other_game = true,
             _ => {}
         }
-        if judging {
+        if checks {
             value_alone(key.value, value, sink);
         }
     }
 
     /// The rules that look at several variables, or at what game this is.
-    pub(in crate::gamespy4) fn judge<S: Sink>(&self, sink: &mut S) {
+    pub(in crate::gamespy4) fn check<S: Sink>(&self, sink: &mut S) {
         self.player_limits(sink);
         if let Some(mode) = self.game_mode.filter(|_| !self.other_game) {
             let ok = matches!(mode.value, b"openplaying" | b"closedplaying");
@@ -112,15 +112,15 @@ impl<'a> Properties<'a> {
         let players = self.players.filter(|players| players.value > most.value);
         let connections = self.public_connections.filter(|other| other.value != most.value);
         if let Some(players) = players {
-            sink.judged(&GS4025, false, players.at, || {
+            sink.checked(&GS4025, false, players.at, || {
                 format!("numplayers is {}, maxplayers {}", players.value, most.value)
             });
         } else if let Some(connections) = connections {
-            sink.judged(&GS4025, false, most.at, || {
+            sink.checked(&GS4025, false, most.at, || {
                 format!("maxplayers is {}, NumPublicConnections {}", most.value, connections.value)
             });
         } else if self.players.is_some() || self.public_connections.is_some() {
-            sink.judged(&GS4025, true, most.at, String::new);
+            sink.checked(&GS4025, true, most.at, String::new);
         }
     }
 
@@ -131,14 +131,14 @@ impl<'a> Properties<'a> {
         match (named, listed) {
             (Some((hostname, owner)), _) if hostname.value == owner.value => {
                 let too = if listed.is_some() { ", and mapname lists all variables" } else { "" };
-                sink.judged(&GS4028, false, hostname.at, || {
+                sink.checked(&GS4028, false, hostname.at, || {
                     format!("hostname is the owning player's name{too}")
                 });
             }
             (_, Some(map)) => {
-                sink.judged(&GS4028, false, map.at, || "mapname lists all variables".to_owned())
+                sink.checked(&GS4028, false, map.at, || "mapname lists all variables".to_owned())
             }
-            (Some((hostname, _)), None) => sink.judged(&GS4028, true, hostname.at, String::new),
+            (Some((hostname, _)), None) => sink.checked(&GS4028, true, hostname.at, String::new),
             (None, None) => {}
         }
     }
@@ -222,14 +222,14 @@ fn numbered<S: Sink>(key: &[u8], value: Read<&[u8]>, sink: &mut S) {
 }
 
 fn numeric<S: Sink>(key: &[u8], ok: bool, kind: &str, value: Read<&[u8]>, sink: &mut S) {
-    sink.judged(&GS4024, ok, value.at, || {
+    sink.checked(&GS4024, ok, value.at, || {
         let key = String::from_utf8_lossy(key);
         format!("{key} is {}, not {kind}", crate::kit::Quoted(value.value))
     });
 }
 
 fn domain<S: Sink>(name: &str, ok: bool, value: Read<&[u8]>, sink: &mut S) {
-    sink.judged(&GS4026, ok, value.at, || {
+    sink.checked(&GS4026, ok, value.at, || {
         format!("{name} is {}, which the table does not have", crate::kit::Quoted(value.value))
     });
 }
@@ -238,7 +238,7 @@ fn mutator_bits<S: Sink>(bits: Read<i64>, sink: &mut S) {
     let known = MUTATORS.iter().fold(0, |known, (bit, _)| known | bit);
     let int32 = i32::try_from(bits.value).ok();
     let unknown = int32.map(|bits| bits.cast_unsigned() & !known);
-    sink.judged(&GS4027, unknown == Some(0), bits.at, || match unknown {
+    sink.checked(&GS4027, unknown == Some(0), bits.at, || match unknown {
         Some(unknown) => {
             format!(
                 "p268435717 is {}: bits {unknown:#x} are not in the table of mutators",

@@ -46,14 +46,14 @@ rule! {
 /// Whether the first two bytes are the protocol's.
 pub(in crate::gamespy4) fn magic<S: Sink>(magic: u16, at: Span, sink: &mut S) -> bool {
     let ok = magic == MAGIC;
-    sink.judged(&GS4001, ok, at, || format!("the request starts with {magic:04X}, not FEFD"));
+    sink.checked(&GS4001, ok, at, || format!("the request starts with {magic:04X}, not FEFD"));
     ok
 }
 
 /// Whether the third byte, if there is one, asks for something that the specification knows.
 pub(in crate::gamespy4) fn request_type<S: Sink>(kind: Option<u8>, at: Span, sink: &mut S) -> bool {
     let ok = matches!(kind, Some(0x00 | 0x09));
-    sink.judged(&GS4002, ok, at, || match kind {
+    sink.checked(&GS4002, ok, at, || match kind {
         Some(kind) => format!("the request's type is {kind:02X}, neither 09 nor 00"),
         None => "the request ends before its type".to_owned(),
     });
@@ -77,7 +77,7 @@ pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
         }
         _ => {
             let ok = after.is_some_and(<[u8]>::is_empty);
-            r.sink.judged(&GS4003, ok, at, || {
+            r.sink.checked(&GS4003, ok, at, || {
                 format!("the challenge request has {}, not 7", crate::kit::counted(length, "byte"))
             });
             ok
@@ -109,14 +109,14 @@ pub(in crate::gamespy4) fn request_tail<S: Sink>(
         | RequestForm::Unsplit
         | RequestForm::Split
         | RequestForm::Other => {
-            sink.judged(&GS4009, false, at, || {
+            sink.checked(&GS4009, false, at, || {
                 format!("{} closes the request, not FF FF FF 01", Hex(tail))
             });
             return false;
         }
     };
     match known {
-        None => sink.judged(&GS4009, true, at, String::new),
+        None => sink.checked(&GS4009, true, at, String::new),
         Some(known) => sink.noted(&GS4009, at, || known.to_owned()),
     }
     true

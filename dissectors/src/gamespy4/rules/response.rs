@@ -65,7 +65,7 @@ pub(in crate::gamespy4) fn challenge_number<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&GS4005, number.is_some(), at, || {
+    sink.checked(&GS4005, number.is_some(), at, || {
         let text = field.split(|&byte| byte == 0).next().unwrap_or_default();
         if field.is_empty() {
             "the answer ends before the challenge".to_owned()
@@ -89,7 +89,7 @@ pub(in crate::gamespy4) fn challenge_width<S: Sink>(
 ) {
     let padding = field.get(length..).unwrap_or_default();
     let zeros = padding.iter().all(|&byte| byte == 0);
-    sink.judged(&GS4006, field.len() == 12 && zeros, at, || {
+    sink.checked(&GS4006, field.len() == 12 && zeros, at, || {
         if zeros {
             format!("the challenge takes {}, not 12", crate::kit::counted(field.len(), "byte"))
         } else {
@@ -101,7 +101,7 @@ pub(in crate::gamespy4) fn challenge_width<S: Sink>(
 /// Checked once per flow, for responses that show no other game than UT3.
 pub(in crate::gamespy4) fn query_port<S: Sink>(port: u16, sink: &mut S) {
     let ok = port.checked_sub(6500).is_some_and(|above| above.is_multiple_of(100));
-    sink.judged(&GS4032, ok, Span::default(), || {
+    sink.checked(&GS4032, ok, Span::default(), || {
         format!("the query port is {port}, not 6500 plus a multiple of 100")
     });
 }

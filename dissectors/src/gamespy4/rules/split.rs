@@ -62,17 +62,17 @@ impl PacketLayout {
 pub(in crate::gamespy4) fn pairs_complete<S: Sink>(layout: &PacketLayout, sink: &mut S) {
     match (layout.fault, layout.quirk) {
         (Some((at, what)), _) => {
-            sink.judged(&GS4023, false, at, || format!("at byte {}: {what}", at.start));
+            sink.checked(&GS4023, false, at, || format!("at byte {}: {what}", at.start));
         }
         (None, Some((at, what))) => {
             sink.noted(&GS4023, at, || format!("at byte {}: {what}", at.start));
         }
-        (None, None) => sink.judged(&GS4023, true, Span::default(), String::new),
+        (None, None) => sink.checked(&GS4023, true, Span::default(), String::new),
     }
 }
 
 pub(in crate::gamespy4) fn splitnum<S: Sink>(text: Read<&[u8]>, sink: &mut S) {
-    sink.judged(&GS4020, text.value == b"splitnum", text.at, || {
+    sink.checked(&GS4020, text.value == b"splitnum", text.at, || {
         format!("the string is {}, not \"splitnum\"", crate::kit::Quoted(text.value))
     });
 }
@@ -80,7 +80,7 @@ pub(in crate::gamespy4) fn splitnum<S: Sink>(text: Read<&[u8]>, sink: &mut S) {
 /// The response has no split header although the request says that the asker can take several
 /// packets.
 pub(in crate::gamespy4) fn no_splitnum<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS4020, false, at, || {
+    sink.checked(&GS4020, false, at, || {
         "no string, packet number and section come before the variables".to_owned()
     });
 }
@@ -88,8 +88,8 @@ pub(in crate::gamespy4) fn no_splitnum<S: Sink>(at: Span, sink: &mut S) {
 /// All packets of a response are there, once each, and the last is the one that says so.
 pub(in crate::gamespy4) fn packets_whole<S: Sink>(sink: &mut S) {
     let at = Span::new(14, 15);
-    sink.judged(&GS4021, true, at, String::new);
-    sink.judged(&GS4022, true, at, String::new);
+    sink.checked(&GS4021, true, at, String::new);
+    sink.checked(&GS4022, true, at, String::new);
 }
 
 /// A packet that was there already, byte for byte. One without a header has no index.

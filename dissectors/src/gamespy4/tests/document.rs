@@ -21,7 +21,7 @@ fn the_four_packets() {
     let outcome = Stage::default().asks().server(50, &packet(0x80, 0, TABLE)).ends(60);
     let names = ["challenge_request", "challenge_response", "info_request", "info_response"];
     assert_eq!(outcome.names(), names);
-    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
     let fields: Vec<_> = outcome.reported.iter().map(|reported| reported.fields.as_str()).collect();
     assert_eq!(fields[0], "timestamp=270544960");
     assert_eq!(fields[1], "timestamp=270544960 challenge=7");
@@ -56,12 +56,12 @@ fn a_negative_challenge_is_sent_back_in_binary() {
     stage.server(20, b"\x09\x10\x20\x30\x40-1234567890\0");
     stage.client(30, b"\xFE\xFD\x00\x10\x20\x30\x41\xB6\x69\xFD\x2E\xFF\xFF\xFF\x01");
     let outcome = stage.server(50, &packet(0x80, 0, TABLE)).ends(60);
-    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
     assert_eq!(outcome.reported[2].fields, "timestamp=270544961 challenge=-1234567890");
 }
 
 #[test]
-fn a_challenge_that_is_no_number_is_shown_and_nothing_else_is_judged() {
+fn a_challenge_that_is_no_number_is_shown_and_nothing_else_is_checked() {
     for (challenge, shown) in [
         (&b"12x\0"[..], "challenge=12x"),
         (b"99999999999\0", "challenge=99999999999"),
@@ -101,8 +101,8 @@ fn what_is_given_up_before_its_time_is_nobody_s_fault() {
     let outcome = stage.ends(9000);
     assert_eq!(outcome.failed(), [""; 0]);
     assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4030"; 14]);
-    assert_eq!(outcome.judge.counts(&rules::GS4031), Counts { passed: 16, ..Counts::default() });
-    assert_eq!(outcome.judge.counts(&rules::GS4004), Counts { passed: 16, ..Counts::default() });
+    assert_eq!(outcome.results.counts(&rules::GS4031), Counts { passed: 16, ..Counts::default() });
+    assert_eq!(outcome.results.counts(&rules::GS4004), Counts { passed: 16, ..Counts::default() });
 }
 
 #[test]
@@ -144,14 +144,14 @@ fn a_request_before_any_challenge() {
         let mut stage = Stage::default();
         early(&mut stage);
         stage.server(300, &answer);
-        assert_eq!(stage.lab.sink.judge.findings[0].rule.code.to_string(), "GS4008");
+        assert_eq!(stage.lab.sink.results.findings[0].rule.code.to_string(), "GS4008");
         let outcome = stage.ends(400);
         let answered = answer == packet(0x80, 0, TABLE);
         assert_eq!(
             outcome.failed(),
             if answered { &["GS4008", "GS4010"][..] } else { &["GS4008"] }
         );
-        let finding = &outcome.judge.findings[0];
+        let finding = &outcome.results.findings[0];
         assert_eq!(finding.mark.map(|mark| (mark.frame, mark.length)), Some((2, 15)));
     }
 
@@ -161,8 +161,8 @@ fn a_request_before_any_challenge() {
         early(&mut stage);
         let challenge = [b"\x09\x10\x20\x30\x40", &number[..]].concat();
         let outcome = stage.server(time, &challenge).ends(400);
-        assert_eq!(outcome.failed().len(), failed, "{:?}", outcome.judge.findings);
-        assert_eq!(outcome.judge.counts(super::super::rules::ALL[7]).passed, 1 - failed as u64);
+        assert_eq!(outcome.failed().len(), failed, "{:?}", outcome.results.findings);
+        assert_eq!(outcome.results.counts(super::super::rules::ALL[7]).passed, 1 - failed as u64);
     }
 
     let mut stage = Stage::default();
@@ -178,8 +178,8 @@ fn a_request_before_any_challenge() {
         stage.client(100, &request.concat());
     }
     let outcome = stage.server(300, b"game").ends(400);
-    let judged = outcome.judge.counts(super::super::rules::ALL[7]);
-    assert_eq!((judged.failed, judged.inconclusive), (16, 84), "what waits is bounded");
+    let checked = outcome.results.counts(super::super::rules::ALL[7]);
+    assert_eq!((checked.failed, checked.inconclusive), (16, 84), "what waits is bounded");
 }
 
 #[test]
@@ -188,12 +188,12 @@ fn repeated_requests_are_one_request_and_each_may_be_answered() {
     stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").client(1000, b"\xFE\xFD\x09\x10\x20\x30\x40");
     stage.server(1010, b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0");
     let outcome = stage.server(1011, b"\x09\x10\x20\x30\x408\0\0\0\0\0\0\0\0\0\0\0").ends(9000);
-    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
 
     let mut stage = Stage::default();
     stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").client(1000, b"\xFE\xFD\x09\x10\x20\x30\x40");
     let outcome = stage.server(1010, b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0").ends(9000);
-    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_wrong_challenge_is_owed_no_answer() {
     let outcome = stage.ends(10_000);
     assert_eq!(outcome.failed(), ["GS4007"]);
     assert!(outcome.details().iter().any(|detail| detail.contains("its bytes are swapped")));
-    let kept = outcome.judge.counts(super::super::rules::ALL[9]);
+    let kept = outcome.results.counts(super::super::rules::ALL[9]);
     assert_eq!((kept.passed, kept.failed), (1, 0), "challenge-verified is kept");
 }
 
@@ -261,7 +261,7 @@ fn a_copy_of_any_recent_answer_is_a_note() {
     let [first, second] = answers.map(|content| packet(0x80, 0, content));
     stage.server(50, &first).server(51, &second).server(52, &first).server(53, &second);
     let outcome = stage.server(54, b"\x09\x10\x20\x30\x407\0").ends(60);
-    assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
     let notes = outcome.found(Verdict::Note);
     assert_eq!(notes, ["GS4030", "GS4021", "GS4021", "GS4030"]);
 }
@@ -306,7 +306,7 @@ fn values_outside_the_table() {
 
 #[test]
 fn players_within_the_limits() {
-    for (content, judged) in [
+    for (content, checked) in [
         (&b"numplayers\x009999999999\0maxplayers\x0099999999999\0\0"[..], 1),
         (b"maxplayers\x0024\0NumPublicConnections\x0024\0\0", 1),
         (b"numplayers\x0024\0maxplayers\x0024\0\0", 1),
@@ -316,10 +316,10 @@ fn players_within_the_limits() {
     ] {
         let outcome = Stage::default().asks().server(50, &packet(0x80, 0, content)).ends(60);
         let limits = super::super::rules::ALL.iter().find(|rule| rule.slug == "player-limits");
-        let counts = outcome.judge.counts(limits.unwrap());
+        let counts = outcome.results.counts(limits.unwrap());
         assert_eq!(
             (counts.passed, counts.failed),
-            (judged, 0),
+            (checked, 0),
             "{}",
             String::from_utf8_lossy(content)
         );
@@ -348,7 +348,7 @@ fn any_text_and_any_number_may_stand_before_the_variables() {
         let header = [b"\0\x10\x20\x30\x41", &text[..], &[0, 0x80, section]].concat();
         let answer = [&header[..], b"hostport\x007777\0\0"].concat();
         let outcome = Stage::default().asks().server(50, &answer).ends(60);
-        assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+        assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
         assert!(outcome.reported[3].fields.ends_with("properties{hostport=7777}"));
     }
 }
@@ -359,7 +359,7 @@ fn a_variable_is_no_random_text() {
     let mut stage = Stage::default();
     stage.client(0, b"\xFE\xFD\0\x10\x20\x30\x41\xFF\0\0");
     let outcome = stage.server(20, b"\0\x10\x20\x30\x41hostname\0\x1B\x01\xFFa\0\0").ends(9000);
-    assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
     assert_eq!(outcome.names(), ["info_request", "info_response"]);
 }
 
@@ -428,7 +428,7 @@ fn a_doubled_datagram_is_shown_and_changes_nothing() {
     stage.server(50, &first).again(server, &first);
     stage.server(51, &last).again(server, &last);
     let outcome = stage.ends(9000);
-    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
     assert_eq!(outcome.replies.len(), 2);
     assert_eq!(
         outcome.names(),
@@ -447,7 +447,7 @@ fn a_doubled_datagram_is_shown_and_changes_nothing() {
     let whole = packet(0x80, 0, TABLE);
     let mut stage = Stage::default();
     let outcome = stage.asks().server(50, &whole).again(server, &whole).ends(60);
-    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
     assert_eq!(outcome.reported[4].fields, outcome.reported[3].fields);
 }
 
@@ -458,7 +458,7 @@ fn zeros_before_the_variables_are_a_header() {
         let answer = [b"\0\x10\x20\x30\x41\0\0\0\0\0\0\0\0\0\x80\0", text.as_bytes()].concat();
         let outcome = Stage::default().asks().server(50, &answer).ends(60);
         assert_eq!(outcome.found(Verdict::Fail), ["GS4020"]);
-        assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+        assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
         assert!(outcome.reported[3].fields.ends_with(&format!("properties{{{name}=3}}")));
     }
 }
@@ -503,7 +503,7 @@ fn an_answer_with_another_type_is_an_error_and_no_silence() {
     assert_eq!(GameSpy4::claim(challenge, Hint::default()), Claim::No);
     let mut stage = Stage::default();
     let outcome = stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").server(20, challenge).ends(9000);
-    assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.results.findings);
     assert_eq!(outcome.names()[1], "challenge_response");
     assert_eq!(outcome.replies.len(), 1);
 
@@ -511,7 +511,7 @@ fn an_answer_with_another_type_is_an_error_and_no_silence() {
     answer[0] = 0x01;
     assert_eq!(GameSpy4::claim(&answer, known), Claim::Weak);
     let outcome = Stage::default().asks().server(50, &answer).ends(9000);
-    assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.results.findings);
     assert_eq!(outcome.names()[3], "info_response");
 
     // Nothing waits for it.

@@ -39,7 +39,7 @@ fn minecraft_basic() {
     let outcome = stage
         .server(30, b"\0\0\0\0\x01A Minecraft Server\0SMP\0world\x002\x0020\0\xDD\x63127.0.0.1\0")
         .ends(40);
-    assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
     assert_eq!(
         outcome.reported[3].fields,
         "timestamp=1 properties{hostname=A Minecraft Server gametype=SMP map=world numplayers=2 \
@@ -70,7 +70,7 @@ fn sections_without_a_column() {
     ] {
         let content = [b"hostport\x007777\0\0", sections].concat();
         let outcome = Stage::default().asks().server(50, &packet(0x80, 0, &content)).ends(60);
-        assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+        assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
         let reported = &outcome.reported[3].fields;
         assert!(reported.ends_with(&format!("properties{{hostport=7777}}{fields}")), "{reported}");
     }
@@ -84,7 +84,7 @@ fn empty_values_are_reported_from_the_end_of_a_column() {
     let mut stage = Stage::default();
     stage.asks().server(50, &packet(0x00, 0, content));
     let outcome = stage.server(51, &packet(0x81, 2, b"team_t\0\0\0score_t\0\0\0\0")).ends(60);
-    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
     let bot = "player{player_= score_= team_= deaths_= pid_=}";
     assert!(outcome.reported[3].fields.ends_with(&format!(
         "players[player{{player_=Sierra Vasquez score_=0 team_= deaths_=1 pid_=289}} {bot} {bot}] teams[]"
@@ -129,7 +129,7 @@ fn gamespy_sdk() {
     stage.client(20, b"\xFE\xFD\x00\x10\x20\x30\x41\xFF\xFF\xFF\x01");
     let outcome =
         stage.server(30, &packet(0x80, 0, b"gamever\x002.00\0gamemode\0exiting\0\0")).ends(40);
-    assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
     assert_eq!(outcome.found(Verdict::Note), ["GS4007"]);
     assert_eq!(outcome.reported[2].fields, "timestamp=270544961");
     assert!(
@@ -271,13 +271,13 @@ fn a_challenge_request_with_the_timestamp_0_is_reported_from_a_masters_answer() 
 
 /// A server that is asked on the port it plays on.
 #[test]
-fn game_traffic_on_the_same_flow_is_not_judged() {
+fn game_traffic_on_the_same_flow_is_not_checked() {
     let mut stage = Stage::default();
     stage.asks().server(50, &packet(0x80, 0, b"hostport\x007777\0\0"));
     stage.client(60, b"\x01\x11\x22\x33\x44\x55\x66\x77\x88");
     let outcome = stage.server(70, b"\0\x11\x22\x33\x44\x55\x66").ends(80);
     assert_eq!(outcome.names()[4..], ["unknown", "unknown"]);
-    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn packets_in_any_order_are_one_message() {
             stage.server(50 + number as i64, &packets[at]);
         }
         let outcome = stage.ends(60);
-        assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+        assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
         let reported = reported(&outcome);
         assert_eq!(reported.name, "info_response");
         assert_eq!(reported.fields, FIELDS);
@@ -86,7 +86,7 @@ fn a_value_that_begins_with_its_name_is_no_name_repeated() {
         let (first, second) = whole.split_at(at);
         let outcome = cut_in_two(first, 0, second);
         assert_eq!(reported(&outcome).bytes, packet(0x00, 0, whole), "cut at {at}");
-        assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+        assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
     }
 }
 
@@ -156,7 +156,7 @@ fn cuts_at_every_byte_of_a_columns_name() {
                     let outcome = cut_in_two(&first, section, &text[at..]);
                     let reported = reported(&outcome);
                     assert_eq!(reported.bytes, whole, "{:?}", String::from_utf8_lossy(&first));
-                    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+                    assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
                 }
             }
         }
@@ -170,7 +170,7 @@ fn a_cut_after_the_byte_of_a_section() {
     let teams = b"team_t\0\0Red\0\0\0";
     let outcome = cut_in_two(&[&players[..], b"\x02"].concat(), 2, teams);
     assert_eq!(reported(&outcome).bytes, packet(0x00, 0, &[players, &b"\x02"[..], teams].concat()));
-    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
 }
 
 /// The next packet begins with a section that has no column.
@@ -185,7 +185,7 @@ fn a_cut_before_a_section_without_a_column() {
         let outcome = cut_in_two(first, section, &second);
         let whole = [first, &[section], &second].concat();
         assert_eq!(reported(&outcome).bytes, packet(0x00, 0, &whole));
-        assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+        assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
     }
 }
 
@@ -207,7 +207,7 @@ fn a_copy_of_a_packet_is_a_note_and_another_packet_in_its_place_an_error() {
     let mut stage = Stage::default();
     stage.asks().server(50, &first).server(51, &first).server(52, &second);
     let outcome = stage.server(53, &third).server(54, &second).ends(9000);
-    assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
     assert_eq!(outcome.found(Verdict::Note), ["GS4021", "GS4021"]);
     assert_eq!(outcome.names()[3..], ["info_fragment", "info_response", "info_fragment"]);
 
@@ -234,10 +234,10 @@ fn a_packet_with_another_timestamp_is_of_the_same_answer() {
                 stage.server(50, &packets[at]);
             }
             let outcome = stage.ends(9000);
-            assert_eq!(outcome.failed(), ["GS4004"], "{:?}", outcome.judge.findings);
+            assert_eq!(outcome.failed(), ["GS4004"], "{:?}", outcome.results.findings);
             assert_eq!(outcome.names()[3..], ["info_response"]);
             let at = order.iter().position(|&at| at == other).unwrap() as u64;
-            let mark = outcome.judge.findings[0].mark;
+            let mark = outcome.results.findings[0].mark;
             assert_eq!(mark.map(|mark| mark.frame), Some(4 + at));
         }
     }
@@ -251,7 +251,7 @@ fn last_bits_that_contradict_each_other() {
         let mut stage = Stage::default();
         stage.asks().server(50, packets[0]).server(51, packets[1]);
         let outcome = stage.ends(9000);
-        assert_eq!(outcome.failed(), ["GS4022"], "{:?}", outcome.judge.findings);
+        assert_eq!(outcome.failed(), ["GS4022"], "{:?}", outcome.results.findings);
     }
     let mut stage = Stage::default();
     stage.asks().server(50, &packet(0x80, 0, b"hostport\x007777\0\0"));
@@ -289,7 +289,7 @@ fn a_repeated_request_begins_another_answer() {
     stage.client(1000, b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01");
     stage.server(1050, &again);
     let outcome = stage.server(1051, &packet(0x81, 0, b"hostport\x007777\0\0")).ends(2000);
-    assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
     assert_eq!(outcome.names()[4..], ["info_fragment", "info_response"]);
     assert!(reported(&outcome).fields.ends_with("properties{hostname=Bob's hostport=7777}"));
 }
@@ -326,7 +326,7 @@ fn asked_twice(packets: &str, end: i64) -> Outcome {
 fn two_answers_to_a_repeated_request_may_come_mixed() {
     for packets in ["0a 1a 0b 1b", "0a 0b 1a 1b"] {
         let outcome = asked_twice(packets, 9000);
-        assert!(outcome.judge.findings.is_empty(), "{packets}: {:?}", outcome.judge.findings);
+        assert!(outcome.results.findings.is_empty(), "{packets}: {:?}", outcome.results.findings);
         let reported: Vec<_> =
             outcome.reported[4..].iter().map(|reported| reported.fields.as_str()).collect();
         assert_eq!(reported, [whole('3'), whole('4')], "{packets}");
@@ -338,7 +338,7 @@ fn a_packet_lost_of_one_answer_leaves_the_other_whole() {
     for (packets, left) in [("0a 0b 1b", "0"), ("0a 1a 0b", "0"), ("1a 0b 1b", "1")] {
         for end in [700, 9000] {
             let outcome = asked_twice(packets, end);
-            assert!(outcome.failed().is_empty(), "{packets}: {:?}", outcome.judge.findings);
+            assert!(outcome.failed().is_empty(), "{packets}: {:?}", outcome.results.findings);
             assert_eq!(outcome.found(Verdict::Inconclusive).len(), 1, "{packets}");
             let names = outcome.names();
             let whole = names.iter().filter(|name| **name == "info_response").count();
@@ -364,7 +364,7 @@ fn packets_that_may_be_of_two_answers_prove_nothing_about_their_content() {
         }
         stage.server(601, &packet(0x00, 0, b"numplayers\x002\0"));
         let outcome = stage.server(602, &packet(0x81, 0, b"maxplayers\x001\0\0")).ends(9000);
-        let about = outcome.judge.findings.iter().find(|f| f.rule.slug == "player-limits");
+        let about = outcome.results.findings.iter().find(|f| f.rule.slug == "player-limits");
         assert_eq!(about.unwrap().verdict, verdict);
     }
 }
@@ -413,7 +413,7 @@ fn answers_of_different_lengths_may_come_mixed() {
             stage.server(600, packet);
         }
         let outcome = stage.ends(9000);
-        assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+        assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
         assert_eq!(outcome.names()[4..], ["info_response", "info_response"]);
         assert!(outcome.reported.iter().any(|reported| reported.fields == whole('3')));
     }
@@ -432,9 +432,9 @@ fn copies_are_no_faults() {
     ] {
         for end in [700, 9000] {
             let outcome = asked_twice(packets, end);
-            assert!(outcome.failed().is_empty(), "{packets}: {:?}", outcome.judge.findings);
+            assert!(outcome.failed().is_empty(), "{packets}: {:?}", outcome.results.findings);
             let found = outcome.found(Verdict::Inconclusive);
-            assert!(found.is_empty(), "{packets}: {:?}", outcome.judge.findings);
+            assert!(found.is_empty(), "{packets}: {:?}", outcome.results.findings);
             let whole = outcome.names().iter().filter(|name| **name == "info_response").count();
             assert!(whole > usize::from(packets.contains('b')), "{packets}");
         }
@@ -459,7 +459,7 @@ fn a_capture_with_every_packet_twice() {
         }
     }
     let outcome = stage.ends(9000);
-    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert!(outcome.results.findings.is_empty(), "{:?}", outcome.results.findings);
     let reported = |players| {
         outcome.reported.iter().filter(|reported| reported.fields == whole(players)).count()
     };
@@ -480,7 +480,7 @@ fn packets_contradict_nothing_where_requests_may_be_missing() {
                 stage.server(50, &answer[usize::from(packet.starts_with('1'))]);
             }
             let outcome = stage.ends(9000);
-            assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+            assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
             assert!(outcome.found(Verdict::Inconclusive).contains(&"GS4021".to_owned()));
         }
     }

@@ -64,9 +64,9 @@ fn bytes(payload: &str) -> Vec<u8> {
 fn right_keeps_the_rule_and_every_other() {
     for rule in ALL {
         let outcome = play(rule.right);
-        assert!(outcome.judge.counts(rule).passed > 0, "{rule:?} is exercised");
-        assert_eq!(outcome.judge.counts(rule).failed, 0, "{rule:?}");
-        assert!(outcome.failed().is_empty(), "{rule:?}: {:?}", outcome.judge.findings);
+        assert!(outcome.results.counts(rule).passed > 0, "{rule:?} is exercised");
+        assert_eq!(outcome.results.counts(rule).failed, 0, "{rule:?}");
+        assert!(outcome.failed().is_empty(), "{rule:?}: {:?}", outcome.results.findings);
     }
 }
 
@@ -75,13 +75,18 @@ fn wrong_breaks_the_rule_alone() {
     // What it takes several flows to see, the ledger checks.
     for rule in ALL.iter().filter(|rule| rule.slug != "answer-from-asked") {
         let outcome = play(rule.wrong);
-        assert_eq!(outcome.judge.counts(rule).failed, 1, "{rule:?}: {:?}", outcome.judge.findings);
+        assert_eq!(
+            outcome.results.counts(rule).failed,
+            1,
+            "{rule:?}: {:?}",
+            outcome.results.findings
+        );
         let mut failed = outcome.failed();
         // To answer a wrong challenge, a server needs a client that sends one.
         failed.retain(|code| rule.slug != "challenge-verified" || code != "GS4007");
         let own =
             if rule.severity == Severity::Note { vec![] } else { vec![rule.code.to_string()] };
-        assert_eq!(failed, own, "{:?}", outcome.judge.findings);
+        assert_eq!(failed, own, "{:?}", outcome.results.findings);
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn code(finding: &Finding) -> String {
 #[derive(Default)]
 pub(crate) struct Ear {
     tree: Tree,
-    pub(crate) judge: Judge,
+    pub(crate) results: RuleResults,
     pub(crate) heard: Vec<Heard>,
     /// What matters beyond a flow.
     pub(crate) facts: Vec<CrossFlowEvent>,
@@ -74,13 +74,13 @@ pub(crate) struct Ear {
 impl Ear {
     /// What was found about messages of the past.
     pub(crate) fn recalled(&self) -> Vec<&Finding> {
-        self.judge.findings.iter().filter(|finding| finding.mark.is_some()).collect()
+        self.results.findings.iter().filter(|finding| finding.mark.is_some()).collect()
     }
 }
 
 impl Sink for Ear {
     crate::forward_fields!(tree);
-    crate::forward_verdicts!(judge);
+    crate::forward_verdicts!(results);
     fn begins(&mut self, message: &'static Message) -> bool {
         let before = self.begun.replace(message.name);
         assert_eq!(before, None, "{} begins inside another", message.name);
@@ -99,7 +99,7 @@ impl Sink for Ear {
     ) {
         self.facts.push(fact);
         match at {
-            Some(at) => self.judged(rule, false, at, detail),
+            Some(at) => self.checked(rule, false, at, detail),
             None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
         }
     }
@@ -114,9 +114,9 @@ impl Sink for Ear {
         let tree = std::mem::take(&mut self.tree);
         covers(&tree, payload.bytes);
         listed(message, &tree);
-        let new = &self.judge.findings[self.placed..];
+        let new = &self.results.findings[self.placed..];
         let findings: Vec<_> = new.iter().filter(|it| it.mark.is_none()).cloned().collect();
-        self.placed = self.judge.findings.len();
+        self.placed = self.results.findings.len();
         lie_within(&findings, payload);
         let mut frames: Vec<u64> = payload.pieces.iter().map(|piece| piece.frame).collect();
         frames.dedup();

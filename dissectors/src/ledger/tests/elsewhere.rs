@@ -155,15 +155,15 @@ fn what_there_is_no_room_for_is_judged_alone() {
 
 #[test]
 fn answers_in_numbers_to_an_address_that_never_asked_are_one_finding() {
-    let judged = |answers: u64, apart: u64| {
+    let checked = |answers: u64, apart: u64| {
         let facts = Vec::from_iter((1..=answers).map(|n| answer(n * apart, 4)));
         let reported = reported(&facts, 1000);
         Vec::from_iter(reported.into_iter().filter(|it| it.starts_with("SEC005")))
     };
-    assert_eq!(judged(19, 10), [""; 0]);
-    assert_eq!(judged(20, 10), ["SEC005"]);
-    assert_eq!(judged(200, 10), ["SEC005"]);
-    assert_eq!(judged(20, 1000), ["SEC005 kept"]);
+    assert_eq!(checked(19, 10), [""; 0]);
+    assert_eq!(checked(20, 10), ["SEC005"]);
+    assert_eq!(checked(200, 10), ["SEC005"]);
+    assert_eq!(checked(20, 1000), ["SEC005 kept"]);
     let mut ledger = ledger(1000);
     for n in 0..40 {
         let server = format!("10.8.{}.1:27015", n % 4);

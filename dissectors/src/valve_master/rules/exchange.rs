@@ -7,7 +7,7 @@ use crate::valve_master::registration::Why;
 
 rule! {
     /// The sender of the request waits, repeats, and at last takes the master for dead.
-    pub VM026 "query-answered" { severity: Warning, who: Master, needs: Answer, judges: requests,
+    pub VM026 "query-answered" { severity: Warning, who: Master, needs: Answer, checks: requests,
         asks: "a query is answered before the capture ends or the client gives up",
         cite: [("Client to master server", "Send the following UDP query to a master server to get a list of Source host servers.")],
         right: listed!("31 FF '0.0.0.0:0' 00 00"),
@@ -40,7 +40,7 @@ rule! {
 }
 rule! {
     /// Without a challenge the server cannot join, and nobody finds it.
-    pub VM047 "join-answered" { severity: Warning, who: Master, needs: Answer, judges: requests,
+    pub VM047 "join-answered" { severity: Warning, who: Master, needs: Answer, checks: requests,
         asks: "a join is answered by a challenge",
         cite: [("Join", "The master servers each respond by sending FF FF FF FF 73 0A")],
         right: registered!(""),
@@ -75,40 +75,40 @@ pub(in crate::valve_master) fn replied<S: Sink>(answers: ReplyMatch, at: Span, s
     match answers {
         ReplyMatch::Query { owed, asked } => {
             sink.answers(asked);
-            sink.judged(&VM027, true, at, String::new);
+            sink.checked(&VM027, true, at, String::new);
             if owed {
-                sink.judged(&VM026, true, at, String::new);
+                sink.checked(&VM026, true, at, String::new);
             }
         }
-        ReplyMatch::Again => sink.judged(&VM027, true, at, String::new),
+        ReplyMatch::Again => sink.checked(&VM027, true, at, String::new),
         ReplyMatch::Copy => {}
         ReplyMatch::More { dialect: true } => sink.noted(&VM027, at, || {
             "one more packet in reply to one query, as Xash3D's master sends them".to_owned()
         }),
-        ReplyMatch::More { dialect: false } => sink.judged(&VM027, false, at, || {
+        ReplyMatch::More { dialect: false } => sink.checked(&VM027, false, at, || {
             "the query was answered already: further pages must be asked for".to_owned()
         }),
-        ReplyMatch::Late => sink.judged(&VM027, false, at, || {
+        ReplyMatch::Late => sink.checked(&VM027, false, at, || {
             "the queries on this socket have long been answered".to_owned()
         }),
         ReplyMatch::Nothing => {
-            sink.judged(&VM027, false, at, || "there is no query on this socket".to_owned());
+            sink.checked(&VM027, false, at, || "there is no query on this socket".to_owned());
         }
     }
 }
 
 /// Checks whether a challenge was asked for.
 pub(in crate::valve_master) fn challenged<S: Sink>(why: Why, at: Span, sink: &mut S) {
-    sink.judged(&VM041, why != Why::Nothing, at, || {
+    sink.checked(&VM041, why != Why::Nothing, at, || {
         "no join and no wrong challenge came before this challenge".to_owned()
     });
     if let Why::Asked { join, wrong, asked } = why {
         asked.into_iter().for_each(|asked| sink.answers(asked));
         if join {
-            sink.judged(&VM047, true, at, String::new);
+            sink.checked(&VM047, true, at, String::new);
         }
         if wrong {
-            sink.judged(&VM043, true, at, String::new);
+            sink.checked(&VM043, true, at, String::new);
         }
     }
 }

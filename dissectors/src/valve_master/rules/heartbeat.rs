@@ -57,21 +57,21 @@ pub(in crate::valve_master) const REVERSED: &str = "as big-endian";
 pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink: &mut S) {
     match claimed {
         Claimed::Unclear => {}
-        Claimed::Unchallenged => sink.judged(&VM042, false, at, too_early),
+        Claimed::Unchallenged => sink.checked(&VM042, false, at, too_early),
         Claimed::Given => {
-            sink.judged(&VM040, true, at, String::new);
-            sink.judged(&VM042, true, at, String::new);
-            sink.judged(&VM045, true, at, String::new);
+            sink.checked(&VM040, true, at, String::new);
+            sink.checked(&VM042, true, at, String::new);
+            sink.checked(&VM045, true, at, String::new);
         }
         Claimed::Spent { value } => {
-            sink.judged(&VM042, true, at, String::new);
-            sink.judged(&VM045, false, at, || {
+            sink.checked(&VM042, true, at, String::new);
+            sink.checked(&VM045, false, at, || {
                 format!("the challenge {} has served an earlier round", value.cast_signed())
             });
         }
         Claimed::Other { value, given, .. } => {
-            sink.judged(&VM042, true, at, String::new);
-            sink.judged(&VM040, false, at, || {
+            sink.checked(&VM042, true, at, String::new);
+            sink.checked(&VM040, false, at, || {
                 if value == given.swap_bytes() {
                     let [a, b, c, d] = given.to_le_bytes();
                     return format!(
@@ -83,8 +83,8 @@ pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink
             });
         }
         Claimed::NoInt => {
-            sink.judged(&VM042, true, at, String::new);
-            sink.judged(&VM040, false, at, || "the challenge is not a 32-bit int".to_owned());
+            sink.checked(&VM042, true, at, String::new);
+            sink.checked(&VM040, false, at, || "the challenge is not a 32-bit int".to_owned());
         }
     }
 }
@@ -116,7 +116,7 @@ pub(in crate::valve_master) fn rejoined<S: Sink>(
     let usual = settings.heartbeat;
     let off = u128::from(interval.abs_diff(usual)) * 100;
     let most = u128::from(usual.unsigned_abs()) * u128::from(settings.heartbeat_tolerance);
-    sink.judged(&VM044, off <= most, at, || {
+    sink.checked(&VM044, off <= most, at, || {
         let joins = if interval > usual { JOINS_LATE } else { "joins again after" };
         let [interval, usual] = [interval, usual].map(|nanoseconds| nanoseconds / 1_000_000_000);
         format!("{joins} {interval} s, not after {usual} s")
@@ -140,7 +140,7 @@ pub(in crate::valve_master) fn quit_form<S: Sink>(
     sink: &mut S,
 ) {
     let ok = (form == Engine::GoldSrc) == (shown == Engine::GoldSrc);
-    sink.judged(&VM051, ok, at, || {
+    sink.checked(&VM051, ok, at, || {
         format!("a {} quit, after an info string in {} order", form.name(), shown.name())
     });
 }
@@ -156,5 +156,5 @@ rule! {
 
 /// `joins`: what follows the quit is a join.
 pub(in crate::valve_master) fn after_quit<S: Sink>(joins: bool, at: Span, sink: &mut S) {
-    sink.judged(&VM052, joins, at, || "the server has quit, and speaks without a join".to_owned());
+    sink.checked(&VM052, joins, at, || "the server has quit, and speaks without a join".to_owned());
 }

@@ -31,7 +31,7 @@ impl InfoFrame {
 }
 
 pub(in crate::valve_master) fn info_frame<S: Sink>(frame: InfoFrame, at: Span, sink: &mut S) {
-    sink.judged(&VM032, frame.is_right(), at, || match frame {
+    sink.checked(&VM032, frame.is_right(), at, || match frame {
         InfoFrame { fed: false, .. } => "30 is not followed by 0A".to_owned(),
         InfoFrame { closed: false, .. } => "no 0A ends the info string".to_owned(),
         InfoFrame { after, .. } => format!("{after} zeros follow the last 0A"),
@@ -57,7 +57,7 @@ pub(in crate::valve_master) fn info_grammar<S: Sink>(
     start: u32,
     sink: &mut S,
 ) {
-    sink.judged(&VM033, wrong.is_none(), at, || {
+    sink.checked(&VM033, wrong.is_none(), at, || {
         format!("{}: {}", wrong.unwrap_or_default(), piece(text, at, start))
     });
 }
@@ -83,7 +83,7 @@ pub(in crate::valve_master) fn info_required<S: Sink, N: Iterator<Item = &'stati
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&VM034, ok, at, || {
+    sink.checked(&VM034, ok, at, || {
         format!("missing: {}", missing().collect::<Vec<_>>().join(", "))
     });
 }
@@ -105,7 +105,7 @@ pub(in crate::valve_master) fn info_order<S: Sink>(
     text: &[u8],
     sink: &mut S,
 ) {
-    sink.judged(&VM035, stray.is_none(), stray.unwrap_or(at), || {
+    sink.checked(&VM035, stray.is_none(), stray.unwrap_or(at), || {
         let key = piece(text, stray.unwrap_or(at), at.start);
         format!("\\{key} has this place in none of the orders")
     });
@@ -129,7 +129,7 @@ pub(in crate::valve_master) fn info_value<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&VM036, ok, at, || {
+    sink.checked(&VM036, ok, at, || {
         format!("\\{key} is {}, not {allowed}", crate::kit::Quoted(value))
     });
 }
@@ -143,7 +143,7 @@ pub(in crate::valve_master) fn info_players<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&VM036, players <= most, at, || {
+    sink.checked(&VM036, players <= most, at, || {
         format!("{} where {most}{PLAYERS_FIT}", crate::kit::counted(players as usize, "player"))
     });
 }

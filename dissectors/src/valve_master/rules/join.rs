@@ -14,7 +14,7 @@ rule! {
 
 /// `at`: the bytes after the 0x71.
 pub(in crate::valve_master) fn join_layout<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&VM030, at.is_empty(), at, || {
+    sink.checked(&VM030, at.is_empty(), at, || {
         let s = if at.len() == 1 { "byte follows" } else { "bytes follow" };
         format!("{} {s} the 0x71", at.len())
     });
@@ -48,7 +48,7 @@ pub(in crate::valve_master) fn challenge_layout<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&VM031, fed && length == 4, at, || {
+    sink.checked(&VM031, fed && length == 4, at, || {
         if fed {
             format!("the challenge has {}, not 4", crate::kit::counted(length, "byte"))
         } else {
@@ -69,7 +69,7 @@ pub(in crate::valve_master) fn challenge_of_xash3d<S: Sink>(
         });
         return;
     }
-    sink.judged(&VM031, false, repeated.at, || {
+    sink.checked(&VM031, false, repeated.at, || {
         let bytes = repeated.value;
         match sent.flatten() {
             Some(sent) => format!("the join sent 0x{sent:08X} along, 0x{bytes:08X} is repeated"),
@@ -89,5 +89,5 @@ rule! {
 }
 
 pub(in crate::valve_master) fn quit_layout<S: Sink>(ok: bool, at: Span, sink: &mut S) {
-    sink.judged(&VM050, ok, at, || "the quit is neither 62 0A nor 62 0A 00".to_owned());
+    sink.checked(&VM050, ok, at, || "the quit is neither 62 0A nor 62 0A 00".to_owned());
 }

@@ -58,10 +58,10 @@ pub(in crate::valve_master) fn asked<S: Sink>(
     sink: &mut S,
 ) {
     match asked {
-        QueryPosition::First { elsewhere: true } => sink.judged(&VM022, false, at, || {
+        QueryPosition::First { elsewhere: true } => sink.checked(&VM022, false, at, || {
             format!("the listing that stopped at {} is continued from another port", shown(seed))
         }),
-        QueryPosition::First { elsewhere: false } => sink.judged(&VM020, seed == ZERO, at, || {
+        QueryPosition::First { elsewhere: false } => sink.checked(&VM020, seed == ZERO, at, || {
             format!("the first query on this socket asks from {}", shown(seed))
         }),
         // In the silence the port may have come to another client.
@@ -70,19 +70,19 @@ pub(in crate::valve_master) fn asked<S: Sink>(
         | QueryPosition::On { last: None, ended: false, .. } => {}
         QueryPosition::Anew { ended } => {
             if ended {
-                sink.judged(&VM023, true, at, String::new);
+                sink.checked(&VM023, true, at, String::new);
             }
         }
-        QueryPosition::On { ended: true, .. } => sink.judged(&VM023, false, at, || {
+        QueryPosition::On { ended: true, .. } => sink.checked(&VM023, false, at, || {
             format!("the list has ended, and is asked for from {} on", shown(seed))
         }),
         QueryPosition::On { last: Some(last), same_question, .. } => {
-            sink.judged(&VM021, seed == last, at, || {
+            sink.checked(&VM021, seed == last, at, || {
                 format!("asks from {}; the reply before ends with {}", shown(seed), shown(last))
             });
-            sink.judged(&VM022, true, at, String::new);
-            sink.judged(&VM023, true, at, String::new);
-            sink.judged(&VM024, same_question, at, || {
+            sink.checked(&VM022, true, at, String::new);
+            sink.checked(&VM023, true, at, String::new);
+            sink.checked(&VM024, same_question, at, || {
                 "region or filter is not the listing's first query's".to_owned()
             });
         }
@@ -105,7 +105,7 @@ pub(in crate::valve_master) fn repeats<S: Sink>(
     sink: &mut S,
 ) {
     let (block, at) = repeated.unwrap_or((&[], at));
-    sink.judged(&VM025, repeated.is_none(), at, || match block.try_into() {
+    sink.checked(&VM025, repeated.is_none(), at, || match block.try_into() {
         Ok(block) => format!("{} is handed out twice", shown(block)),
         Err(_) => "an address is handed out twice".to_owned(),
     });

@@ -31,7 +31,7 @@ pub(in crate::valve_master) enum QueryLayout {
 }
 
 pub(in crate::valve_master) fn query_layout<S: Sink>(layout: QueryLayout, at: Span, sink: &mut S) {
-    sink.judged(&VM001, layout == QueryLayout::Right, at, || match layout {
+    sink.checked(&VM001, layout == QueryLayout::Right, at, || match layout {
         QueryLayout::Right => String::new(),
         QueryLayout::NoRegion => "the query ends before the region byte".to_owned(),
         QueryLayout::SeedOpen => {
@@ -61,7 +61,7 @@ rule! {
 
 pub(in crate::valve_master) fn region_known<S: Sink>(region: Read<u8>, sink: &mut S) {
     let known = info_keys::region(region.value.into()).is_some();
-    sink.judged(&VM002, known, region.at, || {
+    sink.checked(&VM002, known, region.at, || {
         format!("0x{:02X} is the code of no region", region.value)
     });
 }
@@ -76,7 +76,7 @@ rule! {
 }
 
 pub(in crate::valve_master) fn seed_syntax<S: Sink>(ok: bool, seed: &[u8], at: Span, sink: &mut S) {
-    sink.judged(&VM003, ok, at, || format!("{} is not an IP:Port", crate::kit::Quoted(seed)));
+    sink.checked(&VM003, ok, at, || format!("{} is not an IP:Port", crate::kit::Quoted(seed)));
 }
 
 rule! {
@@ -95,7 +95,7 @@ pub(in crate::valve_master) fn filter_grammar<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&VM004, wrong.is_none(), at, || wrong.unwrap_or_default());
+    sink.checked(&VM004, wrong.is_none(), at, || wrong.unwrap_or_default());
 }
 
 rule! {
@@ -113,7 +113,7 @@ pub(in crate::valve_master) fn filter_key<S: Sink>(
     pair: &Pair<'_>,
     sink: &mut S,
 ) {
-    sink.judged(&VM005, known, pair.key_at(), || {
+    sink.checked(&VM005, known, pair.key_at(), || {
         let key = pair.key.escape_ascii();
         if xash3d {
             format!("\\{key} is Xash3D's, and not in the document's table")
@@ -138,7 +138,7 @@ pub(in crate::valve_master) fn filter_value<S: Sink>(
     pair: &Pair<'_>,
     sink: &mut S,
 ) {
-    sink.judged(&VM006, values.allow(pair.text()), pair.value_at(), || {
+    sink.checked(&VM006, values.allow(pair.text()), pair.value_at(), || {
         let (key, value) = (pair.key.escape_ascii(), pair.text().escape_ascii());
         format!("\\{key} has the value \"{value}\", not {}", values.shown())
     });

@@ -19,7 +19,7 @@ pub(in crate::valve_master) fn reply_header<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&VM010, ok, at, || match found {
+    sink.checked(&VM010, ok, at, || match found {
         Some(found) => format!("FF FF FF FF 66 is followed by {found:02X}, not by 0A"),
         None => "the reply ends after FF FF FF FF 66".to_owned(),
     });
@@ -27,7 +27,7 @@ pub(in crate::valve_master) fn reply_header<S: Sink>(
 
 /// `bytes`: a list after another header.
 pub(in crate::valve_master) fn foreign_header<S: Sink>(bytes: &[u8], at: Span, sink: &mut S) {
-    sink.judged(&VM010, false, at, || {
+    sink.checked(&VM010, false, at, || {
         let found: Vec<_> = bytes.iter().take(6).map(|byte| format!("{byte:02X}")).collect();
         format!("the reply begins with {}, not with FF FF FF FF 66 0A", found.join(" "))
     });
@@ -44,7 +44,7 @@ rule! {
 
 /// `rest`: how many bytes follow the last whole block.
 pub(in crate::valve_master) fn reply_blocks<S: Sink>(rest: usize, at: Span, sink: &mut S) {
-    sink.judged(&VM011, rest == 0, at, || {
+    sink.checked(&VM011, rest == 0, at, || {
         let bytes = if rest == 1 { "byte follows" } else { "bytes follow" };
         format!("{rest} {bytes} the last block, less than another one")
     });
@@ -52,7 +52,7 @@ pub(in crate::valve_master) fn reply_blocks<S: Sink>(rest: usize, at: Span, sink
 
 /// The recording lost the rest of the blocks, so that nobody knows how it ends.
 pub(in crate::valve_master) fn blocks_lost<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&VM011, false, at, || LOST.to_owned());
+    sink.checked(&VM011, false, at, || LOST.to_owned());
 }
 
 const LOST: &str = "the capture does not hold the rest of the list";
@@ -136,10 +136,10 @@ pub(in crate::valve_master) fn blocks<S: Sink>(
 ) {
     if lost {
         for rule in [&VM012, &VM013, &VM014] {
-            sink.judged(rule, false, at, || LOST.to_owned());
+            sink.checked(rule, false, at, || LOST.to_owned());
         }
     } else if ended || blocks.end.is_some() {
-        sink.judged(&VM012, blocks.end.is_none(), blocks.end.unwrap_or(at), || {
+        sink.checked(&VM012, blocks.end.is_none(), blocks.end.unwrap_or(at), || {
             "0.0.0.0:0 comes before other blocks".to_owned()
         });
     }
@@ -147,14 +147,14 @@ pub(in crate::valve_master) fn blocks<S: Sink>(
         return;
     }
     let (port, unusable) = blocks.unusable.unwrap_or((0, at));
-    sink.judged(&VM013, blocks.unusable.is_none(), unusable, || match port {
+    sink.checked(&VM013, blocks.unusable.is_none(), unusable, || match port {
         0 => "a server is listed with port 0".to_owned(),
         port => format!("a server is listed as 0.0.0.0:{port}"),
     });
     if lost {
         return;
     }
-    sink.judged(&VM014, blocks.swapped * 2 <= blocks.count, at, || {
+    sink.checked(&VM014, blocks.swapped * 2 <= blocks.count, at, || {
         let Blocks { swapped, count, .. } = blocks;
         format!("{swapped} of {count} ports are near 27015 only when their bytes are swapped")
     });

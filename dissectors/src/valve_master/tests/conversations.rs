@@ -587,7 +587,7 @@ fn a_quit_that_is_recorded_twice_is_one() {
 
 #[test]
 fn what_is_given_up_before_its_time_is_nobody_s_fault() {
-    let mut lab = lab::Lab::<ValveMaster, _>::with(Judge::default());
+    let mut lab = lab::Lab::<ValveMaster, _>::with(RuleResults::default());
     lab.vouched = true;
     for number in 0..30 {
         lab.udp(0.0, CLIENT, MASTER, &query(ALL, &format!(r"\map\m{number}")));

@@ -249,15 +249,15 @@ fn what_a_cut_took_of_a_list_is_one_occasion_wherever_it_falls() {
     let reply = b"\xFF\xFF\xFF\xFFf\n\x0A\0\0\x02\x69\x87\x0A\0\0\x03\x69\x87\0\0\0\0\0\0";
     for cut in 5..reply.len() {
         let known = DecodeContext { lost: true, ..DecodeContext::default() };
-        let mut judge = Judge::default();
-        judge.evidence(Evidence { lost: true, ..Evidence::default() });
-        decode::message(&reply[..cut], known, &mut judge);
+        let mut results = RuleResults::default();
+        results.evidence(Evidence { lost: true, ..Evidence::default() });
+        decode::message(&reply[..cut], known, &mut results);
         let recorded = cut.saturating_sub(6) / 6;
         for (code, passed) in [("VM011", 0), ("VM012", 0), ("VM013", recorded.min(1)), ("VM014", 0)]
         {
             let rules = ValveMaster::INFO.rules.iter();
             let rule = rules.copied().find(|rule| rule.code.to_string() == code).unwrap();
-            let counts = judge.counts(rule);
+            let counts = results.counts(rule);
             let found = (counts.passed, counts.failed, counts.inconclusive);
             assert_eq!(found, (passed as u64, 0, 1), "{code} cut at {cut}");
         }

@@ -1,102 +1,8 @@
-//! Verdicts: what was checked, how often, and when what is missing is a proof.
+//! The results of checking rules: counts of all rules, findings of the current message.
 
 use serde::{Deserialize, Serialize};
 
-use crate::kit::{CODES, Mark, Needs, Rule, Severities, Severity, Sink, Span};
-
-/// What is known of the recording round a message. See [`Evidence::suffices`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evidence {
-    /// The user vouches that the capture is complete.
-    pub vouched: bool,
-    /// The flow's first packet opens a conversation.
-    pub began: bool,
-    /// The recording itself lost something that touches the message.
-    pub lost: bool,
-    /// The recording lost packets of the flow, so that what came before or after may be missing.
-    pub lossy: bool,
-    /// A packet of the asked party, or of who should have spoken before, is in the capture, on this
-    /// flow: more than one direction was recorded.
-    pub asked_party_seen: bool,
-    /// The capture goes on for at least the response timeout after the question.
-    pub waited: bool,
-    /// An ICMP error says that the request did not arrive: no response to it will come.
-    pub refused: bool,
-}
-
-impl Evidence {
-    /// The one place that says when a breach is a proof.
-    pub const fn suffices(self, needs: Needs) -> bool {
-        if self.lost {
-            return false;
-        }
-        match needs {
-            Needs::Message => true,
-            Needs::Interval => !self.lossy,
-            Needs::Beginning => {
-                !self.lossy && (self.vouched || self.began && self.asked_party_seen)
-            }
-            Needs::Answer => {
-                self.refused
-                    || !self.lossy && (self.vouched || self.waited && self.asked_party_seen)
-            }
-        }
-    }
-}
-
-/// What came of checking a rule once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verdict {
-    /// Broken, and proven.
-    Fail,
-    /// Broken, or not: what is missing from the capture could explain it.
-    Inconclusive,
-    /// A known form that deviates; the rule passes.
-    Note,
-}
-
-impl Verdict {
-    /// As scripts read it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::Fail => "fail",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::Note => "note",
-        }
-    }
-}
-
-/// A rule that was not simply kept.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Finding {
-    /// Which rule.
-    pub rule: &'static Rule,
-    /// What came of it.
-    pub verdict: Verdict,
-    /// How much it weighs here: the rule's severity, as the user has it, or a note for a known
-    /// form.
-    pub severity: Severity,
-    /// The bytes in question.
-    pub span: Span,
-    /// What is wrong, in this message's own numbers.
-    pub detail: String,
-    /// The message it is about, if that is not the current one.
-    pub mark: Option<Mark>,
-}
-
-impl PartialEq for Rule {
-    fn eq(&self, other: &Rule) -> bool {
-        self.code == other.code
-    }
-}
-
-impl Eq for Rule {}
-
-impl std::fmt::Debug for Rule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.code, self.slug)
-    }
-}
+use crate::kit::{CODES, Evidence, Finding, Mark, Rule, Severities, Severity, Sink, Span, Verdict};
 
 /// How often a rule was checked, and with what result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,7 +62,7 @@ impl RuleCounts {
 }
 
 /// Counts what passes, and keeps a finding where something does not.
-pub struct Judge {
+pub struct RuleResults {
     counts: RuleCounts,
     /// What was found since the last message ended, as far as it is kept.
     pub findings: Vec<Finding>,
@@ -168,32 +74,32 @@ pub struct Judge {
     evidence: Evidence,
 }
 
-impl Default for Judge {
-    fn default() -> Judge {
-        Judge {
+impl Default for RuleResults {
+    fn default() -> RuleResults {
+        RuleResults {
             counts: RuleCounts::default(),
             findings: Vec::new(),
             found: Vec::new(),
-            most: Judge::MOST,
+            most: RuleResults::MOST,
             severities: Severities::default(),
             evidence: Evidence::default(),
         }
     }
 }
 
-impl Judge {
+impl RuleResults {
     /// Of one message, findings of one rule and verdict that are kept; further ones are counted.
     pub const MOST: u64 = 1000;
 
     /// Checks with the user's severities.
-    pub fn new(severities: Severities) -> Judge {
-        Judge { severities, ..Judge::default() }
+    pub fn new(severities: Severities) -> RuleResults {
+        RuleResults { severities, ..RuleResults::default() }
     }
 
     /// Keeps all findings of a message, as many as it has: where each may be another's.
     #[must_use]
-    pub fn keeping_all(self) -> Judge {
-        Judge { most: u64::MAX, ..self }
+    pub fn keeping_all(self) -> RuleResults {
+        RuleResults { most: u64::MAX, ..self }
     }
 
     /// How many findings were not kept since the last message ended, by rule and verdict.
@@ -287,9 +193,15 @@ impl Judge {
     }
 }
 
-impl Sink for Judge {
+impl Sink for RuleResults {
     #[inline]
-    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
+    fn checked(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        at: Span,
+        detail: impl FnOnce() -> String,
+    ) {
         if ok {
             self.count(rule).passed += 1;
         } else {
@@ -353,29 +265,30 @@ mod tests {
 
     #[test]
     fn of_a_message_each_rule_keeps_a_bounded_number_of_findings() {
-        let left_out = |judge: &Judge| {
+        let left_out = |results: &RuleResults| {
             Vec::from_iter(
-                judge.left_out().map(|(rule, verdict, times)| (rule.code, verdict, times)),
+                results.left_out().map(|(rule, verdict, times)| (rule.code, verdict, times)),
             )
         };
-        for (mut judge, kept) in [(Judge::default(), 1000), (Judge::default().keeping_all(), 3000)]
+        for (mut results, kept) in
+            [(RuleResults::default(), 1000), (RuleResults::default().keeping_all(), 3000)]
         {
             for _ in 0..3000 {
-                judge.noted(&NET011, Span::default(), String::new);
+                results.noted(&NET011, Span::default(), String::new);
             }
-            judge.judged(&NET008, false, Span::default(), String::new);
-            assert_eq!(judge.findings.len(), kept + 1, "notes hide nothing else");
-            assert_eq!(judge.counts(&NET011).passed, 3000);
+            results.checked(&NET008, false, Span::default(), String::new);
+            assert_eq!(results.findings.len(), kept + 1, "notes hide nothing else");
+            assert_eq!(results.counts(&NET011).passed, 3000);
             let after = (3000 - kept) as u64;
             let expected = [(NET011.code, Verdict::Note, after)];
             assert_eq!(
-                left_out(&judge),
+                left_out(&results),
                 expected.into_iter().filter(|_| after > 0).collect::<Vec<_>>()
             );
-            judge.clear();
-            assert_eq!((judge.findings.len(), left_out(&judge).len()), (0, 0));
-            judge.noted(&NET011, Span::default(), String::new);
-            assert_eq!(judge.findings.len(), 1);
+            results.clear();
+            assert_eq!((results.findings.len(), left_out(&results).len()), (0, 0));
+            results.noted(&NET011, Span::default(), String::new);
+            assert_eq!(results.findings.len(), 1);
         }
     }
 }

@@ -1,0 +1,84 @@
+//! What the recording proves, and what a rule that was not simply passed is reported as.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kit::{Mark, Needs, Rule, Severity, Span};
+
+/// What the recording proves about a message. See [`Evidence::suffices`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The user vouches that the capture is complete.
+    pub vouched: bool,
+    /// The flow's first packet opens a conversation.
+    pub began: bool,
+    /// The recording itself lost something that touches the message.
+    pub lost: bool,
+    /// The recording lost packets of the flow, so that what came before or after may be missing.
+    pub lossy: bool,
+    /// A packet of the asked party, or of who should have spoken before, is in the capture, on this
+    /// flow: more than one direction was recorded.
+    pub asked_party_seen: bool,
+    /// The capture goes on for at least the response timeout after the question.
+    pub waited: bool,
+    /// An ICMP error says that the request did not arrive: no response to it will come.
+    pub refused: bool,
+}
+
+impl Evidence {
+    /// Whether a breach is proven: the only place that decides this.
+    pub const fn suffices(self, needs: Needs) -> bool {
+        if self.lost {
+            return false;
+        }
+        match needs {
+            Needs::Message => true,
+            Needs::Interval => !self.lossy,
+            Needs::Beginning => {
+                !self.lossy && (self.vouched || self.began && self.asked_party_seen)
+            }
+            Needs::Answer => {
+                self.refused
+                    || !self.lossy && (self.vouched || self.waited && self.asked_party_seen)
+            }
+        }
+    }
+}
+
+/// The result of checking a rule once, unless it passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// Broken, and proven.
+    Fail,
+    /// Broken, or not: what is missing from the capture could explain it.
+    Inconclusive,
+    /// A known form that deviates; the rule passes.
+    Note,
+}
+
+impl Verdict {
+    /// As scripts read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Fail => "fail",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Note => "note",
+        }
+    }
+}
+
+/// A rule that was broken, or may have been, or a note on it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// Which rule.
+    pub rule: &'static Rule,
+    /// The result.
+    pub verdict: Verdict,
+    /// Its severity: the rule's, as configured by the user, or a note.
+    pub severity: Severity,
+    /// The bytes in question.
+    pub span: Span,
+    /// What is wrong, in this message's own numbers.
+    pub detail: String,
+    /// The message it is about, if that is not the current one.
+    pub mark: Option<Mark>,
+}
