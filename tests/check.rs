@@ -245,7 +245,7 @@ fn a_reset_is_held_against_who_sent_it() {
 }
 
 #[test]
-fn a_conversation_that_began_before_the_capture_is_judged_once_its_pairs_are_known() {
+fn a_conversation_that_began_before_the_capture_is_checked_once_its_pairs_are_known() {
     let asks = r"'GET /a?a=::1 HTTP/1.1\r\n\r\n'";
     let answers = r"'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n*bx\n'";
     let pair = |at: u32| format!("{at} c > m:80 tcp {asks}\n{at}.1 m:80 > c tcp {answers}\n");
@@ -322,7 +322,7 @@ fn several_captures_are_one_json_object() {
 }
 
 #[test]
-fn what_was_judged_before_an_unreadable_file_is_not_lost() {
+fn what_was_checked_before_an_unreadable_file_is_not_lost() {
     let file = File::of("readable", BROKEN);
     let name = file.0.to_string_lossy().into_owned();
     let run = gamewire(["check", "--format", "json", &name, "/no/such/file"]);

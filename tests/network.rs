@@ -88,7 +88,7 @@ fn record(packet: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn transport_checksums_are_judged_only_when_asked() {
+fn transport_checksums_are_checked_only_when_asked() {
     let script =
         "0.00 c > s  udpsum=bad FFFFFFFF 55 FFFFFFFF\n0.02 s > c  ipsum=bad FFFFFFFF 41 4BA1D522";
     let (messages, _) = dissect(script, &[]);
@@ -311,7 +311,7 @@ fn an_unknown_link_type_is_one_warning() {
 
 /// Whether a segment came in one packet or in many says nothing of it.
 #[test]
-fn segments_are_judged_whole_however_they_were_fragmented() {
+fn segments_are_checked_whole_however_they_were_fragmented() {
     let file = std::fs::read("samples/gamespy1-faults.pcap").expect("a sample");
     let mut packets = Vec::new();
     let mut rest = &file[24..];

@@ -87,7 +87,7 @@ fn recording(seed: u64) -> PathBuf {
 }
 
 #[test]
-fn all_rules_at_once_are_judged_the_same() {
+fn all_rules_at_once_are_checked_the_same() {
     for seed in 1..=3 {
         let file = recording(seed);
         is_the_same(&file);

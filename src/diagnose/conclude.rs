@@ -88,7 +88,9 @@ impl Diagnosis {
         is_named: bool,
     ) {
         let end = read.span.map_or(Time(0), |[_, end]| end);
-        if let Some((frame, time)) = server.challenged.take().filter(|_| !judges_silence(server)) {
+        if let Some((frame, time)) =
+            server.challenged.take().filter(|_| !has_rule_about_silence(server))
+        {
             let fact = server.fact_mut(Item::Echo);
             if end.since(time) < self.terms.answer_timeout && !self.vouched {
                 fact.open(
@@ -322,7 +324,7 @@ fn no_list(server: &mut Server, given: &[&Given]) {
 
 /// Whether a rule of the protocol in which a server registers says that a challenge was not
 /// answered.
-pub(super) fn judges_silence(server: &Server) -> bool {
+pub(super) fn has_rule_about_silence(server: &Server) -> bool {
     let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
     symptoms.iter().any(|it| it.item == Item::Echo && it.rule.needs == Needs::Answer)
 }

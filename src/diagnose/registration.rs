@@ -29,7 +29,7 @@ impl Diagnosis {
         server.joins_at(time);
         // Nothing came to the challenge before.
         if let Some((challenge, _)) =
-            server.challenged.take().filter(|_| !conclude::judges_silence(server))
+            server.challenged.take().filter(|_| !conclude::has_rule_about_silence(server))
         {
             let cause = Cause::ChallengeUnanswered;
             server.fact_mut(Item::Echo).bad(cause, challenge, "it joins anew instead");

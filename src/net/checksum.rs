@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_alone_is_judged_unless_it_was_left_to_the_network_card() {
+    fn a_header_alone_is_checked_unless_it_was_left_to_the_network_card() {
         let checked = |packet: &[u8]| match decode(LinkType::RAW, packet, packet.len() as u32) {
             Outcome::Udp(datagram) => header(&datagram.headers),
             _ => panic!("no datagram"),

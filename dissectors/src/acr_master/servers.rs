@@ -390,7 +390,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
         #[test]
-        fn a_usual_line_is_shown_and_judged_as_by_a_closer_look(
+        fn a_usual_line_is_shown_and_checked_as_by_a_closer_look(
             text in concat!(
                 r"addserver [1-9]{1,2}[.]0[.]25[3-6][.][1-9]{1,3}",
                 r" [0-9]{1,5}( [0-9]{1,7})?[ \r]?\n",

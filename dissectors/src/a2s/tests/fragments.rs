@@ -7,7 +7,7 @@ use super::lab::{C, Lab, S, bytes};
 use super::splits::{FORMS, Form, answer, ask, asked, reported, verdict, whole};
 
 #[test]
-fn a_missing_packet_is_judged_by_what_the_capture_shows() {
+fn a_missing_packet_is_checked_by_what_the_capture_shows() {
     for form in FORMS {
         let packets = form.packets(7, &whole(110));
         for missing in 0..packets.len() {

@@ -148,7 +148,7 @@ fn a_challenge_that_came_from_elsewhere_may_be_used() {
 
 /// Beyond the bound all is checked, by itself, and that there was no room is reported.
 #[test]
-fn what_there_is_no_room_for_is_judged_alone() {
+fn what_there_is_no_room_for_is_checked_alone() {
     let facts = Vec::from_iter((1..=5).map(|frame| request(frame * 4000, 4, S)));
     assert_eq!(reported(&facts, 3), ["A2S062", "A2S062", "A2S062", "A2S062 2x", "NET011"]);
 }

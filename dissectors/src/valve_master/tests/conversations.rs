@@ -485,7 +485,7 @@ fn an_info_string_before_any_challenge_is_proven_by_the_challenge_after_it() {
 }
 
 #[test]
-fn a_reply_that_ends_in_its_header_is_judged_as_far_as_it_goes() {
+fn a_reply_that_ends_in_its_header_is_checked_as_far_as_it_goes() {
     let mut lab = lab::Lab::<ValveMaster, _>::new();
     lab.vouched = true;
     lab.udp(0.0, MASTER, CLIENT, b"\xFF\xFF\xFF\xFFf").end(9.0);
