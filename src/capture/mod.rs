@@ -40,6 +40,7 @@ pub use link::LinkType;
 #[cfg(feature = "files")]
 pub use merge::open_merged;
 pub use notice::Notice;
+#[cfg(feature = "files")]
 pub use open::{open, open_stream, open_stream_within, open_within};
 
 use std::sync::Arc;
