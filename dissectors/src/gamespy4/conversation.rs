@@ -4,10 +4,9 @@
 
 use super::decode::Header;
 use super::packet::{PacketKind, RequestForm, RequestSummary};
+use super::recent_packets::RecentPackets;
 use super::unfinished::{Part, Unfinished};
-use crate::kit::{
-    Budget, Limits, Payload, Reply, Sending, ShortMark, Side, Time, keyed_hash, room,
-};
+use crate::kit::{Budget, Limits, Payload, Reply, Sending, ShortMark, Side, Time, room};
 
 /// The state of a flow.
 #[derive(Default)]
@@ -48,9 +47,6 @@ struct Rest {
 
 /// How many given challenges are remembered.
 const GIVEN: usize = 8;
-
-/// How many packets of responses before the latest one are remembered, to tell their copies.
-const COPIED: usize = 32;
 
 /// How many info requests wait for the server's first packet.
 const EARLY: usize = 16;
@@ -106,19 +102,6 @@ pub(super) enum ResponseMatch {
     GivenUp,
     /// Nothing.
     Nothing,
-}
-
-/// The packets of the latest answers, by their hash, to tell a copy of one.
-#[derive(Default)]
-struct RecentPackets {
-    /// The latest whole response with variables: its timestamp.
-    timestamp: u32,
-    /// Its request is in the capture.
-    asked: bool,
-    /// How many packets it has.
-    packets: u8,
-    /// Its packets by their index, after those of responses before it and challenges.
-    hashes: Vec<u64>,
 }
 
 impl PendingRequest {
@@ -417,19 +400,12 @@ impl Conversation {
         asked: bool,
         packets: impl Iterator<Item = &'a [u8]>,
     ) {
-        let done = &mut self.rest().done;
-        let before = done.hashes.len();
-        done.hashes.extend(packets.map(keyed_hash));
-        let packets = done.hashes.len() - before;
-        (done.timestamp, done.asked, done.packets) = (timestamp, asked, packets.min(128) as u8);
-        done.forget();
+        self.rest().done.whole(timestamp, asked, packets);
     }
 
     /// A request for a challenge was answered.
     pub(super) fn done_challenge(&mut self, bytes: &[u8]) {
-        let done = &mut self.rest().done;
-        done.hashes.insert(done.before(), keyed_hash(bytes));
-        done.forget();
+        self.rest().done.challenge(bytes);
     }
 
     /// Whether this is, byte for byte, a packet of one of the latest answers.
@@ -439,7 +415,7 @@ impl Conversation {
 
     /// Whether the request of the latest whole response is in the capture.
     pub(super) fn done_was_asked(&self) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.done.asked)
+        self.rest.as_ref().is_some_and(|rest| rest.done.was_asked())
     }
 
     /// Whether the request with this timestamp, if one waits, has had a response.
@@ -470,8 +446,7 @@ impl Conversation {
             return None;
         }
         let rest = self.rest();
-        let before = rest.done.packets > 0 && rest.done.timestamp == timestamp;
-        if before || rest.given_up > 0 || rest.done.has(payload.bytes) {
+        if rest.done.is_latest(timestamp) || rest.given_up > 0 || rest.done.has(payload.bytes) {
             return None;
         }
         let waits = |asked: &&PendingRequest| asked.kind() == PacketKind::Info;
@@ -530,11 +505,7 @@ impl Conversation {
         let Some(rest) = &self.rest else { return 0 };
         let open: usize = rest.open.iter().map(Unfinished::held).sum();
         let lists = room(&rest.older) + room(&rest.given) + room(&rest.open) + open;
-        size_of::<Rest>()
-            + lists
-            + room(&rest.done.hashes)
-            + room(&rest.early)
-            + room(&rest.claimed)
+        size_of::<Rest>() + lists + rest.done.held() + room(&rest.early) + room(&rest.claimed)
     }
 
     /// Whether packets of the response with this timestamp wait for the rest.
@@ -567,37 +538,4 @@ impl Conversation {
 /// Whether a response's timestamp is a request's, which Minecraft masks.
 fn echoes(asked: u32, got: u32) -> bool {
     got == asked || got == asked & 0x0F0F_0F0F
-}
-
-impl RecentPackets {
-    /// What a packet is that begins no other response. `answered`: whether the request that waits
-    /// for another has had one, if any waits.
-    fn after(&self, header: Header, bytes: &[u8], answered: Option<bool>) -> Option<Part> {
-        // A second response may have the same end, but seldom begins with it.
-        let may_begin = answered.is_some_and(|answered| !answered || header.index == 0);
-        if !may_begin && self.has(bytes) {
-            return Some(Part::Copy);
-        }
-        if answered.is_some() || self.packets == 0 || self.timestamp != header.timestamp {
-            return None;
-        }
-        let last = self.packets - 1;
-        Some(match header.index <= last {
-            true => Part::Repeated,
-            false => Part::LastMisplaced { highest: header.index, last },
-        })
-    }
-
-    fn has(&self, bytes: &[u8]) -> bool {
-        !self.hashes.is_empty() && self.hashes.contains(&keyed_hash(bytes))
-    }
-
-    /// How many packets are remembered from before the latest whole response.
-    fn before(&self) -> usize {
-        self.hashes.len().saturating_sub(usize::from(self.packets))
-    }
-
-    fn forget(&mut self) {
-        self.hashes.drain(..self.before().saturating_sub(COPIED));
-    }
 }

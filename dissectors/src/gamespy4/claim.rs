@@ -1,0 +1,77 @@
+//! Which datagrams are GameSpy 4's.
+
+use super::decode;
+use super::packet::{self, RequestForm};
+use crate::kit::{Claim, Hint, Payload};
+
+/// Whether a datagram is GameSpy 4's.
+pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
+    match *bytes {
+        [0xFE, 0xFD, ..] => claim_request(bytes, hint),
+        [packet::CHALLENGE, ..] => claim_challenge(bytes, hint),
+        [packet::INFO, ..] => claim_info(bytes, hint),
+        _ if hint.known && packet::answer_after_any_type(bytes).is_some() => Claim::Weak,
+        _ if packet::is_damaged_request(bytes) && (hint.known || hint.to_port) => Claim::Weak,
+        _ if hint.forced => Claim::Weak,
+        _ => Claim::No,
+    }
+}
+
+/// A challenge request with the timestamp 0, or what a master of the SDK answers who asks whether
+/// it is up.
+const IS_UP: [u8; 7] = [0xFE, 0xFD, packet::CHALLENGE, 0, 0, 0, 0];
+
+/// Whether this is one of these; a client or a master may put four zeros after it.
+fn is_up(bytes: &[u8]) -> bool {
+    bytes.strip_prefix(&IS_UP).is_some_and(|rest| matches!(rest, [] | [0, 0, 0, 0]))
+}
+
+/// Where the SDK's games ask that; it is not settable.
+const MASTER_PORT: u16 = 27900;
+
+/// Whether somebody asks whether a master is up, or a server, with the timestamp 0: not what the master answers.
+pub(super) fn asks_whether_up(payload: &Payload<'_>) -> bool {
+    is_up(payload.bytes) && payload.from.port() != MASTER_PORT
+}
+
+/// FE FD: a request, or a master server's message to a game server.
+fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
+    match *bytes {
+        _ if is_up(bytes) && !hint.any() => Claim::Weak,
+        [_, _, packet::CHALLENGE, _, _, _, _]
+        | [_, _, packet::CHALLENGE, _, _, _, _, 0, 0, 0, 0] => Claim::Sure,
+        [_, _, packet::INFO, _, _, _, _, ref rest @ ..] => {
+            match decode::request_form(rest, None).0 {
+                RequestForm::Other => Claim::Weak,
+                RequestForm::Qr2 if rest.is_empty() => Claim::Weak,
+                _ => Claim::Sure,
+            }
+        }
+        [_, _, packet::INFO | packet::CHALLENGE, ..] if bytes.len() <= 32 => Claim::Weak,
+        // The SDK's other messages, up to 0A, come to the query port too, from its master.
+        [_, _, kind, ..] if hint.known || hint.forced || hint.to_port && kind > 0x0A => Claim::Weak,
+        _ => Claim::No,
+    }
+}
+
+/// 09: a response with a challenge, whose text must be a number where nothing but the port speaks
+/// for it.
+fn claim_challenge(bytes: &[u8], hint: Hint) -> Claim {
+    match packet::challenge_digits(bytes.get(5..).unwrap_or_default()) {
+        Some(5..) => Claim::Sure,
+        Some(_) => Claim::Weak,
+        None if (hint.known || hint.forced) && bytes.len() <= 64 => Claim::Weak,
+        None => Claim::No,
+    }
+}
+
+/// 00: a response with variables.
+fn claim_info(bytes: &[u8], hint: Hint) -> Claim {
+    if bytes.get(5..14) == Some(b"splitnum\0".as_slice()) && bytes.len() >= 16 {
+        return Claim::Sure;
+    }
+    match bytes.get(5..) {
+        Some([_, ..]) if hint.known || hint.forced => Claim::Weak,
+        _ => Claim::No,
+    }
+}

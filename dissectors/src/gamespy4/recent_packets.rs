@@ -1,0 +1,95 @@
+//! The packets of the latest responses: what tells a copy of one.
+
+use super::decode::Header;
+use super::unfinished::Part;
+use crate::kit::{keyed_hash, room};
+
+/// How many packets of responses before the latest one are remembered, to tell their copies.
+const COPIED: usize = 32;
+
+/// The packets of the latest responses, by their hash.
+#[derive(Default)]
+pub(super) struct RecentPackets {
+    /// The latest whole response with variables: its timestamp.
+    timestamp: u32,
+    /// Its request is in the capture.
+    asked: bool,
+    /// How many packets it has.
+    packets: u8,
+    /// Its packets by their index, after those of responses before it and challenges.
+    hashes: Vec<u64>,
+}
+
+impl RecentPackets {
+    /// A response with variables was whole. `asked`: its request is in the capture.
+    pub(super) fn whole<'a>(
+        &mut self,
+        timestamp: u32,
+        asked: bool,
+        packets: impl Iterator<Item = &'a [u8]>,
+    ) {
+        let before = self.hashes.len();
+        self.hashes.extend(packets.map(keyed_hash));
+        let packets = self.hashes.len() - before;
+        (self.timestamp, self.asked, self.packets) = (timestamp, asked, packets.min(128) as u8);
+        self.forget();
+    }
+
+    /// A response with a challenge.
+    pub(super) fn challenge(&mut self, bytes: &[u8]) {
+        self.hashes.insert(self.before(), keyed_hash(bytes));
+        self.forget();
+    }
+
+    /// Whether the latest whole response has this timestamp.
+    pub(super) fn is_latest(&self, timestamp: u32) -> bool {
+        self.packets > 0 && self.timestamp == timestamp
+    }
+
+    /// Whether the request of the latest whole response is in the capture.
+    pub(super) fn was_asked(&self) -> bool {
+        self.asked
+    }
+
+    /// What a packet is that begins no other response. `answered`: whether the request that waits
+    /// for another has had one, if any waits.
+    pub(super) fn after(
+        &self,
+        header: Header,
+        bytes: &[u8],
+        answered: Option<bool>,
+    ) -> Option<Part> {
+        // A second response may have the same end, but seldom begins with it.
+        let may_begin = answered.is_some_and(|answered| !answered || header.index == 0);
+        if !may_begin && self.has(bytes) {
+            return Some(Part::Copy);
+        }
+        if answered.is_some() || !self.is_latest(header.timestamp) {
+            return None;
+        }
+        let last = self.packets - 1;
+        Some(match header.index <= last {
+            true => Part::Repeated,
+            false => Part::LastMisplaced { highest: header.index, last },
+        })
+    }
+
+    /// Whether this is, byte for byte, one of them.
+    pub(super) fn has(&self, bytes: &[u8]) -> bool {
+        !self.hashes.is_empty() && self.hashes.contains(&keyed_hash(bytes))
+    }
+
+    /// Bytes of memory beside its own.
+    pub(super) fn held(&self) -> usize {
+        room(&self.hashes)
+    }
+
+    /// How many packets are remembered from before the latest whole response.
+    fn before(&self) -> usize {
+        self.hashes.len().saturating_sub(usize::from(self.packets))
+    }
+
+    fn forget(&mut self) {
+        self.hashes.drain(..self.before().saturating_sub(COPIED));
+    }
+}
