@@ -17,8 +17,8 @@ use gamewire::capture::{self, Packets};
 use gamewire::check::{self, Checker, Selection};
 use gamewire::limits::{Limits, Memory};
 use gamewire::partition::{
-    Analysis, Kind, Plan, Portion, Portions, Route, Row, Summaries, Survey, from_bytes, judge,
-    put_together, survey, to_bytes,
+    Analysis, Kind, Plan, Portion, Portions, Reports, Route, Row, Summaries, Survey, from_bytes,
+    judge, put_together, survey, to_bytes,
 };
 use gamewire::report::TimeStyle;
 use gamewire::report::summary::{Report, Shown};
@@ -107,20 +107,28 @@ impl Cluster {
         Cluster { plan, rows, kept }
     }
 
+    /// What all partitions report, each read by what this begins.
+    fn portions<R: Reports>(&self, begin: impl Fn(u32) -> R) -> Vec<Portion> {
+        let mut portions = Vec::new();
+        for (&partition, rows) in &self.rows {
+            let mut analysis = begin(partition);
+            for row in rows {
+                analysis.row(&row.row(), &mut |portion| portions.push(portion)).expect("a row");
+            }
+            analysis.finish(&mut |portion| portions.push(portion));
+        }
+        portions
+    }
+
     /// What `check --merge --format json` would write.
     fn check(&self, complete: bool) -> String {
         let selection = Selection::default();
         let terms = check::terms(&options().settings, options().settings.limits.remembered);
         let needs = Checker::needs(&selection, &terms);
-        let mut portions: Vec<Portion> = Vec::new();
-        for (&partition, rows) in &self.rows {
+        let mut portions = self.portions(|partition| {
             let options = Options { needs, complete, ..options() };
-            let mut analysis = Portions::new(read(&self.plan), options, partition);
-            for row in rows {
-                portions.extend(analysis.row(&row.row()).expect("a row"));
-            }
-            analysis.finish(&mut |portion| portions.push(portion));
-        }
+            Portions::new(read(&self.plan), options, partition)
+        });
         portions.sort_by_key(|it| (it.from, it.partition, it.number));
         let plan = read(&self.plan);
         let checker = Checker::new(selection, terms, complete);
@@ -135,16 +143,11 @@ impl Cluster {
     /// `summary --merge --format json` would write.
     fn servers(&self, shares: u32) -> (Vec<String>, String) {
         let wanted = wanted();
-        let mut portions: Vec<Portion> = Vec::new();
-        for (&partition, rows) in &self.rows {
+        let mut portions = self.portions(|partition| {
             let options = Options { needs: wanted.needs(), ..options() };
             let (plan, bytes) = (read(&self.plan), wanted.bytes);
-            let mut analysis = Summaries::new(plan, options, None, bytes, [partition, shares]);
-            for row in rows {
-                analysis.row(&row.row(), &mut |portion| portions.push(portion)).expect("a row");
-            }
-            analysis.finish(&mut |portion| portions.push(portion));
-        }
+            Summaries::new(plan, options, None, bytes, [partition, shares])
+        });
         portions.sort_by_key(|it| (it.share, it.from, it.partition, it.number));
         let (plan, mut rows, mut json) = (read(&self.plan), Rows::default(), Vec::new());
         for share in 0..shares {
@@ -473,8 +476,8 @@ fn servers_that_many_ask_and_hosts_that_ask_many() {
     let mut script = String::new();
     // One name for some, another for others, and back; a map that changes; players without a change. Each
     // server has another client that asks last.
-    let told = [("A", "x"), ("B", "x"), ("A", "x"), ("A", "x"), ("A", "y")];
-    for (round, (name, map)) in told.iter().cycle().take(15).enumerate() {
+    let described = [("A", "x"), ("B", "x"), ("A", "x"), ("A", "x"), ("A", "y")];
+    for (round, (name, map)) in described.iter().cycle().take(15).enumerate() {
         for (nth, server) in ["s", "t", "u"].iter().enumerate() {
             let client = ["c", "d", "e", "d", "c", "e", "d"][(round + nth) % 7];
             let time = format!("{round}.{nth}");

@@ -10,7 +10,9 @@ use dissectors::kit::Time;
 use gamewire::Options;
 use gamewire::capture::Notice;
 use gamewire::check::{Checker, Selection, terms};
-use gamewire::partition::{Kind, Plan, Portions, Route, Survey, from_bytes, survey, to_bytes};
+use gamewire::partition::{
+    Kind, Plan, Portions, Reports, Route, Survey, from_bytes, survey, to_bytes,
+};
 use gamewire::session::{Heard, Part, Totals};
 
 const MEMORY: usize = 1 << 20;
@@ -29,14 +31,15 @@ fn handed_over(sample: &str) -> Vec<Vec<u8>> {
     let terms = terms(&settings, settings.limits.remembered);
     let needs = Checker::needs(&Selection::default(), &terms);
     let options = Options { needs, ..Options::default() };
-    let mut portions = Portions::new(plan.clone(), options, 0);
+    let (mut portions, mut early) = (Portions::new(plan.clone(), options, 0), Vec::new());
     let mut route = Route::new(plan, 0, MEMORY).expect("a capture");
     while route.next(&mut |row| {
         if !matches!(row.kind, Kind::Begins | Kind::Packet) {
             all.push(row.data.to_vec());
         }
-        assert_eq!(portions.row(row), Ok(None));
+        assert_eq!(portions.row(row, &mut |portion| early.push(portion)), Ok(()));
     }) {}
+    assert_eq!(early, []);
     portions.finish(&mut |portion| all.push(portion.data));
     all
 }

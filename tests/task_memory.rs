@@ -11,7 +11,7 @@ use gamewire::Options;
 use gamewire::capture::LinkType;
 use gamewire::check::{self, Checker, Selection};
 use gamewire::limits::Limits;
-use gamewire::partition::{Kind, Plan, Portions, Row, Survey};
+use gamewire::partition::{Kind, Plan, Portions, Reports, Row, Survey};
 use xtask::wire::Datagram;
 
 /// Packets of a partition, each of a flow of its own that stays open.
@@ -58,7 +58,7 @@ fn analyse(memory: &str) {
             digits: 9,
             data: &data,
         };
-        written += portions.row(&row).expect("a row").map_or(0, |portion| portion.data.len());
+        portions.row(&row, &mut |portion| written += portion.data.len()).expect("a row");
     }
     portions.finish(&mut |portion| written += portion.data.len());
     assert!(written > 0);

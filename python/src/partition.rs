@@ -12,7 +12,7 @@ use arrow_pyarrow::PyArrowType;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use gamewire::Options;
 use gamewire::check::{Checker, terms};
-use gamewire::partition::{self, Analysis, Broken, Kind, Plan, Portion, Portions, Row};
+use gamewire::partition::{self, Analysis, Broken, Kind, Plan, Portion, Portions, Reports, Row};
 use gamewire::tables::{self, Batches, Collector, Wanted};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -60,7 +60,7 @@ static PORTION: LazyLock<SchemaRef> = LazyLock::new(|| {
     ])
 });
 
-pub(crate) fn broken(why: Broken) -> PyErr {
+fn broken(why: Broken) -> PyErr {
     PyRuntimeError::new_err(why.to_string())
 }
 
@@ -200,7 +200,7 @@ impl Rows {
 }
 
 /// Hands the rows of a batch to `each`.
-pub(crate) fn each_row(
+fn each_row(
     batch: &RecordBatch,
     each: &mut dyn FnMut(&Row<'_>) -> Result<(), Broken>,
 ) -> Result<(), Broken> {
@@ -255,7 +255,7 @@ fn checking(reading: &Reading, selection: &Selection) -> Options {
 struct PortionsOf {
     plan: Arc<Plan>,
     options: Options,
-    current: Option<(u32, Portions)>,
+    current: Current<Portions>,
 }
 
 #[pymethods]
@@ -263,28 +263,55 @@ impl PortionsOf {
     #[new]
     fn new(plan: &[u8], reading: &Reading, selection: &Selection) -> PyResult<PortionsOf> {
         let options = checking(reading, selection);
-        Ok(PortionsOf { plan: plan_of(plan)?, options, current: None })
+        Ok(PortionsOf { plan: plan_of(plan)?, options, current: Current::default() })
     }
 
-    /// Takes rows, and returns the portions that they come to.
+    /// Takes rows, and returns the portions that these give.
     fn rows(
         &mut self,
         py: Python<'_>,
         batch: PyArrowType<RecordBatch>,
     ) -> PyResult<PyArrowType<RecordBatch>> {
+        let PortionsOf { plan, options, current } = self;
+        current.rows(py, &batch.0, |partition| {
+            Portions::new(Arc::clone(plan), options.clone(), partition)
+        })
+    }
+
+    /// There are no more rows.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<PyArrowType<RecordBatch>> {
+        self.current.finish(py)
+    }
+}
+
+/// The partition whose rows come now, and what reads them.
+pub(crate) struct Current<R>(Option<(u32, R)>);
+
+impl<R> Default for Current<R> {
+    fn default() -> Current<R> {
+        Current(None)
+    }
+}
+
+impl<R: Reports + Send> Current<R> {
+    /// Takes rows, and returns the portions that these give. `begin`: what reads another partition.
+    pub(crate) fn rows(
+        &mut self,
+        py: Python<'_>,
+        batch: &RecordBatch,
+        begin: impl Fn(u32) -> R + Sync,
+    ) -> PyResult<PyArrowType<RecordBatch>> {
         let portions = py.detach(|| {
             let mut portions = Vec::new();
-            each_row(&batch.0, &mut |row| {
-                if self.current.as_ref().is_none_or(|(partition, _)| *partition != row.partition) {
+            each_row(batch, &mut |row| {
+                if self.0.as_ref().is_none_or(|(partition, _)| *partition != row.partition) {
                     self.end(&mut portions);
-                    let plan = Arc::clone(&self.plan);
-                    let analysis = Portions::new(plan, self.options.clone(), row.partition);
-                    self.current = Some((row.partition, analysis));
+                    self.0 = Some((row.partition, begin(row.partition)));
                 }
-                if let Some((_, analysis)) = &mut self.current {
-                    portions.extend(analysis.row(row)?);
+                match &mut self.0 {
+                    Some((_, reads)) => reads.row(row, &mut |portion| portions.push(portion)),
+                    None => Ok(()),
                 }
-                Ok(())
             })?;
             Ok(portions)
         });
@@ -292,7 +319,7 @@ impl PortionsOf {
     }
 
     /// There are no more rows.
-    fn finish(&mut self, py: Python<'_>) -> PyResult<PyArrowType<RecordBatch>> {
+    pub(crate) fn finish(&mut self, py: Python<'_>) -> PyResult<PyArrowType<RecordBatch>> {
         let portions = py.detach(|| {
             let mut portions = Vec::new();
             self.end(&mut portions);
@@ -300,17 +327,15 @@ impl PortionsOf {
         });
         as_batch(portions)
     }
-}
 
-impl PortionsOf {
     fn end(&mut self, portions: &mut Vec<Portion>) {
-        if let Some((_, analysis)) = self.current.take() {
-            analysis.finish(&mut |portion| portions.push(portion));
+        if let Some((_, reads)) = self.0.take() {
+            reads.finish(&mut |portion| portions.push(portion));
         }
     }
 }
 
-pub(crate) fn as_batch(portions: Vec<Portion>) -> PyResult<PyArrowType<RecordBatch>> {
+fn as_batch(portions: Vec<Portion>) -> PyResult<PyArrowType<RecordBatch>> {
     let (mut from, mut data) = (Int64Builder::new(), BinaryBuilder::new());
     let [mut share, mut partition, mut number] = [(); 3].map(|()| Int32Builder::new());
     for portion in portions {

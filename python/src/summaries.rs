@@ -6,12 +6,12 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use gamewire::Options;
-use gamewire::partition::{self, Plan, Portion, Summaries};
+use gamewire::partition::{self, Plan, Summaries};
 use gamewire::tables::{self, Batches, Table, Wanted};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-use crate::partition::{Arriving, as_batch, broken, each_row, plan_of, taken};
+use crate::partition::{Arriving, Current, plan_of, taken};
 use crate::reading::Reading;
 
 /// Which rows are wanted.
@@ -25,7 +25,7 @@ struct SummariesOf {
     plan: Arc<Plan>,
     options: Options,
     wanted: Wanted,
-    current: Option<(u32, Summaries)>,
+    current: Current<Summaries>,
 }
 
 #[pymethods]
@@ -34,58 +34,27 @@ impl SummariesOf {
     fn new(plan: &[u8], reading: &Reading) -> PyResult<SummariesOf> {
         let wanted = wanted(reading);
         let options = Options { needs: wanted.needs(), ..reading.options.clone() };
-        Ok(SummariesOf { plan: plan_of(plan)?, options, wanted, current: None })
+        Ok(SummariesOf { plan: plan_of(plan)?, options, wanted, current: Current::default() })
     }
 
-    /// Takes rows, and returns the portions that they come to.
+    /// Takes rows, and returns the portions that these give.
     fn rows(
         &mut self,
         py: Python<'_>,
         batch: PyArrowType<RecordBatch>,
     ) -> PyResult<PyArrowType<RecordBatch>> {
-        let portions = py.detach(|| {
-            let mut portions = Vec::new();
-            each_row(&batch.0, &mut |row| {
-                if self.current.as_ref().is_none_or(|(partition, _)| *partition != row.partition) {
-                    self.end(&mut portions);
-                    self.current = Some((row.partition, self.summaries(row.partition)));
-                }
-                match &mut self.current {
-                    Some((_, summaries)) => {
-                        summaries.row(row, &mut |portion| portions.push(portion))
-                    }
-                    None => Ok(()),
-                }
-            })?;
-            Ok(portions)
-        });
-        as_batch(portions.map_err(broken)?)
+        let SummariesOf { plan, options, wanted, current } = self;
+        // As many shares as there are partitions.
+        let shares = u32::try_from(plan.partitions).unwrap_or(u32::MAX);
+        current.rows(py, &batch.0, |partition| {
+            let (plan, filter) = (Arc::clone(plan), wanted.filter.clone());
+            Summaries::new(plan, options.clone(), filter, wanted.bytes, [partition, shares])
+        })
     }
 
     /// There are no more rows.
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyArrowType<RecordBatch>> {
-        let portions = py.detach(|| {
-            let mut portions = Vec::new();
-            self.end(&mut portions);
-            portions
-        });
-        as_batch(portions)
-    }
-}
-
-impl SummariesOf {
-    /// Those of a partition, for as many shares as there are partitions.
-    fn summaries(&self, partition: u32) -> Summaries {
-        let (options, plan) = (self.options.clone(), Arc::clone(&self.plan));
-        let shares = u32::try_from(plan.partitions).unwrap_or(u32::MAX);
-        let filter = self.wanted.filter.clone();
-        Summaries::new(plan, options, filter, self.wanted.bytes, [partition, shares])
-    }
-
-    fn end(&mut self, portions: &mut Vec<Portion>) {
-        if let Some((_, summaries)) = self.current.take() {
-            summaries.finish(&mut |portion| portions.push(portion));
-        }
+        self.current.finish(py)
     }
 }
 

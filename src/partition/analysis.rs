@@ -111,6 +111,18 @@ pub struct Portion {
     pub data: Vec<u8>,
 }
 
+/// What reads the rows of a partition and reports in portions what is to be put together with other partitions'.
+pub trait Reports {
+    /// Takes the next row. Hands over portions if there are any.
+    ///
+    /// # Errors
+    /// As [`Analysis::row`].
+    fn row(&mut self, row: &Row<'_>, each: &mut dyn FnMut(Portion)) -> Result<(), Broken>;
+
+    /// The capture is over: hands over what is left.
+    fn finish(self, each: &mut dyn FnMut(Portion));
+}
+
 /// What is in a portion: a sign, and that.
 pub(super) mod content {
     use super::super::{Broken, from_bytes, to_bytes};
@@ -161,31 +173,6 @@ impl Portions {
         Portions { analysis, parting, partition, number, from, packets }
     }
 
-    /// Takes the next row. Hands over a portion if there is one.
-    ///
-    /// # Errors
-    /// As [`Analysis::row`].
-    pub fn row(&mut self, row: &Row<'_>) -> Result<Option<Portion>, Broken> {
-        self.analysis.row(row)?;
-        self.packets += 1;
-        let is_due = self.packets.is_multiple_of(PACKETS) || self.is_full();
-        Ok(is_due.then(|| self.portion(false)))
-    }
-
-    /// The capture is over: hands over what is left.
-    pub fn finish(mut self, each: &mut dyn FnMut(Portion)) {
-        self.analysis.end();
-        while self.analysis.finish() {
-            if self.is_full() {
-                each(self.portion(false));
-            }
-        }
-        each(self.portion(true));
-        let Portions { analysis, partition, number, .. } = self;
-        let data = content::of_totals(&analysis.decoder.into_totals(), &analysis.runs);
-        each(Portion { share: 0, from: u64::MAX >> 1, partition, number, data });
-    }
-
     fn is_full(&mut self) -> bool {
         self.analysis.decoder.batch().size() >= FULL
     }
@@ -198,5 +185,29 @@ impl Portions {
         let portion = Portion { share: 0, from, partition, number, data };
         (self.from, self.number) = (through, self.number + 1);
         portion
+    }
+}
+
+impl Reports for Portions {
+    fn row(&mut self, row: &Row<'_>, each: &mut dyn FnMut(Portion)) -> Result<(), Broken> {
+        self.analysis.row(row)?;
+        self.packets += 1;
+        if self.packets.is_multiple_of(PACKETS) || self.is_full() {
+            each(self.portion(false));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, each: &mut dyn FnMut(Portion)) {
+        self.analysis.end();
+        while self.analysis.finish() {
+            if self.is_full() {
+                each(self.portion(false));
+            }
+        }
+        each(self.portion(true));
+        let Portions { analysis, partition, number, .. } = self;
+        let data = content::of_totals(&analysis.decoder.into_totals(), &analysis.runs);
+        each(Portion { share: 0, from: u64::MAX >> 1, partition, number, data });
     }
 }

@@ -21,7 +21,7 @@ mod row;
 mod summaries;
 mod survey;
 
-pub use analysis::{Analysis, Portion, Portions};
+pub use analysis::{Analysis, Portion, Portions, Reports};
 pub use bytes::{Broken, from_bytes, to_bytes};
 pub use judge::judge;
 pub use plan::Plan;

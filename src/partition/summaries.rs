@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::analysis::{Analysis, Portion};
+use super::analysis::{Analysis, Portion, Reports};
 use super::bytes::{Broken, from_bytes, to_bytes};
 use super::plan::Plan;
 use super::row::Row;
@@ -38,7 +38,7 @@ pub struct Summaries {
 
 impl Summaries {
     /// Of this partition; the options' needs are those of a summary. Only messages that this filter wants count.
-    /// Tables take so many bytes of memory at most.
+    /// Tables take this many bytes of memory at most.
     pub fn new(
         plan: Arc<Plan>,
         options: Options,
@@ -53,32 +53,6 @@ impl Summaries {
             shares,
             partition,
             number: 0,
-        }
-    }
-
-    /// Takes the next row. Hands over portions if there are any.
-    ///
-    /// # Errors
-    /// As [`Analysis::row`].
-    pub fn row(&mut self, row: &Row<'_>, each: &mut dyn FnMut(Portion)) -> Result<(), Broken> {
-        self.analysis.row(row)?;
-        self.read(each);
-        Ok(())
-    }
-
-    /// The capture is over: hands over what is left.
-    pub fn finish(mut self, each: &mut dyn FnMut(Portion)) {
-        self.analysis.end();
-        while self.analysis.finish() {
-            self.read(each);
-        }
-        self.names(each);
-        let Summaries { analysis, summary, shares, partition, number, .. } = self;
-        let mut totals = Some(Box::new(analysis.into_totals()));
-        for (share, summary) in (0..).zip(summary.split(shares as usize)) {
-            // What was read is told once.
-            let data = to_bytes(&Content::Rows(Box::new(summary), totals.take()));
-            each(Portion { share, from: u64::MAX >> 1, partition, number, data });
         }
     }
 
@@ -112,8 +86,31 @@ impl Summaries {
     }
 }
 
+impl Reports for Summaries {
+    fn row(&mut self, row: &Row<'_>, each: &mut dyn FnMut(Portion)) -> Result<(), Broken> {
+        self.analysis.row(row)?;
+        self.read(each);
+        Ok(())
+    }
+
+    fn finish(mut self, each: &mut dyn FnMut(Portion)) {
+        self.analysis.end();
+        while self.analysis.finish() {
+            self.read(each);
+        }
+        self.names(each);
+        let Summaries { analysis, summary, shares, partition, number, .. } = self;
+        let mut totals = Some(Box::new(analysis.into_totals()));
+        for (share, summary) in (0..).zip(summary.split(shares as usize)) {
+            // What was read is reported once.
+            let data = to_bytes(&Content::Rows(Box::new(summary), totals.take()));
+            each(Portion { share, from: u64::MAX >> 1, partition, number, data });
+        }
+    }
+}
+
 /// Puts together one share of what all partitions have of servers, masters and clients: its portions, in the
-/// order of [`Portion::from`]. Tables take so many bytes of memory at most. Returns what was read, too, with the
+/// order of [`Portion::from`]. Tables take this many bytes of memory at most. Returns what was read, too, with the
 /// first share; packets of other traffic are not counted by port.
 ///
 /// # Errors
