@@ -67,7 +67,7 @@ impl Said {
         self.when.first().map_or(u64::MAX, |(at, _)| *at)
     }
 
-    /// The same in so many parts, by server.
+    /// The same in this many parts, by server.
     pub fn split(self, parts: usize) -> Vec<Said> {
         let mut split = vec![Said::default(); parts];
         for (at, server, names) in self.all() {
@@ -93,7 +93,7 @@ fn hash(text: Value<'_>) -> u64 {
     hasher.finish()
 }
 
-/// In which of so many parts what is known of a host is.
+/// In which of this many parts what is known of a host is.
 pub(super) fn part_of(host: IpAddr, parts: usize) -> usize {
     Partition::of(host, host, parts)
 }

@@ -20,7 +20,7 @@ impl Summary {
         self.said.as_ref().map_or(0, Said::len)
     }
 
-    /// Divides it by host into so many: each row is in one of them, with those of its host in other partitions.
+    /// Divides it by host into this many: each row is in one of them, with those of its host in other partitions.
     pub fn split(mut self, parts: usize) -> Vec<Summary> {
         let (bytes, filtered) = (self.bytes, self.filtered);
         let mut split = Vec::from_iter((0..parts).map(|_| Summary::new(bytes, filtered)));
@@ -111,7 +111,7 @@ impl Server {
 }
 
 impl Master {
-    /// `room`: for so many more servers of lists; returns whether that was enough.
+    /// `room`: for this many more servers of lists; returns whether that was enough.
     fn merge(&mut self, other: Master, room: &mut usize) -> bool {
         self.protocol.merge(other.protocol);
         widen_by(&mut self.seen, other.seen);

@@ -301,7 +301,7 @@ impl Master {
         self.lists(words, event.listed().len(), room)
     }
 
-    /// These servers are on its lists, at most so many. Returns whether there was room for them.
+    /// These servers are on its lists, at most `most`. Returns whether there was room for them.
     pub(super) fn lists(
         &mut self,
         servers: impl Iterator<Item = u64>,
