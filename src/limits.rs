@@ -439,7 +439,7 @@ mod tests {
             "flow | 8, ",
         ),
         (
-            include_str!("../dissectors/src/gamespy4/conversation.rs"),
+            include_str!("../dissectors/src/gamespy4/recent_packets.rs"),
             "const COPIED: usize = 32;",
             "8, 32, ",
         ),
