@@ -1,8 +1,8 @@
-//! What a display filter has ruled out is decoded, but its fields are not kept.
+//! Fields that nobody reads are decoded, but not kept.
 
 use dissectors::kit::{Field, Leaf, Sink, Span};
 
-/// Lets fields through, or none: of a message that nobody wants.
+/// Lets fields through, or none: of a message that a filter has ruled out, or whose fields nobody asked for.
 pub(super) struct Gate<F> {
     pub(super) fields: F,
     pub(super) is_shut: bool,

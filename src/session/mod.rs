@@ -22,6 +22,7 @@ mod early_filter;
 mod elapse;
 mod event_order;
 mod events;
+mod exchanges;
 mod fields;
 mod files;
 mod gate;

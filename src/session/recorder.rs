@@ -14,6 +14,7 @@ use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 use super::batch::Batch;
 use super::datagram_event::DatagramEvent;
 use super::early_filter::EarlyFilter;
+use super::exchanges::Exchanges;
 use super::gate::Gate;
 use super::icmp_event::IcmpEvent;
 use super::share::shard_of;
@@ -54,6 +55,8 @@ pub(super) struct Recorder<F> {
     filter: Option<EarlyFilter>,
     /// The filter wants no message of the current flow.
     is_unwanted: bool,
+    /// The filter does not want the current message.
+    is_ruled_out: bool,
     /// How rules fare matters for all messages, whatever the filter wants.
     counts_rules: bool,
     results: RuleResults,
@@ -72,18 +75,6 @@ pub(super) struct Recorder<F> {
     in_words: Box<[[u32; 3]; CODES]>,
 }
 
-/// What a listing shows of a flow's requests, since `flow_context`.
-#[derive(Default)]
-struct Exchanges {
-    messages: u32,
-    requests: u32,
-    answered: u32,
-    /// Exchanges that began.
-    exchanges: u32,
-    /// The packets of the requests that messages answer, and after how many nanoseconds.
-    replies: Vec<(Option<u64>, u64)>,
-}
-
 impl<F: Fields> Recorder<F> {
     pub(super) fn new(fields: F, options: &Options) -> Recorder<F> {
         let (needs, abuse) = (options.needs, options.settings.abuse);
@@ -95,6 +86,7 @@ impl<F: Fields> Recorder<F> {
             needs,
             filter: options.filter.clone().map(EarlyFilter::new),
             is_unwanted: false,
+            is_ruled_out: false,
             counts_rules: needs.count_rules(),
             results: if keeps_all { results.keeping_all() } else { results },
             batch: Batch::default(),
@@ -128,13 +120,20 @@ impl<F: Fields> Recorder<F> {
         }
         (self.reply, self.sending) = (None, Sending::New);
         self.batch.forget_listed();
-        self.is_unwanted = self.is_ruled_out(None);
+        self.is_unwanted = self.rules_out(None);
+        self.next_message();
+    }
+
+    /// What follows belongs to another message of the same flow.
+    #[inline]
+    fn next_message(&mut self) {
+        self.is_ruled_out = self.is_unwanted;
         self.gate.is_shut = self.is_unwanted;
     }
 
     /// Whether the filter, if there is one, wants no message of the current flow, or not this one.
     #[inline]
-    fn is_ruled_out(&mut self, message: Option<&'static Message>) -> bool {
+    fn rules_out(&mut self, message: Option<&'static Message>) -> bool {
         match (&mut self.filter, self.batch.context()) {
             (Some(filter), Some(context)) => filter.rules_out(context, message),
             _ => false,
@@ -144,7 +143,7 @@ impl<F: Fields> Recorder<F> {
     /// Nobody wants to know how the current message fares.
     #[inline]
     fn is_unchecked(&self) -> bool {
-        self.gate.is_shut && !self.counts_rules
+        self.is_ruled_out && !self.counts_rules
     }
 
     /// Nothing more follows for now; says how much was reported since `flow_context`.
@@ -308,7 +307,7 @@ impl<F: Fields> Recorder<F> {
         }
         let is_wanted = match self.needs.findings {
             Findings::None => false,
-            Findings::OfMessages => is_certain && recalled.is_none() && !self.gate.is_shut,
+            Findings::OfMessages => is_certain && recalled.is_none() && !self.is_ruled_out,
             Findings::All { .. } => {
                 self.puts_into_words(rule, verdict, recalled.map(|(_, mark)| mark.side))
             }
@@ -369,7 +368,7 @@ impl<F: Fields> Recorder<F> {
         let (Some(filter), Some(context)) = (&self.filter, self.batch.context()) else {
             return true;
         };
-        if self.gate.is_shut {
+        if self.is_ruled_out {
             return false;
         }
         let (findings, left_out) = (&self.results.findings, &self.results);
@@ -425,19 +424,15 @@ fn group_of(payload: &Payload<'_>) -> usize {
     shard_of(payload.from.ip(), payload.to.ip(), GROUPS)
 }
 
-impl Exchanges {
-    fn clear(&mut self) {
-        let mut replies = std::mem::take(&mut self.replies);
-        replies.clear();
-        *self = Exchanges { replies, ..Exchanges::default() };
-    }
-}
-
 impl<F: Fields> Sink for Recorder<F> {
     dissectors::forward_fields!(gate);
     #[inline]
     fn begins(&mut self, message: &'static Message) -> bool {
-        self.gate.is_shut = self.gate.is_shut || self.is_ruled_out(Some(message));
+        self.is_ruled_out = self.is_ruled_out || self.rules_out(Some(message));
+        // A filter may look at fields that nobody else reads.
+        let are_fields_read = self.filter.is_some()
+            || self.needs.fields.is_some_and(|limits| limits.of.has(message)[0]);
+        self.gate.is_shut = self.is_ruled_out || !are_fields_read;
         !self.is_unchecked()
     }
     #[inline]
@@ -467,7 +462,7 @@ impl<F: Fields> Sink for Recorder<F> {
         self.counts.findings += 1;
         let is_wanted = match self.needs.findings {
             Findings::None => false,
-            Findings::OfMessages => !self.gate.is_shut,
+            Findings::OfMessages => !self.is_ruled_out,
             Findings::All { .. } => self.puts_into_words(rule, Verdict::Note, None),
         };
         if is_wanted {
@@ -566,7 +561,7 @@ impl<F: Fields> Sink for Recorder<F> {
         if !is_wanted {
             self.reply = None;
             self.batch.forget_listed();
-            self.gate.is_shut = self.is_unwanted;
+            self.next_message();
             return;
         }
         if self.filter.is_some() && !self.is_filtered_in(message, payload) {
@@ -576,7 +571,7 @@ impl<F: Fields> Sink for Recorder<F> {
             if let Some(tree) = self.gate.fields.tree() {
                 tree.clear();
             }
-            self.gate.is_shut = self.is_unwanted;
+            self.next_message();
             return;
         }
         if self.results.has_found() {
@@ -596,5 +591,6 @@ impl<F: Fields> Sink for Recorder<F> {
             tree.clear();
         }
         self.batch.push_record(Some(decoded));
+        self.next_message();
     }
 }
