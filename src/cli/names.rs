@@ -58,7 +58,7 @@ pub(super) fn fields() -> Names<String> {
 
 /// Columns of `dissect --fields`: fields, and what there is beside them.
 pub(super) fn columns() -> Names<Column> {
-    let known = || Column::beside().map(str::to_owned).chain(paths()).collect();
+    let known = || Column::attributes().map(str::to_owned).chain(paths()).collect();
     Names { parse: |name| name.trim().parse(), known }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn columns() -> Names<Column> {
 pub(super) fn filters() -> Names<String> {
     let known = || {
         let is_word = |path: &String| !path.contains('*');
-        Column::beside().map(str::to_owned).chain(paths().into_iter().filter(is_word)).collect()
+        Column::attributes().map(str::to_owned).chain(paths().into_iter().filter(is_word)).collect()
     };
     Names { parse: |filter| Ok(filter.to_owned()), known }
 }

@@ -73,84 +73,188 @@ fn read_all<C: Consumer>(
         return sniff::sniff(&request, wanted, options, consumer, err, progress);
     }
     let stop = stop.map_or(Stop::default(), |stop| stop());
-    let mut monitor = Monitor::new(stop, err);
-    let mut filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
-    let unpacking = input.memory.unwrap_or_default().unpacking();
-    if input.merge && input.files.len() > 1 {
-        let packets = capture::open_merged(&input.files, unpacking)?;
-        let names: Vec<_> = input.files.iter().map(|file| display(file)).collect();
-        let names = names.join(", ");
-        let read = one(
-            input,
-            options,
-            &names,
-            None,
-            packets,
-            &mut filter,
-            consumer,
-            &mut monitor,
-            progress,
-        );
-        monitor.end();
-        let unopened = monitor.unopened();
+    let filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
+    let monitor = Monitor::new(stop, err);
+    let mut reading = Reading { input, options, filter, consumer, monitor, progress };
+    match input.merge && input.files.len() > 1 {
+        true => reading.merged(),
+        false => reading.one_by_one(),
+    }
+}
+
+/// The captures that are read, with all that goes along with it.
+struct Reading<'r, C> {
+    input: &'r Input,
+    options: Options,
+    /// Which packets are taken (`-f`).
+    filter: Option<FileFilter>,
+    consumer: &'r mut C,
+    monitor: Monitor<'r>,
+    /// Whether to show how far it is.
+    progress: bool,
+}
+
+impl<C: Consumer> Reading<'_, C> {
+    /// All files as one capture.
+    fn merged(&mut self) -> Result<(), Failure> {
+        let files = &self.input.files;
+        let packets = capture::open_merged(files, self.unpacking())?;
+        let names = files.iter().map(|file| display(file)).collect::<Vec<_>>().join(", ");
+        let read = self.one(&names, None, packets);
+        self.monitor.end();
+        let unopened = self.monitor.unopened();
         let count = unopened.len();
         for (path, why) in unopened {
-            consumer.unreadable(&display(path), &Failure::Unopened(why.clone()));
+            self.consumer.unreadable(&display(path), &Failure::Unopened(why.clone()));
         }
-        tell_unread(&names, &read?, monitor.err)?;
-        return match count {
+        tell_unread(&names, &read?, self.monitor.err)?;
+        match count {
             0 => Ok(()),
-            count => Err(Failure::SomeUnopened { count, of: input.files.len() }),
-        };
-    }
-    // A file that cannot be read does not keep the others from being read.
-    let mut ended = Ok(());
-    for (at, file) in input.files.iter().enumerate() {
-        if stop.is_asked() && at > 0 {
-            let more = input.files.len() - at;
-            let files = if more == 1 { "file was" } else { "files were" };
-            writeln!(monitor.err, "gamewire: warning: interrupted: {more} more {files} not read")
-                .ok();
-            break;
+            count => Err(Failure::SomeUnopened { count, of: files.len() }),
         }
+    }
+
+    /// File after file. One that cannot be read does not keep the others from being read.
+    fn one_by_one(&mut self) -> Result<(), Failure> {
+        let (files, stop) = (&self.input.files, self.monitor.stop);
+        let mut ended = Ok(());
+        for (at, file) in files.iter().enumerate() {
+            if stop.is_asked() && at > 0 {
+                let more = files.len() - at;
+                let files = if more == 1 { "file was" } else { "files were" };
+                let err = &mut self.monitor.err;
+                writeln!(err, "gamewire: warning: interrupted: {more} more {files} not read").ok();
+                break;
+            }
+            // A pipe ends by itself: its writer was often interrupted, too, and has something left.
+            self.monitor.stop = if file.is_file() { stop } else { Stop::default() };
+            let Err(failure) = self.file(file) else { continue };
+            let is_of_file = matches!(failure, Failure::Capture(_) | Failure::Unread(_));
+            if !is_of_file || matches!(failure, Failure::Capture(CaptureError::Interrupted { .. }))
+            {
+                ended = Err(failure);
+                break;
+            }
+            writeln!(self.monitor.err, "gamewire: {failure}").ok();
+            self.consumer.unreadable(&display(file), &failure);
+            ended = Err(Failure::Reported);
+        }
+        self.monitor.end();
+        ended
+    }
+
+    /// One of the files.
+    fn file(&mut self, file: &Path) -> Result<(), Failure> {
         let name = display(file);
-        let shown = (input.files.len() > 1).then_some(name.as_str());
-        // A pipe ends by itself: its writer was often interrupted, too, and has something left.
-        monitor.stop = if file.is_file() { stop } else { Stop::default() };
-        let opened = capture::open_within(file, unpacking).map_err(Failure::from);
-        let read = opened.and_then(|packets| {
-            let options = options.clone();
-            one(
-                input,
-                options,
-                &name,
-                shown,
-                packets,
-                &mut filter,
-                consumer,
-                &mut monitor,
-                progress,
-            )
-        });
-        match read.and_then(|read| tell_unread(&name, &read, monitor.err)) {
-            Ok(()) => {}
-            Err(failure @ Failure::Capture(CaptureError::Interrupted { .. })) => {
-                ended = Err(failure);
+        let shown = (self.input.files.len() > 1).then_some(name.as_str());
+        let packets = capture::open_within(file, self.unpacking())?;
+        let read = self.one(&name, shown, packets)?;
+        tell_unread(&name, &read, self.monitor.err)
+    }
+
+    /// Bytes of memory for decompressing files.
+    fn unpacking(&self) -> usize {
+        self.input.memory.unwrap_or_default().unpacking()
+    }
+
+    /// One capture. `name`: what consumers show it as, if there are others.
+    fn one(
+        &mut self,
+        called: &str,
+        name: Option<&str>,
+        packets: Box<dyn Packets + Send>,
+    ) -> Result<Totals, Failure> {
+        let bar = bar(packets.as_ref(), self.progress);
+        self.consumer.begin(name)?;
+        let meter = self.consumer.meter();
+        if let (Some(meter), Some((_, all))) = (&meter, packets.progress()) {
+            meter.all.store(all, Ordering::Relaxed);
+        }
+        let mut progress = |done| {
+            bar.iter().for_each(|bar| bar.set_position(done));
+            meter.iter().for_each(|meter| meter.done.store(done, Ordering::Relaxed));
+        };
+        let mut read = match self.shares(packets.as_ref()) {
+            Some(shares) => {
+                let (consumer, monitor) = (&mut *self.consumer, &mut self.monitor);
+                let count = self.input.count;
+                shares.read(&self.options, called, count, consumer, monitor, &mut progress)?
+            }
+            None => self.alone(called, packets, &mut progress)?,
+        };
+        bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
+        self.consumer.end(&mut read)?;
+        tell_no_traffic(called, &read, self.consumer, self.monitor.err);
+        Ok(read)
+    }
+
+    /// The threads that share a capture; `None`: one thread reads it.
+    fn shares(&self, packets: &dyn Packets) -> Option<Shares> {
+        let filter = self.options.filter.as_ref();
+        // Until the threads' flows are put in order, their numbers are not those of the capture.
+        let needs_order = filter.is_some_and(Filter::needs_flow_numbers);
+        if self.filter.is_some() || needs_order || self.consumer.sees_packets() {
+            return None;
+        }
+        Shares::of(self.input.threads, &self.options, packets)
+    }
+
+    /// Reads a capture with one thread.
+    fn alone(
+        &mut self,
+        called: &str,
+        mut packets: Box<dyn Packets + Send>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Totals, Failure> {
+        let mut decoder = Decoder::new(self.options.clone());
+        if let Some(capture) = packets.in_memory() {
+            decoder.lend(capture);
+        }
+        let (mut taken, mut fragments) = (0, 0_u64);
+        while let Some(event) = packets.next() {
+            match event {
+                capture::Event::Packet(packet) => {
+                    let filter = self.filter.as_mut();
+                    if filter.map_or(Ok(true), |filter| filter.takes(&packet))? {
+                        taken += 1;
+                        self.consumer.packet(decoder.packets() + 1, &packet);
+                        decoder.push(&packet);
+                    } else {
+                        fragments += u64::from(is_later_fragment(&packet));
+                        decoder.pass_over();
+                    }
+                }
+                capture::Event::Notice(notice) => {
+                    decoder.notice(&notice);
+                    if notice.is_warning() {
+                        self.monitor.warn(notice.into());
+                    }
+                }
+            }
+            consume(&mut decoder, self.consumer)?;
+            self.consumer.pause(false)?;
+            if decoder.packets().is_multiple_of(STEP) {
+                progress(packets.progress().map_or(0, |(done, _)| done));
+            }
+            if self.input.count.is_some_and(|count| taken >= count) {
                 break;
             }
-            Err(failure @ (Failure::Capture(_) | Failure::Unread(_))) => {
-                writeln!(monitor.err, "gamewire: {failure}").ok();
-                consumer.unreadable(&name, &failure);
-                ended = Err(Failure::Reported);
-            }
-            Err(failure) => {
-                ended = Err(failure);
+            let packets = decoder.packets();
+            if packets.is_multiple_of(LOOK) && self.monitor.stop.is_asked() {
+                let notice = Notice::Interrupted { path: called.into(), packets };
+                decoder.notice(&notice);
+                self.monitor.warn(notice.into());
                 break;
             }
         }
+        finish(&mut decoder, self.consumer)?;
+        if fragments > 0 {
+            let (err, s) = (&mut self.monitor.err, if fragments == 1 { "" } else { "s" });
+            let cannot = format!("{fragments} IP fragment{s} did not pass -f: {FRAGMENTS}");
+            writeln!(err, "gamewire: warning: {called}: {cannot}").ok();
+        }
+        Ok(decoder.into_totals())
     }
-    monitor.end();
-    ended
 }
 
 /// Of packets that could not be read, says so; where there were no others, that is an error.
@@ -166,114 +270,6 @@ fn tell_unread(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Fai
 /// A file's name, safe to show.
 fn display(file: &Path) -> String {
     crate::text::escaped(&file.to_string_lossy()).into_owned()
-}
-
-#[allow(clippy::too_many_arguments, reason = "what is read, how, by whom and for whom")]
-fn one<C: Consumer>(
-    input: &Input,
-    options: Options,
-    called: &str,
-    name: Option<&str>,
-    packets: Box<dyn Packets + Send>,
-    filter: &mut Option<FileFilter>,
-    consumer: &mut C,
-    monitor: &mut Monitor<'_>,
-    progress: bool,
-) -> Result<Totals, Failure> {
-    let bar = bar(packets.as_ref(), progress);
-    consumer.begin(name)?;
-    let shares = match filter {
-        Some(_) => None,
-        // Until the threads' flows are put in order, their numbers are not those of the capture.
-        None if options.filter.as_ref().is_some_and(Filter::needs_flow_numbers) => None,
-        None if consumer.sees_packets() => None,
-        None => Shares::of(input.threads, &options, packets.as_ref()),
-    };
-    let meter = consumer.meter();
-    if let (Some(meter), Some((_, all))) = (&meter, packets.progress()) {
-        meter.all.store(all, Ordering::Relaxed);
-    }
-    let mut progress = |done| {
-        bar.iter().for_each(|bar| bar.set_position(done));
-        meter.iter().for_each(|meter| meter.done.store(done, Ordering::Relaxed));
-    };
-    let mut read = match shares {
-        Some(shares) => {
-            shares.read(&options, called, input.count, consumer, monitor, &mut progress)?
-        }
-        None => {
-            alone(options, called, input.count, packets, filter, consumer, monitor, &mut progress)?
-        }
-    };
-    bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
-    consumer.end(&mut read)?;
-    tell_no_traffic(called, &read, consumer, monitor.err);
-    Ok(read)
-}
-
-/// Reads a capture with one thread.
-#[allow(clippy::too_many_arguments, reason = "what is read, how, by whom and for whom")]
-fn alone<C: Consumer>(
-    options: Options,
-    called: &str,
-    count: Option<u64>,
-    mut packets: Box<dyn Packets + Send>,
-    filter: &mut Option<FileFilter>,
-    consumer: &mut C,
-    monitor: &mut Monitor<'_>,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Totals, Failure> {
-    let mut decoder = Decoder::new(options);
-    if let Some(capture) = packets.in_memory() {
-        decoder.lend(capture);
-    }
-    let (mut taken, mut fragments) = (0, 0_u64);
-    while let Some(event) = packets.next() {
-        match event {
-            capture::Event::Packet(packet) => {
-                let wanted = filter.as_mut().map_or(Ok(true), |filter| filter.takes(&packet))?;
-                if wanted {
-                    taken += 1;
-                    consumer.packet(decoder.packets() + 1, &packet);
-                    decoder.push(&packet);
-                } else {
-                    fragments += u64::from(is_later_fragment(&packet));
-                    decoder.pass_over();
-                }
-            }
-            capture::Event::Notice(notice) => {
-                decoder.notice(&notice);
-                if notice.is_warning() {
-                    monitor.warn(notice.into());
-                }
-            }
-        }
-        consume(&mut decoder, consumer)?;
-        consumer.pause(false)?;
-        if decoder.packets().is_multiple_of(STEP) {
-            progress(packets.progress().map_or(0, |(done, _)| done));
-        }
-        if count.is_some_and(|count| taken >= count) {
-            break;
-        }
-        let packets = decoder.packets();
-        if packets.is_multiple_of(LOOK) && monitor.stop.is_asked() {
-            let notice = Notice::Interrupted { path: called.into(), packets };
-            decoder.notice(&notice);
-            monitor.warn(notice.into());
-            break;
-        }
-    }
-    finish(&mut decoder, consumer)?;
-    if fragments > 0 {
-        let s = if fragments == 1 { "" } else { "s" };
-        writeln!(
-            monitor.err,
-            "gamewire: warning: {called}: {fragments} IP fragment{s} did not pass -f: {FRAGMENTS}"
-        )
-        .ok();
-    }
-    Ok(decoder.into_totals())
 }
 
 /// Whether a packet is a fragment without the ports of its datagram.

@@ -4,12 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Subject;
-use super::evaluate::{self, Value};
+use super::attribute::{ATTRIBUTES, Attribute};
+use super::evaluate;
 use super::literal::Number;
-use super::names::{self, Beside, Meanings};
+use super::names::{self, Meanings};
 use super::syntax::written;
+use super::value::Value;
 
-/// A column of a table: a field of messages, or what is beside the fields.
+/// A column of a table: a field of messages, or an attribute.
 #[derive(Clone)]
 pub struct Column {
     name: String,
@@ -22,9 +24,9 @@ impl Column {
         &self.name
     }
 
-    /// The names of what is beside the fields.
-    pub fn beside() -> impl Iterator<Item = &'static str> {
-        names::BESIDE.iter().map(|(name, ..)| *name)
+    /// The names of attributes.
+    pub fn attributes() -> impl Iterator<Item = &'static str> {
+        ATTRIBUTES.iter().map(|(name, ..)| *name)
     }
 
     /// Whether a message may have several values of it.
@@ -35,10 +37,10 @@ impl Column {
     /// Shows the values that a message has of it.
     pub fn values(&self, subject: &Subject<'_>, see: &mut dyn FnMut(&Value<'_>)) {
         let number = |frame: u64| Value::Number(Number::Whole(frame.into()));
-        match self.meanings.beside {
+        match self.meanings.attribute {
             // What JSON has under these names.
-            Some((Beside::Frame, _)) => return see(&number(subject.payload.frame)),
-            Some((Beside::Frames, _)) => {
+            Some((Attribute::Frame, _)) => return see(&number(subject.payload.frame)),
+            Some((Attribute::Frames, _)) => {
                 let mut frames = Vec::new();
                 subject.payload.frames(&mut frames);
                 return frames.into_iter().for_each(|frame| see(&number(frame)));
@@ -65,7 +67,7 @@ impl FromStr for Column {
         let path = super::syntax::path(name)
             .ok_or_else(|| format!("`{name}` is not the name of a field"))?;
         let meanings = Meanings::of(&path);
-        if meanings.beside.is_some() || !meanings.fields.is_empty() {
+        if meanings.attribute.is_some() || !meanings.fields.is_empty() {
             return Ok(Column { name: name.to_owned(), meanings });
         }
         if path == ["answered"] || path == ["answered_by"] {

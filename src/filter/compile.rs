@@ -9,9 +9,10 @@ use dissectors::catalogue;
 use dissectors::kit::{Code, Kind, Message};
 use regex::bytes::{Regex, RegexBuilder};
 
+use super::attribute::{Attribute, Sort};
 use super::error::FilterError;
 use super::literal::{Measure, Operand};
-use super::names::{self, Beside, Meanings, Sort, Source, Step};
+use super::names::{self, Meanings, Source, Step};
 use super::syntax::{Ask, Comparison, Expression, Literal, Test, written};
 use crate::text::nearest;
 
@@ -28,7 +29,7 @@ pub(super) enum Node {
 
 /// One comparison: what it looks at, and what it asks of the values there.
 pub(super) struct Compiled {
-    pub(super) beside: Option<Beside>,
+    pub(super) attribute: Option<Attribute>,
     pub(super) protocol: Option<Id>,
     pub(super) message: Option<&'static Message>,
     pub(super) fields: Vec<Source>,
@@ -66,8 +67,8 @@ impl Compiled {
         !self.fields.is_empty()
     }
 
-    pub(super) fn has(&self, beside: Beside) -> bool {
-        self.beside == Some(beside)
+    pub(super) fn has(&self, attribute: Attribute) -> bool {
+        self.attribute == Some(attribute)
     }
 }
 
@@ -96,16 +97,16 @@ impl Compiler<'_> {
         if meanings.is_empty() {
             return Err(self.unknown());
         }
-        let Meanings { beside, protocol, message, fields } = meanings;
+        let Meanings { attribute, protocol, message, fields } = meanings;
         let mut compiled = Compiled {
-            beside: beside.map(|(beside, _)| beside),
+            attribute: attribute.map(|(attribute, _)| attribute),
             protocol,
             message,
             fields,
             predicate: Predicate::Present,
             is_none: false,
         };
-        let sort = beside.map(|(_, sort)| sort);
+        let sort = attribute.map(|(_, sort)| sort);
         match &self.test.ask {
             Ask::Present => return Ok(compiled),
             Ask::In(set) => {
@@ -147,11 +148,11 @@ impl Compiler<'_> {
                     return Ok(());
                 }
                 Some(Err(error)) => {
-                    compiled.beside = None;
+                    compiled.attribute = None;
                     no_name = Some(error);
                 }
                 None if !self.is_comparable_sort(&compiled.predicate, sort) => {
-                    compiled.beside = None
+                    compiled.attribute = None
                 }
                 None => {}
             }
@@ -159,7 +160,7 @@ impl Compiler<'_> {
         let known = std::mem::take(&mut compiled.fields);
         let is_comparable = |field: &&Source| is_comparable(&compiled.predicate, field);
         compiled.fields = known.iter().filter(is_comparable).cloned().collect();
-        if compiled.beside.is_some() || compiled.has_fields() {
+        if compiled.attribute.is_some() || compiled.has_fields() {
             return Ok(());
         }
         Err(no_name.unwrap_or_else(|| self.not_comparable(sort, &known)))
@@ -264,7 +265,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Whether what is beside the fields compares so.
+    /// Whether the attribute compares so.
     fn is_comparable_sort(&self, predicate: &Predicate, sort: Sort) -> bool {
         let suits = |operand: &Operand| match sort {
             Sort::Number(measure) => is_number(operand, measure),

@@ -1,48 +1,16 @@
 //! What a filter says of a message.
 
 use std::cmp::Ordering;
-use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{
-    Code, Kind, Message, Node as FieldNode, Place, Severity, Transport, TreeView,
-};
+use dissectors::kit::{Kind, Message, Node as FieldNode, Place, TreeView};
 
 use super::Subject;
+use super::attribute::Attribute;
 use super::compile::{Compiled, Node, Predicate};
 use super::literal::{Number, Operand};
-use super::names::{Beside, Meanings, Source, Step};
+use super::names::{Meanings, Source, Step};
 use super::syntax::Comparison;
-
-/// One value of a message.
-#[derive(Clone, Copy, Debug)]
-pub enum Value<'a> {
-    /// A number.
-    Number(Number),
-    /// A 64-bit id: a number that is written as a text.
-    Id(u64),
-    /// True or false.
-    Flag(bool),
-    /// A text, as it was sent.
-    Text(&'a [u8]),
-    /// A text of a map, which may read as a number.
-    MapText(&'a [u8]),
-    /// Bytes with no more known about them.
-    Bytes(&'a [u8]),
-    /// An address and a port.
-    End(SocketAddr),
-    /// An address.
-    Address(IpAddr),
-    /// Nanoseconds since 1970.
-    Time(i64),
-    /// How severe a finding is.
-    Severity(Severity),
-    /// The rule of a finding.
-    Rule(Code),
-    /// The name of a protocol, a message or a transport.
-    Word(&'static str),
-    /// It is there, and has no value.
-    Presence,
-}
+use super::value::Value;
 
 impl Node {
     pub(super) fn matches(&self, subject: &Subject<'_>) -> bool {
@@ -108,27 +76,23 @@ pub(super) fn values(
     subject: &Subject<'_>,
     see: &mut dyn FnMut(Value<'_>) -> bool,
 ) {
-    each(meanings.beside.map(|(beside, _)| beside), &meanings.fields, subject, see);
+    each(meanings.attribute.map(|(attribute, _)| attribute), &meanings.fields, subject, see);
 }
 
 /// Shows values, until `see` has seen enough.
 fn each(
-    beside: Option<Beside>,
+    attribute: Option<Attribute>,
     fields: &[Source],
     subject: &Subject<'_>,
     see: &mut dyn FnMut(Value<'_>) -> bool,
 ) {
-    let mut enough = false;
-    if let Some(beside) = beside {
-        see_beside(beside, subject, &mut |value| {
-            enough = see(value);
-            enough
-        });
+    if attribute.is_some_and(|attribute| attribute.each_value(subject, see)) {
+        return;
     }
     let (Some(message), Some(tree)) = (subject.message, subject.tree) else { return };
     let walk = Walk { tree, payload: subject.payload.bytes };
     for field in fields.iter().filter(|field| std::ptr::eq(field.message, message)) {
-        if enough || walk.below(None, &field.steps, see) {
+        if walk.below(None, &field.steps, see) {
             return;
         }
     }
@@ -141,8 +105,8 @@ impl Compiled {
             Some(message) => std::ptr::eq(field.message, *message),
             None => protocol.is_none_or(|protocol| field.protocol == protocol),
         };
-        let asks_message = self.message.is_some() || self.beside == Some(Beside::Message);
-        let is_known = self.beside.is_none_or(|it| it.is_of_flow() || it == Beside::Message)
+        let asks_message = self.message.is_some() || self.attribute == Some(Attribute::Message);
+        let is_known = self.attribute.is_none_or(|it| it.is_of_flow() || it == Attribute::Message)
             && !self.fields.iter().any(may_have)
             && (!asks_message || message.is_some());
         if !is_known {
@@ -176,7 +140,7 @@ impl Compiled {
         }
         let mut seen = Seen { predicate: &self.predicate, any: false, hit: false };
         let mut see = |value: Value<'_>| seen.see(&value);
-        each(self.beside, &self.fields, subject, &mut see);
+        each(self.attribute, &self.fields, subject, &mut see);
         if self.is_none { seen.any && !seen.hit } else { seen.hit }
     }
 }
@@ -249,103 +213,6 @@ fn compare(comparison: Comparison, value: &Value<'_>, operand: &Operand) -> Opti
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(text, part).is_some()
-}
-
-/// Shows the values of what is beside the fields, until `see` has seen enough.
-fn see_beside(beside: Beside, subject: &Subject<'_>, see: &mut dyn FnMut(Value<'_>) -> bool) {
-    let payload = subject.payload;
-    let count = |number: u64| Value::Number(Number::Whole(number.into()));
-    let seconds = |nanoseconds: i64| Value::Number(Number::Real(nanoseconds as f64 / 1e9));
-    let ends = [payload.from, payload.to];
-    let port = |end: SocketAddr| count(end.port().into());
-    let ports = |ends: &[SocketAddr], see: &mut dyn FnMut(Value<'_>) -> bool| {
-        ends.iter().any(|&end| see(port(end)));
-    };
-    let is_udp = payload.transport == Transport::Udp;
-    match beside {
-        Beside::Frame | Beside::Frames => {
-            let carried = payload.pieces.iter().map(|piece| piece.frame).chain([payload.frame]);
-            let mut last = None;
-            carried
-                .filter(|&frame| last.replace(frame) != Some(frame))
-                .any(|frame| see(count(frame)));
-        }
-        Beside::Flow => {
-            see(count(payload.flow.into()));
-        }
-        Beside::Time => {
-            see(Value::Time(payload.time.0));
-        }
-        Beside::Length => {
-            see(count(payload.sent()));
-        }
-        Beside::Request => {
-            subject.reply.map(|reply| see(count(reply.request)));
-        }
-        Beside::ResponseTime => {
-            subject.reply.map(|reply| see(seconds(payload.time.since(reply.sent))));
-        }
-        Beside::Waited => {
-            let waited = subject.reply.filter(|reply| reply.began != reply.sent);
-            waited.map(|reply| see(seconds(payload.time.since(reply.began))));
-        }
-        Beside::Tries => {
-            let tries = subject.reply.filter(|reply| reply.tries > 1);
-            tries.map(|reply| see(count(reply.tries.into())));
-        }
-        Beside::CopyOf => {
-            subject.copy_of.map(|frame| see(count(frame)));
-        }
-        Beside::Rule => (subject.broken)(&mut |rule, _| {
-            see(Value::Rule(rule.code));
-        }),
-        Beside::Severity => (subject.broken)(&mut |_, severity| {
-            see(Value::Severity(severity));
-        }),
-        Beside::Protocol => {
-            subject.protocol.map(|id| see(Value::Word(id.info().id)));
-        }
-        Beside::Message => {
-            subject.message.map(|message| see(Value::Word(message.name)));
-        }
-        Beside::Udp if is_udp => {
-            see(Value::Word("udp"));
-        }
-        Beside::Tcp if !is_udp => {
-            see(Value::Word("tcp"));
-        }
-        Beside::Transport => {
-            see(Value::Word(if is_udp { "udp" } else { "tcp" }));
-        }
-        Beside::From => {
-            see(Value::End(payload.from));
-        }
-        Beside::To => {
-            see(Value::End(payload.to));
-        }
-        Beside::Source => {
-            see(Value::Address(payload.from.ip()));
-        }
-        Beside::Destination => {
-            see(Value::Address(payload.to.ip()));
-        }
-        Beside::Address => {
-            ends.into_iter().any(|end| see(Value::Address(end.ip())));
-        }
-        Beside::Host => {
-            ends.into_iter().any(|end| see(Value::End(end)));
-        }
-        Beside::Port => ports(&ends, see),
-        Beside::SourcePort => ports(&ends[..1], see),
-        Beside::DestinationPort => ports(&ends[1..], see),
-        Beside::UdpPort if is_udp => ports(&ends, see),
-        Beside::UdpSourcePort if is_udp => ports(&ends[..1], see),
-        Beside::UdpDestinationPort if is_udp => ports(&ends[1..], see),
-        Beside::TcpPort if !is_udp => ports(&ends, see),
-        Beside::TcpSourcePort if !is_udp => ports(&ends[..1], see),
-        Beside::TcpDestinationPort if !is_udp => ports(&ends[1..], see),
-        _ => {}
-    }
 }
 
 /// The way to the values of a field.

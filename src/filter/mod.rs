@@ -4,6 +4,7 @@
 //! `a2s.info_response.players == 0 and ip.src == 10.0.0.0/8`. A filter is read and checked as a whole
 //! before the first packet; see `docs/filters.md`. What it decides has no influence on what is decoded.
 
+mod attribute;
 mod column;
 mod compile;
 mod error;
@@ -11,6 +12,7 @@ mod evaluate;
 mod literal;
 mod names;
 mod syntax;
+mod value;
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,9 +23,9 @@ use dissectors::kit::{FlowFacts, Message, Payload, Reply, Rule, Severity, Side, 
 
 pub use column::Column;
 pub use error::FilterError;
-pub use evaluate::Value;
 pub use literal::Network;
 pub use syntax::Expression;
+pub use value::Value;
 
 /// A filter that was read and checked. Clones share it.
 #[derive(Clone)]
@@ -69,7 +71,7 @@ pub type Broken<'a> = dyn Fn(&mut dyn FnMut(&'static Rule, Severity)) + 'a;
 
 impl Filter {
     fn new(source: Arc<str>, root: compile::Node) -> Filter {
-        let needs_ends = root.any(&|test| test.beside.is_some_and(|it| it.is_of_ends()));
+        let needs_ends = root.any(&|test| test.attribute.is_some_and(|it| it.is_of_ends()));
         Filter { source, root: Arc::new(root), needs_ends }
     }
 
@@ -118,7 +120,7 @@ impl Filter {
 
     /// Whether it looks at numbers of flows, which are known only where all flows are.
     pub fn needs_flow_numbers(&self) -> bool {
-        self.root.any(&|test| test.has(names::Beside::Flow))
+        self.root.any(&|test| test.has(attribute::Attribute::Flow))
     }
 }
 

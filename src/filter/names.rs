@@ -1,133 +1,12 @@
-//! What a path in a filter names: a field of messages, or something that is beside the fields.
+//! What a path in a filter names: a field of messages, or an attribute of messages.
 
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{Field, Kind, Message};
 
+use super::attribute::{ATTRIBUTES, Attribute, Sort};
 use super::literal::Measure;
 use crate::text::nearest as nearest_of;
-
-/// What every message has beside its fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beside {
-    Frame,
-    Frames,
-    Flow,
-    Time,
-    Length,
-    Request,
-    ResponseTime,
-    Waited,
-    Tries,
-    CopyOf,
-    Protocol,
-    Message,
-    Rule,
-    Severity,
-    Udp,
-    Tcp,
-    Transport,
-    From,
-    To,
-    Source,
-    Destination,
-    Address,
-    SourcePort,
-    DestinationPort,
-    Port,
-    UdpPort,
-    UdpSourcePort,
-    UdpDestinationPort,
-    TcpPort,
-    TcpSourcePort,
-    TcpDestinationPort,
-    Host,
-}
-
-impl Beside {
-    /// Whether it is known of a flow beside its protocol, but for which end sends.
-    pub(super) fn is_of_ends(self) -> bool {
-        self.is_of_flow() && self != Beside::Protocol
-    }
-
-    /// Whether it is known of a flow, but for which end sends.
-    pub(super) fn is_of_flow(self) -> bool {
-        !matches!(
-            self,
-            Beside::Frame
-                | Beside::Frames
-                | Beside::Time
-                | Beside::Length
-                | Beside::Request
-                | Beside::ResponseTime
-                | Beside::Waited
-                | Beside::Tries
-                | Beside::CopyOf
-                | Beside::Message
-                | Beside::Rule
-                | Beside::Severity
-        )
-    }
-}
-
-/// What can be compared with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
-    Number(Option<Measure>),
-    Time,
-    /// An address.
-    Address,
-    /// An address and a port.
-    End,
-    Protocol,
-    Message,
-    Rule,
-    Severity,
-    /// Nothing: it is there or not.
-    Presence,
-}
-
-const COUNT: Sort = Sort::Number(None);
-
-/// Their names, and how they compare.
-pub(super) const BESIDE: [(&str, Beside, Sort); 36] = [
-    ("frame", Beside::Frame, COUNT),
-    ("frame.number", Beside::Frame, COUNT),
-    ("frames", Beside::Frames, COUNT),
-    ("flow", Beside::Flow, COUNT),
-    ("time", Beside::Time, Sort::Time),
-    ("length", Beside::Length, Sort::Number(Some(Measure::Size))),
-    ("request", Beside::Request, COUNT),
-    ("response_time", Beside::ResponseTime, Sort::Number(Some(Measure::Time))),
-    ("waited", Beside::Waited, Sort::Number(Some(Measure::Time))),
-    ("tries", Beside::Tries, COUNT),
-    ("copy_of", Beside::CopyOf, COUNT),
-    ("protocol", Beside::Protocol, Sort::Protocol),
-    ("message", Beside::Message, Sort::Message),
-    ("rule", Beside::Rule, Sort::Rule),
-    ("severity", Beside::Severity, Sort::Severity),
-    ("udp", Beside::Udp, Sort::Presence),
-    ("tcp", Beside::Tcp, Sort::Presence),
-    ("transport", Beside::Transport, Sort::Presence),
-    ("src", Beside::From, Sort::End),
-    ("dst", Beside::To, Sort::End),
-    ("ip.addr", Beside::Address, Sort::Address),
-    ("ip.src", Beside::Source, Sort::Address),
-    ("ip.dst", Beside::Destination, Sort::Address),
-    ("ipv6.addr", Beside::Address, Sort::Address),
-    ("ipv6.src", Beside::Source, Sort::Address),
-    ("ipv6.dst", Beside::Destination, Sort::Address),
-    ("port", Beside::Port, COUNT),
-    ("srcport", Beside::SourcePort, COUNT),
-    ("dstport", Beside::DestinationPort, COUNT),
-    ("udp.port", Beside::UdpPort, COUNT),
-    ("udp.srcport", Beside::UdpSourcePort, COUNT),
-    ("udp.dstport", Beside::UdpDestinationPort, COUNT),
-    ("tcp.port", Beside::TcpPort, COUNT),
-    ("tcp.srcport", Beside::TcpSourcePort, COUNT),
-    ("tcp.dstport", Beside::TcpDestinationPort, COUNT),
-    ("host", Beside::Host, Sort::End),
-];
 
 /// What to use in place of a request's fate.
 pub(super) const ANSWERED: &str = "responses have `request` and `response_time`; `gamewire flows` counts \
@@ -158,7 +37,7 @@ pub(super) struct Source {
 /// All that a path may mean.
 #[derive(Clone, Default)]
 pub(super) struct Meanings {
-    pub(super) beside: Option<(Beside, Sort)>,
+    pub(super) attribute: Option<(Attribute, Sort)>,
     pub(super) protocol: Option<Id>,
     pub(super) message: Option<&'static Message>,
     pub(super) fields: Vec<Source>,
@@ -168,8 +47,8 @@ impl Meanings {
     pub(super) fn of(path: &[String]) -> Meanings {
         let mut meanings = Meanings::default();
         let whole = path.join(".");
-        let beside = BESIDE.iter().find(|(name, ..)| *name == whole);
-        meanings.beside = beside.map(|&(_, beside, sort)| (beside, sort));
+        let attribute = ATTRIBUTES.iter().find(|(name, ..)| *name == whole);
+        meanings.attribute = attribute.map(|&(_, attribute, sort)| (attribute, sort));
         let id =
             Id::ALL.iter().copied().find(|id| path.first().is_some_and(|it| it == id.info().id));
         match (id, path) {
@@ -221,13 +100,19 @@ impl Meanings {
 
     /// Whether a message may have several values of it.
     pub(super) fn has_many(&self) -> bool {
-        let many = [Beside::Frames, Beside::Rule, Beside::Severity, Beside::Address, Beside::Port];
-        self.beside.is_some_and(|(beside, _)| many.contains(&beside))
+        let many = [
+            Attribute::Frames,
+            Attribute::Rule,
+            Attribute::Severity,
+            Attribute::Address,
+            Attribute::Port,
+        ];
+        self.attribute.is_some_and(|(attribute, _)| many.contains(&attribute))
             || self.fields.iter().any(|field| field.is_many)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.beside.is_none()
+        self.attribute.is_none()
             && self.protocol.is_none()
             && self.message.is_none()
             && self.fields.is_empty()
@@ -294,7 +179,7 @@ pub(super) fn messages_named(name: &str) -> Vec<String> {
 pub(super) fn nearest(path: &[String]) -> Vec<String> {
     let typed = path.join(".");
     let parts = typed.split('.').count();
-    let mut names: Vec<String> = BESIDE.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    let mut names: Vec<String> = ATTRIBUTES.iter().map(|(name, ..)| (*name).to_owned()).collect();
     for id in Id::ALL {
         let info = id.info();
         names.push(info.id.to_owned());

@@ -196,7 +196,7 @@ impl FilterLine {
 
 /// All that a filter may name.
 static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut names = BTreeSet::from_iter(Column::beside().map(str::to_owned));
+    let mut names = BTreeSet::from_iter(Column::attributes().map(str::to_owned));
     for id in Id::ALL {
         let info = id.info();
         names.insert(info.id.to_owned());

@@ -1,0 +1,211 @@
+//! What every message has apart from its fields: its frame, time, ends, request, rules broken.
+
+use dissectors::kit::{Rule, Severity, Transport};
+
+use super::Subject;
+use super::literal::{Measure, Number};
+use super::value::Value;
+
+/// What every message has apart from its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attribute {
+    Frame,
+    Frames,
+    Flow,
+    Time,
+    Length,
+    Request,
+    ResponseTime,
+    Waited,
+    Tries,
+    CopyOf,
+    Protocol,
+    Message,
+    Rule,
+    Severity,
+    Udp,
+    Tcp,
+    Transport,
+    From,
+    To,
+    Source,
+    Destination,
+    Address,
+    SourcePort,
+    DestinationPort,
+    Port,
+    UdpPort,
+    UdpSourcePort,
+    UdpDestinationPort,
+    TcpPort,
+    TcpSourcePort,
+    TcpDestinationPort,
+    Host,
+}
+
+impl Attribute {
+    /// Whether it is known of a flow beside its protocol, but for which end sends.
+    pub(super) fn is_of_ends(self) -> bool {
+        self.is_of_flow() && self != Attribute::Protocol
+    }
+
+    /// Whether it is known of a flow, but for which end sends.
+    pub(super) fn is_of_flow(self) -> bool {
+        !matches!(
+            self,
+            Attribute::Frame
+                | Attribute::Frames
+                | Attribute::Time
+                | Attribute::Length
+                | Attribute::Request
+                | Attribute::ResponseTime
+                | Attribute::Waited
+                | Attribute::Tries
+                | Attribute::CopyOf
+                | Attribute::Message
+                | Attribute::Rule
+                | Attribute::Severity
+        )
+    }
+
+    /// Shows the values that a message has of it, until `see` has seen enough. Returns whether it has.
+    pub(super) fn each_value(
+        self,
+        subject: &Subject<'_>,
+        see: &mut dyn FnMut(Value<'_>) -> bool,
+    ) -> bool {
+        let (payload, reply) = (subject.payload, subject.reply);
+        let is_udp = payload.transport == Transport::Udp;
+        let ends = [payload.from, payload.to];
+        match self {
+            Attribute::Frame | Attribute::Frames => {
+                let pieces = payload.pieces.iter().map(|piece| piece.frame);
+                let mut last = None;
+                let mut frames = pieces
+                    .chain([payload.frame])
+                    .filter(|&frame| last.replace(frame) != Some(frame));
+                frames.any(|frame| see(count(frame)))
+            }
+            Attribute::Flow => see(count(payload.flow)),
+            Attribute::Time => see(Value::Time(payload.time.0)),
+            Attribute::Length => see(count(payload.sent())),
+            Attribute::Request => reply.is_some_and(|reply| see(count(reply.request))),
+            Attribute::ResponseTime => {
+                reply.is_some_and(|reply| see(seconds(payload.time.since(reply.sent))))
+            }
+            Attribute::Waited => {
+                let reply = reply.filter(|reply| reply.began != reply.sent);
+                reply.is_some_and(|reply| see(seconds(payload.time.since(reply.began))))
+            }
+            Attribute::Tries => {
+                reply.is_some_and(|reply| reply.tries > 1 && see(count(reply.tries)))
+            }
+            Attribute::CopyOf => subject.copy_of.is_some_and(|frame| see(count(frame))),
+            Attribute::Protocol => {
+                subject.protocol.is_some_and(|id| see(Value::Word(id.info().id)))
+            }
+            Attribute::Message => {
+                subject.message.is_some_and(|message| see(Value::Word(message.name)))
+            }
+            Attribute::Rule => each_broken(subject, &mut |rule, _| see(Value::Rule(rule.code))),
+            Attribute::Severity => {
+                each_broken(subject, &mut |_, severity| see(Value::Severity(severity)))
+            }
+            Attribute::Udp => is_udp && see(Value::Word("udp")),
+            Attribute::Tcp => !is_udp && see(Value::Word("tcp")),
+            Attribute::Transport => see(Value::Word(if is_udp { "udp" } else { "tcp" })),
+            Attribute::From => see(Value::End(payload.from)),
+            Attribute::To => see(Value::End(payload.to)),
+            Attribute::Source => see(Value::Address(payload.from.ip())),
+            Attribute::Destination => see(Value::Address(payload.to.ip())),
+            Attribute::Address => ends.iter().any(|end| see(Value::Address(end.ip()))),
+            Attribute::Host => ends.iter().any(|end| see(Value::End(*end))),
+            Attribute::Port => ends.iter().any(|end| see(count(end.port()))),
+            Attribute::SourcePort => see(count(payload.from.port())),
+            Attribute::DestinationPort => see(count(payload.to.port())),
+            Attribute::UdpPort => is_udp && Attribute::Port.each_value(subject, see),
+            Attribute::UdpSourcePort => is_udp && see(count(payload.from.port())),
+            Attribute::UdpDestinationPort => is_udp && see(count(payload.to.port())),
+            Attribute::TcpPort => !is_udp && Attribute::Port.each_value(subject, see),
+            Attribute::TcpSourcePort => !is_udp && see(count(payload.from.port())),
+            Attribute::TcpDestinationPort => !is_udp && see(count(payload.to.port())),
+        }
+    }
+}
+
+/// Shows the rules that a message broke, until `see` has seen enough. Returns whether it has.
+fn each_broken(
+    subject: &Subject<'_>,
+    see: &mut dyn FnMut(&'static Rule, Severity) -> bool,
+) -> bool {
+    let mut is_enough = false;
+    (subject.broken)(&mut |rule, severity| is_enough = is_enough || see(rule, severity));
+    is_enough
+}
+
+fn count<'v>(number: impl Into<u64>) -> Value<'v> {
+    Value::Number(Number::Whole(number.into().into()))
+}
+
+fn seconds<'v>(nanoseconds: i64) -> Value<'v> {
+    Value::Number(Number::Real(nanoseconds as f64 / 1e9))
+}
+
+/// What can be compared with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    Number(Option<Measure>),
+    Time,
+    /// An address.
+    Address,
+    /// An address and a port.
+    End,
+    Protocol,
+    Message,
+    Rule,
+    Severity,
+    /// Nothing: it is there or not.
+    Presence,
+}
+
+const COUNT: Sort = Sort::Number(None);
+
+/// Their names, and how they compare.
+pub(super) const ATTRIBUTES: [(&str, Attribute, Sort); 36] = [
+    ("frame", Attribute::Frame, COUNT),
+    ("frame.number", Attribute::Frame, COUNT),
+    ("frames", Attribute::Frames, COUNT),
+    ("flow", Attribute::Flow, COUNT),
+    ("time", Attribute::Time, Sort::Time),
+    ("length", Attribute::Length, Sort::Number(Some(Measure::Size))),
+    ("request", Attribute::Request, COUNT),
+    ("response_time", Attribute::ResponseTime, Sort::Number(Some(Measure::Time))),
+    ("waited", Attribute::Waited, Sort::Number(Some(Measure::Time))),
+    ("tries", Attribute::Tries, COUNT),
+    ("copy_of", Attribute::CopyOf, COUNT),
+    ("protocol", Attribute::Protocol, Sort::Protocol),
+    ("message", Attribute::Message, Sort::Message),
+    ("rule", Attribute::Rule, Sort::Rule),
+    ("severity", Attribute::Severity, Sort::Severity),
+    ("udp", Attribute::Udp, Sort::Presence),
+    ("tcp", Attribute::Tcp, Sort::Presence),
+    ("transport", Attribute::Transport, Sort::Presence),
+    ("src", Attribute::From, Sort::End),
+    ("dst", Attribute::To, Sort::End),
+    ("ip.addr", Attribute::Address, Sort::Address),
+    ("ip.src", Attribute::Source, Sort::Address),
+    ("ip.dst", Attribute::Destination, Sort::Address),
+    ("ipv6.addr", Attribute::Address, Sort::Address),
+    ("ipv6.src", Attribute::Source, Sort::Address),
+    ("ipv6.dst", Attribute::Destination, Sort::Address),
+    ("port", Attribute::Port, COUNT),
+    ("srcport", Attribute::SourcePort, COUNT),
+    ("dstport", Attribute::DestinationPort, COUNT),
+    ("udp.port", Attribute::UdpPort, COUNT),
+    ("udp.srcport", Attribute::UdpSourcePort, COUNT),
+    ("udp.dstport", Attribute::UdpDestinationPort, COUNT),
+    ("tcp.port", Attribute::TcpPort, COUNT),
+    ("tcp.srcport", Attribute::TcpSourcePort, COUNT),
+    ("tcp.dstport", Attribute::TcpDestinationPort, COUNT),
+    ("host", Attribute::Host, Sort::End),
+];
