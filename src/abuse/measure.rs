@@ -53,6 +53,17 @@ pub(super) struct Measure<'m> {
     network: u8,
 }
 
+/// What filters are aimed at.
+pub(super) struct Aim {
+    pub(super) kind: AttackKind,
+    /// The target, or a network's address.
+    pub(super) at: SocketAddr,
+    /// The bits of the network, where one is attacked.
+    pub(super) network: Option<u8>,
+    /// Packets of real clients to other ports of the host.
+    pub(super) others: u64,
+}
+
 impl<'m> Measure<'m> {
     pub(super) fn of(abuse: &Abuse, target: &'m Target, seconds: f64, is_carpet: bool) -> Self {
         let repeats = abuse.setting.terms.abuse.repeats;
@@ -74,53 +85,42 @@ impl<'m> Measure<'m> {
         }
     }
 
-    /// The filters against the attack, the best one first. `others`: packets of real clients to other
-    /// ports of the host.
-    pub(super) fn filters(
-        &self,
-        kind: AttackKind,
-        at: SocketAddr,
-        bits: u8,
-        others: u64,
-        most: f64,
-    ) -> Vec<FirewallFilter> {
-        let prefix = self.target.prefix.bytes();
-        if self.attack.is_empty() || prefix.is_empty() && kind != AttackKind::Victim {
+    /// The filters against the attack, the best one first. `most`: the share of packets of real clients
+    /// that may be dropped.
+    pub(super) fn filters(&self, aim: &Aim, most: f64) -> Vec<FirewallFilter> {
+        let mut all = match aim.kind {
+            AttackKind::Victim => self.of_victim(aim),
+            _ if self.target.prefix.bytes().is_empty() => Vec::new(),
+            _ => self.of_server(aim),
+        };
+        all.sort_by_key(|filter| rank(filter, most));
+        if aim.kind != AttackKind::Victim {
+            all.truncate(REPORTED);
+        }
+        all
+    }
+
+    /// For a host that gets responses which it did not ask for: one for the port of each service.
+    fn of_victim(&self, aim: &Aim) -> Vec<FirewallFilter> {
+        if self.attack.is_empty() {
             return Vec::new();
         }
-        let filter_of = |prefix: &[u8], matches: Vec<Match>, limit: Option<RateLimit>| {
-            let [drops, dropped] = self.dropped(prefix, &matches, limit);
-            let clients = self.clients.len() as f64;
-            let any = |all: f64| (clients > 0.0).then(|| dropped / all);
-            let (collateral, host_collateral) = match kind {
-                AttackKind::Victim => (self.asked_for(&matches), None),
-                _ => (any(clients), any(clients + others as f64)),
-            };
-            let (drops, remains) = (drops, (1.0 - drops) * self.packets / self.seconds);
-            FirewallFilter {
-                target: at,
-                bits,
-                any_port: kind == AttackKind::Victim,
-                prefix: prefix.to_vec(),
-                matches,
-                limit,
-                drops,
-                collateral,
-                host_collateral,
-                remains,
-            }
-        };
-        let filter = |matches, limit| filter_of(prefix, matches, limit);
-        if kind == AttackKind::Victim {
-            // What others send does not begin as ours does.
-            let others = self.target.others.iter();
-            let others =
-                others.map(|(port, _)| filter_of(&[], vec![Match::SourcePort(*port)], None));
-            let ours = (!prefix.is_empty()).then(|| filter(Vec::new(), None));
-            let mut all: Vec<_> = ours.into_iter().chain(others).collect();
-            all.sort_by_key(|filter| rank(filter, most));
-            return all;
+        let prefix = self.target.prefix.bytes();
+        let ours = (!prefix.is_empty()).then(|| self.filter(aim, prefix, Vec::new(), None));
+        let others = self.target.others.iter();
+        // What other services send does not begin as ours does.
+        let others =
+            others.map(|(port, _)| self.filter(aim, &[], vec![Match::SourcePort(*port)], None));
+        ours.into_iter().chain(others).collect()
+    }
+
+    /// For a server: by what the packets of the attack have in common, and by rate.
+    fn of_server(&self, aim: &Aim) -> Vec<FirewallFilter> {
+        if self.attack.is_empty() {
+            return Vec::new();
         }
+        let prefix = self.target.prefix.bytes();
+        let filter = |matches, limit| self.filter(aim, prefix, matches, limit);
         let mut all: Vec<FirewallFilter> = Vec::new();
         let common = self.common();
         for (at, one) in common.iter().enumerate() {
@@ -145,9 +145,37 @@ impl<'m> Measure<'m> {
         let rate = self.rate_of_all(&narrow);
         all.push(filter(narrow, Some(RateLimit::OfAll(rate))));
         all.retain(|filter| filter.drops > 0.0);
-        all.sort_by_key(|filter| rank(filter, most));
-        all.truncate(REPORTED);
         all
+    }
+
+    /// One filter, and what it would have dropped.
+    fn filter(
+        &self,
+        aim: &Aim,
+        prefix: &[u8],
+        matches: Vec<Match>,
+        limit: Option<RateLimit>,
+    ) -> FirewallFilter {
+        let [drops, dropped] = self.dropped(prefix, &matches, limit);
+        let clients = self.clients.len() as f64;
+        let any = |all: f64| (clients > 0.0).then(|| dropped / all);
+        let is_victim = aim.kind == AttackKind::Victim;
+        let (collateral, host_collateral) = match is_victim {
+            true => (self.asked_for(&matches), None),
+            false => (any(clients), any(clients + aim.others as f64)),
+        };
+        FirewallFilter {
+            target: aim.at,
+            bits: aim.network.unwrap_or(if aim.at.is_ipv4() { 32 } else { 128 }),
+            any_port: is_victim,
+            prefix: prefix.to_vec(),
+            matches,
+            limit,
+            drops,
+            collateral,
+            host_collateral,
+            remains: (1.0 - drops) * self.packets / self.seconds,
+        }
     }
 
     /// What many packets of the attack have in common.

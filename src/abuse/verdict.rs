@@ -10,11 +10,11 @@ use dissectors::ledger::Ledger;
 
 use super::Abuse;
 use super::attack_kind::{AttackKind, kind_of};
-use super::clients::Proof;
+use super::clients::{Clients, Proof};
 use super::filters::FirewallFilter;
 use super::forged::{Forged, Sight};
-use super::measure::{Measure, is_harmless};
-use super::sources::network;
+use super::measure::{Aim, Measure, is_harmless};
+use super::sources::{Sources, network};
 use super::target::{Target, share};
 
 /// Sources and networks that are named.
@@ -50,6 +50,24 @@ pub struct SourcesOf {
     pub prefixes: Vec<(String, u64)>,
 }
 
+impl SourcesOf {
+    /// `lengths`: of the prefixes of IPv4 and IPv6 networks.
+    fn of(sources: &Sources, lengths: [u8; 2]) -> SourcesOf {
+        let count = sources.count_all();
+        let (single, _) = sources.with(|_, source| source.packets == 1);
+        let (top, top_error) = sources.top(NAMED);
+        SourcesOf {
+            count,
+            error: sources.error(),
+            single_packet_share: share(single, count).min(1.0),
+            new_share: sources.new_share(),
+            top,
+            top_error,
+            prefixes: sources.networks(lengths, NAMED),
+        }
+    }
+}
+
 /// Clients that did what forged sources cannot, and ask no faster than clients do.
 #[derive(Clone, Copy, Debug)]
 pub struct Legitimate {
@@ -60,6 +78,21 @@ pub struct Legitimate {
     /// How many returned a challenge, went on after the last part of a split response, and asked
     /// something else after a response.
     pub proofs: [u64; 3],
+}
+
+impl Legitimate {
+    /// `repeats`: how often a client may ask.
+    fn of(clients: &Clients, repeats: u32) -> Legitimate {
+        let mut legitimate = Legitimate { clients: 0, packets: 0, proofs: [0; 3] };
+        for (_, client) in clients.which(true, repeats) {
+            legitimate.clients += 1;
+            legitimate.packets += client.packets;
+            let order = [Proof::Challenge, Proof::Split, Proof::WentOn];
+            let at = order.iter().position(|proof| *proof == client.proof);
+            legitimate.proofs[at.unwrap_or(0)] += 1;
+        }
+        legitimate
+    }
 }
 
 /// One attack.
@@ -250,20 +283,8 @@ impl Abuse {
         let span = [pulses.first()?[0], pulses.last()?[1]];
         let seconds: f64 = pulses.iter().map(|[begin, end]| end.since(*begin) as f64 / 1e9).sum();
         let seconds = seconds.max(1.0);
-        let (single, _) = sources.with(|_, source| source.packets == 1);
-        let (top, top_error) = sources.top(NAMED);
-        let legitimate =
-            (!matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt)).then(|| {
-                let mut it = Legitimate { clients: 0, packets: 0, proofs: [0; 3] };
-                clients.which(true, repeats).for_each(|(_, client)| {
-                    it.clients += 1;
-                    it.packets += client.packets;
-                    let order = [Proof::Challenge, Proof::Split, Proof::WentOn];
-                    let at = order.iter().position(|proof| *proof == client.proof);
-                    it.proofs[at.unwrap_or(0)] += 1;
-                });
-                it
-            });
+        let legitimate = (!matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt))
+            .then(|| Legitimate::of(clients, repeats));
         let sight = Sight { target, at: at.ip(), lengths: self.setting.networks, repeats };
         let (forged, evidence) = sight.forged(kind);
         let mut kinds = target.kinds.clone();
@@ -276,9 +297,8 @@ impl Abuse {
             AttackKind::CrashAttempt => Vec::new(),
             _ => {
                 let measure = Measure::of(self, target, seconds, network.is_some());
-                let all = if at.is_ipv4() { 32 } else { 128 };
-                let bits = network.unwrap_or(all);
-                measure.filters(kind, at, bits, self.beside(at), self.setting.collateral)
+                let aim = Aim { kind, at, network, others: self.beside(at) };
+                measure.filters(&aim, self.setting.collateral)
             }
         };
         let applied = match kind {
@@ -306,15 +326,7 @@ impl Abuse {
             kinds,
             costly: target.costly,
             other_services,
-            sources: SourcesOf {
-                count: sources.count_all(),
-                error: sources.error(),
-                single_packet_share: share(single, sources.count_all()).min(1.0),
-                new_share: sources.new_share(),
-                top,
-                top_error,
-                prefixes: sources.networks(self.setting.networks, NAMED),
-            },
+            sources: SourcesOf::of(sources, self.setting.networks),
             forged,
             evidence,
             amplification: (packets[1] > 0).then(|| share(bytes[1], bytes[0])),

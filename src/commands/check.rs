@@ -45,13 +45,7 @@ pub fn run(
     if let (Some(file), Some(baseline)) = (&args.baseline, &baseline) {
         warn_of_unknown(file, baseline, err);
     }
-    if let Some(file) = args.write_baseline.as_deref() {
-        outputs::refuse_baseline(file, &args.input.files, config.file.as_deref())?;
-        Baseline::try_writing(file)?;
-    }
-    if let Some(file) = args.summary.as_deref() {
-        outputs::refuse_capture(file, "--summary", &args.input.files)?;
-    }
+    try_outputs(args, &config)?;
     let selection = selection(args, &config, baseline, err)?;
     let terms = check::terms(&config.settings, args.input.limits().protocols.remembered);
     let checker = Checker::new(selection.clone(), terms, demands.complete);
@@ -99,6 +93,29 @@ pub fn run(
         gone(file, known, &occurred, &selection, err);
     }
     let Some(file) = &args.write_baseline else { return Ok(found || fails) };
+    write_baseline(file, occurred, is_full, err)?;
+    Ok(fails)
+}
+
+/// Finds out before hours of reading whether the files can be written that the command is to write.
+fn try_outputs(args: &Check, config: &Config) -> Result<(), Failure> {
+    if let Some(file) = args.write_baseline.as_deref() {
+        outputs::refuse_baseline(file, &args.input.files, config.file.as_deref())?;
+        Baseline::try_writing(file)?;
+    }
+    if let Some(file) = args.summary.as_deref() {
+        outputs::refuse_capture(file, "--summary", &args.input.files)?;
+    }
+    Ok(())
+}
+
+/// Writes what occurred as a baseline; `is_full`: not all of it.
+fn write_baseline(
+    file: &Path,
+    occurred: BTreeSet<Fingerprint>,
+    is_full: bool,
+    err: &mut dyn Write,
+) -> Result<(), Failure> {
     let (count, name) = (occurred.len(), file.to_string_lossy());
     Baseline(occurred).write(file)?;
     let findings = if count == 1 { "finding" } else { "findings" };
@@ -106,7 +123,7 @@ pub fn run(
     if is_full {
         writeln!(err, "gamewire: warning: there are more: they are not in the baseline").ok();
     }
-    Ok(fails)
+    Ok(())
 }
 
 /// Says which rules of the baseline are not known: their findings can never occur.

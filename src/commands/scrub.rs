@@ -12,7 +12,7 @@ use std::path::Path;
 
 use crate::Terminal;
 use crate::capture::write::PcapNgWriter;
-use crate::capture::{self, LinkType, Notice, Packet};
+use crate::capture::{self, LinkType, Notice, Packet, Packets};
 use crate::cli::Scrub;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
@@ -229,6 +229,7 @@ impl Replacements {
         is_first
     }
 
+    /// Writes the packets of the capture anew. It is read twice: what a packet becomes can depend on later ones.
     fn write(
         &mut self,
         input: &Path,
@@ -251,25 +252,41 @@ impl Replacements {
                 rewriter.see(&packet, frame, self.edits.get(&frame).unwrap_or(&none));
             }
         }
+        let packets = capture::open_within(input, memory)?;
         let file = File::create(&args.output).map_err(failed)?;
-        let mut writer =
-            PcapNgWriter::new(BufWriter::with_capacity(1 << 18, file)).map_err(failed)?;
+        let writer = BufWriter::with_capacity(1 << 18, file);
+        let written = self.rewrite(packets, frame, args, &mut rewriter, writer).map_err(failed)?;
+        if written.packets == 0 {
+            let why = "there is no message in the capture";
+            writeln!(err, "gamewire: warning: {output} has no packets: {why}").ok();
+        }
+        Ok(written)
+    }
+
+    /// Writes the packets as they become; `last`: the number of the last one.
+    fn rewrite(
+        &mut self,
+        mut packets: Box<dyn Packets + Send>,
+        last: u64,
+        args: &Scrub,
+        rewriter: &mut Rewriter,
+        writer: impl Write,
+    ) -> io::Result<PacketCounts> {
+        let mut writer = PcapNgWriter::new(writer)?;
         let mut written = PacketCounts::default();
-        let (mut packets, last) = (capture::open_within(input, memory)?, frame);
         let (mut frame, mut heard) = (0, HashSet::new());
         let mut before = Packet { link: RAW_IP, ..Packet::new(0, &[]) };
         while packets.advance().is_some() {
             let packet = match packets.current() {
                 capture::Event::Packet(packet) => packet,
                 capture::Event::Notice(notice) => {
-                    self::notice(&mut writer, &notice, &before).map_err(failed)?;
+                    self::notice(&mut writer, &notice, &before)?;
                     continue;
                 }
             };
             (before.time, before.digits) = (packet.time, packet.digits);
             frame += 1;
             let is_wanted = args.keep_foreign || self.is_wanted(&packet, frame, &mut heard);
-            let edits = self.edits.get(&frame).unwrap_or(&none);
             let addresses = self.scrubber.addresses();
             let rewritten = match is_wanted {
                 true => rewriter.rewrite(&packet, frame, &self.edits, addresses),
@@ -277,37 +294,41 @@ impl Replacements {
             };
             if rewritten.is_empty() {
                 written.dropped += 1;
-                let malformed = malformed(&packet);
-                // How long the recording went on decides what is overdue.
-                let end = (frame == last && malformed == 0).then_some(&END[..]);
-                for data in iter::repeat_n(&MALFORMED[..], malformed).chain(end) {
-                    let original_length = data.len() as u32;
-                    let packet = Packet { link: RAW_IP, data, original_length, ..packet };
-                    writer.packet(&packet, 0, None, &[]).map_err(failed)?;
-                }
+                leave_out(&packet, frame == last, &mut writer)?;
             }
+            let is_cut = self.edits.get(&frame).is_some_and(|edits| edits.cut.is_some());
             for rewritten in rewritten {
                 written.packets += 1;
-                written.cut += u64::from(rewritten.was_cut && edits.cut.is_none());
+                written.cut += u64::from(rewritten.was_cut && !is_cut);
                 let packet = Packet {
                     link: RAW_IP,
                     data: &rewritten.bytes,
                     original_length: rewritten.bytes.len() as u32 + rewritten.missing,
                     ..packet
                 };
-                writer.packet(&packet, 0, None, &[]).map_err(failed)?;
+                writer.packet(&packet, 0, None, &[])?;
             }
         }
-        writer.finish().map_err(failed)?;
-        if written.packets == 0 {
-            writeln!(
-                err,
-                "gamewire: warning: {output} has no packets: there is no message in the capture"
-            )
-            .ok();
-        }
+        writer.finish()?;
         Ok(written)
     }
+}
+
+/// Writes what still counts of a packet that is left out: headers that do not parse, and the time of the last
+/// packet, since how long the recording went on decides what is overdue.
+fn leave_out<W: Write>(
+    packet: &Packet<'_>,
+    is_last: bool,
+    writer: &mut PcapNgWriter<W>,
+) -> io::Result<()> {
+    let malformed = malformed(packet);
+    let end = (is_last && malformed == 0).then_some(&END[..]);
+    for data in iter::repeat_n(&MALFORMED[..], malformed).chain(end) {
+        let original_length = data.len() as u32;
+        let packet = Packet { link: RAW_IP, data, original_length, ..*packet };
+        writer.packet(&packet, 0, None, &[])?;
+    }
+    Ok(())
 }
 
 /// How many headers of a packet that carries nothing of ours do not parse.
