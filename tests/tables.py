@@ -127,7 +127,7 @@ class Queries(Exported):
             for server in summary["servers"]:
                 expected[server["server"]][0] += server["exchanges"]
                 expected[server["server"]][1] += server["answered"]
-        rows = self.asked("answer badly")
+        rows = self.asked("unanswered")
         self.assertEqual({row["server"]: row["asked"] for row in rows},
                          {server: asked for server, (asked, _) in expected.items() if asked})
         for row in rows:
@@ -152,9 +152,9 @@ class Queries(Exported):
         for summary in lines("summary", *SAMPLES):
             for client in summary["clients"]:
                 expected[summary["capture"], client["client"]] = client["sent"]
-        rows = self.asked("asked most")
+        rows = self.asked("most requests")
         sent = {row["client"]: row["sent"] for row in rows}
-        # Who only checks servers, as masters do, asks, too, and is not a client to `summary`.
+        # Masters that check servers send requests, too, but are not clients in `summary`.
         for row in self.rows("""SELECT capture, src_address AS client, count(*) AS sent FROM 'tables/messages.parquet'
                                 WHERE speaker = 'client' AND copy_of_frame IS NULL GROUP BY ALL"""):
             key = (row["capture"], row["client"])
@@ -187,11 +187,11 @@ class Queries(Exported):
 
     def test_what_the_traffic_is_made_of(self):
         expected = Counter((message["protocol"], message["message"]) for message in self.counted)
-        rows = self.asked("traffic made of")
+        rows = self.asked("traffic consist of")
         self.assertEqual({(row["protocol"], row["message"]): row["messages"] for row in rows}, expected)
 
     def test_servers_that_amplify(self):
-        rows = self.asked("amplify")
+        rows = self.asked("misused to flood")
         by_place = {(message["capture"], message["frame"]): message for message in self.messages}
         responses = Counter()
         for message in self.messages:
@@ -225,7 +225,7 @@ class Queries(Exported):
             for rule in lines("check", sample)[0]["rules"]:
                 if rule["verdict"] in ("pass", "fail"):
                     (kept if rule["verdict"] == "pass" else broken)[rule["code"]].append(sample)
-        rows = {row["rule"]: (row["passed"], row["failed"]) for row in self.asked("kept in one capture")}
+        rows = {row["rule"]: (row["passed"], row["failed"]) for row in self.asked("pass in one capture")}
         self.assertEqual(rows, {code: (kept[code], broken[code]) for code in kept if code in broken})
 
 

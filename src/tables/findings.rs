@@ -19,31 +19,34 @@ pub(super) struct Finding {
 
 pub(super) const COLUMNS: [Column<Finding>; 22] = [
     capture(|it| Cell::text(&it.capture)),
-    some("file", Kind::Text, "The file that holds the packet which it is about.", |it| {
+    some("file", Kind::Text, "The file with the packet that the finding is about.", |it| {
         Cell::some_text(it.at.file.as_deref())
     }),
     some(
         "frame",
         Kind::Integer,
-        "The number of that packet in its file: the one that completed the message. Nothing, where no \
-         packet shows it.",
+        "The number of that packet in its file: the one that completed the message. Empty if no single \
+         packet shows the finding.",
         |it| Cell::some_count(it.at.frame),
     ),
     always(
         "frames",
         Kind::Integers,
-        "All packets that it is about, by their numbers in their files.",
+        "The numbers of all packets that it is about, each counted in its own file.",
         |it| Cell::Integers(&it.carriers.frames),
     ),
     some(
         "frames_files",
         Kind::Texts,
-        "The files of `frames`, one for each, where they are not all in one file.",
+        "The file of each element of `frames`, if they are in different files.",
         |it| it.carriers.files.as_deref().map_or(Cell::Absent, Cell::Texts),
     ),
-    always("frames_left_out", Kind::Integer, "How many more packets there are.", |it| {
-        Cell::count(it.found.frames_left_out)
-    }),
+    always(
+        "frames_left_out",
+        Kind::Integer,
+        "The number of further packets that are not listed.",
+        |it| Cell::count(it.found.frames_left_out),
+    ),
     some("time", Kind::Time, "When that packet was recorded.", |it| match it.found.frame() {
         0 => Cell::Absent,
         _ => Cell::Time(it.found.time.0),
@@ -64,7 +67,7 @@ pub(super) const COLUMNS: [Column<Finding>; 22] = [
     always(
         "who",
         Kind::Text,
-        "Which party is at fault: `client`, `server`, `master`, `any` or `capture`.",
+        "The party at fault: `client`, `server`, `master`, `any` or `capture`.",
         |it| Cell::text(it.found.who.name()),
     ),
     some("party", Kind::Text, "The party at fault, as `address:port`.", |it| {
@@ -77,22 +80,25 @@ pub(super) const COLUMNS: [Column<Finding>; 22] = [
         Cell::some_count(it.party.as_ref().map(|party| party.port))
     }),
     some("protocol", Kind::Text, "The protocol.", |it| Cell::some_text(Some(it.found.protocol))),
-    some("message", Kind::Text, "The message that it is about, where one is.", |it| {
+    some("message", Kind::Text, "The message that it is about, if there is one.", |it| {
         Cell::some_text(Some(it.found.message))
     }),
-    always("detail", Kind::Text, "What is wrong, in this message's own numbers.", |it| {
+    always("detail", Kind::Text, "What is wrong, with the values from this message.", |it| {
         Cell::text(&it.found.detail)
     }),
-    always("offset", Kind::Integer, "The first byte in question, in the message.", |it| {
-        Cell::count(it.found.offset)
-    }),
-    always("length", Kind::Integer, "How many bytes are in question.", |it| {
+    always(
+        "offset",
+        Kind::Integer,
+        "The offset of the first byte in question, from the start of the message.",
+        |it| Cell::count(it.found.offset),
+    ),
+    always("length", Kind::Integer, "The number of bytes in question.", |it| {
         Cell::count(it.found.length)
     }),
     some(
         "file_offset",
         Kind::Integer,
-        "Where these bytes begin in the file, where the packet holds them as they are.",
+        "The offset of these bytes in the file, if the packet contains them unchanged.",
         |it| Cell::some_count(it.found.file_offset),
     ),
 ];

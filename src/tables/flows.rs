@@ -22,11 +22,11 @@ pub(super) const COLUMNS: [Column<Flow>; 34] = [
     always(
         "flow",
         Kind::Integer,
-        "The flow's number, in the order in which protocols were identified. It depends on which files \
-         were read; `file` and `frame` do not.",
+        "The number of the flow, in the order in which protocols were identified. It depends on which files \
+         are read; `file` and `frame` do not.",
         |it| Cell::count(it.row.flow),
     ),
-    some("file", Kind::Text, "The file that holds its first packet.", |it| {
+    some("file", Kind::Text, "The file with its first packet.", |it| {
         Cell::some_text(it.first.file.as_deref())
     }),
     some("frame", Kind::Integer, "The number of that packet in its file.", |it| {
@@ -35,7 +35,7 @@ pub(super) const COLUMNS: [Column<Flow>; 34] = [
     always("transport", Kind::Text, "`udp` or `tcp`.", |it| {
         Cell::text(transport(it.row.transport))
     }),
-    always("a", Kind::Text, "Who sent the first packet recorded, as `address:port`.", |it| {
+    always("a", Kind::Text, "The sender of the first recorded packet, as `address:port`.", |it| {
         Cell::text(&it.ends[0].text)
     }),
     always("a_address", Kind::Text, "Its address.", |it| Cell::text(&it.ends[0].address)),
@@ -50,29 +50,37 @@ pub(super) const COLUMNS: [Column<Flow>; 34] = [
     always("last", Kind::Time, "When its last packet was recorded.", |it| {
         Cell::Time(it.row.last.0)
     }),
-    always("duration", Kind::Number, "Seconds between the two.", |it| {
+    always("duration", Kind::Number, "Seconds from `first` to `last`.", |it| {
         Cell::seconds(Some(it.row.last.since(it.row.first).max(0)))
     }),
-    always("packets", Kind::Integer, "Packets of both ends.", |it| both(it.row.packets)),
-    always("bytes", Kind::Integer, "Bytes of payload of both ends.", |it| both(it.row.bytes)),
-    always("messages", Kind::Integer, "Messages of both ends.", |it| both(it.row.messages)),
+    always("packets", Kind::Integer, "Packets in both directions.", |it| both(it.row.packets)),
+    always("bytes", Kind::Integer, "Payload bytes in both directions.", |it| both(it.row.bytes)),
+    always("messages", Kind::Integer, "Messages in both directions.", |it| both(it.row.messages)),
     always("findings", Kind::Integer, "Certain findings.", |it| Cell::count(it.row.findings)),
-    some("role_a", Kind::Text, "What end a plays, as far as it has spoken.", |it| role(it, 0)),
-    some("role_b", Kind::Text, "What end b plays.", |it| role(it, 1)),
-    always("packets_a", Kind::Integer, "Packets of end a.", |it| Cell::count(it.row.packets[0])),
-    always("packets_b", Kind::Integer, "Packets of end b.", |it| Cell::count(it.row.packets[1])),
-    always("bytes_a", Kind::Integer, "Bytes of payload of end a.", |it| {
+    some("role_a", Kind::Text, "The role of end a, if it has sent messages.", |it| role(it, 0)),
+    some("role_b", Kind::Text, "The role of end b.", |it| role(it, 1)),
+    always("packets_a", Kind::Integer, "Packets sent by end a.", |it| {
+        Cell::count(it.row.packets[0])
+    }),
+    always("packets_b", Kind::Integer, "Packets sent by end b.", |it| {
+        Cell::count(it.row.packets[1])
+    }),
+    always("bytes_a", Kind::Integer, "Payload bytes sent by end a.", |it| {
         Cell::count(it.row.bytes[0])
     }),
-    always("bytes_b", Kind::Integer, "Bytes of payload of end b.", |it| {
+    always("bytes_b", Kind::Integer, "Payload bytes sent by end b.", |it| {
         Cell::count(it.row.bytes[1])
     }),
-    always("messages_a", Kind::Integer, "Messages of end a.", |it| Cell::count(it.row.messages[0])),
-    always("messages_b", Kind::Integer, "Messages of end b.", |it| Cell::count(it.row.messages[1])),
-    always("requests", Kind::Integer, "Requests that were answered or given up.", |it| {
+    always("messages_a", Kind::Integer, "Messages sent by end a.", |it| {
+        Cell::count(it.row.messages[0])
+    }),
+    always("messages_b", Kind::Integer, "Messages sent by end b.", |it| {
+        Cell::count(it.row.messages[1])
+    }),
+    always("requests", Kind::Integer, "Requests that were answered or timed out.", |it| {
         Cell::count(it.row.requests)
     }),
-    always("answered", Kind::Integer, "Those that were answered.", |it| {
+    always("answered", Kind::Integer, "The number of these that were answered.", |it| {
         Cell::count(it.row.answered)
     }),
     always(
@@ -81,19 +89,22 @@ pub(super) const COLUMNS: [Column<Flow>; 34] = [
         "Requests, with all their repeats and challenges counted as one.",
         |it| Cell::count(it.row.exchanges),
     ),
-    always("exchanges_answered", Kind::Integer, "Those that brought what was asked for.", |it| {
-        Cell::count(it.row.exchanges_answered)
+    always(
+        "exchanges_answered",
+        Kind::Integer,
+        "The number of these that received the requested data.",
+        |it| Cell::count(it.row.exchanges_answered),
+    ),
+    some("response_time_p50", Kind::Number, "Median response time, in seconds.", |it| {
+        Cell::response_time(it.row.response_times, 0)
     }),
     some(
-        "response_time_p50",
+        "response_time_p95",
         Kind::Number,
-        "Half of its response times are not above, in seconds.",
-        |it| Cell::response_time(it.row.response_times, 0),
+        "95th percentile of response times, in seconds.",
+        |it| Cell::response_time(it.row.response_times, 1),
     ),
-    some("response_time_p95", Kind::Number, "19 of 20 are not above.", |it| {
-        Cell::response_time(it.row.response_times, 1)
-    }),
-    some("response_time_max", Kind::Number, "The longest.", |it| {
+    some("response_time_max", Kind::Number, "Maximum response time, in seconds.", |it| {
         Cell::response_time(it.row.response_times, 2)
     }),
 ];

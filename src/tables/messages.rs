@@ -53,7 +53,7 @@ pub(super) struct Message {
 
 pub(super) const COLUMNS: [Column<Message>; 39] = [
     capture(|it| Cell::text(&it.capture)),
-    some("file", Kind::Text, "The file that holds the packet which completed the message.", |it| {
+    some("file", Kind::Text, "The file with the packet that completed the message.", |it| {
         Cell::some_text(it.at.file.as_deref())
     }),
     some("frame", Kind::Integer, "The number of that packet in its file, counted from 1.", |it| {
@@ -62,19 +62,19 @@ pub(super) const COLUMNS: [Column<Message>; 39] = [
     always(
         "nth",
         Kind::Integer,
-        "Which of the messages that this packet completed, among those wanted; with `file` and `frame` it names a message.",
+        "The index among the selected messages that this packet completed; `file`, `frame` and `nth` identify a message.",
         |it| Cell::count(it.nth),
     ),
     always(
         "frames",
         Kind::Integers,
-        "All packets that carried it, by their numbers in their files.",
+        "The numbers of all packets that carried it, each counted in its own file.",
         |it| Cell::Integers(&it.carriers.frames),
     ),
     some(
         "frames_files",
         Kind::Texts,
-        "The files of `frames`, one for each, where they are not all in one file.",
+        "The file of each element of `frames`, if they are in different files.",
         |it| it.carriers.files.as_deref().map_or(Cell::Absent, Cell::Texts),
     ),
     always("time", Kind::Time, "When the packet that completed it was recorded.", |it| {
@@ -92,79 +92,90 @@ pub(super) const COLUMNS: [Column<Message>; 39] = [
     }),
     always("dst_address", Kind::Text, "Its address.", |it| Cell::text(&it.ends[1].address)),
     always("dst_port", Kind::Integer, "Its port.", |it| Cell::count(it.ends[1].port)),
-    some("via", Kind::Text, "The tunnels that it came through, outermost first.", |it| {
+    some("via", Kind::Text, "The tunnels that carried it, outermost first.", |it| {
         Cell::some_text(it.via.as_deref())
     }),
     always("protocol", Kind::Text, "The protocol, such as `a2s`.", |it| Cell::text(it.protocol)),
     always("message", Kind::Text, "The message, such as `info_response`.", |it| {
         Cell::text(it.message)
     }),
-    always("speaker", Kind::Text, "Who sends it: `client`, `server`, `master` or `any`.", |it| {
-        Cell::text(it.speaker)
-    }),
+    always(
+        "speaker",
+        Kind::Text,
+        "The role of its sender: `client`, `server`, `master` or `any`.",
+        |it| Cell::text(it.speaker),
+    ),
     always(
         "bytes",
         Kind::Integer,
-        "Its bytes as sent: the payloads of all its packets, before decompression.",
+        "Bytes as sent: the payloads of all its packets, before decompression.",
         |it| Cell::count(it.bytes),
     ),
-    some("request_file", Kind::Text, "Of a response: the file that holds the request.", |it| {
+    some("request_file", Kind::Text, "For a response: the file with the request.", |it| {
         Cell::some_text(it.request.file.as_deref())
     }),
     some(
         "request_frame",
         Kind::Integer,
-        "Of a response: the packet of the latest sending of the request, by its number in its file.",
+        "For a response: the number of the packet in that file that sent the request last.",
         |it| Cell::some_count(it.request.frame),
     ),
-    some("response_time", Kind::Number, "Seconds from that sending to the response.", |it| {
+    some("response_time", Kind::Number, "Seconds from that packet to the response.", |it| {
         Cell::seconds(it.response_time)
     }),
     some(
         "waited",
         Kind::Number,
-        "Seconds from the first sending of the exchange, where it is another one.",
+        "Seconds from the first packet of the exchange, if that is a different packet.",
         |it| Cell::seconds(it.waited),
     ),
-    some("tries", Kind::Integer, "How often the request was sent, where more than once.", |it| {
-        Cell::some_count(it.tries)
-    }),
-    some("copy_of_file", Kind::Text, "Of a doubled datagram: the file of `copy_of_frame`.", |it| {
-        Cell::some_text(it.copy_of.file.as_deref())
-    }),
+    some(
+        "tries",
+        Kind::Integer,
+        "The number of times that the request was sent, if more than one.",
+        |it| Cell::some_count(it.tries),
+    ),
+    some(
+        "copy_of_file",
+        Kind::Text,
+        "For a duplicate datagram: the file of `copy_of_frame`.",
+        |it| Cell::some_text(it.copy_of.file.as_deref()),
+    ),
     some(
         "copy_of_frame",
         Kind::Integer,
-        "Of a doubled datagram: the packet that it is a copy of. To count messages, leave these rows out.",
+        "For a duplicate datagram: the number of the packet that it copies. Leave these rows out when counting messages.",
         |it| Cell::some_count(it.copy_of.frame),
     ),
     always(
         "rules",
         Kind::Texts,
-        "The codes of the rules that it breaks by itself, or keeps in a known form; what only several flows show is in `findings`.",
+        "The codes of the rules that this message breaks, or has a note on; rules that only several flows together can break are in `findings`.",
         |it| Cell::Texts(&it.rules),
     ),
-    some("challenge", Kind::Integer, "The field `challenge`, where it is a number.", |it| {
+    some("challenge", Kind::Integer, "The field `challenge`, if it is a number.", |it| {
         it.challenge.map_or(Cell::Absent, Cell::Integer)
     }),
-    some("server_name", Kind::Text, "Of a message that describes a server: its name.", |it| {
+    some("server_name", Kind::Text, "For a message that describes a server: its name.", |it| {
         Cell::some_text(it.server_name.as_deref())
     }),
-    some("map", Kind::Text, "The same: its map.", |it| Cell::some_text(it.map.as_deref())),
-    some("players", Kind::Integer, "The same: its players.", |it| Cell::some_count(it.players)),
-    some("max_players", Kind::Integer, "The same: the players that it has room for.", |it| {
+    some("map", Kind::Text, "As above: its map.", |it| Cell::some_text(it.map.as_deref())),
+    some("players", Kind::Integer, "As above: its number of players.", |it| {
+        Cell::some_count(it.players)
+    }),
+    some("max_players", Kind::Integer, "As above: its maximum number of players.", |it| {
         Cell::some_count(it.max_players)
     }),
-    some("bots", Kind::Integer, "The same: how many of the players are bots.", |it| {
+    some("bots", Kind::Integer, "As above: the number of bots among the players.", |it| {
         Cell::some_count(it.bots)
     }),
-    some("version", Kind::Text, "The same: its version.", |it| {
+    some("version", Kind::Text, "As above: its version.", |it| {
         Cell::some_text(it.version.as_deref())
     }),
     some(
         "servers_listed",
         Kind::Integer,
-        "Of a master's list: the servers in this message.",
+        "For a master's list: the number of servers in this message.",
         |it| Cell::some_count(it.servers_listed),
     ),
     always(
@@ -176,13 +187,13 @@ pub(super) const COLUMNS: [Column<Message>; 39] = [
     always(
         "fields_left_out",
         Kind::Integer,
-        "How many fields are not in `fields`: of decompressed messages, more than anyone reads.",
+        "The number of fields left out of `fields`, for decompressed messages with very many.",
         |it| Cell::count(it.left_out),
     ),
     some(
         "beside",
         Kind::Json,
-        "What `dissect --format json` has beside `fields`, such as `split`: how a split response was sent.",
+        "Further members of the message in `dissect --format json`, such as `split`: how a split response was sent.",
         |it| it.beside.as_deref().map_or(Cell::Absent, Cell::Json),
     ),
 ];

@@ -80,14 +80,16 @@ impl Table {
                 "A row for each flow of a supported protocol, in the order in which they end."
             }
             Table::Findings => {
-                "A row for each finding of `check`; of one rule and one verdict, the first 1,000 of a \
+                "A row for each finding of `check`: the first 1,000 of each rule and verdict in a \
                  capture. `verdicts` counts all."
             }
             Table::Servers => {
-                "A row for each game server, as in `summary`: what was asked, or joined, sent heartbeats or \
-                 registered; the first 4,096 of a capture, or more with more `--memory`."
+                "A row for each game server, as in `summary`: every host that was queried, joined a master, \
+                 sent heartbeats or registered. The first 4,096 of a capture, or more with more `--memory`."
             }
-            Table::Verdicts => "A row for each rule and capture: how often it was kept and broken.",
+            Table::Verdicts => {
+                "A row for each rule and capture: how often the rule passed and failed."
+            }
         }
     }
 
@@ -236,7 +238,7 @@ const fn capture<R>(cell: for<'r> fn(&'r R) -> Cell<'r>) -> Column<R> {
     always(
         "capture",
         Kind::Text,
-        "The capture: its file; of merged files, the first one and how many more.",
+        "The name of the capture: its file, or the first of several merged files and the number of the others.",
         cell,
     )
 }

@@ -23,55 +23,63 @@ pub(super) const COLUMNS: [Column<Server>; 23] = [
     always("server", Kind::Text, "The server, as `address:port`.", |it| Cell::text(&it.end.text)),
     always("address", Kind::Text, "Its address.", |it| Cell::text(&it.end.address)),
     always("port", Kind::Integer, "Its port.", |it| Cell::count(it.end.port)),
-    some("protocol", Kind::Text, "The protocol that it spoke, or was asked in, last.", |it| {
+    some("protocol", Kind::Text, "The protocol of the latest message from or to it.", |it| {
         Cell::some_text(it.server.protocol().map(|id| Id::info(id).id))
     }),
     some("name", Kind::Text, "Its latest name.", |it| text_of(&it.server.name)),
     some("map", Kind::Text, "Its latest map.", |it| text_of(&it.server.map)),
-    some("players", Kind::Integer, "Players, as it said last.", |it| {
+    some("players", Kind::Integer, "The latest number of players.", |it| {
         Cell::some_count(it.server.players.get().copied())
     }),
-    some("max_players", Kind::Integer, "The players that it has room for.", |it| {
+    some("max_players", Kind::Integer, "The latest maximum number of players.", |it| {
         Cell::some_count(it.server.max_players.get().copied())
     }),
     some("version", Kind::Text, "Its version.", |it| text_of(&it.server.version)),
-    always("changes", Kind::Integer, "How often its name or its map changed.", |it| {
+    always("changes", Kind::Integer, "The number of changes of its name or map.", |it| {
         Cell::count(it.server.changes)
     }),
-    some("first", Kind::Time, "When it was asked, answered or made itself known first.", |it| {
-        it.server.seen.map_or(Cell::Absent, |seen| Cell::Time(seen.first.0))
-    }),
-    some("last", Kind::Time, "When it did so last.", |it| {
+    some(
+        "first",
+        Kind::Time,
+        "The first time that it was queried, responded or announced itself.",
+        |it| it.server.seen.map_or(Cell::Absent, |seen| Cell::Time(seen.first.0)),
+    ),
+    some("last", Kind::Time, "The last such time.", |it| {
         it.server.seen.map_or(Cell::Absent, |seen| Cell::Time(seen.last.0))
     }),
-    always("sent", Kind::Integer, "Requests that were sent to it, repeats too.", |it| {
+    always("sent", Kind::Integer, "Requests that were sent to it, with repeats.", |it| {
         Cell::count(it.server.sent)
     }),
-    always("requests", Kind::Integer, "The same without repeats of what still waited.", |it| {
-        Cell::count(it.server.requests)
-    }),
+    always(
+        "requests",
+        Kind::Integer,
+        "The same, without repeats of a request that was still waiting.",
+        |it| Cell::count(it.server.requests),
+    ),
     always(
         "exchanges",
         Kind::Integer,
         "Requests, with all their repeats and challenges counted as one.",
         |it| Cell::count(it.server.exchanges),
     ),
-    always("answered", Kind::Integer, "Those that were answered.", |it| {
+    always("answered", Kind::Integer, "The number of these that were answered.", |it| {
         Cell::count(it.server.answered)
     }),
     always("challenged", Kind::Integer, "Responses that only asked for a challenge.", |it| {
         Cell::count(it.server.challenged)
     }),
-    some(
-        "response_time_p50",
-        Kind::Number,
-        "Half of its response times are not above, in seconds.",
-        |it| Cell::response_time(it.times, 0),
-    ),
-    some("response_time_p95", Kind::Number, "19 of 20 are not above.", |it| {
-        Cell::response_time(it.times, 1)
+    some("response_time_p50", Kind::Number, "Median response time, in seconds.", |it| {
+        Cell::response_time(it.times, 0)
     }),
-    some("response_time_max", Kind::Number, "The longest.", |it| Cell::response_time(it.times, 2)),
+    some(
+        "response_time_p95",
+        Kind::Number,
+        "95th percentile of response times, in seconds.",
+        |it| Cell::response_time(it.times, 1),
+    ),
+    some("response_time_max", Kind::Number, "Maximum response time, in seconds.", |it| {
+        Cell::response_time(it.times, 2)
+    }),
     always("largest", Kind::Integer, "Its largest response, in bytes as sent.", |it| {
         Cell::count(it.server.largest)
     }),

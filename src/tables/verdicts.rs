@@ -18,33 +18,46 @@ pub(super) const COLUMNS: [Column<Verdict>; 12] = [
         Cell::text(&it.code)
     }),
     always("slug", Kind::Text, "The rule's name.", |it| Cell::text(it.fared.rule.slug)),
-    always("severity", Kind::Text, "What a breach weighs: `error`, `warning` or `note`.", |it| {
-        Cell::text(it.fared.severity.name())
-    }),
+    always(
+        "severity",
+        Kind::Text,
+        "The severity of a breach: `error`, `warning` or `note`.",
+        |it| Cell::text(it.fared.severity.name()),
+    ),
     always(
         "who",
         Kind::Text,
-        "Whom it holds to account: `client`, `server`, `master`, `any` or `capture`.",
+        "The party that the rule applies to: `client`, `server`, `master`, `any` or `capture`.",
         |it| Cell::text(it.fared.rule.who.name()),
     ),
     always("verdict", Kind::Text, "`fail`, `pass`, `inconclusive` or `not_exercised`.", |it| {
         Cell::text(it.fared.fared().name())
     }),
-    always("passed", Kind::Integer, "How often it was kept.", |it| Cell::count(it.fared.passed)),
-    always("failed", Kind::Integer, "How often it was broken.", |it| Cell::count(it.fared.failed)),
+    always("passed", Kind::Integer, "The number of times that it passed.", |it| {
+        Cell::count(it.fared.passed)
+    }),
+    always("failed", Kind::Integer, "The number of times that it failed.", |it| {
+        Cell::count(it.fared.failed)
+    }),
     always(
         "inconclusive",
         Kind::Integer,
-        "How often what is missing from the capture could explain a breach.",
+        "The number of breaches that packets missing from the capture could explain.",
         |it| Cell::count(it.fared.inconclusive),
     ),
-    always("notes", Kind::Integer, "How often it was kept in a known form that deviates.", |it| {
-        Cell::count(it.fared.notes)
-    }),
-    always("in_baseline", Kind::Integer, "Breaches that the baseline holds.", |it| {
-        Cell::count(it.fared.in_baseline)
-    }),
-    always("missing", Kind::Integer, "1 where it was required and not exercised.", |it| {
+    always(
+        "notes",
+        Kind::Integer,
+        "The number of times that it passed with a known deviation.",
+        |it| Cell::count(it.fared.notes),
+    ),
+    always(
+        "in_baseline",
+        Kind::Integer,
+        "The number of breaches that are in the baseline.",
+        |it| Cell::count(it.fared.in_baseline),
+    ),
+    always("missing", Kind::Integer, "1 if it was required and not exercised, else 0.", |it| {
         Cell::count(it.fared.missing)
     }),
 ];
