@@ -15,6 +15,7 @@
 mod analysis;
 mod bytes;
 mod judge;
+mod pair;
 mod plan;
 mod route;
 mod row;

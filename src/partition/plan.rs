@@ -9,6 +9,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Survey;
+use super::pair::pair;
 use crate::session::{Foreign, Partition, Totals};
 use crate::text::escaped;
 
@@ -19,12 +20,6 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 fn version<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let version = String::deserialize(from)?;
     if version == VERSION { Ok(version) } else { Err(D::Error::custom("another version")) }
-}
-
-/// A pair of hosts, in 32 bits. Two pairs that are the same by chance are kept together: that costs time, and
-/// changes nothing.
-pub(super) fn pair(a: IpAddr, b: IpAddr) -> u32 {
-    Partition::of(a, b, 1 << 32) as u32
 }
 
 /// What all processes must know: which files there are, and who may speak a protocol of ours.

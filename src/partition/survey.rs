@@ -7,7 +7,7 @@ use dissectors::kit::{StreamView, Transport};
 use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
 
-use super::plan::pair;
+use super::pair::pair;
 use crate::capture::{self, CaptureError, Event, LinkType, Packet};
 use crate::flows::identify::Undecided;
 use crate::flows::{Identifier, is_usual};

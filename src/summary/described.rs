@@ -4,28 +4,11 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{EndOfList, Masters, Purpose};
 
-use super::latest::{Latest, Moment, moment};
-use super::rows::Server;
+use super::latest::{Latest, Moment};
 use crate::session::{MessageEvent, Value};
 
 /// Characters of a name or a map that are kept.
 const LONG: usize = 256;
-
-/// Notes what a message says of the server that sent it.
-pub(super) fn describe(server: &mut Server, event: &MessageEvent<'_>) {
-    let Some(paths) = event.message().describes else { return };
-    let at = moment(event);
-    let first = |paths: &[&str]| first(event, paths);
-    let renamed = put(&mut server.name, at, first(paths.name));
-    let moved = put(&mut server.map, at, first(paths.map));
-    server.changes += u64::from(renamed || moved);
-    put(&mut server.version, at, first(paths.version));
-    for (known, paths) in
-        [(&mut server.players, paths.players), (&mut server.max_players, paths.max_players)]
-    {
-        first(paths).and_then(number).into_iter().for_each(|number| known.set(at, number));
-    }
-}
 
 /// The first of these fields that a message has.
 pub(super) fn first<'b>(event: &MessageEvent<'b>, paths: &[&str]) -> Option<Value<'b>> {
@@ -33,7 +16,7 @@ pub(super) fn first<'b>(event: &MessageEvent<'b>, paths: &[&str]) -> Option<Valu
 }
 
 /// Notes a text, if there is one. Returns whether there was another one before.
-fn put(known: &mut Latest<String>, at: Moment, value: Option<Value<'_>>) -> bool {
+pub(super) fn put(known: &mut Latest<String>, at: Moment, value: Option<Value<'_>>) -> bool {
     let Some(value) = value else { return false };
     if known.get().is_some_and(|known| is_same(known, &value)) {
         known.again(at);

@@ -9,7 +9,7 @@ use dissectors::kit::{Map, Message, Name, Purpose, Sending, Set, Time};
 use dissectors::ledger::listed;
 use serde::{Deserialize, Serialize};
 
-use super::described;
+use super::described::{self, put};
 use super::latest::{First, Latest, Moment, moment};
 use crate::flows::ResponseTimes;
 use crate::session::MessageEvent;
@@ -173,7 +173,7 @@ impl Server {
     pub(super) fn sent_by_itself(&mut self, id: Id, event: &MessageEvent<'_>) {
         self.known_in.set(moment(event), id);
         widen(&mut self.seen, event.payload().time);
-        described::describe(self, event);
+        self.describe(event);
     }
 
     /// It sent a message to a client.
@@ -188,7 +188,24 @@ impl Server {
         self.largest = self.largest.max(event.length());
         self.challenged += u64::from(event.reply().is_some_and(|reply| !reply.complete));
         response_time.into_iter().for_each(|time| self.times.add(time));
-        described::describe(self, event);
+        self.describe(event);
+    }
+
+    /// Notes what a message says of it.
+    fn describe(&mut self, event: &MessageEvent<'_>) {
+        let Some(paths) = event.message().describes else { return };
+        let at = moment(event);
+        let first = |paths: &[&str]| described::first(event, paths);
+        let renamed = put(&mut self.name, at, first(paths.name));
+        let moved = put(&mut self.map, at, first(paths.map));
+        self.changes += u64::from(renamed || moved);
+        put(&mut self.version, at, first(paths.version));
+        for (known, paths) in
+            [(&mut self.players, paths.players), (&mut self.max_players, paths.max_players)]
+        {
+            let number = first(paths).and_then(described::number);
+            number.into_iter().for_each(|number| known.set(at, number));
+        }
     }
 }
 
