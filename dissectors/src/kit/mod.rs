@@ -14,11 +14,16 @@ mod hash;
 
 #[cfg(test)]
 pub(crate) mod lab;
+mod lists;
 mod mark;
+mod message;
+mod name;
 mod named;
+mod node;
 mod outline;
 mod pairs;
 mod parts;
+mod payload;
 mod protocol;
 mod purpose;
 mod quoted;
@@ -35,6 +40,7 @@ mod settings;
 mod severities;
 mod sink;
 mod statics;
+mod time;
 mod tree;
 
 pub use counted::counted;
@@ -46,15 +52,20 @@ pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, keyed_hash};
 pub use hash::{Map, Seed, Set, Socket};
+pub use lists::room;
+pub(crate) use lists::{append, append_within};
 pub use mark::{Mark, ShortMark};
+pub use message::Message;
+pub(crate) use message::messages;
+pub use name::Name;
+pub use node::{Node, Text, TreeView};
 pub use outline::Outline;
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
+pub use payload::{Payload, Piece, Side, Transport};
 pub use protocol::{
-    Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Message, Payload, Piece, Protocol, Side,
-    StreamView, Time, Transport, Unread, room,
+    Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Protocol, StreamView, Unread,
 };
-pub(crate) use protocol::{append, append_within, messages};
 pub use purpose::{Description, EndOfList, Masters, Purpose, Said, Selects};
 pub use quoted::Quoted;
 pub use reader::{Cut, Endings, Reader, decode};
@@ -66,5 +77,5 @@ pub use rule_results::{Counts, RuleCounts, RuleResults};
 pub use settings::{Abuse, Budget, Limit, Limits, Secret, Settings};
 pub use severities::Severities;
 pub use sink::{Blind, Leaf, Sink, Unchecked};
-pub use statics::Name;
-pub use tree::{Node, Text, Tree, TreeView};
+pub use time::Time;
+pub use tree::Tree;

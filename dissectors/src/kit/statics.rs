@@ -1,14 +1,13 @@
 //! Rules, messages and names on their way to another process of the same version: what the program has one of
 //! goes by its place or by what it says, and comes back as the program's own.
 
-use std::fmt;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Elsewhere, Message, Rule};
+use crate::kit::{Elsewhere, Message, Name, Rule};
 use crate::{Id, catalogue};
 
 impl Serialize for Rule {
@@ -44,16 +43,6 @@ impl<'de> Deserialize<'de> for &'static Message {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<&'static Message, D::Error> {
         let message = MESSAGES.get(usize::deserialize(from)?);
         message.copied().ok_or_else(|| D::Error::custom("no message has this place"))
-    }
-}
-
-/// A name that the program gives something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Name(pub &'static str);
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
     }
 }
 

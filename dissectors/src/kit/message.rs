@@ -1,0 +1,100 @@
+//! The kinds of messages that a protocol has, each with its fields.
+
+use crate::kit::{Description, Field, Kind, Node, Place, Purpose, TreeView, Who};
+
+/// One kind of message.
+pub struct Message {
+    /// The name scripts use.
+    pub name: &'static str,
+    /// The specification's name.
+    pub label: &'static str,
+    /// Who speaks it.
+    pub speaker: Who,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The one-line summary: `{field}` is a field's value, `{field=}` what that means, `{field#}`
+    /// how many are in a list, `{field# server}` the same with its noun (`property/properties`
+    /// where the plural is irregular), `{field?text}` the text if a flag is set. What is in `[ ]`
+    /// is left out where a field in it is absent, or a flag not set.
+    pub summary: &'static str,
+    /// The fields that scripts see in it, in their order: those in `fields`, and those beside it.
+    pub fields: &'static [&'static Field],
+    /// Where it says what the server is that sends it, if it does.
+    pub describes: Option<&'static Description>,
+}
+
+impl Message {
+    /// Calls `see` with every field that it lists, outer ones first, and with the path that leads
+    /// to it from the message: `players.name`; a `*` in it is a key of the server's or client's
+    /// choice.
+    pub fn each_field(&self, mut see: impl FnMut(&str, &'static Field)) {
+        fn walk(
+            fields: &[&'static Field],
+            path: &mut String,
+            see: &mut dyn FnMut(&str, &'static Field),
+        ) {
+            for field in fields {
+                let outer = path.len();
+                if outer > 0 {
+                    path.push('.');
+                }
+                // The key of a pair comes from the wire.
+                path.push_str(if field.kind == Kind::Pair { "*" } else { field.name });
+                see(path, field);
+                match field.kind {
+                    // The elements of a list have no name of their own.
+                    Kind::List => field.children.iter().for_each(|e| walk(e.children, path, see)),
+                    _ => walk(field.children, path, see),
+                }
+                path.truncate(outer);
+            }
+        }
+        walk(self.fields, &mut String::new(), &mut see);
+    }
+
+    /// The path of a field in `tree` that scripts see, and that the message does not list: there
+    /// should be none.
+    pub fn unlisted(&self, tree: &TreeView<'_>) -> Option<String> {
+        fn walk(
+            tree: &TreeView<'_>,
+            at: Option<usize>,
+            listed: &[&'static Field],
+        ) -> Option<String> {
+            let shown = |node: &Node| match at {
+                None => node.field.place != Place::Framing,
+                Some(_) => node.field.place == Place::Fields,
+            };
+            tree.children(at).filter(|(_, node)| shown(node)).find_map(|(at, node)| {
+                let name = node.field.name;
+                if !listed.iter().any(|field| std::ptr::eq(*field, node.field)) {
+                    return Some(name.to_owned());
+                }
+                let has_fields = matches!(node.field.kind, Kind::Group | Kind::List | Kind::Map);
+                let below = has_fields.then(|| walk(tree, Some(at), node.field.children));
+                below.flatten().map(|path| format!("{name}.{path}"))
+            })
+        }
+        walk(tree, None, self.fields)
+    }
+}
+
+/// Declares a protocol's messages, each with its speaker and its purpose, and with the fields that
+/// scripts see: a `static` each, and the list of `ALL`.
+macro_rules! messages {
+    (@describes) => { None };
+    (@describes $description:ident) => { Some(&super::$description) };
+    ($($name:ident = $id:literal, $label:literal, $speaker:ident: $purpose:ident, $summary:literal,
+        [$($field:ident),* $(,)?] $(describes $description:ident)?;)+) => {
+        $(pub(super) static $name: $crate::kit::Message = $crate::kit::Message {
+            name: $id,
+            label: $label,
+            speaker: $crate::kit::Who::$speaker,
+            purpose: $crate::kit::Purpose::$purpose,
+            summary: $summary,
+            fields: &[$(&super::fields::$field),*],
+            describes: $crate::kit::messages!(@describes $($description)?),
+        };)+
+        pub(super) static ALL: &[&$crate::kit::Message] = &[$(&$name),+];
+    };
+}
+pub(crate) use messages;

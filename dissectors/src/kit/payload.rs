@@ -1,0 +1,86 @@
+//! The bytes of one message: where they were recorded, and who sent them.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kit::Time;
+
+/// One end of a flow, named by who sent the first packet that was recorded of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Side {
+    /// The sender of the flow's first packet.
+    First,
+    /// The other.
+    Second,
+}
+
+impl Side {
+    /// The other end.
+    pub const fn other(self) -> Side {
+        match self {
+            Side::First => Side::Second,
+            Side::Second => Side::First,
+        }
+    }
+
+    /// 0 for the first, 1 for the second.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// What carries a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Transport {
+    /// Datagrams.
+    Udp,
+    /// A stream.
+    Tcp,
+}
+
+/// Where a run of a payload's bytes was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// The run's first byte in the payload.
+    pub at: u32,
+    /// Its length.
+    pub length: u32,
+    /// The packet, counted from 1.
+    pub frame: u64,
+    /// The run's first byte in that packet's recorded bytes.
+    pub offset: u32,
+}
+
+/// A datagram, a framed part of a stream, or what was joined from several of them.
+#[derive(Clone, Copy)]
+pub struct Payload<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Where they were recorded, by rising `at`. For decompressed bytes: the compressed ones.
+    pub pieces: &'a [Piece],
+    /// The bytes were decompressed: `pieces` does not map them one to one.
+    pub inflated: bool,
+    /// Bytes of its packets that `pieces` leaves out: headers of the parts that it was joined from.
+    pub headers: u32,
+    /// The packet that completed it.
+    pub frame: u64,
+    /// That packet's time.
+    pub time: Time,
+    /// Who sent it.
+    pub side: Side,
+    /// The sender.
+    pub from: SocketAddr,
+    /// The receiver.
+    pub to: SocketAddr,
+    /// The flow's number in this run.
+    pub flow: u32,
+    /// What carried it.
+    pub transport: Transport,
+    /// The recording lost something of it: cut by the snap length, missing fragments, a gap.
+    pub lost: bool,
+    /// A hash of all `bytes`, if one was made: by a seed that all datagrams between two hosts
+    /// share.
+    pub hash: Option<NonZeroU64>,
+}
