@@ -300,6 +300,35 @@ end 60";
 }
 
 #[test]
+fn a_challenge_that_was_all_that_was_asked_for_is_an_answer() {
+    let challenge = "{at}.0 c > s  FEFD 09 000000{nth}\n{at}.02 s > c  09 000000{nth} '77' 00\n";
+    let challenge =
+        |at: u32| challenge.replace("{at}", &at.to_string()).replace("{nth}", &format!("{at:02}"));
+    let info = |at: u32| format!("{at}.0 c > s  FEFD 00 000000{at:02} be32:77 FFFFFF01\n");
+    let response = |at: u32| {
+        format!("{at}.02 s > c  00 000000{at:02} 'splitnum' 00 80 00 'hostport' 00 '1' 00 00\n")
+    };
+    let fared = |nth: u32, steps: &[String]| {
+        let script = format!("{}end 40", steps.concat());
+        let summary = of_script(&format!("summary-challenges-{nth}"), &script, 6500);
+        let protocols = summary["protocols"].as_array().unwrap();
+        let protocol = protocols.iter().find(|it| it["protocol"] == "gamespy4").unwrap();
+        let [asked, answered] =
+            ["exchanges", "answered"].map(|name| protocol[name].as_u64().unwrap());
+        assert_eq!(summary["servers"][0]["answered"], answered, "{script}");
+        assert_eq!(summary["clients"][0]["answered"], answered, "{script}");
+        [asked, answered]
+    };
+    assert_eq!(fared(1, &[challenge(1), challenge(11)]), [2, 2]);
+    assert_eq!(fared(2, &[challenge(1), info(2)]), [1, 0], "the variables were asked for");
+    assert_eq!(fared(3, &[challenge(1), info(2), response(2), challenge(11)]), [2, 2]);
+    // It did not know the challenge, and asks the same again with it.
+    let later = |step: String| step.replacen("1.0", "3.0", 1);
+    assert_eq!(fared(5, &[info(1), challenge(2), later(info(1)), later(response(1))]), [2, 1]);
+    assert_eq!(fared(4, &[challenge(1), challenge(11), info(12), info(13)]), [3, 1]);
+}
+
+#[test]
 fn a_list_that_is_cut_is_not_whole() {
     let given = |name: &str| {
         let summary =

@@ -78,6 +78,8 @@ pub struct Detail {
     pub exchanges_answered: u32,
     /// The packets of the latest requests that were answered.
     answered_latest: [u64; 2],
+    /// The latest was answered by a challenge alone.
+    by_challenge: bool,
     times: Option<Box<ResponseTimes>>,
 }
 
@@ -98,6 +100,21 @@ impl Detail {
         if is_open && !self.answered_latest.contains(&request) {
             self.exchanges_answered = self.exchanges_answered.saturating_add(1);
             self.answered_latest = [request, latest];
+            self.by_challenge = false;
+        }
+    }
+
+    /// A challenge to what this packet asked for, which was just that as far as is known.
+    pub fn challenges(&mut self, request: u64) {
+        let before = self.exchanges_answered;
+        self.answers(request);
+        self.by_challenge = self.exchanges_answered > before;
+    }
+
+    /// A request goes on with the latest challenge: that was not all that was asked for.
+    pub fn goes_on(&mut self) {
+        if std::mem::take(&mut self.by_challenge) {
+            self.exchanges_answered = self.exchanges_answered.saturating_sub(1);
         }
     }
 

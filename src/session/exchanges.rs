@@ -10,6 +10,10 @@ pub(super) struct Exchanges {
     pub(super) exchanges: u32,
     /// The packets of the requests that messages answer, and after how many nanoseconds.
     pub(super) replies: Vec<(Option<u64>, u64)>,
+    /// The packet of a request that a challenge answers which was asked for by itself.
+    pub(super) challenge_alone: Option<u64>,
+    /// A request goes on with a challenge.
+    pub(super) goes_on: bool,
 }
 
 impl Exchanges {

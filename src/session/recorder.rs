@@ -172,12 +172,23 @@ impl<F: Fields> Recorder<F> {
     #[inline]
     pub(super) fn count_exchanges(&mut self, detail: &mut Detail) {
         let with_times = self.needs.flow_times;
-        let Exchanges { messages, requests, answered, exchanges, replies, .. } =
-            &mut self.exchanges;
+        let Exchanges {
+            messages,
+            requests,
+            answered,
+            exchanges,
+            replies,
+            challenge_alone,
+            goes_on,
+        } = &mut self.exchanges;
         detail.messages = detail.messages.saturating_add(*messages);
         detail.requests = detail.requests.saturating_add(*requests);
         detail.answered = detail.answered.saturating_add(*answered);
         detail.exchanges = detail.exchanges.saturating_add(*exchanges);
+        if *goes_on {
+            detail.goes_on();
+        }
+        challenge_alone.iter().for_each(|request| detail.challenges(*request));
         for (request, time) in replies.drain(..) {
             request.into_iter().for_each(|request| detail.answers(request));
             if with_times {
@@ -401,6 +412,10 @@ impl<F: Fields> Recorder<F> {
                 let request = message.purpose.ends_exchange().then_some(reply.request);
                 self.exchanges.replies.push((request, time));
             }
+            if let Some(reply) = self.reply.filter(|reply| reply.challenge_alone) {
+                self.exchanges.challenge_alone = Some(reply.request);
+            }
+            self.exchanges.goes_on |= sending == Sending::GoesOn;
             let is_copy = self.batch.context().is_some_and(|context| context.copy_of.is_some());
             let begins = sending == Sending::New && message.purpose.begins_exchange();
             self.exchanges.exchanges += u32::from(begins && !is_copy);

@@ -1,5 +1,6 @@
 //! Counts exchanges over the messages that `dissect` shows, by their definition: a request and its repeats while
-//! it waits, with the challenge round that it takes, are one; it is answered if what was asked for came.
+//! it waits, with the challenge round that it takes, are one; it is answered if what was asked for came: a
+//! challenge, where nothing followed that.
 #![allow(dead_code, reason = "not every test file uses every helper")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,8 @@ struct Waiting {
     kind: String,
     /// A challenge came.
     challenged: bool,
+    /// It was asked for by itself, and that counts as an answer.
+    alone: bool,
     answered: bool,
 }
 
@@ -59,6 +62,10 @@ pub(crate) fn count(messages: &[Value]) -> BTreeMap<Between, Exchanges> {
             let now = seconds(&text("time"));
             let is_known = waiting.get_mut(&key).is_some_and(|before| {
                 let goes_on = before.challenged && !before.answered && name != "challenge_request";
+                // The challenge was not all that it asked for.
+                if goes_on && std::mem::take(&mut before.alone) {
+                    count.entry(between.clone()).or_default().answered -= 1;
+                }
                 let repeats = before.kind == kind && !before.answered;
                 if goes_on {
                     before.kind.clone_from(&kind);
@@ -69,8 +76,8 @@ pub(crate) fn count(messages: &[Value]) -> BTreeMap<Between, Exchanges> {
                 goes_on && waits || repeats && waits && !gave
             });
             if !is_known {
-                let (challenged, answered) = (false, false);
-                waiting.insert(key, Waiting { since: now, kind, challenged, answered });
+                let (challenged, alone, answered) = (false, false, false);
+                waiting.insert(key, Waiting { since: now, kind, challenged, alone, answered });
                 count.entry(between).or_default().asked += 1;
             }
             continue;
@@ -83,6 +90,10 @@ pub(crate) fn count(messages: &[Value]) -> BTreeMap<Between, Exchanges> {
             && (protocol == "gamespy4" || request != "challenge_request")
         {
             before.challenged = true;
+            if protocol == "gamespy4" && answered.insert(message["request"].as_u64()) {
+                before.alone = true;
+                count.entry(between.clone()).or_default().answered += 1;
+            }
             continue;
         }
         before.answered = true;

@@ -157,7 +157,7 @@ impl PendingRequest {
     /// What a response to it says of it.
     pub(super) fn reply(&self, complete: bool) -> Reply {
         let PendingRequest { mark, began, tries, .. } = *self;
-        Reply { request: mark.frame, sent: mark.time, began, tries: tries.into(), complete }
+        Reply { began, tries: tries.into(), complete, ..Reply::to(mark.frame, mark.time) }
     }
 
     /// Whether such a response is all that it asks for.

@@ -249,19 +249,20 @@ impl Conversation {
         let same = |other: &PendingRequest| {
             other.kind() == asked.kind() && other.timestamp == asked.timestamp
         };
+        let is_challenge = asked.kind() == PacketKind::Challenge;
+        let goes_on = !is_challenge
+            && self.rest.as_mut().is_some_and(|rest| std::mem::take(&mut rest.challenged));
         if let Some(same) = self.find(same) {
             let (before, waits) = (same.mark.get().time, same.answers == 0);
             same.repeat(&asked);
             self.rest().began.get_or_insert(before);
-            return (if waits { Sending::Again } else { Sending::New }, None);
+            let again = if waits { Sending::Again } else { Sending::New };
+            return (if goes_on { Sending::GoesOn } else { again }, None);
         }
         // Another challenge begins another exchange.
-        let is_challenge = asked.kind() == PacketKind::Challenge;
         if is_challenge && let Some(rest) = &mut self.rest {
             (rest.began, rest.challenged) = (None, false);
         }
-        let goes_on = !is_challenge
-            && self.rest.as_mut().is_some_and(|rest| std::mem::take(&mut rest.challenged));
         let sending = if goes_on { Sending::GoesOn } else { Sending::New };
         let Some(older) = self.latest.replace(asked) else { return (sending, None) };
         let rest = self.rest();
@@ -351,7 +352,13 @@ impl Conversation {
         let began = rest.began.unwrap_or(sent.time);
         rest.began = (!complete).then_some(began);
         rest.challenged = !complete;
-        Reply { began, tries: asked.times.into(), complete, ..Reply::to(sent.frame, sent.time) }
+        Reply {
+            began,
+            tries: asked.times.into(),
+            complete,
+            challenge_alone: !complete,
+            ..Reply::to(sent.frame, sent.time)
+        }
     }
 
     /// What came for the request with this timestamp is not a whole response, but no silence either.

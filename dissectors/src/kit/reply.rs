@@ -18,6 +18,8 @@ pub struct Reply {
     pub tries: u32,
     /// What was asked for has come; a challenge on the way to it is none, unless just that was asked for.
     pub complete: bool,
+    /// A challenge that was asked for by itself: all that was asked for, unless a request goes on with it.
+    pub challenge_alone: bool,
 }
 
 /// What a request is beside those before it.
@@ -35,6 +37,6 @@ pub enum Sending {
 impl Reply {
     /// The reply to a request that was sent once and began its exchange.
     pub const fn to(request: u64, sent: Time) -> Reply {
-        Reply { request, sent, began: sent, tries: 1, complete: true }
+        Reply { request, sent, began: sent, tries: 1, complete: true, challenge_alone: false }
     }
 }

@@ -34,7 +34,7 @@ fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
 /// What a reply says: the request's packet, when that and the exchange began, and how often it was
 /// sent.
 fn reply(request: u64, sent: f64, began: f64, tries: u32, complete: bool) -> Reply {
-    Reply { request, sent: seconds(sent), began: seconds(began), tries, complete }
+    Reply { began: seconds(began), tries, complete, ..Reply::to(request, seconds(sent)) }
 }
 
 #[test]
