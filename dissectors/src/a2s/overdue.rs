@@ -25,12 +25,9 @@ pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut 
     cx.conversation.set_missed(Some(asked.request));
     let mark = asked.mark;
     let evidence = Evidence {
-        began: cx.flow.began,
         lossy: cx.flow.lossy,
-        asked_party_seen: cx.flow.seen[server.index()],
-        waited: now.since(asked.mark.time) >= cx.settings.answer_timeout,
         refused: asked.is(REFUSED),
-        ..Evidence::default()
+        ..cx.flow.unanswered(server, mark.time, now, cx.settings.answer_timeout)
     };
     let challenge = asked.is(FOREIGN).then_some(asked.challenge as u32);
     let seen = Seen { mark, from: client_end, to: server_end };

@@ -14,13 +14,12 @@ use super::recent_responses::RecentResponses;
 use super::split::{Parts, Spare, SplitResponse};
 use super::waiting::LatestRequests;
 
-use crate::kit::{Host, Payload, Recent, Seed, ShortMark, Side, Socket, Time};
+use crate::kit::{Host, Payload, PendingRequests, Recent, Seed, ShortMark, Side, Socket, Time};
 
 /// What one flow is up to.
 #[derive(Default)]
 pub struct Conversation {
-    /// The oldest request that waits.
-    asked: Option<Kept>,
+    pending: PendingRequests<Kept>,
     /// What most flows never have.
     more: Option<Box<More>>,
     /// A keyed hash of the last response: networks deliver packets twice, some recordings all.
@@ -37,8 +36,6 @@ pub struct Conversation {
 
 #[derive(Default)]
 struct More {
-    /// Requests that wait after the oldest one.
-    waiting: Box<[Kept]>,
     done: RecentResponses,
     open: Option<Box<Open>>,
 }
@@ -201,7 +198,7 @@ impl Conversation {
     pub(super) fn tidy(&mut self) {
         let Some(more) = &mut self.more else { return };
         more.open.take_if(|open| open.is_empty());
-        if more.waiting.is_empty() && more.open.is_none() && more.done.is_empty() {
+        if more.open.is_none() && more.done.is_empty() {
             self.more = None;
         }
     }
@@ -242,16 +239,14 @@ impl Conversation {
     pub(super) fn held(&self) -> usize {
         let open = |open: &Open| size_of::<Open>() + open.parts.held();
         let more = |more: &More| {
-            let lists = size_of_val(&*more.waiting) + more.done.held();
-            size_of::<More>() + lists + more.open.as_deref().map_or(0, open)
+            size_of::<More>() + more.done.held() + more.open.as_deref().map_or(0, open)
         };
-        self.more.as_deref().map_or(0, more)
+        self.pending.held() + self.more.as_deref().map_or(0, more)
     }
 
     /// The requests that wait, the oldest first.
     pub(super) fn waiting(&self) -> impl Iterator<Item = PendingRequest> {
-        let after = self.more.iter().flat_map(|more| &*more.waiting);
-        self.asked.iter().chain(after).map(|kept| kept.get())
+        self.pending.iter().map(|kept| kept.get())
     }
 
     /// Where the oldest such request is.
@@ -304,54 +299,22 @@ impl Conversation {
 
     /// One more request waits.
     pub(super) fn push(&mut self, asked: PendingRequest) {
-        if self.asked.is_none() {
-            self.asked = Some(asked.into());
-            return;
-        }
-        let more = self.more.get_or_insert_default();
-        let mut waiting = Vec::from(std::mem::take(&mut more.waiting));
-        waiting.reserve_exact(1);
-        waiting.push(asked.into());
-        more.waiting = waiting.into();
+        self.pending.push(asked.into());
     }
 
     /// Takes the request in this place; 0 is the oldest.
     pub(super) fn take(&mut self, at: usize) -> Option<PendingRequest> {
-        let taken = match at.checked_sub(1) {
-            Some(at) => self.take_after(at),
-            None => {
-                let next = self.take_after(0);
-                std::mem::replace(&mut self.asked, next)
-            }
-        };
-        taken.map(Kept::get)
-    }
-
-    /// Takes one that waits after the oldest.
-    fn take_after(&mut self, at: usize) -> Option<Kept> {
-        let more = self.more.as_mut().filter(|more| at < more.waiting.len())?;
-        let mut waiting = Vec::from(std::mem::take(&mut more.waiting));
-        let taken = waiting.remove(at);
-        more.waiting = waiting.into();
-        Some(taken)
+        self.pending.remove(at).map(Kept::get)
     }
 
     /// The request in this place; 0 is the oldest.
     pub(super) fn at(&self, at: usize) -> Option<PendingRequest> {
-        let kept = match at.checked_sub(1) {
-            None => self.asked.as_ref(),
-            Some(at) => self.more.as_ref()?.waiting.get(at),
-        };
-        kept.map(|kept| kept.get())
+        self.pending.get(at).map(|kept| kept.get())
     }
 
     /// The request in this place is this from now on.
     pub(super) fn put(&mut self, at: usize, asked: PendingRequest) {
-        let kept = match at.checked_sub(1) {
-            None => self.asked.as_mut(),
-            Some(at) => self.more.as_mut().and_then(|more| more.waiting.get_mut(at)),
-        };
-        if let Some(kept) = kept {
+        if let Some(kept) = self.pending.get_mut(at) {
             *kept = asked.into();
         }
     }
@@ -454,8 +417,7 @@ impl Conversation {
 
     /// A list was the right response to another request than those that wait for one.
     pub(super) fn pass_over(&mut self, answer: ResponseKind) {
-        let after = self.more.iter_mut().flat_map(|more| &mut *more.waiting);
-        for kept in self.asked.iter_mut().chain(after) {
+        for kept in self.pending.iter_mut() {
             let mut asked = kept.get();
             if answer.is_for(asked.request) {
                 asked.past |= PASSED_OVER;

@@ -1,11 +1,10 @@
 //! The conversation of one connection: requests wait in order for their responses.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use crate::kit::{
     Budget, Buffer, Closed, Context, CrossFlowEvent, Evidence, Framed, Limit, Limits, Mark,
-    Payload, Reply, Side, Sink, Time, Unread, room,
+    Payload, PendingRequests, Reply, Side, Sink, Time, Unread, room,
 };
 
 use super::http::{self, Framing};
@@ -29,7 +28,7 @@ pub struct Conversation {
 #[derive(Default)]
 struct Connection {
     framing: Framing,
-    waiting: VecDeque<PendingRequest>,
+    waiting: PendingRequests<PendingRequest>,
     /// What has come shows that the connection is ours: what comes from now on is reported at once.
     known: bool,
     /// A message is missing, so that nobody knows which response is whose.
@@ -54,9 +53,12 @@ impl Conversation {
     pub(super) fn held(&self) -> usize {
         let probing = self.probing.as_deref().map_or(0, size_of_val);
         let Some(connection) = &self.connection else { return probing };
-        let waiting = connection.waiting.capacity() * size_of::<PendingRequest>();
         let requests: usize = connection.waiting.iter().map(|it| it.request.held()).sum();
-        probing + size_of::<Connection>() + waiting + requests + room(&connection.registrations)
+        probing
+            + size_of::<Connection>()
+            + connection.waiting.held()
+            + requests
+            + room(&connection.registrations)
     }
 
     /// See [`crate::kit::Protocol::refused`].
@@ -80,7 +82,7 @@ impl Conversation {
     ) -> Framed {
         let connection = self.connection();
         connection.adrift |= unread.after_gap;
-        let asked = connection.waiting.front();
+        let asked = connection.waiting.first();
         let bodiless = asked.is_some_and(|waiting| waiting.request.bodiless);
         let framed = connection.framing.next(side, unread, bodiless, limits, budget);
         if let Framed::Junk(length) = framed {
@@ -144,7 +146,7 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     connection.latest = connection.latest.max(Some(payload.time));
     connection.settled = false;
     if connection.waiting.len() < cx.settings.limits.pending.max(1) {
-        connection.waiting.push_back(PendingRequest { mark: payload.mark(), request });
+        connection.waiting.push(PendingRequest { mark: payload.mark(), request });
     } else {
         connection.adrift = true;
         cx.budget.meet(Limit::Pending);
@@ -159,12 +161,12 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
     // What it answers was lost, or is recorded after it.
     let is_unasked = !interim && !connection.adrift && connection.waiting.is_empty();
     connection.adrift |= is_unasked;
-    let asked = if interim { None } else { connection.waiting.pop_front() };
+    let asked = if interim { None } else { connection.waiting.remove(0) };
     let asked = asked.filter(|_| !connection.adrift);
     connection.latest = connection.latest.max(Some(payload.time));
     connection.settled = !interim && !payload.lost && !is_unasked;
     if connection.adrift && !interim {
-        connection.waiting.clear();
+        connection.waiting = PendingRequests::default();
     }
     let is_cut = payload.lost || connection.framing.is_cut(payload.side);
     if is_cut {
@@ -342,7 +344,7 @@ fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, si
 /// A direction has ended. If it is the master's, nothing more is answered.
 pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_>, sink: &mut S) {
     let connection = cx.conversation.connection();
-    let asker = connection.waiting.front().map(|waiting| waiting.mark.side);
+    let asker = connection.waiting.first().map(|waiting| waiting.mark.side);
     if asker == Some(payload.side) {
         if how == Closed::Reset {
             withdrawn(cx, payload.time, sink);
@@ -359,7 +361,7 @@ fn withdrawn<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let is_due = |waiting: &PendingRequest| now.since(waiting.mark.time) >= answer_timeout;
     let connection = cx.conversation.connection();
     connection.waiting.retain(is_due);
-    let master = connection.waiting.front().map(|waiting| waiting.mark.side.other());
+    let master = connection.waiting.first().map(|waiting| waiting.mark.side.other());
     let asked_party_seen = master.is_some_and(|master| cx.flow.seen[master.index()]);
     give_up(cx, Evidence { waited: true, asked_party_seen, ..Evidence::default() }, sink);
 }
@@ -372,14 +374,10 @@ pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
             probe::check_probe(cx, key, &check, now, sink);
         }
     }
-    let Some(waiting) = cx.conversation.connection().waiting.front() else { return };
+    let Some(waiting) = cx.conversation.connection().waiting.first() else { return };
     let mark = waiting.mark;
-    let evidence = Evidence {
-        began: cx.flow.began,
-        asked_party_seen: cx.flow.seen[mark.side.other().index()],
-        waited: now.since(mark.time) >= cx.settings.answer_timeout,
-        ..Evidence::default()
-    };
+    let timeout = cx.settings.answer_timeout;
+    let evidence = cx.flow.unanswered(mark.side.other(), mark.time, now, timeout);
     give_up(cx, evidence, sink);
 }
 
@@ -387,7 +385,7 @@ pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
 fn give_up<S: Sink>(cx: &mut Cx<'_>, evidence: Evidence, sink: &mut S) {
     let connection = cx.conversation.connection();
     let adrift = connection.adrift;
-    for waiting in std::mem::take(&mut connection.waiting) {
+    for waiting in connection.waiting.take() {
         let Some(endpoint) = waiting.request.endpoint else { continue };
         if waiting.request.sound {
             let evidence = Evidence { lost: adrift, ..evidence };

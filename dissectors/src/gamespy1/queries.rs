@@ -100,19 +100,18 @@ pub(super) fn query<S: Sink>(
         (other.word, before.side, before.length) == (word, mark.side, mark.length)
             && !is_overdue(cx, &before, payload.time)
     };
-    let first =
-        cx.conversation.waiting().find(|asked| again(asked)).map(|first| first.mark.get().frame);
+    let mut pending = cx.conversation.pending.iter();
+    let first = pending.find(|asked| again(asked)).map(|first| first.mark.get().frame);
     if let Some(first) = first {
         cx.conversation.repeat(first, mark);
         sink.sent(Sending::Again);
         return;
     }
     let asked = PendingQuery { mark: mark.into(), word, refused: false, again: false };
-    let Some(oldest) = cx.conversation.asked else {
-        cx.conversation.asked = Some(asked);
-        return;
-    };
-    if cx.conversation.waiting().count() >= cx.settings.limits.pending.max(1) {
+    let most = cx.settings.limits.pending.max(1);
+    if let Some(oldest) = cx.conversation.pending.first()
+        && cx.conversation.pending.len() >= most
+    {
         cx.budget.meet(Limit::Pending);
         // What is given up before its time is not checked.
         if is_overdue(cx, &oldest.mark.get(), payload.time) {
@@ -121,7 +120,7 @@ pub(super) fn query<S: Sink>(
             cx.conversation.take(0);
         }
     }
-    cx.conversation.more().waiting.push(asked);
+    cx.conversation.pending.push(asked);
 }
 
 /// A response begins: the oldest query of the other side has it, but for one that is overdue where
@@ -134,11 +133,8 @@ pub(super) fn answered<S: Sink>(
     let asks = |asked: &PendingQuery| asked.mark.get().side != payload.side;
     let in_time =
         |asked: &PendingQuery| asks(asked) && !is_overdue(cx, &asked.mark.get(), payload.time);
-    let at = cx
-        .conversation
-        .waiting()
-        .position(in_time)
-        .or_else(|| cx.conversation.waiting().position(asks));
+    let pending = &cx.conversation.pending;
+    let at = pending.iter().position(in_time).or_else(|| pending.iter().position(asks));
     let Some(at) = at else {
         cx.conversation.unasked = Some(payload.side);
         if !is_seen(cx, payload.side.other()) {
@@ -157,13 +153,11 @@ pub(super) fn answered<S: Sink>(
 fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let Some((asked, _)) = cx.conversation.take(0) else { return };
     let mark = asked.mark.get();
+    let timeout = cx.settings.answer_timeout;
     let evidence = Evidence {
-        began: cx.flow.began,
         lossy: cx.flow.lossy,
-        asked_party_seen: is_seen(cx, mark.side.other()),
-        waited: is_overdue(cx, &mark, now),
         refused: asked.refused,
-        ..Evidence::default()
+        ..cx.flow.unanswered(mark.side.other(), mark.time, now, timeout)
     };
     let [from, to] = cx.flow.ends_from(mark.side);
     rules::query_ignored(asked.word.name(), evidence, Seen { mark, from, to }, sink);
@@ -180,7 +174,7 @@ fn is_overdue(cx: &Cx<'_>, mark: &Mark, now: Time) -> bool {
 /// Gives up what is overdue, or with `end` all. While nothing of the asked party is in the capture,
 /// it may turn up yet.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    while let Some(asked) = cx.conversation.asked {
+    while let Some(asked) = cx.conversation.pending.first() {
         let mark = asked.mark.get();
         let due = is_overdue(cx, &mark, now) && is_seen(cx, mark.side.other());
         if !end && !due {

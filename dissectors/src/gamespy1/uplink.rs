@@ -317,15 +317,12 @@ pub(super) fn answered<S: Sink>(
 /// Gives up what waits for a response in vain, or with `end` all. While nothing of the asked party
 /// is in the capture, it may turn up yet.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    let (seen, began, timeout) = (cx.flow.seen, cx.flow.began, cx.settings.answer_timeout);
+    let (flow, timeout) = (cx.flow, cx.settings.answer_timeout);
     let Some(uplink) = cx.conversation.uplink_so_far() else { return };
     let [first_refused, owed_refused] = uplink.refused;
     let evidence = |mark: &Mark, refused| Evidence {
-        began,
-        asked_party_seen: seen[mark.side.other().index()],
-        waited: now.since(mark.time) >= timeout,
         refused,
-        ..Evidence::default()
+        ..flow.unanswered(mark.side.other(), mark.time, now, timeout)
     };
     let is_due = |mark: &mut Mark| {
         let evidence = evidence(mark, false);

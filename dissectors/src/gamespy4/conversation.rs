@@ -6,13 +6,15 @@ use super::decode::Header;
 use super::packet::{PacketKind, RequestForm, RequestSummary};
 use super::recent_packets::RecentPackets;
 use super::unfinished::{Part, Unfinished};
-use crate::kit::{Budget, Limits, Payload, Reply, Sending, ShortMark, Side, Time, room};
+use crate::kit::{
+    Budget, Limits, Payload, PendingRequests, Reply, Sending, ShortMark, Side, Time, room,
+};
 
 /// The state of a flow.
 #[derive(Default)]
 pub struct Conversation {
-    /// The latest request.
-    latest: Option<PendingRequest>,
+    /// Requests, also those that were answered and may be answered again.
+    pending: PendingRequests<PendingRequest>,
     rest: Option<Box<Rest>>,
 }
 
@@ -23,8 +25,6 @@ struct Rest {
     client: Option<Side>,
     /// The port that answers has been checked.
     port_checked: bool,
-    /// Earlier requests that may still be answered.
-    older: Vec<PendingRequest>,
     /// When the current exchange began: its first sending, where that is not the request's latest.
     began: Option<Time>,
     /// It has drawn a challenge, which no request has had so far.
@@ -182,7 +182,7 @@ impl Conversation {
     /// Which side asks.
     pub(super) fn client(&self) -> Option<Side> {
         let reported = self.rest.as_ref().and_then(|rest| rest.client);
-        reported.or(self.latest.map(|asked| asked.mark.get().side))
+        reported.or(self.pending.last().map(|asked| asked.mark.get().side))
     }
 
     /// This side asks.
@@ -219,7 +219,7 @@ impl Conversation {
     /// The client asks with a challenge that is not known to be right. The very first request of a
     /// flow is left out, for the sake of millions of flows that have no other.
     pub(super) fn claimed(&mut self, timestamp: u32, challenge: i32) {
-        if self.rest.is_none() && self.latest.is_none() {
+        if self.rest.is_none() && self.pending.is_empty() {
             return;
         }
         let claimed = &mut self.rest().claimed;
@@ -264,19 +264,17 @@ impl Conversation {
             (rest.began, rest.challenged) = (None, false);
         }
         let sending = if goes_on { Sending::GoesOn } else { Sending::New };
-        let Some(older) = self.latest.replace(asked) else { return (sending, None) };
-        let rest = self.rest();
-        rest.older.push(older);
-        if rest.older.len() < limits.pending.max(1) {
-            return (sending, None);
+        let given_up = self.pending.push_within(asked, limits.pending);
+        if given_up.is_some() {
+            let rest = self.rest();
+            rest.given_up = rest.given_up.saturating_add(1);
         }
-        rest.given_up = rest.given_up.saturating_add(1);
-        (sending, Some(rest.older.remove(0)))
+        (sending, given_up)
     }
 
+    /// The latest such request.
     fn find(&mut self, is: impl Fn(&PendingRequest) -> bool) -> Option<&mut PendingRequest> {
-        let older = self.rest.as_mut().into_iter().flat_map(|rest| rest.older.iter_mut().rev());
-        self.latest.iter_mut().chain(older).find(|asked| is(asked))
+        self.pending.iter_mut().rfind(|asked| is(asked))
     }
 
     /// What was sent in this packet did not arrive.
@@ -373,9 +371,7 @@ impl Conversation {
 
     /// Whether a request of this kind waits whose timestamp a response repeats.
     pub(super) fn waits(&self, kind: PacketKind, timestamp: u32) -> bool {
-        let older = self.rest.iter().flat_map(|rest| &rest.older);
-        let mut asked = self.latest.iter().chain(older);
-        asked.any(|asked| asked.kind() == kind && echoes(asked.timestamp, timestamp))
+        self.pending.iter().any(|asked| asked.kind() == kind && echoes(asked.timestamp, timestamp))
     }
 
     /// Whether an info request waits for a response.
@@ -384,20 +380,16 @@ impl Conversation {
     }
 
     fn forget(&mut self, is: impl Fn(&PendingRequest) -> bool) {
-        if self.latest.as_ref().is_some_and(&is) {
+        if self.pending.last().is_some_and(&is) {
             let client = self.client();
             self.rest().client = client;
-            self.latest = None;
         }
-        if let Some(rest) = &mut self.rest {
-            rest.older.retain(|asked| !is(asked));
-        }
+        self.pending.retain(|asked| !is(asked));
     }
 
     /// All requests that are left when the flow has ended, the oldest first.
     pub(super) fn take_asked(&mut self) -> impl Iterator<Item = PendingRequest> + use<> {
-        let older = self.rest.as_mut().map(|rest| std::mem::take(&mut rest.older));
-        older.unwrap_or_default().into_iter().chain(self.latest.take())
+        self.pending.take()
     }
 
     /// A response with variables was whole. `asked`: its request is in the capture.
@@ -457,8 +449,7 @@ impl Conversation {
             return None;
         }
         let waits = |asked: &&PendingRequest| asked.kind() == PacketKind::Info;
-        let older = self.rest.iter().flat_map(|rest| &rest.older);
-        let mut waiting = self.latest.iter().chain(older).filter(waits);
+        let mut waiting = self.pending.iter().filter(waits);
         let asked =
             waiting.next().filter(|asked| asked.answers == 0 && waiting.next().is_none())?;
         let asked = asked.timestamp;
@@ -509,10 +500,16 @@ impl Conversation {
 
     /// Bytes held beside what the budget counts.
     pub(super) fn held(&self) -> usize {
-        let Some(rest) = &self.rest else { return 0 };
+        let pending = self.pending.held();
+        let Some(rest) = &self.rest else { return pending };
         let open: usize = rest.open.iter().map(Unfinished::held).sum();
-        let lists = room(&rest.older) + room(&rest.given) + room(&rest.open) + open;
-        size_of::<Rest>() + lists + rest.done.held() + room(&rest.early) + room(&rest.claimed)
+        let lists = room(&rest.given) + room(&rest.open) + open;
+        pending
+            + size_of::<Rest>()
+            + lists
+            + rest.done.held()
+            + room(&rest.early)
+            + room(&rest.claimed)
     }
 
     /// Whether packets of the response with this timestamp wait for the rest.

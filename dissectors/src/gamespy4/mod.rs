@@ -500,9 +500,13 @@ fn unanswered<S: Sink>(
         return;
     }
     let mark = asked.mark.get();
-    let evidence = evidence(cx, mark.side.other().index(), mark.time, now, asked.has(LOST));
-    let (lossy, refused) = (cx.flow.lossy, asked.has(REFUSED));
-    let evidence = Evidence { lossy, refused, ..evidence };
+    let timeout = cx.settings.answer_timeout;
+    let evidence = Evidence {
+        lost: asked.has(LOST),
+        lossy: cx.flow.lossy,
+        refused: asked.has(REFUSED),
+        ..cx.flow.unanswered(mark.side.other(), mark.time, now, timeout)
+    };
     let [from, to] = cx.flow.ends_from(mark.side);
     // When a repeated one was first sent is not kept.
     let earlier = if asked.times() > 1 { cx.settings.answer_timeout } else { 0 };
@@ -514,23 +518,6 @@ fn unanswered<S: Sink>(
     let refused = evidence.waited && evidence.asked_party_seen;
     if !owed && asked.verified() == Some(false) && refused {
         rules::wrong_challenge_refused(&mark, sink);
-    }
-}
-
-/// What is known when a response, or the rest of one, has failed to come since `since`.
-fn evidence(
-    cx: &Context<'_, GameSpy4>,
-    server: usize,
-    since: Time,
-    now: Time,
-    lost: bool,
-) -> Evidence {
-    Evidence {
-        began: cx.flow.began,
-        lost,
-        asked_party_seen: cx.flow.seen.get(server).copied().unwrap_or_default(),
-        waited: now.since(since) >= cx.settings.answer_timeout,
-        ..Evidence::default()
     }
 }
 

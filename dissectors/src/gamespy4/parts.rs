@@ -3,7 +3,7 @@
 use super::answer::DecodeContext;
 use super::decode::{self, Header};
 use super::unfinished::{Divided, Part, Unfinished};
-use super::{GameSpy4, evidence, join, messages as m, rules, whole};
+use super::{GameSpy4, join, messages as m, rules, whole};
 
 use crate::kit::{Context, Evidence, Limit, PartSpan, Payload, Piece, Sink, Time};
 
@@ -106,7 +106,7 @@ fn leftovers<S: Sink>(
     let left = || parts.left.iter().zip(&copies);
     let missed: Vec<usize> = left().filter(|(_, copy)| !**copy).map(|(&at, _)| at).collect();
     if let Some(mark) = missed.first().and_then(|&first| open.mark(first)) {
-        let evidence = evidence(cx, open.side.index(), mark.time, now, false);
+        let evidence = cx.flow.unanswered(open.side, mark.time, now, cx.settings.answer_timeout);
         // Like a request that was repeated, and answered once.
         let answered = !parts.answers.is_empty() || answered == Some(true);
         let evidence = Evidence {

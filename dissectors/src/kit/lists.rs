@@ -12,11 +12,3 @@ pub(crate) fn append<T>(list: &mut Vec<T>, thing: T) {
     }
     list.push(thing);
 }
-
-/// Appends to a list of at most `most` things, and one at least; the first is handed out for its
-/// sake.
-pub(crate) fn append_within<T>(list: &mut Vec<T>, thing: T, most: usize) -> Option<T> {
-    let first = (list.len() >= most.max(1)).then(|| list.remove(0));
-    list.push(thing);
-    first
-}

@@ -24,6 +24,7 @@ mod outline;
 mod pairs;
 mod parts;
 mod payload;
+mod pending;
 mod protocol;
 mod purpose;
 mod quoted;
@@ -52,8 +53,8 @@ pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, keyed_hash};
 pub use hash::{Map, Seed, Set, Socket};
+pub(crate) use lists::append;
 pub use lists::room;
-pub(crate) use lists::{append, append_within};
 pub use mark::{Mark, ShortMark};
 pub use message::Message;
 pub(crate) use message::messages;
@@ -63,6 +64,7 @@ pub use outline::Outline;
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use payload::{Payload, Piece, Side, Transport};
+pub use pending::PendingRequests;
 pub use protocol::{
     Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Protocol, StreamView, Unread,
 };

@@ -179,6 +179,16 @@ impl FlowFacts {
             ..Evidence::default()
         }
     }
+
+    /// As evidence that one side has not responded, by `now`, to what was `sent` to it.
+    pub fn unanswered(&self, by: Side, sent: Time, now: Time, timeout: i64) -> Evidence {
+        Evidence {
+            began: self.began,
+            asked_party_seen: self.seen[by.index()],
+            waited: now.since(sent) >= timeout,
+            ..Evidence::default()
+        }
+    }
 }
 
 /// What a protocol may look at and change when it is handed a message.

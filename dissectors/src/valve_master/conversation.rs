@@ -19,7 +19,8 @@ use super::registration::{Claimed, Join, JoinResult, Registration};
 use super::reply::Reply;
 use super::rules::{self, Owed};
 
-/// What one flow has said. Most flows of a flood say one thing: that is kept in place.
+/// What one flow has said. Most flows of a flood say one thing: that is kept in place, and only a
+/// flow that goes on has [`PendingRequests`](crate::kit::PendingRequests).
 #[derive(Default)]
 pub struct Conversation(State);
 
@@ -435,13 +436,10 @@ fn unanswered<S: Sink>(
     sink: &mut S,
 ) {
     for (mark, sent) in messages {
-        let asked_party_seen = cx.flow.seen.get(mark.side.other().index());
+        let (to, timeout) = (mark.side.other(), cx.settings.answer_timeout);
         let evidence = Evidence {
-            began: cx.flow.began,
-            asked_party_seen: asked_party_seen.copied().unwrap_or_default(),
-            waited: now.since(mark.time) >= cx.settings.answer_timeout,
             refused: refused.is_some_and(|refused| refused.has(sent)),
-            ..Evidence::default()
+            ..cx.flow.unanswered(to, mark.time, now, timeout)
         };
         rules::unanswered(owed, evidence, &mark, sink);
     }

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 
 use crate::kit::{
-    self, Budget, Map, Mark, Payload, ShortMark, Side, Time, append_within, keyed_hash, room,
+    self, Budget, Map, Mark, Payload, PendingRequests, ShortMark, Side, Time, keyed_hash,
 };
 
 use super::endpoint::{Endpoint, ZERO};
@@ -140,15 +140,15 @@ pub(super) struct Listing {
     replies: [u64; LATEST],
     /// This many copies were taken for responses, one after the other.
     copies: u8,
-    /// Older queries that still wait, the latest last.
-    waiting: Vec<Mark>,
+    /// Older queries that still wait.
+    waiting: PendingRequests<Mark>,
     handed: Handed,
 }
 
 impl Listing {
     /// Bytes held beside what the budget counts.
     pub(super) fn held(&self) -> usize {
-        size_of::<Listing>() + room(&self.waiting)
+        size_of::<Listing>() + self.waiting.held()
     }
 
     /// The latest query.
@@ -221,7 +221,7 @@ impl Listing {
     }
 
     fn wait(&mut self, mark: Mark, most: usize) -> Option<Mark> {
-        let given_up = append_within(&mut self.waiting, mark, most);
+        let given_up = self.waiting.push_within(mark, most);
         self.repeats = self.repeats.saturating_add(u8::from(given_up.is_some()));
         given_up
     }

@@ -1,7 +1,7 @@
 //! How one game server is with one master: its joins, the challenges it was given, what it made
 //! of them. It makes facts and knows no rules.
 
-use crate::kit::{Mark, Reply, ShortMark, Side, Time, append_within, room};
+use crate::kit::{Mark, PendingRequests, Reply, ShortMark, Side, Time, room};
 
 use super::info_keys::{Engine, Info};
 
@@ -112,7 +112,7 @@ pub(super) struct Registration {
     /// When the server quit.
     quit: Option<Time>,
     /// Older joins that still wait.
-    waiting: Vec<Mark>,
+    waiting: PendingRequests<Mark>,
 }
 
 /// What comes of a join.
@@ -131,7 +131,7 @@ pub(super) struct JoinResult {
 impl Registration {
     /// Bytes held.
     pub(super) fn held(&self) -> usize {
-        size_of::<Registration>() + room(&self.given) + room(&self.waiting)
+        size_of::<Registration>() + room(&self.given) + self.waiting.held()
     }
 
     /// What the latest join sent along, if there was a join.
@@ -177,7 +177,7 @@ impl Registration {
             waiting => {
                 self.tries = 1;
                 joined.given_up =
-                    waiting.and_then(|waiting| append_within(&mut self.waiting, waiting, most));
+                    waiting.and_then(|waiting| self.waiting.push_within(waiting, most));
                 self.join = join.owed.then_some(join.mark.get());
             }
         }

@@ -153,3 +153,14 @@ fn in_a_stream_a_validate_and_a_list_know_what_they_answer() {
     let expected = [("validate", Reply::to(1, at(0.0))), ("list_response", Reply::to(2, at(1.0)))];
     assert_eq!(answered(&lab), expected);
 }
+
+#[test]
+fn what_games_send_after_an_overdue_query_is_not_reported() {
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\info\");
+    for time in [10.0, 10.1, 10.2] {
+        lab.udp(time, S, C, &[0x80, 0x01, 0x7F]);
+    }
+    let heard: Vec<_> = lab.end(99.0).sink.heard.iter().map(|heard| heard.name).collect();
+    assert_eq!(heard, ["query"]);
+}

@@ -1,0 +1,192 @@
+//! Requests that wait for their responses.
+
+use std::ops::{Deref, DerefMut};
+
+use crate::kit::room;
+
+/// The requests of one flow that wait for their responses, in the order in which they were sent. One
+/// alone, as most flows have it, is kept in place.
+#[derive(Debug)]
+pub struct PendingRequests<T>(Store<T>);
+
+#[derive(Debug)]
+enum Store<T> {
+    One(Option<T>),
+    // A `Vec` in place would take the room of two words more in every flow.
+    #[allow(clippy::box_collection, reason = "see above")]
+    Several(Box<Vec<T>>),
+}
+
+impl<T> Default for PendingRequests<T> {
+    fn default() -> PendingRequests<T> {
+        PendingRequests(Store::One(None))
+    }
+}
+
+impl<T> Deref for PendingRequests<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Store::One(request) => request.as_slice(),
+            Store::Several(requests) => requests,
+        }
+    }
+}
+
+impl<T> DerefMut for PendingRequests<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        match &mut self.0 {
+            Store::One(request) => request.as_mut_slice(),
+            Store::Several(requests) => requests,
+        }
+    }
+}
+
+impl<T> PendingRequests<T> {
+    /// One more request waits. The caller bounds how many there are.
+    #[inline]
+    pub fn push(&mut self, request: T) {
+        match &mut self.0 {
+            Store::One(place @ None) => *place = Some(request),
+            Store::One(first) => {
+                let requests = first.take().into_iter().chain([request]).collect();
+                self.0 = Store::Several(Box::new(requests));
+            }
+            Store::Several(requests) => requests.push(request),
+        }
+    }
+
+    /// The same where at most `most` may wait, and one at least: returns the oldest one that makes
+    /// room for it.
+    pub fn push_within(&mut self, request: T, most: usize) -> Option<T> {
+        let oldest = if self.len() >= most.max(1) { self.remove(0) } else { None };
+        self.push(request);
+        oldest
+    }
+
+    /// Takes out the request in this place; 0 is the oldest.
+    #[inline]
+    pub fn remove(&mut self, at: usize) -> Option<T> {
+        match &mut self.0 {
+            Store::One(request) => request.take_if(|_| at == 0),
+            Store::Several(requests) => {
+                let removed = (at < requests.len()).then(|| requests.remove(at));
+                self.give_back();
+                removed
+            }
+        }
+    }
+
+    /// Takes out the youngest request.
+    pub fn pop(&mut self) -> Option<T> {
+        self.remove(self.len().checked_sub(1)?)
+    }
+
+    /// Forgets all that are not such requests.
+    pub fn retain(&mut self, is_kept: impl Fn(&T) -> bool) {
+        match &mut self.0 {
+            Store::One(request) => _ = request.take_if(|request| !is_kept(request)),
+            Store::Several(requests) => {
+                requests.retain(is_kept);
+                self.give_back();
+            }
+        }
+    }
+
+    /// Takes out all of them, the oldest first.
+    pub fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
+        let (one, several) = match std::mem::take(self).0 {
+            Store::One(request) => (request, Vec::new()),
+            Store::Several(requests) => (None, *requests),
+        };
+        one.into_iter().chain(several)
+    }
+
+    /// Gives memory back that fewer than two do not need.
+    fn give_back(&mut self) {
+        if let Store::Several(requests) = &mut self.0
+            && requests.len() < 2
+        {
+            self.0 = Store::One(requests.pop());
+        }
+    }
+
+    /// Bytes held beside itself.
+    pub fn held(&self) -> usize {
+        match &self.0 {
+            Store::One(_) => 0,
+            Store::Several(requests) => size_of::<Vec<T>>() + room(requests),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Push(u8),
+        PushWithin(u8, usize),
+        Remove(usize),
+        Pop,
+        Retain(u8),
+        Set(usize, u8),
+        Take,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            6 => any::<u8>().prop_map(Step::Push),
+            3 => (any::<u8>(), 0..5_usize).prop_map(|(it, most)| Step::PushWithin(it, most)),
+            3 => (0..4_usize).prop_map(Step::Remove),
+            1 => Just(Step::Pop),
+            1 => any::<u8>().prop_map(Step::Retain),
+            1 => (0..4_usize, any::<u8>()).prop_map(|(at, it)| Step::Set(at, it)),
+            1 => Just(Step::Take),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn requests_are_kept_as_in_a_list(steps in prop::collection::vec(step(), 0..60)) {
+            let (mut pending, mut list) = (PendingRequests::default(), Vec::new());
+            for step in steps {
+                match step {
+                    Step::Push(it) => {
+                        pending.push(it);
+                        list.push(it);
+                    }
+                    Step::PushWithin(it, most) => {
+                        let oldest = (list.len() >= most.max(1)).then(|| list.remove(0));
+                        list.push(it);
+                        prop_assert_eq!(pending.push_within(it, most), oldest);
+                    }
+                    Step::Remove(at) => {
+                        let removed = (at < list.len()).then(|| list.remove(at));
+                        prop_assert_eq!(pending.remove(at), removed);
+                    }
+                    Step::Pop => prop_assert_eq!(pending.pop(), list.pop()),
+                    Step::Retain(most) => {
+                        pending.retain(|it| *it <= most);
+                        list.retain(|it| *it <= most);
+                    }
+                    Step::Set(at, it) => {
+                        pending.get_mut(at).into_iter().for_each(|place| *place = it);
+                        list.get_mut(at).into_iter().for_each(|place| *place = it);
+                    }
+                    Step::Take => {
+                        prop_assert_eq!(pending.take().collect::<Vec<_>>(), std::mem::take(&mut list));
+                    }
+                }
+                prop_assert_eq!(&*pending, &*list);
+                prop_assert_eq!(pending.held() > 0, list.len() > 1);
+            }
+        }
+    }
+}
