@@ -29,16 +29,16 @@ use crate::limits;
 use crate::report::flows;
 use crate::report::paint::Choice;
 
-pub use abuse::{Abuse, AbuseFormat};
-pub use diagnose::{Diagnose, DiagnoseFormat};
-pub use export::{Export, ExportFormat};
-pub use report::Report;
+pub use abuse::{AbuseArgs, AbuseFormat};
+pub use diagnose::{DiagnoseArgs, DiagnoseFormat};
+pub use export::{ExportArgs, ExportFormat};
+pub use report::ReportArgs;
 pub use sniffing::Sniffing;
-pub use summary::{Summary, SummaryFormat};
+pub use summary::{SummaryArgs, SummaryFormat};
 pub use times::TimeOption;
 #[cfg(feature = "tui")]
-pub use view::View;
-pub use wanted::Wanted;
+pub use view::ViewArgs;
+pub use wanted::FilterArgs;
 
 /// Reads packet captures of game-server query and master-server protocols.
 ///
@@ -89,43 +89,43 @@ pub const VERSION: &str = env!("GAMEWIRE_VERSION");
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show what a capture holds: servers, masters, clients, and how many requests were answered
-    Summary(Summary),
+    Summary(SummaryArgs),
     /// Find out why players see a server or not: what is wrong, and what to do about it
-    Diagnose(Diagnose),
+    Diagnose(DiagnoseArgs),
     /// Show attacks: which servers are flooded or misused to flood others, who is hit, and whether sources are forged
-    Abuse(Abuse),
+    Abuse(AbuseArgs),
     /// Show every message, with all its fields
-    Dissect(Dissect),
+    Dissect(DissectArgs),
     /// List the flows: who talked to whom, in which protocol, and how many requests were answered
-    Flows(Flows),
+    Flows(FlowsArgs),
     /// Draw conversations as a ladder: a column for each host, an arrow for each message
-    Follow(Follow),
+    Follow(FollowArgs),
     /// Browse a capture in the terminal: conversations, servers, findings, fields beside bytes
     #[cfg(feature = "tui")]
-    View(View),
+    View(ViewArgs),
     /// Check messages and conversations against the protocols' specifications
-    Check(Check),
+    Check(CheckArgs),
     /// Write a report for the browser: one HTML file with verdict, charts, tables and ladders
-    Report(Report),
+    Report(ReportArgs),
     /// Write tables for DuckDB, Spark, pandas and others: messages, flows, findings, servers, verdicts
-    Export(Export),
+    Export(ExportArgs),
     /// Write a copy of a capture that can be shared: addresses, names and texts are replaced
-    Scrub(Scrub),
+    Scrub(ScrubArgs),
     /// List the rules that captures are checked against
-    Rules(Rules),
+    Rules(RulesArgs),
     /// Explain a rule: what it demands, where the specification says so, why it matters
-    Explain(Explain),
+    Explain(ExplainArgs),
     /// List the fields of all messages: path, type and meaning
-    Fields(Fields),
+    Fields(FieldsArgs),
     /// Print the manual page of gamewire or of one of its commands
-    Man(Man),
+    Man(ManArgs),
     /// Print a completion script for a shell
-    Completions(Completions),
+    Completions(CompletionsArgs),
 }
 
 /// `gamewire man`.
 #[derive(Args, Debug)]
-pub struct Man {
+pub struct ManArgs {
     /// The command [default: gamewire itself]
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
@@ -133,7 +133,7 @@ pub struct Man {
 
 /// `gamewire completions`.
 #[derive(Args, Debug)]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// Which shell
     #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
@@ -141,7 +141,7 @@ pub struct Completions {
 
 impl Command {
     /// Where it reads packets from, if it does.
-    pub fn input(&self) -> Option<&Input> {
+    pub fn input(&self) -> Option<&InputArgs> {
         match self {
             Command::Summary(summary) => Some(&summary.input),
             Command::Diagnose(diagnose) => Some(&diagnose.input),
@@ -164,7 +164,7 @@ impl Command {
     }
 
     /// The same, to be changed.
-    pub fn input_mut(&mut self) -> Option<&mut Input> {
+    pub fn input_mut(&mut self) -> Option<&mut InputArgs> {
         match self {
             Command::Summary(summary) => Some(&mut summary.input),
             Command::Diagnose(diagnose) => Some(&mut diagnose.input),
@@ -189,7 +189,7 @@ impl Command {
 
 /// `gamewire dissect`.
 #[derive(Args, Debug)]
-pub struct Dissect {
+pub struct DissectArgs {
     /// How messages are written [default: text; with --fields, tsv]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<DissectFormat>,
@@ -221,7 +221,7 @@ pub struct Dissect {
     pub color: Choice,
     /// Where packets come from.
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 }
 
 /// How `dissect` writes.
@@ -243,7 +243,7 @@ pub enum DissectFormat {
 
 /// `gamewire flows`.
 #[derive(Args, Debug)]
-pub struct Flows {
+pub struct FlowsArgs {
     /// How flows are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: FlowsFormat,
@@ -265,7 +265,7 @@ pub struct Flows {
     pub color: Choice,
     /// Where packets come from.
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 }
 
 fn flow_column() -> impl TypedValueParser<Value = flows::Column> {
@@ -286,7 +286,7 @@ pub enum FlowsFormat {
 
 /// `gamewire follow`.
 #[derive(Args, Debug)]
-pub struct Follow {
+pub struct FollowArgs {
     /// How the ladder is drawn
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: FollowFormat,
@@ -298,7 +298,7 @@ pub struct Follow {
     pub color: Choice,
     /// Where packets come from.
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 }
 
 /// How `follow` draws.
@@ -316,7 +316,7 @@ pub enum FollowFormat {
 
 /// `gamewire scrub`.
 #[derive(Args, Debug)]
-pub struct Scrub {
+pub struct ScrubArgs {
     /// The capture to write, as pcapng
     #[arg(short, long, value_name = "FILE")]
     pub output: std::path::PathBuf,
@@ -329,12 +329,12 @@ pub struct Scrub {
     pub keep_foreign: bool,
     /// Where packets come from.
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 }
 
 /// `gamewire check`.
 #[derive(Args, Debug)]
-pub struct Check {
+pub struct CheckArgs {
     /// How verdicts are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: CheckFormat,
@@ -390,7 +390,7 @@ pub struct Check {
     pub color: Choice,
     /// Where packets come from.
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 }
 
 /// How `check` writes.
@@ -421,7 +421,7 @@ pub enum ListFormat {
 
 /// `gamewire fields`.
 #[derive(Args, Debug)]
-pub struct Fields {
+pub struct FieldsArgs {
     /// Only these fields: beginnings of paths such as a2s.info_response, or names such as players
     #[arg(value_name = "FIELD", value_delimiter = ',', value_parser = names::fields(),
         hide_possible_values = true)]
@@ -433,7 +433,7 @@ pub struct Fields {
 
 /// `gamewire rules`.
 #[derive(Args, Debug)]
-pub struct Rules {
+pub struct RulesArgs {
     /// Only these rules: codes, beginnings of codes such as A2S04, names such as player-count
     #[arg(value_name = "RULE", value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
@@ -448,7 +448,7 @@ pub struct Rules {
 
 /// `gamewire explain`.
 #[derive(Args, Debug)]
-pub struct Explain {
+pub struct ExplainArgs {
     /// The rules: codes such as A2S030, beginnings of codes such as A2S04, names such as player-count
     #[arg(value_name = "RULE", required = true, value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
@@ -463,7 +463,7 @@ pub struct Explain {
 
 /// Where packets come from, and how they are read: the same for every command.
 #[derive(Args, Debug)]
-pub struct Input {
+pub struct InputArgs {
     /// pcap or pcapng files, plain or compressed with gzip or zstd, or folders of such files; `-` is
     /// standard input
     #[arg(
@@ -511,13 +511,13 @@ pub struct Input {
     pub acr_key: Vec<GivenKey>,
     /// Which messages are wanted.
     #[command(flatten)]
-    pub wanted: Wanted,
+    pub wanted: FilterArgs,
     /// The project's settings.
     #[command(flatten)]
     pub config: ConfigFile,
 }
 
-impl Input {
+impl InputArgs {
     /// The bounds of the run.
     pub fn limits(&self) -> limits::Limits {
         limits::Limits::with(self.memory.unwrap_or_default(), &self.limit)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Input, TimeOption};
+use super::{InputArgs, TimeOption};
 use crate::config::nanoseconds;
 use crate::report::abuse_report::Reporter;
 use crate::report::firewall::Firewall;
@@ -12,7 +12,7 @@ use crate::report::paint::Choice;
 
 /// `gamewire abuse`.
 #[derive(Args, Debug)]
-pub struct Abuse {
+pub struct AbuseArgs {
     /// How it is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: AbuseFormat,
@@ -43,7 +43,7 @@ pub struct Abuse {
     pub color: Choice,
     /// Where packets come from.
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 }
 
 /// The lengths of networks, in IPv4 and in IPv6.

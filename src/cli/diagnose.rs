@@ -4,12 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use clap::{Args, ValueEnum};
 
-use super::Input;
+use super::InputArgs;
 use crate::report::paint::Choice;
 
 /// `gamewire diagnose`.
 #[derive(Args, Debug)]
-pub struct Diagnose {
+pub struct DiagnoseArgs {
     /// Show all items of this server [default: all items if there is one server, else one line per server]
     #[arg(long, value_name = "IP[:PORT]", value_parser = server)]
     pub server: Option<(IpAddr, Option<u16>)>,
@@ -25,7 +25,7 @@ pub struct Diagnose {
     pub color: Choice,
     /// Where packets come from.
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 }
 
 /// An address, and a port if there is one.

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use super::Input;
+use super::InputArgs;
 use crate::tables::Table;
 
 /// `gamewire export`.
 #[derive(Args, Debug)]
-pub struct Export {
+pub struct ExportArgs {
     /// The folder to write to, created if needed; each table is a file in it: messages.parquet
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
@@ -26,7 +26,7 @@ pub struct Export {
     pub complete: Option<bool>,
     /// Where packets come from.
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 }
 
 /// How `export` writes.

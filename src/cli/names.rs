@@ -12,12 +12,12 @@ use crate::filter::Column;
 
 /// Reads a name, and tells shells which ones there are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Names<T> {
+pub(super) struct NameParser<T> {
     parse: fn(&str) -> Result<T, String>,
     known: fn() -> Vec<String>,
 }
 
-impl<T: Clone + Send + Sync + 'static> TypedValueParser for Names<T> {
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for NameParser<T> {
     type Value = T;
 
     fn parse_ref(
@@ -35,40 +35,40 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Names<T> {
 }
 
 /// Codes and names of rules.
-pub(super) fn rules() -> Names<check::Rules> {
+pub(super) fn rules() -> NameParser<check::Rules> {
     let known = || {
         let rules = catalogue::rules();
         let codes = rules.iter().map(|rule| rule.code.to_string());
         let names = BTreeSet::from_iter(rules.iter().map(|rule| rule.slug.to_owned()));
         codes.chain(names).collect()
     };
-    Names { parse: str::parse, known }
+    NameParser { parse: str::parse, known }
 }
 
 /// Fields of messages, and the beginnings of their paths.
-pub(super) fn fields() -> Names<String> {
+pub(super) fn fields() -> NameParser<String> {
     let parse = |named: &str| {
         if catalogue::fields().iter().any(|field| field.is(named)) {
             return Ok(named.to_owned());
         }
         Err("no field has this name, and no path begins so; `gamewire fields` lists all".to_owned())
     };
-    Names { parse, known: paths }
+    NameParser { parse, known: paths }
 }
 
 /// Columns of `dissect --fields`: fields, and what there is beside them.
-pub(super) fn columns() -> Names<Column> {
+pub(super) fn columns() -> NameParser<Column> {
     let known = || Column::attributes().map(str::to_owned).chain(paths()).collect();
-    Names { parse: |name| name.trim().parse(), known }
+    NameParser { parse: |name| name.trim().parse(), known }
 }
 
 /// Display filters, which begin with a field.
-pub(super) fn filters() -> Names<String> {
+pub(super) fn filters() -> NameParser<String> {
     let known = || {
         let is_word = |path: &String| !path.contains('*');
         Column::attributes().map(str::to_owned).chain(paths().into_iter().filter(is_word)).collect()
     };
-    Names { parse: |filter| Ok(filter.to_owned()), known }
+    NameParser { parse: |filter| Ok(filter.to_owned()), known }
 }
 
 fn paths() -> Vec<String> {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Input;
+use super::InputArgs;
 
 /// `gamewire report`.
 #[derive(Args, Debug)]
-pub struct Report {
+pub struct ReportArgs {
     /// The file to write: one HTML file that opens in any browser and loads nothing else
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
@@ -18,5 +18,5 @@ pub struct Report {
     pub complete: Option<bool>,
     /// Where packets come from.
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 }

@@ -3,14 +3,14 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use super::{Input, TimeOption};
+use super::{InputArgs, TimeOption};
 use crate::config::nanoseconds;
 use crate::report::paint::Choice;
 use crate::report::summary::{Order, Table, columns};
 
 /// `gamewire summary`.
 #[derive(Args, Debug)]
-pub struct Summary {
+pub struct SummaryArgs {
     /// How it is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: SummaryFormat,
@@ -36,7 +36,7 @@ pub struct Summary {
     pub color: Choice,
     /// Where packets come from.
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 }
 
 fn column() -> impl TypedValueParser<Value = Order> {

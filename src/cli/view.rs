@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use super::{Input, TimeOption};
+use super::{InputArgs, TimeOption};
 use crate::report::paint::Choice;
 
 /// `gamewire view`.
 #[derive(Args, Debug)]
-pub struct View {
+pub struct ViewArgs {
     /// How times are written: in lists, local or in UTC.
     #[command(flatten)]
     pub times: TimeOption,
@@ -16,5 +16,5 @@ pub struct View {
     pub color: Choice,
     /// Where packets come from.
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 }

@@ -12,7 +12,7 @@ const WANTED: &str = "Which messages";
 
 /// Which messages are shown; for `check`, whose findings count.
 #[derive(Args, Debug)]
-pub struct Wanted {
+pub struct FilterArgs {
     /// Only messages that match this display filter, such as `a2s.info_response.players > 0`;
     /// docs/filters.md describes the language
     #[arg(help_heading = WANTED, short = 'Y', long, value_name = "EXPR",
@@ -45,7 +45,7 @@ pub struct Wanted {
     pub to: Option<String>,
 }
 
-impl Wanted {
+impl FilterArgs {
     /// Whether all messages are wanted.
     pub fn is_all(&self) -> bool {
         self.display_filter.is_empty()

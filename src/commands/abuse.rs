@@ -27,7 +27,7 @@ const MEASURED: Duration = Duration::from_secs(10);
 /// # Errors
 /// The input cannot be read, or the output not be written.
 pub fn run(
-    args: &cli::Abuse,
+    args: &cli::AbuseArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
     terminal: Terminal,
@@ -65,7 +65,7 @@ pub fn run(
 }
 
 struct Watching<'w> {
-    args: &'w cli::Abuse,
+    args: &'w cli::AbuseArgs,
     /// Reports to others, if they are wanted.
     reports: Option<Reports>,
     /// The attacks that metrics show.

@@ -14,7 +14,7 @@ use crate::abuse;
 use crate::check::{
     self, Baseline, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome, Selection,
 };
-use crate::cli::{Check, CheckFormat, Wanted};
+use crate::cli::{CheckArgs, CheckFormat, FilterArgs};
 use crate::commands::consumer::Consumer;
 use crate::commands::outputs;
 use crate::commands::read::read;
@@ -32,7 +32,7 @@ use crate::text::escaped;
 /// # Errors
 /// The input cannot be read, or the output not be written.
 pub fn run(
-    args: &Check,
+    args: &CheckArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
     terminal: Terminal,
@@ -98,7 +98,7 @@ pub fn run(
 }
 
 /// Finds out before hours of reading whether the files can be written that the command is to write.
-fn try_outputs(args: &Check, config: &Config) -> Result<(), Failure> {
+fn try_outputs(args: &CheckArgs, config: &Config) -> Result<(), Failure> {
     if let Some(file) = args.write_baseline.as_deref() {
         outputs::refuse_baseline(file, &args.input.files, config.file.as_deref())?;
         Baseline::try_writing(file)?;
@@ -171,7 +171,7 @@ fn gone(
 /// What is not checked by these rules, what by these only, and what everything weighs. What the
 /// command line selects is checked whatever the configuration ignores.
 fn selection(
-    args: &Check,
+    args: &CheckArgs,
     config: &Config,
     baseline: Option<Arc<Baseline>>,
     err: &mut dyn Write,
@@ -195,7 +195,7 @@ fn selection(
 
 /// What counts as the configuration, and what is asked of messages, have it.
 pub(super) fn selection_of(
-    wanted: &Wanted,
+    wanted: &FilterArgs,
     config: &Config,
     err: &mut dyn Write,
 ) -> Result<Selection, Failure> {
@@ -228,7 +228,7 @@ struct Demands {
 
 impl Demands {
     /// What the command line asks; else what the configuration asks.
-    fn of(args: &Check, config: &Config) -> Demands {
+    fn of(args: &CheckArgs, config: &Config) -> Demands {
         let fail_on = args.fail_on.or(config.fail_on).unwrap_or(FailOn::Severity(Severity::Error));
         Demands {
             least: fail_on.least(),
@@ -239,7 +239,7 @@ impl Demands {
 }
 
 struct Checking<'a> {
-    args: &'a Check,
+    args: &'a CheckArgs,
     demands: Demands,
     selection: Selection,
     /// Facts of a kind that are kept of what is known across flows.
@@ -375,7 +375,7 @@ impl Consumer for Checking<'_> {
 
 impl Checking<'_> {
     fn style(&self) -> text::Style {
-        let Check { max_findings, all_rules, quiet, .. } = *self.args;
+        let CheckArgs { max_findings, all_rules, quiet, .. } = *self.args;
         text::Style {
             least: self.demands.least,
             most: max_findings,

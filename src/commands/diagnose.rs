@@ -20,7 +20,7 @@ use crate::session::{Event, Needs, Totals};
 /// # Errors
 /// The input cannot be read, or the output not be written.
 pub fn run(
-    args: &cli::Diagnose,
+    args: &cli::DiagnoseArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
     terminal: Terminal,
@@ -51,7 +51,7 @@ pub fn run(
 }
 
 struct Diagnosing<'w> {
-    args: &'w cli::Diagnose,
+    args: &'w cli::DiagnoseArgs,
     terms: Terms,
     /// Memory for what is known of a capture.
     bytes: usize,

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use dissectors::kit::{Payload, Transport};
 
 use crate::Terminal;
-use crate::cli::{Dissect, DissectFormat};
+use crate::cli::{DissectArgs, DissectFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::held::{BUFFER, Held, QuotableText};
 use crate::commands::read::read;
@@ -25,7 +25,7 @@ use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs
 /// # Errors
 /// The input cannot be read, or the output not be written.
 pub fn run(
-    args: &Dissect,
+    args: &DissectArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
     terminal: Terminal,
@@ -70,7 +70,7 @@ pub fn run(
 }
 
 /// The columns of a table.
-fn columns(args: &Dissect, format: DissectFormat) -> Result<Vec<Column>, Failure> {
+fn columns(args: &DissectArgs, format: DissectFormat) -> Result<Vec<Column>, Failure> {
     let is_table = !matches!(format, DissectFormat::Text | DissectFormat::Json);
     if !is_table {
         return match args.fields.is_empty() {

@@ -23,7 +23,7 @@ use crate::text::{escaped, grouped};
 ///
 /// # Errors
 /// The input cannot be read, or the output not be written.
-pub fn run(args: &cli::Export, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
     let input = &args.input;
     if input.live.interface.is_some() || input.live.write.is_some() {
         let why = "export reads files and writes to -o; --interface and -w are for other commands";
@@ -75,7 +75,7 @@ pub fn run(args: &cli::Export, err: &mut dyn Write, terminal: Terminal) -> Resul
 }
 
 /// Which rows are wanted.
-fn wanted(args: &cli::Export, config: &Config, err: &mut dyn Write) -> Result<Wanted, Failure> {
+fn wanted(args: &cli::ExportArgs, config: &Config, err: &mut dyn Write) -> Result<Wanted, Failure> {
     let (input, limits) = (&args.input, args.input.limits());
     let is_named = |table: &Table| args.tables.is_empty() || args.tables.contains(table);
     let (fields, depth) = (limits.fields, limits.depth);
@@ -99,7 +99,7 @@ fn wanted(args: &cli::Export, config: &Config, err: &mut dyn Write) -> Result<Wa
 const ROW_GROUP: usize = 32 << 20;
 
 /// The files that are written.
-fn places(args: &cli::Export, tables: &[Table]) -> impl Iterator<Item = PathBuf> {
+fn places(args: &cli::ExportArgs, tables: &[Table]) -> impl Iterator<Item = PathBuf> {
     let name = |table: &Table| format!("{}.{}", table.name(), args.format.ending());
     tables.iter().map(move |table| args.output.join(name(table)))
 }
@@ -122,7 +122,7 @@ impl FileSink for Lines<Whole> {
 }
 
 struct Exporting<'a> {
-    args: &'a cli::Export,
+    args: &'a cli::ExportArgs,
     /// Bytes of a row group.
     #[cfg(feature = "parquet")]
     row_group: usize,

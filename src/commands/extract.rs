@@ -15,7 +15,7 @@ use roaring::RoaringTreemap;
 
 use crate::capture::write::PcapNgWriter;
 use crate::capture::{self, Packet, Packets};
-use crate::cli::Input;
+use crate::cli::InputArgs;
 use crate::commands::consumer::{Consumer, Meter};
 use crate::commands::{Failure, outputs};
 use crate::filter::Filter;
@@ -99,7 +99,7 @@ impl<'c, C: Consumer> Extracting<'c, C> {
     pub(super) fn new(
         consumer: &'c mut C,
         output: &Path,
-        input: &Input,
+        input: &InputArgs,
     ) -> Result<Extracting<'c, C>, Failure> {
         if let Some(file) = input
             .files
@@ -150,7 +150,7 @@ impl<'c, C: Consumer> Extracting<'c, C> {
     ///
     /// # Errors
     /// The input cannot be read again, or the output not be written.
-    pub(super) fn write(mut self, input: &Input, err: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn write(mut self, input: &InputArgs, err: &mut dyn Write) -> Result<(), Failure> {
         if !self.has_read {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use dissectors::catalogue;
 
-use crate::cli::{Fields, ListFormat};
+use crate::cli::{FieldsArgs, ListFormat};
 use crate::commands::Failure;
 use crate::report::fields;
 
@@ -12,7 +12,7 @@ use crate::report::fields;
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn list(args: &Fields, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn list(args: &FieldsArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut all = catalogue::fields();
     all.retain(|it| args.fields.is_empty() || args.fields.iter().any(|named| it.is(named)));
     let mut bytes = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use crate::Terminal;
-use crate::cli::{Flows, FlowsFormat};
+use crate::cli::{FlowsArgs, FlowsFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
@@ -29,7 +29,7 @@ const WRITTEN: usize = 1 << 12;
 /// # Errors
 /// The input cannot be read, or the output not be written.
 pub fn run(
-    args: &Flows,
+    args: &FlowsArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
     terminal: Terminal,

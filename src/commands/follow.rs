@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::Terminal;
 use crate::capture::Packet;
-use crate::cli::{Follow, FollowFormat};
+use crate::cli::{FollowArgs, FollowFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::segments::Segments;
@@ -25,7 +25,7 @@ const HOSTS: usize = 12;
 /// # Errors
 /// The input cannot be read, or the output not be written.
 pub fn run(
-    args: &Follow,
+    args: &FollowArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
     terminal: Terminal,
@@ -50,7 +50,7 @@ pub fn run(
 }
 
 struct Following<'w> {
-    args: &'w Follow,
+    args: &'w FollowArgs,
     ladder: Ladder,
     segments: Segments,
     paint: Paint,

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::cli::{self, Cli, Completions};
+use crate::cli::{self, Cli, CompletionsArgs};
 use crate::commands::Failure;
 use crate::text::escaped;
 
@@ -15,7 +15,7 @@ use crate::text::escaped;
 ///
 /// # Errors
 /// There is no such command, or the output cannot be written.
-pub fn page(args: &cli::Man, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn page(args: &cli::ManArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut command = Cli::command();
     command.build();
     if let Some(name) = &args.command {
@@ -156,7 +156,7 @@ fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn completions(args: &Completions, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "gamewire", &mut script);
     Ok(out.write_all(&script)?)

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use dissectors::kit::Secret;
 
 use crate::capture::{self, CaptureError, Notice, Packet, Packets, Stop};
-use crate::cli::Input;
+use crate::cli::InputArgs;
 use crate::commands::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
 use crate::commands::extract::Extracting;
 use crate::commands::notices::Monitor;
@@ -30,7 +30,7 @@ const STEP: u64 = 1 << 14;
 /// Reads all captures, one by one or merged, and writes the packets that are wanted, if that is
 /// asked for. Warnings go to `err`.
 pub(super) fn read<C: Consumer>(
-    input: &Input,
+    input: &InputArgs,
     config: &Config,
     consumer: &mut C,
     stop: Option<fn() -> Stop>,
@@ -50,7 +50,7 @@ pub(super) fn read<C: Consumer>(
 
 /// Reads all captures, one by one or merged.
 fn read_all<C: Consumer>(
-    input: &Input,
+    input: &InputArgs,
     config: &Config,
     consumer: &mut C,
     stop: Option<fn() -> Stop>,
@@ -84,7 +84,7 @@ fn read_all<C: Consumer>(
 
 /// The captures that are read, with all that goes along with it.
 struct Reading<'r, C> {
-    input: &'r Input,
+    input: &'r InputArgs,
     options: Options,
     /// Which packets are taken (`-f`).
     filter: Option<FileFilter>,
@@ -282,12 +282,12 @@ fn is_later_fragment(packet: &Packet<'_>) -> bool {
 }
 
 /// How protocols are distinguished.
-pub(super) fn identifier(input: &Input, config: &Config) -> Identifier {
+pub(super) fn identifier(input: &InputArgs, config: &Config) -> Identifier {
     Identifier::new([&input.decode_as[..], &config.decode_as].concat())
 }
 
 /// What the command line says, before what the configuration says.
-pub(super) fn options(input: &Input, config: &Config) -> Result<Options, ConfigError> {
+pub(super) fn options(input: &InputArgs, config: &Config) -> Result<Options, ConfigError> {
     let mut settings = config.settings.clone();
     let protocols = &mut settings.protocols;
     protocols.gamespy1.keys = keys(&input.gamespy_key, &protocols.gamespy1.keys)?;

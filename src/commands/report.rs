@@ -28,7 +28,7 @@ const DETAILS: usize = 48 << 20;
 ///
 /// # Errors
 /// The input cannot be read, or the output not be written.
-pub fn run(args: &cli::Report, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+pub fn run(args: &cli::ReportArgs, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
     let input = &args.input;
     if input.live.interface.is_some() || input.live.write.is_some() {
         let why = "report reads files and writes to -o; --interface and -w are for other commands";
@@ -85,7 +85,7 @@ pub fn run(args: &cli::Report, err: &mut dyn Write, terminal: Terminal) -> Resul
 }
 
 /// The name of what is read where it is one capture.
-fn merged(input: &cli::Input) -> String {
+fn merged(input: &cli::InputArgs) -> String {
     let names = input.files.iter().map(|file| escaped(&file.to_string_lossy()).into_owned());
     Vec::from_iter(names).join(", ")
 }

@@ -7,7 +7,7 @@ use dissectors::kit::Rule;
 
 use crate::Terminal;
 use crate::check;
-use crate::cli::{Explain, ListFormat, Rules};
+use crate::cli::{ExplainArgs, ListFormat, RulesArgs};
 use crate::commands::{Failure, painted};
 use crate::report::check::{markdown, rules};
 
@@ -15,7 +15,7 @@ use crate::report::check::{markdown, rules};
 ///
 /// # Errors
 /// The configuration cannot be read, or the output not be written.
-pub fn list(args: &Rules, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn list(args: &RulesArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let severities = args.config.load()?.severities;
     let all = chosen(&args.rules).unwrap_or_else(catalogue::rules);
     let mut bytes = Vec::new();
@@ -47,7 +47,7 @@ fn chosen(named: &[check::Rules]) -> Option<Vec<&'static Rule>> {
 ///
 /// # Errors
 /// The configuration cannot be read, or the output not be written.
-pub fn explain(args: &Explain, out: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+pub fn explain(args: &ExplainArgs, out: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
     let severities = args.config.load()?.severities;
     let paint = painted(args.color, terminal.out);
     let mut text = String::new();

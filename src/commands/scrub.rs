@@ -13,7 +13,7 @@ use std::path::Path;
 use crate::Terminal;
 use crate::capture::write::PcapNgWriter;
 use crate::capture::{self, LinkType, Notice, Packet, Packets};
-use crate::cli::Scrub;
+use crate::cli::ScrubArgs;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, outputs};
@@ -41,7 +41,7 @@ const RAW_IP: LinkType = LinkType(101);
 ///
 /// # Errors
 /// The input cannot be read twice, or the output not be written.
-pub fn run(args: &Scrub, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
     let [input] = &args.input.files[..] else {
         let why = "scrub reads one capture: name one file; `mergecap -w ALL FILE...` makes one of several";
         return Err(Failure::Filter(why.to_owned()));
@@ -233,7 +233,7 @@ impl Replacements {
     fn write(
         &mut self,
         input: &Path,
-        args: &Scrub,
+        args: &ScrubArgs,
         err: &mut dyn Write,
     ) -> Result<PacketCounts, Failure> {
         let output = escaped(&args.output.to_string_lossy()).into_owned();
@@ -268,7 +268,7 @@ impl Replacements {
         &mut self,
         mut packets: Box<dyn Packets + Send>,
         last: u64,
-        args: &Scrub,
+        args: &ScrubArgs,
         rewriter: &mut Rewriter,
         writer: impl Write,
     ) -> io::Result<PacketCounts> {

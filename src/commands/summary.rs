@@ -27,7 +27,7 @@ const ABOVE: &[u8] = b"\x1b[H\x1b[2J";
 /// # Errors
 /// The input cannot be read, or the output not be written.
 pub fn run(
-    args: &cli::Summary,
+    args: &cli::SummaryArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
     terminal: Terminal,
@@ -51,7 +51,7 @@ pub fn run(
 }
 
 struct Summarizing<'w> {
-    args: &'w cli::Summary,
+    args: &'w cli::SummaryArgs,
     /// Memory for the tables of a capture.
     bytes: usize,
     /// Only some messages are wanted.

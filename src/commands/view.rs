@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::Terminal;
 use crate::capture::Packet;
 use crate::check::{self, Selection};
-use crate::cli::{self, Input};
+use crate::cli::{self, InputArgs};
 use crate::commands::consumer::{Consumer, Meter};
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
@@ -41,7 +41,7 @@ const LET: Duration = Duration::from_micros(50);
 ///
 /// # Errors
 /// The input cannot be read, or there is no terminal.
-pub fn run(args: cli::View, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+pub fn run(args: cli::ViewArgs, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
     if !terminal.out {
         return Err(Failure::NoTerminal("standard output is none".to_owned()));
     }
@@ -92,7 +92,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    fn new(input: &Input, config: &Config) -> Shared {
+    fn new(input: &InputArgs, config: &Config) -> Shared {
         let limits = input.limits();
         let terms = check::terms(&config.settings, limits.protocols.remembered);
         let selection = selection(config);
@@ -160,7 +160,7 @@ fn selection(config: &Config) -> Selection {
 }
 
 impl Again {
-    fn new(input: Input, config: Config) -> Again {
+    fn new(input: InputArgs, config: Config) -> Again {
         let shared = Arc::new(Shared::new(&input, &config));
         Again { input: Arc::new(input), config: Arc::new(config), shared }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::capture::{self, Packet, Packets};
-use crate::cli::Input;
+use crate::cli::InputArgs;
 use crate::commands::read::options;
 use crate::commands::{Failure, view::Shared};
 use crate::config::Config;
@@ -25,7 +25,7 @@ const LOOK: u64 = 1 << 12;
 /// What captures are read again with.
 #[derive(Clone)]
 pub(super) struct Again {
-    pub(super) input: Arc<Input>,
+    pub(super) input: Arc<InputArgs>,
     pub(super) config: Arc<Config>,
     pub(super) shared: Arc<Shared>,
 }
