@@ -543,3 +543,89 @@ fn servers_that_are_not_shown_are_counted() {
     let shown = text(&[&project.path("capture.pcap")]);
     assert!(shown.contains("\n10 more servers; --server IP:PORT tells all about one\n"), "{shown}");
 }
+
+/// A client that asks for info, players and rules every ten seconds, and again where nothing comes. Of
+/// the rules, `sent` says what the server sends, and how.
+fn polled(sent: &str) -> String {
+    let info = "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+    let one = |nth: u32| {
+        let (at, rules) = (nth * 20, "c > s  FFFFFFFF 56 le32:7");
+        let sent = if sent.is_empty() { String::new() } else { format!("+0.02 s > c {sent}\n") };
+        format!(
+            "{at}.0 c > s  FFFFFFFF 54 'Source Engine Query' 00\n{at}.02 s > c  {info}\n\
+             {at}.1 c > s  FFFFFFFF 55 FFFFFFFF\n{at}.12 s > c  FFFFFFFF 41 le32:7\n\
+             {at}.2 c > s  FFFFFFFF 55 le32:7\n{at}.22 s > c  FFFFFFFF 44 00\n\
+             {at}.3 {rules}\n{sent}+1.5 {rules}\n{sent}+1.5 {rules}\n{sent}"
+        )
+    };
+    format!("{}end 110", (0..4).map(one).collect::<String>())
+}
+
+/// Nothing in the capture says that a packet was too large: there are other reasons, too.
+#[test]
+fn responses_that_may_be_lost_for_their_size() {
+    let a2s = Setting::udp(27015);
+    let whole = |script: &str| said_of_script(script, &a2s, ("10.0.0.2:27015", "seen.whole"));
+    let is_a_guess = |item: &Value, cause: &str, text: &str| {
+        assert_eq!(
+            (&item["verdict"], &item["cause"]),
+            (&"unknown".into(), &cause.into()),
+            "{item}"
+        );
+        assert_eq!(item["text"], text);
+        assert!(item["advice"].as_str().unwrap().contains("ping -M do"), "{item}");
+    };
+    // At a client, they are missing.
+    let missing = polled("");
+    let text = "nothing comes to rules_request, and to others no packet of more than 27 bytes: a larger one may not \
+                pass (4 times)";
+    let item = whole(&missing);
+    is_a_guess(&item, "large_responses_missing", text);
+    assert_eq!(item["frames"], serde_json::json!([9, 18, 27]), "{item}");
+    let shown = shown_of_script(&missing, &a2s);
+    let first = "10.0.0.2:27015 (a2s, \"A\"): it responds, but never to rules_request";
+    assert_eq!(shown.lines().next(), Some(first), "other reasons are as likely");
+    assert!(shown.contains("ping -M do"), "what to do is said: {shown}");
+    // At the server, nothing is missing: the client asks again.
+    let large = polled("df FFFFFFFF 45 0100 'a' 00 'b'*1400 00");
+    let text = "8 of 12 large responses to rules_request are asked for again within 3 s, and no small ones: they may \
+                not arrive";
+    is_a_guess(&whole(&large), "large_responses_asked_again", text);
+    let shown = shown_of_script(&large, &a2s);
+    let first = "10.0.0.2:27015 (a2s, \"A\"): whether it gets whole responses to clients is unknown: clients ask again \
+                 for large responses only";
+    assert_eq!(shown.lines().next(), Some(first));
+    let fragments = polled("frag=1480 FFFFFFFF 45 0100 'a' 00 'b'*2400 00");
+    assert_eq!(whole(&fragments)["cause"], "large_responses_asked_again");
+
+    // The same of a protocol where all but a challenge is large.
+    let ut3 = |nth: u32| {
+        let at = nth * 20;
+        format!(
+            "{at}.0 c > s  FEFD 09 000000{nth:02}\n+0.02 s > c  09 000000{nth:02} '77' 00\n\
+             +0.1 c > s  FEFD 00 000000{nth:02} be32:77 FFFFFF01\n"
+        )
+    };
+    let ut3 = format!("{}end 110", (0..4).map(ut3).collect::<String>());
+    let item = said_of_script(&ut3, &Setting::udp(6500), ("10.0.0.2:6500", "seen.whole"));
+    assert_eq!(item["cause"], "large_responses_missing", "{item}");
+
+    // Small responses are not lost for their size, and who polls everything fast waits for nothing.
+    assert_eq!(whole(&polled("FFFFFFFF 45 0100 'a' 00 'b' 00"))["verdict"], "yes");
+    let fast = |nth: u32| {
+        format!(
+            "{nth}.0 c > s  FFFFFFFF 54 'Source Engine Query' 00\n{nth}.02 s > c  FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00\n\
+             {nth}.2 c > s  FFFFFFFF 56 FFFFFFFF\n{nth}.22 s > c  FFFFFFFF 45 0100 'a' 00 'b'*1400 00\n"
+        )
+    };
+    assert_eq!(
+        whole(&format!("{}end 60", (0..20).map(fast).collect::<String>()))["verdict"],
+        "yes"
+    );
+    // As large a packet arrives.
+    let others = polled("").replace("44 00", "44 01 00 'a'*1380 00 le32:7 f32:61.5");
+    assert_eq!(whole(&others)["verdict"], "yes");
+    // A server that challenges others, and not who asks for them, does not know the request.
+    let ignored = polled("").replace("c > s  FFFFFFFF 56 le32:7", "d > s  FFFFFFFF 56 FFFFFFFF");
+    assert_eq!(whole(&ignored)["verdict"], "yes");
+}

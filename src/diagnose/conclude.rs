@@ -10,7 +10,7 @@ use super::fact::{Fact, Failure, NO_ACCIDENT};
 use super::lists::{Given, Listing, Lists, Sighting};
 use super::server::{Kind, Server};
 use super::signs::{Sign, symptom};
-use super::{Diagnosis, Seat, What};
+use super::{Diagnosis, Seat, What, path};
 use crate::check::{Checker, Selection};
 use crate::session::Totals;
 use crate::text::grouped;
@@ -144,6 +144,7 @@ impl Diagnosis {
         {
             server.good(Item::Whole, frame);
         }
+        path::suspect(server, seat, self.terms.answer_timeout);
         self.refused_connections(address, server);
         if let Some(frame) = self.hosts.get(&address.ip()).and_then(|host| host.lost) {
             let text = "a fragment of a response of this host is lost, and it has several servers";

@@ -78,6 +78,12 @@ impl Fact {
         self.open = Some(Failure { cause, frame, text: text.into() });
     }
 
+    /// It was so, but may not always be, as these packets suggest.
+    pub(super) fn doubt(&mut self, cause: Cause, frames: Vec<u64>, text: String) {
+        (self.good, self.shown) = (0, frames);
+        self.open = Some(Failure { cause, frame: 0, text });
+    }
+
     /// Its failures count no more, but for these, if there are any, as one, whatever went well.
     pub(super) fn fails_by(&mut self, failures: Vec<Failure>) {
         self.mended += self.run;

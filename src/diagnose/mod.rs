@@ -7,6 +7,7 @@
 mod conclude;
 mod fact;
 mod lists;
+mod path;
 mod registration;
 mod seat;
 mod server;
@@ -28,6 +29,7 @@ use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs
 use crate::summary::described;
 
 use lists::Lists;
+use path::Responded;
 use seat::Everywhere;
 use server::Server;
 use signs::rules_of;
@@ -62,6 +64,7 @@ pub struct Diagnosis {
     /// Which client was challenged by which server, and for which kind of request; `None`: it had
     /// asked for just that, and whatever it asks next needs the challenge.
     challenged: RecentMap<[SocketAddr; 2], Option<&'static str>>,
+    responded: Responded,
     /// Packets that are remembered.
     remembered: usize,
     everywhere: Everywhere,
@@ -121,6 +124,7 @@ impl Diagnosis {
             asked: RecentMap::default(),
             unasked: RecentMap::default(),
             challenged: RecentMap::default(),
+            responded: Responded::default(),
             remembered: (bytes / 16 / BYTES_OF_FACT).max(16),
             everywhere: Everywhere::default(),
             speakers: Set::default(),
@@ -269,11 +273,20 @@ impl Diagnosis {
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         let message = event.message();
         let challenged = self.challenged.get_mut(&[from, to], self.remembered);
+        let was_challenged = challenged.is_some();
         let follows = challenged.is_some_and(|of| of.is_none_or(|of| of == message.name));
         let what = What::Request { message, follows };
         self.sent.insert(frame, Sent { server: to, what }, self.remembered);
         self.asked.insert(from, to, self.remembered);
+        let timeout = self.terms.answer_timeout;
+        let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
         let server = self.server(to)?;
+        if is_again && let Some(kind) = server.kind(message.name) {
+            kind.sizes.again(frame);
+        }
+        if was_challenged && let Some(kind) = server.kind(message.name) {
+            kind.was_challenged = true;
+        }
         server.query = Some(id);
         server.asked_by(from.ip());
         server.good(Item::Asked, frame);
@@ -314,6 +327,7 @@ impl Diagnosis {
         let server = self.servers.get_mut(&from)?;
         server.good(Item::FromAsked, frame);
         if event.message().purpose == Purpose::ClientChallenge {
+            server.largest_challenge = server.largest_challenge.max(event.length());
             return Some(from);
         }
         shown.push(Item::Readable);
@@ -341,7 +355,9 @@ impl Diagnosis {
             }
             if let Some(kind) = server.kind(message.name) {
                 kind.describes |= event.message().describes.is_some();
+                kind.sizes.see(event, packets.len());
             }
+            self.responded.responds(message, event, self.remembered);
         }
         Some(from)
     }

@@ -6,6 +6,7 @@ use dissectors::Id;
 use dissectors::kit::{Cause, Item, Set, Time};
 
 use super::fact::Fact;
+use super::path::Sizes;
 use super::seat::HopLimits;
 
 /// Masters, or other addresses, that are kept of a server.
@@ -54,6 +55,8 @@ pub(super) struct Server {
     pub(super) known: Option<u64>,
     pub(super) kinds: Vec<Kind>,
     pub(super) slowest: u64,
+    /// Bytes of its largest challenge to a client.
+    pub(super) largest_challenge: u64,
     /// A response that was whole in one packet.
     pub(super) in_one_packet: Option<u64>,
     /// The latest packet of it that was too large for the path.
@@ -70,6 +73,9 @@ pub(super) struct Kind {
     /// Whether what answers them describes the server.
     pub(super) describes: bool,
     pub(super) answered: Fact,
+    pub(super) sizes: Sizes,
+    /// The server had challenged a client that sent one.
+    pub(super) was_challenged: bool,
     readable: Fact,
     in_time: Fact,
 }

@@ -113,7 +113,7 @@ impl Diagnosed {
         match self.first_no() {
             Some(_) => Outcome::Fault,
             // Clients that asked may have got nothing.
-            None if self.unanswered().is_some() => Outcome::Unknown,
+            None if self.unanswered().is_some() || self.asked_again().is_some() => Outcome::Unknown,
             None if is_so(&[Item::Answered, Item::Accepted, Item::Listed]) => Outcome::Good,
             None => Outcome::Unknown,
         }
@@ -124,12 +124,23 @@ impl Diagnosed {
         self.items.iter().find(|it| it.item == Item::Answered && it.is_open())
     }
 
+    /// That whole responses reach clients, where these ask again for some.
+    fn asked_again(&self) -> Option<&ItemVerdict> {
+        self.items.iter().find(|it| it.cause == Some(Cause::LargeAskedAgain))
+    }
+
+    /// Whether it is said what to do about an item.
+    pub fn is_advised(&self, item: &ItemVerdict) -> bool {
+        let is_decisive = self.decisive().is_some_and(|it| it.item == item.item);
+        item.verdict == Verdict::No || is_decisive || item.cause.is_some_and(is_doubt)
+    }
+
     /// The item that the first line is about, if it is about one.
     pub fn decisive(&self) -> Option<&ItemVerdict> {
         let open = || self.items.iter().find(|it| it.is_open());
         self.first_no().or_else(|| match self.outcome() {
             Outcome::Good => None,
-            _ => self.unanswered().or_else(open),
+            _ => self.unanswered().or_else(|| self.asked_again()).or_else(open),
         })
     }
 
@@ -287,6 +298,9 @@ fn verdict(
         return ItemVerdict { item, verdict, cause: None, frames, has_more, text };
     }
     let (cause, frames, text) = match &fact.open {
+        Some(doubt) if is_doubt(doubt.cause) => {
+            (doubt.cause, fact.shown.clone(), doubt.text.clone())
+        }
         _ if cannot_arrive => {
             let text = "captured at the server: whether all packets arrive is unknown";
             (Cause::CaptureOneSided, Vec::new(), text.to_owned())
@@ -318,6 +332,11 @@ fn verdict(
         has_more: false,
         text,
     }
+}
+
+/// Whether a cause is a suspicion only.
+const fn is_doubt(cause: Cause) -> bool {
+    matches!(cause, Cause::LargeMissing | Cause::LargeAskedAgain)
 }
 
 /// Whether an item is that somebody responds.

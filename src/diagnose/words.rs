@@ -108,6 +108,8 @@ const fn of_cause(cause: Cause) -> &'static str {
         Cause::ListFiltered => "the lists in the capture were asked for with a filter",
         Cause::ListEnciphered => "the list is enciphered",
         Cause::NotInCapture => "nothing of it is in the capture",
+        Cause::LargeMissing => "no response comes that may be large",
+        Cause::LargeAskedAgain => "clients ask again for large responses only",
         Cause::RequestWrong => "the requests are wrong, and need no response",
         Cause::KeyUnknown => "the game's secret key is not known",
     }
@@ -231,6 +233,15 @@ pub const fn advice(cause: Cause) -> &'static str {
         Cause::ListFiltered => "Ask for a list without a filter while you record.",
         Cause::ListEnciphered => "Ask for a list that is not enciphered: \\list\\cmp\\ or plain.",
         Cause::NotInCapture => "Record where it passes.",
+        Cause::LargeMissing => {
+            "Record at the server: if it does not respond there either, its settings or a filter are the reason. If it \
+             does, find what passes by `ping -M do -s 1472` and less, set the MTU of its interface to that, and let \
+             fragments and ICMP \"fragmentation needed\" through."
+        }
+        Cause::LargeAskedAgain => {
+            "Find what passes between client and server by `ping -M do -s 1472` and less, set the MTU of the server's \
+             interface to that, and let fragments and ICMP \"fragmentation needed\" through."
+        }
         Cause::RequestWrong => "`gamewire check` shows what is wrong with the requests.",
         Cause::KeyUnknown => "Give it with --gamespy-key GAME=KEY.",
     }

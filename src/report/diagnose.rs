@@ -65,8 +65,7 @@ impl Report<'_> {
             put(out, format_args!("({})\n\n", words::seat(server.seat)));
             put(out, format_args!("| | item | frames | |\n|---|---|---|---|\n"));
             for item in &server.items {
-                let is_decisive = server.decisive().is_some_and(|it| it.item == item.item);
-                let advice = advice(item).filter(|_| item.verdict == Verdict::No || is_decisive);
+                let advice = advice(item).filter(|_| server.is_advised(item));
                 let advice = advice.map_or(String::new(), |advice| format!(". {advice}"));
                 put(
                     out,
@@ -243,8 +242,7 @@ fn whole(server: &Diagnosed, paint: Paint, out: &mut Vec<u8>) {
         for item in items {
             one(item, (wide, frames_wide), paint, out);
             // What to do is said once.
-            let is_decisive = server.decisive().is_some_and(|it| it.item == item.item);
-            let advice = advice(item).filter(|_| item.verdict == Verdict::No || is_decisive);
+            let advice = advice(item).filter(|_| server.is_advised(item));
             if let Some(advice) = advice.filter(|advice| advised != Some(*advice)) {
                 put(out, format_args!("     {advice}\n"));
                 advised = Some(advice);

@@ -20,5 +20,6 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&ACR035, Item::Accepted, Cause::RegistrationUnanswered),
     ],
     proof: None,
+    large: &[],
     registers: Some("acr_master"),
 };

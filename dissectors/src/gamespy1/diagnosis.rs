@@ -38,5 +38,6 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&GS1002, Item::Readable, Cause::HeaderBroken),
     ],
     proof: Some(&GS1005),
+    large: &[],
     registers: Some("gamespy1"),
 };

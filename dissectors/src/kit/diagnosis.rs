@@ -146,6 +146,10 @@ named! {
         ListEnciphered = "list_enciphered",
         /// The capture has nothing of it.
         NotInCapture = "not_in_capture",
+        /// No response comes to requests whose responses may be larger than those that do come.
+        LargeMissing = "large_responses_missing",
+        /// Large responses are sent, and clients ask for them again.
+        LargeAskedAgain = "large_responses_asked_again",
         /// The request was wrong, and is owed no response.
         RequestWrong = "request_wrong",
         /// The game's secret key is not known.
@@ -193,6 +197,8 @@ pub struct Diagnosis {
     /// The rule that proves the response to a master's challenge right, where a secret key must be
     /// known for that; without it, a response that breaks no rule is right.
     pub proof: Option<&'static Rule>,
+    /// Requests whose responses may be too large for a packet.
+    pub large: &'static [&'static str],
     /// The protocol in which these servers register: its own, another's, or none.
     pub registers: Option<&'static str>,
 }

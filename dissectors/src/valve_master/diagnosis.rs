@@ -32,5 +32,6 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&VM026, Item::ListWhole, Cause::ListCut),
     ],
     proof: None,
+    large: &[],
     registers: Some("valve_master"),
 };

@@ -1,0 +1,139 @@
+//! Whether large responses are lost on the way, where no ICMP error says that they are larger than the
+//! path's MTU. That can be suspected, not known: there are other reasons for what it looks like.
+
+use std::net::SocketAddr;
+
+use dissectors::kit::{Cause, Item, Message, RecentMap, Time};
+
+use super::Seat;
+use super::fact::NO_ACCIDENT;
+use super::server::{Kind, Server};
+use crate::session::MessageEvent;
+use crate::text::{counted, grouped};
+
+/// Bytes in a packet that pass nearly everywhere.
+const SMALL: u64 = 1_200;
+
+/// Bytes in a packet above which hardly any are larger: if these pass, the MTU is not at fault.
+const FULL: u64 = 1_360;
+
+/// When a server responded last to a client's requests of each kind.
+#[derive(Default)]
+pub(super) struct Responded {
+    latest: RecentMap<([SocketAddr; 2], &'static str), Time>,
+}
+
+impl Responded {
+    /// A client asks. Whether it did so, and had a response, less than so many nanoseconds ago.
+    pub(super) fn is_asked_again(
+        &mut self,
+        event: &MessageEvent<'_>,
+        within: i64,
+        most: usize,
+    ) -> bool {
+        let key = (event.ends(), event.message().name);
+        let now = event.payload().time;
+        let before = self.latest.get_mut(&key, most);
+        before.is_some_and(|before| (0..within).contains(&now.since(*before)))
+    }
+
+    /// A server responds to a request of this kind.
+    pub(super) fn responds(&mut self, to: &Message, event: &MessageEvent<'_>, most: usize) {
+        let [server, client] = event.ends();
+        self.latest.insert(([client, server], to.name), event.payload().time, most);
+    }
+}
+
+/// Responses of one kind, as far as their size matters.
+#[derive(Debug, Default)]
+pub(super) struct Sizes {
+    /// Bytes in the largest packet.
+    largest: u64,
+    responses: u64,
+    /// How many were followed by the same request at once, and the first such requests.
+    again: u64,
+    frames: Vec<u64>,
+}
+
+impl Sizes {
+    /// One more came, in so many packets.
+    pub(super) fn see(&mut self, event: &MessageEvent<'_>, packets: usize) {
+        // Of several packets, one has as much as all have on average.
+        let largest = event.length().div_ceil(packets.max(1) as u64);
+        self.largest = self.largest.max(largest);
+        self.responses += 1;
+    }
+
+    /// It was asked for again at once.
+    pub(super) fn again(&mut self, frame: u64) {
+        self.again += 1;
+        if self.frames.len() < 3 {
+            self.frames.push(frame);
+        }
+    }
+}
+
+/// Whether large responses of a server may be lost on the way. `within`: after so many nanoseconds, who
+/// asks again does not do so for want of a response.
+pub(super) fn suspect(server: &mut Server, seat: Seat, within: i64) {
+    if server.fact(Item::Whole).run > 0 {
+        return;
+    }
+    let found = missing(server, seat).or_else(|| asked_again(server, seat, within));
+    if let Some((cause, frames, text)) = found {
+        server.fact_mut(Item::Whole).doubt(cause, frames, text);
+    }
+}
+
+/// Nothing comes to requests whose responses may be large, where small ones come. A server that was
+/// recorded at itself sends none.
+fn missing(server: &Server, seat: Seat) -> Option<(Cause, Vec<u64>, String)> {
+    let large = server.query?.info().diagnosis.large;
+    let largest = server.kinds.iter().map(|kind| kind.sizes.largest).max();
+    let largest = largest.unwrap_or(0).max(server.largest_challenge);
+    let challenges = server.fact(Item::Challenges).good > 0;
+    let is_missing = |kind: &&Kind| {
+        let fact = &kind.answered;
+        let is_silence =
+            |cause| matches!(cause, Cause::QueriesUnanswered | Cause::ChallengedRequestUnanswered);
+        let is_silence = fact.failure(true).is_some_and(|failure| is_silence(failure.cause));
+        // Who does not get so much as a challenge lacks more than large packets.
+        let may_be_answered = !challenges || kind.was_challenged;
+        let has_none = fact.good == 0 && fact.run >= NO_ACCIDENT && large.contains(&kind.name);
+        is_silence && may_be_answered && has_none
+    };
+    let missing = server.kinds.iter().find(is_missing)?;
+    if seat == Seat::Server || largest == 0 || largest >= FULL {
+        return None;
+    }
+    let text = format!(
+        "nothing comes to {}, and to others no packet of more than {} bytes: a larger one may not pass ({})",
+        missing.name,
+        grouped(largest),
+        counted(missing.answered.run, "time"),
+    );
+    Some((Cause::LargeMissing, missing.answered.failed(), text))
+}
+
+/// Clients ask again for large responses that were sent, and never for small ones.
+fn asked_again(server: &Server, seat: Seat, within: i64) -> Option<(Cause, Vec<u64>, String)> {
+    let is_large = |kind: &&Kind| kind.sizes.largest > SMALL;
+    let lost = |kind: &&Kind| {
+        kind.sizes.again >= NO_ACCIDENT && 2 * kind.sizes.again >= kind.sizes.responses
+    };
+    let kind = server.kinds.iter().filter(is_large).find(lost)?;
+    let mut small = server.kinds.iter().filter(|kind| !is_large(kind)).peekable();
+    // What came to the client was not lost on the way.
+    if seat == Seat::Client || small.peek().is_none() || small.any(|kind| kind.sizes.again > 0) {
+        return None;
+    }
+    let Sizes { again, responses, ref frames, .. } = kind.sizes;
+    let text = format!(
+        "{} of {} large responses to {} are asked for again within {} s, and no small ones: they may not arrive",
+        grouped(again),
+        grouped(responses),
+        kind.name,
+        within / 1_000_000_000,
+    );
+    Some((Cause::LargeAskedAgain, frames.clone(), text))
+}
