@@ -610,6 +610,21 @@ fn responses_that_may_be_lost_for_their_size() {
     let item = said_of_script(&ut3, &Setting::udp(6500), ("10.0.0.2:6500", "seen.whole"));
     assert_eq!(item["cause"], "large_responses_missing", "{item}");
 
+    // A list of a few players is small.
+    let listed = |players: u8| {
+        let one = |nth: u32| {
+            let at = nth * 20;
+            format!(
+                "{at}.0 c > s  FFFFFFFF 54 'Source Engine Query' 00\n\
+                 +0.02 s > c  FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 {players:02X} 40 00 'd' 'l' 00 01 '1' 00 00\n\
+                 {at}.1 c > s  FFFFFFFF 55 FFFFFFFF\n"
+            )
+        };
+        let whole = whole(&format!("{}end 110", (0..4).map(one).collect::<String>()));
+        whole["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!([3, 60].map(listed), ["yes", "unknown"]);
+
     // Small responses are not lost for their size, and who polls everything fast waits for nothing.
     assert_eq!(whole(&polled("FFFFFFFF 45 0100 'a' 00 'b' 00"))["verdict"], "yes");
     let fast = |nth: u32| {
@@ -628,4 +643,33 @@ fn responses_that_may_be_lost_for_their_size() {
     // A server that challenges others, and not who asks for them, does not know the request.
     let ignored = polled("").replace("c > s  FFFFFFFF 56 le32:7", "d > s  FFFFFFFF 56 FFFFFFFF");
     assert_eq!(whole(&ignored)["verdict"], "yes");
+}
+
+/// As UT3 and others speak the GameSpy 4 protocol.
+#[test]
+fn responses_of_game_spy_4_that_clients_cannot_read() {
+    let readable = |challenge: &str, response: &str| {
+        let script = format!(
+            "0.0 c > s  FEFD 09 00000001\n0.02 s > c  09 00000001 {challenge} 00\n\
+             {response}\nend 60"
+        );
+        let item = ("10.0.0.2:6500", "seen.readable");
+        let item = said_of_script(&script, &Setting::udp(6500), item);
+        let cause = item["cause"].as_str().unwrap_or_default();
+        format!("{} {cause} {}", item["verdict"].as_str().unwrap(), item["frames"])
+    };
+    let response = |header: &str, end: &str| {
+        let response = format!("00 {header} 'hostport' 00 '7777' {end}");
+        readable(
+            "'77'",
+            &format!("0.1 c > s  FEFD 00 00000002 be32:77 FFFFFF01\n0.12 s > c  {response}"),
+        )
+    };
+    let whole = "00000002 'splitnum' 00 80 00";
+    assert_eq!(response(whole, "00 00"), "yes  [4]");
+    // The last packet is not marked as such, as a recorded server leaves it.
+    assert_eq!(response("00000002 'splitnum' 00 00 00", "00 00"), "no header_broken [4]");
+    assert_eq!(response("02000000 'splitnum' 00 80 00", "00 00"), "no header_broken [4]");
+    assert_eq!(response(whole, ""), "no header_broken [4]");
+    assert_eq!(readable("'seventy'", ""), "no challenge_not_a_number [2]");
 }

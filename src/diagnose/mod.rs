@@ -252,10 +252,13 @@ impl Diagnosis {
             Who::Master => server.hops.masters.see(context.hop_limit),
             _ => {}
         }
-        if let Some(name) = event.message().describes.and_then(|it| {
-            it.name.iter().find_map(|path| event.field(path)).map(|name| name.to_string())
-        }) {
-            server.name = Some(name.chars().take(256).collect());
+        if let Some(described) = event.message().describes {
+            let said = |paths: &[&str]| paths.iter().find_map(|path| event.field(path));
+            if let Some(name) = said(described.name) {
+                server.name = Some(name.to_string().chars().take(256).collect());
+            }
+            server.players =
+                server.players.max(said(described.players).and_then(described::number));
         }
         for item in shown.into_iter().filter(|item| !failed.contains(item)) {
             server.good_of(kind, item, frame);

@@ -99,8 +99,11 @@ fn missing(server: &Server, seat: Seat) -> Option<(Cause, Vec<u64>, String)> {
         let is_silence = fact.failure(true).is_some_and(|failure| is_silence(failure.cause));
         // Who does not get so much as a challenge lacks more than large packets.
         let may_be_answered = !challenges || kind.was_challenged;
-        let has_none = fact.good == 0 && fact.run >= NO_ACCIDENT && large.contains(&kind.name);
-        is_silence && may_be_answered && has_none
+        let has_none = fact.good == 0 && fact.run >= NO_ACCIDENT;
+        let is_large = |(request, players): &(&str, u64)| {
+            *request == kind.name && server.players.is_none_or(|most| most >= *players)
+        };
+        is_silence && may_be_answered && has_none && large.iter().any(is_large)
     };
     let missing = server.kinds.iter().find(is_missing)?;
     if seat == Seat::Server || largest == 0 || largest >= FULL {

@@ -30,6 +30,8 @@ pub(super) struct Server {
     /// The protocol in which it registers.
     pub(super) registers: Option<Id>,
     pub(super) name: Option<String>,
+    /// The most players that it said to have.
+    pub(super) players: Option<u64>,
     facts: [Fact; Item::ALL.len()],
     pub(super) masters: Vec<SocketAddr>,
     /// The first responses that did not come from the address asked: from where, why that is, in

@@ -84,7 +84,7 @@ pub(super) static PROTOCOL: Info = Info {
     rules: &[],
     idle: 0,
     masters: None,
-    diagnosis: &Diagnosis { items: &[], symptoms: &[], proof: None, registers: None },
+    diagnosis: &Diagnosis { items: &[], symptoms: &[], proof: None, large: &[], registers: None },
     habits: &[],
 };
 

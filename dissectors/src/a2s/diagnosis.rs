@@ -30,6 +30,6 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&A2S048, Item::Readable, Cause::HeaderBroken),
     ],
     proof: None,
-    large: &["player_request", "rules_request"],
+    large: &[("player_request", 32), ("rules_request", 0)],
     registers: Some("valve_master"),
 };

@@ -24,6 +24,6 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&GS4023, Item::Readable, Cause::HeaderBroken),
     ],
     proof: None,
-    large: &["info_request"],
+    large: &[("info_request", 0)],
     registers: None,
 };

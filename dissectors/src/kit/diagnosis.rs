@@ -197,8 +197,8 @@ pub struct Diagnosis {
     /// The rule that proves the response to a master's challenge right, where a secret key must be
     /// known for that; without it, a response that breaks no rule is right.
     pub proof: Option<&'static Rule>,
-    /// Requests whose responses may be too large for a packet.
-    pub large: &'static [&'static str],
+    /// Requests whose responses may be too large for a packet, each with how many players that takes.
+    pub large: &'static [(&'static str, u64)],
     /// The protocol in which these servers register: its own, another's, or none.
     pub registers: Option<&'static str>,
 }
