@@ -86,47 +86,51 @@ const fn count(
 
 /// All of them.
 pub const ALL: &[Named] = &[
-    count("flows", |l| &mut l.flows, "flows followed at a time; the most silent one ends"),
+    count(
+        "flows",
+        |l| &mut l.flows,
+        "flows tracked at a time; the one that has been silent longest is evicted",
+    ),
     bytes(
         "flow-bytes",
         1 << 12,
         |l| &mut l.flow_bytes,
-        "memory that followed flows take; the most silent one ends",
+        "memory of tracked flows; the one that has been silent longest is evicted",
     ),
     bytes(
         "fragment-bytes",
         FragmentLimits::LEAST,
         |l| &mut l.fragment_bytes,
-        "open IP fragments of one source; its oldest datagram is given up",
+        "incomplete IP fragments from one source; its oldest datagram is dropped",
     ),
     bytes(
         "fragments-bytes",
         FragmentLimits::LEAST,
         |l| &mut l.fragments_bytes,
-        "open IP fragments in all; the oldest datagram is given up",
+        "incomplete IP fragments in total; the oldest datagram is dropped",
     ),
     bytes(
         "stream-bytes",
         1 << 10,
         |l| &mut l.stream_bytes,
-        "unread and out-of-order bytes of one direction of a TCP connection; they are read without \
-         what is missing, or dropped",
+        "unread and out-of-order bytes of one direction of a TCP connection; they are read \
+         without the missing bytes, or dropped",
     ),
     bytes(
         "streams-bytes",
         1 << 10,
         |l| &mut l.streams_bytes,
-        "the same of all TCP connections together",
+        "the same for all TCP connections together",
     ),
     count(
         "pending",
         |l| &mut l.protocols.pending,
-        "requests of a flow that wait for a response; the oldest is not waited for any longer",
+        "requests of a flow that wait for a response; the oldest is dropped",
     ),
     count(
         "unfinished",
         |l| &mut l.protocols.unfinished,
-        "answers of a flow of which parts are missing; the oldest is shown in parts",
+        "responses of a flow with missing parts; the oldest is shown in parts",
     ),
     bytes(
         "parts-bytes",
@@ -144,57 +148,58 @@ pub const ALL: &[Named] = &[
         "inflated",
         1,
         |l| &mut l.protocols.inflated,
-        "a response that was compressed with bzip2; what is longer is read up to here",
+        "a decompressed bzip2 response; a longer one is cut here",
     ),
     count(
         "inflated-ratio",
         |l| &mut l.protocols.inflated_ratio,
-        "bytes of such responses for each compressed one, beyond 64 KiB, for which responses of less make \
-         room again; what is longer is read up to there",
+        "decompressed bytes for each compressed byte, beyond an allowance of 64 KiB, which \
+         responses of a lower ratio fill again; a longer response is cut there",
     ),
     bytes(
         "inflated-rate",
         1,
         |l| &mut l.protocols.inflated_rate,
-        "bytes of all such responses in a second of the capture; what is longer is read up to there",
+        "decompressed bytes per second of the capture, over all responses; a longer response is \
+         cut there",
     ),
     bytes(
         "http-header",
         1,
         |l| &mut l.protocols.http_header,
-        "the head of an HTTP message (also at most 64 header lines); one that is longer is passed \
-         over",
+        "the header of an HTTP message (also at most 64 header lines); a message with a longer \
+         one is skipped",
     ),
     bytes(
         "http-body",
         1,
         |l| &mut l.protocols.http_body,
-        "the body of an HTTP message; one that is longer is read up to here",
+        "the body of an HTTP message; a longer one is cut here",
     ),
     bytes(
         "list-bytes",
         1,
         |l| &mut l.protocols.list_bytes,
-        "a list in a stream of the GameSpy text protocol; one that is longer is read in parts",
+        "a list in a stream of the GameSpy text protocol; a longer one is read in parts",
     ),
     count(
         "remembered",
         |l| &mut l.protocols.remembered,
-        "facts of one kind, challenges given say: the oldest are forgotten; of what spans hosts, half \
-         as many: no more are taken; what depends on them is inconclusive",
+        "remembered items of one kind, such as challenges: the oldest are forgotten. Of state \
+         that spans hosts half as many: further items are not stored. Checks that depend on a \
+         missing item are inconclusive",
     ),
     count(
         "fields",
         |l| &mut l.fields,
-        "fields of one message that are shown; the bytes of the others are one field",
+        "fields of one message that are shown; the remaining bytes are one field",
     ),
     Named {
         least: 4,
         ..count(
             "depth",
             |l| &mut l.depth,
-            "groups of fields within groups, in JSON and text; what lies deeper is shown at this \
-             depth",
+            "nested groups of fields, in JSON and text; deeper fields are shown at this depth",
         )
     },
 ];
@@ -426,12 +431,12 @@ mod tests {
         (
             include_str!("../dissectors/src/a2s/split.rs"),
             "const MOST_PARTS: usize = 300;",
-            "packets of one split A2S answer, with copies | 300 |",
+            "packets of one split A2S response, with copies | 300 |",
         ),
         (
             include_str!("../dissectors/src/gamespy4/unfinished.rs"),
             "const MOST: usize = 256 << 10;",
-            "packets of one GameSpy 4 answer | 256 KiB,",
+            "packets of one GameSpy 4 response | 256 KiB,",
         ),
         (
             include_str!("../dissectors/src/gamespy4/conversation.rs"),
@@ -506,7 +511,7 @@ mod tests {
         (
             include_str!("session/requests.rs"),
             "const MOST: usize = 1 << 16;",
-            "requests they answered | 65,536,",
+            "servers whose answered requests are counted | 65,536,",
         ),
         (
             include_str!("check/baseline.rs"),
