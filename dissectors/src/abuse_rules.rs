@@ -1,13 +1,13 @@
-//! Shapes of abuse that it takes several flows to see, from operators' reports. No document states
-//! them; the [ledger](crate::ledger) checks them.
+//! Patterns of abuse that only several flows show, from operators' reports. They are not in a
+//! specification; the [ledger](crate::ledger) checks them.
 
 use crate::kit::{Group, Rule};
 use crate::rule;
 
-/// Their group, to which rules of one conversation belong, too.
+/// The group, which also has rules that one conversation can break.
 pub const GROUP: Group = Group { prefix: "SEC", about: "shapes of abuse", document: None };
 
-/// A player request that is answered after its challenge, and what follows.
+/// A player request with a challenge that is answered, and what follows.
 macro_rules! players_answered {
     ($after:literal) => {
         concat!(
@@ -21,8 +21,8 @@ macro_rules! players_answered {
 }
 
 rule! {
-    /// A challenge proves that its user can receive at an address; accepted from others it proves
-    /// nothing.
+    /// A challenge proves that a client receives packets at an address; if the server accepts it
+    /// from other addresses, it proves nothing.
     pub SEC004 "challenge-shared" { severity: Warning, who: Server, needs: Beginning,
         asks: "a challenge issued to one address is not accepted from another",
         cite: [],
@@ -34,14 +34,14 @@ rule! {
 0.12 s > d  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5") }
 }
 
-/// The same unasked response, over and over.
+/// The same response without a request, many times.
 macro_rules! reflected {
     ($($time:literal)+) => {
         concat!($($time, " s > c  FFFFFFFF 49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00\n"),+)
     };
 }
 
-/// Requests for info, over and over, that are answered by challenges.
+/// Many info requests that are answered with challenges.
 macro_rules! challenged {
     ($($time:literal)+) => {
         concat!($($time, "0 c > s  FFFFFFFF 54 'Source Engine Query' 00\n", $time, "1 s > c  FFFFFFFF 41 4BA1D522\n"),+)
@@ -49,11 +49,12 @@ macro_rules! challenged {
 }
 
 rule! {
-    /// Servers respond to the address in the packet as its sender: an attacker makes them flood a
-    /// third party.
+    /// Servers send responses to the source address of a request: by forging it, an attacker makes
+    /// them flood a third party.
     ///
-    /// It takes more than one pair of hosts to see: the ledger checks it, once for each server that
-    /// is asked 20 times, and for each address that gets 20 answers without asking.
+    /// The ledger checks this rule, because it needs the traffic of several pairs of hosts: once
+    /// for each server that is asked 20 times, and for each address that gets 20 responses without
+    /// a request.
     pub SEC005 "reflection" { severity: Warning, who: Any, needs: Message,
         asks: "answers do not go in numbers to an address that never asked (the victim's seat); a server does not answer, without a challenge, one source that repeats a query faster than clients do, nor very many sources with one or two packets each that never go on (the reflector's seat)",
         cite: [],
@@ -61,10 +62,11 @@ rule! {
         wrong: reflected!("0.00" "0.01" "0.02" "0.03" "0.04" "0.05" "0.06" "0.07" "0.08" "0.09" "0.10" "0.11" "0.12" "0.13" "0.14" "0.15" "0.16" "0.17" "0.18" "0.19" "0.20" "0.21" "0.22" "0.23" "0.24" "0.25" "0.26" "0.27" "0.28" "0.29" "0.30" "0.31") }
 }
 rule! {
-    /// A server under such a flood answers nobody, and its host's uplink is full of its responses.
+    /// A server under such a flood cannot answer its players, and its responses may fill its host's
+    /// uplink.
     ///
-    /// It takes more than one pair of hosts to see: the ledger checks it, once for each server that
-    /// is asked 20 times.
+    /// The ledger checks this rule, because it needs the traffic of several pairs of hosts: once
+    /// for each server that is asked 20 times.
     pub SEC006 "query-flood" { severity: Warning, who: Client, needs: Message,
         asks: "requests to one server stay below a rate (1,000 a second over 5 s, settable), whatever the number of sources",
         cite: [],

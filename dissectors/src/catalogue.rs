@@ -1,5 +1,5 @@
-//! All rules, in the order of their codes, and all fields: what listings, reports and tests are
-//! made from.
+//! All rules in the order of their codes, and all fields: the source of listings, reports and
+//! tests.
 
 use crate::Id;
 use crate::kit::{Field, Kind, Message, Rule};
@@ -22,10 +22,10 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     rules().into_iter().find(named)
 }
 
-/// The rules that a word means: by a code or the beginning of one, or by a name, in either case;
-/// several protocols have rules of one name.
+/// The rules that match a word: a code, the beginning of a code, or a name, in either case. Several
+/// protocols may have rules of one name.
 pub fn rules_meant(word: &str) -> Vec<&'static Rule> {
-    /// Characters that the beginning of a code has at least: those of the shortest group, `VM`.
+    /// The minimum length of the beginning of a code: that of the shortest prefix, `VM`.
     const SHORTEST: usize = 2;
     let begins = |code: &str| {
         let head = code.as_bytes().get(..word.len());
@@ -42,22 +42,22 @@ pub fn asks_for_answer(rule: &Rule) -> bool {
     rule.asks_for_answer
 }
 
-/// A field of a message, by the path that names it everywhere.
+/// A field of a message, with its path.
 pub struct ListedField {
-    /// The path: `a2s.player_response.players.name`. A `*` in it is a key of the sender's choice.
+    /// The path: `a2s.player_response.players.name`. A `*` in it stands for a key from the wire.
     pub path: String,
     /// The protocol.
     pub protocol: Id,
     /// The message that has it.
     pub message: &'static Message,
-    /// What is declared of it.
+    /// Its declaration.
     pub field: &'static Field,
-    /// How else its value may read, such as a number that is sent as other text.
+    /// Other types that its value may have, such as a number that is sent as text.
     pub otherwise: Vec<Kind>,
 }
 
 impl ListedField {
-    /// Whether a user means it, among others: by the beginning of its path, or by its name.
+    /// Whether `named` matches it: the beginning of its path, or its name.
     pub fn is(&self, named: &str) -> bool {
         self.path.starts_with(named) || self.path.rsplit('.').next() == Some(named)
     }
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(slugs.len(), rules.len());
     }
 
-    /// The sources of this package.
+    /// The source files of this package.
     fn sources(folder: &Path, found: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -114,7 +114,7 @@ mod tests {
         }
     }
 
-    /// A rule that its protocol's list forgets would be checked, and never shown.
+    /// A rule missing from its protocol's list would be checked but never shown.
     #[test]
     fn every_rule_that_is_declared_is_listed() {
         let mut found = Vec::new();

@@ -1,9 +1,9 @@
-//! Rules that span more than a pair of hosts: one server seen by many clients, one server's
-//! masters, one client's list and its queries, one master's challenges.
+//! Rules that span several pairs of hosts: one server with many clients, the masters of one server,
+//! one client's list and its queries, the challenges of one master.
 //!
-//! Conversations report [`CrossFlowEvent`]s; verdicts on them come when the capture has been read.
-//! The ledger keeps a bounded number of entries of each kind: once one does not fit, what is
-//! missing proves nothing any more.
+//! Conversations report [`CrossFlowEvent`]s; the rules are checked when the whole capture has been
+//! read. The ledger keeps a bounded number of entries of each kind: once one does not fit, a
+//! missing entry proves nothing.
 
 mod challenges;
 mod elsewhere;
@@ -31,13 +31,13 @@ pub use rulings::Rulings;
 use serde::{Deserialize, Serialize};
 use victims::Victims;
 
-/// Servers of one list that are remembered.
+/// Maximum remembered servers of one list.
 const LISTED: usize = 1 << 14;
 
-/// A listed server, in as little room as a list of thousands wants.
+/// A listed server, in little memory, since lists may have thousands.
 pub type Listed = [u8; 8];
 
-/// A server as it is listed. Each of IPv4 is another; two of IPv6 are the same only by chance.
+/// A server as it is listed. IPv4 servers are distinct; IPv6 servers are hashed.
 #[inline]
 pub fn listed(server: SocketAddr) -> Listed {
     let port = u64::from(server.port());
@@ -52,7 +52,7 @@ pub fn listed(server: SocketAddr) -> Listed {
     word.to_ne_bytes()
 }
 
-/// A message, and what is known of its flow.
+/// A message, and what is known about its flow.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Witness {
     /// The message.
@@ -61,39 +61,39 @@ pub struct Witness {
     pub flow: u32,
     /// The flow's first packet opens a conversation.
     pub began: bool,
-    /// The recording lost something of the flow before.
+    /// The recording lost packets of the flow before it.
     pub lossy: bool,
 }
 
-/// A rule that several flows together break.
+/// A breach of a rule that several flows together show.
 #[derive(Clone, Debug)]
 pub struct Ruling {
     /// Which rule.
     pub rule: &'static Rule,
-    /// What is known of the recording.
+    /// The evidence.
     pub evidence: Evidence,
     /// The message to look at.
     pub witness: Witness,
-    /// Which part its sender plays.
+    /// The role of its sender.
     pub speaker: Who,
-    /// The evidence says all: what is missing elsewhere in the recording does not matter.
+    /// The evidence is complete: losses elsewhere in the recording do not matter.
     pub of_flow: bool,
     /// What is wrong.
     pub detail: Detail,
 }
 
-/// What is wrong, in words.
+/// What is wrong.
 #[derive(Clone, Debug)]
 pub enum Detail {
-    /// As it is.
+    /// This text.
     Text(String),
-    /// Nobody asked for this.
+    /// This response has no request.
     Unasked(&'static str),
-    /// This was not answered.
+    /// This request was not answered.
     Unanswered(&'static str),
-    /// Only these packets of a response came.
+    /// Only these parts of a response arrived.
     Incomplete(Parts),
-    /// A challenge that was never given was used.
+    /// A challenge was used that was never given.
     Foreign(i32),
     /// It was accepted.
     Accepted(i32),
@@ -116,25 +116,25 @@ impl fmt::Display for Detail {
     }
 }
 
-/// What the user can set of what the ledger checks.
+/// The settings of the ledger.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// Entries of a kind that are kept.
+    /// Maximum number of entries of a kind.
     pub most: usize,
     /// How long a response may take, in nanoseconds.
     pub answer_timeout: i64,
-    /// What is abuse.
+    /// The thresholds of abuse.
     pub abuse: Abuse,
 }
 
 impl Terms {
-    /// As it is set, with this many entries of a kind.
+    /// From the settings, with this many entries of a kind.
     pub fn of(settings: &Settings, most: usize) -> Terms {
         Terms { most, answer_timeout: settings.answer_timeout, abuse: settings.abuse }
     }
 }
 
-/// What there was no room for, and is checked by itself: only counted.
+/// Results that did not fit and are only counted.
 #[derive(Default)]
 struct Beyond(Vec<(&'static Rule, Evidence, u64)>);
 
@@ -150,71 +150,70 @@ impl Beyond {
     }
 }
 
-/// What is known across flows.
+/// State across flows.
 pub struct Ledger {
     terms: Terms,
     challenges: Challenges,
     seed: Seed,
-    /// Challenges that servers took from clients they are not known to have given them to.
+    /// Challenges that servers accepted from clients they are not known to have given them to.
     accepted: Vec<(u32, Witness)>,
-    /// Answers from elsewhere than was asked.
+    /// Responses from other hosts or ports than the request went to.
     elsewhere: Elsewhere,
-    /// Answers that there was no room for: to whom they went.
+    /// The receivers of such responses that did not fit.
     victims: Victims,
     beyond: Beyond,
-    /// The layout of each server's first split response, and the number of the flow it went to, by
-    /// the hashes of the servers.
+    /// The layout of each server's first split response, and the number of its flow, by the hash of
+    /// the server.
     layouts: HashedMap<(Name, u32)>,
-    /// Two masters of each game server at most, and its first join.
+    /// At most two masters of each game server, and its first join.
     masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, &'static Rule, Witness)>,
-    /// What each client was listed.
+    /// The list that each client received.
     lists: Map<Host, List>,
     /// Servers in all lists.
     listed: usize,
     /// Challenges that masters handed out, each with its master.
     handed_out: Set<(SocketAddr, [u8; 16])>,
     rulings: Vec<Ruling>,
-    /// How often each rule was kept.
+    /// How often each rule passed.
     kept: BTreeMap<Code, (&'static Rule, u64)>,
     full: bool,
-    /// The message that it was filled by; while there is room, the latest one.
+    /// The message that filled it; while there is room, the latest one.
     latest: Option<Witness>,
 }
 
-/// What all flows together come to.
+/// The results of all flows together.
 pub struct Review {
-    /// What was broken, and what is not sure to be kept, in the order of the packets.
+    /// Breaches and possible breaches, in the order of the packets.
     pub rulings: Rulings,
-    /// What was kept beside these.
+    /// Rules that passed.
     pub kept: Vec<Kept>,
-    /// What was checked and not kept for want of room: a rule, what is known of the recording, and
-    /// how often it was broken so.
+    /// Results that were not kept because of the limit: the rule, the evidence, and their number.
     pub beyond: Vec<(&'static Rule, Evidence, u64)>,
 }
 
-/// A rule that was kept.
+/// A rule that passed.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
     /// Which rule.
     pub rule: &'static Rule,
-    /// The server that was asked, where it is about one.
+    /// The server, if it is about one.
     pub server: Option<SocketAddr>,
     /// How often.
     pub times: u64,
 }
 
-/// What a client was listed, and whether it asked any of it.
+/// The list that a client received, and whether the client queried any server in it.
 struct List {
     servers: Set<u64>,
     rule: &'static Rule,
     witness: Witness,
     queried: bool,
-    /// Not all of it is here: what the client queried may be what is not.
+    /// The list is incomplete: the client may have queried a server that is missing.
     is_cut: bool,
 }
 
 impl Ledger {
-    /// A ledger on these terms.
+    /// A ledger with these settings.
     pub fn new(terms: Terms) -> Ledger {
         Ledger {
             terms,
@@ -236,8 +235,7 @@ impl Ledger {
         }
     }
 
-    /// Takes a fact that a message of this flow shows; the servers of [`CrossFlowEvent::Listed`]
-    /// with it.
+    /// Adds an event of this flow, with the servers of [`CrossFlowEvent::Listed`].
     pub fn fact(&mut self, fact: CrossFlowEvent, servers: &[Listed], witness: &Witness) {
         let seen = &witness.seen;
         if !self.full {
@@ -274,7 +272,7 @@ impl Ledger {
                 if let Some(list) = self.lists.get_mut(&Host(seen.from.ip()))
                     && list.servers.contains(&u64::from_ne_bytes(listed(seen.to)))
                 {
-                    // What else was listed does not matter any more.
+                    // The rest of the list no longer matters.
                     self.listed -= list.servers.len();
                     *list = List { servers: Set::default(), queried: true, ..*list };
                 }
@@ -286,7 +284,7 @@ impl Ledger {
         }
     }
 
-    /// Whether there is room beside this many entries; one that is known already needs none.
+    /// Whether there is room for an entry; a known one needs none.
     fn has_room(&mut self, entries: usize, is_known: impl FnOnce(&Ledger) -> bool) -> bool {
         let has_room = entries < self.terms.most || is_known(self);
         self.full |= !has_room;
@@ -346,12 +344,12 @@ impl Ledger {
         self.full |= !self.elsewhere.challenge(challenge, is_accepted, witness, most, beyond);
     }
 
-    /// A hash of a server's challenge.
+    /// A hash of a server and its challenge.
     fn key(&self, server: SocketAddr, challenge: u32) -> Short {
         self.seed.hash_one((Socket(server), challenge)).into()
     }
 
-    /// The first split response of a flow; what follows in the flow is checked there.
+    /// The first split response of a flow; the flow's conversation checks further ones.
     fn split(&mut self, layout: Name, rule: &'static Rule, witness: Witness) {
         let server = self.seed.hash_one(Socket(witness.seen.from));
         if !self.has_room(self.layouts.len(), |it| it.layouts.contains_key(&server)) {
@@ -404,7 +402,7 @@ impl Ledger {
         self.rule(rule, fresh, witness, Who::Master, detail);
     }
 
-    /// The verdicts on all of it, together with what servers were asked.
+    /// The results for everything, together with the load on servers.
     pub fn review(mut self, loads: Loads) -> Review {
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
         let review = elsewhere.review(self.terms.answer_timeout);
@@ -437,7 +435,7 @@ impl Ledger {
         Review { rulings, kept, beyond: self.beyond.0 }
     }
 
-    /// Challenges of one address in the hands of another.
+    /// Checks challenges that were given to another address.
     fn shared(&mut self, elsewhere: &Elsewhere) {
         let accepted = std::mem::take(&mut self.accepted);
         let key = |(challenge, witness): &(u32, Witness)| self.key(witness.seen.from, *challenge);
@@ -452,8 +450,8 @@ impl Ledger {
             let given = first.get(&key);
             if let Some(given) = given.filter(|given| **given != witness.seen.to.ip()) {
                 let detail = || format!("the challenge {} was given to {given}", challenge as i32);
-                // The server speaks here: what it gave to this address is in the capture, too, if
-                // the flow's beginning is.
+                // The server speaks here: if the flow's beginning is in the capture, the challenges
+                // that it gave to this address are, too.
                 let Witness { began, lossy, .. } = witness;
                 let evidence =
                     Evidence { began, lossy, asked_party_seen: true, ..Evidence::default() };
@@ -462,8 +460,8 @@ impl Ledger {
         }
     }
 
-    /// Who joins two masters. Who is not seen to turn to others may do so where nobody records:
-    /// only the user knows.
+    /// Checks that servers join two masters. A server that is not seen to join a second one may do
+    /// so outside the recording, which only the user can know.
     fn masters(&mut self) {
         for (_, (masters, rule, witness)) in std::mem::take(&mut self.masters) {
             let witness = Witness { began: false, ..witness };
@@ -472,7 +470,7 @@ impl Ledger {
         }
     }
 
-    /// Clients that query what they were listed.
+    /// Checks that clients query listed servers.
     fn lists(&mut self) {
         let mut lists = Vec::from_iter(std::mem::take(&mut self.lists));
         lists.sort_unstable_by_key(|(client, _)| client.0);
@@ -490,11 +488,11 @@ impl Ledger {
     }
 }
 
-/// A time, as people read it: in UTC, to the millisecond.
+/// A time for people: in UTC, with milliseconds.
 fn spell(time: Time) -> String {
     let milliseconds = time.0.div_euclid(1_000_000);
     let (day, rest) = (milliseconds.div_euclid(86_400_000), milliseconds.rem_euclid(86_400_000));
-    // Years begin in March here, so that a leap day is their last: see Howard Hinnant's
+    // Years begin in March here, so that the leap day is the last day: see Howard Hinnant's
     // "chrono-compatible low-level date algorithms".
     let day = day + 719_468;
     let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));

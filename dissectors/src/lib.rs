@@ -1,11 +1,10 @@
 //! Dissectors for game-server query and master-server protocols.
 //!
-//! Bytes and times go in, annotated fields and findings come out: this crate opens no file and no
-//! socket, reads no clock, starts no thread and prints nothing.
+//! The inputs are bytes and times, the outputs annotated fields and findings: this crate opens no
+//! files or sockets, reads no clock, starts no threads and prints nothing.
 //!
-//! - [`kit`] is what every dissector is written with.
-//! - One folder per protocol holds its messages, its conversation and its rules.
-//! - The list below is the only place that names all protocols.
+//! [`kit`] is shared by all dissectors. Each protocol has a folder with its messages, its
+//! conversation and its rules. The list below is the only place that names all protocols.
 
 #![forbid(unsafe_code)]
 

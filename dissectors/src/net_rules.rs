@@ -1,5 +1,5 @@
-//! What the recording itself shows. No document asks for these: they say how far a capture can be
-//! trusted. The layers that read packets check them; here they are declared.
+//! Rules about the recording itself, which show how far a capture can be trusted. They are not in a
+//! specification. The layers that read packets check them; they are declared here.
 
 use crate::kit::{Group, Rule};
 use crate::rule;
@@ -8,8 +8,7 @@ use crate::rule;
 pub const GROUP: Group = Group { prefix: "NET", about: "the recording itself", document: None };
 
 rule! {
-    /// Bytes after the snap length were never recorded: what they said cannot be checked. Record
-    /// with -s 0.
+    /// Bytes after the snap length were not recorded and cannot be checked. Record with -s 0.
     pub NET001 "snapped" { severity: Note, who: Capture, needs: Interval,
         asks: "no packet was cut by the snap length",
         cite: [],
@@ -17,8 +16,8 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  snap=46 FFFFFFFF 41 4BA1D522" }
 }
 rule! {
-    /// Routers drop such packets; if one is in the capture it was damaged, forged, or recorded
-    /// before the network card filled the sum in.
+    /// Routers drop such packets. One in a capture was damaged, forged, or recorded before the
+    /// network card computed the checksum.
     pub NET002 "ip-checksum" { severity: Note, who: Any, needs: Message,
         asks: "the IPv4 header checksum is right",
         cite: [],
@@ -26,8 +25,8 @@ rule! {
         wrong: "0.00 c > s  ipsum=bad FFFFFFFF 55 FFFFFFFF" }
 }
 rule! {
-    /// The receiver drops such packets. Off by default: network cards fill the sum in after the
-    /// place where captures are made.
+    /// The receiver drops such packets. Off by default: network cards compute the checksum after
+    /// the packet has been recorded.
     pub NET003 "transport-checksum" { severity: Note, who: Any, needs: Message,
         asks: "the UDP or TCP checksum is right",
         cite: [],
@@ -35,8 +34,8 @@ rule! {
         wrong: "0.00 c > s  udpsum=bad FFFFFFFF 55 FFFFFFFF" }
 }
 rule! {
-    /// Overlapping fragments are how bytes are slipped past filters: which copy counts differs from
-    /// system to system. Here the first one does.
+    /// Overlapping fragments are used to bypass filters: operating systems differ in which copy
+    /// they use. gamewire uses the first one.
     pub NET004 "fragment-overlap" { severity: Warning, who: Any, needs: Message,
         asks: "the IP fragments of one datagram do not overlap",
         cite: [],
@@ -44,8 +43,8 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// The datagram is not in the capture: what it said, and whether a response came, cannot be
-    /// known.
+    /// The datagram is not in the capture: its contents, and whether it was a response, are
+    /// unknown.
     pub NET005 "fragment-missing" { severity: Note, who: Capture, needs: Interval,
         asks: "the IP fragments of every datagram become whole",
         cite: [],
@@ -53,7 +52,7 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// Bytes of a stream were never recorded; what follows the gap is read, and marked.
+    /// Bytes of a stream were not recorded; the bytes after the gap are read and marked.
     pub NET006 "tcp-gap" { severity: Note, who: Capture, needs: Interval,
         asks: "every byte of a stream is in the capture",
         cite: [],
@@ -61,8 +60,8 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// One of the two copies is not what the sender sent: a broken middlebox, or somebody who
-    /// injects bytes.
+    /// One of the two copies is not from the sender: a broken middlebox changed it, or an attacker
+    /// injected it.
     pub NET007 "tcp-overlap-differs" { severity: Warning, who: Any, needs: Message,
         asks: "a retransmission carries the same bytes as the original",
         cite: [],
@@ -70,7 +69,7 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// The bytes are none of what their header says.
+    /// The bytes do not match their header.
     pub NET008 "malformed-packet" { severity: Note, who: Any, needs: Message,
         asks: "link, IP, UDP and TCP headers parse",
         cite: [],
@@ -78,8 +77,8 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// The recorder was stopped, or the disk was full, in the middle of a packet. All before it is
-    /// checked.
+    /// The recorder was stopped, or the disk was full, in the middle of a packet. All packets
+    /// before it are checked.
     pub NET009 "file-cut" { severity: Note, who: Capture, needs: Interval,
         asks: "the capture file ends after a whole record",
         cite: [],
@@ -87,8 +86,8 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// The recorder could not keep up: what it dropped may be what seems to be missing. Record with
-    /// a filter, or a larger buffer.
+    /// The recorder was too slow: messages that seem to be missing may be among the dropped
+    /// packets. Record with a filter, or with a larger buffer.
     pub NET010 "capture-drops" { severity: Note, who: Capture, needs: Interval,
         asks: "the recorder dropped no packet",
         cite: [],
@@ -97,9 +96,9 @@ rule! {
 }
 
 rule! {
-    /// The author of a capture could otherwise choose how much memory and time reading it takes.
-    /// What was left out for it was not checked: raise the limit that the finding names with
-    /// --limit and look again.
+    /// Limits prevent that the sender of packets controls how much memory and time reading takes.
+    /// Messages left out because of a limit were not checked: raise the limit that the finding
+    /// names with --limit and run again.
     pub NET011 "limit-met" { severity: Note, who: Capture, needs: Message,
         asks: "nothing was left out for a limit on memory or length",
         cite: [],
@@ -108,9 +107,9 @@ rule! {
 }
 
 rule! {
-    /// A player who looks at a list of servers sees none of these: the server is down, the port is
-    /// closed or filtered, or the responses go elsewhere. A capture in which nothing is answered
-    /// says nothing good of anybody, however orderly the requests are.
+    /// Players do not see these servers in their lists: the servers are down, their ports are
+    /// closed or filtered, or the responses go elsewhere. A capture without any response proves
+    /// nothing good, even if all requests are correct.
     pub NET012 "nothing-answered" { severity: Error, who: Server, needs: Answer,
         asks: "of all requests that are checked, at least one is answered",
         cite: [],
@@ -118,8 +117,8 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  icmp=3.3\n1.00 c > s  FFFFFFFF 55 FFFFFFFF\n1.02 s > c  icmp=3.3" }
 }
 rule! {
-    /// A copy of a datagram says nothing anew: a switch that mirrors both ends of a line, or two
-    /// taps, made it. It is shown, and counted nowhere.
+    /// A copy of a datagram adds no information: a switch that mirrors both ends of a line, or two
+    /// taps, recorded it twice. It is shown, but not counted.
     pub NET013 "datagram-copied" { severity: Note, who: Capture, needs: Message,
         asks: "no datagram arrives twice",
         cite: [],
@@ -127,7 +126,7 @@ rule! {
         wrong: "0.00 c > s  twice FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522" }
 }
 rule! {
-    /// Players do not see this server, though others are well: it is down, its port is closed or
+    /// Players do not see this server, although others work: it is down, its port is closed or
     /// filtered, or its responses go elsewhere.
     pub NET014 "server-silent" { severity: Warning, who: Server, needs: Answer,
         asks: "of the requests to one server, at least one is answered",

@@ -1,13 +1,14 @@
-//! From the one list of protocols to everything that must know them all.
+//! Generates the code for all protocols from one list.
 
-/// Generates `Id`, `Conversation`, `SharedStates`, `ProtocolSettings`, `GROUPS` and every dispatch over them.
+/// Generates `Id`, `Conversation`, `SharedStates`, `ProtocolSettings`, `GROUPS` and the dispatch
+/// over them.
 macro_rules! protocols {
     ($($name:ident => $module:ident :: $protocol:ident),+ $(,)?) => {
         mod listed {
             use $crate::kit::*;
             $(use $crate::$module::$protocol;)+
 
-            /// A protocol, by its place in the list.
+            /// A protocol, as its index in the list.
             #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
             pub enum Id {
                 $(
@@ -24,14 +25,14 @@ macro_rules! protocols {
                 ),+
             }
 
-            /// What spans flows, for all protocols.
+            /// The state that spans flows, of all protocols.
             #[derive(Default)]
             #[allow(non_snake_case, reason = "one field per protocol, by its name in the list")]
             pub struct SharedStates {
                 $($name: <$protocol as Protocol>::SharedState),+
             }
 
-            /// What the user can set about each protocol, by the name of its folder.
+            /// The settings of each protocol, by the name of its folder.
             #[derive(Clone, Debug, Default)]
             pub struct ProtocolSettings {
                 $(
@@ -40,8 +41,8 @@ macro_rules! protocols {
                 ),+
             }
 
-            /// The groups of rules, in the catalogue's order: those of the protocols, then those that
-            /// no document states.
+            /// The groups of rules, in the catalogue's order: those of the protocols, then those
+            /// without a specification.
             pub const GROUPS: &[Group] = &[
                 $(<$protocol as Protocol>::GROUP,)+
                 $crate::abuse_rules::GROUP,
@@ -52,7 +53,7 @@ macro_rules! protocols {
                 /// All protocols, in the list's order.
                 pub const ALL: &'static [Id] = &[$(Id::$name),+];
 
-                /// What is fixed about it.
+                /// Its constant properties.
                 pub fn info(self) -> &'static Info {
                     match self { $(Id::$name => const { &<$protocol as Protocol>::INFO }),+ }
                 }
@@ -83,7 +84,7 @@ macro_rules! protocols {
                     match self { $(Id::$name => $protocol::opens(bytes)),+ }
                 }
 
-                /// The state of a flow that has said nothing yet.
+                /// The state of a new flow.
                 pub fn conversation(self) -> Conversation {
                     match self { $(Id::$name => Conversation::$name(Default::default())),+ }
                 }
@@ -212,7 +213,7 @@ macro_rules! protocols {
             }
 
             impl SharedStates {
-                /// The protocol that waits for this datagram. See [`Protocol::expects`].
+                /// The protocol that expects this datagram. See [`Protocol::expects`].
                 pub fn expects(&mut self, payload: &Payload<'_>) -> Option<Id> {
                     $(if $protocol::expects(&mut self.$name, payload) { return Some(Id::$name) })+
                     None

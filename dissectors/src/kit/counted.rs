@@ -1,7 +1,7 @@
-//! Numbers with what they count, in words that agree.
+//! Counts with their nouns, in singular or plural.
 
-/// `1 byte`, `2 bytes`; where more than an `s` makes the plural, it follows a `/`:
-/// `entry/entries`, `byte is/bytes are`.
+/// `1 byte`, `2 bytes`. If the plural is not formed with `s`, `noun` has both forms, divided by
+/// `/`: `entry/entries`, `byte is/bytes are`.
 pub fn counted(count: usize, noun: &str) -> String {
     match (count, noun.split_once('/')) {
         (1, Some((one, _))) => format!("1 {one}"),

@@ -1,20 +1,20 @@
-//! What must be so before players see a server, and which rules show that it is not.
+//! The conditions for players to see a server, and the rules that show which one is not met.
 //!
-//! Each protocol declares which items concern its servers; a diagnosis goes by this.
+//! Each protocol declares the conditions for its servers; `diagnose` checks these.
 
 use crate::kit::Rule;
 use crate::named;
 
 named! {
-    /// One thing that must be so, in the order in which they must happen.
+    /// One condition. They are listed in the order in which they must be met.
     pub enum Item {
         /// The server asks a master to list it.
         Join = "reg.join",
         /// The master challenges it.
         Challenged = "reg.challenged",
-        /// It answers that challenge rightly.
+        /// It answers that challenge correctly.
         Echo = "reg.echo",
-        /// What it says of itself is whole.
+        /// Its info string is complete.
         Info = "reg.info",
         /// The master probes its port.
         Probed = "reg.probed",
@@ -22,11 +22,11 @@ named! {
         ProbeBack = "reg.probe_back",
         /// The master accepts it.
         Accepted = "reg.accepted",
-        /// It shows often enough that it is still there.
+        /// It sends heartbeats often enough.
         Heartbeats = "reg.heartbeats",
-        /// It does not take leave.
+        /// It does not sign off.
         Stays = "reg.stays",
-        /// The master gives its list to the end.
+        /// The master sends its list to the end.
         ListWhole = "list.whole",
         /// The server is in the list.
         Listed = "list.listed",
@@ -34,11 +34,11 @@ named! {
         Address = "list.address",
         /// Clients ask it.
         Asked = "seen.asked",
-        /// It challenges them, where the protocol has that.
+        /// It challenges them, if the protocol has challenges.
         Challenges = "seen.challenged",
-        /// It responds to requests that have its challenge.
+        /// It responds to requests with its challenge.
         Verified = "seen.verified",
-        /// It responds with what was asked for.
+        /// It responds with the requested data.
         Answered = "seen.answered",
         /// From the address and port that was asked.
         FromAsked = "seen.from_asked",
@@ -52,19 +52,19 @@ named! {
 }
 
 named! {
-    /// Why something is not so, or why that is unknown.
+    /// Why a condition is not met, or why that is unknown.
     pub enum Cause {
         /// It never asked a master to list it.
         NeverJoined = "never_joined",
         /// The master did not react to that.
         JoinUnanswered = "join_unanswered",
-        /// A host said that nobody listens on the port.
+        /// An ICMP error: the port is closed.
         IcmpPort = "icmp_port_unreachable",
-        /// A router said that there is no way to the host.
+        /// An ICMP error: the host cannot be reached.
         IcmpHost = "icmp_host_unreachable",
-        /// A firewall said that it may not pass.
+        /// An ICMP error: a firewall rejects the packet.
         IcmpProhibited = "icmp_admin_prohibited",
-        /// A router said that a packet is too large.
+        /// An ICMP error: the packet is too large.
         IcmpTooBig = "icmp_fragmentation_needed",
         /// A host refused the TCP connection.
         TcpRefused = "tcp_refused",
@@ -72,15 +72,15 @@ named! {
         ChallengeUnanswered = "challenge_unanswered",
         /// It answered with another number.
         ChallengeNotEchoed = "challenge_not_echoed",
-        /// It answered with the bytes of the number reversed.
+        /// It answered with the bytes in reverse order.
         ChallengeByteswapped = "challenge_byteswapped",
         /// Its info string lacks keys.
         InfoKeysMissing = "info_keys_missing",
         /// Its info string cannot be read.
         InfoMalformed = "info_malformed",
-        /// Its info string has more players than fit.
+        /// Its info string has more players than the maximum.
         InfoPlayersOverMax = "info_players_over_max",
-        /// It shows too seldom that it is there.
+        /// Its heartbeats are too rare.
         HeartbeatRare = "heartbeat_rare",
         /// It announced to the master that it is gone.
         QuitSent = "quit_sent",
@@ -106,15 +106,15 @@ named! {
         ListCut = "list_cut",
         /// It is listed with an address of a private network.
         ListedPrivate = "listed_private_address",
-        /// It is listed with an address that means everybody's own machine.
+        /// It is listed with a loopback address.
         ListedLoopback = "listed_loopback",
         /// It is listed with another port.
         ListedOtherPort = "listed_other_port",
-        /// It responds to nothing.
+        /// It responds to no request.
         QueriesUnanswered = "queries_unanswered",
-        /// It responds to nothing but the request for its name and map.
+        /// It responds only to the request for its name and map.
         OnlyInfoAnswered = "only_info_answered",
-        /// It does not respond once its challenge is used.
+        /// It does not respond to requests with its challenge.
         ChallengedRequestUnanswered = "challenged_request_unanswered",
         /// It answers each challenge with another one.
         ChallengeLoop = "challenge_loop",
@@ -122,13 +122,13 @@ named! {
         OtherAddress = "answers_from_other_address",
         /// Its responses come from another port.
         OtherPort = "answers_from_other_port",
-        /// Its responses come when clients have given up.
+        /// Its responses come after clients have stopped waiting.
         AnsweredLate = "answered_late",
-        /// A fragment of a response did not come.
+        /// A fragment of a response is missing.
         FragmentLost = "fragment_lost",
-        /// A part of a response did not come.
+        /// A part of a response is missing.
         SplitPartMissing = "split_part_missing",
-        /// Its responses break the form that clients read.
+        /// Its responses do not have the format that clients expect.
         HeaderBroken = "header_broken",
         /// Its challenge is not a number.
         ChallengeNotANumber = "challenge_not_a_number",
@@ -140,17 +140,17 @@ named! {
         CaptureStartsLate = "capture_starts_late",
         /// The recorder lost packets.
         CaptureDrops = "capture_drops",
-        /// The list was asked for with a filter.
+        /// The list was requested with a filter.
         ListFiltered = "list_filtered",
         /// The list is enciphered.
         ListEnciphered = "list_enciphered",
-        /// The capture has nothing of it.
+        /// The capture has no messages of this kind.
         NotInCapture = "not_in_capture",
         /// No response comes to requests whose responses may be larger than those that do come.
         LargeMissing = "large_responses_missing",
         /// Large responses are sent, and clients ask for them again.
         LargeAskedAgain = "large_responses_asked_again",
-        /// The request was wrong, and is owed no response.
+        /// The request was wrong, so no response is due.
         RequestWrong = "request_wrong",
         /// The game's secret key is not known.
         KeyUnknown = "key_unknown",
@@ -162,9 +162,9 @@ named! {
 pub struct Symptom {
     /// The rule that is broken.
     pub rule: &'static Rule,
-    /// A part of the finding's words; empty for any. The first symptom that fits counts.
+    /// A part of the finding's text; empty matches any. The first matching symptom counts.
     pub words: &'static str,
-    /// What is not so.
+    /// The condition that is not met.
     pub item: Item,
     /// Why.
     pub cause: Cause,
@@ -187,18 +187,18 @@ impl Symptom {
     }
 }
 
-/// What there is to say of the servers of a protocol.
+/// How servers of a protocol are diagnosed.
 #[derive(Clone, Copy, Debug)]
 pub struct Diagnosis {
-    /// What must be so.
+    /// The conditions.
     pub items: &'static [Item],
-    /// What shows that it is not.
+    /// What shows that a condition is not met.
     pub symptoms: &'static [Symptom],
-    /// The rule that proves the response to a master's challenge right, where a secret key must be
-    /// known for that; without it, a response that breaks no rule is right.
+    /// The rule that proves that a response to a master's challenge is correct, if that needs a
+    /// secret key. Without such a rule, a response that breaks no rule is correct.
     pub proof: Option<&'static Rule>,
     /// Requests whose responses may be too large for a packet, each with how many players that takes.
     pub large: &'static [(&'static str, u64)],
-    /// The protocol in which these servers register: its own, another's, or none.
+    /// The protocol in which these servers register: their own, another one, or none.
     pub registers: Option<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! What the recording proves, and what a rule that was not simply passed is reported as.
+//! What the recording proves, and how a broken rule is reported.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,25 +7,25 @@ use crate::kit::{Mark, Needs, Rule, Severity, Span};
 /// What the recording proves about a message. See [`Evidence::suffices`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// The user vouches that the capture is complete.
+    /// The user states that the capture is complete.
     pub vouched: bool,
     /// The flow's first packet opens a conversation.
     pub began: bool,
     /// The recording itself lost something that touches the message.
     pub lost: bool,
-    /// The recording lost packets of the flow, so that what came before or after may be missing.
+    /// The recording lost packets of the flow: earlier or later messages may be missing.
     pub lossy: bool,
-    /// A packet of the asked party, or of who should have spoken before, is in the capture, on this
-    /// flow: more than one direction was recorded.
+    /// The capture has a packet from the party that is expected to respond, or to have sent
+    /// something before, on this flow: both directions were recorded.
     pub asked_party_seen: bool,
-    /// The capture goes on for at least the response timeout after the question.
+    /// The capture continues for at least the response timeout after the request.
     pub waited: bool,
-    /// An ICMP error says that the request did not arrive: no response to it will come.
+    /// An ICMP error says that the request did not arrive, so that no response will come.
     pub refused: bool,
 }
 
 impl Evidence {
-    /// Whether a breach is proven: the only place that decides this.
+    /// Whether a breach is proven. No other function decides this.
     pub const fn suffices(self, needs: Needs) -> bool {
         if self.lost {
             return false;
@@ -47,11 +47,11 @@ impl Evidence {
 /// The result of checking a rule once, unless it passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Broken, and proven.
+    /// Broken for certain.
     Fail,
-    /// Broken, or not: what is missing from the capture could explain it.
+    /// Possibly broken: packets missing from the capture could explain it.
     Inconclusive,
-    /// A known form that deviates; the rule passes.
+    /// A known deviation; the rule passes.
     Note,
 }
 
@@ -66,7 +66,7 @@ impl Verdict {
     }
 }
 
-/// A rule that was broken, or may have been, or a note on it.
+/// A rule that was broken or may have been broken, or a note on it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Finding {
     /// Which rule.
@@ -77,8 +77,8 @@ pub struct Finding {
     pub severity: Severity,
     /// The bytes in question.
     pub span: Span,
-    /// What is wrong, in this message's own numbers.
+    /// What is wrong, with the values from this message.
     pub detail: String,
-    /// The message it is about, if that is not the current one.
+    /// The message that it is about, if not the current one.
     pub mark: Option<Mark>,
 }

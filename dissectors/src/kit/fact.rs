@@ -1,4 +1,4 @@
-//! What a flow shows that only other flows make a fault of, or not.
+//! What a flow shows that is a fault, or not, depending on other flows.
 
 use std::net::SocketAddr;
 
@@ -6,51 +6,52 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::{Evidence, Mark, Name, Payload, Rule, Time};
 
-/// A fact about the two ends of a message, for a ledger that sees all flows.
+/// An observation about the two ends of a message, for the ledger, which sees all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CrossFlowEvent {
     /// The sender, a server, gave the receiver's address this challenge.
     Challenged(u32),
-    /// The sender, a server, answered a request with data though the challenge in it was never
-    /// given to the receiver's address, as far as is known.
+    /// The sender, a server, answered a request with data although, as far as is known, it never
+    /// gave the receiver's address the challenge in it.
     Accepted {
         /// The challenge.
         challenge: u32,
-        /// What the rule about that needs to be checked by, where [`CrossFlowEvent::Foreign`] was
-        /// reported for the request.
+        /// The evidence for the rule, if [`CrossFlowEvent::Foreign`] was reported for the request.
         foreign: Option<Evidence>,
     },
-    /// The sender, a client, used a challenge that the receiver is not known to have given: another
-    /// may have given it in the receiver's stead.
+    /// The sender, a client, used a challenge that the receiver is not known to have given it.
+    /// Another server may have given it.
     Foreign {
         /// The challenge.
         challenge: u32,
-        /// What is known of the recording.
+        /// The evidence at this message.
         evidence: Evidence,
     },
-    /// The sender, a server, answered the receiver, who asked nothing of it.
+    /// The sender, a server, sent the receiver a response without a request.
     Unasked(Exchange),
     /// The receiver, a server, did not answer the sender's request.
     Unanswered(Exchange),
-    /// The sender, a server, split a response in this layout. The rule: it does so for all clients.
+    /// The sender, a server, split a response in this layout. The rule requires the same layout for
+    /// all clients.
     Split(Name, &'static Rule),
-    /// The sender, a game server, joined the receiver, a master. The rule: it joins more than one.
+    /// The sender, a game server, joined the receiver, a master. The rule requires that it joins
+    /// more than one.
     Joined(&'static Rule),
-    /// The sender, a master, listed servers to the receiver: those that the sink was given
-    /// ([`Sink::listed`](crate::kit::Sink::listed)) since the last such fact. The rule: the
-    /// receiver queries some of them.
+    /// The sender, a master, listed servers to the receiver: those passed to
+    /// [`Sink::listed`](crate::kit::Sink::listed) since the last such event. The rule requires that
+    /// the receiver queries some of them.
     Listed(&'static Rule),
-    /// The sender, a client, asked the receiver, a game server.
+    /// The sender, a client, queried the receiver, a game server.
     Queried,
-    /// The sender refused the TCP connection that the receiver wanted.
+    /// The sender refused a TCP connection from the receiver.
     Refused,
-    /// The sender, a master, handed out a challenge: the front of its SHA-256. The rule: it is
-    /// fresh.
+    /// The sender, a master, gave a challenge: the start of its SHA-256. The rule requires that
+    /// each challenge is new.
     HandedOut([u8; 16], &'static Rule),
 }
 
 impl CrossFlowEvent {
-    /// What is known of the recording round a breach that other flows may explain.
+    /// The evidence at a breach that other flows may explain.
     pub fn evidence(&self) -> Evidence {
         match *self {
             CrossFlowEvent::Accepted { foreign, .. } => foreign.unwrap_or_default(),
@@ -63,40 +64,42 @@ impl CrossFlowEvent {
     }
 }
 
-/// A response without a request, or a request without a response: the other may be on another flow.
+/// A response without a request, or a request without a response. The other one may be on another
+/// flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// By what it is checked.
+    /// The rules that apply.
     pub rules: &'static Elsewhere,
-    /// The request, or the response, as people read it.
+    /// The name of the request or response, for people.
     pub name: Name,
-    /// Of a request the bit of its kind; of a response those of all kinds that it may be to.
+    /// Of a request, the bit of its kind; of a response, the bits of all kinds of requests that it
+    /// may answer.
     pub kinds: u8,
-    /// What a response repeats of its request: a timestamp, say.
+    /// What a response repeats from its request, such as a timestamp.
     pub id: Option<u32>,
-    /// The challenge that a response gives; or that a request carries, though the server is not
-    /// known to have given it.
+    /// The challenge in a response; or the challenge in a request, if the server is not known to
+    /// have given it.
     pub challenge: Option<u32>,
     /// When the request was first sent.
     pub began: Time,
     /// How often the request was sent.
     pub tries: u8,
-    /// The request is owed a response.
+    /// A response to the request is due.
     pub owed: bool,
-    /// A response whose only parts on this flow are these.
+    /// The parts, if only some parts of a response are on this flow.
     pub parts: Option<Parts>,
-    /// What is known of the recording.
+    /// The evidence at this message.
     pub evidence: Evidence,
 }
 
 /// Parts of a response that is split into several packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parts {
-    /// How many came.
+    /// How many arrived.
     pub found: u16,
     /// How many there are.
     pub total: u8,
-    /// The first number that did not come.
+    /// The number of the first missing part.
     pub missing: u8,
 }
 
@@ -110,19 +113,19 @@ impl std::fmt::Display for Parts {
     }
 }
 
-/// The rules about who answers.
+/// The rules about which host responds.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Elsewhere {
-    /// A response comes from the address and port that was asked.
+    /// A response comes from the address and port that the request went to.
     pub from_asked: &'static Rule,
-    /// No response without a request, where there is such a rule.
+    /// A response needs a request, if there is such a rule.
     pub asked_for: Option<&'static Rule>,
     /// A request is answered.
     pub answered: &'static Rule,
 }
 
 impl Exchange {
-    /// A response, or a request, that was sent once.
+    /// A response, or a request that was sent once.
     pub fn new(
         rules: &'static Elsewhere,
         name: &'static str,
@@ -136,10 +139,10 @@ impl Exchange {
     }
 }
 
-/// The message that shows a fact.
+/// The message that an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// The message. Its frame is 0 where none shows it: what did not happen.
+    /// The message. Its frame is 0 if the event is that a message is missing.
     pub mark: Mark,
     /// The sender.
     pub from: SocketAddr,
@@ -148,7 +151,7 @@ pub struct Seen {
 }
 
 impl Payload<'_> {
-    /// This message as a witness.
+    /// This message, for an event.
     pub fn seen(&self) -> Seen {
         Seen { mark: self.mark(), from: self.from, to: self.to }
     }

@@ -1,4 +1,4 @@
-//! What a field is: declared once, in a `static`, for every output.
+//! Fields: each is declared once, in a `static`, for all outputs.
 
 use std::borrow::Cow;
 
@@ -14,13 +14,13 @@ pub struct Span {
 }
 
 impl Span {
-    /// A range from two places; the end is never before the start.
+    /// The range between two places; the end is never before the start.
     pub const fn new(start: usize, end: usize) -> Span {
         let (start, end) = (clamp(start), clamp(end));
         Span { start, end: if end < start { start } else { end } }
     }
 
-    /// A range whose end is known not to be before the start, nor after [`LONGEST`].
+    /// A range whose end is not before the start, and not after [`LONGEST`].
     #[inline(always)]
     pub(crate) const fn known(start: usize, end: usize) -> Span {
         Span { start: start as u32, end: end as u32 }
@@ -37,14 +37,14 @@ impl Span {
     }
 }
 
-/// Payloads are far shorter than 2^31 bytes; a longer one is not distinguished after that.
+/// Payloads are far shorter than 2^31 bytes; places after that are clamped to this one.
 pub(crate) const LONGEST: usize = 0x7FFF_FFFF;
 
 const fn clamp(at: usize) -> u32 {
     if at > LONGEST { LONGEST as u32 } else { at as u32 }
 }
 
-/// What the reader returns: the value, and where it stood, so that a rule can point at it.
+/// A value with its bytes, so that a rule can point at them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Read<T> {
     /// The value.
@@ -53,7 +53,8 @@ pub struct Read<T> {
     pub at: Span,
 }
 
-/// How the 64 bits of a node read, and so how the value is written in every output.
+/// The type of a value: how the 64 bits of a node are interpreted, and how every output writes
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Unsigned integer.
@@ -68,9 +69,9 @@ pub enum Kind {
     Char,
     /// True or false.
     Flag,
-    /// A value that is written by its meaning alone.
+    /// A value that is written as its meaning.
     Name,
-    /// Text; the value is its place, see [`Text`](crate::kit::Text).
+    /// Text; the value is its position, see [`Text`](crate::kit::Text).
     Text,
     /// Opaque bytes, written in hex.
     Bytes,
@@ -80,16 +81,16 @@ pub enum Kind {
     Endpoint6,
     /// Fields that belong together: an object.
     Group,
-    /// The same thing several times: an array.
+    /// The same kind of element several times: an array.
     List,
     /// Pairs: an object whose keys come from the wire.
     Map,
-    /// A key and its value, the first two texts below it.
+    /// A key and its value: the first two texts below it.
     Pair,
 }
 
 impl Kind {
-    /// What people call it.
+    /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Unsigned => "unsigned integer",
@@ -109,21 +110,21 @@ impl Kind {
     }
 }
 
-/// Where a field shows in JSON; the tree shows it always.
+/// Where JSON has a field; `tree` has all fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In `fields`.
     Fields,
     /// In `tree` only: headers, terminators, counts of bytes.
     Framing,
-    /// Beside `fields`, under its own name.
+    /// Next to `fields`, under its own name.
     Beside,
 }
 
-/// What a value means to people. Asked for only when somebody looks.
+/// How a value is explained. The functions are called only when an output needs the explanation.
 #[derive(Clone, Copy)]
 pub enum Meaning {
-    /// Nothing beyond itself.
+    /// None.
     None,
     /// A number's meaning.
     Number(fn(u64) -> Option<&'static str>),
@@ -133,42 +134,42 @@ pub enum Meaning {
     Pair(fn(&[u8], &[u8]) -> Option<Cow<'static, str>>),
 }
 
-/// Whether what a field holds may tell of somebody, so that it is not shown to others.
+/// Whether a field may hold personal data, which `scrub` replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privacy {
-    /// Texts and bytes do, unless they are framing; numbers and names of values do not.
+    /// Texts and bytes may, unless they are framing; numbers and names of values do not.
     ByKind,
     /// It does not.
     Public,
     /// It does.
     Private,
-    /// The value of a key: it may, but a number does not, nor does a word such as `true`.
+    /// The value of a key: it may, unless it is a number or a word such as `true`.
     Value,
 }
 
 /// One field of a message.
 pub struct Field {
-    /// The name scripts use.
+    /// The name in scripts.
     pub name: &'static str,
-    /// The name people read: the specification's.
+    /// The name for people, from the specification.
     pub label: &'static str,
-    /// How the value reads.
+    /// The type of the value.
     pub kind: Kind,
-    /// Where it shows in JSON.
+    /// Where JSON has it.
     pub place: Place,
     /// What a value means.
     pub meaning: Meaning,
-    /// What the field says, in one sentence; empty for a field that is in `tree` only.
+    /// What the field means, in one sentence; empty for a field that is in `tree` only.
     pub about: &'static str,
-    /// The unit of its numbers, such as `seconds`; empty if they have none.
+    /// The unit of its numbers, such as `seconds`; empty for none.
     pub unit: &'static str,
-    /// Whether what it holds may tell of somebody.
+    /// Whether it may hold personal data.
     pub privacy: Privacy,
-    /// The fields that scripts see in it, if it is a group, a list or a map.
+    /// The fields in it that scripts see, if it is a group, a list or a map.
     pub children: &'static [&'static Field],
 }
 
-/// Declares a protocol's fields: a `static` each. The doc comment is what users read about it.
+/// Declares a protocol's fields: a `static` each. The doc comment is the description for users.
 macro_rules! fields {
     ($($(#[doc = $doc:literal])* $name:ident = $field:expr;)+) => {
         $($(#[doc = $doc])* pub(super) static $name: $crate::kit::Field =
@@ -178,7 +179,7 @@ macro_rules! fields {
 pub(crate) use fields;
 
 impl Field {
-    /// A field that shows in `fields`.
+    /// A field in `fields`.
     pub const fn new(name: &'static str, label: &'static str, kind: Kind) -> Field {
         Field {
             name,
@@ -199,7 +200,7 @@ impl Field {
         self
     }
 
-    /// The same field, beside `fields`.
+    /// The same field, next to `fields`.
     pub const fn beside(mut self) -> Field {
         self.place = Place::Beside;
         self
@@ -235,13 +236,13 @@ impl Field {
         self
     }
 
-    /// The same field, which tells of nobody though it is a text.
+    /// The same field, a text without personal data.
     pub const fn public(mut self) -> Field {
         self.privacy = Privacy::Public;
         self
     }
 
-    /// The same field, which may tell of somebody though it is a number or framing.
+    /// The same field, a number or framing with personal data.
     pub const fn private(mut self) -> Field {
         self.privacy = Privacy::Private;
         self

@@ -1,28 +1,28 @@
-//! By what it sends first, which library or program a client uses, where that is its own way.
+//! Recognizes the library or program of a client by its first messages, if no other sends the same.
 
-/// What a library sends that no other is known to send so.
+/// Messages that only one library is known to send.
 #[derive(Debug)]
 pub struct Habit {
-    /// The library or the program; two, where they send the same.
+    /// The library or program; two, if both send the same.
     pub library: &'static str,
-    /// Its first messages on a socket, one after the other.
+    /// The first messages on a socket, in this order.
     pub sends: &'static [Bytes],
 }
 
 /// The bytes of one message.
 #[derive(Debug)]
 pub enum Bytes {
-    /// These, and no others.
+    /// Exactly these.
     Exactly(&'static [u8]),
-    /// These, this many others that vary, and these. Where all that vary are FF, or all 0, that is no
-    /// challenge, but asks for one.
+    /// These, then a number of bytes that vary, then these. If all that vary are FF, or all are 0,
+    /// they are not a challenge but request one.
     Around(&'static [u8], usize, &'static [u8]),
-    /// These are among them.
+    /// These are contained in it.
     Containing(&'static [u8]),
 }
 
 impl Bytes {
-    /// Whether a message is such.
+    /// Whether a message matches.
     pub fn matches(&self, message: &[u8]) -> bool {
         match *self {
             Bytes::Exactly(bytes) => message == bytes,
@@ -37,7 +37,7 @@ impl Bytes {
     }
 }
 
-/// What a socket has sent so far, and which habits that may be.
+/// The habits that the messages of a socket match so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Habits {
     sent: u8,
@@ -51,12 +51,12 @@ impl Default for Habits {
 }
 
 impl Habits {
-    /// Whether it can still show one of these.
+    /// Whether it can still match one of these.
     pub fn is_open(&self) -> bool {
         self.possible > 0
     }
 
-    /// It sends one more message. Returns whose habit that completes.
+    /// Adds a message. Returns the habit that it completes.
     pub fn sends(&mut self, habits: &'static [Habit], message: &[u8]) -> Option<&'static str> {
         let mut library = None;
         let mut possible = 0;

@@ -1,5 +1,5 @@
-//! Maps and sets whose keys come from the wire: hashed by a seed of this run, which nobody who
-//! writes captures knows.
+//! Maps and sets with keys from the wire. Their hashes use a random seed, so that senders cannot
+//! cause collisions.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 /// The seed of a map's hashes.
 pub type Seed = foldhash::quality::RandomState;
 
-/// A hash of bytes, by a seed of this run: two are copies if it is the same. Unlike a checksum's, its
-/// collisions cannot be made.
+/// A hash of bytes with a random seed of this run. Equal hashes mean copies: unlike those of a
+/// checksum, collisions cannot be constructed.
 pub(crate) fn keyed_hash(bytes: &[u8]) -> u64 {
     static SEED: LazyLock<Seed> = LazyLock::new(Seed::default);
     SEED.hash_one(bytes)
@@ -21,7 +21,7 @@ pub(crate) fn keyed_hash(bytes: &[u8]) -> u64 {
 /// A map by keys from the wire.
 pub type Map<K, V> = HashMap<K, V, Seed>;
 
-/// A set of what comes from the wire.
+/// A set of keys from the wire.
 pub type Set<K> = HashSet<K, Seed>;
 
 /// A map by keys that are hashes already, by a [`Seed`].
@@ -30,8 +30,8 @@ pub(crate) type HashedMap<V, K = u64> = HashMap<K, V, BuildHasherDefault<Itself>
 /// A set of hashes by a [`Seed`].
 pub(crate) type HashedSet = HashSet<Short, BuildHasherDefault<Itself>>;
 
-/// A hash by a [`Seed`] in three quarters of the room: among a million, another is taken for one of
-/// them once in 280 million times.
+/// A hash by a [`Seed`] in three quarters of the space. With a million entries, a lookup finds a
+/// wrong one once in 280 million times.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Short([u16; 3]);
 
@@ -39,13 +39,13 @@ impl Short {
     /// Shares that hashes are divided into.
     pub(crate) const SHARES: u16 = 8;
 
-    /// Its share, from 0, by bits that tell little of its place in a map.
+    /// Its share, from bits that hardly influence its place in a map.
     #[inline]
     pub(crate) fn share(self) -> u16 {
         self.0[1] >> 13
     }
 
-    /// The hash, but for sixteen of its bits.
+    /// The hash without sixteen of its bits.
     #[inline]
     fn whole(self) -> u64 {
         let [low, middle, high] = self.0.map(u64::from);
@@ -67,11 +67,10 @@ impl Hash for Short {
     }
 }
 
-/// Entries that are held back and put into a map or a set at once: one after the other, among other
-/// work, would each wait for memory.
+/// Batch size for insertions into a map or set: batching overlaps cache misses.
 pub(crate) const AT_ONCE: usize = 64;
 
-/// Hashes a hash: it is its own.
+/// The identity: the key is a hash already.
 #[derive(Default)]
 pub(crate) struct Itself(u64);
 
@@ -94,7 +93,7 @@ impl Hasher for Itself {
     }
 }
 
-/// A host as a key, hashed as one number: octet by octet takes several times as long.
+/// A host as a key, hashed as one number: hashing octet by octet takes several times as long.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Host(pub(crate) IpAddr);
 

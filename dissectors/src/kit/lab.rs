@@ -1,4 +1,4 @@
-//! What the flow tracker does round a dissector, in small.
+//! A small flow tracker for tests of dissectors.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -28,23 +28,23 @@ struct Flow<P: Protocol> {
     ours: bool,
 }
 
-/// A capture in the making.
+/// A capture under construction.
 pub(crate) struct Lab<P: Protocol, S> {
     flows: BTreeMap<(u8, [SocketAddr; 2]), Flow<P>>,
     shared: P::SharedState,
     pub(crate) settings: Settings,
     pub(crate) budget: Budget,
     pub(crate) vouched: bool,
-    /// Datagrams are taken only where the content claims them.
+    /// Only datagrams that are claimed by their content are taken.
     pub(crate) claims: bool,
     pub(crate) frame: u64,
     now: Time,
-    /// The recording loses what follows in the current stream.
+    /// The rest of the current stream is missing from the recording.
     loses: bool,
     pub(crate) sink: S,
 }
 
-/// How a segment is, beside its bytes.
+/// Properties of a segment other than its bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) fin: bool,
@@ -55,7 +55,7 @@ impl<P: Protocol> Lab<P, Ear> {
         Lab::with(Ear::default())
     }
 
-    /// How a rule fared.
+    /// The results of a rule.
     pub(crate) fn counts(&self, rule: &Rule) -> Counts {
         self.sink.results.counts(rule)
     }
@@ -65,7 +65,7 @@ impl<P: Protocol> Lab<P, Ear> {
         self.sink.results.findings.iter().map(code).collect()
     }
 
-    /// What the findings say.
+    /// The texts of all findings.
     pub(crate) fn details(&self) -> Vec<&str> {
         self.sink.results.findings.iter().map(|finding| finding.detail.as_str()).collect()
     }
@@ -79,7 +79,7 @@ impl<P: Protocol> Lab<P, Ear> {
     }
 }
 
-/// What is nanoseconds from the start.
+/// Seconds from the start, as a time.
 pub(crate) fn seconds(time: f64) -> Time {
     Time((time * 1e9).round() as i64)
 }
@@ -139,7 +139,8 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         self
     }
 
-    /// A datagram of the last packet's time was doubled on the way, on a flow that is there.
+    /// A copy of a datagram that the network duplicated, at the time of the last packet, on an
+    /// existing flow.
     pub(crate) fn again(&mut self, from: &str, to: &str, bytes: &[u8]) -> &mut Lab<P, S> {
         let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
         self.frame += 1;
@@ -264,7 +265,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         let other = if opener == from { to } else { from };
         let flow = self.flow(Transport::Tcp, opener, other, true);
         let side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
-        // Even a bare SYN is a packet of its sender.
+        // A bare SYN is also a packet from its sender.
         flow.facts.seen = [true; 2];
         let direction = &mut flow.directions[side.index()];
         let at = direction.bytes.len() as u32;
@@ -283,7 +284,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         self
     }
 
-    /// Who sends it resets a connection.
+    /// `from` resets the connection.
     pub(crate) fn reset(&mut self, time: f64, (from, to): (&str, &str)) -> &mut Lab<P, S> {
         let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
         self.arrives(time);
@@ -294,7 +295,8 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         self
     }
 
-    /// The first bytes of a connection's direction; the recording has lost what follows them.
+    /// The first bytes of a connection's direction; the following ones are missing from the
+    /// recording.
     pub(crate) fn lost_after(
         &mut self,
         time: f64,
@@ -308,7 +310,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         self
     }
 
-    /// Lets `work` look at what every flow is up to.
+    /// Calls `work` with the conversation of every flow.
     pub(crate) fn each_talk(&mut self, mut work: impl FnMut(&mut P::Conversation)) {
         self.flows.values_mut().for_each(|flow| work(&mut flow.conversation));
     }
@@ -414,7 +416,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         }
     }
 
-    /// The capture ends at this time. Nothing may be held after that.
+    /// The capture ends at this time. No memory may be held after that.
     pub(crate) fn end(&mut self, time: f64) -> &mut Lab<P, S> {
         self.elapse(time);
         let keys: Vec<_> = self.flows.keys().copied().collect();

@@ -1,10 +1,10 @@
-//! What can be said of a message when it is gone.
+//! The properties of a message that are kept after it has been decoded.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kit::{Buffer, Payload, Piece, Side, Span, Time};
 
-/// What can be said of one side's message later, when its response fails to come.
+/// The properties of a message that are needed later, when its response is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The packet.
@@ -13,17 +13,18 @@ pub struct Mark {
     pub time: Time,
     /// The message's length in bytes.
     pub length: u32,
-    /// Who sent it.
+    /// Its sender.
     pub side: Side,
 }
 
 impl<'a> Payload<'a> {
-    /// Where the whole of it is.
+    /// The span of the whole message.
     pub fn whole(&self) -> Span {
         Span::new(0, self.bytes.len())
     }
 
-    /// How many bytes were sent: what was decompressed counts as it came, parts with their headers.
+    /// The number of bytes that were sent: of decompressed messages the compressed ones, of parts
+    /// with their headers.
     pub fn sent(&self) -> u64 {
         let listed = match self.pieces {
             [] => self.bytes.len() as u64,
@@ -32,7 +33,7 @@ impl<'a> Payload<'a> {
         listed + u64::from(self.headers)
     }
 
-    /// What was joined from datagrams, or parts of a stream, of this many bytes in all.
+    /// A payload joined from datagrams, or parts of a stream, with this many bytes in total.
     #[must_use]
     pub fn joined<'b>(&self, joined: &'b Buffer, sent: usize) -> Payload<'b>
     where
@@ -43,7 +44,7 @@ impl<'a> Payload<'a> {
         Payload { bytes, pieces, headers, ..*self }
     }
 
-    /// Collects the packets that carried it, in rising order and each once.
+    /// Collects the packets that carried it, in increasing order and without duplicates.
     pub fn frames(&self, frames: &mut Vec<u64>) {
         frames.clear();
         for frame in self.pieces.iter().map(|piece| piece.frame).chain([self.frame]) {
@@ -57,7 +58,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// A note of this message for later.
+    /// The mark of this message.
     pub fn mark(&self) -> Mark {
         let length = self.bytes.len().min(u32::MAX as usize) as u32;
         Mark { frame: self.frame, time: self.time, length, side: self.side }
@@ -70,17 +71,17 @@ fn recorded(pieces: &[Piece]) -> u64 {
 }
 
 impl Mark {
-    /// Where the whole of the message is.
+    /// The span of the whole message.
     pub fn whole(&self) -> Span {
         Span { start: 0, end: self.length }
     }
 }
 
-/// A mark in two thirds of the room, for the requests that millions of flows keep. Of a message
-/// longer than 8 MiB, or in a packet after the 2^40th, it tells these bounds.
+/// A mark in two thirds of the space, for the requests that millions of flows keep. Lengths above 8
+/// MiB and packet numbers above 2^40 are clamped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ShortMark {
-    // Halves, so that what holds a mark needs no room for alignment.
+    // Halves, so that structs with a mark need no padding.
     place: [u32; 2],
     time: [u32; 2],
 }
@@ -119,13 +120,13 @@ impl std::fmt::Debug for ShortMark {
     }
 }
 
-/// Its halves, the lower one first: what holds these needs no room for alignment.
+/// The lower and the upper half: structs with these need no padding.
 #[inline]
 fn halves(whole: u64) -> [u32; 2] {
     [whole as u32, (whole >> 32) as u32]
 }
 
-/// What [`halves`] were made of.
+/// The inverse of [`halves`].
 #[inline]
 fn whole([low, high]: [u32; 2]) -> u64 {
     u64::from(high) << 32 | u64::from(low)

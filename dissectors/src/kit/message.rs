@@ -4,29 +4,28 @@ use crate::kit::{Description, Field, Kind, Node, Place, Purpose, TreeView, Who};
 
 /// One kind of message.
 pub struct Message {
-    /// The name scripts use.
+    /// The name in scripts.
     pub name: &'static str,
-    /// The specification's name.
+    /// The name in the specification.
     pub label: &'static str,
-    /// Who speaks it.
+    /// The role of its sender.
     pub speaker: Who,
     /// What it is for.
     pub purpose: Purpose,
-    /// The one-line summary: `{field}` is a field's value, `{field=}` what that means, `{field#}`
-    /// how many are in a list, `{field# server}` the same with its noun (`property/properties`
-    /// where the plural is irregular), `{field?text}` the text if a flag is set. What is in `[ ]`
-    /// is left out where a field in it is absent, or a flag not set.
+    /// The one-line summary: `{field}` is a field's value, `{field=}` its meaning, `{field#}` the
+    /// length of a list, `{field# server}` the same with its noun (`property/properties` for an
+    /// irregular plural), `{field?text}` the text if a flag is set. The part in `[ ]` is left out
+    /// if a field in it is absent, or a flag not set.
     pub summary: &'static str,
-    /// The fields that scripts see in it, in their order: those in `fields`, and those beside it.
+    /// The fields that scripts see in it, in order: those in `fields`, and those next to it.
     pub fields: &'static [&'static Field],
-    /// Where it says what the server is that sends it, if it does.
+    /// Which fields describe the server that sends it, if it does.
     pub describes: Option<&'static Description>,
 }
 
 impl Message {
-    /// Calls `see` with every field that it lists, outer ones first, and with the path that leads
-    /// to it from the message: `players.name`; a `*` in it is a key of the server's or client's
-    /// choice.
+    /// Calls `see` with every listed field, outer ones first, and its path within the message:
+    /// `players.name`. A `*` in it stands for a key from the wire.
     pub fn each_field(&self, mut see: impl FnMut(&str, &'static Field)) {
         fn walk(
             fields: &[&'static Field],
@@ -42,7 +41,7 @@ impl Message {
                 path.push_str(if field.kind == Kind::Pair { "*" } else { field.name });
                 see(path, field);
                 match field.kind {
-                    // The elements of a list have no name of their own.
+                    // The elements of a list have no name.
                     Kind::List => field.children.iter().for_each(|e| walk(e.children, path, see)),
                     _ => walk(field.children, path, see),
                 }
@@ -52,8 +51,8 @@ impl Message {
         walk(self.fields, &mut String::new(), &mut see);
     }
 
-    /// The path of a field in `tree` that scripts see, and that the message does not list: there
-    /// should be none.
+    /// The path of a field in `tree` that scripts see but that the message does not list. Tests
+    /// check that there is none.
     pub fn unlisted(&self, tree: &TreeView<'_>) -> Option<String> {
         fn walk(
             tree: &TreeView<'_>,
@@ -78,8 +77,8 @@ impl Message {
     }
 }
 
-/// Declares a protocol's messages, each with its speaker and its purpose, and with the fields that
-/// scripts see: a `static` each, and the list of `ALL`.
+/// Declares a protocol's messages, each with its speaker, its purpose and the fields that scripts
+/// see: a `static` each, and the list `ALL`.
 macro_rules! messages {
     (@describes) => { None };
     (@describes $description:ident) => { Some(&super::$description) };

@@ -1,7 +1,7 @@
-//! The kit every dissector is written with: fields, the reader, sinks, rules, and the shape of a protocol.
+//! Shared code of all dissectors: fields, the reader, sinks, rules, and the traits of a protocol.
 //!
-//! It knows bytes and times that are handed to it. It refuses to know files, sockets, clocks,
-//! threads, terminals and output formats.
+//! Its only inputs are bytes and times: no files, sockets, clocks, threads, terminals or output
+//! formats.
 
 mod counted;
 mod diagnosis;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// A name that the program gives something.
+/// A name that is a string constant of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Name(pub &'static str);
 

@@ -1,6 +1,6 @@
-//! Enums whose members have names for scripts.
+//! Enums whose variants have names for scripts.
 
-/// Declares an enum, the list of `ALL` its members, and their names.
+/// Declares an enum, the list `ALL` of its variants, and their names.
 #[macro_export]
 macro_rules! named {
     ($(#[$about:meta])* pub enum $enum:ident {
@@ -16,7 +16,7 @@ macro_rules! named {
             /// All of them, in order.
             pub const ALL: &[$enum] = &[$($enum::$member),+];
 
-            /// The name scripts use.
+            /// The name in scripts.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($enum::$member => $name,)+

@@ -5,23 +5,23 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 
 use crate::kit::{Field, Kind, Meaning, Place, Span};
 
-/// One field with its bytes. The nodes below it follow it directly.
+/// One field with its bytes. Its descendants follow it directly.
 #[derive(Clone, Copy)]
 pub struct Node {
-    /// What it is.
+    /// Its declaration.
     pub field: &'static Field,
     /// Its bytes in the payload.
     pub span: Span,
-    /// Its value: read as the field's kind says.
+    /// Its value, interpreted by the field's kind.
     pub value: u64,
-    /// How many nodes are below it, at all depths.
+    /// The number of its descendants.
     pub descendants: u32,
-    /// How many groups it is in.
+    /// The number of groups around it.
     pub depth: u32,
 }
 
 impl Node {
-    /// The payload's bytes of it.
+    /// Its bytes in the payload.
     pub fn recorded<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
         payload.get(self.span.start as usize..self.span.end as usize).unwrap_or_default()
     }
@@ -41,7 +41,7 @@ impl Node {
     }
 }
 
-/// The place of a text: in the payload, or in the tree's own store when it had to be decoded.
+/// The position of a text: in the payload, or in the tree's own store if it had to be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
     pub(super) stored: bool,
@@ -50,7 +50,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// The text that is in the payload at this place.
+    /// The text at this span of the payload.
     pub const fn at(span: Span) -> Text {
         Text { stored: false, start: span.start, length: span.len() }
     }
@@ -70,20 +70,20 @@ impl Text {
     }
 }
 
-/// The fields of one message, as they are read, wherever they are kept.
+/// A view of the fields of one message.
 #[derive(Clone, Copy)]
 pub struct TreeView<'a> {
-    /// The nodes, each followed by those below it.
+    /// The nodes, each followed by its descendants.
     pub nodes: &'a [Node],
     /// Texts that had to be decoded.
     pub store: &'a [u8],
-    /// How many fields did not fit.
+    /// The number of fields that did not fit.
     pub left_out: u32,
 }
 
 impl<'a> TreeView<'a> {
-    /// Its first fields, no more than `most`, kept in `room`: what is in a list or a map is there whole, or
-    /// not at all.
+    /// Its first fields, at most `most`, stored in `room`: elements of a list or a map are either
+    /// complete or left out.
     pub fn first(self, most: usize, room: &'a mut Vec<Node>) -> TreeView<'a> {
         if self.nodes.len() <= most {
             return self;
@@ -116,8 +116,8 @@ impl<'a> TreeView<'a> {
         among.get(start..start.saturating_add(length)).unwrap_or_default()
     }
 
-    /// The bytes among which a text is, where in them it begins, and how long it is: for who
-    /// reads several bytes at once, and may read on after the text.
+    /// A slice that contains the text, the text's offset in it, and its length: for readers that
+    /// load several bytes at once and may read past the end of the text.
     #[inline]
     pub fn text(self, node: &Node, payload: &'a [u8]) -> (&'a [u8], usize, usize) {
         let text = Text::of(node.value);
@@ -125,7 +125,7 @@ impl<'a> TreeView<'a> {
         (among, text.start as usize, text.length as usize)
     }
 
-    /// The nodes directly below `nodes[at]`, or the outermost ones for `None`.
+    /// The children of `nodes[at]`, or the outermost nodes for `None`.
     pub fn children(self, at: Option<usize>) -> impl Iterator<Item = (usize, &'a Node)> {
         let (mut next, end) = match at {
             None => (0, self.nodes.len()),
@@ -144,7 +144,7 @@ impl<'a> TreeView<'a> {
         })
     }
 
-    /// What the value of `nodes[at]` means to people, if it means more than itself.
+    /// The meaning of `nodes[at]`'s value for people, if it has one.
     pub fn meaning(self, at: usize, payload: &'a [u8]) -> Option<Cow<'static, str>> {
         let node = self.nodes.get(at)?;
         match node.field.meaning {
@@ -166,7 +166,8 @@ impl<'a> TreeView<'a> {
         Some((self.bytes(key, payload), value))
     }
 
-    /// The nodes of a pair's key and value: the first text, and what follows it, separators aside.
+    /// The nodes of a pair's key and value: the first text, and the one after it, without
+    /// separators.
     pub fn pair_nodes(self, at: usize) -> Option<(usize, Option<usize>)> {
         let is_text = |node: &Node| node.field.kind == Kind::Text;
         let mut nodes = self.children(Some(at)).skip_while(|(_, node)| !is_text(node));

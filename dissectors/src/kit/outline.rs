@@ -1,19 +1,19 @@
-//! What a datagram is by itself, whatever its flow said before.
+//! The kind of a datagram, without its flow.
 
 use super::{Message, Rule};
 
-/// What a datagram is by itself: enough to count it among millions of others, without a conversation.
+/// The kind of a datagram, without its flow: enough to count it among millions of others.
 #[derive(Clone, Copy)]
 pub struct Outline {
-    /// The message that it is, or begins.
+    /// The message that it is, or whose first part it is.
     pub message: &'static Message,
     /// The challenge that it gives, or returns.
     pub challenge: Option<u32>,
     /// Of a part of a response: whether it is the last one.
     pub last_part: Option<bool>,
-    /// The rule that it breaks if it goes to a server: it is known to crash some.
+    /// The rule that it breaks if it is sent to a server: it is known to crash some.
     pub crashes: Option<&'static Rule>,
-    /// It asks a server for its players or its rules: to list them takes more than to say what it is called.
+    /// It requests the players or rules of a server, whose lists take more work than its name.
     pub is_costly: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Text that backslashes divide into keys and values: `\key\value\key\value`.
+//! Keys and values separated by backslashes: `\key\value\key\value`.
 //!
-//! It knows where each piece is and keeps all of them: empty keys and values (two backslashes
-//! in a row), a last key without a value, a text that does not begin with a backslash. It refuses
-//! to know which of them are faults: protocols differ there.
+//! Every piece is kept with its position: empty keys and values (two backslashes in a row), a last
+//! key without a value, a text that does not begin with a backslash. Which of these are faults
+//! depends on the protocol.
 
 use crate::kit::{Field, Reader, Sink, Span, Text};
 
@@ -13,14 +13,14 @@ pub struct Pair<'a> {
     pub key: &'a [u8],
     /// The value, without its backslash. `None`: the text ends with the key.
     pub value: Option<&'a [u8]>,
-    /// A backslash is before the key: always, but for the start of the text.
+    /// A backslash precedes the key: always, except at the start of the text.
     pub opened: bool,
-    /// Where the pair begins, at its first backslash.
+    /// The offset of the pair, at its first backslash.
     start: usize,
 }
 
 impl<'a> Pair<'a> {
-    /// The value; nothing where there is none.
+    /// The value, or an empty one.
     pub fn text(&self) -> &'a [u8] {
         self.value.unwrap_or_default()
     }
@@ -36,7 +36,7 @@ impl<'a> Pair<'a> {
         Span::new(self.start + usize::from(self.opened), self.key_end())
     }
 
-    /// The value without its backslash; the empty place where it would be if there is none.
+    /// The value without its backslash, or the empty span at its place.
     pub fn value_at(&self) -> Span {
         let start = self.key_end() + usize::from(self.value.is_some());
         Span::new(start, start + self.text().len())
@@ -47,7 +47,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The pairs of a text, from front to back. Together they cover every byte of it.
+/// The pairs of a text in order. Together they cover all its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Pairs<'a> {
     rest: &'a [u8],
@@ -55,7 +55,7 @@ pub struct Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    /// The pairs of `text`, which is `start` bytes into the payload.
+    /// The pairs of `text`, which begins `start` bytes into the payload.
     pub fn new(text: &'a [u8], start: usize) -> Pairs<'a> {
         Pairs { rest: text, start }
     }
@@ -79,7 +79,7 @@ impl<'a> Iterator for Pairs<'a> {
     }
 }
 
-/// What is before the next backslash, and what follows it.
+/// The part before the next backslash, and the part after it.
 fn piece(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     match text.iter().position(|&byte| byte == b'\\') {
         Some(at) => (text.get(..at).unwrap_or_default(), text.get(at + 1..)),
@@ -87,9 +87,9 @@ fn piece(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// The fields that a pair is shown with.
+/// The fields of a pair.
 pub struct PairFields {
-    /// Holds the two; usually a [`Kind::Pair`](crate::kit::Kind::Pair).
+    /// The container of the two; usually a [`Kind::Pair`](crate::kit::Kind::Pair).
     pub pair: &'static Field,
     /// The key, a text.
     pub key: &'static Field,
@@ -98,7 +98,7 @@ pub struct PairFields {
 }
 
 impl<S: Sink> Reader<'_, S> {
-    /// A pair that is here. The backslashes belong to the texts after them.
+    /// Reports the pair at the current position. Each backslash belongs to the text after it.
     pub fn pair(&mut self, fields: &'static PairFields, pair: &Pair<'_>) {
         self.open(fields.pair);
         let key = pair.key_at();

@@ -1,8 +1,8 @@
-//! Datagrams kept until the rest of their response has come, and the payload joined from them.
+//! Stores datagrams until the rest of their response has arrived, and joins them into one payload.
 
 use crate::kit::{Budget, Limit, Payload, Piece, Time, room};
 
-/// One kept datagram.
+/// One stored datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct PartSpan {
     start: u32,
@@ -13,18 +13,18 @@ pub struct PartSpan {
     pub frame: u64,
     /// That packet's time.
     pub time: Time,
-    /// The recording lost something of it.
+    /// The recording lost some of its bytes.
     pub lost: bool,
 }
 
 impl PartSpan {
-    /// How many bytes it has.
+    /// Its number of bytes.
     pub fn length(&self) -> usize {
         self.end.saturating_sub(self.start) as usize
     }
 }
 
-/// Bytes put together from several places, and where each was recorded.
+/// Bytes joined from several places, and where each was recorded.
 #[derive(Default, Debug)]
 pub struct Buffer {
     /// The bytes.
@@ -35,8 +35,8 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Keeps a whole datagram as the next part. `false`, and nothing kept, where the budget or
-    /// `most` bytes would be passed.
+    /// Stores a whole datagram as the next part. Returns `false` and stores nothing if that would
+    /// exceed the budget or `most` bytes.
     #[must_use]
     pub fn keep(&mut self, payload: &Payload<'_>, most: usize, budget: &mut Budget) -> bool {
         let before = self.cost();
@@ -59,17 +59,17 @@ impl Buffer {
             time: payload.time,
             lost: payload.lost,
         });
-        // Pieces without a byte are not kept.
+        // Pieces without bytes are not stored.
         budget.give((before + cost).saturating_sub(self.cost()));
         true
     }
 
-    /// An empty buffer with room for all that `parts` keeps: to join them.
+    /// An empty buffer with capacity for all stored `parts`.
     pub fn for_parts_of(parts: &Buffer) -> Buffer {
         Buffer::default().joining(parts)
     }
 
-    /// This buffer, empty, with room for all that `parts` keeps: to join them.
+    /// Empties this buffer and reserves capacity for all stored `parts`.
     #[must_use]
     pub fn joining(mut self, parts: &Buffer) -> Buffer {
         self.clear();
@@ -78,26 +78,25 @@ impl Buffer {
         self
     }
 
-    /// Forgets everything but the room that it took.
+    /// Empties it and keeps its capacity.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.pieces.clear();
         self.parts.clear();
     }
 
-    /// Bytes it has room for.
+    /// Its capacity in bytes.
     pub fn room(&self) -> usize {
         room(&self.bytes) + room(&self.pieces) + room(&self.parts)
     }
 
-    /// Appends a part of another buffer, but for its first `skip` bytes.
+    /// Appends a part of another buffer without its first `skip` bytes.
     pub fn append_part(&mut self, from: &Buffer, part: &PartSpan, skip: usize) {
         let bytes = from.bytes_of(part).get(skip..).unwrap_or_default();
         self.append_pieces(bytes, skip, from.pieces_in(part));
     }
 
-    /// Appends `bytes`, which are `skip` bytes into what `pieces` describes, in the order of its
-    /// bytes.
+    /// Appends `bytes`, which begin `skip` bytes into the range that `pieces` describes.
     pub fn append(&mut self, bytes: &[u8], skip: usize, pieces: &[Piece]) {
         let end = skip + bytes.len();
         let first =
@@ -126,7 +125,7 @@ impl Buffer {
         }
     }
 
-    /// The kept parts, in the order they came.
+    /// The stored parts, in the order of arrival.
     pub fn parts(&self) -> &[PartSpan] {
         &self.parts
     }
@@ -147,13 +146,13 @@ impl Buffer {
         pieces.map(move |piece| Piece { at: piece.at.saturating_sub(start), ..*piece })
     }
 
-    /// Forgets everything and gives the memory back to the budget.
+    /// Empties it and returns the memory to the budget.
     pub fn release(&mut self, budget: &mut Budget) {
         budget.give(self.cost());
         *self = Buffer::default();
     }
 
-    /// What the kept parts cost.
+    /// The memory of the stored parts.
     pub fn cost(&self) -> usize {
         self.bytes.len() + size_of_val(&*self.pieces) + size_of_val(&*self.parts)
     }

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::Time;
 
-/// One end of a flow, named by who sent the first packet that was recorded of it.
+/// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Side {
     /// The sender of the flow's first packet.
     First,
-    /// The other.
+    /// The other end.
     Second,
 }
 
@@ -25,13 +25,13 @@ impl Side {
         }
     }
 
-    /// 0 for the first, 1 for the second.
+    /// 0 for [`Side::First`], 1 for [`Side::Second`].
     pub const fn index(self) -> usize {
         self as usize
     }
 }
 
-/// What carries a payload.
+/// The transport protocol of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Transport {
     /// Datagrams.
@@ -40,35 +40,36 @@ pub enum Transport {
     Tcp,
 }
 
-/// Where a run of a payload's bytes was recorded.
+/// Where a range of a payload's bytes was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
-    /// The run's first byte in the payload.
+    /// The first byte of the range in the payload.
     pub at: u32,
     /// Its length.
     pub length: u32,
     /// The packet, counted from 1.
     pub frame: u64,
-    /// The run's first byte in that packet's recorded bytes.
+    /// The first byte of the range in that packet's recorded bytes.
     pub offset: u32,
 }
 
-/// A datagram, a framed part of a stream, or what was joined from several of them.
+/// A datagram, a framed part of a stream, or several of them joined.
 #[derive(Clone, Copy)]
 pub struct Payload<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
-    /// Where they were recorded, by rising `at`. For decompressed bytes: the compressed ones.
+    /// Where they were recorded, by increasing `at`. For decompressed bytes: where the compressed
+    /// ones were.
     pub pieces: &'a [Piece],
     /// The bytes were decompressed: `pieces` does not map them one to one.
     pub inflated: bool,
-    /// Bytes of its packets that `pieces` leaves out: headers of the parts that it was joined from.
+    /// Bytes of its packets that are not in `pieces`: headers of the parts that it was joined from.
     pub headers: u32,
     /// The packet that completed it.
     pub frame: u64,
     /// That packet's time.
     pub time: Time,
-    /// Who sent it.
+    /// Its sender.
     pub side: Side,
     /// The sender.
     pub from: SocketAddr,
@@ -78,9 +79,8 @@ pub struct Payload<'a> {
     pub flow: u32,
     /// What carried it.
     pub transport: Transport,
-    /// The recording lost something of it: cut by the snap length, missing fragments, a gap.
+    /// The recording lost some of it: snap length, missing fragments, or a gap.
     pub lost: bool,
-    /// A hash of all `bytes`, if one was made: by a seed that all datagrams between two hosts
-    /// share.
+    /// A hash of all `bytes`, if computed. All datagrams between two hosts use the same seed.
     pub hash: Option<NonZeroU64>,
 }

@@ -1,4 +1,4 @@
-//! The shape of a protocol: what a folder beside this one provides.
+//! The traits and types of a protocol, which each protocol's folder implements.
 
 use std::net::SocketAddr;
 
@@ -9,34 +9,34 @@ use crate::kit::{
     Settings, Side, Sink, Time, Transport,
 };
 
-/// How sure a protocol is that bytes are its own.
+/// How certain a protocol is that bytes belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Claim {
-    /// They are not.
+    /// They do not.
     No,
-    /// They may be, if the port, or what the flow said before, says so too.
+    /// They may, if the port or earlier messages of the flow indicate it, too.
     Weak,
-    /// A stream's first bytes do not tell yet.
+    /// More bytes of the stream are needed to decide.
     Undecided,
-    /// They are.
+    /// They do.
     Sure,
 }
 
-/// What is known of a payload besides its bytes.
+/// What else is known about a payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hint {
-    /// It comes from a port that is usual for this protocol's servers.
+    /// It comes from a usual port of this protocol's servers.
     pub from_port: bool,
     /// It goes to such a port.
     pub to_port: bool,
-    /// The flow has spoken this protocol before.
+    /// The flow has used this protocol before.
     pub known: bool,
-    /// The user says that the flow speaks this protocol.
+    /// The user forces this protocol for the flow.
     pub forced: bool,
 }
 
 impl Hint {
-    /// Whether anything but the bytes speaks for the protocol.
+    /// Whether anything except the bytes indicates the protocol.
     pub const fn any(self) -> bool {
         self.from_port || self.to_port || self.known || self.forced
     }
@@ -53,14 +53,14 @@ pub struct StreamView<'a> {
     pub ended: [bool; 2],
 }
 
-/// The bytes of one direction of a stream that no message has used yet.
+/// The bytes of one direction of a stream that belong to no message yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Unread<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
-    /// How many of them were there the last time: a search may go on from here.
+    /// The number of bytes that were there at the last call: a search can continue there.
     pub seen: usize,
-    /// No more will come: the sender has closed, or the recording has lost what follows.
+    /// No more bytes will come: the sender has closed, or the recording lost the rest.
     pub ended: bool,
     /// Bytes are missing before the first one.
     pub after_gap: bool,
@@ -69,9 +69,10 @@ pub struct Unread<'a> {
 /// How one direction of a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
-    /// The sender has said all.
+    /// The sender closed the connection.
     Orderly,
-    /// The connection was reset. Of two directions that end so, the first is that of who did it.
+    /// The connection was reset. If both directions end so, the first is that of the sender of the
+    /// reset.
     Reset,
 }
 
@@ -80,38 +81,38 @@ pub enum Closed {
 pub enum Framed {
     /// A message of this many bytes, more than 0.
     Message(usize),
-    /// The message is not whole yet.
+    /// The message is incomplete.
     More,
     /// This many bytes, more than 0, belong to no message.
     Junk(usize),
 }
 
-/// What is fixed about a protocol.
+/// The constant properties of a protocol.
 pub struct Info {
-    /// The name scripts use.
+    /// The name in scripts.
     pub id: &'static str,
-    /// The name people use.
+    /// The name for people.
     pub title: &'static str,
-    /// Ports its servers usually listen on, first the most usual: a hint, never a proof.
+    /// The usual ports of its servers, the most usual first: a hint, never proof.
     pub ports: &'static [u16],
     /// Its messages.
     pub messages: &'static [&'static Message],
-    /// Forms of these that differ only in who speaks them what for.
+    /// Variants of these with another speaker and purpose.
     pub forms: &'static [&'static Message],
     /// Its rules, by code.
     pub rules: &'static [&'static Rule],
-    /// For how long, in nanoseconds, a conversation of datagrams may be silent and go on after it.
+    /// For how long, in nanoseconds, a conversation over UDP may be silent before it ends.
     pub idle: i64,
-    /// What messages between its masters and others hold, if it has masters.
+    /// Which fields of messages between its masters and other hosts matter, if it has masters.
     pub masters: Option<&'static Masters>,
-    /// What its servers need before players see them.
+    /// The conditions for players to see its servers.
     pub diagnosis: &'static Diagnosis,
-    /// By what its clients' libraries are known, as far as they are: at most 16.
+    /// The known habits of its clients' libraries: at most 16.
     pub habits: &'static [Habit],
 }
 
 impl FlowFacts {
-    /// Both ends, that of one side first.
+    /// Both ends, `side` first.
     pub fn ends_from(&self, side: Side) -> [SocketAddr; 2] {
         match side {
             Side::First => self.ends,
@@ -119,8 +120,7 @@ impl FlowFacts {
         }
     }
 
-    /// Bytes that one side sent on this flow; in which packet, and when, is for who knows it to
-    /// say.
+    /// A payload of these bytes, sent by `side` on this flow. The caller sets packet and time.
     pub fn payload<'a>(&self, side: Side, bytes: &'a [u8], pieces: &'a [Piece]) -> Payload<'a> {
         let [from, to] = self.ends_from(side);
         Payload {
@@ -142,35 +142,35 @@ impl FlowFacts {
 }
 
 impl Info {
-    /// Where a request is answered at once, and that is all: through a translator of addresses the
-    /// same port may be another client's after two minutes (RFC 4787, section 4.3).
+    /// For protocols of requests with immediate responses: after two minutes, a network address
+    /// translator may give the same port to another client (RFC 4787, section 4.3).
     pub const QUERIES: i64 = 120_000_000_000;
-    /// Three heartbeats of a game server: one that is overdue still belongs to those before it.
+    /// Three heartbeats of a game server: one overdue heartbeat does not end the conversation.
     pub const HEARTBEATS: i64 = 900_000_000_000;
 }
 
-/// What the flow tracker knows of the flow a message belongs to.
+/// What is known about the flow of a message.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FlowFacts {
     /// The flow's ends, by [`Side::index`].
     pub ends: [SocketAddr; 2],
     /// Its first packet opens a conversation.
     pub began: bool,
-    /// A packet of this side is in the capture, by [`Side::index`].
+    /// The capture has a packet from this side, by [`Side::index`].
     pub seen: [bool; 2],
-    /// For how many nanoseconds it was silent before the current datagram, or until now; for ever,
-    /// if the user vouches that nothing more came.
+    /// For how many nanoseconds it was silent before the current datagram, or until now; the
+    /// maximum if the user states that the capture is complete.
     pub silence: u64,
-    /// The recording lost something between its ends.
+    /// The recording lost packets between its ends.
     pub lossy: bool,
     /// The flow's number in this run.
     pub number: u32,
-    /// What carries it.
+    /// Its transport protocol.
     pub transport: Transport,
 }
 
 impl FlowFacts {
-    /// As evidence for the current message.
+    /// The evidence for the current message.
     pub fn evidence(&self) -> Evidence {
         Evidence {
             began: self.began,
@@ -191,11 +191,11 @@ impl FlowFacts {
     }
 }
 
-/// What a protocol may look at and change when it is handed a message.
+/// State that a protocol may read and change while it decodes a message.
 pub struct Context<'c, P: Protocol> {
-    /// What the flow has said so far.
+    /// The state of the flow.
     pub conversation: &'c mut P::Conversation,
-    /// What spans the flows between two hosts.
+    /// The state that spans the flows between two hosts.
     pub shared: &'c mut P::SharedState,
     /// The flow.
     pub flow: &'c FlowFacts,
@@ -205,18 +205,19 @@ pub struct Context<'c, P: Protocol> {
     pub budget: &'c mut Budget,
 }
 
-/// One protocol. Bytes and times come in, a sink is informed; nothing waits, prints or opens.
+/// One protocol. Its inputs are bytes and times, its output goes to a sink; it never waits, prints
+/// or opens anything.
 pub trait Protocol: Sized {
     /// The group of its rules, and the specification that they cite.
     const GROUP: Group;
-    /// What is fixed besides.
+    /// Its constant properties.
     const INFO: Info;
-    /// What the user can set about it; `()` for nothing.
+    /// Its settings for users; `()` for none.
     type Settings: Clone + std::fmt::Debug + Default;
-    /// The state of one flow. The state of a flow that has said one thing only should be small.
+    /// The state of one flow. It should be small for a flow with a single message.
     type Conversation: Default + Send;
-    /// What spans flows. Its entries must be keyed so that the traffic of one pair of hosts never
-    /// changes what is said of another's.
+    /// State that spans flows. Its entries must be keyed so that traffic of one pair of hosts never
+    /// affects the results of another.
     type SharedState: Default + Send;
 
     /// Whether a datagram is this protocol's.
@@ -227,56 +228,57 @@ pub trait Protocol: Sized {
         Claim::No
     }
 
-    /// What a datagram is by itself, if its bytes say it. It reads little, and nothing that is
-    /// long.
+    /// The kind of a datagram, if its bytes show it without the flow. Reads only a few bytes.
     fn outline(_: &[u8]) -> Option<Outline> {
         None
     }
 
-    /// Whether a datagram that no content tells is this protocol's all the same: it was announced,
-    /// as the shared state says, or comes from where it can be nothing else.
+    /// Whether a datagram belongs to this protocol although its content does not show it: the
+    /// shared state announced it, or it can be nothing else because of its source.
     fn expects(_: &mut Self::SharedState, _: &Payload<'_>) -> bool {
         false
     }
 
-    /// Whether the shared state has met [`Limits::remembered`](super::Limits::remembered), so that
-    /// it has forgotten something.
+    /// Whether the shared state has reached [`Limits::remembered`](super::Limits::remembered) and
+    /// forgotten something.
     fn forgot(_: &Self::SharedState) -> bool {
         false
     }
 
-    /// Whether a datagram opens a conversation, so that nothing need have come before it.
+    /// Whether a datagram opens a conversation, so that no earlier packet is missing.
     fn opens(bytes: &[u8]) -> bool;
 
-    /// What comes next in the unread bytes of one direction of a stream. Asked again whenever more
-    /// have come; `unread` holds at least one byte.
+    /// What comes next in the unread bytes of one direction of a stream. Called again whenever more
+    /// bytes have arrived; `unread` holds at least one byte.
     fn frame(_: &mut Context<'_, Self>, _: Side, unread: &Unread<'_>) -> Framed {
         Framed::Junk(unread.bytes.len())
     }
 
-    /// One direction of a stream has ended: an empty payload says who, when and in which packet.
+    /// One direction of a stream has ended. The empty payload holds the sender, the time and the
+    /// packet.
     fn closed<S: Sink>(_: &mut Context<'_, Self>, _: Closed, _: &Payload<'_>, _: &mut S) {}
 
-    /// Decodes and checks one datagram or framed message, and moves the conversation on.
+    /// Decodes and checks one datagram or framed message, and updates the conversation.
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S);
 
-    /// An ICMP error says that a datagram of the flow, sent in this packet, did not arrive. A
-    /// request in it is answered by nobody: see [`Evidence::refused`].
+    /// An ICMP error says that a datagram of the flow, sent in this packet, did not arrive. If it
+    /// is a request, no response will come: see [`Evidence::refused`].
     fn refused(_: &mut Self::Conversation, _frame: u64) {}
 
-    /// Decodes a datagram that was doubled on the way, as [`Protocol::message`] would, to be shown:
-    /// it checks nothing, and the conversation stays as it is.
+    /// Decodes a duplicate datagram like [`Protocol::message`], only to show it: checks nothing and
+    /// leaves the conversation unchanged.
     fn again<S: Sink>(_: &mut Context<'_, Self>, _: &Payload<'_>, _: &mut S) {}
 
-    /// Bytes of memory that the state of a flow holds beside itself. What [`Budget`] counts, the
-    /// bytes of unfinished responses say, is left out.
+    /// Heap memory of the state of a flow, in bytes. Memory that [`Budget`] counts, such as
+    /// unfinished responses, is left out.
     fn held(conversation: &Self::Conversation) -> usize;
 
-    /// When `elapse` wants to be called, at the latest: something unfinished is then given up.
+    /// The latest time at which `elapse` must be called, because something unfinished times out.
     fn deadline(_: &Self::Conversation) -> Option<Time> {
         None
     }
 
-    /// The capture has reached `now`; with `end`, the flow has ended, and what is open is checked.
+    /// The capture has reached `now`. With `end`, the flow has ended, and all open requests are
+    /// checked.
     fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S);
 }

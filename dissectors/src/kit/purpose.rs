@@ -1,54 +1,54 @@
-//! What messages are for, in words that all protocols share, and where they say what.
+//! The purposes of messages, common to all protocols, and which of their fields matter.
 //!
-//! Code that shows servers, masters and clients goes by this, and need not know any message's name.
+//! Code that shows servers, masters and clients uses these and needs no names of messages.
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A client asks a server.
     Query,
-    /// A client asks a server for nothing but a challenge.
+    /// A client asks a server for a challenge only.
     ChallengeRequest,
     /// A server answers a client.
     Response,
-    /// A server answers a client with a challenge, which the next request must have.
+    /// A server sends a client a challenge, which the next request must contain.
     ClientChallenge,
     /// A client asks a master for a list of servers.
     ListRequest,
-    /// A master lists servers, or some of them.
+    /// A master lists servers, or a part of its list.
     List,
     /// A server asks a master to list it.
     Join,
     /// A master answers that.
     JoinResponse,
-    /// A server says to a master that it is still there.
+    /// A server tells a master that it is still running.
     Heartbeat,
-    /// A server says to a master that it will not be there any more.
+    /// A server tells a master that it stops.
     Quit,
     /// A master challenges a server that joins.
     Challenge,
-    /// The server's response, with what it says of itself.
+    /// The server's response, which describes the server.
     ChallengeResponse,
-    /// A master checks a server; it may do so from a port of its own, where nobody asks it.
+    /// A master checks a server; it may use another port for it, to which no host sends requests.
     Check,
-    /// What is answered to that.
+    /// The response to that.
     CheckResponse,
     /// A server asks a master about a player.
     Authentication,
-    /// The master's answer.
+    /// The master's response.
     AuthenticationResponse,
     /// Anything else.
     Other,
 }
 
 impl Purpose {
-    /// Whether it begins an exchange, unless it goes on with one. What a master checks is no exchange
-    /// of somebody who asks.
+    /// Whether it begins an exchange, unless it continues one. A master's check is not a client's
+    /// exchange.
     pub fn begins_exchange(self) -> bool {
         self.is_request() && self != Purpose::Check
     }
 
-    /// Whether it ends an exchange, if it is what was asked for.
+    /// Whether it ends an exchange, if it has the requested data.
     pub fn ends_exchange(self) -> bool {
         matches!(
             self,
@@ -61,7 +61,7 @@ impl Purpose {
         )
     }
 
-    /// Whether it asks for something, and is sent again where nothing comes.
+    /// Whether it is a request, which is repeated if there is no response.
     pub fn is_request(self) -> bool {
         matches!(
             self,
@@ -75,76 +75,74 @@ impl Purpose {
     }
 }
 
-/// What a kind of message says of the server that sends it: paths of fields below the message,
-/// where the first one that leads to something counts.
+/// How a kind of message describes the server that sends it: paths of fields within the message.
+/// The first path with a value counts.
 #[derive(Debug)]
 pub struct Description {
     /// The server's name.
     pub name: &'static [&'static str],
-    /// The map that is played.
+    /// The current map.
     pub map: &'static [&'static str],
-    /// The version of the server's program.
+    /// The version of the server program.
     pub version: &'static [&'static str],
-    /// How many players there are.
+    /// The number of players.
     pub players: &'static [&'static str],
-    /// How many players there can be.
+    /// The maximum number of players.
     pub max_players: &'static [&'static str],
 }
 
-/// Where the messages of a protocol with master servers say what matters of lists: paths of fields
-/// below the message.
+/// Which fields matter in messages of a protocol with master servers: paths of fields within the
+/// message.
 #[derive(Debug)]
 pub struct Masters {
-    /// The port where a server takes queries, in a [`Purpose::Join`] or a [`Purpose::Heartbeat`];
-    /// without it: the port that it sends from.
+    /// The port on which a server takes queries, in a [`Purpose::Join`] or a
+    /// [`Purpose::Heartbeat`]. `None`: its source port.
     pub query_port: Option<&'static str>,
-    /// The port that is meant where a message with such a field names none.
+    /// The default port if a message with such a field has none.
     pub usual_port: Option<u16>,
-    /// How many ports above the server's queries a master probes, if it does.
+    /// The offset from the server's query port to the port that a master probes, if it does.
     pub probe_above: Option<u16>,
-    /// The address after which a list is to go on, in a [`Purpose::ListRequest`]: 0.0.0.0 in the
-    /// first one. Without it: each asks for a whole list.
+    /// The address after which a list continues, in a [`Purpose::ListRequest`]: 0.0.0.0 in the
+    /// first one. `None`: each requests a whole list.
     pub goes_on_after: Option<&'static str>,
-    /// The fields by which a [`Purpose::ListRequest`] asks for some servers only, each with the
-    /// value that leaves none out.
+    /// The fields by which a [`Purpose::ListRequest`] selects servers, each with the value that
+    /// selects all.
     pub narrowed: &'static [(&'static str, &'static str)],
-    /// Whether such a list has a server, where that can be known.
+    /// Whether a filtered list includes a server, if that can be known.
     pub selects: Option<Selects>,
-    /// The game, in what servers send and in a [`Purpose::ListRequest`], where lists are of one
-    /// game.
+    /// The game, in messages of servers and in a [`Purpose::ListRequest`], if lists are per game.
     pub game: Option<&'static str>,
-    /// The field that holds what cannot be read of a [`Purpose::List`], where it is enciphered.
+    /// The field with the encrypted part of a [`Purpose::List`].
     pub enciphered: Option<&'static str>,
-    /// What shows that a [`Purpose::List`] is the end of one.
+    /// What marks the end of a list in a [`Purpose::List`].
     pub end: EndOfList,
-    /// The text of a [`Purpose::JoinResponse`], and how it may begin where the master refuses.
+    /// The text of a [`Purpose::JoinResponse`], and its possible beginnings if the master refuses.
     pub refusal: Option<(&'static str, &'static [&'static str])>,
-    /// What a [`Purpose::AuthenticationResponse`] says where the master may not know the server that asks: a
-    /// field and its value. With another value it knows it.
+    /// The field and value of a [`Purpose::AuthenticationResponse`] that may mean that the master
+    /// does not know the server. Any other value means that it does.
     pub stranger: Option<(&'static str, &'static str)>,
-    /// The number of a [`Purpose::JoinResponse`] that says whether there is one, and the one for
-    /// success.
+    /// The status number of a [`Purpose::JoinResponse`], and its value for success.
     pub status: Option<(&'static str, u64)>,
 }
 
-/// How it is known whether a list that was asked for with a filter has a server.
+/// How to find out whether a filtered list includes a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Selects {
-    /// What the server said of itself to the master: a map, in a [`Purpose::ChallengeResponse`].
+    /// The map in a [`Purpose::ChallengeResponse`] in which the server describes itself.
     pub said: &'static str,
-    /// Whether it is in the list: by the values of the fields of [`Masters::narrowed`], in their
-    /// order, and by what it said of each key. `None`: that is not known.
+    /// Whether the list includes it, from the values of the fields of [`Masters::narrowed`], in
+    /// order, and the server's description of itself. `None`: unknown.
     pub selects: fn(&[Vec<u8>], &Said<'_>) -> Option<bool>,
 }
 
-/// The value of a key of what a server said of itself, if it is known.
+/// The value of a key in a server's description of itself, if known.
 pub type Said<'s> = dyn Fn(&str) -> Option<&'s [u8]> + 's;
 
-/// What shows that a list is at its end.
+/// What marks the end of a list.
 #[derive(Clone, Copy, Debug)]
 pub enum EndOfList {
     /// This flag is set.
     Flag(&'static str),
-    /// There is such a field.
+    /// This field is present.
     Field(&'static str),
 }

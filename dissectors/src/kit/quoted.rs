@@ -1,12 +1,12 @@
-//! Texts from the wire, as findings quote them: written as `dissect` writes texts.
+//! Texts from the wire, quoted in findings the way `dissect` writes texts.
 
 use std::fmt::{self, Display, Write};
 
-/// Characters that are shown of a text.
+/// Maximum number of characters shown.
 const SHOWN: usize = 64;
 
-/// A text in quotes, without any other quote inside: that is written `\x22`, bytes that are not
-/// UTF-8 `\xE9`. Terminal controls are left for the report to escape. A long text is cut.
+/// A text in quotes. Quotes inside are written `\x22`, bytes that are not UTF-8 as `\xE9`. Terminal
+/// controls are escaped later, by the report. A long text is cut.
 pub struct Quoted<'t>(pub &'t [u8]);
 
 impl Display for Quoted<'_> {

@@ -1,19 +1,21 @@
 //! Reads a payload once, from front to back. Every read names its field, so that offset, label and
-//! value cannot drift apart.
+//! value always match.
 
 use crate::kit::scan::{self, Terminated, Zeros};
 use crate::kit::{Field, LONGEST, Read, Rule, Sink, Span, Text};
 
-/// The payload ended before a field did. The outermost [`decode`] tells it; what was read stays.
+/// The payload ended before a field did. The outermost [`decode`] reports it and keeps the fields
+/// that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// A field runs past the end.
     Short,
-    /// What is wrong has been checked by a rule of its own.
+    /// The fault has been reported by a rule of its own.
     Reported,
 }
 
-/// The rules that only the reader can check. `None` where a protocol's document asks no such thing.
+/// The rules that only the reader can check. `None` if the protocol's specification has no such
+/// rule.
 pub struct Endings {
     /// No field runs past the end.
     pub whole: Option<&'static Rule>,
@@ -21,27 +23,27 @@ pub struct Endings {
     pub terminated: Option<&'static Rule>,
     /// Every text is UTF-8.
     pub utf8: Option<&'static Rule>,
-    /// Nothing follows the last field.
+    /// No bytes follow the last field.
     pub after: Option<&'static Rule>,
 }
 
-/// A place in a payload, and the sink that is given what is read there.
+/// A position in a payload, and the sink for the fields that are read.
 pub struct Reader<'a, S: Sink> {
     bytes: &'a [u8],
-    /// What is left of them.
+    /// The bytes that are left.
     rest: &'a [u8],
     open: u32,
     endings: &'static Endings,
-    /// Texts so far that end in a zero.
+    /// The number of zero-terminated texts so far.
     terminated: u32,
-    /// Texts so far that are UTF-8 without a closer look.
+    /// The number of texts so far that are ASCII, and so UTF-8.
     utf8: u32,
     /// Receives fields and verdicts.
     pub sink: &'a mut S,
 }
 
-/// Decodes a whole payload: what a cut leaves over, and what follows the last field, becomes
-/// one leaf `unparsed`, and the rules of `endings` are checked. Says whether the payload was whole.
+/// Decodes a whole payload: bytes after a cut or after the last field become one leaf `unparsed`,
+/// and the rules of `endings` are checked. Returns whether the payload was whole.
 pub fn decode<S: Sink>(
     bytes: &[u8],
     endings: &'static Endings,
@@ -84,7 +86,7 @@ pub fn decode<S: Sink>(
 }
 
 impl<'a, S: Sink> Reader<'a, S> {
-    /// Where the next field begins.
+    /// The offset of the next field.
     #[inline(always)]
     pub fn at(&self) -> usize {
         self.bytes.len() - self.rest.len()
@@ -108,17 +110,17 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.rest
     }
 
-    /// The empty place between the last field and the next, to point at what is missing.
+    /// The empty span before the next field, to point at a missing field.
     pub fn here(&self) -> Span {
         Span::known(self.at(), self.at())
     }
 
-    /// From a place before up to here.
+    /// The span from an earlier offset to here.
     pub fn since(&self, start: usize) -> Span {
         Span::new(start, self.at())
     }
 
-    /// Goes on after the next `length` bytes, at most what is left: those, and where they are.
+    /// Skips `length` bytes, at most the bytes that are left. Returns them and their span.
     #[inline(always)]
     fn take(&mut self, length: usize) -> (&'a [u8], Span) {
         let start = self.at();
@@ -212,7 +214,8 @@ impl<'a, S: Sink> Reader<'a, S> {
         )
     }
 
-    /// A text up to and with its zero. Without one it is all that is left, which a rule checks.
+    /// A zero-terminated text. Without the zero it takes all bytes that are left, which a rule
+    /// checks.
     #[inline(always)]
     pub fn text(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
         let found = scan::terminated(self.rest);
@@ -225,8 +228,8 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(text)
     }
 
-    /// The text that nearly all say, an ASCII one with its zero, if it is the next. Says whether it
-    /// is.
+    /// Reads this text, the most frequent value of the field, ASCII with its zero, if it is next.
+    /// Returns whether it was.
     #[inline(always)]
     pub(crate) fn usual_text(&mut self, field: &'static Field, text: &'static [u8]) -> bool {
         let Some(after) = self.rest.strip_prefix(text) else { return false };
@@ -235,13 +238,13 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.found_text(field, Some(Terminated { text, after, is_ascii: true })).is_ok()
     }
 
-    /// The same of a text that need not be UTF-8.
+    /// A text that need not be UTF-8.
     pub(crate) fn text_as_is(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
         self.found_text(field, scan::terminated(self.rest))
     }
 
-    /// Groups of two such texts, as many as are whole before `end`, and at most this many. `first` is
-    /// given the first text of each. Returns how many there were.
+    /// Groups of two such texts: all that are complete before `end`, at most `most`. `first` is
+    /// called with the first text of each. Returns their number.
     #[inline(always)]
     pub(crate) fn text_pairs(
         &mut self,
@@ -271,7 +274,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         groups
     }
 
-    /// A text that ends in a zero, or, without one, all that is left.
+    /// A zero-terminated text, or, without the zero, all bytes that are left.
     #[inline(always)]
     fn found_text(
         &mut self,
@@ -290,7 +293,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(Read { value, at })
     }
 
-    /// All that is left, a text without its zero. Where nothing is left, there is no field.
+    /// All bytes that are left, as a text without a zero. If there are none, there is no field.
     #[cold]
     fn endless(&mut self, field: &'static Field) -> Cut {
         let text = if self.is_empty() {
@@ -316,59 +319,62 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.sink.checked(rule, ok, at, || format!("{} is not UTF-8", field.label));
     }
 
-    /// A text of `length` bytes that nothing terminates, `length` at most what is left.
+    /// A text of `length` bytes without a terminator, `length` at most the bytes that are left.
     pub fn text_of(&mut self, field: &'static Field, length: usize) -> Read<&'a [u8]> {
         let (value, at) = self.take(length);
         self.sink.leaf(field, at, Text::at(at).value());
         Read { value, at }
     }
 
-    /// `length` bytes that mean nothing further, `length` at most what is left.
+    /// `length` opaque bytes, at most the bytes that are left.
     pub fn bytes(&mut self, field: &'static Field, length: usize) -> Read<&'a [u8]> {
         let (value, at) = self.take(length);
         self.sink.leaf(field, at, 0);
         Read { value, at }
     }
 
-    /// The next `length` bytes, at most what is left, and the text that is at `place` in them.
+    /// The next `length` bytes, at most the bytes that are left, with the text at `place` in them
+    /// as value.
     pub fn text_in(&mut self, field: &'static Field, length: usize, place: Span) -> Span {
         self.leaf(field, length, Text::at(place).value())
     }
 
-    /// The next `length` bytes, at most what is left, and the text that they stand for.
+    /// The next `length` bytes, at most the bytes that are left, with the decoded text as value.
     pub fn decoded(&mut self, field: &'static Field, length: usize, text: &[u8]) -> Span {
         let (_, at) = self.take(length);
         self.sink.leaf_text(field, at, text);
         at
     }
 
-    /// Goes on at another place. Who reads out of order reads every byte once all the same.
+    /// Continues at another offset. Code that reads out of order must still read every byte exactly
+    /// once.
     pub fn seek(&mut self, at: usize) {
         self.rest = self.bytes.get(at..).unwrap_or_default();
     }
 
-    /// The next `length` bytes, at most what is left, with a value that was worked out before.
+    /// The next `length` bytes, at most the bytes that are left, with a value computed by the
+    /// caller.
     pub fn leaf(&mut self, field: &'static Field, length: usize, value: u64) -> Span {
         let (_, at) = self.take(length);
         self.sink.leaf(field, at, value);
         at
     }
 
-    /// A group of fields begins here.
+    /// Begins a group of fields.
     #[inline(always)]
     pub fn open(&mut self, field: &'static Field) {
         self.open += 1;
         self.sink.open(field, self.at() as u32, 0);
     }
 
-    /// A text begins here that has fields of its own: the text is the next `length` bytes.
+    /// Begins a text with fields inside: the text is the next `length` bytes.
     pub fn open_text(&mut self, field: &'static Field, length: usize) {
         self.open += 1;
         let place = Span::known(self.at(), self.at() + length.min(self.rest.len()));
         self.sink.open(field, place.start, Text::at(place).value());
     }
 
-    /// The innermost group ends here.
+    /// Ends the innermost group.
     #[inline(always)]
     pub fn close(&mut self) {
         self.open = self.open.saturating_sub(1);

@@ -1,13 +1,13 @@
-//! A set and a map of facts that are bounded, and that say when they have forgotten.
+//! A bounded set and a bounded map, which record whether they have forgotten entries.
 
 use std::hash::{BuildHasher, Hash};
 
 use crate::kit::{AT_ONCE, HashedSet, Map, Seed, Short};
 
-/// Remembers the latest facts, by their keyed hash: between `most` and twice as many.
+/// A set of the latest items, by their keyed hashes: between `most` and twice as many.
 #[derive(Default)]
 pub struct Recent {
-    /// The latest of all, which have no place yet.
+    /// The latest items, not inserted into the set yet.
     fresh: Vec<Short>,
     young: HashedSet,
     old: HashedSet,
@@ -16,7 +16,7 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// Remembers a fact; with more than `most` new ones the oldest are forgotten.
+    /// Adds an item; after more than `most` new ones the oldest are forgotten.
     pub fn insert(&mut self, fact: &impl Hash, most: usize) {
         self.fresh.push(self.seed.hash_one(fact).into());
         if self.fresh.len() >= AT_ONCE || self.young.len() + self.fresh.len() > most {
@@ -24,7 +24,7 @@ impl Recent {
         }
     }
 
-    /// Puts the fresh facts in their places.
+    /// Inserts the latest items into the set.
     fn settle(&mut self, most: usize) {
         for hash in self.fresh.drain(..) {
             if self.young.len() >= most {
@@ -35,7 +35,7 @@ impl Recent {
         }
     }
 
-    /// Whether a fact is remembered. `None`: it is not, but something has been forgotten.
+    /// Whether an item is in the set. `None`: it is not, but items have been forgotten.
     #[inline]
     pub fn contains(&self, fact: &impl Hash) -> Option<bool> {
         if self.young.is_empty() && self.fresh.is_empty() {
@@ -53,7 +53,7 @@ impl Recent {
         if self.forgot { None } else { Some(false) }
     }
 
-    /// Whether facts have been forgotten.
+    /// Whether items have been forgotten.
     pub fn forgot(&self) -> bool {
         self.forgot
     }
@@ -73,8 +73,7 @@ impl<K, V> Default for RecentMap<K, V> {
 }
 
 impl<K: Eq + Hash, V> RecentMap<K, V> {
-    /// Remembers a value in place of the key's last one; with more than `most` new keys the oldest
-    /// are forgotten.
+    /// Replaces the value of the key; after more than `most` new keys the oldest are forgotten.
     pub fn insert(&mut self, key: K, value: V, most: usize) {
         if self.young.len() >= most.max(1) && !self.young.contains_key(&key) {
             self.forgot |= !self.old.is_empty();
@@ -84,7 +83,7 @@ impl<K: Eq + Hash, V> RecentMap<K, V> {
         self.young.insert(key, value);
     }
 
-    /// The key's value. What is asked for is among the latest again.
+    /// The value of the key, which becomes one of the latest.
     pub fn get_mut(&mut self, key: &K, most: usize) -> Option<&mut V> {
         if let Some((key, value)) = self.old.remove_entry(key) {
             self.insert(key, value, most);
@@ -92,13 +91,13 @@ impl<K: Eq + Hash, V> RecentMap<K, V> {
         self.young.get_mut(key)
     }
 
-    /// Forgets a key.
+    /// Removes a key.
     pub fn remove(&mut self, key: &K) {
         self.young.remove(key);
         self.old.remove(key);
     }
 
-    /// Whether keys have been forgotten, so that one that is not there may have been.
+    /// Whether keys have been forgotten, so that a missing key may have been among them.
     pub fn forgot(&self) -> bool {
         self.forgot
     }
@@ -113,7 +112,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// What has no place yet is remembered and forgotten as if it had one.
+        /// Items in the batch behave like items in the set.
         #[test]
         fn facts_are_remembered_at_once(
             facts in prop::collection::vec(0u8..200, 0..400),

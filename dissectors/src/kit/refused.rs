@@ -1,14 +1,14 @@
-//! Packets that did not arrive, as ICMP errors say.
+//! Packets that did not arrive, according to ICMP errors.
 
 /// The latest packets of a flow that drew an ICMP error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused([u64; Refused::MOST]);
 
 impl Refused {
-    /// Packets that are remembered.
+    /// Maximum number of packets.
     pub const MOST: usize = 8;
 
-    /// What was sent in this packet did not arrive.
+    /// This packet did not arrive.
     pub fn insert(&mut self, frame: u64) {
         if !self.has(frame) {
             self.0.rotate_right(1);
@@ -16,7 +16,7 @@ impl Refused {
         }
     }
 
-    /// Whether what was sent in this packet did not arrive.
+    /// Whether this packet did not arrive.
     pub fn has(&self, frame: u64) -> bool {
         frame > 0 && self.0.contains(&frame)
     }

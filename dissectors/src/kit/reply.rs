@@ -4,33 +4,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::Time;
 
-/// The request that a response answers. A request and its repeats while it waits are one request;
-/// with the challenge round that it takes they are one exchange.
+/// The request that a response answers. A request and its repeats count as one; together with the
+/// challenge that it needs they are one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
-    /// The packet of the latest sending that the response answers.
+    /// The latest packet with the request before the response.
     pub request: u64,
-    /// When that was sent.
+    /// When that packet was sent.
     pub sent: Time,
     /// When the exchange began: its first sending.
     pub began: Time,
     /// How often the request was sent.
     pub tries: u32,
-    /// What was asked for has come; a challenge on the way to it is none, unless just that was asked for.
+    /// The requested data has arrived. A challenge does not count, unless the request was for a
+    /// challenge.
     pub complete: bool,
     /// A challenge that was asked for by itself: all that was asked for, unless a request goes on with it.
     pub challenge_alone: bool,
 }
 
-/// What a request is beside those before it.
+/// How a request relates to earlier ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sending {
     /// It begins an exchange.
     #[default]
     New,
-    /// It still waits, and is sent once more.
+    /// It repeats a request that is still waiting.
     Again,
-    /// It goes on with an exchange, with the challenge that it drew.
+    /// It continues an exchange with the challenge from the response.
     GoesOn,
 }
 

@@ -1,11 +1,12 @@
-//! Any bytes whatever: no panic, every byte in one leaf, and every sink sees the same conversation.
+//! Tests with arbitrary bytes: no panic, every byte in one leaf, and the same conversation with
+//! every sink.
 
 use proptest::prelude::*;
 
 use crate::kit::lab::{Ear, Lab, Segment};
 use crate::kit::*;
 
-/// From whom to whom packets go, and over TCP who has opened the connection.
+/// Sender and receiver of packets, and for TCP the side that opened the connection.
 pub(crate) struct Route {
     from: &'static str,
     to: &'static str,
@@ -22,12 +23,12 @@ impl Route {
     }
 }
 
-/// One packet: milliseconds since the last, its route's place among all, whether it closes the stream,
-/// the bytes.
+/// One packet: milliseconds since the last one, the index of its route, whether it closes the
+/// stream, the bytes.
 pub(crate) type Packet = (u16, u8, bool, Vec<u8>);
 
-/// Takes field after field and verdict after verdict, as sinks do that override nothing: what the
-/// overrides of [`Tree`] and [`RuleResults`] do at once must come to the same.
+/// A sink that overrides nothing: the overrides of [`Tree`] and [`RuleResults`] must have the same
+/// results.
 #[derive(Default)]
 struct OneByOne {
     tree: Tree,
@@ -35,7 +36,7 @@ struct OneByOne {
     trees: Vec<Vec<Compared>>,
 }
 
-/// A node, as far as it can be compared.
+/// The parts of a node that are compared.
 type Compared = (&'static str, Span, u64, u32);
 
 fn shapes(tree: &Tree) -> Vec<Compared> {
@@ -102,7 +103,8 @@ fn play<P: Protocol, S: Sink>(routes: &[Route], packets: &[Packet], sink: S) -> 
     lab.sink
 }
 
-/// The counts of every rule, and what each sink left in the conversation: shown by what follows.
+/// The counts of every rule, and the state that each sink left in the conversation, which later
+/// messages show.
 pub(crate) fn run<P: Protocol>(routes: &[Route], packets: &[Packet]) {
     let ear = play::<P, _>(routes, packets, Ear::default());
     let one_by_one = play::<P, _>(routes, packets, OneByOne::default());
@@ -126,7 +128,7 @@ pub(crate) fn cut(samples: &[Vec<u8>], everywhere: impl Fn(&[u8])) {
     }
 }
 
-/// Every message with every byte changed, of its first `most`.
+/// Every message with each of its first `most` bytes changed.
 pub(crate) fn flip(samples: &[Vec<u8>], flips: &[u8], most: usize, everywhere: impl Fn(&[u8])) {
     assert!(!samples.is_empty());
     for sample in samples {
@@ -140,7 +142,7 @@ pub(crate) fn flip(samples: &[Vec<u8>], flips: &[u8], most: usize, everywhere: i
     }
 }
 
-/// Packets of these messages, of such with a byte changed or cut off, of what is `likely`, and of noise.
+/// Random packets: these messages, changed or cut ones, `likely` ones, and noise.
 pub(crate) fn packets(
     samples: Vec<Vec<u8>>,
     likely: impl Strategy<Value = Vec<u8>> + 'static,
@@ -161,7 +163,7 @@ pub(crate) fn packets(
     prop::collection::vec((pause, any::<u8>(), prop::bool::weighted(0.1), bytes), 1..24)
 }
 
-/// A stream in segments of these lengths, again and again.
+/// A stream in segments whose lengths cycle through these.
 pub(crate) fn segments(stream: &[u8], lengths: &[usize], route: u8) -> Vec<Packet> {
     let (mut packets, mut rest) = (Vec::new(), stream);
     for length in lengths.iter().cycle() {

@@ -1,4 +1,4 @@
-//! Rules: what a document asks, stated once beside the check that checks it.
+//! Rules: each requirement of a specification is declared once, next to its check.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::GROUPS;
 
-/// How much a breach weighs.
+/// The severity of a breach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
     /// Worth knowing.
     Note,
-    /// Legal bytes, but against the specification's stated practice or its example.
+    /// Valid bytes that contradict the specification's stated practice or its example.
     Warning,
     /// Breaks what the specification states.
     Error,
 }
 
 impl Severity {
-    /// All of them, the gravest first.
+    /// All of them, the most severe first.
     pub const ALL: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Note];
 
     /// As scripts read it.
@@ -31,18 +31,18 @@ impl Severity {
     }
 }
 
-/// A party: who speaks a message, who is at fault.
+/// A party: the sender of a message, or the party at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Who {
-    /// Asks.
+    /// Sends requests.
     Client,
     /// A game server.
     Server,
     /// A master server.
     Master,
-    /// The sender, be it a client, a server or a master.
+    /// The sender, whatever its role.
     Any,
-    /// Nobody: the recording.
+    /// No party: the recording.
     Capture,
 }
 
@@ -59,27 +59,29 @@ impl Who {
     }
 }
 
-/// What must be in the capture before a breach is the party's fault and not the recording's.
+/// What the capture must contain to prove that a breach is the party's fault and not the
+/// recording's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// The message itself, whole.
     Message,
-    /// The beginning of the conversation, and both its directions.
+    /// The beginning of the conversation, and both directions.
     Beginning,
-    /// The time in which a response was due, and a sign that the asked party was recorded.
+    /// The time in which a response was due, and a packet from the party that should respond.
     Answer,
-    /// What lies between two messages: the time, or the messages that would explain the second.
+    /// The time between two messages: its length, or the messages that would explain the second
+    /// one.
     Interval,
 }
 
-/// A group of rules: those of a protocol, or those that no document states.
+/// A group of rules: those of a protocol, or rules that are not from a specification.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Group {
-    /// What its rules' codes begin with.
+    /// The prefix of its rules' codes.
     pub prefix: &'static str,
     /// What its rules are about.
     pub about: &'static str,
-    /// The title of the specification that its rules cite, if they cite one.
+    /// The title of the specification that its rules cite, if any.
     pub document: Option<&'static str>,
 }
 
@@ -90,11 +92,11 @@ impl Group {
     }
 }
 
-/// A rule's code: its group and its number there. It is its own dense index.
+/// A rule's code: its group and its number, as a dense index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(u16);
 
-/// Numbers that a group has room for.
+/// Size of a group's range of numbers.
 const NUMBERS: usize = 100;
 
 /// One more than the greatest [`Code::index`].
@@ -115,14 +117,14 @@ impl fmt::Debug for Rule {
 }
 
 impl Rule {
-    /// The title of the specification that it cites; empty if it cites none.
+    /// The title of the specification that it cites, or an empty text.
     pub fn document(&self) -> &'static str {
         self.code.group().document.unwrap_or_default()
     }
 }
 
 impl Code {
-    /// The code that a name like `A2S030` spells. A name that spells none does not build.
+    /// The code with a name like `A2S030`. An invalid name does not compile.
     pub const fn of(name: &str) -> Code {
         let name = name.as_bytes();
         assert!(name.len() > 3, "a code is a group and three digits");
@@ -140,7 +142,7 @@ impl Code {
         panic!("no group of rules has this prefix")
     }
 
-    /// The place of this code in a table of [`CODES`] entries.
+    /// The index of this code in a table of [`CODES`] entries.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -171,44 +173,45 @@ impl fmt::Display for Code {
     }
 }
 
-/// A place in the [document](Group::document) of a rule's group, and the words there that it rests
-/// on.
+/// The section and the words in the [document](Group::document) of a rule's group that the rule is
+/// based on.
 #[derive(Clone, Copy, Debug)]
 pub struct Cite {
     /// The heading above the words.
     pub section: &'static str,
-    /// The words, exactly; empty where bytes or a table say it.
+    /// The exact words; empty if bytes or a table say it.
     pub quote: &'static str,
 }
 
 /// One rule of the catalogue.
 pub struct Rule {
-    /// Its code: never changes.
+    /// Its code, which never changes.
     pub code: Code,
-    /// Its name: never changes.
+    /// Its name, which never changes.
     pub slug: &'static str,
-    /// It asks that a request is answered: what it checks are the requests of NET012 and NET014.
+    /// It requires a response to a request: the requests that it checks count for NET012 and
+    /// NET014.
     pub asks_for_answer: bool,
-    /// How much a breach weighs.
+    /// The severity of a breach.
     pub severity: Severity,
-    /// Who is at fault.
+    /// The party at fault.
     pub who: Who,
-    /// What must be in the capture before a breach is proven.
+    /// What the capture must contain to prove a breach.
     pub needs: Needs,
-    /// What is asked, in one sentence.
+    /// The requirement, in one sentence.
     pub asks: &'static str,
     /// Why it matters.
     pub why: &'static str,
     /// Where the specification says so.
     pub cite: &'static [Cite],
-    /// An exchange that exercises the rule and keeps it.
+    /// An exchange that conforms to the rule.
     pub right: &'static str,
     /// An exchange that breaks it.
     pub wrong: &'static str,
 }
 
-/// Declares a rule: a `static` named by its code. The doc comment is what users read as the reason.
-/// `checks: requests` makes it the protocol's rule that [requests are
+/// Declares a rule: a `static` named by its code. The doc comment is the reason, for users.
+/// `checks: requests` marks the protocol's rule that [requests are
 /// answered](Rule::asks_for_answer).
 #[macro_export]
 macro_rules! rule {

@@ -7,15 +7,15 @@ use crate::kit::{CODES, Evidence, Finding, Mark, Rule, Severities, Severity, Sin
 /// How often a rule was checked, and with what result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Kept.
+    /// Passed.
     pub passed: u64,
-    /// Broken.
+    /// Failed.
     pub failed: u64,
-    /// Cannot be known from this capture.
+    /// Unknown from this capture.
     pub inconclusive: u64,
 }
 
-/// How all rules fared.
+/// The results of all rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Counts>", into = "Vec<Counts>")]
 pub struct RuleCounts(Box<[Counts; CODES]>);
@@ -41,12 +41,12 @@ impl TryFrom<Vec<Counts>> for RuleCounts {
 }
 
 impl RuleCounts {
-    /// How one of them fared.
+    /// The results of one rule.
     pub fn of(&self, rule: &Rule) -> Counts {
         self.0.get(rule.code.index()).copied().unwrap_or_default()
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds other counts.
     pub fn add(&mut self, other: &RuleCounts) {
         for (counts, more) in self.0.iter_mut().zip(&*other.0) {
             counts.passed += more.passed;
@@ -61,12 +61,12 @@ impl RuleCounts {
     }
 }
 
-/// Counts what passes, and keeps a finding where something does not.
+/// Counts passes, and keeps findings.
 pub struct RuleResults {
     counts: RuleCounts,
-    /// What was found since the last message ended, as far as it is kept.
+    /// Findings since the end of the last message, up to `most` of a kind.
     pub findings: Vec<Finding>,
-    /// How often each rule came to a verdict since then.
+    /// The number of verdicts on each rule since then.
     found: Vec<(&'static Rule, Verdict, u64)>,
     /// Findings of one rule and verdict that are kept.
     most: u64,
@@ -88,15 +88,15 @@ impl Default for RuleResults {
 }
 
 impl RuleResults {
-    /// Of one message, findings of one rule and verdict that are kept; further ones are counted.
+    /// Findings of one rule and verdict that are kept per message; further ones are counted.
     pub const MOST: u64 = 1000;
 
-    /// Checks with the user's severities.
+    /// Uses the user's severities.
     pub fn new(severities: Severities) -> RuleResults {
         RuleResults { severities, ..RuleResults::default() }
     }
 
-    /// Keeps all findings of a message, as many as it has: where each may be another's.
+    /// Keeps all findings of a message, because each may be about another party.
     #[must_use]
     pub fn keeping_all(self) -> RuleResults {
         RuleResults { most: u64::MAX, ..self }
@@ -110,34 +110,34 @@ impl RuleResults {
         self.found.iter().filter_map(left_out)
     }
 
-    /// Whether something was found since the last message ended, kept or not.
+    /// Whether there are findings since the end of the last message, kept or not.
     #[inline]
     pub const fn has_found(&self) -> bool {
         !self.found.is_empty()
     }
 
-    /// The message has ended: forgets what was found in it.
+    /// The message has ended: clears its findings.
     pub fn clear(&mut self) {
         self.findings.clear();
         self.found.clear();
     }
 
-    /// How a rule fared so far.
+    /// The results of a rule so far.
     pub fn counts(&self, rule: &Rule) -> Counts {
         self.counts.of(rule)
     }
 
-    /// Whether the user vouches for the whole capture.
+    /// Whether the user states that the whole capture is complete.
     pub const fn is_vouched(&self) -> bool {
         self.evidence.vouched
     }
 
-    /// How all rules fared.
+    /// The results of all rules.
     pub fn into_counts(self) -> RuleCounts {
         self.counts
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds other counts.
     pub fn add(&mut self, counts: &RuleCounts) {
         self.counts.add(counts);
     }
@@ -147,7 +147,7 @@ impl RuleResults {
         self.counts.count(rule)
     }
 
-    /// The verdict on a breach by an earlier message, where that has evidence of its own.
+    /// The verdict on a breach by an earlier message, if that has its own evidence.
     pub fn verdict(&self, rule: &Rule, recalled: Option<Evidence>) -> Verdict {
         let evidence = recalled.map_or(self.evidence, |evidence| Evidence {
             vouched: evidence.vouched || self.evidence.vouched,
@@ -157,7 +157,7 @@ impl RuleResults {
         if evidence.suffices(rule.needs) { Verdict::Fail } else { Verdict::Inconclusive }
     }
 
-    /// Counts a breach that came to this.
+    /// Counts a breach with this verdict.
     pub fn count_broken(&mut self, rule: &'static Rule, verdict: Verdict) {
         let counts = self.count(rule);
         match verdict {
@@ -167,7 +167,7 @@ impl RuleResults {
         }
     }
 
-    /// Counts a breach. Returns its verdict if the finding is to be kept.
+    /// Counts a breach. Returns its verdict if the finding should be kept.
     #[cold]
     fn broken(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> Option<Verdict> {
         let verdict = self.verdict(rule, recalled);
@@ -175,7 +175,8 @@ impl RuleResults {
         self.has_room(rule, verdict).then_some(verdict)
     }
 
-    /// Counts a finding. Whether it is to be kept: a message may have as many as bytes.
+    /// Counts a finding. Returns whether to keep it, since a message may have as many as it has
+    /// bytes.
     fn has_room(&mut self, rule: &'static Rule, verdict: Verdict) -> bool {
         let same =
             |found: &&mut (&Rule, Verdict, u64)| found.0.code == rule.code && found.1 == verdict;
@@ -251,7 +252,7 @@ impl Sink for RuleResults {
         }
     }
 
-    /// The user's word is about the whole capture: once given, it stays.
+    /// The user's statement is about the whole capture, so it stays in effect.
     fn evidence(&mut self, evidence: Evidence) {
         let vouched = evidence.vouched || self.evidence.vouched;
         self.evidence = Evidence { vouched, ..evidence };

@@ -1,14 +1,14 @@
-//! Looks through bytes eight or sixteen at a time. Most texts of these protocols are a dozen bytes
-//! long: what a search through long memory sets up before it begins would cost more than the search.
+//! Searches bytes eight or sixteen at a time. Most texts of these protocols have about a dozen
+//! bytes: for these, the setup of a general search costs more than the search.
 
 use wide::{CmpEq, i8x16};
 
 /// A text that ends in a zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terminated<'a> {
-    /// What is before the zero.
+    /// The bytes before the zero.
     pub(crate) text: &'a [u8],
-    /// What follows it.
+    /// The bytes after it.
     pub(crate) after: &'a [u8],
     /// Whether the text is ASCII.
     pub(crate) is_ascii: bool,
@@ -19,7 +19,7 @@ pub(crate) const ONES: u64 = u64::MAX / 0xFF;
 /// The highest one.
 pub(crate) const HIGHS: u64 = ONES << 7;
 
-/// The text that `bytes` begin with. `None` where no zero ends it.
+/// The text at the start of `bytes`. `None` if it has no zero.
 #[inline]
 pub(crate) fn terminated(bytes: &[u8]) -> Option<Terminated<'_>> {
     let (text, rest) = bytes.split_at_checked(memchr::memchr(0, bytes)?)?;
@@ -27,18 +27,18 @@ pub(crate) fn terminated(bytes: &[u8]) -> Option<Terminated<'_>> {
     Some(Terminated { text, after, is_ascii: text.is_ascii() })
 }
 
-/// Where zeros are, one after the other. They are looked for in 64 bytes at once, so that how far the
-/// next one is need not be guessed anew for each.
+/// Iterates over the positions of zeros. It searches blocks of 64 bytes, which avoids a
+/// mispredicted branch per zero.
 pub(crate) struct Zeros<'a> {
     bytes: &'a [u8],
-    /// Where the bytes begin that are looked at.
+    /// The offset of the current block.
     block: usize,
-    /// A bit for each of them that is a zero and was not reported yet, the first one lowest.
+    /// A bit for each byte of it that is a zero and was not returned yet, the first one lowest.
     marks: u64,
 }
 
 impl<'a> Zeros<'a> {
-    /// The zeros of these bytes that are at `from` or after it.
+    /// The zeros in `bytes` from offset `from` on.
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], from: usize) -> Zeros<'a> {
         let mut zeros = Zeros { bytes, block: from, marks: 0 };
@@ -46,7 +46,7 @@ impl<'a> Zeros<'a> {
         zeros
     }
 
-    /// Looks at the bytes of a block. `None`: there are none.
+    /// Reads the bytes of a block. `None` at the end.
     #[inline]
     fn look(&mut self) -> Option<()> {
         let bytes = self.bytes.get(self.block..).filter(|bytes| !bytes.is_empty())?;
@@ -85,13 +85,13 @@ fn zero_marks(block: &[u8; 64]) -> u64 {
     parts.fold(0, |all, (part, shift)| all | u64::from(marks(0, part)) << shift)
 }
 
-/// A bit for each byte that is this one, the first one lowest.
+/// A bit for each byte that equals `byte`, the first one lowest.
 #[inline(always)]
 fn marks(byte: u8, bytes: &[u8; 16]) -> u16 {
     sixteen(bytes).cmp_eq(i8x16::splat(byte as i8)).move_mask() as u16
 }
 
-/// How many of the bytes, from the first on, are UTF-8: whole characters.
+/// The length of the valid UTF-8 at the start of the bytes, in whole characters.
 pub(crate) fn utf8_up_to(bytes: &[u8]) -> usize {
     simdutf8::compat::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len)
 }
@@ -102,7 +102,7 @@ pub(crate) fn sixteen(bytes: &[u8; 16]) -> i8x16 {
     i8x16::from(bytes.map(|byte| byte as i8))
 }
 
-/// The eight bytes that are at `at`, the first one lowest; zeros follow the end.
+/// The eight bytes at `at`, the first one lowest, zero-padded after the end.
 #[inline(always)]
 pub(crate) fn word_at(bytes: &[u8], at: usize) -> u64 {
     let there = bytes.get(at..).unwrap_or_default();
@@ -112,7 +112,7 @@ pub(crate) fn word_at(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
-/// The last `length` bytes, fewer than eight, as [`word_at`] has them.
+/// The last `length` bytes, fewer than eight, in the form of [`word_at`].
 #[inline]
 fn last_word(bytes: &[u8], length: usize) -> u64 {
     match bytes.last_chunk() {

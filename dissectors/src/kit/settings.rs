@@ -1,33 +1,33 @@
-//! What a user sets: bounds, keys, times, and what counts as abuse; and how full the bounds are.
+//! Settings of a user: limits, keys, times, and thresholds of abuse; and the budget of limited
+//! memory.
 
 use serde::{Deserialize, Serialize};
 
 use super::Time;
 use crate::ProtocolSettings;
 
-/// Bounds on what one run keeps, whatever the capture says.
+/// Limits on the state of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes a decompressed answer may have.
+    /// Maximum length of a decompressed response.
     pub inflated: usize,
-    /// Bytes that such responses may have for each compressed one, beyond
-    /// [`Limits::INFLATED_ALWAYS`].
+    /// Maximum decompressed bytes for each compressed byte, beyond [`Limits::INFLATED_ALWAYS`].
     pub inflated_ratio: usize,
-    /// Bytes that such responses may have in a second of capture, all together.
+    /// Maximum decompressed bytes per second of the capture, in total.
     pub inflated_rate: usize,
-    /// Bytes the parts of one unfinished response may have.
+    /// Maximum bytes of the parts of one unfinished response.
     pub parts_bytes: usize,
-    /// Unfinished responses a flow may have.
+    /// Maximum unfinished responses of a flow.
     pub unfinished: usize,
-    /// Requests of a flow that may wait for a response.
+    /// Maximum requests of a flow that wait for a response.
     pub pending: usize,
-    /// Bytes the head of an HTTP message may have.
+    /// Maximum length of an HTTP message's header.
     pub http_header: usize,
-    /// Bytes of an HTTP body that are waited for.
+    /// Maximum length of an HTTP body.
     pub http_body: usize,
-    /// Bytes of a list in a stream that are waited for.
+    /// Maximum length of a list in a stream.
     pub list_bytes: usize,
-    /// Remembered facts (challenges issued, say) of a kind.
+    /// Maximum remembered items of a kind, such as challenges.
     pub remembered: usize,
 }
 
@@ -49,16 +49,16 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes that compressed responses may decompress to whatever their ratio: as much as a
-    /// datagram can hold. Answers of a lower ratio make room for more.
+    /// Bytes that compressed responses may decompress to regardless of their ratio: the size of a
+    /// datagram. Responses of a lower ratio refill this allowance.
     pub const INFLATED_ALWAYS: usize = 64 << 10;
 }
 
-/// A bound that was met, so that something was not looked at or forgotten early.
+/// A limit that was reached, so that something was not read, or forgotten early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Limit {
-    /// What [`Budget`] has in all.
+    /// The total size of [`Budget`].
     UnfinishedBytes,
     /// [`Limits::parts_bytes`].
     PartsBytes,
@@ -98,7 +98,7 @@ impl Limit {
         Limit::Remembered,
     ];
 
-    /// As users name it.
+    /// The name for users.
     pub const fn name(self) -> &'static str {
         match self {
             Limit::UnfinishedBytes => "unfinished-bytes",
@@ -116,17 +116,17 @@ impl Limit {
     }
 }
 
-/// A secret key. It is never shown.
+/// A secret key, which is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Box<[u8]>);
 
 impl Secret {
-    /// The key's bytes are a secret from here on.
+    /// Makes these bytes a secret.
     pub fn new(bytes: impl Into<Box<[u8]>>) -> Secret {
         Secret(bytes.into())
     }
 
-    /// The bytes, to compute with.
+    /// The bytes, for computations.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -143,22 +143,22 @@ impl std::fmt::Debug for Secret {
 pub struct Settings {
     /// How long a response, or the rest of one, may take, in nanoseconds.
     pub answer_timeout: i64,
-    /// What is abuse.
+    /// The thresholds of abuse.
     pub abuse: Abuse,
-    /// The bounds.
+    /// The limits.
     pub limits: Limits,
-    /// What there is to set about one protocol.
+    /// The settings of each protocol.
     pub protocols: ProtocolSettings,
 }
 
-/// From which numbers on traffic is abuse. Times are in nanoseconds.
+/// The thresholds above which traffic is abuse. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abuse {
-    /// This many times one source asks the same within [`Abuse::repeat_window`].
+    /// One source sends the same request this many times within [`Abuse::repeat_window`].
     pub repeats: u32,
     /// See [`Abuse::repeats`].
     pub repeat_window: i64,
-    /// This many sources with one or two packets each come within [`Abuse::source_window`].
+    /// This many sources send one or two packets each within [`Abuse::source_window`].
     pub sources: u32,
     /// See [`Abuse::sources`].
     pub source_window: i64,
@@ -192,15 +192,15 @@ impl Default for Settings {
     }
 }
 
-/// Bytes that unfinished responses hold, over all flows; what compressed ones may decompress to;
-/// and which limits were met of late.
+/// Memory of unfinished responses over all flows, limits on decompression, and the limits that were
+/// reached recently.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     held: usize,
     most: usize,
-    /// Decompressed bytes that no ratio has to allow.
+    /// Decompressed bytes that are allowed regardless of the ratio.
     credit: usize,
-    /// A second of the capture, and the bytes that were decompressed in it.
+    /// The current second of the capture, and the bytes decompressed in it.
     second: i64,
     in_second: usize,
     /// A bit for each [`Limit`].
@@ -214,7 +214,7 @@ impl Budget {
         Budget { held: 0, most, credit, second: 0, in_second: 0, met: 0 }
     }
 
-    /// Takes `bytes` more, unless that is too much.
+    /// Takes `bytes`, unless that exceeds the budget.
     #[must_use]
     pub fn take(&mut self, bytes: usize) -> bool {
         let held = self.held.saturating_add(bytes);
@@ -226,7 +226,8 @@ impl Budget {
         true
     }
 
-    /// How many bytes a response of this many compressed ones may have now, and what bounds it.
+    /// The maximum length of a response of this many compressed bytes at this time, and the limit
+    /// that sets it.
     pub fn inflatable(&mut self, compressed: usize, now: Time, limits: &Limits) -> (usize, Limit) {
         let second = now.0.div_euclid(1_000_000_000);
         if second != self.second {
@@ -248,24 +249,24 @@ impl Budget {
         self.credit = by_ratio.saturating_sub(bytes).min(Limits::INFLATED_ALWAYS);
     }
 
-    /// A limit was met.
+    /// A limit was reached.
     pub fn meet(&mut self, limit: Limit) {
         self.met |= 1 << limit as u8;
     }
 
-    /// Whether some were met since they were taken last.
+    /// Whether limits were reached since the last call of `take_met`.
     #[inline]
     pub const fn is_met(&self) -> bool {
         self.met != 0
     }
 
-    /// The limits that were met since this was asked last.
+    /// The limits that were reached since the last call.
     pub fn take_met(&mut self) -> impl Iterator<Item = Limit> + use<> {
         let met = std::mem::take(&mut self.met);
         Limit::ALL.into_iter().filter(move |&limit| met >> limit as u8 & 1 == 1)
     }
 
-    /// Gives `bytes` back.
+    /// Returns `bytes`.
     pub fn give(&mut self, bytes: usize) {
         self.held = self.held.saturating_sub(bytes);
     }
@@ -289,16 +290,16 @@ mod tests {
             budget.inflated(compressed, bytes.min(most), &limits);
             (most, limit)
         };
-        // The first has all the credit; once that is gone, the ratio alone counts.
+        // The first one uses the whole allowance; after that, only the ratio counts.
         let first = 64 * 1024 + 180 * 50;
         assert_eq!(inflate(180, second(1), usize::MAX), (first, Limit::InflatedRatio));
         assert_eq!(inflate(180, second(1), usize::MAX), (9000, Limit::InflatedRatio));
-        // Answers that are not bombs fill it again, and no further.
+        // Responses with an ordinary ratio refill it, up to its maximum.
         for _ in 0..50 {
             inflate(1000, second(2), 1);
         }
         assert_eq!(inflate(180, second(2), usize::MAX), (first, Limit::InflatedRatio));
-        // However large they are when they are compressed.
+        // Also if they are large when compressed.
         let left = 100_000 - 50 - first;
         assert_eq!(inflate(5000, second(2), usize::MAX), (left, Limit::InflatedRate));
         assert_eq!(inflate(5000, second(2), usize::MAX), (0, Limit::InflatedRate));

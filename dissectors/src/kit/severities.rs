@@ -1,4 +1,4 @@
-//! What rules weigh where the user says otherwise.
+//! Severities of rules that the user has changed.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::kit::{Code, Rule, Severity};
 pub struct Severities(BTreeMap<Code, Severity>);
 
 impl Severities {
-    /// From now on, a breach of the rule weighs so much.
+    /// Sets the severity of a breach of the rule.
     pub fn set(&mut self, rule: &Rule, severity: Severity) {
         if severity == rule.severity {
             self.0.remove(&rule.code);
@@ -18,12 +18,12 @@ impl Severities {
         }
     }
 
-    /// How much a breach of the rule weighs.
+    /// The severity of a breach of the rule.
     pub fn of(&self, rule: &Rule) -> Severity {
         self.0.get(&rule.code).copied().unwrap_or(rule.severity)
     }
 
-    /// The rules that do not weigh what the catalogue says, and what they weigh instead.
+    /// The rules whose severity was changed, with the new one.
     pub fn changed(&self) -> impl Iterator<Item = (Code, Severity)> {
         self.0.iter().map(|(&code, &severity)| (code, severity))
     }

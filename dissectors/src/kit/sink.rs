@@ -1,5 +1,5 @@
-//! Where what a decoder finds goes. Nothing comes back but whether a message is wanted, which must not
-//! alter what the conversation learns of it.
+//! Receives the results of a decoder. A sink returns only whether a message is wanted, which must
+//! not affect the state of the conversation.
 
 use std::net::SocketAddr;
 
@@ -7,49 +7,48 @@ use crate::kit::{
     CrossFlowEvent, Evidence, Field, Mark, Message, Payload, Reply, Rule, Seen, Sending, Span,
 };
 
-/// Receives fields, verdicts and whole messages in the order of the bytes. What a sink does not
-/// care for it leaves out.
+/// Receives fields, verdicts and whole messages in the order of the bytes. Sinks implement only the
+/// methods that they need.
 pub trait Sink {
-    /// The fields that follow, up to `end`, are those of this message. Not every decoder says so.
-    /// Returns whether anybody wants its fields and what they are checked for: if not, a decoder may
-    /// leave out what no later message depends on.
+    /// The following fields, up to `end`, belong to this message. Not every decoder calls this.
+    /// Returns whether its fields and rules are wanted: if not, a decoder may skip everything that
+    /// no later message depends on.
     #[inline(always)]
     fn begins(&mut self, _: &'static Message) -> bool {
         true
     }
-    /// A field. A text that is in the payload as it is has its place as value.
+    /// A field. The value of a text that the payload contains unchanged is its position.
     #[inline(always)]
     fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}
     /// A text that differs from the payload's bytes: percent-decoded, joined.
     #[inline(always)]
     fn leaf_text(&mut self, _: &'static Field, _: Span, _: &[u8]) {}
-    /// A group begins. The value is 0, or the place of its text for
-    /// [`Kind::Text`](crate::kit::Kind::Text).
+    /// A group begins. The value is 0, or for [`Kind::Text`](crate::kit::Kind::Text) the position
+    /// of its text.
     #[inline(always)]
     fn open(&mut self, _: &'static Field, _: u32, _: u64) {}
     /// The innermost group ends.
     #[inline(always)]
     fn close(&mut self, _: u32) {}
-    /// A group of fields that are known at once: each with its bytes and its value.
+    /// A group whose fields are all known: each with its span and its value.
     #[inline(always)]
     fn group<const N: usize>(&mut self, group: &'static Field, span: Span, fields: [Leaf; N]) {
         one_by_one(self, group, span, &fields);
     }
-    /// A rule was exercised by the message that is being decoded: kept or not, where, and what is
-    /// wrong.
+    /// A rule was checked for the current message: whether it is kept, where, and what is wrong.
     #[inline(always)]
     fn checked(&mut self, _: &'static Rule, _: bool, _: Span, _: impl FnOnce() -> String) {}
-    /// A rule was exercised and kept this many times, by fields with nothing else to report.
+    /// A rule was checked and kept this many times, for fields without other results.
     #[inline(always)]
     fn kept(&mut self, rule: &'static Rule, times: u32) {
         for _ in 0..times {
             self.checked(rule, true, Span::default(), String::new);
         }
     }
-    /// A known form that deviates: a note under the rule's code; the rule passes.
+    /// A known deviation: a note under the rule's code; the rule passes.
     #[inline(always)]
     fn noted(&mut self, _: &'static Rule, _: Span, _: impl FnOnce() -> String) {}
-    /// A rule was exercised by a message of the past, which the mark names.
+    /// A rule was checked for an earlier message, which the mark identifies.
     #[inline(always)]
     fn recalled(
         &mut self,
@@ -60,19 +59,18 @@ pub trait Sink {
         _: impl FnOnce() -> String,
     ) {
     }
-    /// What is known of the recording round the messages that follow.
+    /// The evidence for the messages that follow.
     #[inline(always)]
     fn evidence(&mut self, _: Evidence) {}
-    /// A server that a list of the message names. Who lists it to whom, the fact after them all
-    /// says.
+    /// A server in a list of the message. The event after the last one names sender and receiver.
     #[inline(always)]
     fn listed(&mut self, _: SocketAddr) {}
-    /// The message shows something that matters beyond its flow.
+    /// The message shows something that matters for rules that span flows.
     #[inline(always)]
     fn fact(&mut self, _: CrossFlowEvent, _: Seen) {}
-    /// A rule is broken - at these bytes of the current message, or by one of the past - unless
-    /// other flows explain it. Who hears of all flows leaves it to the fact; who sees one takes it
-    /// as it is.
+    /// A rule is broken - at these bytes of the current message, or by an earlier one - unless
+    /// other flows explain it. Sinks that see all flows use the event instead; sinks that see one
+    /// flow report the breach.
     #[inline(always)]
     fn unless_explained(
         &mut self,
@@ -87,29 +85,29 @@ pub trait Sink {
             None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
         }
     }
-    /// The message is a request to a server, for what this names. Every sending counts.
+    /// The message is a request of this kind to a server. Called for every packet, also repeats.
     #[inline(always)]
     fn asks(&mut self, _: &'static str, _: &Payload<'_>) {}
-    /// The message answers a request, of this many bytes, that proved nothing of who sent it: it bore
-    /// no challenge of the server.
+    /// The message answers a request of this many bytes that did not prove its sender's address: it
+    /// had no challenge from the server.
     #[inline(always)]
     fn reflects(&mut self, _: &'static str, _: u32, _: &Payload<'_>) {}
-    /// The message that is being decoded answers this request.
+    /// The current message answers this request.
     #[inline(always)]
     fn answers(&mut self, _: Reply) {}
-    /// The message that is being decoded is a request: what it is beside those before it, if
-    /// that is not [`Sending::New`].
+    /// The current message is a request with this relation to earlier ones, if it is not
+    /// [`Sending::New`].
     #[inline(always)]
     fn sent(&mut self, _: Sending) {}
-    /// The message is complete: everything since the last `end` belongs to it.
+    /// The message is complete: all calls since the last `end` belong to it.
     #[inline(always)]
     fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}
 }
 
-/// A field with its bytes and its value.
+/// A field with its span and its value.
 pub type Leaf = (&'static Field, Span, u64);
 
-/// A group, field by field.
+/// Reports a group field by field.
 #[inline(always)]
 pub(super) fn one_by_one<S: Sink + ?Sized>(
     sink: &mut S,
@@ -124,7 +122,7 @@ pub(super) fn one_by_one<S: Sink + ?Sized>(
     sink.close(span.end);
 }
 
-/// Inside of an `impl Sink`: fields go to this member, which is a sink.
+/// For use in an `impl Sink`: forwards fields to this member.
 #[macro_export]
 macro_rules! forward_fields {
     ($to:tt) => {
@@ -166,7 +164,7 @@ macro_rules! forward_fields {
     };
 }
 
-/// Inside of an `impl Sink`: what is checked goes to this member, which is a sink.
+/// For use in an `impl Sink`: forwards results of rules to this member.
 #[macro_export]
 macro_rules! forward_verdicts {
     ($to:tt) => {
@@ -208,7 +206,7 @@ macro_rules! forward_verdicts {
     };
 }
 
-/// Passes fields and whole messages on, and nothing that checks: what is shown again was checked
+/// Forwards fields and whole messages, but no results of rules, because the message was checked
 /// before.
 pub struct Unchecked<'s, S>(pub &'s mut S);
 
@@ -222,7 +220,7 @@ impl<S: Sink> Sink for Unchecked<'_, S> {
     }
 }
 
-/// Looks at nothing: what remains is the decoding itself, and the state it moves.
+/// Ignores everything: only the state of the conversation changes.
 pub struct Blind;
 
 impl Sink for Blind {}

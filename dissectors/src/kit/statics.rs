@@ -1,5 +1,5 @@
-//! Rules, messages and names on their way to another process of the same version: what the program has one of
-//! goes by its place or by what it says, and comes back as the program's own.
+//! Serializes rules, messages and names for another process of the same version: a `static` is sent
+//! as its index or name, and read as a reference to the same `static`.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -26,7 +26,7 @@ impl<'de> Deserialize<'de> for &'static Rule {
     }
 }
 
-/// All messages, and their forms.
+/// All messages and their variants.
 static MESSAGES: LazyLock<Vec<&'static Message>> = LazyLock::new(|| {
     let infos = Id::ALL.iter().map(|id| id.info());
     infos.flat_map(|info| info.messages.iter().chain(info.forms)).copied().collect()
@@ -62,10 +62,10 @@ impl<'de> Deserialize<'de> for &'static Elsewhere {
     }
 }
 
-/// What is kept of each kind for good: more than the program has.
+/// Maximum number of interned strings of each kind: more than the program has.
 const INTERNED: usize = 1 << 10;
 
-/// The one that is kept of all that are equal. `None`: so many that they are not the program's.
+/// The interned one of all equal values. `None` if there are too many to be the program's own.
 fn intern<T: ?Sized + PartialEq>(known: &Mutex<Vec<&'static T>>, it: Box<T>) -> Option<&'static T> {
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = known.iter().find(|known| ***known == *it) {
@@ -85,7 +85,7 @@ mod tests {
         postcard::to_extend(value, Vec::new()).unwrap()
     }
 
-    /// Writes it, and reads it again.
+    /// Serializes and deserializes.
     fn again<T: Serialize + for<'de> Deserialize<'de>>(value: &T) -> T {
         postcard::from_bytes(&bytes(value)).unwrap()
     }

@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A time of the capture, in nanoseconds since 1970. There is no other clock here.
+/// A time in the capture, in nanoseconds since 1970. There is no other clock in this crate.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Time(pub i64);
 
 impl Time {
-    /// Nanoseconds: packets of opposite directions that lie no further apart may have been recorded
-    /// in another order than they were sent.
+    /// Nanoseconds: packets in opposite directions that are at most this far apart may have been
+    /// recorded in the wrong order.
     pub const MOMENT: i64 = 5_000_000;
 
-    /// Nanoseconds from `earlier` to this; 0 where the capture's clock went backwards.
+    /// Nanoseconds from `earlier` to this; 0 if the capture's clock went backwards.
     pub fn since(self, earlier: Time) -> i64 {
         self.0.saturating_sub(earlier.0).max(0)
     }

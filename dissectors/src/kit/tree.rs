@@ -1,28 +1,28 @@
-//! The annotated fields of one message: flat, reused, and without a reference into the payload.
+//! The annotated fields of one message: a flat list, reused, without references into the payload.
 
 use std::borrow::Cow;
 
 use super::sink::one_by_one;
 use crate::kit::{Field, Kind, Leaf, Node, Sink, Span, Text, TreeView};
 
-/// All fields of one message. `clear` keeps the memory for the next.
+/// All fields of one message. `clear` keeps the memory for the next one.
 pub struct Tree {
-    /// Fields that fit.
+    /// Maximum number of fields.
     most: usize,
-    /// Groups within groups that are kept.
+    /// Maximum number of nested groups.
     deepest: usize,
     nodes: Vec<Node>,
     open: Vec<u32>,
     store: Vec<u8>,
-    /// Fields that were left out because the message has more than fit.
+    /// Number of fields that did not fit.
     left_out: u32,
-    /// How many groups were opened after that limit.
+    /// Number of open groups after that limit.
     shut: u32,
-    /// How many groups lay too deep: what is in them is in the group around them.
+    /// Number of open groups that are nested too deep: their fields are in the group around them.
     flat: u32,
-    /// What is in lists is not kept.
+    /// Elements of lists are not kept.
     without_elements: bool,
-    /// Within a list whose elements are not kept: how many groups are open in it, that one included.
+    /// In a list whose elements are not kept: the number of open groups, including the list.
     hidden: u32,
 }
 
@@ -33,12 +33,12 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// A message of more fields is shown up to here; its last bytes are one leaf.
+    /// Maximum number of fields shown; the remaining bytes of the message are one leaf.
     pub const MOST: usize = 100_000;
-    /// Groups within groups are shown up to here; no message of ours has as many.
+    /// Maximum number of nested groups shown; supported messages have fewer.
     pub const DEEPEST: usize = 32;
 
-    /// A tree of at most `most` fields and `deepest` groups within groups.
+    /// A tree of at most `most` fields and `deepest` nested groups.
     pub const fn bounded(most: usize, deepest: usize) -> Tree {
         Tree {
             most,
@@ -54,23 +54,23 @@ impl Tree {
         }
     }
 
-    /// The same, without what is in lists: they are kept as empty ones.
+    /// The same, without the elements of lists, which are kept empty.
     pub const fn without_elements(mut self) -> Tree {
         self.without_elements = true;
         self
     }
 
-    /// The nodes, each followed by those below it.
+    /// The nodes, each followed by its descendants.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// How many fields did not fit.
+    /// The number of fields that did not fit.
     pub fn left_out(&self) -> u32 {
         self.left_out.saturating_add(self.flat)
     }
 
-    /// Forgets the fields and keeps the memory.
+    /// Removes the fields and keeps the memory.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.open.clear();
@@ -81,7 +81,7 @@ impl Tree {
         self.hidden = 0;
     }
 
-    /// The fields as they are read.
+    /// A view of the fields.
     #[inline]
     pub fn view(&self) -> TreeView<'_> {
         TreeView { nodes: &self.nodes, store: &self.store, left_out: self.left_out() }
@@ -92,12 +92,12 @@ impl Tree {
         self.view().bytes(node, payload)
     }
 
-    /// The nodes directly below `nodes[at]`, or the outermost ones for `None`.
+    /// The children of `nodes[at]`, or the outermost nodes for `None`.
     pub fn children(&self, at: Option<usize>) -> impl Iterator<Item = (usize, &Node)> {
         self.view().children(at)
     }
 
-    /// What the value of `nodes[at]` means to people, if it means more than itself.
+    /// The meaning of `nodes[at]`'s value for people, if it has one.
     pub fn meaning(&self, at: usize, payload: &[u8]) -> Option<Cow<'static, str>> {
         self.view().meaning(at, payload)
     }
@@ -108,7 +108,7 @@ impl Tree {
         self.nodes.push(Node { field, span, value, descendants: 0, depth });
     }
 
-    /// Whether one more field fits; the bytes of one that does not go to the last leaf.
+    /// Whether there is no room for another field; its bytes are then added to the last leaf.
     #[inline(always)]
     fn full(&mut self, span: Span) -> bool {
         if self.hidden > 0 {
@@ -225,7 +225,7 @@ mod tests {
     static GROUP: Field = Field::new("group", "Group", Kind::Group);
     static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
 
-    /// The nodes of a tree, in words.
+    /// The nodes of a tree, as text.
     fn shown(tree: &Tree) -> Vec<String> {
         let node = |n: &Node| {
             let (name, span) = (n.field.name, n.span);

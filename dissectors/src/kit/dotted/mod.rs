@@ -1,7 +1,6 @@
-//! IPv4 addresses and short numbers as texts are full of them, read eight bytes at a time.
+//! Parses IPv4 addresses and short numbers in texts, eight bytes at a time.
 //!
-//! It knows the one form that programs write. What is not recognized here may be written otherwise,
-//! and takes a closer look.
+//! It recognizes only the usual spelling. Other spellings are left to a slower parser.
 
 use std::net::Ipv4Addr;
 
@@ -9,27 +8,27 @@ use wide::{CmpGt, i8x16};
 
 use crate::kit::scan::{HIGHS, ONES, sixteen, word_at};
 
-/// An address, a byte after it, and a number. Places count from the address's first byte.
+/// An address, a separator, and a number. Offsets count from the address's first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     pub(crate) address: Ipv4Addr,
-    /// Where the address ends.
+    /// The offset of the address's end.
     pub(crate) address_end: usize,
     pub(crate) number: u32,
-    /// Where the number ends, of one to seven digits.
+    /// The offset of the number's end. It has one to seven digits.
     pub(crate) end: usize,
 }
 
-/// Bytes before an address that may be anything.
+/// Number of arbitrary bytes before an address.
 const BEFORE: usize = 4;
 
-/// What is looked at: those, and an address and a number in a few more bytes than they ever take.
+/// The bytes that are read: those, then an address and a number of maximum length, and a few more.
 type Window = [u8; 37];
 
-/// Reads what begins with `opening` and an endpoint, `between` its address and its number, as often
-/// as it is there and `entry` says how long the whole is. It is reported where that begins, the
-/// bytes from there on, and the endpoint. Returns how many bytes all of them take, and how many
-/// there are.
+/// Reads a sequence of entries that begin with `opening` and an endpoint, with `between` separating
+/// address and number, as long as `entry` returns the length of the whole. `entry` is called with
+/// the offset of the entry, the bytes from there on, and the endpoint. Returns the length of all
+/// entries, and their number.
 #[inline(always)]
 pub(crate) fn each<const N: usize>(
     bytes: &[u8],
@@ -50,7 +49,7 @@ pub(crate) fn each<const N: usize>(
     (at, times)
 }
 
-/// The endpoint that is [`BEFORE`] bytes into `bytes`, `between` its address and its number.
+/// The endpoint [`BEFORE`] bytes into `bytes`, with `between` separating address and number.
 #[inline(always)]
 fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
     let padded;
@@ -70,7 +69,7 @@ fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
     let place = |marks: u32| marks.trailing_zeros() as usize;
     let is_marked = |marks, byte: u8| window.get(BEFORE + place(marks)) == Some(&byte);
     let dotted = is_marked(marks, b'.') && is_marked(second, b'.') && is_marked(third, b'.');
-    // No four digits in a row up to there: then where octets end tells where they begin.
+    // Without four digits in a row, the ends of the octets determine where they begin.
     let two = !marks & !marks >> 1;
     let is_long = two & two >> 2 & (fourth ^ (fourth - 1)) != 0;
     if !dotted || !is_marked(fourth, between) || is_long {
@@ -78,7 +77,7 @@ fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
     }
     let last =
         |marks| window.get(1 + place(marks)..)?.first_chunk().copied().map(u32::from_le_bytes);
-    // What is before the address may look like digits.
+    // The bytes before the address may look like digits.
     let first = last(marks)? | 0x000F_0F0F_u32.wrapping_shr(8 * place(marks) as u32);
     let (a, b, c, d) =
         (octet(first), octet(last(second)?), octet(last(third)?), octet(last(fourth)?));
@@ -93,7 +92,7 @@ fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
     Some(Endpoint { address, address_end, number, end })
 }
 
-/// Bytes that are too few for a window, with zeros after.
+/// Zero-pads bytes that are too few for a window.
 #[cold]
 fn pad(bytes: &[u8]) -> Window {
     let mut window: Window = [0; size_of::<Window>()];
@@ -101,8 +100,8 @@ fn pad(bytes: &[u8]) -> Window {
     window
 }
 
-/// A bit for each byte of the 24 that may be an endpoint's and is not a digit, the first one lowest;
-/// and the bits above those.
+/// A bit for each of the 24 bytes of an endpoint that is not a digit, the first one lowest; the
+/// bits above are set.
 #[inline(always)]
 fn marks(window: &Window) -> Option<u32> {
     let (_, text) = window.split_first_chunk::<BEFORE>()?;
@@ -113,22 +112,23 @@ fn marks(window: &Window) -> Option<u32> {
 /// A bit for each byte that is not a digit, the first one lowest.
 #[inline(always)]
 fn no_digits(bytes: &[u8; 16]) -> u16 {
-    // What is less than ten above '0', counted from the least that a signed byte can be.
+    // Digits are less than ten above '0', counted from the smallest signed byte.
     let above = sixteen(bytes) - i8x16::splat(0x30_i8.wrapping_add(-128));
     above.cmp_gt(i8x16::splat(-128 + 9)).move_mask() as u16
 }
 
-/// The octet that the first three of four bytes spell: one to three digits after what is none, or
-/// as many as the three are. More than 255 for what is not an octet, or begins with a zero it does not
-/// need. The higher half of each byte is not looked at.
+/// The octet in the first three of four bytes: up to three digits after a byte that is not one.
+/// Returns more than 255 if it is not an octet or has a needless leading zero. Only the lower half
+/// of each byte is read.
 #[inline(always)]
 fn octet(bytes: u32) -> u32 {
-    // The lower halves of the three side by side, the last one lowest.
+    // The lower halves of the three bytes in a row, the last one lowest.
     let halves = (bytes & 0x000F_0F0F).wrapping_mul(0x1001_0010) >> 20;
     OCTETS.get(halves as usize).map_or(0x100, |&octet| octet.into())
 }
 
-/// The octet of each three halves of bytes, where more than 9 marks what is not a digit.
+/// The octet for each combination of three halves, where values above 9 mark bytes that are not
+/// digits.
 static OCTETS: [u16; 0x1000] = {
     let mut octets = [0x100; 0x1000];
     let mut halves = 0;
@@ -149,7 +149,7 @@ static OCTETS: [u16; 0x1000] = {
     octets
 };
 
-/// The number that `bytes` begin with, of one to seven digits, and how many these are.
+/// The number of one to seven digits at the start of `bytes`, and its number of digits.
 #[inline(always)]
 pub(crate) fn number(bytes: &[u8]) -> Option<(u32, usize)> {
     let (digits, others) = digits(word_at(bytes, 0));
@@ -160,8 +160,8 @@ pub(crate) fn number(bytes: &[u8]) -> Option<(u32, usize)> {
     Some((decimal(digits << (64 - bits)), bits as usize / 8))
 }
 
-/// The digits of a word as numbers, each in its byte; and the highest bit of each byte that is
-/// none. After one that is not ASCII, a digit may be taken for none.
+/// The digits of a word as numbers, each in its byte; and the highest bit of each byte that is not
+/// a digit. After a byte that is not ASCII, a digit may be missed.
 #[inline(always)]
 fn digits(word: u64) -> (u64, u64) {
     let digits = word ^ (ONES * 0x30);
@@ -169,7 +169,7 @@ fn digits(word: u64) -> (u64, u64) {
     (digits, (above_nine | digits) & HIGHS)
 }
 
-/// The number that eight digits spell, the first one lowest.
+/// The number of eight digits, the first one lowest.
 #[inline(always)]
 fn decimal(digits: u64) -> u32 {
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;

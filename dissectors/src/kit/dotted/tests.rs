@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The endpoint that a text begins with, whatever is before it, in every way there is to read it.
+/// The endpoint at the start of a text, after any bytes, parsed in all ways.
 fn read(text: &str, between: u8) -> Option<Endpoint> {
     let found = endpoint(format!("    {text}").as_bytes(), between);
     for before in [b"\\ip\\", b"1234", b"\x7f\0\xC3\xA9", b"...1"] {

@@ -1,22 +1,22 @@
-//! Records all that a sink is handed, as tests read it.
+//! A sink that records everything, for tests.
 
 use crate::kit::*;
 
-/// One message, as it was reported.
+/// One recorded message.
 pub(crate) struct Heard {
     pub(crate) name: &'static str,
-    /// Who speaks such messages.
+    /// The role of its sender.
     pub(crate) speaker: Who,
     pub(crate) tree: Tree,
     pub(crate) bytes: Vec<u8>,
     pub(crate) pieces: Vec<Piece>,
     /// The fields, as `name=value`, lists and maps in brackets.
     pub(crate) fields: String,
-    /// The packets that its bytes come from.
+    /// The packets of its bytes.
     pub(crate) frames: Vec<u64>,
-    /// Every leaf: its name and its value, as text.
+    /// Every leaf: its name and its value as text.
     pub(crate) leaves: Vec<(&'static str, String)>,
-    /// What was found in it.
+    /// Its findings.
     pub(crate) findings: Vec<Finding>,
     /// The request that it answers.
     pub(crate) reply: Option<Reply>,
@@ -45,7 +45,7 @@ impl Heard {
     }
 }
 
-/// A finding's code, in brackets where it is a note, with `?` where nothing is proven.
+/// A finding's code, in brackets if it is a note, with `?` if it is inconclusive.
 pub(crate) fn code(finding: &Finding) -> String {
     match (finding.verdict, finding.severity) {
         (Verdict::Inconclusive, _) => format!("{}?", finding.rule.code),
@@ -54,25 +54,26 @@ pub(crate) fn code(finding: &Finding) -> String {
     }
 }
 
-/// Records all that a sink is handed; and the tree must cover every byte once, and findings lie in it.
+/// Records everything, and checks that the tree covers every byte once and that findings are within
+/// it.
 #[derive(Default)]
 pub(crate) struct Ear {
     tree: Tree,
     pub(crate) results: RuleResults,
     pub(crate) heard: Vec<Heard>,
-    /// What matters beyond a flow.
+    /// Events for rules that span flows.
     pub(crate) facts: Vec<CrossFlowEvent>,
     /// Which requests were answered.
     pub(crate) replies: Vec<Reply>,
     reply: Option<Reply>,
-    /// The message that has begun, where a protocol reports that.
+    /// The message that has begun, if the protocol reports it.
     begun: Option<&'static str>,
-    /// Findings that messages before have.
+    /// The number of findings of earlier messages.
     placed: usize,
 }
 
 impl Ear {
-    /// What was found about messages of the past.
+    /// Findings about earlier messages.
     pub(crate) fn recalled(&self) -> Vec<&Finding> {
         self.results.findings.iter().filter(|finding| finding.mark.is_some()).collect()
     }
@@ -174,7 +175,7 @@ fn project(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// No finding about the current message points beyond it.
+/// Checks that no finding about the current message points beyond it.
 pub(crate) fn lie_within(findings: &[Finding], payload: &Payload<'_>) {
     for finding in findings.iter().filter(|finding| finding.mark.is_none()) {
         let end = finding.span.end as usize;
@@ -182,14 +183,14 @@ pub(crate) fn lie_within(findings: &[Finding], payload: &Payload<'_>) {
     }
 }
 
-/// The message lists all fields that scripts see in it.
+/// Checks that the message lists all fields that scripts see in it.
 pub(crate) fn listed(message: &'static Message, tree: &Tree) {
     if let Some(path) = message.unlisted(&tree.view()) {
         panic!("{}: the field {path} is not in the message's list", message.name);
     }
 }
 
-/// Every byte is in one leaf.
+/// Checks that every byte is in one leaf.
 fn covers(tree: &Tree, bytes: &[u8]) {
     let mut next = 0;
     let is_leaf = |node: &&Node| {
