@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use dissectors::kit::Needs;
+use dissectors::kit::NeededEvidence;
 use gamewire::capture::{self, Packets};
 use gamewire::catalogue;
 use project::Project;
@@ -223,7 +223,7 @@ fn assert_rules(row: &Object, findings: &Value, what: &str) {
     assert!(rules.iter().all(|rule| found.contains(&rule)), "{what}: {rules:?}, {found:?}");
     for rule in found.into_iter().filter(|rule| !rules.contains(rule)) {
         let needs = catalogue::rule(rule.as_str().unwrap()).unwrap().needs;
-        assert_ne!(needs, Needs::Message, "{what}: {rule} is missing");
+        assert_ne!(needs, NeededEvidence::Message, "{what}: {rule} is missing");
     }
 }
 

@@ -20,8 +20,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::abuse_rules::SEC004;
 use crate::kit::{
-    Abuse, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Name, Parts,
-    Rule, Seed, Seen, Set, Settings, Short, Socket, Time, Who,
+    AbuseThresholds, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Name,
+    PartsFound, Rule, Seed, SeenMessage, Set, Settings, Short, Socket, Time, Who,
 };
 use crate::net_rules::NET011;
 use challenges::Challenges;
@@ -56,7 +56,7 @@ pub fn listed(server: SocketAddr) -> Listed {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Witness {
     /// The message.
-    pub seen: Seen,
+    pub seen: SeenMessage,
     /// The flow's number.
     pub flow: u32,
     /// The flow's first packet opens a conversation.
@@ -92,7 +92,7 @@ pub enum Detail {
     /// This request was not answered.
     Unanswered(&'static str),
     /// Only these parts of a response arrived.
-    Incomplete(Parts),
+    Incomplete(PartsFound),
     /// A challenge was used that was never given.
     Foreign(i32),
     /// It was accepted.
@@ -124,7 +124,7 @@ pub struct Terms {
     /// How long a response may take, in nanoseconds.
     pub answer_timeout: i64,
     /// The thresholds of abuse.
-    pub abuse: Abuse,
+    pub abuse: AbuseThresholds,
 }
 
 impl Terms {
@@ -168,7 +168,7 @@ pub struct Ledger {
     /// At most two masters of each game server, and its first join.
     masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, &'static Rule, Witness)>,
     /// The list that each client received.
-    lists: Map<Host, List>,
+    lists: Map<Host, ListedServers>,
     /// Servers in all lists.
     listed: usize,
     /// Challenges that masters handed out, each with its master.
@@ -186,14 +186,14 @@ pub struct Review {
     /// Breaches and possible breaches, in the order of the packets.
     pub rulings: Rulings,
     /// Rules that passed.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptRule>,
     /// Results that were not kept because of the limit: the rule, the evidence, and their number.
     pub beyond: Vec<(&'static Rule, Evidence, u64)>,
 }
 
 /// A rule that passed.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept {
+pub struct KeptRule {
     /// Which rule.
     pub rule: &'static Rule,
     /// The server, if it is about one.
@@ -203,7 +203,7 @@ pub struct Kept {
 }
 
 /// The list that a client received, and whether the client queried any server in it.
-struct List {
+struct ListedServers {
     servers: Set<u64>,
     rule: &'static Rule,
     witness: Witness,
@@ -274,7 +274,7 @@ impl Ledger {
                 {
                     // The rest of the list no longer matters.
                     self.listed -= list.servers.len();
-                    *list = List { servers: Set::default(), queried: true, ..*list };
+                    *list = ListedServers { servers: Set::default(), queried: true, ..*list };
                 }
             }
             CrossFlowEvent::Refused => {}
@@ -323,7 +323,7 @@ impl Ledger {
     }
 
     fn challenge(&mut self, challenge: u32, witness: Witness) {
-        let Seen { from, to, .. } = witness.seen;
+        let SeenMessage { from, to, .. } = witness.seen;
         let key = self.key(from, challenge);
         self.challenges.push(key, to.ip(), self.terms.most);
     }
@@ -371,8 +371,13 @@ impl Ledger {
         {
             return;
         }
-        let first =
-            || List { servers: Set::default(), rule, witness, queried: false, is_cut: false };
+        let first = || ListedServers {
+            servers: Set::default(),
+            rule,
+            witness,
+            queried: false,
+            is_cut: false,
+        };
         let list = self.lists.entry(client).or_insert_with(first);
         if list.queried {
             return;
@@ -410,7 +415,7 @@ impl Ledger {
         self.masters();
         self.lists();
         let kept = std::mem::take(&mut self.kept).into_values();
-        let kept = kept.map(|(rule, times)| Kept { rule, server: None, times });
+        let kept = kept.map(|(rule, times)| KeptRule { rule, server: None, times });
         let mut kept = Vec::from_iter(kept.chain(review.kept));
         let mut rulings = std::mem::take(&mut self.rulings);
         for ruling in &mut rulings {
@@ -443,7 +448,7 @@ impl Ledger {
         let first = self.challenges.first_given(&keys, self.terms.most);
         self.full |= self.challenges.full;
         for ((challenge, witness), key) in accepted.into_iter().zip(keys) {
-            let Seen { from, to, .. } = witness.seen;
+            let SeenMessage { from, to, .. } = witness.seen;
             if elsewhere.has_moved(to.ip(), from, challenge) {
                 continue;
             }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use dissectors::kit::{
     Blind, Budget, Closed, CrossFlowEvent, Evidence, FlowFacts, Framed, Hint, Limits, Mark,
-    Message, Payload, Piece, Rule, RuleResults, Secret, Seen, Settings, Side, Sink, Span,
+    Message, Payload, Piece, Rule, RuleResults, Secret, SeenMessage, Settings, Side, Sink, Span,
     StreamView, Time, Transport, Tree, Unread,
 };
 use dissectors::{Conversation, Id, SharedStates};
@@ -360,7 +360,7 @@ impl Sink for Witness {
     fn listed(&mut self, server: SocketAddr) {
         self.said.push(server.to_string());
     }
-    fn fact(&mut self, fact: CrossFlowEvent, seen: Seen) {
+    fn fact(&mut self, fact: CrossFlowEvent, seen: SeenMessage) {
         assert!(seen.mark.frame <= self.frame);
         self.said.push(format!("{fact:?} {seen:?}"));
     }

@@ -17,10 +17,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Finding, FlowFacts, Mark, Needs, Payload, Rule, RuleResults, Seen, Settings,
-    Severity, Side, Sink, Span, Time, Transport, Verdict, Who,
+    CODES, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Rule, RuleResults,
+    SeenMessage, Settings, Severity, Side, Sink, Span, Time, Transport, Verdict, Who,
 };
-use dissectors::ledger::{Kept as KeptRule, Ledger, Ruling, Terms};
+use dissectors::ledger::{KeptRule, Ledger, Ruling, Terms};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
 
 use crate::capture::Packets;
@@ -325,7 +325,7 @@ impl Checker {
         for ruling in review.rulings {
             let Ruling { rule, witness, of_flow, .. } = ruling;
             let mut context = FlowContext::outside(read.digits);
-            let Seen { mark, from, to } = witness.seen;
+            let SeenMessage { mark, from, to } = witness.seen;
             let knows = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
             context.protocol = Id::ALL.iter().find(knows).copied();
             let (ends, began, number) = ([from, to], witness.began, witness.flow);
@@ -536,7 +536,7 @@ impl Checker {
 /// Whether packets that the recorder dropped could explain every breach: what is wrong in a message
 /// itself they cannot, nor what is reported of the recording.
 fn is_excused_by_drops(rule: &Rule) -> bool {
-    rule.needs != Needs::Message && rule.who != Who::Capture
+    rule.needs != NeededEvidence::Message && rule.who != Who::Capture
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use dissectors::kit::{Abuse, Secret};
+use dissectors::kit::{AbuseThresholds, Secret};
 use toml::de::DeTable;
 
 use crate::check::{Ignore, Rules, rule, severity};
@@ -104,7 +104,7 @@ fn tolerances(mut table: ConfigTable<'_>, config: &mut Config) -> Result<(), Wro
 }
 
 /// From which numbers on traffic is abuse.
-fn abuse(table: &mut ConfigTable<'_>, abuse: &mut Abuse) -> Result<(), Wrong> {
+fn abuse(table: &mut ConfigTable<'_>, abuse: &mut AbuseThresholds) -> Result<(), Wrong> {
     let numbers = [
         ("reflection-repeats", &mut abuse.repeats),
         ("reflection-sources", &mut abuse.sources),

@@ -1,6 +1,6 @@
 //! The file read key by key, and every mistake named with its line.
 
-use dissectors::kit::Abuse;
+use dissectors::kit::AbuseThresholds;
 use jiff::civil::date;
 
 use dissectors::kit::Severity;
@@ -74,9 +74,9 @@ fn every_key_is_read() {
         dissectors::valve_master::Settings { heartbeat: 60_000_000_000, heartbeat_tolerance: 25 }
     );
     assert_eq!(settings.protocols.gamespy1.heartbeat, 10_000_000_000..=120_000_000_000);
-    let Abuse { repeats, sources, flood_rate, .. } = settings.abuse;
+    let AbuseThresholds { repeats, sources, flood_rate, .. } = settings.abuse;
     assert_eq!([repeats, sources, flood_rate], [7, 70, 700]);
-    let Abuse { repeat_window, source_window, flood_window, .. } = settings.abuse;
+    let AbuseThresholds { repeat_window, source_window, flood_window, .. } = settings.abuse;
     let windows = [repeat_window, source_window, flood_window];
     assert_eq!(windows.map(|window| window / 1_000_000_000), [1, 2, 3]);
     assert_eq!(settings.protocols.gamespy1.keys[0].1.bytes(), b"LabKey");

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Item, Needs, Symptom, Time, Verdict as Ruled};
+use dissectors::kit::{Cause, Item, NeededEvidence, Symptom, Time, Verdict as Ruled};
 use dissectors::net_rules::NET014;
 
 use super::fact::{Fact, Failure, NO_ACCIDENT};
@@ -327,7 +327,7 @@ fn no_list(server: &mut Server, given: &[&Given]) {
 /// answered.
 pub(super) fn has_rule_about_silence(server: &Server) -> bool {
     let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
-    symptoms.iter().any(|it| it.item == Item::Echo && it.rule.needs == Needs::Answer)
+    symptoms.iter().any(|it| it.item == Item::Echo && it.rule.needs == NeededEvidence::Answer)
 }
 
 /// Whether an address means something only in the network that it is used in.

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Finding, Item, Mark, Needs, Rule, Symptom, Verdict as Ruled, Who};
+use dissectors::kit::{
+    Cause, Finding, Item, Mark, NeededEvidence, Rule, Symptom, Verdict as Ruled, Who,
+};
 use dissectors::net_rules::{NET005, NET014};
 
 use super::server::Server;
@@ -203,8 +205,8 @@ fn of_icmp(error: &IcmpEvent) -> Option<Cause> {
 /// Why what a rule asks is unknown from a capture: by what the rule needs.
 pub(super) fn why_open(rule: &Rule) -> Cause {
     match rule.needs {
-        Needs::Beginning => Cause::CaptureStartsLate,
-        Needs::Message | Needs::Interval => Cause::CaptureDrops,
-        Needs::Answer => Cause::CaptureTooShort,
+        NeededEvidence::Beginning => Cause::CaptureStartsLate,
+        NeededEvidence::Message | NeededEvidence::Interval => Cause::CaptureDrops,
+        NeededEvidence::Answer => Cause::CaptureTooShort,
     }
 }

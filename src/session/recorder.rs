@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::kit::{
     Blind, CODES, CrossFlowEvent, Evidence, FlowFacts, Mark, Message, Payload, Reply, Rule,
-    RuleCounts, RuleResults, Seen, Sending, Side, Sink, Span, Tree, Verdict, Who,
+    RuleCounts, RuleResults, SeenMessage, Sending, Side, Sink, Span, Tree, Verdict, Who,
 };
 use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
@@ -512,7 +512,7 @@ impl<F: Fields> Sink for Recorder<F> {
             self.batch.message_lists(server);
         }
     }
-    fn fact(&mut self, fact: CrossFlowEvent, seen: Seen) {
+    fn fact(&mut self, fact: CrossFlowEvent, seen: SeenMessage) {
         if let Some(context) = self.batch.context().filter(|_| self.needs.cross_flow) {
             let FlowFacts { number: flow, began, lossy, .. } = context.flow;
             let (order, witness) = (context.moment, Witness { seen, flow, began, lossy });
@@ -524,7 +524,7 @@ impl<F: Fields> Sink for Recorder<F> {
         rule: &'static Rule,
         at: Option<Span>,
         fact: CrossFlowEvent,
-        seen: Seen,
+        seen: SeenMessage,
         detail: impl FnOnce() -> String,
     ) {
         match at {

@@ -1,6 +1,6 @@
 //! The segments of TCP connections: in which flow each belongs, and what a connection keeps.
 
-use dissectors::kit::{CrossFlowEvent, Mark, Seen, Side, Sink, Time};
+use dissectors::kit::{CrossFlowEvent, Mark, SeenMessage, Side, Sink, Time};
 
 use super::cut;
 use super::reading::Reading;
@@ -113,7 +113,7 @@ impl Shard {
             let mark = Mark { frame: context.frame, time, length: 0, side };
             let [from, to] = flow.ends_from(side);
             recorder.flow_context(context.flow_context(&flow));
-            recorder.fact(CrossFlowEvent::Refused, Seen { mark, from, to });
+            recorder.fact(CrossFlowEvent::Refused, SeenMessage { mark, from, to });
             recorder.settle();
         }
         if is_unreported && cut::may_be_ours(&segment.payload, self.has_known_port(key)) {

@@ -3,7 +3,7 @@
 use crate::kit::{Claim, Hint, Rule, Sink, Span};
 
 use super::decode::{self, DecodeContext};
-use super::layout::{Header, Layout, SINGLE, SPLIT, is_total};
+use super::layout::{Layout, SINGLE, SPLIT, SplitHeader, is_total};
 use super::rules::{A2S006, A2S008, A2S030, A2S033};
 
 /// The whole of an info request.
@@ -110,7 +110,7 @@ pub(super) fn is_request_after(bytes: &[u8]) -> bool {
 /// follows it may be missing, which is then reported.
 fn is_split(bytes: &[u8]) -> bool {
     [Layout::GoldSrc, Layout::Source].into_iter().any(|layout| {
-        Header::read(bytes, layout)
+        SplitHeader::read(bytes, layout)
             .is_some_and(|header| header.number < header.total && is_total(layout, header.total))
     })
 }

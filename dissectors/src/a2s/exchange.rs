@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use super::counters::{CoarseTime, Count, Counters};
-use super::decode::Summary;
+use super::decode::MessageSummary;
 use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use super::observation::{Observation, Occasion};
 use super::overdue::expire;
@@ -18,7 +18,7 @@ use crate::kit::{Context, CrossFlowEvent, Evidence, Payload, Read, Sink};
 /// The effect of a message on the conversation.
 pub(super) fn message<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    said: &Summary,
+    said: &MessageSummary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
@@ -31,7 +31,7 @@ pub(super) fn message<S: Sink>(
 fn ask<S: Sink>(
     cx: &mut Context<'_, A2s>,
     request: RequestKind,
-    said: &Summary,
+    said: &MessageSummary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
@@ -107,7 +107,7 @@ fn standing(
 fn answer<S: Sink>(
     cx: &mut Context<'_, A2s>,
     answer: ResponseKind,
-    said: &Summary,
+    said: &MessageSummary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {

@@ -88,7 +88,7 @@ pub(super) enum Reason {
 
 /// What is in front of a split packet's payload, read in one layout.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Header {
+pub(super) struct SplitHeader {
     pub(super) total: u8,
     pub(super) number: u8,
     pub(super) size: Option<u16>,
@@ -96,19 +96,22 @@ pub(super) struct Header {
     pub(super) at: usize,
 }
 
-impl Header {
+impl SplitHeader {
     /// `None` where the packet is too short for it.
-    pub(super) fn read(bytes: &[u8], layout: Layout) -> Option<Header> {
+    pub(super) fn read(bytes: &[u8], layout: Layout) -> Option<SplitHeader> {
         let at = layout.header();
         let (&first, rest) = bytes.get(8..at)?.split_first()?;
         Some(match (layout, rest) {
             (Layout::GoldSrc, _) => {
-                Header { total: first & 0x0F, number: first >> 4, size: None, at }
+                SplitHeader { total: first & 0x0F, number: first >> 4, size: None, at }
             }
-            (_, &[number]) => Header { total: first, number, size: None, at },
-            (_, &[number, low, high]) => {
-                Header { total: first, number, size: Some(u16::from_le_bytes([low, high])), at }
-            }
+            (_, &[number]) => SplitHeader { total: first, number, size: None, at },
+            (_, &[number, low, high]) => SplitHeader {
+                total: first,
+                number,
+                size: Some(u16::from_le_bytes([low, high])),
+                at,
+            },
             _ => return None,
         })
     }
@@ -143,7 +146,7 @@ pub(super) fn announced(payload: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// Whether a layout makes sense of what follows a first packet's header.
-fn confirmed(bytes: &[u8], header: Header, layout: Layout) -> Option<Reason> {
+fn confirmed(bytes: &[u8], header: SplitHeader, layout: Layout) -> Option<Reason> {
     let payload = bytes.get(header.at..)?;
     if is_compressed(id(bytes)?, layout) && announced(payload).is_some() {
         return Some(Reason::Bzip2);
@@ -175,7 +178,7 @@ pub(super) struct LayoutReading {
 
 impl LayoutReading {
     pub(super) fn add(&mut self, bytes: &[u8], layout: Layout, first: bool) {
-        let Some(header) = Header::read(bytes, layout) else {
+        let Some(header) = SplitHeader::read(bytes, layout) else {
             self.short = true;
             return;
         };

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use super::kinds::{ChallengeStatus, ResponseKind};
 use super::pending::PendingRequest;
-use crate::kit::{Evidence, Mark, Payload, Read, Seen};
+use crate::kit::{Evidence, Mark, Payload, Read, SeenMessage};
 
 /// Something that a conversation has observed.
 pub(super) enum Observation<'a> {
@@ -44,7 +44,7 @@ pub(super) enum Observation<'a> {
 
 /// What other flows may explain: the current message, or the two ends of an earlier one.
 pub(super) struct Occasion {
-    pub(super) seen: Seen,
+    pub(super) seen: SeenMessage,
     pub(super) evidence: Evidence,
     /// The challenge that a response gives, or that a request carries although it should not.
     pub(super) challenge: Option<u32>,

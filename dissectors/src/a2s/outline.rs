@@ -1,7 +1,7 @@
 //! What a datagram is by itself, without what its flow said before.
 
 use super::claim;
-use super::layout::{Header, Layout, SINGLE, SPLIT};
+use super::layout::{Layout, SINGLE, SPLIT, SplitHeader};
 use super::messages as m;
 use super::rules::{SEC001, SEC002};
 use crate::kit::Outline;
@@ -13,7 +13,7 @@ const QUERY: &[u8] = b"Source Engine Query\0";
 pub(super) fn outline(bytes: &[u8]) -> Option<Outline> {
     if bytes.starts_with(&SPLIT) {
         let is_last = |layout: Layout| {
-            let header = Header::read(bytes, layout)?;
+            let header = SplitHeader::read(bytes, layout)?;
             (header.number < header.total).then(|| header.number + 1 == header.total)
         };
         // Source's layout first: of GoldSource's, the byte after number and total is the text's.

@@ -4,7 +4,7 @@ use super::observation::{Observation, Occasion};
 use super::pending::{FOREIGN, REFUSED, ResponseDue};
 use super::state::UnmatchedList;
 use super::{A2s, rules};
-use crate::kit::{Context, Evidence, Seen, Sink, Span, Time};
+use crate::kit::{Context, Evidence, SeenMessage, Sink, Span, Time};
 
 /// Where the message byte usually is.
 pub(super) const KIND: Span = Span { start: 4, end: 5 };
@@ -30,7 +30,7 @@ pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut 
         ..cx.flow.unanswered(server, mark.time, now, cx.settings.answer_timeout)
     };
     let challenge = asked.is(FOREIGN).then_some(asked.challenge as u32);
-    let seen = Seen { mark, from: client_end, to: server_end };
+    let seen = SeenMessage { mark, from: client_end, to: server_end };
     let occasion = Occasion { seen, evidence, challenge };
     rules::exchange(&Observation::Overdue { asked: &asked, occasion }, KIND, sink);
 }

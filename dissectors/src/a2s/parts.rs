@@ -350,7 +350,7 @@ fn check_rest<S: Sink>(
         Some(missing) => {
             let (seen, timeout) =
                 (recorded(cx, set, first, &[]).seen(), cx.settings.answer_timeout);
-            let parts = kit::Parts { found: shape.count, total: shape.total, missing };
+            let parts = kit::PartsFound { found: shape.count, total: shape.total, missing };
             let parts = (set.id, parts);
             rules::split_incomplete(parts, set.asked, seen, evidence, timeout, sink);
         }

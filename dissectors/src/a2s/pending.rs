@@ -169,7 +169,7 @@ impl PendingRequest {
 /// An [`PendingRequest`] in two thirds of its room. Of a packet after the 2^40th it tells this
 /// bound, of an exchange that takes more than two seconds whole microseconds, up to 35 minutes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
+pub(super) struct CompactRequest {
     // Bytes, so that it needs no room for alignment.
     /// From the highest bit on: the packet, in 40 bits, the length in 16, how often it was sent in
     /// seven, and who sends it.
@@ -183,7 +183,7 @@ pub(super) struct Kept {
     state: NonZeroU16,
 }
 
-impl Kept {
+impl CompactRequest {
     const MOST_FRAME: u64 = (1 << 40) - 1;
     /// In place of a challenge that was never issued, but may be another's.
     const FOREIGN: u16 = 6;
@@ -192,8 +192,11 @@ impl Kept {
 
     fn since(nanoseconds: i64) -> u32 {
         match u32::try_from(nanoseconds) {
-            Ok(fine) if fine < Kept::COARSE => fine,
-            _ => (nanoseconds / 1000).clamp(0, i64::from(Kept::COARSE) - 1) as u32 | Kept::COARSE,
+            Ok(fine) if fine < CompactRequest::COARSE => fine,
+            _ => {
+                (nanoseconds / 1000).clamp(0, i64::from(CompactRequest::COARSE) - 1) as u32
+                    | CompactRequest::COARSE
+            }
         }
     }
 
@@ -201,8 +204,8 @@ impl Kept {
         let (place, state) = (u64::from_le_bytes(self.place), self.state.get());
         let time = i64::from_le_bytes(self.time);
         let since = match u32::from_le_bytes(self.since) {
-            fine @ 0..Kept::COARSE => i64::from(fine),
-            coarse => i64::from(coarse & !Kept::COARSE) * 1000,
+            fine @ 0..CompactRequest::COARSE => i64::from(fine),
+            coarse => i64::from(coarse & !CompactRequest::COARSE) * 1000,
         };
         let mark = Mark {
             frame: place >> 24,
@@ -221,7 +224,7 @@ impl Kept {
                 1 => ChallengeStatus::Asking,
                 2 => ChallengeStatus::Zero,
                 3 => ChallengeStatus::Issued,
-                4 | Kept::FOREIGN => ChallengeStatus::NeverIssued,
+                4 | CompactRequest::FOREIGN => ChallengeStatus::NeverIssued,
                 _ => ChallengeStatus::Unknown,
             },
             owed: match state >> 6 & 3 {
@@ -231,33 +234,33 @@ impl Kept {
                 _ => ResponseDue::Answered,
             },
             past: (state >> 8 & 15) as u8
-                | if state >> 3 & 7 == Kept::FOREIGN { FOREIGN } else { 0 },
+                | if state >> 3 & 7 == CompactRequest::FOREIGN { FOREIGN } else { 0 },
             tries: (place >> 1 & u64::from(MOST_TRIES)) as u8,
             left: (state >> 12) as u8,
         }
     }
 }
 
-impl From<PendingRequest> for Kept {
-    fn from(asked: PendingRequest) -> Kept {
+impl From<PendingRequest> for CompactRequest {
+    fn from(asked: PendingRequest) -> CompactRequest {
         let Mark { frame, time, length, side } = asked.mark;
         let length = length.min(u16::MAX.into());
         let tries = asked.tries.min(MOST_TRIES);
-        let place = frame.min(Kept::MOST_FRAME) << 24
+        let place = frame.min(CompactRequest::MOST_FRAME) << 24
             | u64::from(length) << 8
             | u64::from(tries) << 1
             | side.index() as u64;
         let is_foreign = asked.standing == ChallengeStatus::NeverIssued && asked.is(FOREIGN);
-        let standing = if is_foreign { Kept::FOREIGN } else { asked.standing as u16 };
+        let standing = if is_foreign { CompactRequest::FOREIGN } else { asked.standing as u16 };
         let state = (asked.request as u16 + 1)
             | standing << 3
             | (asked.owed as u16) << 6
             | u16::from(asked.past & 15) << 8
             | u16::from(asked.left.min(MOST_LEFT)) << 12;
-        Kept {
+        CompactRequest {
             place: place.to_le_bytes(),
             time: time.0.to_le_bytes(),
-            since: Kept::since(time.since(asked.began)).to_le_bytes(),
+            since: CompactRequest::since(time.since(asked.began)).to_le_bytes(),
             challenge: asked.challenge.to_le_bytes(),
             state: NonZeroU16::new(state).unwrap_or(NonZeroU16::MIN),
         }
@@ -301,12 +304,12 @@ mod tests {
                             tries: 100,
                             left: 9,
                         };
-                        assert_eq!(Kept::from(asked).get(), asked);
+                        assert_eq!(CompactRequest::from(asked).get(), asked);
                     }
                 }
             }
         }
-        assert_eq!(size_of::<Option<Kept>>(), 26);
+        assert_eq!(size_of::<Option<CompactRequest>>(), 26);
     }
 
     #[test]
@@ -328,7 +331,7 @@ mod tests {
                 tries: 1,
                 left: 1,
             };
-            assert_eq!(mark.time.since(Kept::from(asked).get().began), reported);
+            assert_eq!(mark.time.since(CompactRequest::from(asked).get().began), reported);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The last responses of a flow that were whole in several packets: late copies are recognized by them.
 
-use super::layout::{self, Header, Layout};
+use super::layout::{self, Layout, SplitHeader};
 use super::split::{Repeat, SplitResponse};
 use crate::kit::{PartSpan, Side, keyed_hash, room};
 
@@ -62,7 +62,7 @@ impl RecentResponses {
     pub(super) fn remember(&mut self, set: &SplitResponse, id: u32, layout: Layout, kind: u8) {
         let known = |part: &PartSpan| {
             let bytes = set.bytes_of(part);
-            let number = Header::read(bytes, layout)?.number;
+            let number = SplitHeader::read(bytes, layout)?.number;
             Some(RecentPacket { number, hash: (!part.lost).then(|| keyed_hash(bytes)) })
         };
         let packets = set.parts().iter().filter_map(known).collect();
@@ -95,7 +95,7 @@ impl RecentResponses {
         lost: bool,
     ) -> Option<(Layout, Repeat, u8)> {
         let done = self.find(side, id)?;
-        let number = Header::read(bytes, done.layout)?.number;
+        let number = SplitHeader::read(bytes, done.layout)?.number;
         let known = done.packets.iter().find(|packet| packet.number == number)?;
         let is_copy = lost || known.hash.is_none_or(|hash| hash == keyed_hash(bytes));
         let repeat = if is_copy { Repeat::Same } else { Repeat::Differs(number) };

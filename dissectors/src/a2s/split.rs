@@ -9,8 +9,8 @@ use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Span, Time, room};
 
 use super::kinds::RequestKind;
 use super::layout::{
-    self, COMPRESSED, COMPRESSED_BIT, Header, Layout, LayoutReading, Reason, SINGLE, SIZE, TOTAL,
-    announced, id, is_compressed, plain,
+    self, COMPRESSED, COMPRESSED_BIT, Layout, LayoutReading, Reason, SINGLE, SIZE, SplitHeader,
+    TOTAL, announced, id, is_compressed, plain,
 };
 
 /// Packets that one response may have beside copies: a byte counts them.
@@ -37,7 +37,7 @@ pub(super) fn likeliest_alone(bytes: &[u8], known: Option<Layout>) -> Layout {
 /// Whether a request is in a packet, in some layout.
 pub(super) fn carries_request(bytes: &[u8]) -> bool {
     Layout::ALL.into_iter().any(|layout| {
-        let payload = Header::read(bytes, layout).and_then(|header| bytes.get(header.at..));
+        let payload = SplitHeader::read(bytes, layout).and_then(|header| bytes.get(header.at..));
         let message = payload.and_then(|payload| payload.strip_prefix(&SINGLE));
         message.and_then(<[u8]>::first).is_some_and(|&kind| RequestKind::of(kind).is_some())
     })
@@ -258,11 +258,11 @@ impl SplitResponse {
         layout: Layout,
         nth: usize,
         at: Span,
-        is: impl Fn(&[u8], Header) -> bool,
+        is: impl Fn(&[u8], SplitHeader) -> bool,
     ) -> HeaderPlace {
         let parts = self.parts().iter().map(|part| self.bytes_of(part)).enumerate();
         let mut found = parts.filter(|(_, bytes)| {
-            Header::read(bytes, layout).is_some_and(|header| is(bytes, header))
+            SplitHeader::read(bytes, layout).is_some_and(|header| is(bytes, header))
         });
         found.nth(nth).map_or(HeaderPlace::default(), |(part, _)| HeaderPlace { part, at })
     }
@@ -303,7 +303,7 @@ impl SplitResponse {
         let mut seen = [false; 256];
         for part in self.parts() {
             let bytes = self.bytes_of(part);
-            let Some(header) = Header::read(bytes, layout) else { continue };
+            let Some(header) = SplitHeader::read(bytes, layout) else { continue };
             let slot = seen.get_mut(usize::from(header.number));
             if header.number >= total || slot.is_none_or(|seen| std::mem::replace(seen, true)) {
                 continue;
@@ -429,14 +429,14 @@ pub(super) struct JoinedResponse {
 
 /// The split responses of a flow that are not whole yet.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(super) struct SplitResponses {
     #[allow(clippy::vec_box, reason = "a set takes 250 bytes, and a list has room for four")]
     pub(super) sets: Vec<Box<SplitResponse>>,
     /// When one was last given up for want of room.
     pub(super) spilled: Option<Time>,
 }
 
-impl Parts {
+impl SplitResponses {
     /// Whether there is nothing to be kept.
     pub(super) fn is_empty(&self) -> bool {
         self.sets.is_empty() && self.spilled.is_none()

@@ -6,12 +6,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU64;
 
 use super::counters::{CoarseTime, Count, Counters};
-use super::decode::{self, DecodeContext, Summary};
+use super::decode::{self, DecodeContext, MessageSummary};
 use super::kinds::{RequestKind, ResponseKind};
 use super::layout::Layout;
-use super::pending::{GOES_ON, Kept, PASSED_OVER, PendingRequest, REFUSED, ResponseDue};
+use super::pending::{CompactRequest, GOES_ON, PASSED_OVER, PendingRequest, REFUSED, ResponseDue};
 use super::recent_responses::RecentResponses;
-use super::split::{Parts, Spare, SplitResponse};
+use super::split::{Spare, SplitResponse, SplitResponses};
 use super::waiting::LatestRequests;
 
 use crate::kit::{Host, Payload, PendingRequests, Recent, Seed, ShortMark, Side, Socket, Time};
@@ -19,7 +19,7 @@ use crate::kit::{Host, Payload, PendingRequests, Recent, Seed, ShortMark, Side, 
 /// What one flow is up to.
 #[derive(Default)]
 pub struct Conversation {
-    pending: PendingRequests<Kept>,
+    pending: PendingRequests<CompactRequest>,
     /// What most flows never have.
     more: Option<Box<More>>,
     /// A keyed hash of the last response: networks deliver packets twice, some recordings all.
@@ -43,7 +43,7 @@ struct More {
 /// What no flow has for long.
 #[derive(Default)]
 struct Open {
-    parts: Parts,
+    parts: SplitResponses,
     stray: Option<UnmatchedList>,
     /// Requests that were given up before their time, for later ones' sake: each may be answered
     /// yet.
@@ -204,12 +204,12 @@ impl Conversation {
     }
 
     /// The split responses of the flow.
-    pub(super) fn parts(&mut self) -> &mut Parts {
+    pub(super) fn parts(&mut self) -> &mut SplitResponses {
         &mut self.open().parts
     }
 
     /// The split responses of the flow, if there is one.
-    pub(super) fn parts_so_far(&self) -> Option<&Parts> {
+    pub(super) fn parts_so_far(&self) -> Option<&SplitResponses> {
         Some(&self.open_so_far()?.parts)
     }
 
@@ -304,7 +304,7 @@ impl Conversation {
 
     /// Takes the request in this place; 0 is the oldest.
     pub(super) fn take(&mut self, at: usize) -> Option<PendingRequest> {
-        self.pending.remove(at).map(Kept::get)
+        self.pending.remove(at).map(CompactRequest::get)
     }
 
     /// The request in this place; 0 is the oldest.
@@ -486,7 +486,7 @@ impl Conversation {
     }
 
     /// What info says of the server's split packets: engines before Orange Box have no Size.
-    pub(super) fn learn(&mut self, said: &Summary) {
+    pub(super) fn learn(&mut self, said: &MessageSummary) {
         let Some(protocol) = said.protocol else { return };
         if let Some(app_id @ 1..) = said.app_id {
             let game = if app_id == decode::THE_SHIP { SHIP } else { OTHER_GAME };

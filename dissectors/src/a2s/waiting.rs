@@ -10,7 +10,7 @@ use crate::kit::{HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time}
 
 /// A keyed hash of the asking endpoint and the asked host. Only the hash is kept: a flood has as many
 /// pairs as packets.
-type Key = u64;
+type PairHash = u64;
 
 /// The latest request of an endpoint to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(super) struct LatestRequests {
 }
 
 impl LatestRequests {
-    fn key(&self, asker: SocketAddr, host: IpAddr) -> Key {
+    fn key(&self, asker: SocketAddr, host: IpAddr) -> PairHash {
         self.seed.hash_one((Socket(asker), Host(host)))
     }
 

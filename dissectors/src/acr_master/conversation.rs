@@ -21,12 +21,12 @@ pub(super) type Cx<'c> = Context<'c, AcrMaster>;
 /// What one flow is up to.
 #[derive(Default)]
 pub struct Conversation {
-    connection: Option<Box<Connection>>,
+    connection: Option<Box<HttpConnection>>,
     pub(super) probing: Option<Box<Probing>>,
 }
 
 #[derive(Default)]
-struct Connection {
+struct HttpConnection {
     framing: Framing,
     waiting: PendingRequests<PendingRequest>,
     /// What has come shows that the connection is ours: what comes from now on is reported at once.
@@ -55,7 +55,7 @@ impl Conversation {
         let Some(connection) = &self.connection else { return probing };
         let requests: usize = connection.waiting.iter().map(|it| it.request.held()).sum();
         probing
-            + size_of::<Connection>()
+            + size_of::<HttpConnection>()
             + connection.waiting.held()
             + requests
             + room(&connection.registrations)
@@ -68,7 +68,7 @@ impl Conversation {
         }
     }
 
-    fn connection(&mut self) -> &mut Connection {
+    fn connection(&mut self) -> &mut HttpConnection {
         self.connection.get_or_insert_default()
     }
 
@@ -95,7 +95,7 @@ impl Conversation {
     }
 }
 
-impl Connection {
+impl HttpConnection {
     /// A new request comes. Where messages were missed it may be paired with its response again, if
     /// nothing can be due any more: who does not send ahead has had a response to all before, and
     /// so has everybody after a silence. One that is read late, for bytes missing before it, may

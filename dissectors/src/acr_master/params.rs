@@ -26,13 +26,13 @@ pub(super) struct Parameter {
     /// Its name.
     pub(super) name: &'static str,
     /// What its value is.
-    pub(super) value: Value,
+    pub(super) value: ParamValue,
     /// The specification asks for it.
     pub(super) required: bool,
 }
 
 /// What a parameter's value is.
-pub(super) enum Value {
+pub(super) enum ParamValue {
     /// A decimal number up to `most`.
     Number { field: &'static Field, as_text: &'static Field, most: u64 },
     /// A text.
@@ -46,11 +46,11 @@ const fn number(
     field: &'static Field,
     as_text: &'static Field,
 ) -> Parameter {
-    Parameter { name, value: Value::Number { field, as_text, most }, required }
+    Parameter { name, value: ParamValue::Number { field, as_text, most }, required }
 }
 
 const fn text(name: &'static str, required: bool, field: &'static Field) -> Parameter {
-    Parameter { name, value: Value::Text(field), required }
+    Parameter { name, value: ParamValue::Text(field), required }
 }
 
 const U8: u64 = u8::MAX as u64;
@@ -128,7 +128,7 @@ impl ApiPath {
         for piece in pieces(query, 0) {
             let Some((at, parameter)) = self.parameter(piece.name) else { continue };
             let is_number = decimal(&decoded(piece.value)).is_some();
-            if matches!(parameter.value, Value::Number { .. }) && is_number {
+            if matches!(parameter.value, ParamValue::Number { .. }) && is_number {
                 numbers += 1;
             }
             there[at] = match (self, parameter.name) {

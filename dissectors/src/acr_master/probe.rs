@@ -4,8 +4,8 @@
 use crate::kit::{Context, Evidence, Mark, Message, Payload, Reply, Side, Sink, Time};
 
 use super::fields::PROBE;
-use super::rules::{self, Checked};
-use super::shared::{Check, CheckKey};
+use super::rules::{self, SocketCheckResult};
+use super::shared::{CheckKey, SocketCheck};
 use super::{AcrMaster, messages};
 
 type Cx<'c> = Context<'c, AcrMaster>;
@@ -119,13 +119,13 @@ pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
 pub(super) fn check_probe<S: Sink>(
     cx: &Cx<'_>,
     key: CheckKey,
-    check: &Check,
+    check: &SocketCheck,
     now: Time,
     sink: &mut S,
 ) {
     let checked = checked(check);
     let evidence = Evidence {
-        lost: check.late && checked == Checked::NotAtAll,
+        lost: check.late && checked == SocketCheckResult::NotAtAll,
         asked_party_seen: cx.flow.seen[check.mark.side.other().index()],
         waited: now.since(check.mark.time) >= cx.settings.answer_timeout,
         ..Evidence::default()
@@ -134,11 +134,13 @@ pub(super) fn check_probe<S: Sink>(
 }
 
 /// What came of a check.
-fn checked(check: &Check) -> Checked {
+fn checked(check: &SocketCheck) -> SocketCheckResult {
     match check {
-        check if check.prober.is_none() => Checked::NotAtAll,
-        check if !check.answered => check.elsewhere.map_or(Checked::Unanswered, Checked::Elsewhere),
-        check if check.zero => Checked::WithZero,
-        _ => Checked::Answered,
+        check if check.prober.is_none() => SocketCheckResult::NotAtAll,
+        check if !check.answered => {
+            check.elsewhere.map_or(SocketCheckResult::Unanswered, SocketCheckResult::Elsewhere)
+        }
+        check if check.zero => SocketCheckResult::WithZero,
+        _ => SocketCheckResult::Answered,
     }
 }

@@ -1,11 +1,11 @@
 //! Requests: a line that names the endpoint and its parameters.
 
-use crate::kit::{Field, Reader, Sink, Span, Text, decode};
+use crate::kit::{Field, Reader, Sink, Span, TextPlace, decode};
 
 use super::digest::{DIGEST, NONCE};
 use super::fields::*;
 use super::head::{ENDINGS, headers, line, word};
-use super::params::{self, ApiPath, QueryParameter, Value, decimal, decoded, hex, pieces};
+use super::params::{self, ApiPath, ParamValue, QueryParameter, decimal, decoded, hex, pieces};
 use super::rules;
 
 /// The specification's default for the server port.
@@ -139,7 +139,7 @@ fn parameter<S: Sink>(
     }
     let text = decoded(piece.value);
     let number = match parameter.value {
-        Value::Number { field, as_text, most } => {
+        ParamValue::Number { field, as_text, most } => {
             let number = decimal(&text);
             asked.sound &= number.is_some_and(|number| number <= most);
             match number {
@@ -149,7 +149,7 @@ fn parameter<S: Sink>(
             rules::parameter_range(parameter.name, &text, number, most, piece.value_at, r.sink);
             number
         }
-        Value::Text(field) => {
+        ParamValue::Text(field) => {
             text_value(r, field, value_length, (piece.value, piece.value_at), &text);
             None
         }
@@ -166,7 +166,7 @@ fn text_value<S: Sink>(
     text: &[u8],
 ) {
     if text == written {
-        r.leaf(field, length, Text::at(at).value());
+        r.leaf(field, length, TextPlace::at(at).value());
     } else {
         r.decoded(field, length, text);
     }

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::kit::dotted::{self, Endpoint};
-use crate::kit::{Field, Reader, Sink, Span, Text};
+use crate::kit::dotted::{self, DottedEndpoint};
+use crate::kit::{Field, Reader, Sink, Span, TextPlace};
 
 use super::fields::*;
 use super::lines::{Line, lines, newline};
@@ -60,7 +60,7 @@ impl Usual {
     /// The line that `bytes` begin with, [`OPENING`] and an endpoint. `None`: it may be written
     /// otherwise.
     #[inline(always)]
-    fn of(bytes: &[u8], endpoint: &Endpoint) -> Option<Usual> {
+    fn of(bytes: &[u8], endpoint: &DottedEndpoint) -> Option<Usual> {
         let address_end = OPENING.len() + endpoint.address_end;
         let (port, port_end) = (endpoint.number, OPENING.len() + endpoint.end);
         let (weight, end) = match bytes.get(port_end..)? {
@@ -88,9 +88,9 @@ impl Usual {
         let at = |from, to| Span::known(start + from, start + to);
         let keyword = at(0, SERVER_LINE.len());
         let address = at(OPENING.len(), self.address_end);
-        let keyword = (&KEYWORD, keyword, Text::at(keyword).value());
+        let keyword = (&KEYWORD, keyword, TextPlace::at(keyword).value());
         let address_at = at(SERVER_LINE.len(), self.address_end);
-        let address = (&ADDRESS, address_at, Text::at(address).value());
+        let address = (&ADDRESS, address_at, TextPlace::at(address).value());
         let port = (&PORT, at(self.address_end, self.port_end), self.port.into());
         let newline = (&NEWLINE, at(self.end, self.whole()), 0);
         let line = at(0, self.whole());

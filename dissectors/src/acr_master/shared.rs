@@ -46,7 +46,7 @@ pub(super) type CheckKey = (SocketAddr, IpAddr);
 
 /// A socket check that a registration calls for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Check {
+pub(super) struct SocketCheck {
     /// The registration.
     pub(super) mark: Mark,
     /// Where the probe came from.
@@ -79,7 +79,7 @@ pub struct SharedState {
     /// The servers that asked to be registered, and whether they are.
     pub(super) registered: RecentMap<ListedServer, bool>,
     pub(super) ids: RecentMap<(ListedServer, u64), Challenged>,
-    checks: Map<CheckKey, Check>,
+    checks: Map<CheckKey, SocketCheck>,
     /// What was probed last from these sockets, by the server's host.
     probed: RecentMap<(SocketAddr, IpAddr), CheckKey>,
     early: RecentMap<CheckKey, Early>,
@@ -127,8 +127,8 @@ impl SharedState {
         key: CheckKey,
         mark: Mark,
         late: bool,
-    ) -> Option<Check> {
-        let mut check = Check {
+    ) -> Option<SocketCheck> {
+        let mut check = SocketCheck {
             mark,
             prober: None,
             zero: false,
@@ -161,19 +161,19 @@ impl SharedState {
     }
 
     /// The check that the registration of this mark called for, to be checked.
-    pub(super) fn take_check(&mut self, key: &CheckKey, mark: &Mark) -> Option<Check> {
+    pub(super) fn take_check(&mut self, key: &CheckKey, mark: &Mark) -> Option<SocketCheck> {
         self.checks.get(key).filter(|check| check.mark == *mark)?;
         self.checks.remove(key)
     }
 
     /// The same, unless a flow of its own tells of it and it may go on there.
-    pub(super) fn take_unprobed(&mut self, key: &CheckKey, mark: &Mark) -> Option<Check> {
+    pub(super) fn take_unprobed(&mut self, key: &CheckKey, mark: &Mark) -> Option<SocketCheck> {
         self.checks.get(key).filter(|check| !check.reported || check.answered)?;
         self.take_check(key, mark)
     }
 
     /// The check that a datagram is the probe of.
-    pub(super) fn probe(&mut self, payload: &Payload<'_>) -> Option<(CheckKey, &mut Check)> {
+    pub(super) fn probe(&mut self, payload: &Payload<'_>) -> Option<(CheckKey, &mut SocketCheck)> {
         let key = (payload.to, payload.from.ip());
         let check = self.checks.get_mut(&key)?;
         if !is_in_time(check, payload.time) {
@@ -184,14 +184,17 @@ impl SharedState {
     }
 
     /// The check that a datagram is the response to.
-    pub(super) fn reply(&mut self, payload: &Payload<'_>) -> Option<&mut Check> {
+    pub(super) fn reply(&mut self, payload: &Payload<'_>) -> Option<&mut SocketCheck> {
         self.checks
             .get_mut(&(payload.from, payload.to.ip()))
             .filter(|check| check.prober == Some(payload.to))
     }
 
     /// The check that a datagram answers from a port of the server that was not probed.
-    pub(super) fn reply_from_elsewhere(&mut self, payload: &Payload<'_>) -> Option<&mut Check> {
+    pub(super) fn reply_from_elsewhere(
+        &mut self,
+        payload: &Payload<'_>,
+    ) -> Option<&mut SocketCheck> {
         let prober = (payload.to, payload.from.ip());
         let key = *self.probed.get_mut(&prober, CHECKS).filter(|key| key.0 != payload.from)?;
         let check = self.checks.get_mut(&key)?;
@@ -236,7 +239,7 @@ impl SharedState {
     }
 }
 
-fn is_in_time(check: &Check, now: Time) -> bool {
+fn is_in_time(check: &SocketCheck, now: Time) -> bool {
     now.since(check.mark.time) <= CHECKED_WITHIN
 }
 

@@ -3,7 +3,7 @@
 use crate::kit::{Claim, Hint, StreamView};
 
 use super::rules::is_secure_string;
-use super::words::{self, Numbering, Text, is_query};
+use super::words::{self, Numbering, TextPairs, is_query};
 
 /// Bytes at the end of a datagram that are searched for `\queryid\`.
 const TAIL: usize = 64;
@@ -70,7 +70,7 @@ fn is_challenge(bytes: &[u8]) -> bool {
 /// Whether it consists of queries only: `\info\`, `\rules\\players\`, `\status\xserverquery`.
 fn is_query_only(bytes: &[u8]) -> bool {
     bytes.len() <= TAIL
-        && Text::new(bytes, 0).all(|pair| {
+        && TextPairs::new(bytes, 0).all(|pair| {
             let bare = is_query(pair.key) && matches!(pair.text(), b"" | b"xserverquery");
             bare && pair.opened
                 || pair.key.is_empty() && pair.value.is_none()

@@ -1,6 +1,8 @@
 //! A client and a master on one TCP connection: challenge, validate, list, close.
 
-use crate::kit::{Closed as How, Context, Evidence, Mark, Payload, Reply, Seen, Side, Sink, Time};
+use crate::kit::{
+    Closed as How, Context, Evidence, Mark, Payload, Reply, SeenMessage, Side, Sink, Time,
+};
 
 use super::codes::{self, RecentChallenges, Worth};
 use super::form::Form;
@@ -24,7 +26,7 @@ struct Validated {
 
 /// What one connection has shown.
 #[derive(Default)]
-pub(super) struct Connection {
+pub(super) struct MasterConnection {
     client: Option<Side>,
     /// The client's first message.
     client_first: Option<Mark>,
@@ -48,10 +50,10 @@ pub(super) struct Connection {
     closed: [bool; 2],
 }
 
-impl Connection {
+impl MasterConnection {
     /// Bytes held.
     pub(super) fn held(&self) -> usize {
-        size_of::<Connection>() + self.validated.as_ref().map_or(0, |it| it.game.len())
+        size_of::<MasterConnection>() + self.validated.as_ref().map_or(0, |it| it.game.len())
     }
 
     /// Whether this side is known to be the master's.
@@ -246,7 +248,7 @@ pub(super) fn list_request<S: Sink>(
 }
 
 /// Whether a list that comes now is the master's list of servers; it also shows which side is the master.
-pub(super) fn lists(cx: &mut Cx<'_>, payload: &Payload<'_>) -> Option<Seen> {
+pub(super) fn lists(cx: &mut Cx<'_>, payload: &Payload<'_>) -> Option<SeenMessage> {
     cx.conversation.connection().learn(Some(payload.side.other()), cx.flow.began);
     cx.conversation.connection().is_master(payload.side).then(|| payload.seen())
 }

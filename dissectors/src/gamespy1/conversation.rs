@@ -6,7 +6,7 @@ use crate::kit::{
 };
 
 use super::answers::{self, OpenResponses};
-use super::connection::{self, Connection};
+use super::connection::{self, MasterConnection};
 use super::decode::{self, MessageKind};
 use super::form::Form;
 use super::list;
@@ -38,7 +38,7 @@ pub(super) struct More {
     again: Vec<RepeatedQuery>,
     answers: OpenResponses,
     uplink: Option<Box<Uplink>>,
-    connection: Option<Box<Connection>>,
+    connection: Option<Box<MasterConnection>>,
     framing: StreamFraming,
     /// Nothing but the user's word says that this flow is of the protocol: whatever it says is
     /// shown.
@@ -75,11 +75,11 @@ impl Conversation {
         self.more.as_mut()?.uplink.as_deref_mut()
     }
 
-    pub(super) fn connection(&mut self) -> &mut Connection {
+    pub(super) fn connection(&mut self) -> &mut MasterConnection {
         self.more().connection.get_or_insert_default()
     }
 
-    pub(super) fn connection_so_far(&mut self) -> Option<&mut Connection> {
+    pub(super) fn connection_so_far(&mut self) -> Option<&mut MasterConnection> {
         self.more.as_mut()?.connection.as_deref_mut()
     }
 

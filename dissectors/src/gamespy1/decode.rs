@@ -4,7 +4,7 @@ use super::fields as f;
 use super::form::Form;
 use super::framing::{ENDINGS, framing};
 use super::list;
-use super::words::{self, Text, Words, decimal, is_query};
+use super::words::{self, TextPairs, Words, decimal, is_query};
 use super::{messages, rules};
 use crate::kit::{Message, Pair, Reader, Sink, Span, Transport, decode};
 
@@ -198,7 +198,7 @@ struct ShownValue {
 
 fn pairs<S: Sink>(r: &mut Reader<'_, S>, text: &[u8], start: usize, kind: MessageKind) {
     let mut shown = ShownValue::default();
-    for pair in Text::new(text, start) {
+    for pair in TextPairs::new(text, start) {
         match pair.key {
             b"" if pair.value.is_none() => framing(r, &f::BACKSLASH, pair.at(), pair.at()),
             words::FINAL => framing(r, &f::FINAL, pair.at(), pair.key_at()),

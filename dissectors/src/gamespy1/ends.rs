@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::validate::CHALLENGE;
-use super::words::{self, Text};
+use super::words::{self, TextPairs};
 
 /// Bytes of a text that is waited for: clients' words, and challenges, are far shorter.
 pub(super) const LONGEST: usize = 1024;
@@ -143,7 +143,7 @@ fn follower(text: &[u8]) -> Option<&'static [u8]> {
 /// Where what is not text begins after a challenge, and what closes that: a list in blocks, or an
 /// enciphered one.
 fn blocks(text: &[u8]) -> Option<usize> {
-    let mut pairs = Text::new(text, 0);
+    let mut pairs = TextPairs::new(text, 0);
     let challenge = pairs.find(|pair| pair.key == b"secure" && pair.text().len() >= CHALLENGE)?;
     let end = challenge.value_at().start as usize + CHALLENGE;
     let after = text.get(end..)?;
@@ -162,7 +162,7 @@ fn next_message(text: &[u8]) -> Option<usize> {
     {
         return Some(blocks);
     }
-    let starts = Text::new(text, 0).take_while(|pair| pair.key != words::FINAL);
+    let starts = TextPairs::new(text, 0).take_while(|pair| pair.key != words::FINAL);
     // Where the text ends in a backslash of its own, its last pair seems to have an empty key.
     let starts = starts.map(|pair| pair.at().start as usize + usize::from(pair.key.is_empty()));
     let starts = starts.filter(|&start| start > 0);

@@ -1,6 +1,6 @@
 //! How keys and values become fields.
 
-use crate::kit::{Endings, Field, Kind, Reader, Sink, Span, Text};
+use crate::kit::{Endings, Field, Kind, Reader, Sink, Span, TextPlace};
 
 /// Nothing is checked by the reader alone: the text is split before it is read.
 pub(super) static ENDINGS: Endings =
@@ -14,5 +14,5 @@ pub(super) fn framing<S: Sink>(
     place: Span,
 ) {
     debug_assert!(field.kind == Kind::Text);
-    r.leaf(field, (at.end as usize).saturating_sub(r.at()), Text::at(place).value());
+    r.leaf(field, (at.end as usize).saturating_sub(r.at()), TextPlace::at(place).value());
 }

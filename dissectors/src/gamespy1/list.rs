@@ -2,15 +2,15 @@
 
 use std::net::SocketAddrV4;
 
-use crate::kit::dotted::{self, Endpoint};
+use crate::kit::dotted::{self, DottedEndpoint};
 use crate::kit::{
-    CrossFlowEvent, Cut, Pair, Read, Reader, Seen, Sink, Span, Text as Place, decode,
+    CrossFlowEvent, Cut, Pair, Read, Reader, SeenMessage, Sink, Span, TextPlace, decode,
 };
 
 use super::ends::{CLOSED, CLOSING};
 use super::form::Form;
 use super::framing::{ENDINGS, framing};
-use super::words::{self, Text, Words};
+use super::words::{self, TextPairs, Words};
 use super::{fields as f, rules};
 
 /// Bytes of a block.
@@ -37,7 +37,7 @@ pub(super) fn are_closed_blocks(bytes: &[u8]) -> bool {
 
 /// Decodes a list in blocks. `seen`: who is given the servers, if that is known. Says whether it is
 /// closed.
-pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<Seen>, sink: &mut S) -> bool {
+pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<SeenMessage>, sink: &mut S) -> bool {
     let end = blocks_end(bytes);
     decode(bytes, &ENDINGS, sink, |r| {
         r.leaf(&f::FORM, 0, Form::Compact as u64);
@@ -102,12 +102,16 @@ pub(super) fn is_blocks(bytes: &[u8]) -> bool {
 
 /// Decodes `\ip\ADDRESS:PORT\ip\...\final\`. `seen`: who is given the servers, if that is
 /// known. Returns what the text says.
-pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut S) -> Words<'a> {
+pub(super) fn text<'a, S: Sink>(
+    bytes: &'a [u8],
+    seen: Option<SeenMessage>,
+    sink: &mut S,
+) -> Words<'a> {
     let mut words = Words::default();
     decode(bytes, &ENDINGS, sink, |r| -> Result<(), Cut> {
         r.leaf(&f::FORM, 0, Form::Text as u64);
         r.open(&f::SERVERS);
-        let mut pairs = Text::new(bytes, 0);
+        let mut pairs = TextPairs::new(bytes, 0);
         loop {
             usual_servers(r, &mut pairs, &mut words);
             let Some(pair) = pairs.next() else { break };
@@ -140,13 +144,17 @@ fn is_cut(bytes: &[u8], words: &Words<'_>, at: Span) -> bool {
 }
 
 /// The servers that come next and are written as masters write them.
-fn usual_servers<'a, S: Sink>(r: &mut Reader<'_, S>, pairs: &mut Text<'a>, words: &mut Words<'a>) {
+fn usual_servers<'a, S: Sink>(
+    r: &mut Reader<'_, S>,
+    pairs: &mut TextPairs<'a>,
+    words: &mut Words<'a>,
+) {
     let (text, start) = (pairs.rest(), pairs.at());
     let (read, servers) = dotted::each(text, OPENING, b':', |begin, bytes, endpoint| {
         let (server, length) = usual_server(bytes, endpoint)?;
         let at = Span::new(start + begin, start + begin + length);
         let address = Span { start: at.start + OPENING.len() as u32, ..at };
-        r.sink.leaf(&f::ADDRESS, at, Place::at(address).value());
+        r.sink.leaf(&f::ADDRESS, at, TextPlace::at(address).value());
         r.sink.listed(server.into());
         Some(length)
     });
@@ -163,7 +171,7 @@ fn usual_servers<'a, S: Sink>(r: &mut Reader<'_, S>, pairs: &mut Text<'a>, words
 /// The server that `bytes` begin with, [`OPENING`] and an endpoint, up to the next backslash or the end:
 /// a port is from 1 to 65535. And how long that is. `None`: it may be written otherwise.
 #[inline(always)]
-fn usual_server(bytes: &[u8], endpoint: &Endpoint) -> Option<(SocketAddrV4, usize)> {
+fn usual_server(bytes: &[u8], endpoint: &DottedEndpoint) -> Option<(SocketAddrV4, usize)> {
     let end = OPENING.len() + endpoint.end;
     if !matches!(bytes.get(end), None | Some(b'\\')) {
         return None;
@@ -227,23 +235,23 @@ mod tests {
             self.servers.push(server);
         }
 
-        fn fact(&mut self, fact: CrossFlowEvent, _: Seen) {
+        fn fact(&mut self, fact: CrossFlowEvent, _: SeenMessage) {
             assert_eq!(fact, CrossFlowEvent::Listed(&rules::GS1032));
             self.listed = true;
         }
     }
 
-    fn seen() -> Seen {
+    fn seen() -> SeenMessage {
         let mark = Mark { frame: 1, time: Time(0), length: 0, side: Side::First };
         let end = ([192, 0, 2, 1], 28900).into();
-        Seen { mark, from: end, to: end }
+        SeenMessage { mark, from: end, to: end }
     }
 
     /// What a walk from pair to pair tells.
     fn pair_by_pair(bytes: &[u8]) -> Reported {
         let mut reported = Reported { listed: true, ..Reported::default() };
         let is_closed = words::scan(bytes).closed.is_some();
-        for pair in Text::new(bytes, 0).filter(|pair| pair.key == KEY) {
+        for pair in TextPairs::new(bytes, 0).filter(|pair| pair.key == KEY) {
             let text = std::str::from_utf8(pair.text()).unwrap();
             reported.servers.extend(text.parse::<SocketAddr>());
             if pair.value.is_some() && (is_closed || (pair.at().end as usize) < bytes.len()) {

@@ -1,8 +1,8 @@
 //! Queries that wait, and the responses to them.
 
 use crate::kit::{
-    Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Reply, Seen, Sending, ShortMark, Side,
-    Sink, Time,
+    Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Reply, SeenMessage, Sending,
+    ShortMark, Side, Sink, Time,
 };
 
 use super::words::Words;
@@ -160,7 +160,7 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
         ..cx.flow.unanswered(mark.side.other(), mark.time, now, timeout)
     };
     let [from, to] = cx.flow.ends_from(mark.side);
-    rules::query_ignored(asked.word.name(), evidence, Seen { mark, from, to }, sink);
+    rules::query_ignored(asked.word.name(), evidence, SeenMessage { mark, from, to }, sink);
 }
 
 fn is_seen(cx: &Cx<'_>, side: Side) -> bool {

@@ -40,15 +40,15 @@ pub(super) fn is_query(key: &[u8]) -> bool {
 
 /// The pairs of a text, keywords without a value on their own. They cover every byte of it.
 #[derive(Clone, Copy)]
-pub(super) struct Text<'a> {
+pub(super) struct TextPairs<'a> {
     rest: &'a [u8],
     start: usize,
 }
 
-impl<'a> Text<'a> {
+impl<'a> TextPairs<'a> {
     /// The pairs of `text`, which is `start` bytes into the payload.
-    pub(super) fn new(text: &'a [u8], start: usize) -> Text<'a> {
-        Text { rest: text, start }
+    pub(super) fn new(text: &'a [u8], start: usize) -> TextPairs<'a> {
+        TextPairs { rest: text, start }
     }
 
     /// What is left of the text.
@@ -68,7 +68,7 @@ impl<'a> Text<'a> {
     }
 }
 
-impl<'a> Iterator for Text<'a> {
+impl<'a> Iterator for TextPairs<'a> {
     type Item = Pair<'a>;
 
     fn next(&mut self) -> Option<Pair<'a>> {
@@ -196,14 +196,14 @@ pub(super) fn scan(text: &[u8]) -> Words<'_> {
 impl<'a> Words<'a> {
     /// Reads a text that is `start` bytes into the payload.
     pub(super) fn read(&mut self, text: &'a [u8], start: usize) {
-        let mut pairs = Text::new(text, start);
+        let mut pairs = TextPairs::new(text, start);
         while let Some(pair) = pairs.next() {
             self.hear(&pair, pairs);
         }
     }
 
     /// A pair comes; `after`: what follows it.
-    pub(super) fn hear(&mut self, pair: &Pair<'a>, after: Text<'a>) {
+    pub(super) fn hear(&mut self, pair: &Pair<'a>, after: TextPairs<'a>) {
         if !pair.opened && is_name(pair.key) {
             self.unopened = self.unopened.or(Some(pair.at()));
         }
@@ -305,7 +305,7 @@ fn is_name(key: &[u8]) -> bool {
 }
 
 /// What is wrong with a pair. `after`: what follows it.
-fn fault(pair: &Pair<'_>, mut after: Text<'_>) -> Option<&'static str> {
+fn fault(pair: &Pair<'_>, mut after: TextPairs<'_>) -> Option<&'static str> {
     if !pair.opened && !is_name(pair.key) {
         return Some(UNOPENED);
     }
@@ -335,7 +335,7 @@ mod tests {
 
     fn pairs(text: &str) -> Vec<(String, Option<String>)> {
         let text_of = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let pairs = Text::new(text.as_bytes(), 0);
+        let pairs = TextPairs::new(text.as_bytes(), 0);
         pairs.map(|pair| (text_of(pair.key), pair.value.map(text_of))).collect()
     }
 
@@ -407,7 +407,7 @@ mod tests {
         #[test]
         fn pairs_cover_the_text(text in r"(\\|a|final|list|basic|queryid|1\.1){0,12}") {
             let mut at = 3;
-            for pair in Text::new(text.as_bytes(), 3) {
+            for pair in TextPairs::new(text.as_bytes(), 3) {
                 prop_assert_eq!(pair.at().start as usize, at);
                 prop_assert!(!pair.at().is_empty());
                 at = pair.at().end as usize;

@@ -4,7 +4,7 @@
 use super::fields as f;
 use super::packet::{RequestForm, ResponseSummary, decimal};
 use super::rules::{self, PacketLayout, Properties};
-use crate::kit::{Cut, Field, Read, Reader, Sink, Span, Text};
+use crate::kit::{Cut, Field, Read, Reader, Sink, Span, TextPlace};
 
 /// What is known before a response is decoded.
 #[derive(Clone, Copy)]
@@ -170,7 +170,7 @@ fn value<'a, S: Sink>(
 ) -> Result<Option<Read<&'a [u8]>>, Cut> {
     if r.is_empty() || rules::name_in_place_of_value(r.peek()) {
         layout.fault(key.at, "a variable has no value");
-        r.leaf(&f::VALUE, 0, Text::at(r.here()).value());
+        r.leaf(&f::VALUE, 0, TextPlace::at(r.here()).value());
         return Ok(None);
     }
     let left = r.peek();
@@ -189,7 +189,7 @@ fn mutators<'a, S: Sink>(r: &mut Reader<'a, S>, text: &'a [u8]) -> Read<&'a [u8]
     for name in text.split(|&byte| byte == f::MUTATOR_SEPARATOR) {
         let place = Span::new(r.at(), r.at() + name.len());
         // With the separator, or the terminating zero, after it.
-        r.leaf(&f::MUTATOR, name.len() + 1, Text::at(place).value());
+        r.leaf(&f::MUTATOR, name.len() + 1, TextPlace::at(place).value());
     }
     r.close();
     Read { value: text, at: r.since(start) }
@@ -250,8 +250,8 @@ fn cell<S: Sink>(column: &mut PlayerColumn, bytes: &[u8], r: &mut Reader<'_, S>)
     let value = Span::new(column.at, column.at + length);
     column.at += length + 1;
     r.open(&f::ROW_VALUE);
-    r.leaf(&f::KEY, 0, Text::at(column.name).value());
-    r.leaf(&f::VALUE, 0, Text::at(value).value());
+    r.leaf(&f::KEY, 0, TextPlace::at(column.name).value());
+    r.leaf(&f::VALUE, 0, TextPlace::at(value).value());
     r.close();
 }
 
@@ -493,7 +493,7 @@ fn counted_rows<S: Sink>(
         r.open(row);
         for &name in names {
             r.open(&f::ROW_VALUE);
-            r.leaf(&f::KEY, 0, Text::at(name).value());
+            r.leaf(&f::KEY, 0, TextPlace::at(name).value());
             terminated(r, &f::VALUE, layout)?;
             r.close();
         }

@@ -5,7 +5,7 @@
 use super::decode::Header;
 use super::packet::{PacketKind, RequestForm, RequestSummary};
 use super::recent_packets::RecentPackets;
-use super::unfinished::{Part, Unfinished};
+use super::unfinished::{PartResult, Unfinished};
 use crate::kit::{
     Budget, Limits, Payload, PendingRequests, Reply, Sending, ShortMark, Side, Time, room,
 };
@@ -468,7 +468,7 @@ impl Conversation {
         limits: &Limits,
         timeout: i64,
         budget: &mut Budget,
-    ) -> Part {
+    ) -> PartResult {
         let asked = self.echoed(PacketKind::Info, header.timestamp);
         let asked = asked.map(|asked| (asked.left(), asked.answers > 0));
         let rest = self.rest();
@@ -486,14 +486,14 @@ impl Conversation {
                 rest.open.len() - 1
             }
         };
-        let Some(open) = rest.open.get_mut(at) else { return Part::Full };
+        let Some(open) = rest.open.get_mut(at) else { return PartResult::Full };
         let (left, answered) = asked.unwrap_or((1, false));
         open.has_copy |= answered && rest.done.has(payload.bytes);
         open.has_copy |= left > 1 && open.has(payload.bytes);
         // Copies make a response more that nobody is owed.
         let most = left + usize::from(open.has_copy);
         match open.add(header, payload, most, limits, budget) {
-            Part::Kept if open.is_whole() => Part::Whole(rest.open.remove(at)),
+            PartResult::Kept if open.is_whole() => PartResult::Whole(rest.open.remove(at)),
             part => part,
         }
     }

@@ -7,7 +7,7 @@ use super::packet::{
     CHALLENGE, INFO, PacketKind, RequestForm, RequestSummary, ResponseSummary, decimal,
 };
 use super::rules;
-use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, Text, decode};
+use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, TextPlace, decode};
 
 /// Nothing is checked by the reader alone: the specification's layouts differ too much from each
 /// other.
@@ -200,7 +200,7 @@ fn splitnum<'a, S: Sink>(r: &mut Reader<'a, S>) -> Result<Read<&'a [u8]>, Cut> {
         return r.text(&f::SPLITNUM);
     }
     let none = Span::new(r.at(), r.at());
-    Ok(Read { value: b"", at: r.leaf(&f::SPLITNUM, BLANK.len(), Text::at(none).value()) })
+    Ok(Read { value: b"", at: r.leaf(&f::SPLITNUM, BLANK.len(), TextPlace::at(none).value()) })
 }
 
 /// Decodes packet 4: "Server information response", whole, or joined from several packets.

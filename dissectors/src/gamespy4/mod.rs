@@ -42,7 +42,7 @@ use parts::{fragment_fields, give_up_overdue, part};
 
 use crate::kit::{
     Blind, Claim, Context, CrossFlowEvent, Description, Evidence, Group, Hint, Info, Limit,
-    Message, Outline, Payload, Protocol, Read, Seen, Sink, Time,
+    Message, Outline, Payload, Protocol, Read, SeenMessage, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -514,7 +514,7 @@ fn unanswered<S: Sink>(
     let (kind, owed) = (asked.kind(), asked.has(OWED));
     let request = (request_message(kind).name, kind as u8, asked.timestamp);
     let sendings = (asked.times(), began, owed);
-    rules::answered_by_another(request, sendings, evidence, Seen { mark, from, to }, sink);
+    rules::answered_by_another(request, sendings, evidence, SeenMessage { mark, from, to }, sink);
     let refused = evidence.waited && evidence.asked_party_seen;
     if !owed && asked.verified() == Some(false) && refused {
         rules::wrong_challenge_refused(&mark, sink);

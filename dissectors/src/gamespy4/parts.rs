@@ -2,7 +2,7 @@
 
 use super::answer::DecodeContext;
 use super::decode::{self, Header};
-use super::unfinished::{Divided, Part, Unfinished};
+use super::unfinished::{Divided, PartResult, Unfinished};
 use super::{GameSpy4, join, messages as m, rules, whole};
 
 use crate::kit::{Context, Evidence, Limit, PartSpan, Payload, Piece, Sink, Time};
@@ -28,26 +28,26 @@ pub(super) fn part<S: Sink>(
     let (limits, timeout) = (&cx.settings.limits, cx.settings.answer_timeout);
     let mark = payload.mark();
     match cx.conversation.part(header, payload, limits, timeout, cx.budget) {
-        Part::Kept => {}
-        Part::Whole(open) => take_apart(cx, open, payload.time, sink),
-        Part::Copy => {
+        PartResult::Kept => {}
+        PartResult::Whole(open) => take_apart(cx, open, payload.time, sink),
+        PartResult::Copy => {
             fragment_fields(payload, sink);
             rules::packet_copy(Some(header.index), sink);
             sink.end(&m::INFO_FRAGMENT, payload);
         }
-        Part::Repeated => {
+        PartResult::Repeated => {
             let open = cx.conversation.take_open(header.timestamp);
             let evidence = contradiction(cx, open.as_ref(), payload.lost);
             rules::packet_repeated(header.index, evidence, &mark, sink);
             spoilt(cx, open, header.timestamp, payload, sink);
         }
-        Part::LastMisplaced { highest, last } => {
+        PartResult::LastMisplaced { highest, last } => {
             let open = cx.conversation.take_open(header.timestamp);
             let evidence = contradiction(cx, open.as_ref(), payload.lost);
             rules::last_bit_misplaced(highest, last, evidence, &mark, sink);
             spoilt(cx, open, header.timestamp, payload, sink);
         }
-        Part::Full => {
+        PartResult::Full => {
             let open = cx.conversation.take_open(header.timestamp);
             spoilt(cx, open, header.timestamp, payload, sink);
         }

@@ -1,7 +1,7 @@
 //! The packets of the latest responses: what tells a copy of one.
 
 use super::decode::Header;
-use super::unfinished::Part;
+use super::unfinished::PartResult;
 use crate::kit::{keyed_hash, room};
 
 /// How many packets of responses before the latest one are remembered, to tell their copies.
@@ -58,19 +58,19 @@ impl RecentPackets {
         header: Header,
         bytes: &[u8],
         answered: Option<bool>,
-    ) -> Option<Part> {
+    ) -> Option<PartResult> {
         // A second response may have the same end, but seldom begins with it.
         let may_begin = answered.is_some_and(|answered| !answered || header.index == 0);
         if !may_begin && self.has(bytes) {
-            return Some(Part::Copy);
+            return Some(PartResult::Copy);
         }
         if answered.is_some() || !self.is_latest(header.timestamp) {
             return None;
         }
         let last = self.packets - 1;
         Some(match header.index <= last {
-            true => Part::Repeated,
-            false => Part::LastMisplaced { highest: header.index, last },
+            true => PartResult::Repeated,
+            false => PartResult::LastMisplaced { highest: header.index, last },
         })
     }
 

@@ -26,8 +26,8 @@ struct Reported {
 }
 
 impl Reported {
-    fn of(heard: lab::Heard) -> Reported {
-        let lab::Heard { name, tree, bytes, pieces, .. } = heard;
+    fn of(heard: lab::HeardMessage) -> Reported {
+        let lab::HeardMessage { name, tree, bytes, pieces, .. } = heard;
         let carried: u32 = pieces.iter().map(|piece| piece.length).sum();
         assert_eq!(carried as usize, bytes.len(), "every byte was recorded somewhere");
         assert_eq!(tree.left_out(), 0);

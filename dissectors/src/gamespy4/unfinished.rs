@@ -25,7 +25,7 @@ pub(super) struct Unfinished {
 }
 
 /// What a packet of a response is to the packets before it.
-pub(super) enum Part {
+pub(super) enum PartResult {
     /// Kept.
     Kept,
     /// Kept, and nothing is missing now.
@@ -115,27 +115,27 @@ impl Unfinished {
         most: usize,
         limits: &Limits,
         budget: &mut Budget,
-    ) -> Part {
+    ) -> PartResult {
         let number = header.index | u8::from(header.last) << 7;
         if Tally::of(self.numbers.iter().copied().chain([number])).answers() > most {
             return self.contradicts(header, payload.bytes);
         }
         if !self.packets.keep(payload, limits.parts_bytes.min(MOST), budget) {
-            return Part::Full;
+            return PartResult::Full;
         }
         self.numbers.push(number);
-        Part::Kept
+        PartResult::Kept
     }
 
     /// Why a packet is of no response that is owed.
-    fn contradicts(&self, header: Header, bytes: &[u8]) -> Part {
+    fn contradicts(&self, header: Header, bytes: &[u8]) -> PartResult {
         let mut same = self.with(|number| number & 0x7F == header.index).peekable();
         if same.peek().is_some() {
             let copy = same.any(|at| self.bytes(at) == bytes);
-            return if copy { Part::Copy } else { Part::Repeated };
+            return if copy { PartResult::Copy } else { PartResult::Repeated };
         }
         let highest = self.indices().max().unwrap_or_default().max(header.index);
-        Part::LastMisplaced { highest, last: self.last().unwrap_or(header.index) }
+        PartResult::LastMisplaced { highest, last: self.last().unwrap_or(header.index) }
     }
 
     /// Whether one of them is byte for byte this one.

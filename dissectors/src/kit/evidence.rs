@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kit::{Mark, Needs, Rule, Severity, Span};
+use crate::kit::{Mark, NeededEvidence, Rule, Severity, Span};
 
 /// What the recording proves about a message. See [`Evidence::suffices`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,17 +26,17 @@ pub struct Evidence {
 
 impl Evidence {
     /// Whether a breach is proven. No other function decides this.
-    pub const fn suffices(self, needs: Needs) -> bool {
+    pub const fn suffices(self, needs: NeededEvidence) -> bool {
         if self.lost {
             return false;
         }
         match needs {
-            Needs::Message => true,
-            Needs::Interval => !self.lossy,
-            Needs::Beginning => {
+            NeededEvidence::Message => true,
+            NeededEvidence::Interval => !self.lossy,
+            NeededEvidence::Beginning => {
                 !self.lossy && (self.vouched || self.began && self.asked_party_seen)
             }
-            Needs::Answer => {
+            NeededEvidence::Answer => {
                 self.refused
                     || !self.lossy && (self.vouched || self.waited && self.asked_party_seen)
             }

@@ -69,7 +69,7 @@ impl CrossFlowEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// The rules that apply.
-    pub rules: &'static Elsewhere,
+    pub rules: &'static ResponseRules,
     /// The name of the request or response, for people.
     pub name: Name,
     /// Of a request, the bit of its kind; of a response, the bits of all kinds of requests that it
@@ -87,14 +87,14 @@ pub struct Exchange {
     /// A response to the request is due.
     pub owed: bool,
     /// The parts, if only some parts of a response are on this flow.
-    pub parts: Option<Parts>,
+    pub parts: Option<PartsFound>,
     /// The evidence at this message.
     pub evidence: Evidence,
 }
 
 /// Parts of a response that is split into several packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parts {
+pub struct PartsFound {
     /// How many arrived.
     pub found: u16,
     /// How many there are.
@@ -103,9 +103,9 @@ pub struct Parts {
     pub missing: u8,
 }
 
-impl std::fmt::Display for Parts {
+impl std::fmt::Display for PartsFound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Parts { found, total, missing } = self;
+        let PartsFound { found, total, missing } = self;
         write!(
             f,
             "{found} of {total} packets arrived; the first that is missing is number {missing}"
@@ -115,7 +115,7 @@ impl std::fmt::Display for Parts {
 
 /// The rules about which host responds.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Elsewhere {
+pub struct ResponseRules {
     /// A response comes from the address and port that the request went to.
     pub from_asked: &'static Rule,
     /// A response needs a request, if there is such a rule.
@@ -127,7 +127,7 @@ pub struct Elsewhere {
 impl Exchange {
     /// A response, or a request that was sent once.
     pub fn new(
-        rules: &'static Elsewhere,
+        rules: &'static ResponseRules,
         name: &'static str,
         kinds: u8,
         began: Time,
@@ -141,7 +141,7 @@ impl Exchange {
 
 /// The message that an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct SeenMessage {
     /// The message. Its frame is 0 if the event is that a message is missing.
     pub mark: Mark,
     /// The sender.
@@ -152,7 +152,7 @@ pub struct Seen {
 
 impl Payload<'_> {
     /// This message, for an event.
-    pub fn seen(&self) -> Seen {
-        Seen { mark: self.mark(), from: self.from, to: self.to }
+    pub fn seen(&self) -> SeenMessage {
+        SeenMessage { mark: self.mark(), from: self.from, to: self.to }
     }
 }

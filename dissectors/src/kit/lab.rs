@@ -7,30 +7,30 @@ use crate::kit::*;
 
 mod ear;
 
-pub(crate) use ear::{Ear, Heard, code};
+pub(crate) use ear::{Ear, HeardMessage, code};
 
 /// One direction of a stream.
 #[derive(Default)]
-struct Direction {
+struct LabDirection {
     bytes: Vec<u8>,
     pieces: Vec<Piece>,
     seen: usize,
     ended: bool,
 }
 
-struct Flow<P: Protocol> {
+struct LabFlow<P: Protocol> {
     conversation: P::Conversation,
     facts: FlowFacts,
     /// When its latest datagram came.
     last: Time,
-    directions: [Direction; 2],
+    directions: [LabDirection; 2],
     /// The stream is claimed.
     ours: bool,
 }
 
 /// A capture under construction.
 pub(crate) struct Lab<P: Protocol, S> {
-    flows: BTreeMap<(u8, [SocketAddr; 2]), Flow<P>>,
+    flows: BTreeMap<(u8, [SocketAddr; 2]), LabFlow<P>>,
     shared: P::SharedState,
     pub(crate) settings: Settings,
     pub(crate) budget: Budget,
@@ -46,7 +46,7 @@ pub(crate) struct Lab<P: Protocol, S> {
 
 /// Properties of a segment other than its bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Segment {
+pub(crate) struct LabSegment {
     pub(crate) fin: bool,
 }
 
@@ -74,7 +74,7 @@ impl<P: Protocol> Lab<P, Ear> {
         self.sink.heard.iter().map(|heard| heard.name).collect()
     }
 
-    pub(crate) fn last(&self) -> &Heard {
+    pub(crate) fn last(&self) -> &HeardMessage {
         self.sink.heard.last().expect("a message was reported")
     }
 }
@@ -109,7 +109,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     pub(crate) fn elapse(&mut self, time: f64) {
         self.now = self.now.max(seconds(time));
         let due =
-            |flow: &Flow<P>| P::deadline(&flow.conversation).is_some_and(|due| due <= self.now);
+            |flow: &LabFlow<P>| P::deadline(&flow.conversation).is_some_and(|due| due <= self.now);
         let keys: Vec<_> = self.flows.iter().filter(|(_, f)| due(f)).map(|(key, _)| *key).collect();
         for key in keys {
             self.elapse_flow(key, false);
@@ -167,9 +167,9 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         opener: SocketAddr,
         other: SocketAddr,
         began: bool,
-    ) -> &mut Flow<P> {
+    ) -> &mut LabFlow<P> {
         let ends = if opener < other { [opener, other] } else { [other, opener] };
-        self.flows.entry((transport as u8, ends)).or_insert_with(|| Flow {
+        self.flows.entry((transport as u8, ends)).or_insert_with(|| LabFlow {
             conversation: P::Conversation::default(),
             facts: FlowFacts {
                 ends: [opener, other],
@@ -256,7 +256,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         (from, to): (&str, &str),
         opener: &str,
         bytes: &[u8],
-        segment: Segment,
+        segment: LabSegment,
     ) -> &mut Lab<P, S> {
         let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
         let opener: SocketAddr = opener.parse().unwrap();
@@ -305,7 +305,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         bytes: &[u8],
     ) -> &mut Lab<P, S> {
         self.loses = true;
-        self.tcp(time, (from, to), opener, bytes, Segment::default());
+        self.tcp(time, (from, to), opener, bytes, LabSegment::default());
         self.loses = false;
         self
     }

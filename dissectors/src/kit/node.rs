@@ -43,16 +43,16 @@ impl Node {
 
 /// The position of a text: in the payload, or in the tree's own store if it had to be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct TextPlace {
     pub(super) stored: bool,
     pub(super) start: u32,
     pub(super) length: u32,
 }
 
-impl Text {
+impl TextPlace {
     /// The text at this span of the payload.
-    pub const fn at(span: Span) -> Text {
-        Text { stored: false, start: span.start, length: span.len() }
+    pub const fn at(span: Span) -> TextPlace {
+        TextPlace { stored: false, start: span.start, length: span.len() }
     }
 
     /// As the value of a node.
@@ -61,8 +61,8 @@ impl Text {
     }
 
     /// From the value of a node.
-    pub const fn of(value: u64) -> Text {
-        Text {
+    pub const fn of(value: u64) -> TextPlace {
+        TextPlace {
             stored: value >> 63 == 1,
             start: (value >> 32) as u32 & 0x7FFF_FFFF,
             length: value as u32,
@@ -120,7 +120,7 @@ impl<'a> TreeView<'a> {
     /// load several bytes at once and may read past the end of the text.
     #[inline]
     pub fn text(self, node: &Node, payload: &'a [u8]) -> (&'a [u8], usize, usize) {
-        let text = Text::of(node.value);
+        let text = TextPlace::of(node.value);
         let among = if text.stored { self.store } else { payload };
         (among, text.start as usize, text.length as usize)
     }

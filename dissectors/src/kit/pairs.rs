@@ -4,7 +4,7 @@
 //! key without a value, a text that does not begin with a backslash. Which of these are faults
 //! depends on the protocol.
 
-use crate::kit::{Field, Reader, Sink, Span, Text};
+use crate::kit::{Field, Reader, Sink, Span, TextPlace};
 
 /// A key, and the value after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,11 +102,15 @@ impl<S: Sink> Reader<'_, S> {
     pub fn pair(&mut self, fields: &'static PairFields, pair: &Pair<'_>) {
         self.open(fields.pair);
         let key = pair.key_at();
-        self.leaf(fields.key, (key.end as usize).saturating_sub(self.at()), Text::at(key).value());
+        self.leaf(
+            fields.key,
+            (key.end as usize).saturating_sub(self.at()),
+            TextPlace::at(key).value(),
+        );
         if pair.value.is_some() {
             let value = pair.value_at();
             let length = (value.end as usize).saturating_sub(self.at());
-            self.leaf(fields.value, length, Text::at(value).value());
+            self.leaf(fields.value, length, TextPlace::at(value).value());
         }
         self.close();
     }

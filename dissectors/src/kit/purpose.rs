@@ -132,11 +132,11 @@ pub struct Selects {
     pub said: &'static str,
     /// Whether the list includes it, from the values of the fields of [`Masters::narrowed`], in
     /// order, and the server's description of itself. `None`: unknown.
-    pub selects: fn(&[Vec<u8>], &Said<'_>) -> Option<bool>,
+    pub selects: fn(&[Vec<u8>], &KeyLookup<'_>) -> Option<bool>,
 }
 
 /// The value of a key in a server's description of itself, if known.
-pub type Said<'s> = dyn Fn(&str) -> Option<&'s [u8]> + 's;
+pub type KeyLookup<'s> = dyn Fn(&str) -> Option<&'s [u8]> + 's;
 
 /// What marks the end of a list.
 #[derive(Clone, Copy, Debug)]

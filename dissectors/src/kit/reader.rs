@@ -2,7 +2,7 @@
 //! value always match.
 
 use crate::kit::scan::{self, Terminated, Zeros};
-use crate::kit::{Field, LONGEST, Read, Rule, Sink, Span, Text};
+use crate::kit::{Field, LONGEST, Read, Rule, Sink, Span, TextPlace};
 
 /// The payload ended before a field did. The outermost [`decode`] reports it and keeps the fields
 /// that were read.
@@ -261,7 +261,7 @@ impl<'a, S: Sink> Reader<'a, S> {
             && let Some(middle) = zeros.next()
             && let Some(last) = zeros.next()
         {
-            let text = |from, to| (Span::known(from, to + 1), Text::at(Span::known(from, to)));
+            let text = |from, to| (Span::known(from, to + 1), TextPlace::at(Span::known(from, to)));
             let ((name_at, name), (value_at, value)) = (text(at, middle), text(middle + 1, last));
             let fields = [(texts[0], name_at, name.value()), (texts[1], value_at, value.value())];
             self.sink.group(group, Span::known(at, last + 1), fields);
@@ -289,7 +289,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.terminated += 1;
         let at = Span::known(start, self.at());
         let place = Span::known(start, start + value.len());
-        self.sink.leaf(field, at, Text::at(place).value());
+        self.sink.leaf(field, at, TextPlace::at(place).value());
         Ok(Read { value, at })
     }
 
@@ -322,7 +322,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// A text of `length` bytes without a terminator, `length` at most the bytes that are left.
     pub fn text_of(&mut self, field: &'static Field, length: usize) -> Read<&'a [u8]> {
         let (value, at) = self.take(length);
-        self.sink.leaf(field, at, Text::at(at).value());
+        self.sink.leaf(field, at, TextPlace::at(at).value());
         Read { value, at }
     }
 
@@ -336,7 +336,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// The next `length` bytes, at most the bytes that are left, with the text at `place` in them
     /// as value.
     pub fn text_in(&mut self, field: &'static Field, length: usize, place: Span) -> Span {
-        self.leaf(field, length, Text::at(place).value())
+        self.leaf(field, length, TextPlace::at(place).value())
     }
 
     /// The next `length` bytes, at most the bytes that are left, with the decoded text as value.
@@ -371,7 +371,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     pub fn open_text(&mut self, field: &'static Field, length: usize) {
         self.open += 1;
         let place = Span::known(self.at(), self.at() + length.min(self.rest.len()));
-        self.sink.open(field, place.start, Text::at(place).value());
+        self.sink.open(field, place.start, TextPlace::at(place).value());
     }
 
     /// Ends the innermost group.

@@ -3,29 +3,33 @@
 
 use proptest::prelude::*;
 
-use crate::kit::lab::{Ear, Lab, Segment};
+use crate::kit::lab::{Ear, Lab, LabSegment};
 use crate::kit::*;
 
 /// Sender and receiver of packets, and for TCP the side that opened the connection.
-pub(crate) struct Route {
+pub(crate) struct TestRoute {
     from: &'static str,
     to: &'static str,
     opener: Option<&'static str>,
 }
 
-impl Route {
-    pub(crate) const fn udp(from: &'static str, to: &'static str) -> Route {
-        Route { from, to, opener: None }
+impl TestRoute {
+    pub(crate) const fn udp(from: &'static str, to: &'static str) -> TestRoute {
+        TestRoute { from, to, opener: None }
     }
 
-    pub(crate) const fn tcp(from: &'static str, to: &'static str, opener: &'static str) -> Route {
-        Route { from, to, opener: Some(opener) }
+    pub(crate) const fn tcp(
+        from: &'static str,
+        to: &'static str,
+        opener: &'static str,
+    ) -> TestRoute {
+        TestRoute { from, to, opener: Some(opener) }
     }
 }
 
 /// One packet: milliseconds since the last one, the index of its route, whether it closes the
 /// stream, the bytes.
-pub(crate) type Packet = (u16, u8, bool, Vec<u8>);
+pub(crate) type TestPacket = (u16, u8, bool, Vec<u8>);
 
 /// A sink that overrides nothing: the overrides of [`Tree`] and [`RuleResults`] must have the same
 /// results.
@@ -88,15 +92,15 @@ impl Sink for OneByOne {
     }
 }
 
-fn play<P: Protocol, S: Sink>(routes: &[Route], packets: &[Packet], sink: S) -> S {
+fn play<P: Protocol, S: Sink>(routes: &[TestRoute], packets: &[TestPacket], sink: S) -> S {
     let mut lab = Lab::<P, S>::with(sink);
     let mut now = 0.0;
     for (pause, route, fin, bytes) in packets {
         now += f64::from(*pause) / 1000.0;
-        let Route { from, to, opener } = routes[usize::from(*route) % routes.len()];
+        let TestRoute { from, to, opener } = routes[usize::from(*route) % routes.len()];
         match opener {
             None => lab.udp(now, from, to, bytes),
-            Some(opener) => lab.tcp(now, (from, to), opener, bytes, Segment { fin: *fin }),
+            Some(opener) => lab.tcp(now, (from, to), opener, bytes, LabSegment { fin: *fin }),
         };
     }
     lab.end(now + 9.0);
@@ -105,7 +109,7 @@ fn play<P: Protocol, S: Sink>(routes: &[Route], packets: &[Packet], sink: S) -> 
 
 /// The counts of every rule, and the state that each sink left in the conversation, which later
 /// messages show.
-pub(crate) fn run<P: Protocol>(routes: &[Route], packets: &[Packet]) {
+pub(crate) fn run<P: Protocol>(routes: &[TestRoute], packets: &[TestPacket]) {
     let ear = play::<P, _>(routes, packets, Ear::default());
     let one_by_one = play::<P, _>(routes, packets, OneByOne::default());
     let results = play::<P, _>(routes, packets, RuleResults::default());
@@ -146,7 +150,7 @@ pub(crate) fn flip(samples: &[Vec<u8>], flips: &[u8], most: usize, everywhere: i
 pub(crate) fn packets(
     samples: Vec<Vec<u8>>,
     likely: impl Strategy<Value = Vec<u8>> + 'static,
-) -> impl Strategy<Value = Vec<Packet>> {
+) -> impl Strategy<Value = Vec<TestPacket>> {
     let sample = proptest::sample::select(samples);
     let changed = (sample.clone(), any::<prop::sample::Index>(), any::<u8>(), any::<bool>())
         .prop_map(|(mut sample, at, value, cut)| {
@@ -164,7 +168,7 @@ pub(crate) fn packets(
 }
 
 /// A stream in segments whose lengths cycle through these.
-pub(crate) fn segments(stream: &[u8], lengths: &[usize], route: u8) -> Vec<Packet> {
+pub(crate) fn segments(stream: &[u8], lengths: &[usize], route: u8) -> Vec<TestPacket> {
     let (mut packets, mut rest) = (Vec::new(), stream);
     for length in lengths.iter().cycle() {
         let (segment, left) = rest.split_at((*length).min(rest.len()));

@@ -62,7 +62,7 @@ impl Who {
 /// What the capture must contain to prove that a breach is the party's fault and not the
 /// recording's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
+pub enum NeededEvidence {
     /// The message itself, whole.
     Message,
     /// The beginning of the conversation, and both directions.
@@ -197,7 +197,7 @@ pub struct Rule {
     /// The party at fault.
     pub who: Who,
     /// What the capture must contain to prove a breach.
-    pub needs: Needs,
+    pub needs: NeededEvidence,
     /// The requirement, in one sentence.
     pub asks: &'static str,
     /// Why it matters.
@@ -231,7 +231,7 @@ macro_rules! rule {
             asks_for_answer: $crate::rule!(@asks_for_answer $($checks)?),
             severity: $crate::kit::Severity::$severity,
             who: $crate::kit::Who::$who,
-            needs: $crate::kit::Needs::$needs,
+            needs: $crate::kit::NeededEvidence::$needs,
             asks: $asks,
             why: concat!($($doc, "\n"),+),
             cite: &[$($crate::kit::Cite {

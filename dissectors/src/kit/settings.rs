@@ -144,7 +144,7 @@ pub struct Settings {
     /// How long a response, or the rest of one, may take, in nanoseconds.
     pub answer_timeout: i64,
     /// The thresholds of abuse.
-    pub abuse: Abuse,
+    pub abuse: AbuseThresholds,
     /// The limits.
     pub limits: Limits,
     /// The settings of each protocol.
@@ -153,24 +153,24 @@ pub struct Settings {
 
 /// The thresholds above which traffic is abuse. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Abuse {
+pub struct AbuseThresholds {
     /// One source sends the same request this many times within [`Abuse::repeat_window`].
     pub repeats: u32,
-    /// See [`Abuse::repeats`].
+    /// See [`AbuseThresholds::repeats`].
     pub repeat_window: i64,
     /// This many sources send one or two packets each within [`Abuse::source_window`].
     pub sources: u32,
-    /// See [`Abuse::sources`].
+    /// See [`AbuseThresholds::sources`].
     pub source_window: i64,
-    /// This many requests a second, over [`Abuse::flood_window`].
+    /// This many requests a second, over [`AbuseThresholds::flood_window`].
     pub flood_rate: u32,
-    /// See [`Abuse::flood_rate`].
+    /// See [`AbuseThresholds::flood_rate`].
     pub flood_window: i64,
 }
 
-impl Default for Abuse {
-    fn default() -> Abuse {
-        Abuse {
+impl Default for AbuseThresholds {
+    fn default() -> AbuseThresholds {
+        AbuseThresholds {
             repeats: 20,
             repeat_window: 10_000_000_000,
             sources: 1000,
@@ -185,7 +185,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             answer_timeout: 3_000_000_000,
-            abuse: Abuse::default(),
+            abuse: AbuseThresholds::default(),
             limits: Limits::default(),
             protocols: ProtocolSettings::default(),
         }

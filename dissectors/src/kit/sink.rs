@@ -4,7 +4,8 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    CrossFlowEvent, Evidence, Field, Mark, Message, Payload, Reply, Rule, Seen, Sending, Span,
+    CrossFlowEvent, Evidence, Field, Mark, Message, Payload, Reply, Rule, SeenMessage, Sending,
+    Span,
 };
 
 /// Receives fields, verdicts and whole messages in the order of the bytes. Sinks implement only the
@@ -67,7 +68,7 @@ pub trait Sink {
     fn listed(&mut self, _: SocketAddr) {}
     /// The message shows something that matters for rules that span flows.
     #[inline(always)]
-    fn fact(&mut self, _: CrossFlowEvent, _: Seen) {}
+    fn fact(&mut self, _: CrossFlowEvent, _: SeenMessage) {}
     /// A rule is broken - at these bytes of the current message, or by an earlier one - unless
     /// other flows explain it. Sinks that see all flows use the event instead; sinks that see one
     /// flow report the breach.
@@ -77,7 +78,7 @@ pub trait Sink {
         rule: &'static Rule,
         at: Option<Span>,
         fact: CrossFlowEvent,
-        seen: Seen,
+        seen: SeenMessage,
         detail: impl FnOnce() -> String,
     ) {
         match at {

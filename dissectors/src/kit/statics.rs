@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::kit::{Elsewhere, Message, Name, Rule};
+use crate::kit::{Message, Name, ResponseRules, Rule};
 use crate::{Id, catalogue};
 
 impl Serialize for Rule {
@@ -54,10 +54,10 @@ impl<'de> Deserialize<'de> for Name {
     }
 }
 
-impl<'de> Deserialize<'de> for &'static Elsewhere {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<&'static Elsewhere, D::Error> {
-        static ELSEWHERE: Mutex<Vec<&'static Elsewhere>> = Mutex::new(Vec::new());
-        let rules = intern(&ELSEWHERE, Box::<Elsewhere>::deserialize(from)?);
+impl<'de> Deserialize<'de> for &'static ResponseRules {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<&'static ResponseRules, D::Error> {
+        static ELSEWHERE: Mutex<Vec<&'static ResponseRules>> = Mutex::new(Vec::new());
+        let rules = intern(&ELSEWHERE, Box::<ResponseRules>::deserialize(from)?);
         rules.ok_or_else(|| D::Error::custom("more rules about who answers than the program has"))
     }
 }
@@ -106,9 +106,9 @@ mod tests {
         assert_eq!(again(&name), name);
         assert!(std::ptr::eq(again(&name).0, again(&name).0));
         let [from_asked, answered] = [0, 1].map(|nth| catalogue::rules()[nth]);
-        let rules = Elsewhere { from_asked, asked_for: None, answered };
-        let [one, other] =
-            [(); 2].map(|()| postcard::from_bytes::<&'static Elsewhere>(&bytes(&&rules)).unwrap());
+        let rules = ResponseRules { from_asked, asked_for: None, answered };
+        let [one, other] = [(); 2]
+            .map(|()| postcard::from_bytes::<&'static ResponseRules>(&bytes(&&rules)).unwrap());
         assert!(*one == rules && std::ptr::eq(one, other));
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::sink::one_by_one;
-use crate::kit::{Field, Kind, Leaf, Node, Sink, Span, Text, TreeView};
+use crate::kit::{Field, Kind, Leaf, Node, Sink, Span, TextPlace, TreeView};
 
 /// All fields of one message. `clear` keeps the memory for the next one.
 pub struct Tree {
@@ -152,7 +152,7 @@ impl Sink for Tree {
         }
         let start = self.store.len().min(0x7FFF_FFFF) as u32;
         self.store.extend_from_slice(text);
-        let value = Text { stored: true, start, length: text.len() as u32 }.value();
+        let value = TextPlace { stored: true, start, length: text.len() as u32 }.value();
         self.push(field, span, value);
     }
 

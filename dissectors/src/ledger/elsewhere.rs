@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
-use super::{Beyond, Detail, Kept, Ruling, Witness};
+use super::{Beyond, Detail, KeptRule, Ruling, Witness};
 use crate::a2s::rules::{A2S022, A2S024};
-use crate::kit::{Code, Evidence, Exchange, Map, Rule, Seen, Set, ShortMark, Time, Who};
+use crate::kit::{Code, Evidence, Exchange, Map, Rule, SeenMessage, Set, ShortMark, Time, Who};
 
 /// Kinds of requests that a protocol tells apart at most.
 const KINDS: usize = 8;
@@ -42,14 +42,14 @@ struct Used {
 
 impl Used {
     fn witness(&self) -> Witness {
-        let seen = Seen { mark: self.mark.get(), from: self.from.get(), to: self.to.get() };
+        let seen = SeenMessage { mark: self.mark.get(), from: self.from.get(), to: self.to.get() };
         Witness { seen, flow: self.flow, began: self.began, lossy: self.lossy }
     }
 }
 
 /// Where something is that broke a rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum RulingPlace {
     /// Among what is known in full.
     Ruling(u32),
     Answer(u32),
@@ -125,7 +125,7 @@ impl Unmatched {
 
     fn witness(&self, from: FlowEnd, to: FlowEnd) -> Witness {
         let Evidence { began, lossy, .. } = self.exchange.evidence;
-        let seen = Seen { mark: self.mark.get(), from: from.get(), to: to.get() };
+        let seen = SeenMessage { mark: self.mark.get(), from: from.get(), to: to.get() };
         Witness { seen, flow: self.flow, began, lossy }
     }
 }
@@ -175,13 +175,13 @@ impl WaitingRequests {
 
 /// What came of it.
 #[derive(Default)]
-pub(super) struct Review {
+pub(super) struct UnmatchedReview {
     pub(super) rulings: Vec<Ruling>,
     /// What else broke a rule: there may be very much of it, so it is put into words one by one.
-    pub(super) places: Vec<(u64, Code, Place)>,
-    pub(super) kept: Vec<Kept>,
+    pub(super) places: Vec<(u64, Code, RulingPlace)>,
+    pub(super) kept: Vec<KeptRule>,
     /// Answers that nobody asked for, in the order of their time.
-    pub(super) unasked: Vec<Seen>,
+    pub(super) unasked: Vec<SeenMessage>,
 }
 
 /// Challenges that were given in another server's stead: to which address, with which of them they
@@ -199,7 +199,7 @@ impl Elsewhere {
         most: usize,
         beyond: &mut Beyond,
     ) -> bool {
-        let Seen { mark, from, to } = witness.seen;
+        let SeenMessage { mark, from, to } = witness.seen;
         let (server, client) = if is_answer { (from, to) } else { (to, from) };
         let (list, rule) = match is_answer {
             true => (&mut self.answers, exchange.rules.asked_for),
@@ -234,7 +234,7 @@ impl Elsewhere {
             beyond.add(rule, evidence);
             return false;
         }
-        let Witness { seen: Seen { mark, from, to }, flow, began, lossy } = *witness;
+        let Witness { seen: SeenMessage { mark, from, to }, flow, began, lossy } = *witness;
         let (from, to, mark) = (from.into(), to.into(), mark.into());
         let used = Used { challenge, evidence, from, to, mark, flow, began, lossy };
         crate::kit::append(list, used);
@@ -242,7 +242,7 @@ impl Elsewhere {
     }
 
     /// Matches what belongs together, and checks it.
-    pub(super) fn review(&mut self, timeout: i64) -> Review {
+    pub(super) fn review(&mut self, timeout: i64) -> UnmatchedReview {
         let order = |a: &Unmatched, b: &Unmatched| {
             let place = |it: &Unmatched| (it.exchange.began, it.mark.get().frame);
             a.cmp(b).then_with(|| place(a).cmp(&place(b)))
@@ -256,7 +256,7 @@ impl Elsewhere {
         for it in &self.foreign {
             used.insert((it.from.get(), it.challenge), it.to);
         }
-        let mut review = Review::default();
+        let mut review = UnmatchedReview::default();
         let (mut answers, mut requests) = (&mut *self.answers, &mut *self.requests);
         while let (Some(answer), Some(request)) = (answers.first(), requests.first()) {
             let ahead = answer.cmp(request);
@@ -277,11 +277,11 @@ impl Elsewhere {
     }
 
     /// Checks what is left alone, and what may be.
-    fn check(&self, review: &mut Review) {
+    fn check(&self, review: &mut UnmatchedReview) {
         for (at, answer) in (0..).zip(&self.answers).filter(|(_, it)| it.fate != Fate::Matched) {
             let seen = answer.witness(answer.server, answer.client).seen;
             if let Some(rule) = answer.exchange.rules.asked_for {
-                review.places.push((seen.mark.frame, rule.code, Place::Answer(at)));
+                review.places.push((seen.mark.frame, rule.code, RulingPlace::Answer(at)));
             }
             if answer.fate == Fate::Alone {
                 review.unasked.push(seen);
@@ -300,19 +300,19 @@ impl Elsewhere {
                 continue;
             }
             let frame = request.mark.get().frame;
-            review.places.push((frame, rules.answered.code, Place::Request(at)));
+            review.places.push((frame, rules.answered.code, RulingPlace::Request(at)));
         }
         for (at, used) in (0..).zip(&self.foreign) {
             let to = used.to.get();
             if self.moved.contains(&(used.from.get().ip(), to, used.challenge)) {
                 review.keep(&A2S022, Some(to), 1);
             } else {
-                review.places.push((used.mark.get().frame, A2S022.code, Place::Foreign(at)));
+                review.places.push((used.mark.get().frame, A2S022.code, RulingPlace::Foreign(at)));
             }
         }
         for (at, used) in (0..).zip(&self.accepted) {
             if !self.moved.contains(&(used.to.get().ip(), used.from.get(), used.challenge)) {
-                review.places.push((used.mark.get().frame, A2S024.code, Place::Accepted(at)));
+                review.places.push((used.mark.get().frame, A2S024.code, RulingPlace::Accepted(at)));
             }
         }
     }
@@ -323,15 +323,15 @@ impl Elsewhere {
     }
 
     /// What broke a rule, in full.
-    pub(super) fn ruling(&self, place: Place) -> Option<Ruling> {
+    pub(super) fn ruling(&self, place: RulingPlace) -> Option<Ruling> {
         let at = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
         let open = |open: &Unmatched| {
             let Evidence { lost, .. } = open.exchange.evidence;
             Evidence { lost: lost || open.fate == Fate::Perhaps, ..open.exchange.evidence }
         };
         let (rule, evidence, witness, speaker, detail) = match place {
-            Place::Ruling(_) => return None,
-            Place::Answer(place) => {
+            RulingPlace::Ruling(_) => return None,
+            RulingPlace::Answer(place) => {
                 let it = self.answers.get(at(place))?;
                 let (rule, name) = (it.exchange.rules.asked_for?, it.exchange.name);
                 let witness = it.witness(it.server, it.client);
@@ -341,7 +341,7 @@ impl Elsewhere {
                     (rule, open(it), witness, Who::Server, detail)
                 }
             }
-            Place::Request(place) => {
+            RulingPlace::Request(place) => {
                 let it = self.requests.get(at(place))?;
                 let (rule, name) = (it.exchange.rules.answered, it.exchange.name);
                 let witness = it.witness(it.client, it.server);
@@ -351,12 +351,12 @@ impl Elsewhere {
                     (rule, open(it), witness, Who::Client, detail)
                 }
             }
-            Place::Foreign(place) => {
+            RulingPlace::Foreign(place) => {
                 let it = self.foreign.get(at(place))?;
                 let detail = Detail::Foreign(it.challenge as i32);
                 (&A2S022, it.evidence, it.witness(), Who::Client, detail)
             }
-            Place::Accepted(place) => {
+            RulingPlace::Accepted(place) => {
                 let it = self.accepted.get(at(place))?;
                 let detail = Detail::Accepted(it.challenge as i32);
                 (&A2S024, it.evidence, it.witness(), Who::Server, detail)
@@ -366,9 +366,9 @@ impl Elsewhere {
     }
 }
 
-impl Review {
+impl UnmatchedReview {
     fn keep(&mut self, rule: &'static Rule, server: Option<SocketAddr>, times: u64) {
-        self.kept.push(Kept { rule, server, times });
+        self.kept.push(KeptRule { rule, server, times });
     }
 }
 
@@ -378,7 +378,7 @@ fn matched(
     requests: &mut [Unmatched],
     timeout: i64,
     used: &Map<(SocketAddr, u32), FlowEnd>,
-    review: &mut Review,
+    review: &mut UnmatchedReview,
     moved: &mut Moved,
 ) {
     let mut queues: [WaitingRequests; KINDS] = Default::default();
@@ -445,7 +445,7 @@ fn take(
     queue: &mut WaitingRequests,
     place: usize,
     requests: &mut [Unmatched],
-    review: &mut Review,
+    review: &mut UnmatchedReview,
     moved: &mut Moved,
 ) {
     let Some(&at) = queue.waiting.get(place) else { return };

@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use super::Witness;
-use super::sources::{KINDS, Sources};
-use crate::kit::{Mark, Name, Payload, Seen, Time};
+use super::sources::{KINDS, SourceSample};
+use crate::kit::{Mark, Name, Payload, SeenMessage, Time};
 
 /// Buckets that the window of a flood is divided into.
 pub(super) const BUCKETS: usize = 20;
@@ -55,7 +55,7 @@ struct LoadMessage {
 
 /// How requests are counted.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Terms {
+pub(super) struct LoadTerms {
     /// The length of a bucket, in nanoseconds.
     pub(super) bucket: i64,
     /// Requests in all buckets of a window from which on these are kept.
@@ -66,7 +66,7 @@ pub(super) struct Terms {
 
 /// What a group has room for yet.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Room {
+pub(super) struct GroupRoom {
     pub(super) sources: usize,
     pub(super) buckets: usize,
 }
@@ -86,14 +86,14 @@ pub(super) struct Detailed {
     pub(super) bytes_of: u64,
     /// The source that got most responses within a window.
     pub(super) repeated: Option<(u32, IpAddr, Name)>,
-    pub(super) sources: Sources,
+    pub(super) sources: SourceSample,
     pub(super) rate: Rate,
 }
 
 impl Load {
     /// The first request to a server.
     pub(super) fn of(what: &'static str, payload: &Payload<'_>) -> Load {
-        let Seen { mark, from, to } = payload.seen();
+        let SeenMessage { mark, from, to } = payload.seen();
         let mut kinds = [Name::default(); Brief::KINDS];
         kinds[0] = Name(what);
         let event = LoadEvent { bytes: mark.length, ..LoadEvent::default() };
@@ -107,8 +107,8 @@ impl Load {
         &mut self,
         what: &'static str,
         payload: &Payload<'_>,
-        terms: &Terms,
-        room: &mut Room,
+        terms: &LoadTerms,
+        room: &mut GroupRoom,
     ) -> bool {
         let (source, bytes) = (payload.from.ip(), payload.bytes.len() as u32);
         self.takes(
@@ -124,8 +124,8 @@ impl Load {
         what: &'static str,
         asked: u32,
         payload: &Payload<'_>,
-        terms: &Terms,
-        room: &mut Room,
+        terms: &LoadTerms,
+        room: &mut GroupRoom,
     ) {
         let (source, bytes) = (payload.to.ip(), payload.bytes.len() as u32);
         let asked = Some(asked);
@@ -136,7 +136,7 @@ impl Load {
         );
     }
 
-    fn takes(&mut self, exchange: &LoadMessage, terms: &Terms, room: &mut Room) -> bool {
+    fn takes(&mut self, exchange: &LoadMessage, terms: &LoadTerms, room: &mut GroupRoom) -> bool {
         match self {
             Load::Detailed(detailed) => detailed.takes(exchange, terms, room),
             Load::Brief(brief) => {
@@ -159,8 +159,8 @@ impl Load {
     }
 
     /// All of it in detail, when nothing more comes.
-    pub(super) fn finish(self, terms: &Terms) -> Detailed {
-        let mut room = Room { sources: 1, buckets: Brief::EVENTS };
+    pub(super) fn finish(self, terms: &LoadTerms) -> Detailed {
+        let mut room = GroupRoom { sources: 1, buckets: Brief::EVENTS };
         let mut detailed = match self {
             Load::Brief(brief) => brief.in_detail(terms, &mut room),
             Load::Detailed(detailed) => *detailed,
@@ -199,8 +199,8 @@ impl Brief {
         true
     }
 
-    fn in_detail(&self, terms: &Terms, room: &mut Room) -> Detailed {
-        let seen = Seen { mark: self.first, from: self.from, to: self.to };
+    fn in_detail(&self, terms: &LoadTerms, room: &mut GroupRoom) -> Detailed {
+        let seen = SeenMessage { mark: self.first, from: self.from, to: self.to };
         let first = Witness { seen, flow: 0, began: true, lossy: false };
         let mut detailed = Detailed { first: Some(first), ..Detailed::default() };
         for event in self.events() {
@@ -216,7 +216,7 @@ impl Brief {
 
 impl Detailed {
     /// Counts this. Returns whether there was room for its time.
-    fn takes(&mut self, exchange: &LoadMessage, terms: &Terms, room: &mut Room) -> bool {
+    fn takes(&mut self, exchange: &LoadMessage, terms: &LoadTerms, room: &mut GroupRoom) -> bool {
         match exchange.asked {
             None => self.asks(exchange, terms, room),
             Some(asked) => {
@@ -226,7 +226,7 @@ impl Detailed {
         }
     }
 
-    fn asks(&mut self, exchange: &LoadMessage, terms: &Terms, room: &mut Room) -> bool {
+    fn asks(&mut self, exchange: &LoadMessage, terms: &LoadTerms, room: &mut GroupRoom) -> bool {
         let &LoadMessage { what, source, time, .. } = exchange;
         self.last = self.last.max(time);
         self.requests += 1;
@@ -244,7 +244,7 @@ impl Detailed {
         true
     }
 
-    fn responds(&mut self, exchange: &LoadMessage, asked: u32, terms: &Terms) {
+    fn responds(&mut self, exchange: &LoadMessage, asked: u32, terms: &LoadTerms) {
         let &LoadMessage { what, source, time, bytes, .. } = exchange;
         self.responses += 1;
         self.bytes_to += u64::from(asked);
@@ -377,7 +377,7 @@ mod tests {
     /// What is kept in brief gives the same result as counting in detail from the first request on.
     #[test]
     fn brief_and_detailed_counts_agree() {
-        let terms = Terms { bucket: 500_000_000, least: 1, window: 600 };
+        let terms = LoadTerms { bucket: 500_000_000, least: 1, window: 600 };
         let (client, server) =
             ("10.0.0.1:50000".parse().unwrap(), "10.0.0.2:27015".parse().unwrap());
         let send = |from, to, ms: i64, bytes| Payload {
@@ -396,14 +396,14 @@ mod tests {
             hash: None,
         };
         for count in 1..12 {
-            let mut room = Room { sources: 9, buckets: 99 };
+            let mut room = GroupRoom { sources: 9, buckets: 99 };
             let first = send(client, server, 0, &[7; 25]);
             let mut load = Load::of("info", &first);
             let mut detailed = Detailed { first: Some(Witness::of(&first)), ..Detailed::default() };
             let mut take = |what, source: SocketAddr, time, bytes, asked| {
                 let exchange =
                     LoadMessage { what: Name(what), source: source.ip(), time, bytes, asked };
-                detailed.takes(&exchange, &terms, &mut Room { sources: 9, buckets: 99 });
+                detailed.takes(&exchange, &terms, &mut GroupRoom { sources: 9, buckets: 99 });
             };
             take("info", client, Time(0), 25, None);
             for n in 1..count {

@@ -8,11 +8,11 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::load::{BUCKETS, Detailed, Load, Room, Terms, earlier};
+use super::load::{BUCKETS, Detailed, GroupRoom, Load, LoadTerms, earlier};
 use super::sources::tenths;
-use super::{Detail, Kept, Ruling, Witness, spell};
+use super::{Detail, KeptRule, Ruling, Witness, spell};
 use crate::abuse_rules::{SEC005, SEC006};
-use crate::kit::{Abuse, Evidence, Map, Payload, Rule, Seen, Socket, Time, Who};
+use crate::kit::{AbuseThresholds, Evidence, Map, Payload, Rule, SeenMessage, Socket, Time, Who};
 
 /// Groups of hosts: all that two hosts say to each other is in one.
 pub const GROUPS: usize = 8;
@@ -33,35 +33,35 @@ pub struct Loads {
     /// What others counted of other hosts of these groups.
     more: Vec<HostGroup>,
     most: usize,
-    abuse: Abuse,
-    terms: Terms,
+    abuse: AbuseThresholds,
+    terms: LoadTerms,
 }
 
 /// The servers that are asked by the hosts of a group.
 #[derive(Clone, Serialize, Deserialize)]
 struct HostGroup {
     servers: Map<Socket, Load>,
-    room: Room,
+    room: GroupRoom,
     /// The first request that there was no room for.
     left_out: Option<Witness>,
 }
 
 impl Default for Loads {
     fn default() -> Loads {
-        Loads::new(usize::MAX, Abuse::default())
+        Loads::new(usize::MAX, AbuseThresholds::default())
     }
 }
 
 impl Loads {
     /// None yet. Of servers, their sources, and times, at most this many are kept.
-    pub fn new(most: usize, abuse: Abuse) -> Loads {
+    pub fn new(most: usize, abuse: AbuseThresholds) -> Loads {
         let most = (most / GROUPS).max(1);
         let group = |_| HostGroup {
             servers: Map::default(),
-            room: Room { sources: most, buckets: most },
+            room: GroupRoom { sources: most, buckets: most },
             left_out: None,
         };
-        let terms = Terms {
+        let terms = LoadTerms {
             bucket: (abuse.flood_window / BUCKETS as i64).max(1),
             least: flood(&abuse) / SHARE,
             window: tenths(Time(abuse.repeat_window)),
@@ -120,7 +120,7 @@ impl Loads {
     pub(super) fn review(
         mut self,
         rulings: &mut Vec<Ruling>,
-        kept: &mut Vec<Kept>,
+        kept: &mut Vec<KeptRule>,
     ) -> Option<Witness> {
         let terms = self.terms;
         let mut requests: Map<Socket, u64> = Map::default();
@@ -152,14 +152,14 @@ impl Loads {
         server: SocketAddr,
         load: &mut Detailed,
         rulings: &mut Vec<Ruling>,
-        kept: &mut Vec<Kept>,
+        kept: &mut Vec<KeptRule>,
     ) {
         let Some(witness) = load.first else { return };
-        let Seen { mark, from, to } = witness.seen;
+        let SeenMessage { mark, from, to } = witness.seen;
         let mut check = |rule: &'static Rule, witness, speaker, detail: Option<String>| {
             let evidence = Evidence::default();
             match detail.map(Detail::Text) {
-                None => kept.push(Kept { rule, server: Some(server), times: 1 }),
+                None => kept.push(KeptRule { rule, server: Some(server), times: 1 }),
                 Some(detail) => rulings.push(Ruling {
                     rule,
                     evidence,
@@ -172,7 +172,7 @@ impl Loads {
         };
         let flooded = self.flooded(server, load);
         check(&SEC006, witness, Who::Client, flooded);
-        let seen = Seen { mark, from: to, to: from };
+        let seen = SeenMessage { mark, from: to, to: from };
         check(&SEC005, Witness { seen, ..witness }, Who::Server, self.reflected(server, load));
     }
 
@@ -234,7 +234,7 @@ impl Loads {
 }
 
 /// Requests within the window of a flood that make one.
-fn flood(abuse: &Abuse) -> u64 {
+fn flood(abuse: &AbuseThresholds) -> u64 {
     let window = u128::from(abuse.flood_window.unsigned_abs());
     (u128::from(abuse.flood_rate) * window / 1_000_000_000).max(1) as u64
 }

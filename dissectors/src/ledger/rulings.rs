@@ -1,24 +1,24 @@
 //! What several flows together break, in the order of the packets.
 
 use super::Ruling;
-use super::elsewhere::{Elsewhere, Place};
+use super::elsewhere::{Elsewhere, RulingPlace};
 use crate::kit::Code;
 
 /// What was broken. Under a flood there is very much of it: each is put together when its turn comes.
 pub struct Rulings {
     rulings: Vec<Option<Ruling>>,
     elsewhere: Elsewhere,
-    order: std::vec::IntoIter<(u64, Code, Place)>,
+    order: std::vec::IntoIter<(u64, Code, RulingPlace)>,
 }
 
 impl Rulings {
     pub(super) fn new(
         rulings: Vec<Ruling>,
         elsewhere: Elsewhere,
-        mut places: Vec<(u64, Code, Place)>,
+        mut places: Vec<(u64, Code, RulingPlace)>,
     ) -> Rulings {
         places.extend((0..).zip(&rulings).map(|(at, ruling)| {
-            (ruling.witness.seen.mark.frame, ruling.rule.code, Place::Ruling(at))
+            (ruling.witness.seen.mark.frame, ruling.rule.code, RulingPlace::Ruling(at))
         }));
         places.sort_unstable();
         let rulings = rulings.into_iter().map(Some).collect();
@@ -31,7 +31,7 @@ impl Iterator for Rulings {
 
     fn next(&mut self) -> Option<Ruling> {
         match self.order.next()?.2 {
-            Place::Ruling(at) => self.rulings.get_mut(at as usize)?.take(),
+            RulingPlace::Ruling(at) => self.rulings.get_mut(at as usize)?.take(),
             place => self.elsewhere.ruling(place),
         }
     }

@@ -16,16 +16,16 @@ const MOST: usize = 512;
 /// A sample of sources: all, while they are few; then those whose hashes end in this many zeros. It does
 /// not depend on the order in which they come.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Sources {
+pub(super) struct SourceSample {
     /// How many zeros.
     level: u8,
     /// In the order of their hashes.
-    sample: Vec<Source>,
+    sample: Vec<SampledSource>,
 }
 
 /// What one does.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Source {
+pub(super) struct SampledSource {
     hash: u32,
     /// When it first came, in tenths of a second.
     pub(super) first: u32,
@@ -54,14 +54,14 @@ fn hash(source: IpAddr) -> u32 {
     hasher.finish() as u32
 }
 
-impl Sources {
+impl SourceSample {
     /// The entry of a source, if it is in the sample. `is_full`: there is no room for one more.
     pub(super) fn entry(
         &mut self,
         source: IpAddr,
         now: Time,
         is_full: bool,
-    ) -> Option<&mut Source> {
+    ) -> Option<&mut SampledSource> {
         let hash = hash(source);
         if !self.takes(hash) {
             return None;
@@ -71,8 +71,14 @@ impl Sources {
             Err(at) if self.sample.len() < MOST && !is_full => {
                 let first = tenths(now);
                 let served = [0; KINDS];
-                let source =
-                    Source { hash, first, asked: 0, is_served: false, window: first, served };
+                let source = SampledSource {
+                    hash,
+                    first,
+                    asked: 0,
+                    is_served: false,
+                    window: first,
+                    served,
+                };
                 self.sample.insert(at, source);
                 at
             }
@@ -95,7 +101,7 @@ impl Sources {
     }
 
     /// Adds the sources of another group of hosts: none of them is in both.
-    pub(super) fn add(&mut self, other: Sources) {
+    pub(super) fn add(&mut self, other: SourceSample) {
         self.sample.extend(other.sample);
         self.rise(other.level);
     }
@@ -105,7 +111,7 @@ impl Sources {
         self.sample.len()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Source> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &SampledSource> {
         self.sample.iter()
     }
 
@@ -123,7 +129,7 @@ impl Sources {
 
     /// How many of those for which this holds first came within one such window, in tenths of a
     /// second, at the most.
-    pub(super) fn within(&self, window: u32, is: impl Fn(&Source) -> bool) -> u64 {
+    pub(super) fn within(&self, window: u32, is: impl Fn(&SampledSource) -> bool) -> u64 {
         let mut firsts: Vec<_> =
             self.iter().filter(|source| is(source)).map(|source| source.first).collect();
         firsts.sort_unstable();
@@ -138,7 +144,7 @@ impl Sources {
     }
 }
 
-impl Source {
+impl SampledSource {
     /// It asked once more.
     pub(super) fn asks(&mut self) {
         self.asked = self.asked.saturating_add(1);
@@ -161,8 +167,8 @@ impl Source {
 mod tests {
     use super::*;
 
-    fn all(count: u32) -> Sources {
-        let mut sources = Sources::default();
+    fn all(count: u32) -> SourceSample {
+        let mut sources = SourceSample::default();
         for n in 0..count {
             if let Some(source) = sources.entry(n.to_be_bytes().into(), Time(0), false) {
                 source.asks();
@@ -187,17 +193,17 @@ mod tests {
 
     #[test]
     fn the_order_of_sources_does_not_matter() {
-        let mut backwards = Sources::default();
+        let mut backwards = SourceSample::default();
         for n in (0..3000u32).rev() {
             backwards.entry(n.to_be_bytes().into(), Time(0), false);
         }
-        let hashes = |sources: &Sources| Vec::from_iter(sources.iter().map(|it| it.hash));
+        let hashes = |sources: &SourceSample| Vec::from_iter(sources.iter().map(|it| it.hash));
         assert_eq!(hashes(&all(3000)), hashes(&backwards));
     }
 
     #[test]
     fn those_that_come_within_a_window_are_counted() {
-        let mut sources = Sources::default();
+        let mut sources = SourceSample::default();
         for n in 0..100u8 {
             sources.entry([10, 0, 0, n].into(), Time(i64::from(n) * 1_000_000_000), false);
         }
@@ -207,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_same_answers_within_a_window_are_counted() {
-        let mut sources = Sources::default();
+        let mut sources = SourceSample::default();
         let source = sources.entry([10, 0, 0, 1].into(), Time(0), false).unwrap();
         let at = |seconds: i64| Time(seconds * 1_000_000_000);
         assert_eq!([0, 4, 9].map(|now| source.is_answered(0, at(now), 100)), [1, 2, 3]);

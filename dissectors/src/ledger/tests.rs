@@ -14,7 +14,7 @@ fn seen(frame: u64, from: &str, to: &str) -> Witness {
     let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
     let time = Time(frame as i64 * 1_000_000);
     let mark = Mark { frame, time, length: 9, side: Side::First };
-    Witness { seen: Seen { mark, from, to }, flow: frame as u32, began: true, lossy: false }
+    Witness { seen: SeenMessage { mark, from, to }, flow: frame as u32, began: true, lossy: false }
 }
 
 /// One with room for this many entries of a kind.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use super::loads::CHECKED_FROM;
-use super::sources::Sources;
-use super::{Detail, Kept, Ruling, Terms, Witness, spell};
+use super::sources::SourceSample;
+use super::{Detail, KeptRule, Ruling, Terms, Witness, spell};
 use crate::abuse_rules::SEC005;
-use crate::kit::{Evidence, Seen, Time, Who};
+use crate::kit::{Evidence, SeenMessage, Time, Who};
 
 /// To whom answers went, unasked.
 #[derive(Default)]
@@ -19,12 +19,12 @@ pub(super) struct Victims {
 }
 
 struct Victim {
-    latest: Seen,
+    latest: SeenMessage,
     first: Time,
     answers: u64,
     bytes: u64,
     /// The hosts that they came from, and one of them.
-    reflectors: Sources,
+    reflectors: SourceSample,
     one: SocketAddr,
     /// When the window began, how many have come in it, and the most that came in one.
     window: (Time, u64),
@@ -33,7 +33,7 @@ struct Victim {
 
 impl Victims {
     /// One more answer that nobody asked for.
-    pub(super) fn answered(&mut self, seen: &Seen, terms: &Terms) {
+    pub(super) fn answered(&mut self, seen: &SeenMessage, terms: &Terms) {
         let now = seen.mark.time;
         let is_known = self.victims.contains_key(&seen.to.ip());
         if !is_known && self.victims.len() >= terms.most {
@@ -45,7 +45,7 @@ impl Victims {
             first: now,
             answers: 0,
             bytes: 0,
-            reflectors: Sources::default(),
+            reflectors: SourceSample::default(),
             one: seen.from,
             window: (now, 0),
             most: 0,
@@ -73,7 +73,7 @@ impl Victims {
         &mut self,
         terms: &Terms,
         rulings: &mut Vec<Ruling>,
-        kept: &mut Vec<Kept>,
+        kept: &mut Vec<KeptRule>,
     ) -> bool {
         for (address, victim) in std::mem::take(&mut self.victims) {
             if victim.answers < CHECKED_FROM {
@@ -81,7 +81,7 @@ impl Victims {
             }
             let rule = &SEC005;
             if victim.most < terms.abuse.repeats.into() {
-                kept.push(Kept { rule, server: None, times: 1 });
+                kept.push(KeptRule { rule, server: None, times: 1 });
                 continue;
             }
             let Victim { latest, first, answers, bytes, ref reflectors, one, most, .. } = victim;

@@ -12,11 +12,11 @@ use super::ValveMaster;
 use super::claim::is_foreign_reply;
 use super::decode::{self, DecodeContext, MessageSummary};
 use super::endpoint::{Endpoint, ZERO};
-use super::info_keys::{Engine, Info};
+use super::info_keys::{Engine, InfoSummary};
 use super::listing::{Listing, Query, QueryPosition, ReplyMatch, Standing};
 use super::messages::QUERY;
 use super::registration::{Claimed, Join, JoinResult, Registration};
-use super::reply::Reply;
+use super::reply::ReplySummary;
 use super::rules::{self, Owed};
 
 /// What one flow has said. Most flows of a flood say one thing: that is kept in place, and only a
@@ -203,7 +203,12 @@ pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
     sink.end(said.message(), payload);
 }
 
-fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'_>, sink: &mut S) {
+fn query<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    said: &decode::QuerySummary<'_>,
+    sink: &mut S,
+) {
     let query = Query {
         mark: payload.mark().into(),
         key: (!payload.lost).then_some(said.key.map(u32::to_ne_bytes)),
@@ -242,7 +247,7 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'
     rules::asked(asked, seed, said.seed_at, sink);
 }
 
-fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink: &mut S) {
+fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_>, sink: &mut S) {
     let timeout = cx.settings.answer_timeout;
     let known = said.sound && !payload.lost;
     let header = Span::new(0, payload.bytes.len().min(6));
@@ -331,7 +336,7 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
     rules::challenged(why, payload.whole(), sink);
 }
 
-fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Info, sink: &mut S) {
+fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &InfoSummary, sink: &mut S) {
     let timeout = cx.settings.answer_timeout;
     let claimed = cx.conversation.long(timeout, |long| {
         let registration = long.registration();

@@ -1,14 +1,14 @@
 //! From the bytes of a datagram to its fields: a function per message, in the specification's
 //! order.
 
-use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, Text, decode};
+use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, TextPlace, decode};
 
 use super::claim::is_foreign_reply;
 use super::endpoint::{self, Endpoint};
-use super::filter::{self, Filter};
+use super::filter::{self, FilterSummary};
 use super::info;
-use super::info_keys::{Engine, Info, region as region_name};
-use super::reply::{BLOCK, Reply};
+use super::info_keys::{Engine, InfoSummary, region as region_name};
+use super::reply::{BLOCK, ReplySummary};
 use super::rules::{self, Blocks, InfoFrame, QueryLayout};
 use super::{fields as f, messages as m};
 
@@ -33,11 +33,11 @@ pub(super) struct DecodeContext {
 
 /// What the conversation needs to know of a message.
 pub(super) enum MessageSummary<'a> {
-    Query(Query<'a>),
-    Reply(Reply<'a>),
+    Query(QuerySummary<'a>),
+    Reply(ReplySummary<'a>),
     Join { server_challenge: Option<u32>, sound: bool },
     Challenge { value: Option<u32> },
-    Info(Info),
+    Info(InfoSummary),
     Quit { form: Option<Engine> },
     Other(&'static Message),
 }
@@ -59,7 +59,7 @@ impl MessageSummary<'_> {
 
 /// A query for a list.
 #[derive(Default)]
-pub(super) struct Query<'a> {
+pub(super) struct QuerySummary<'a> {
     pub(super) region: u8,
     /// IP:Port, if it is one.
     pub(super) seed: Option<Endpoint>,
@@ -101,8 +101,8 @@ pub(super) fn message<'a, S: Sink>(
 }
 
 /// "Send the following UDP query to a master server".
-fn query<'a, S: Sink>(r: &mut Reader<'_, S>, bytes: &'a [u8]) -> Result<Query<'a>, Cut> {
-    let mut query = Query::default();
+fn query<'a, S: Sink>(r: &mut Reader<'_, S>, bytes: &'a [u8]) -> Result<QuerySummary<'a>, Cut> {
+    let mut query = QuerySummary::default();
     r.u8(&f::TYPE)?;
     let layout = query_fields(r, bytes, &mut query)?;
     let rest = Span::new(r.at(), bytes.len());
@@ -120,7 +120,7 @@ fn query<'a, S: Sink>(r: &mut Reader<'_, S>, bytes: &'a [u8]) -> Result<Query<'a
 fn query_fields<'a, S: Sink>(
     r: &mut Reader<'_, S>,
     bytes: &'a [u8],
-    query: &mut Query<'a>,
+    query: &mut QuerySummary<'a>,
 ) -> Result<QueryLayout, Cut> {
     if r.is_empty() {
         return Ok(QueryLayout::NoRegion);
@@ -148,10 +148,10 @@ fn query_fields<'a, S: Sink>(
     query.filter = bytes.get(start..start + length).unwrap_or_default();
     let filter = if length == 0 {
         if terminated {
-            let place = Text::at(r.here()).value();
+            let place = TextPlace::at(r.here()).value();
             r.leaf(&f::FILTER, 1, place);
         }
-        Filter { sound: true, ..Filter::default() }
+        FilterSummary { sound: true, ..FilterSummary::default() }
     } else {
         filter::read(r, length, terminated)
     };
@@ -169,7 +169,7 @@ fn reply<'a, S: Sink>(
     r: &mut Reader<'_, S>,
     bytes: &'a [u8],
     known: DecodeContext,
-) -> Result<Reply<'a>, Cut> {
+) -> Result<ReplySummary<'a>, Cut> {
     r.i32_le(&f::HEADER)?;
     let kind = r.u8(&f::TYPE)?;
     let fed = r.peek().first() == Some(&b'\n');
@@ -219,15 +219,15 @@ fn reply<'a, S: Sink>(
     }
     rules::blocks(&found, ended, known.lost, at, r.sink);
     let sound = fed && r.is_empty() && found.sound();
-    Ok(Reply { blocks, block, at, ended, keyed, sound })
+    Ok(ReplySummary { blocks, block, at, ended, keyed, sound })
 }
 
 /// A reply that clients drop: what follows another header need not be blocks.
-fn foreign_reply<'a, S: Sink>(r: &mut Reader<'_, S>) -> Reply<'a> {
+fn foreign_reply<'a, S: Sink>(r: &mut Reader<'_, S>) -> ReplySummary<'a> {
     let (found, at) = (r.peek(), r.since(r.at()));
     rules::foreign_header(found, Span { end: r.rest().min(6) as u32, ..at }, r.sink);
     r.bytes(&f::BODY, r.rest());
-    Reply::default()
+    ReplySummary::default()
 }
 
 /// Xash3D's masters repeat the key of the query before the blocks: a mark, the key, a reserved
@@ -337,7 +337,7 @@ fn challenge<'a, S: Sink>(
 }
 
 /// "the game server then sends its challenge information".
-fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<Info, Cut> {
+fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<InfoSummary, Cut> {
     r.u8(&f::TYPE)?;
     let fed = r.peek().first() == Some(&b'\n');
     if fed {

@@ -10,7 +10,7 @@ use super::rules;
 
 /// What the conversation and the other fields of the query need to know of a filter.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Filter {
+pub(super) struct FilterSummary {
     /// It has a key that only Xash3D's clients send.
     pub(super) xash3d: bool,
     /// The key that Xash3D's masters repeat in their reply.
@@ -29,9 +29,13 @@ struct Fault {
 }
 
 /// Reads the filter that is the next `length` bytes, and the zero after it if it is there.
-pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, terminated: bool) -> Filter {
+pub(super) fn read<S: Sink>(
+    r: &mut Reader<'_, S>,
+    length: usize,
+    terminated: bool,
+) -> FilterSummary {
     let at = Span::new(r.at(), r.at() + length);
-    let mut read = Filter::default();
+    let mut read = FilterSummary::default();
     r.open_text(&f::FILTER, length);
     let fault = conditions(r, length, terminated, &mut read);
     if terminated {
@@ -50,7 +54,7 @@ fn conditions<S: Sink>(
     r: &mut Reader<'_, S>,
     length: usize,
     terminated: bool,
-    read: &mut Filter,
+    read: &mut FilterSummary,
 ) -> Option<Fault> {
     let text = r.peek().get(..length).unwrap_or_default();
     let end = Span::new(r.at(), r.at() + text.len()).end;

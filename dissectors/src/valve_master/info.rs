@@ -12,7 +12,7 @@ use super::rules;
 
 /// Reads the info string that is the next `length` bytes. `closed`: its end is there, so that what
 /// is missing has not just been cut off.
-pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, closed: bool) -> Info {
+pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, closed: bool) -> InfoSummary {
     let at = Span::new(r.at(), r.at() + length);
     let text = r.peek().get(..length).unwrap_or_default();
     let mut seen = SeenKeys::default();
@@ -23,7 +23,7 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, closed: bool) 
     }
     r.close();
 
-    let mut info = Info {
+    let mut info = InfoSummary {
         challenge: seen.value(CHALLENGE).map(|(value, at)| Echo { value: int(value), at }),
         engine: seen.order.engine(seen.value(GAMETYPE).is_some()),
         xash3d: seen.value(NAT).is_some(),

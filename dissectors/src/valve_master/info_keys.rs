@@ -115,7 +115,7 @@ pub(super) struct Echo {
 
 /// What the conversation needs to know of an info string.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Info {
+pub(super) struct InfoSummary {
     pub(super) challenge: Option<Echo>,
     /// The engine, if the order of the keys shows it.
     pub(super) engine: Option<Engine>,

@@ -7,7 +7,7 @@ use crate::kit::{
 };
 
 use super::endpoint::{Endpoint, ZERO};
-use super::reply::Reply;
+use super::reply::ReplySummary;
 
 /// What is remembered of a query.
 #[derive(Clone, Copy, Debug)]
@@ -229,7 +229,7 @@ impl Listing {
     /// Takes a reply; `known`: it is all there. Returns how it relates to the queries.
     pub(super) fn reply(
         &mut self,
-        reply: &Reply<'_>,
+        reply: &ReplySummary<'_>,
         known: bool,
         payload: &Payload<'_>,
         timeout: i64,
@@ -302,7 +302,7 @@ impl Listing {
     /// them.
     pub(super) fn repeated(
         &mut self,
-        reply: &Reply<'_>,
+        reply: &ReplySummary<'_>,
         budget: &mut Budget,
     ) -> Result<Option<usize>, Forgotten> {
         // One copy after a new query may be the network's. More of them are the master's.
@@ -358,7 +358,11 @@ impl Handed {
     const COST: usize = 3 * size_of::<u64>();
 
     /// Adds a reply's addresses, and finds the first that was there already.
-    fn take(&mut self, reply: &Reply<'_>, budget: &mut Budget) -> Result<Option<usize>, Forgotten> {
+    fn take(
+        &mut self,
+        reply: &ReplySummary<'_>,
+        budget: &mut Budget,
+    ) -> Result<Option<usize>, Forgotten> {
         if self.stale {
             self.release(budget);
         }
@@ -411,10 +415,10 @@ mod tests {
     #[test]
     fn addresses_take_no_room_that_the_budget_does_not_grant() {
         let blocks: Vec<u8> = (0..240u32).flat_map(|at| [10, 0, at as u8, 2, 0x69, 0x87]).collect();
-        let page = |from: usize| Reply {
+        let page = |from: usize| ReplySummary {
             blocks: &blocks[from * 6..][..120 * 6],
             block: 6,
-            ..Reply::default()
+            ..ReplySummary::default()
         };
         let mut budget = Budget::new(200 * Handed::COST);
         let (mut first, mut second) = (Handed::default(), Handed::default());

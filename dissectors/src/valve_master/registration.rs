@@ -3,7 +3,7 @@
 
 use crate::kit::{Mark, PendingRequests, Reply, ShortMark, Side, Time, room};
 
-use super::info_keys::{Engine, Info};
+use super::info_keys::{Engine, InfoSummary};
 
 /// What is remembered of a join.
 #[derive(Clone, Copy, Debug)]
@@ -226,7 +226,7 @@ impl Registration {
     /// one with a wrong challenge is given up for its sake.
     pub(super) fn info(
         &mut self,
-        info: &Info,
+        info: &InfoSummary,
         whole: bool,
         mark: Mark,
         timeout: i64,
@@ -244,7 +244,7 @@ impl Registration {
         (claimed, given_up)
     }
 
-    fn claimed(&mut self, info: &Info, now: Time, timeout: i64) -> Claimed {
+    fn claimed(&mut self, info: &InfoSummary, now: Time, timeout: i64) -> Claimed {
         let Some(echo) = info.challenge else { return Claimed::Unclear };
         if self.given.is_empty() {
             return Claimed::Unchallenged;

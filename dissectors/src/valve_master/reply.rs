@@ -8,7 +8,7 @@ pub(super) const BLOCK: usize = 6;
 
 /// A part of a list.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Reply<'a> {
+pub(super) struct ReplySummary<'a> {
     /// The address blocks without the one that ends the list.
     pub(super) blocks: &'a [u8],
     /// How long each is.
@@ -23,7 +23,7 @@ pub(super) struct Reply<'a> {
     pub(super) sound: bool,
 }
 
-impl Reply<'_> {
+impl ReplySummary<'_> {
     /// The last address, which the next query is to ask from. `None` in a list of IPv6 addresses.
     pub(super) fn last(&self) -> Option<Endpoint> {
         if self.block == BLOCK { self.blocks.last_chunk().copied() } else { None }

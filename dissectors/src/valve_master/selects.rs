@@ -1,10 +1,10 @@
 //! Whether a query's filter lets a server through, as far as what the server said of itself tells.
 
-use crate::kit::{Pair, Pairs, Said};
+use crate::kit::{KeyLookup, Pair, Pairs};
 
 /// Whether a list that was asked for with these values of `Masters::narrowed` would have a server.
 /// `None`: that is not known.
-pub(super) fn selects(asked: &[Vec<u8>], said: &Said<'_>) -> Option<bool> {
+pub(super) fn selects(asked: &[Vec<u8>], said: &KeyLookup<'_>) -> Option<bool> {
     let [filter, region] = asked else { return None };
     all([in_region(region, said), passes(filter, said)].into_iter())
 }
@@ -20,14 +20,14 @@ fn all(mut each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
 }
 
 /// Servers of the whole world are in every region.
-fn in_region(asked: &[u8], said: &Said<'_>) -> Option<bool> {
+fn in_region(asked: &[u8], said: &KeyLookup<'_>) -> Option<bool> {
     if asked == b"255" {
         return Some(true);
     }
     said("region").map(|region| region == asked || matches!(region, b"255" | b"-1"))
 }
 
-fn passes(filter: &[u8], said: &Said<'_>) -> Option<bool> {
+fn passes(filter: &[u8], said: &KeyLookup<'_>) -> Option<bool> {
     let mut pairs = Pairs::new(filter, 0);
     let mut known = Some(true);
     while let Some(pair) = pairs.next() {
@@ -49,7 +49,7 @@ fn passes(filter: &[u8], said: &Said<'_>) -> Option<bool> {
 
 /// A group of conditions: none, or not all, may be met. `None`: there is a group among them, and
 /// what that counts for, the specification leaves open.
-fn not_group(key: &[u8], conditions: &[Pair<'_>], said: &Said<'_>) -> Option<Option<bool>> {
+fn not_group(key: &[u8], conditions: &[Pair<'_>], said: &KeyLookup<'_>) -> Option<Option<bool>> {
     if conditions.iter().any(|pair| matches!(pair.key, b"nor" | b"nand")) {
         return None;
     }
@@ -61,7 +61,7 @@ fn not_group(key: &[u8], conditions: &[Pair<'_>], said: &Said<'_>) -> Option<Opt
 }
 
 /// Whether a server meets a condition of the specification's table.
-fn condition(pair: &Pair<'_>, said: &Said<'_>) -> Option<bool> {
+fn condition(pair: &Pair<'_>, said: &KeyLookup<'_>) -> Option<bool> {
     let value = pair.text();
     let is = |key: &str, value: &[u8]| Some(said(key)?.eq_ignore_ascii_case(value));
     let number = |key: &str| std::str::from_utf8(said(key)?).ok()?.parse::<u32>().ok();

@@ -92,7 +92,7 @@ fn short(view: MessageView<'_>, node: &Node, value: &mut [u8; VALUE]) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use dissectors::kit::{Field, Sink, Span, Text, Tree};
+    use dissectors::kit::{Field, Sink, Span, TextPlace, Tree};
 
     use super::super::names::Names;
     use super::*;
@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn text(field: &'static Field, payload: &[u8], length: usize) -> Option<String> {
-        written(field, Text::at(Span::new(1, 1 + length)).value(), payload)
+        written(field, TextPlace::at(Span::new(1, 1 + length)).value(), payload)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use dissectors::kit::{Field, Mark, Piece, Side, Sink, Span, Text, Time, Tree, Verdict};
+use dissectors::kit::{Field, Mark, Piece, Side, Sink, Span, TextPlace, Time, Tree, Verdict};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn fields(bytes: &[u8], build: impl FnOnce(&mut Tree)) -> Value {
 }
 
 fn text(start: usize, end: usize) -> u64 {
-    Text::at(Span::new(start, end)).value()
+    TextPlace::at(Span::new(start, end)).value()
 }
 
 /// `key=value;` pairs, each a group of its key, a separator and its value.

@@ -1,8 +1,6 @@
 //! What a reader of the capture sees.
 
-use dissectors::kit::{
-    Field, Kind, Mark, Piece, Side, Sink, Span, Text as Place, Time, Tree, Verdict,
-};
+use dissectors::kit::{Field, Kind, Mark, Piece, Side, Sink, Span, TextPlace, Time, Tree, Verdict};
 use proptest::prelude::*;
 
 use super::{Detail, Text};
@@ -359,8 +357,8 @@ fn a_finding_stands_beneath_the_shortest_field_that_holds_it() {
 fn a_pair_is_one_line_unless_something_is_found_in_it() {
     let mut tree = Tree::default();
     tree.open(&PAIR, 0, 0);
-    tree.leaf(&KEY, Span::new(0, 3), Place::at(Span::new(1, 3)).value());
-    tree.leaf(&VALUE, Span::new(3, 5), Place::at(Span::new(4, 5)).value());
+    tree.leaf(&KEY, Span::new(0, 3), TextPlace::at(Span::new(1, 3)).value());
+    tree.leaf(&VALUE, Span::new(3, 5), TextPlace::at(Span::new(4, 5)).value());
     tree.close(5);
     let mut sample = Sample::of(br"\os\x", &OTHER, tree);
     let fields = |sample: &Sample| {
@@ -400,7 +398,7 @@ proptest! {
         tree.leaf_text(&KEY, Span::new(4, 9), &key);
         tree.leaf(&BODY, Span::new(9, 20), 0);
         for &(start, end) in &spans {
-            tree.leaf(&VALUE, Span::new(start, end), Place::at(Span::new(start, end)).value());
+            tree.leaf(&VALUE, Span::new(start, end), TextPlace::at(Span::new(start, end)).value());
         }
         tree.close(length as u32);
         let mut sample = Sample::of(&vec![0x1B; length], &ALL, tree);

@@ -1,6 +1,6 @@
 //! Info responses, in the form of Source and in GoldSource's obsolete one.
 
-use super::{Summary, THE_SHIP};
+use super::{MessageSummary, THE_SHIP};
 use crate::a2s::fields as f;
 use crate::a2s::rules;
 use crate::kit::{Cut, Read, Reader, Sink, Span};
@@ -8,7 +8,7 @@ use crate::kit::{Cut, Read, Reader, Sink, Span};
 /// A2S_INFO, response format.
 pub(super) fn info_response<S: Sink>(
     r: &mut Reader<'_, S>,
-    said: &mut Summary,
+    said: &mut MessageSummary,
     is_wanted: bool,
 ) -> Result<(), Cut> {
     rules::obsolete_info(false, Span::new(r.at() - 1, r.at()), r.sink);
@@ -107,7 +107,7 @@ fn the_ship<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
 /// A2S_INFO, the obsolete response format of GoldSource servers.
 pub(super) fn info_response_goldsrc<S: Sink>(
     r: &mut Reader<'_, S>,
-    said: &mut Summary,
+    said: &mut MessageSummary,
 ) -> Result<(), Cut> {
     rules::obsolete_info(true, Span::new(r.at() - 1, r.at()), r.sink);
     r.text(&f::ADDRESS)?;
@@ -125,7 +125,7 @@ pub(super) fn info_response_goldsrc<S: Sink>(
 /// What follows the players: the last of it are the bots among them.
 fn goldsrc_rest<S: Sink>(
     r: &mut Reader<'_, S>,
-    said: &mut Summary,
+    said: &mut MessageSummary,
     max_players: Read<u8>,
 ) -> Result<Read<u8>, Cut> {
     said.protocol = Some(r.u8(&f::PROTOCOL)?.value);

@@ -17,7 +17,7 @@ pub(super) fn player_response<S: Sink>(
         rules::players_lost(r.here(), r.sink);
     }
     let said = r.u8(&f::NUM_PLAYERS)?;
-    let mut list = rules::List::new(said.value.into(), said.at);
+    let mut list = rules::ListCount::new(said.value.into(), said.at);
     let shape = match known.ship {
         Some(true) => walk::ship(r.peek(), list.said),
         Some(false) => walk::Ship::No,
@@ -46,7 +46,7 @@ pub(super) fn player_response<S: Sink>(
 /// Whether the count in front of the list remains to be checked.
 fn end_of_list<S: Sink>(
     r: &mut Reader<'_, S>,
-    list: &rules::List,
+    list: &rules::ListCount,
     known: DecodeContext,
     cut_off: bool,
     read: Result<(), Cut>,
@@ -59,7 +59,7 @@ fn end_of_list<S: Sink>(
 
 fn players<S: Sink>(
     r: &mut Reader<'_, S>,
-    list: &mut rules::List,
+    list: &mut rules::ListCount,
     shape: walk::Ship,
 ) -> Result<(), Cut> {
     while !r.is_empty() {
@@ -107,7 +107,7 @@ pub(super) fn rules_response<S: Sink>(
         rules::rules_lost(r.here(), r.sink);
     }
     let said = r.u16_le(&f::NUM_RULES)?;
-    let mut list = rules::List::new(said.value.into(), said.at);
+    let mut list = rules::ListCount::new(said.value.into(), said.at);
     let (start, bytes) = (r.at(), r.peek());
     let mut names = SeenNames::new(bytes, start);
     r.open(&f::RULES);
@@ -127,7 +127,7 @@ pub(super) fn rules_response<S: Sink>(
 
 fn rule_pairs<'a, S: Sink>(
     r: &mut Reader<'a, S>,
-    list: &mut rules::List,
+    list: &mut rules::ListCount,
     names: &mut SeenNames<'a>,
 ) -> Result<(), Cut> {
     let utf8_end = r.at() + scan::utf8_up_to(r.peek());

@@ -53,7 +53,7 @@ pub(in crate::a2s) struct DecodeContext {
 
 /// What the conversation needs to know of a message.
 #[derive(Clone, Copy)]
-pub(in crate::a2s) struct Summary {
+pub(in crate::a2s) struct MessageSummary {
     /// Which message.
     pub(in crate::a2s) message: &'static Message,
     /// Its message byte; 0 where it has none that tells.
@@ -68,8 +68,8 @@ pub(in crate::a2s) struct Summary {
     pub(in crate::a2s) protocol: Option<u8>,
 }
 
-impl Summary {
-    const UNKNOWN: Summary = Summary {
+impl MessageSummary {
+    const UNKNOWN: MessageSummary = MessageSummary {
         message: &m::UNKNOWN,
         kind: 0,
         whole: false,
@@ -84,8 +84,8 @@ pub(in crate::a2s) fn message<S: Sink>(
     bytes: &[u8],
     known: DecodeContext,
     sink: &mut S,
-) -> Summary {
-    let mut said = Summary::UNKNOWN;
+) -> MessageSummary {
+    let mut said = MessageSummary::UNKNOWN;
     let cut_off = !known.split && walk::is_cut_off(bytes);
     let endings = match walk::kind(bytes) {
         _ if cut_off => &CUT_OFF,
@@ -174,13 +174,13 @@ fn headers<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<(), C
 }
 
 /// Bytes that are not a packet of the specification: checked where a response was due.
-pub(in crate::a2s) fn stray<S: Sink>(bytes: &[u8], sink: &mut S) -> Summary {
+pub(in crate::a2s) fn stray<S: Sink>(bytes: &[u8], sink: &mut S) -> MessageSummary {
     rules::no_header(bytes, sink);
     decode(bytes, &PART, sink, |r| {
         r.bytes(&f::BODY, r.rest());
         Err(Cut::Reported)
     });
-    Summary::UNKNOWN
+    MessageSummary::UNKNOWN
 }
 
 /// A2A_PING, response format.
@@ -198,7 +198,7 @@ fn ping_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
 /// A2S_INFO, request format; with the challenge that later servers ask for.
 fn info_request<S: Sink>(
     r: &mut Reader<'_, S>,
-    said: &mut Summary,
+    said: &mut MessageSummary,
     right: &mut bool,
 ) -> Result<(), Cut> {
     let start = r.at();
@@ -246,7 +246,10 @@ fn is_zero(bytes: &[u8]) -> bool {
 }
 
 /// A2S_SERVERQUERY_GETCHALLENGE, response format.
-fn challenge_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Summary) -> Result<(), Cut> {
+fn challenge_response<S: Sink>(
+    r: &mut Reader<'_, S>,
+    said: &mut MessageSummary,
+) -> Result<(), Cut> {
     let at = Span::new(r.at(), r.at() + r.rest());
     rules::challenge_layout(r.rest(), at, r.sink);
     if r.rest() < 4 {
@@ -261,7 +264,7 @@ fn challenge_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Summary) -> Res
 }
 
 /// A2S_PLAYER and A2S_RULES, request format.
-fn list_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut Summary) -> Result<(), Cut> {
+fn list_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut MessageSummary) -> Result<(), Cut> {
     let at = Span::new(r.at(), r.at() + r.rest());
     let present = r.rest() >= 4;
     rules::challenge_present(present, r.rest(), at, r.sink);

@@ -1,8 +1,8 @@
 //! Split packets, and what was learnt while they were put together.
 
-use super::{CUT_OFF, PART, Summary};
+use super::{CUT_OFF, MessageSummary, PART};
 use crate::a2s::fields as f;
-use crate::a2s::layout::{self, Header, Layout, Reason};
+use crate::a2s::layout::{self, Layout, Reason, SplitHeader};
 use crate::a2s::split::{JoinedResponse, Shape};
 use crate::kit::{Cut, Sink, Span, decode};
 
@@ -14,7 +14,7 @@ pub(in crate::a2s) fn fragment<S: Sink>(bytes: &[u8], layout: Layout, attack: bo
         r.i32_le(&f::HEADER)?;
         r.sink.leaf(&f::LAYOUT, r.here(), layout as u64);
         let id = r.u32_le(&f::ID)?;
-        let header = Header::read(bytes, layout);
+        let header = SplitHeader::read(bytes, layout);
         if layout == Layout::GoldSrc {
             r.u8(&f::PACKET_NUMBER)?;
             let header = header.ok_or(Cut::Short)?;
@@ -63,10 +63,10 @@ pub(in crate::a2s) fn split_group<S: Sink>(
 }
 
 /// A split response whose bytes do not decompress.
-pub(in crate::a2s) fn compressed<S: Sink>(bytes: &[u8], sink: &mut S) -> Summary {
+pub(in crate::a2s) fn compressed<S: Sink>(bytes: &[u8], sink: &mut S) -> MessageSummary {
     let at = Span::new(0, bytes.len());
     if !bytes.is_empty() {
         sink.leaf(&f::COMPRESSED_BYTES, at, 0);
     }
-    Summary::UNKNOWN
+    MessageSummary::UNKNOWN
 }

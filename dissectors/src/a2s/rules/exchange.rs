@@ -1,6 +1,6 @@
 //! Questions and answers: that there is one of each, of the same kind, between the same two.
 
-use crate::kit::{self, Elsewhere, Evidence, Exchange, Sink, Span};
+use crate::kit::{self, Evidence, Exchange, ResponseRules, Sink, Span};
 use crate::rule;
 
 use super::{abuse, challenge};
@@ -115,8 +115,8 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
 }
 
 /// The rules about who answers.
-static ELSEWHERE: Elsewhere =
-    Elsewhere { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
+static ELSEWHERE: ResponseRules =
+    ResponseRules { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
 
 /// A response that nobody asked its sender for.
 fn stray(answer: ResponseKind, occasion: &Occasion) -> Exchange {

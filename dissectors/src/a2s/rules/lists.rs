@@ -6,7 +6,7 @@ use crate::rule;
 use super::A2S005;
 
 /// How many entries a list says it has, and how many it has.
-pub(in crate::a2s) struct List {
+pub(in crate::a2s) struct ListCount {
     /// The number in front of the list.
     pub(in crate::a2s) said: u32,
     /// Where it is.
@@ -21,9 +21,9 @@ pub(in crate::a2s) struct List {
     indexed: bool,
 }
 
-impl List {
-    pub(in crate::a2s) fn new(said: u32, at: Span) -> List {
-        List { said, at, found: 0, utf8: 0, wrong_index: None, indexed: false }
+impl ListCount {
+    pub(in crate::a2s) fn new(said: u32, at: Span) -> ListCount {
+        ListCount { said, at, found: 0, utf8: 0, wrong_index: None, indexed: false }
     }
 
     /// A whole player entry with this index was read. Indices are bytes: after 255 they wrap.
@@ -47,7 +47,7 @@ rule! {
 
 pub(in crate::a2s) fn cut_off_list<S: Sink>(
     cut_off: bool,
-    list: &List,
+    list: &ListCount,
     length: usize,
     sink: &mut S,
 ) {
@@ -70,7 +70,7 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 02 00 'Ann' 00 03000000 f32:61.5") }
 }
 
-pub(in crate::a2s) fn player_count<S: Sink>(list: &List, sink: &mut S) {
+pub(in crate::a2s) fn player_count<S: Sink>(list: &ListCount, sink: &mut S) {
     sink.checked(&A2S030, list.found == list.said, list.at, || {
         let found = crate::kit::counted(list.found as usize, "entry/entries");
         format!("Num Players says {}, the packet holds {found}", list.said)
@@ -87,7 +87,7 @@ rule! {
 }
 
 /// `lost`: the recording lost the entries after those that were read.
-pub(in crate::a2s) fn player_indices<S: Sink>(list: &List, lost: bool, sink: &mut S) {
+pub(in crate::a2s) fn player_indices<S: Sink>(list: &ListCount, lost: bool, sink: &mut S) {
     match list.wrong_index {
         Some((index, _)) if !list.indexed => {
             sink.noted(&A2S031, index.at, || "all indices are 0".to_owned());
@@ -134,7 +134,7 @@ rule! {
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00") }
 }
 
-pub(in crate::a2s) fn rules_count<S: Sink>(list: &List, sink: &mut S) {
+pub(in crate::a2s) fn rules_count<S: Sink>(list: &ListCount, sink: &mut S) {
     sink.checked(&A2S033, list.found == list.said, list.at, || {
         let found = crate::kit::counted(list.found as usize, "rule");
         format!("Num Rules says {}, the packet holds {found}", list.said)
@@ -142,7 +142,7 @@ pub(in crate::a2s) fn rules_count<S: Sink>(list: &List, sink: &mut S) {
 }
 
 /// Rules that are known to be UTF-8 need no closer look.
-pub(in crate::a2s) fn utf8_rules<S: Sink>(list: &List, sink: &mut S) {
+pub(in crate::a2s) fn utf8_rules<S: Sink>(list: &ListCount, sink: &mut S) {
     sink.kept(&A2S005, list.utf8);
 }
 
@@ -152,7 +152,7 @@ pub(in crate::a2s) fn utf8_rules<S: Sink>(list: &List, sink: &mut S) {
 pub(in crate::a2s) fn rule_text<S: Sink>(
     name: &[u8],
     value: &[u8],
-    list: &List,
+    list: &ListCount,
     at: Span,
     sink: &mut S,
 ) {

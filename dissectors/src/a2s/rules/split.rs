@@ -1,6 +1,8 @@
 //! Split responses: their headers, the whole they make, and its compression.
 
-use crate::kit::{CrossFlowEvent, Elsewhere, Evidence, Exchange, Parts, Seen, Sink, Span, Time};
+use crate::kit::{
+    CrossFlowEvent, Evidence, Exchange, PartsFound, ResponseRules, SeenMessage, Sink, Span, Time,
+};
 use crate::rule;
 
 use super::{A2S065, doubled_header};
@@ -83,15 +85,15 @@ pub(in crate::a2s) fn split_complete<S: Sink>(sink: &mut S) {
 /// Some packets of a response did not come from where these did, which the `first` of them shows.
 /// The others may come from another address. `asked`: its sender was asked.
 pub(in crate::a2s) fn split_incomplete<S: Sink>(
-    (id, parts): (u32, Parts),
+    (id, parts): (u32, PartsFound),
     asked: bool,
-    first: Seen,
+    first: SeenMessage,
     evidence: Evidence,
     timeout: i64,
     sink: &mut S,
 ) {
-    static ELSEWHERE: Elsewhere =
-        Elsewhere { from_asked: &A2S065, asked_for: Some(&A2S043), answered: &A2S043 };
+    static ELSEWHERE: ResponseRules =
+        ResponseRules { from_asked: &A2S065, asked_for: Some(&A2S043), answered: &A2S043 };
     /// A kind of its own, beside those of requests.
     const KIND: u8 = 1 << 7;
     // They may come in any order.
@@ -99,7 +101,10 @@ pub(in crate::a2s) fn split_incomplete<S: Sink>(
     let exchange = Exchange::new(&ELSEWHERE, "a part of a split answer", KIND, began, evidence);
     let exchange = Exchange { id: Some(id), parts: Some(parts), ..exchange };
     let (fact, seen) = if asked {
-        (CrossFlowEvent::Unanswered(exchange), Seen { from: first.to, to: first.from, ..first })
+        (
+            CrossFlowEvent::Unanswered(exchange),
+            SeenMessage { from: first.to, to: first.from, ..first },
+        )
     } else {
         (CrossFlowEvent::Unasked(exchange), first)
     };

@@ -1,7 +1,7 @@
 //! Single messages: the specification's examples byte for byte, and the forms that real software
 //! sends.
 
-use super::lab::{Heard, Lab, bytes};
+use super::lab::{HeardMessage, Lab, bytes};
 
 /// The specification's example reply for Counter-Strike: Source.
 pub(super) const COUNTER_STRIKE: &str = "FFFFFFFF490267616D653278732E636F6D20436F756E7465722D537472696B6520536F7572636520233100\
@@ -25,27 +25,27 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 /// What the server's response to this request is identified as.
-fn answered(request: &str, answer: &[u8]) -> Heard {
+fn answered(request: &str, answer: &[u8]) -> HeardMessage {
     let mut lab = Lab::new();
     lab.c(0.0, &bytes(request)).s(0.02, answer).end(9.0);
     assert_eq!(lab.sink.heard.len(), 2, "{:?}", lab.names());
     lab.sink.heard.pop().unwrap()
 }
 
-fn info(answer: &str) -> Heard {
+fn info(answer: &str) -> HeardMessage {
     answered("FFFFFFFF 54 'Source Engine Query' 00", &bytes(answer))
 }
 
 /// A player request with the challenge it was given, and its response.
-fn players(answer: &str) -> Heard {
+fn players(answer: &str) -> HeardMessage {
     listed("55", answer)
 }
 
-fn rules(answer: &str) -> Heard {
+fn rules(answer: &str) -> HeardMessage {
     listed("56", answer)
 }
 
-fn listed(kind: &str, answer: &str) -> Heard {
+fn listed(kind: &str, answer: &str) -> HeardMessage {
     let mut lab = Lab::new();
     lab.c(0.0, &bytes(&format!("FFFFFFFF {kind} FFFFFFFF")));
     lab.s(0.02, &bytes("FFFFFFFF 41 4BA1D522"));
@@ -55,7 +55,7 @@ fn listed(kind: &str, answer: &str) -> Heard {
     lab.sink.heard.pop().unwrap()
 }
 
-fn request(request: &str) -> Heard {
+fn request(request: &str) -> HeardMessage {
     let mut lab = Lab::new();
     lab.c(0.0, &bytes(request));
     lab.sink.heard.pop().unwrap()

@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 
 use crate::a2s::A2s;
-use crate::kit::robustness::{self, Packet, Route};
+use crate::kit::robustness::{self, TestPacket, TestRoute};
 
 use super::lab::{C, Lab, S, bytes};
 use super::messages::{COUNTER_STRIKE, THE_SHIP};
 
-const ROUTES: [Route; 2] = [Route::udp(C, S), Route::udp(S, C)];
+const ROUTES: [TestRoute; 2] = [TestRoute::udp(C, S), TestRoute::udp(S, C)];
 const CLIENT: u8 = 0;
 const SERVER: u8 = 1;
 
@@ -44,7 +44,7 @@ fn samples() -> Vec<Vec<u8>> {
     all
 }
 
-fn run(packets: &[Packet]) {
+fn run(packets: &[TestPacket]) {
     robustness::run::<A2s>(&ROUTES, packets);
 }
 

@@ -8,7 +8,7 @@ use bzip2::write::BzEncoder;
 use crate::a2s::rules;
 use crate::kit::{Budget, Rule, Who};
 
-use super::lab::{Ear, Heard, Lab, S, bytes};
+use super::lab::{Ear, HeardMessage, Lab, S, bytes};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Form {
@@ -93,7 +93,7 @@ pub(super) fn answer(lab: &mut Lab<Ear>, time: f64, packets: &[Vec<u8>]) {
 }
 
 /// What came after the request.
-pub(super) fn reported(lab: &Lab<Ear>) -> &[Heard] {
+pub(super) fn reported(lab: &Lab<Ear>) -> &[HeardMessage] {
     &lab.sink.heard[3..]
 }
 
@@ -178,7 +178,7 @@ fn a_different_copy_is_reported_before_the_whole_and_after_it() {
         let mut lab = asked();
         answer(&mut lab, 0.1, &form.packets(7, &whole(60)));
         lab.s(0.2, &other).end(9.0);
-        let codes: Vec<_> = reported(&lab).iter().map(Heard::codes).collect();
+        let codes: Vec<_> = reported(&lab).iter().map(HeardMessage::codes).collect();
         assert_eq!(codes, [vec![], vec!["A2S044".to_owned()]], "{form:?}");
     }
 }

@@ -117,7 +117,7 @@ rule! {
 
 /// What came of a socket check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::acr_master) enum Checked {
+pub(in crate::acr_master) enum SocketCheckResult {
     Answered,
     Unanswered,
     /// From this port, which was not probed.
@@ -133,21 +133,29 @@ pub(in crate::acr_master) const PROBE_UNANSWERED: &str = "was not answered";
 pub(in crate::acr_master) const PROBE_ELSEWHERE: &str = "was answered from UDP port";
 
 pub(in crate::acr_master) fn socket_check<S: Sink>(
-    checked: Checked,
+    checked: SocketCheckResult,
     port: u16,
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,
 ) {
-    sink.recalled(&ACR034, checked == Checked::Answered, evidence, mark, || match checked {
-        Checked::Answered => String::new(),
-        Checked::Unanswered => format!("the probe to UDP port {port} {PROBE_UNANSWERED}"),
-        Checked::Elsewhere(from) => {
-            format!("the probe to UDP port {port} {PROBE_ELSEWHERE} {from}")
-        }
-        Checked::WithZero => format!("the probe to UDP port {port} is a zero byte"),
-        Checked::NotAtAll => format!("no probe to UDP port {port} is in the capture"),
-    });
+    sink.recalled(
+        &ACR034,
+        checked == SocketCheckResult::Answered,
+        evidence,
+        mark,
+        || match checked {
+            SocketCheckResult::Answered => String::new(),
+            SocketCheckResult::Unanswered => {
+                format!("the probe to UDP port {port} {PROBE_UNANSWERED}")
+            }
+            SocketCheckResult::Elsewhere(from) => {
+                format!("the probe to UDP port {port} {PROBE_ELSEWHERE} {from}")
+            }
+            SocketCheckResult::WithZero => format!("the probe to UDP port {port} is a zero byte"),
+            SocketCheckResult::NotAtAll => format!("no probe to UDP port {port} is in the capture"),
+        },
+    );
 }
 
 rule! {

@@ -2,10 +2,10 @@
 
 use crate::acr_master::AcrMaster;
 use crate::acr_master::rules::*;
-use crate::kit::lab::Heard;
+use crate::kit::lab::HeardMessage;
 use crate::kit::{Protocol, Secret};
 
-use super::lab::{C, Ear, Lab, M, S, Segment, ask, exchange};
+use super::lab::{C, Ear, Lab, LabSegment, M, S, ask, exchange};
 
 const KEY: &[u8] = b"labkey";
 
@@ -98,9 +98,9 @@ fn only_who_vouches_for_the_capture_knows_that_a_registration_is_missing() {
 /// One request that a master refuses by the HTTP status.
 fn refused(lab: &mut Lab<Ear>, time: f64, request: &str) {
     let request = format!("GET {request} HTTP/1.0\r\n\r\n");
-    lab.tcp(time, (S, M), S, request.as_bytes(), Segment::default());
+    lab.tcp(time, (S, M), S, request.as_bytes(), LabSegment::default());
     let answer = b"HTTP/1.0 403 Forbidden\r\n\r\nno\n";
-    lab.tcp(time + 0.02, (M, S), S, answer, Segment { fin: true });
+    lab.tcp(time + 0.02, (M, S), S, answer, LabSegment { fin: true });
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_registration_that_is_refused_is_none() {
     let mut lab = Lab::new();
     refused(&mut lab, 0.0, "/r?v=140&p=28770");
     let request = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
-    lab.tcp(1.0, ("10.0.0.2:40001", M), "10.0.0.2:40001", request, Segment::default());
+    lab.tcp(1.0, ("10.0.0.2:40001", M), "10.0.0.2:40001", request, LabSegment::default());
     ask(&mut lab, 2.0, "10.0.0.2:40002", "/a?p=28770&a=::1&i=7&u=42", &challenge());
     lab.end(9.0);
     assert_eq!(checked(&lab, &ACR030), [0, 0, 1]);
@@ -181,7 +181,7 @@ fn another_port_is_another_server() {
 fn a_socket_check_is_the_registrations() {
     let mut lab = Lab::new();
     let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
-    lab.tcp(0.0, (S, M), S, register, Segment::default());
+    lab.tcp(0.0, (S, M), S, register, LabSegment::default());
     lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
     lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01pong");
     lab.end(9.0);
@@ -204,9 +204,9 @@ fn a_probe_of_a_zero_byte_is_none() {
 fn a_request_is_answered_or_the_master_is_at_fault() {
     let open = |close: bool, end: f64| {
         let mut lab = Lab::new();
-        lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
+        lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", LabSegment::default());
         if close {
-            lab.tcp(0.1, (M, C), C, b"", Segment { fin: true });
+            lab.tcp(0.1, (M, C), C, b"", LabSegment { fin: true });
         }
         lab.end(end);
         checked(&lab, &ACR035)
@@ -219,8 +219,8 @@ fn a_request_is_answered_or_the_master_is_at_fault() {
 #[test]
 fn a_wrong_request_is_owed_nothing() {
     let mut lab = Lab::new();
-    lab.tcp(0.0, (C, M), C, b"GET /r?p=28770&g=1 HTTP/1.0\r\n\r\n", Segment::default());
-    lab.tcp(0.1, (M, C), C, b"", Segment { fin: true });
+    lab.tcp(0.0, (C, M), C, b"GET /r?p=28770&g=1 HTTP/1.0\r\n\r\n", LabSegment::default());
+    lab.tcp(0.1, (M, C), C, b"", LabSegment { fin: true });
     lab.end(9.0);
     assert_eq!(lab.codes(), ["ACR004"]);
 }
@@ -228,8 +228,8 @@ fn a_wrong_request_is_owed_nothing() {
 #[test]
 fn an_answer_that_cannot_be_read_leaves_open_which_is_whose() {
     let mut lab = Lab::new();
-    lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
-    lab.tcp(0.1, (M, C), C, b"HTTP/x 200 OK\r\n\r\nabc", Segment { fin: true });
+    lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", LabSegment::default());
+    lab.tcp(0.1, (M, C), C, b"HTTP/x 200 OK\r\n\r\nabc", LabSegment { fin: true });
     lab.end(9.0);
     assert_eq!(checked(&lab, &ACR035), [0, 0, 1]);
 }
@@ -245,12 +245,12 @@ fn after_what_cannot_be_read_the_pairs_are_found_again() {
         let unread = b"GET /x HTTP/x\r\n\r\n";
         let requests = [request.as_slice(), unread, request].concat();
         let requests = if ahead { &requests } else { unread.as_slice() };
-        lab.tcp(0.0, (S, M), S, requests, Segment::default());
-        lab.tcp(0.1, (M, S), S, &answer.repeat(if ahead { 3 } else { 1 }), Segment::default());
+        lab.tcp(0.0, (S, M), S, requests, LabSegment::default());
+        lab.tcp(0.1, (M, S), S, &answer.repeat(if ahead { 3 } else { 1 }), LabSegment::default());
         for nth in 1..=3 {
             let time = f64::from(nth) * apart;
-            lab.tcp(time, (S, M), S, request, Segment::default());
-            lab.tcp(time + 0.1, (M, S), S, answer, Segment::default());
+            lab.tcp(time, (S, M), S, request, LabSegment::default());
+            lab.tcp(time + 0.1, (M, S), S, answer, LabSegment::default());
         }
         checked(&lab, &ACR022)[1]
     };
@@ -263,11 +263,11 @@ fn after_what_cannot_be_read_the_pairs_are_found_again() {
 fn an_answer_recorded_before_its_request_shifts_no_pairs() {
     let ask = |lab: &mut Lab<Ear>, time: f64, target: &str| {
         let request = format!("GET {target} HTTP/1.1\r\n\r\n");
-        lab.tcp(time, (S, M), S, request.as_bytes(), Segment::default());
+        lab.tcp(time, (S, M), S, request.as_bytes(), LabSegment::default());
     };
     let tell = |lab: &mut Lab<Ear>, time: f64, body: &str| {
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-        lab.tcp(time, (M, S), S, answer.as_bytes(), Segment::default());
+        lab.tcp(time, (M, S), S, answer.as_bytes(), LabSegment::default());
     };
     let mut lab = Lab::new();
     ask(&mut lab, 0.0, "/a?a=::1");
@@ -300,14 +300,15 @@ fn a_probe_before_its_registration_was_reported_as_one_may_have_been_there() {
 fn a_response_knows_its_request() {
     let mut lab = Lab::new();
     let both = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\nGET /r?v=140&p=28770 HTTP/1.1\r\n\r\n";
-    lab.tcp(0.0, (S, M), S, both, Segment::default());
+    lab.tcp(0.0, (S, M), S, both, LabSegment::default());
     lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
     lab.udp(0.2, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
     lab.udp(0.3, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
     let answer = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-    lab.tcp(0.4, (M, S), S, answer, Segment::default());
-    lab.tcp(0.5, (M, S), S, b"HTTP/1.1 404 No\r\n\r\n", Segment { fin: true });
-    let reply = |heard: &Heard| heard.reply.map(|reply| (heard.name, reply.request, reply.tries));
+    lab.tcp(0.4, (M, S), S, answer, LabSegment::default());
+    lab.tcp(0.5, (M, S), S, b"HTTP/1.1 404 No\r\n\r\n", LabSegment { fin: true });
+    let reply =
+        |heard: &HeardMessage| heard.reply.map(|reply| (heard.name, reply.request, reply.tries));
     let replies: Vec<_> = lab.sink.heard.iter().filter_map(reply).collect();
     assert_eq!(
         replies,
@@ -319,7 +320,7 @@ fn a_response_knows_its_request() {
 fn unanswered(refused: Option<u64>, answered: bool) -> [u64; 3] {
     let (mut conversation, mut lab) = (None, Lab::new());
     let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
-    lab.tcp(0.0, (S, M), S, register, Segment::default());
+    lab.tcp(0.0, (S, M), S, register, LabSegment::default());
     lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
     lab.each_talk(|it| {
         conversation = refused.map(|frame| AcrMaster::refused(it, frame)).or(conversation)
@@ -343,7 +344,7 @@ fn a_probe_that_is_refused_is_not_answered_for_certain() {
 fn who_gives_up_on_an_answer_that_was_due_was_not_answered() {
     for (end, expected) in [(1.0, [0, 0, 0]), (3.5, [0, 1, 0])] {
         let mut lab = Lab::new();
-        lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
+        lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", LabSegment::default());
         lab.reset(end, (C, M));
         lab.end(9.0);
         assert_eq!(checked(&lab, &ACR035), expected);
@@ -355,7 +356,7 @@ fn who_gives_up_on_an_answer_that_was_due_was_not_answered() {
 fn cut_list(length: usize) -> [[u64; 3]; 2] {
     let mut lab = Lab::new();
     let answer = "HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.0.2 28770 1\naddserver 10.0.0.3 28770 1\n";
-    lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
+    lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", LabSegment::default());
     lab.lost_after(0.1, (M, C), C, &answer.as_bytes()[..length]);
     lab.end(9.0);
     assert!(lab.codes().iter().all(|code| code.ends_with('?')), "{length}: {:?}", lab.codes());
@@ -378,10 +379,10 @@ fn the_lines_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
 fn of_a_list_that_is_too_long_the_last_line_is_none() {
     let mut lab = Lab::new();
     lab.settings.limits.http_body = 40;
-    lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
+    lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", LabSegment::default());
     let answer =
         b"HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.0.2 28770 1\naddserv";
-    lab.tcp(0.1, (M, C), C, answer, Segment::default());
+    lab.tcp(0.1, (M, C), C, answer, LabSegment::default());
     lab.end(9.0);
     assert_eq!(checked(&lab, &ACR014), [1, 0, 1]);
     assert_eq!(checked(&lab, &ACR015), [1, 0, 1]);

@@ -3,7 +3,7 @@
 use crate::acr_master::AcrMaster;
 use crate::kit::lab;
 
-pub(super) use crate::kit::lab::{Ear, Segment};
+pub(super) use crate::kit::lab::{Ear, LabSegment};
 
 pub(super) const C: &str = "10.0.0.1:50000";
 pub(super) const S: &str = "10.0.0.2:40000";
@@ -23,6 +23,6 @@ pub(super) fn exchange(request: &str, answer: &str) -> Lab<Ear> {
 pub(super) fn ask(lab: &mut Lab<Ear>, time: f64, from: &str, request: &str, answer: &str) {
     let request = format!("GET {request} HTTP/1.0\r\n\r\n");
     let answer = format!("HTTP/1.0 200 OK\r\n\r\n{answer}");
-    lab.tcp(time, (from, M), from, request.as_bytes(), Segment::default());
-    lab.tcp(time + 0.02, (M, from), from, answer.as_bytes(), Segment { fin: true });
+    lab.tcp(time, (from, M), from, request.as_bytes(), LabSegment::default());
+    lab.tcp(time + 0.02, (M, from), from, answer.as_bytes(), LabSegment { fin: true });
 }

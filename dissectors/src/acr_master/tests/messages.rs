@@ -2,7 +2,7 @@
 
 use crate::acr_master::rules::ACR023;
 
-use super::lab::{Lab, M, S, Segment, exchange};
+use super::lab::{Lab, LabSegment, M, S, exchange};
 
 /// The two messages of an exchange, as scripts see them.
 fn fields(request: &str, answer: &str) -> [String; 2] {
@@ -148,12 +148,12 @@ fn what_stands_between_signs_is_a_parameter_and_nothing_is_none() {
 fn answers_are_read_in_the_order_of_the_requests() {
     let mut lab = Lab::new();
     let requests = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\nGET /a?a=::1 HTTP/1.1\r\nHost: m\r\n\r\n";
-    lab.tcp(0.0, (S, M), S, requests, Segment::default());
+    lab.tcp(0.0, (S, M), S, requests, LabSegment::default());
     let answers = "HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nmasterserver_flags 0\n\
                    HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n*b\r\n2\r\nw\n\r\n0\r\n\r\n";
     let (first, rest) = answers.split_at(60);
-    lab.tcp(0.1, (M, S), S, first.as_bytes(), Segment::default());
-    lab.tcp(0.2, (M, S), S, rest.as_bytes(), Segment { fin: true });
+    lab.tcp(0.1, (M, S), S, first.as_bytes(), LabSegment::default());
+    lab.tcp(0.2, (M, S), S, rest.as_bytes(), LabSegment { fin: true });
     lab.end(9.0);
     let heard: Vec<_> =
         lab.sink.heard.iter().map(|heard| format!("{} {}", heard.name, heard.fields)).collect();
@@ -172,9 +172,9 @@ fn answers_are_read_in_the_order_of_the_requests() {
 #[test]
 fn an_answer_to_what_is_no_endpoint_is_not_read() {
     let mut lab = Lab::new();
-    lab.tcp(0.0, (S, M), S, b"GET /ms/x HTTP/1.1\r\n\r\n", Segment::default());
+    lab.tcp(0.0, (S, M), S, b"GET /ms/x HTTP/1.1\r\n\r\n", LabSegment::default());
     let answer = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno";
-    lab.tcp(0.1, (M, S), S, answer, Segment { fin: true });
+    lab.tcp(0.1, (M, S), S, answer, LabSegment { fin: true });
     lab.end(9.0);
     let names: Vec<_> = lab.sink.heard.iter().map(|heard| heard.name).collect();
     assert_eq!(names, ["other_request", "other_response"]);
@@ -184,11 +184,11 @@ fn an_answer_to_what_is_no_endpoint_is_not_read() {
 #[test]
 fn head_is_answered_without_a_body() {
     let mut lab = Lab::new();
-    lab.tcp(0.0, (S, M), S, b"HEAD /c?build_defs=4 HTTP/1.1\r\n\r\n", Segment::default());
-    lab.tcp(0.1, (S, M), S, b"GET /c?build_defs=4 HTTP/1.1\r\n\r\n", Segment::default());
+    lab.tcp(0.0, (S, M), S, b"HEAD /c?build_defs=4 HTTP/1.1\r\n\r\n", LabSegment::default());
+    lab.tcp(0.1, (S, M), S, b"GET /c?build_defs=4 HTTP/1.1\r\n\r\n", LabSegment::default());
     let answers = b"HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n\
                     HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nmasterserver_flags 0\n";
-    lab.tcp(0.2, (M, S), S, answers, Segment { fin: true });
+    lab.tcp(0.2, (M, S), S, answers, LabSegment { fin: true });
     lab.end(9.0);
     assert_eq!(lab.sink.heard[3].fields, "flags=0 servers=[]");
     assert_eq!(lab.codes(), ["ACR001"]);
@@ -198,12 +198,12 @@ fn head_is_answered_without_a_body() {
 fn with_headers(headers: &str, body: &str) -> (Vec<String>, Vec<String>) {
     let mut lab = Lab::new();
     let request = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\n";
-    lab.tcp(0.0, (S, M), S, request, Segment::default());
+    lab.tcp(0.0, (S, M), S, request, LabSegment::default());
     let answer = format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\n{body}");
-    lab.tcp(0.1, (M, S), S, answer.as_bytes(), Segment::default());
-    lab.tcp(0.2, (S, M), S, request, Segment::default());
+    lab.tcp(0.1, (M, S), S, answer.as_bytes(), LabSegment::default());
+    lab.tcp(0.2, (S, M), S, request, LabSegment::default());
     let second = b"HTTP/1.1 200 OK\r\n\r\nmasterserver_flags 1\n";
-    lab.tcp(0.3, (M, S), S, second, Segment { fin: true });
+    lab.tcp(0.3, (M, S), S, second, LabSegment { fin: true });
     lab.end(9.0);
     let answers = [1, 3].map(|at| lab.sink.heard[at].fields.clone());
     (answers.to_vec(), lab.codes().iter().map(ToString::to_string).collect())

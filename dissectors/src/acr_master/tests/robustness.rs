@@ -3,17 +3,17 @@
 use proptest::prelude::*;
 
 use crate::acr_master::AcrMaster;
-use crate::kit::robustness::{self, Packet, Route};
+use crate::kit::robustness::{self, TestPacket, TestRoute};
 
 use super::lab::{C, M, S};
 
-const ROUTES: [Route; 6] = [
-    Route::tcp(C, M, C),
-    Route::tcp(M, C, C),
-    Route::tcp(S, M, S),
-    Route::tcp(M, S, S),
-    Route::udp("10.0.0.9:41000", "10.0.0.2:28771"),
-    Route::udp("10.0.0.2:28771", "10.0.0.9:41000"),
+const ROUTES: [TestRoute; 6] = [
+    TestRoute::tcp(C, M, C),
+    TestRoute::tcp(M, C, C),
+    TestRoute::tcp(S, M, S),
+    TestRoute::tcp(M, S, S),
+    TestRoute::udp("10.0.0.9:41000", "10.0.0.2:28771"),
+    TestRoute::udp("10.0.0.2:28771", "10.0.0.9:41000"),
 ];
 
 fn samples() -> Vec<Vec<u8>> {
@@ -40,7 +40,7 @@ fn samples() -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.to_vec()).collect()
 }
 
-fn run(packets: &[Packet]) {
+fn run(packets: &[TestPacket]) {
     robustness::run::<AcrMaster>(&ROUTES, packets);
 }
 

@@ -1,6 +1,8 @@
 //! Queries to game servers, and their responses in parts.
 
-use crate::kit::{CrossFlowEvent, Elsewhere, Evidence, Exchange, Mark, Seen, Sink, Span};
+use crate::kit::{
+    CrossFlowEvent, Evidence, Exchange, Mark, ResponseRules, SeenMessage, Sink, Span,
+};
 use crate::rule;
 
 rule! {
@@ -34,7 +36,8 @@ rule! {
 }
 
 /// The rules about who answers. That nobody asked for a response breaks none.
-static ELSEWHERE: Elsewhere = Elsewhere { from_asked: &GS1033, asked_for: None, answered: &GS1030 };
+static ELSEWHERE: ResponseRules =
+    ResponseRules { from_asked: &GS1033, asked_for: None, answered: &GS1030 };
 
 pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&GS1030, true, at, String::new);
@@ -45,7 +48,7 @@ pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
 pub(in crate::gamespy1) fn query_ignored<S: Sink>(
     query: &'static str,
     evidence: Evidence,
-    seen: Seen,
+    seen: SeenMessage,
     sink: &mut S,
 ) {
     let exchange = Exchange::new(&ELSEWHERE, query, 1, seen.mark.time, evidence);
@@ -55,7 +58,7 @@ pub(in crate::gamespy1) fn query_ignored<S: Sink>(
 }
 
 /// A response of a server that was not asked: what it answers it does not say.
-pub(in crate::gamespy1) fn unasked<S: Sink>(evidence: Evidence, seen: Seen, sink: &mut S) {
+pub(in crate::gamespy1) fn unasked<S: Sink>(evidence: Evidence, seen: SeenMessage, sink: &mut S) {
     let exchange = Exchange::new(&ELSEWHERE, "an answer", 1, seen.mark.time, evidence);
     sink.fact(CrossFlowEvent::Unasked(exchange), seen);
 }

@@ -2,7 +2,7 @@
 
 use crate::gamespy1::rules;
 
-use super::lab::{C, L, Lab, M, S, Segment};
+use super::lab::{C, L, Lab, LabSegment, M, S};
 
 /// What a UDP text is identified as, and its findings.
 fn udp(from: &str, to: &str, text: &str) -> (&'static str, String, Vec<String>) {
@@ -66,7 +66,7 @@ fn the_tcp_exchange_is_right() {
     ];
     let mut lab = Lab::new();
     for (time, way, bytes, fin) in steps {
-        lab.tcp(time, way, C, bytes, Segment { fin });
+        lab.tcp(time, way, C, bytes, LabSegment { fin });
     }
     lab.end(9.0);
     let reported: Vec<_> =

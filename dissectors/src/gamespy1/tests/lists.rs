@@ -2,7 +2,7 @@
 
 use crate::gamespy1::rules;
 
-use super::lab::{C, Ear, L, Lab, Segment};
+use super::lab::{C, Ear, L, Lab, LabSegment};
 
 const CHALLENGE: &str = r"\basic\\secure\XDWAOR";
 const PROOF: &str = r"\gamename\ut\location\0\validate\3JOdDFU5\final\";
@@ -13,13 +13,13 @@ fn client(words: &[&str]) -> Lab<Ear> {
     let mut lab = Lab::new();
     master(&mut lab, 0.0, CHALLENGE.as_bytes(), false);
     for word in words {
-        lab.tcp(0.1, (C, L), C, word.as_bytes(), Segment::default());
+        lab.tcp(0.1, (C, L), C, word.as_bytes(), LabSegment::default());
     }
     lab
 }
 
 fn master(lab: &mut Lab<Ear>, time: f64, bytes: &[u8], fin: bool) {
-    lab.tcp(time, (L, C), C, bytes, Segment { fin });
+    lab.tcp(time, (L, C), C, bytes, LabSegment { fin });
 }
 
 /// The same, and what the master gives.
@@ -48,7 +48,7 @@ fn a_list_in_blocks() {
     let mut lab = Lab::new();
     master(&mut lab, 0.0, br"\basic\\secure\XDWAOR\final\", false);
     for word in words {
-        lab.tcp(0.1, (C, L), C, word.as_bytes(), Segment::default());
+        lab.tcp(0.1, (C, L), C, word.as_bytes(), LabSegment::default());
     }
     master(&mut lab, 0.2, b"\x0a\x4d\x00\x02\x1e\x62\\final\\", true);
     assert_eq!(lab.last().fields, "servers=[10.77.0.2:7778]");
@@ -138,7 +138,7 @@ fn what_is_wrong_with_the_challenge_is_no_fault_of_the_list() {
     let mut lab = Lab::new();
     master(&mut lab, 0.0, br"\basic\\secure\abcdefghi", false);
     let words = PROOF.replace("3JOdDFU5", "QnhL/w4kprNl") + LIST;
-    lab.tcp(0.1, (C, L), C, words.as_bytes(), Segment::default());
+    lab.tcp(0.1, (C, L), C, words.as_bytes(), LabSegment::default());
     master(&mut lab, 0.2, br"\ip\1.2.3.4:7778\final\", true);
     assert_eq!(lab.end(9.0).codes(), ["GS1003", "GS1004"]);
 }
@@ -186,7 +186,7 @@ fn the_master_closes_after_the_list() {
         let mut lab = client(&[PROOF, LIST]);
         master(&mut lab, 0.2, br"\ip\1.2.3.4:7778\final\", false);
         if client_first {
-            lab.tcp(0.3, (C, L), C, b"", Segment { fin: true });
+            lab.tcp(0.3, (C, L), C, b"", LabSegment { fin: true });
         }
         if let Some(close) = close {
             master(&mut lab, close, b"", true);
@@ -254,7 +254,7 @@ fn words_that_come_before_the_challenge() {
     let run = |code: &str| {
         let mut lab = Lab::new();
         let words = PROOF.replace("3JOdDFU5", code) + LIST;
-        lab.tcp(0.0, (C, L), C, words.as_bytes(), Segment::default());
+        lab.tcp(0.0, (C, L), C, words.as_bytes(), LabSegment::default());
         master(&mut lab, 0.1, CHALLENGE.as_bytes(), false);
         master(&mut lab, 0.2, b"", true);
         lab.end(9.0);
@@ -273,7 +273,7 @@ fn a_master_that_opens_otherwise() {
         let mut lab = Lab::new();
         lab.claims = true;
         master(&mut lab, 0.0, opening.as_bytes(), false);
-        lab.tcp(0.1, (C, L), C, PROOF.as_bytes(), Segment::default());
+        lab.tcp(0.1, (C, L), C, PROOF.as_bytes(), LabSegment::default());
         master(&mut lab, 0.2, b"", true);
         lab.end(9.0);
         assert_eq!(lab.codes(), ["GS1010"], "{opening}");
@@ -282,7 +282,7 @@ fn a_master_that_opens_otherwise() {
     // Not at all.
     let run = |closes: bool, end: f64| {
         let mut lab = Lab::new();
-        lab.tcp(0.0, (C, L), C, PROOF.as_bytes(), Segment::default());
+        lab.tcp(0.0, (C, L), C, PROOF.as_bytes(), LabSegment::default());
         if closes {
             master(&mut lab, 0.2, b"", true);
         }
@@ -317,7 +317,7 @@ fn a_client_that_has_waited_for_the_close_may_close_itself() {
     let run = |words: &[&str], list: &[u8], leaves: f64| {
         let mut lab = client(words);
         master(&mut lab, 0.2, list, false);
-        lab.tcp(leaves, (C, L), C, b"", Segment { fin: true });
+        lab.tcp(leaves, (C, L), C, b"", LabSegment { fin: true });
         master(&mut lab, leaves + 0.1, b"", true);
         lab.end(30.0);
         lab.codes()
@@ -338,7 +338,7 @@ fn what_stands_after_a_list_breaks_no_rule_of_lists() {
     // Another one may be asked for.
     let mut lab = client(&[PROOF, LIST]);
     master(&mut lab, 0.2, list.as_bytes(), false);
-    lab.tcp(0.3, (C, L), C, LIST.as_bytes(), Segment::default());
+    lab.tcp(0.3, (C, L), C, LIST.as_bytes(), LabSegment::default());
     master(&mut lab, 0.4, list.as_bytes(), true);
     assert_eq!(lab.end(9.0).codes(), [""; 0]);
 }
@@ -412,7 +412,7 @@ fn said(turns: &[Turn<'_>]) -> Summary {
         for (i, segment) in segments.iter().enumerate() {
             let fin = turn + 1 == turns.len() && i + 1 == segments.len();
             let time = turn as f64 / 10.0 + i as f64 / 10_000.0;
-            lab.tcp(time, *way, C, segment, Segment { fin });
+            lab.tcp(time, *way, C, segment, LabSegment { fin });
         }
     }
     lab.end(9.0);
@@ -509,6 +509,6 @@ fn words_that_nothing_follows_are_reported_in_time() {
     // Half a request may be slow.
     let mut lab = client(&[PROOF, r"\list\\game"]);
     lab.udp(4.0, "10.0.0.7:1", "10.0.0.8:1", br"\status\");
-    lab.tcp(5.0, (C, L), C, br"name\ut\final\", Segment::default()).end(9.0);
+    lab.tcp(5.0, (C, L), C, br"name\ut\final\", LabSegment::default()).end(9.0);
     assert_eq!(lab.last().fields, r#"gamename="ut""#);
 }

@@ -2,7 +2,7 @@
 
 use crate::gamespy1::rules;
 
-use super::lab::{C, Ear, L, Lab, Segment};
+use super::lab::{C, Ear, L, Lab, LabSegment};
 
 const TEXT: &[u8] = br"\ip\10.0.0.2:7778\ip\10.0.0.3:7778\ip\10.0.0.4:7778";
 const BLOCKS: &[u8] = b"\x0a\0\0\x02\x1e\x62\x0a\0\0\x03\x1e\x62\x0a\0\0\x04\x1e\x62";
@@ -12,9 +12,9 @@ fn cut(kind: &str, list: &[u8]) -> [u64; 3] {
     let mut lab: Lab<Ear> = Lab::new();
     let validate = r"\gamename\ut\location\0\validate\3JOdDFU5\final\";
     let request = format!(r"\list\{kind}\gamename\ut\final\");
-    lab.tcp(0.0, (L, C), C, br"\basic\\secure\XDWAOR", Segment::default());
-    lab.tcp(0.1, (C, L), C, validate.as_bytes(), Segment::default());
-    lab.tcp(0.1, (C, L), C, request.as_bytes(), Segment::default());
+    lab.tcp(0.0, (L, C), C, br"\basic\\secure\XDWAOR", LabSegment::default());
+    lab.tcp(0.1, (C, L), C, validate.as_bytes(), LabSegment::default());
+    lab.tcp(0.1, (C, L), C, request.as_bytes(), LabSegment::default());
     lab.lost_after(0.2, (L, C), C, list);
     lab.end(9.0);
     let counts = lab.counts(&rules::GS1015);

@@ -4,7 +4,7 @@
 use crate::gamespy1::rules;
 use crate::kit::{Reply, Time};
 
-use super::lab::{C, Ear, L, Lab, M, S, Segment};
+use super::lab::{C, Ear, L, Lab, LabSegment, M, S};
 
 fn at(second: f64) -> Time {
     Time((second * 1e9).round() as i64)
@@ -147,7 +147,7 @@ fn in_a_stream_a_validate_and_a_list_know_what_they_answer() {
         (L, C, r"\ip\1.2.3.4:7778\final\"),
     ];
     for (i, (from, to, text)) in turns.into_iter().enumerate() {
-        lab.tcp(i as f64, (from, to), C, text.as_bytes(), Segment::default());
+        lab.tcp(i as f64, (from, to), C, text.as_bytes(), LabSegment::default());
     }
     lab.end(9.0);
     let expected = [("validate", Reply::to(1, at(0.0))), ("list_response", Reply::to(2, at(1.0)))];

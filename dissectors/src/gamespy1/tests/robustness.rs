@@ -3,17 +3,17 @@
 use proptest::prelude::*;
 
 use crate::gamespy1::GameSpy1;
-use crate::kit::robustness::{self, Packet, Route};
+use crate::kit::robustness::{self, TestPacket, TestRoute};
 
 use super::lab::{C, L, M, S};
 
-const ROUTES: [Route; 6] = [
-    Route::udp(S, M),
-    Route::udp(M, S),
-    Route::udp(C, S),
-    Route::udp(S, C),
-    Route::tcp(C, L, C),
-    Route::tcp(L, C, C),
+const ROUTES: [TestRoute; 6] = [
+    TestRoute::udp(S, M),
+    TestRoute::udp(M, S),
+    TestRoute::udp(C, S),
+    TestRoute::udp(S, C),
+    TestRoute::tcp(C, L, C),
+    TestRoute::tcp(L, C, C),
 ];
 
 /// A message of every kind.
@@ -45,7 +45,7 @@ fn samples() -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.to_vec()).collect()
 }
 
-fn run(packets: &[Packet]) {
+fn run(packets: &[TestPacket]) {
     robustness::run::<GameSpy1>(&ROUTES, packets);
 }
 

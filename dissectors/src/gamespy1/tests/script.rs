@@ -4,7 +4,7 @@
 use crate::gamespy1::rules;
 use crate::kit::{Rule, Severity, Verdict};
 
-use super::lab::{Ear, Lab, Segment};
+use super::lab::{Ear, Lab, LabSegment};
 
 /// Rules that need more than one pair of hosts: the conversation does not check them.
 const ELSEWHERE: [&Rule; 2] = [&rules::GS1032, &rules::GS1033];
@@ -62,7 +62,7 @@ pub(super) fn run(script: &str) -> Lab<Ear> {
         let bytes = if text.is_empty() { Vec::new() } else { payload(text) };
         let (from, to) = (endpoint(from, true), endpoint(to, true));
         let opener = if from.starts_with("10.0.0.9") { &to } else { &from };
-        lab.tcp(now, (&from, &to), opener, &bytes, Segment { fin });
+        lab.tcp(now, (&from, &to), opener, &bytes, LabSegment { fin });
     }
     lab.end(now);
     lab

@@ -1,7 +1,7 @@
 //! Who speaks when: what answers what, and what a challenge is worth.
 
 use crate::kit::{
-    CrossFlowEvent, Elsewhere, Evidence, Exchange, Mark, Read, Seen, Sink, Span, Time,
+    CrossFlowEvent, Evidence, Exchange, Mark, Read, ResponseRules, SeenMessage, Sink, Span, Time,
 };
 use crate::rule;
 
@@ -69,8 +69,8 @@ rule! {
 }
 
 /// The rules about who answers.
-static ELSEWHERE: Elsewhere =
-    Elsewhere { from_asked: &GS4033, asked_for: Some(&GS4030), answered: &GS4031 };
+static ELSEWHERE: ResponseRules =
+    ResponseRules { from_asked: &GS4033, asked_for: Some(&GS4030), answered: &GS4031 };
 
 /// A request, or a response to one: Minecraft masks the timestamp.
 fn exchange(
@@ -87,7 +87,7 @@ fn exchange(
 pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
     (name, kind, timestamp): (&'static str, u8, u32),
     evidence: Evidence,
-    seen: Seen,
+    seen: SeenMessage,
     sink: &mut S,
 ) {
     let fact = CrossFlowEvent::Unasked(exchange(name, kind, timestamp, (seen.mark.time, evidence)));
@@ -102,7 +102,7 @@ pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
     (name, kind, timestamp): (&'static str, u8, u32),
     (times, began, owed): (u8, Time, bool),
     evidence: Evidence,
-    seen: Seen,
+    seen: SeenMessage,
     sink: &mut S,
 ) {
     let exchange = exchange(name, kind, timestamp, (began, evidence));

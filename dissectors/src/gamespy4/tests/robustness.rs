@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use crate::kit::{Hint, Protocol};
 
 use super::{CLIENT, GameSpy4, SERVER, Stage, packet};
-use crate::kit::robustness::{self, Packet, Route};
+use crate::kit::robustness::{self, TestPacket, TestRoute};
 
-const ROUTES: [Route; 2] = [Route::udp(CLIENT, SERVER), Route::udp(SERVER, CLIENT)];
+const ROUTES: [TestRoute; 2] = [TestRoute::udp(CLIENT, SERVER), TestRoute::udp(SERVER, CLIENT)];
 
 const REQUESTS: [&[u8]; 6] = [
     b"\xFE\xFD\x09\x10\x20\x30\x40",
@@ -37,12 +37,12 @@ fn samples() -> Vec<Vec<u8>> {
     REQUESTS.iter().map(|request| request.to_vec()).chain(answers()).collect()
 }
 
-fn run(packets: &[Packet]) {
+fn run(packets: &[TestPacket]) {
     robustness::run::<GameSpy4>(&ROUTES, packets);
 }
 
 /// The first three packets of [`Stage::asks`].
-fn asked() -> Vec<Packet> {
+fn asked() -> Vec<TestPacket> {
     let challenge = b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0";
     vec![
         (0, 0, false, REQUESTS[0].to_vec()),

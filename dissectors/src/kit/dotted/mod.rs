@@ -10,7 +10,7 @@ use crate::kit::scan::{HIGHS, ONES, sixteen, word_at};
 
 /// An address, a separator, and a number. Offsets count from the address's first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Endpoint {
+pub(crate) struct DottedEndpoint {
     pub(crate) address: Ipv4Addr,
     /// The offset of the address's end.
     pub(crate) address_end: usize,
@@ -34,7 +34,7 @@ pub(crate) fn each<const N: usize>(
     bytes: &[u8],
     opening: &[u8; N],
     between: u8,
-    mut entry: impl FnMut(usize, &[u8], &Endpoint) -> Option<usize>,
+    mut entry: impl FnMut(usize, &[u8], &DottedEndpoint) -> Option<usize>,
 ) -> (usize, u32) {
     const { assert!(N >= BEFORE) };
     let (mut at, mut times) = (0, 0);
@@ -51,7 +51,7 @@ pub(crate) fn each<const N: usize>(
 
 /// The endpoint [`BEFORE`] bytes into `bytes`, with `between` separating address and number.
 #[inline(always)]
-fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
+fn endpoint(bytes: &[u8], between: u8) -> Option<DottedEndpoint> {
     let padded;
     let window = match bytes.first_chunk() {
         Some(window) => window,
@@ -89,7 +89,7 @@ fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
     let address = Ipv4Addr::from_bits((a << 8 | b) << 16 | c << 8 | d);
     let number = u64::from_le_bytes(*window.get(BEFORE + address_end + 1..)?.first_chunk()?);
     let number = decimal((number ^ (ONES * 0x30)) << (64 - 8 * digits as u32));
-    Some(Endpoint { address, address_end, number, end })
+    Some(DottedEndpoint { address, address_end, number, end })
 }
 
 /// Zero-pads bytes that are too few for a window.

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// The endpoint at the start of a text, after any bytes, parsed in all ways.
-fn read(text: &str, between: u8) -> Option<Endpoint> {
+fn read(text: &str, between: u8) -> Option<DottedEndpoint> {
     let found = endpoint(format!("    {text}").as_bytes(), between);
     for before in [b"\\ip\\", b"1234", b"\x7f\0\xC3\xA9", b"...1"] {
         for after in [0, 100] {
@@ -155,7 +155,7 @@ proptest! {
     fn every_endpoint_is_read(bits: u32, number in 0..10_000_000_u32, rest in r"([ -.:-~][ -~]{0,20})?") {
         let text = Ipv4Addr::from(bits).to_string();
         let end = text.len() + 1 + number.to_string().len();
-        let expected = Endpoint { address: bits.into(), address_end: text.len(), number, end };
+        let expected = DottedEndpoint { address: bits.into(), address_end: text.len(), number, end };
         prop_assert_eq!(read(&format!("{text} {number}{rest}"), b' '), Some(expected));
     }
 

@@ -3,7 +3,7 @@
 use crate::kit::*;
 
 /// One recorded message.
-pub(crate) struct Heard {
+pub(crate) struct HeardMessage {
     pub(crate) name: &'static str,
     /// The role of its sender.
     pub(crate) speaker: Who,
@@ -22,13 +22,13 @@ pub(crate) struct Heard {
     pub(crate) reply: Option<Reply>,
 }
 
-impl std::fmt::Debug for Heard {
+impl std::fmt::Debug for HeardMessage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.name, self.fields)
     }
 }
 
-impl Heard {
+impl HeardMessage {
     /// All values under this name.
     pub(crate) fn values(&self, name: &str) -> Vec<&str> {
         self.leaves.iter().filter(|leaf| leaf.0 == name).map(|leaf| leaf.1.as_str()).collect()
@@ -60,7 +60,7 @@ pub(crate) fn code(finding: &Finding) -> String {
 pub(crate) struct Ear {
     tree: Tree,
     pub(crate) results: RuleResults,
-    pub(crate) heard: Vec<Heard>,
+    pub(crate) heard: Vec<HeardMessage>,
     /// Events for rules that span flows.
     pub(crate) facts: Vec<CrossFlowEvent>,
     /// Which requests were answered.
@@ -87,7 +87,7 @@ impl Sink for Ear {
         assert_eq!(before, None, "{} begins inside another", message.name);
         true
     }
-    fn fact(&mut self, fact: CrossFlowEvent, _: Seen) {
+    fn fact(&mut self, fact: CrossFlowEvent, _: SeenMessage) {
         self.facts.push(fact);
     }
     fn unless_explained(
@@ -95,7 +95,7 @@ impl Sink for Ear {
         rule: &'static Rule,
         at: Option<Span>,
         fact: CrossFlowEvent,
-        seen: Seen,
+        seen: SeenMessage,
         detail: impl FnOnce() -> String,
     ) {
         self.facts.push(fact);
@@ -122,7 +122,7 @@ impl Sink for Ear {
         let mut frames: Vec<u64> = payload.pieces.iter().map(|piece| piece.frame).collect();
         frames.dedup();
         let leaves = tree.nodes().iter().filter(|node| node.descendants == 0);
-        self.heard.push(Heard {
+        self.heard.push(HeardMessage {
             name: message.name,
             speaker: message.speaker,
             fields: project(&tree, None, payload.bytes),

@@ -3,10 +3,10 @@
 use super::*;
 use crate::a2s::rules::{A2S022, A2S061, A2S062, A2S065};
 use crate::abuse_rules::{SEC005, SEC006};
-use crate::kit::{Elsewhere, Payload, Transport};
+use crate::kit::{Payload, ResponseRules, Transport};
 
-static RULES: Elsewhere =
-    Elsewhere { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
+static RULES: ResponseRules =
+    ResponseRules { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
 
 /// Another host than [`S`].
 const OTHER: &str = "10.7.0.9:27015";
@@ -184,7 +184,7 @@ fn answers_in_numbers_to_an_address_that_never_asked_are_one_finding() {
 
 /// What is found with requests from these sources at these milliseconds, each of them answered.
 fn asked(requests: impl Iterator<Item = (u32, i64)>) -> Vec<String> {
-    let mut loads = Loads::new(1 << 16, Abuse::default());
+    let mut loads = Loads::new(1 << 16, AbuseThresholds::default());
     for (frame, (source, time)) in (1..).zip(requests) {
         let payload = |bytes, from: &str, to: &str| Payload {
             bytes,

@@ -568,7 +568,7 @@ fn a_clock_that_is_set_back_tells_no_interval() {
         let join = Join { mark: mark.into(), server_challenge: None, owed: true };
         assert_eq!(registration.join(join, 3, 9).interval, interval, "{time}");
         registration.challenge(Some(1), Side::Second);
-        registration.info(&info_keys::Info::default(), true, mark, 3);
+        registration.info(&info_keys::InfoSummary::default(), true, mark, 3);
     }
 }
 

@@ -1,16 +1,16 @@
 //! Any bytes whatever, between clients, servers and a master.
 
 use super::*;
-use crate::kit::robustness::{self, Packet, Route};
+use crate::kit::robustness::{self, TestPacket, TestRoute};
 
-const ROUTES: [Route; 4] = [
-    Route::udp(CLIENT, MASTER),
-    Route::udp(MASTER, CLIENT),
-    Route::udp(SERVER, MASTER),
-    Route::udp(MASTER, SERVER),
+const ROUTES: [TestRoute; 4] = [
+    TestRoute::udp(CLIENT, MASTER),
+    TestRoute::udp(MASTER, CLIENT),
+    TestRoute::udp(SERVER, MASTER),
+    TestRoute::udp(MASTER, SERVER),
 ];
 
-fn run(packets: &[Packet]) {
+fn run(packets: &[TestPacket]) {
     robustness::run::<ValveMaster>(&ROUTES, packets);
 }
 
