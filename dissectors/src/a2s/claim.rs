@@ -20,8 +20,8 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         return weak(is_split(bytes));
     }
     let Some(message) = bytes.strip_prefix(&SINGLE) else {
-        // Games send their own traffic on the same port; only a conversation that waits for a
-        // response looks at it.
+        // Games use the same port for their own traffic; only a conversation with a pending request
+        // can tell these apart.
         return weak(is_runt(bytes) && hint.to_port && !hint.from_port);
     };
     if is_of_another(message) && !hint.forced {
@@ -32,11 +32,11 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [] => weak(hint.to_port),
         [b'T', ..] => sure(message.starts_with(INFO_REQUEST)),
         [b'U' | b'V', _, _, _, _] | [b'W' | b'i'] => Claim::Sure,
-        // One library sends four bytes more; a text of nine characters may be any game's.
+        // One library appends four bytes; a text of nine characters may belong to any game.
         [b'U' | b'V', ref rest @ ..] if rest.len() == 8 => sure(!rest.is_ascii()),
         [b'U' | b'V', ref rest @ ..] => weak(rest.len() < 16 || rest.iter().all(|&byte| byte == 0)),
-        // A list without entries is too short to be sure of. Where the flow is known, there is no
-        // need to look.
+        // A list without entries is too short to be certain. On a known flow no further check is
+        // needed.
         [b'I' | b'm' | b'D' | b'E', _, _, _, ..] => sure(!expected && is_whole(bytes)),
         [b'I' | b'm' | b'D' | b'E', ..] => Claim::Weak,
         [b'j', ..] if message == PING_ANSWER => Claim::Sure,
@@ -46,9 +46,9 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     }
 }
 
-/// Whether this comes after FF FF FF FF in other protocols: those of Valve's master servers, of Steam clients
-/// that look for each other, of games that were asked for info before (no ping), and of the lines of a
-/// server's log (no print).
+/// Whether these are messages of other protocols after FF FF FF FF: Valve's master servers, Steam
+/// clients that look for each other, games that were asked for info before (no ping), and server
+/// logs (no print).
 #[inline]
 fn is_of_another(message: &[u8]) -> bool {
     matches!(
@@ -60,13 +60,14 @@ fn is_of_another(message: &[u8]) -> bool {
     )
 }
 
-/// Whether a message ends where its fields do, and its list holds as many entries as it says.
+/// Whether a message ends at the end of its fields, and its list has the announced number of
+/// entries.
 fn is_whole(bytes: &[u8]) -> bool {
     let mut ends = Ends { right: true };
     decode::message(bytes, DecodeContext::default(), &mut ends).whole && ends.right
 }
 
-/// Notes whether a message ends as its own bytes say.
+/// Records whether a message ends where its contents say.
 struct Ends {
     right: bool,
 }
@@ -79,20 +80,20 @@ impl Sink for Ends {
     fn kept(&mut self, _: &'static Rule, _: u32) {}
 }
 
-/// Whether a datagram is the beginning of a single packet's header, and nothing else.
+/// Whether a datagram is an incomplete header of a single packet.
 pub(super) fn is_runt(bytes: &[u8]) -> bool {
     !bytes.is_empty() && SINGLE.starts_with(bytes)
 }
 
-/// Whether a datagram to an endpoint that speaks A2S is for it: its header alone says so.
+/// Whether a datagram's header shows that it belongs to a known A2S server.
 pub(super) fn is_for_server(bytes: &[u8]) -> bool {
     is_runt(bytes)
         || bytes.starts_with(&SPLIT)
         || bytes.strip_prefix(&SINGLE).is_some_and(|message| !is_of_another(message))
 }
 
-/// Whether after a first long that is none of the specification is a whole request. Where it is
-/// short, games may say the like: then the long must be nearly right.
+/// Whether a complete request follows a wrong header. Short requests may be game traffic: for
+/// these, the header must be nearly correct.
 pub(super) fn is_request_after(bytes: &[u8]) -> bool {
     let Some((long, message)) = bytes.split_first_chunk::<4>() else { return false };
     let is_near = long.iter().filter(|&&byte| byte == 0xFF).count() == 3;
@@ -106,8 +107,8 @@ pub(super) fn is_request_after(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether a split packet's header makes sense in some layout. It need hold nothing else: what
-/// follows it may be missing, which is then reported.
+/// Whether a split packet's header is plausible in some layout. The payload may be missing, which
+/// is reported later.
 fn is_split(bytes: &[u8]) -> bool {
     [Layout::GoldSrc, Layout::Source].into_iter().any(|layout| {
         SplitHeader::read(bytes, layout)
@@ -115,7 +116,7 @@ fn is_split(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether a datagram opens a conversation: a request that nothing need have come before.
+/// Whether a datagram opens a conversation: a request that needs no earlier message.
 pub(super) fn opens(bytes: &[u8]) -> bool {
     match bytes.strip_prefix(&SINGLE) {
         Some([b'W' | b'i', ..]) => true,
@@ -127,7 +128,7 @@ pub(super) fn opens(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether a challenge asks for one: -1, or 0 as some clients send it.
+/// Whether a challenge field requests a challenge: -1, or 0 from some clients.
 fn asks(challenge: &[u8]) -> bool {
     challenge.starts_with(&[0xFF; 4]) || challenge.iter().all(|&byte| byte == 0)
 }

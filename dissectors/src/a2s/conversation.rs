@@ -1,4 +1,4 @@
-//! One datagram of a flow: whose it is, and where it goes on.
+//! Handles one datagram of a flow: finds its direction and its kind, and passes it on.
 
 use super::counters::Count;
 use super::decode;
@@ -44,7 +44,7 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
     sink.end(said.message, payload);
 }
 
-/// A datagram that was doubled on the way, only to be shown.
+/// Decodes a duplicate datagram, only to show it.
 pub(super) fn again<S: Sink>(cx: &Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
     let toward_server = is_toward_server(cx, payload);
     if payload.bytes.starts_with(&SPLIT) {
@@ -61,16 +61,16 @@ pub(super) fn again<S: Sink>(cx: &Context<'_, A2s>, payload: &Payload<'_>, sink:
     sink.end(said.message, payload);
 }
 
-/// Whether a datagram travels toward a server. Where nobody asks on its flow, what was said on others
-/// tells, of what no honest client sends.
+/// Whether a datagram travels toward a server. On a flow without a request, other flows tell the
+/// direction of packets that only attackers send.
 fn is_toward_server(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     let suspicious = payload.bytes.len() <= SINGLE.len() || payload.bytes.starts_with(&SPLIT);
     cx.conversation.is_toward_server(payload)
         || suspicious && cx.conversation.is_guessed() && cx.shared.is_served(payload)
 }
 
-/// Whether a datagram is a single packet, in spite of its header say, or the beginning of one toward a
-/// server. An empty one counts among such.
+/// Whether a datagram is a single packet, also with a damaged header, or the beginning of one
+/// toward a server. An empty datagram counts as one, too.
 fn is_message(conversation: &Conversation, payload: &Payload<'_>, toward_server: bool) -> bool {
     let bytes = payload.bytes;
     let is_runt = || {

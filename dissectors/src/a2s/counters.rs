@@ -1,20 +1,21 @@
-//! What a flow counts, up to three of each, in the room of a number; and until when, in a byte.
+//! Counters of a flow, up to three each, packed into a number; and a coarse time in a byte.
 
 use super::kinds::{RequestKind, ResponseKind};
 use crate::kit::Time;
 
-/// What is counted.
+/// A counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
-    /// How often in a row a valid challenge was answered by another, by what was asked with it.
+    /// How often in a row a valid challenge was answered with another one, by kind of request.
     InfoRounds,
     PlayerRounds,
     RulesRounds,
-    /// Answers of these forms that may yet come to info requests which were answered in another.
+    /// Responses in these forms that may still come to info requests which were answered in another
+    /// form.
     Info,
     ObsoleteInfo,
     Players,
-    /// Packets toward the server that are less than a header.
+    /// Packets toward the server that are shorter than a header.
     Runts,
 }
 
@@ -22,7 +23,7 @@ impl Count {
     /// The forms in which hybrid servers answer one info request.
     pub(super) const FORMS: [Count; 3] = [Count::Info, Count::ObsoleteInfo, Count::Players];
 
-    /// The rounds of a request that carries a challenge.
+    /// The counter of challenge rounds of a request that carries a challenge.
     pub(super) const fn rounds(request: RequestKind) -> Option<Count> {
         match request {
             RequestKind::Info => Some(Count::InfoRounds),
@@ -32,7 +33,7 @@ impl Count {
         }
     }
 
-    /// The form in which a hybrid server answers info, among others.
+    /// The counter of a form in which a hybrid server answers info.
     pub(super) const fn form(answer: ResponseKind) -> Option<Count> {
         match answer {
             ResponseKind::Info => Some(Count::Info),
@@ -51,7 +52,7 @@ impl Count {
 pub(super) struct Counters(u16);
 
 impl Counters {
-    /// Where counting ends.
+    /// The maximum of a counter.
     pub(super) const MOST: u8 = 3;
 
     pub(super) const fn get(self, count: Count) -> u8 {
@@ -64,19 +65,19 @@ impl Counters {
             | u16::from(value.min(Counters::MOST)) << at;
     }
 
-    /// One more, as far as that is counted.
+    /// Increments a counter, up to the maximum.
     pub(super) fn add(&mut self, count: Count) {
         self.set(count, self.get(count) + 1);
     }
 
-    /// One less. Says whether there was one.
+    /// Decrements a counter. Returns whether it was above 0.
     pub(super) fn spend(&mut self, count: Count) -> bool {
         let there = self.get(count);
         self.set(count, there.saturating_sub(1));
         there > 0
     }
 
-    /// None of these.
+    /// Sets these counters to 0.
     pub(super) fn clear(&mut self, counts: &[Count]) {
         for &count in counts {
             self.set(count, 0);
@@ -84,8 +85,8 @@ impl Counters {
     }
 }
 
-/// A time in the room of a byte: quarters of the response timeout. It comes round after 64
-/// timeouts: who asks whether two are near must have looked within that.
+/// A time in a byte, in quarters of the response timeout. It wraps after 64 timeouts, so that times
+/// must be compared within that.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CoarseTime(u8);
 
@@ -94,7 +95,7 @@ impl CoarseTime {
         CoarseTime(time.0.div_euclid((timeout / 4).max(1)) as u8)
     }
 
-    /// Whether the two are no further from each other than the timeout, or a quarter of it beyond.
+    /// Whether the two times are at most the timeout, or a quarter more, apart.
     pub(super) const fn is_near(self, other: CoarseTime) -> bool {
         self.0.wrapping_sub(other.0).wrapping_add(4) <= 8
     }

@@ -70,8 +70,8 @@ fn ask<S: Sink>(
     wait(cx, asked, payload.time, sink);
 }
 
-/// Whether another endpoint may have given a challenge instead of the asked one, which has sent nothing
-/// so far, or from which a response is due that may be a challenge.
+/// Whether another endpoint may have given the challenge: if this one has sent nothing so far, or
+/// if a response is due from it that may be a challenge.
 fn may_be_given_by_another(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     let open = |request| ResponseKind::Challenge.is_for(request);
     let waits = |asked: PendingRequest| {

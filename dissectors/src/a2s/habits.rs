@@ -1,4 +1,4 @@
-//! By what query libraries are known: recorded of the versions of 2026.
+//! The habits of query libraries, recorded from their versions of 2026.
 
 use crate::kit::{Bytes, Habit};
 
@@ -11,7 +11,7 @@ const ZERO_RULES: &[u8] = b"\xFF\xFF\xFF\xFFV\0\0\0\0";
 /// A challenge.
 const ANY: usize = 4;
 
-/// Both ask for a challenge with 0, on a socket for each kind of request.
+/// Both request a challenge with 0, and use a socket for each kind of request.
 const PYTHON: &str = "python-a2s or ValvePython/steam";
 
 pub(super) static HABITS: &[Habit] = &[
@@ -20,7 +20,7 @@ pub(super) static HABITS: &[Habit] = &[
         sends: &[Bytes::Exactly(ZERO_PLAYERS), Bytes::Around(PLAYERS, ANY, b"")],
     },
     Habit { library: PYTHON, sends: &[Bytes::Exactly(ZERO_RULES), Bytes::Around(RULES, ANY, b"")] },
-    // It asks for a challenge by rules, whatever it wants, and has it in all that follows.
+    // It requests a challenge with a rules request, and uses it for all further requests.
     Habit { library: "GameQ", sends: &[Bytes::Exactly(ZERO_RULES), Bytes::Around(INFO, ANY, b"")] },
     // It appends the challenge to the request for one.
     Habit {
@@ -31,7 +31,8 @@ pub(super) static HABITS: &[Habit] = &[
         library: "source-server-query",
         sends: &[Bytes::Around(RULES, ANY, b"\xFF\xFF\xFF\xFF")],
     },
-    // Rules before players, with the challenge that the request for players drew.
+    // It sends a rules request before the player request, with the challenge from the player
+    // request.
     Habit {
         library: "qstat",
         sends: &[Bytes::Exactly(INFO), Bytes::Exactly(NO_PLAYERS), Bytes::Around(RULES, ANY, b"")],

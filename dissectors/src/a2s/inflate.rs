@@ -1,6 +1,6 @@
-//! Compressed responses, bzip2: to decompress one takes as long as to read hundreds of others. A
-//! server gives the same one to all who ask, until one of its rules changes: what was decompressed
-//! lately is kept, and found by the compressed bytes. That saves time and changes nothing else.
+//! Decompresses bzip2 responses. One takes as long as hundreds of other packets, and a server sends
+//! all clients the same response until one of its rules changes. Therefore recent results are
+//! cached by the compressed bytes.
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -11,19 +11,19 @@ use bzip2::bufread::BzDecoder;
 
 use crate::kit::Seed;
 
-/// Bytes that are kept, compressed and decompressed ones together.
+/// Maximum size of the cache, compressed and decompressed bytes together.
 const KEPT: usize = 2 << 20;
 
-/// Answers that are kept: they are searched one after the other.
+/// Maximum number of cached responses. They are searched linearly.
 const ANSWERS: usize = 1 << 8;
 
-/// What bytes decompress to.
+/// The result of decompression.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Inflated {
     pub(super) bytes: Vec<u8>,
-    /// There are more bytes than were asked for.
+    /// The response is longer than `most` bytes.
     pub(super) more: bool,
-    /// Bytes that follow the compressed ones, where those were read to their end.
+    /// Number of bytes after the compressed ones, if those were read to their end.
     pub(super) after: usize,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn inflate(bytes: &[u8], most: usize) -> Result<Arc<Inflated>, &'stat
     inflate_with(&LATELY, bytes, most)
 }
 
-/// The same. Nobody waits for the lock while something is decompressed.
+/// Does not hold the lock during decompression.
 fn inflate_with(
     lately: &Mutex<RecentlyInflated>,
     bytes: &[u8],
@@ -49,7 +49,7 @@ fn inflate_with(
     Ok(inflated)
 }
 
-/// What was decompressed lately, the latest after.
+/// Recently decompressed responses, the latest last.
 #[derive(Default)]
 struct RecentlyInflated {
     answers: VecDeque<RecentInflated>,
@@ -81,7 +81,7 @@ impl RecentlyInflated {
         Some(inflated)
     }
 
-    /// Keeps what these bytes decompress to, if that is all of it and not very much.
+    /// Caches a result, if it is complete and not too long.
     fn keep(&mut self, bytes: &[u8], inflated: &Arc<Inflated>) {
         if inflated.more || self.find(bytes).is_some() {
             return;
@@ -104,8 +104,8 @@ fn anew(bytes: &[u8], most: usize) -> Result<Inflated, &'static str> {
     let Some((level, rest)) = bytes.strip_prefix(b"BZh").and_then(<[u8]>::split_first) else {
         return Err("no bzip2 data follows");
     };
-    // The level says how much memory is made ready, up to 3.6 MB; answers hardly ever need that of
-    // the lowest. One that does is tried again.
+    // The level determines how much memory is allocated, up to 3.6 MB; responses hardly ever need
+    // more than the lowest one. If one does, it is tried again.
     let inflated = match inflate_at(b'1', rest, most) {
         Err(_) if *level != b'1' => inflate_at(*level, rest, most),
         inflated => inflated,
@@ -160,7 +160,8 @@ mod tests {
             let followed = [&compressed[..], b"\0behind"].concat();
             let left = |most| inflate(&followed, most).map(|inflated| inflated.after);
             assert_eq!((left(length), left(length - 1)), (Ok(7), Ok(0)));
-            // Forwards and backwards: what is kept is not a response to another question.
+            // With growing and shrinking limits: a cached result must not be used for another
+            // limit.
             for most in [1 << 20, length, 1000, length, 1 << 20] {
                 let expected = if most < length { &beginning } else { &whole };
                 assert_eq!(inflate(&compressed, most).as_deref(), Ok(expected));
@@ -188,7 +189,7 @@ mod tests {
         assert!(lately.lock().unwrap().answers.len() > 100);
         let second = inflate(&answers[1], 1 << 20);
         assert_eq!(second.bytes, noise(9000, 1));
-        // One that would take all the room is not kept in the others' stead.
+        // One that would fill the whole cache is not cached.
         inflate(&compress(&vec![0; KEPT + 1], 9), KEPT * 2);
         assert!(Arc::ptr_eq(&second, &inflate(&answers[1], 1 << 20)));
     }

@@ -1,6 +1,6 @@
 //! The kinds of requests and responses, and of challenges.
 
-/// What is asked for.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
     Info,
@@ -49,7 +49,7 @@ impl RequestKind {
     }
 }
 
-/// What is answered.
+/// The kind of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResponseKind {
     Info,
@@ -58,7 +58,7 @@ pub(super) enum ResponseKind {
     Players,
     Rules,
     Ping,
-    /// A text, a message the specification does not name, or bytes that are none.
+    /// A text, an unknown message, or bytes that are not a message.
     Other,
 }
 
@@ -76,7 +76,7 @@ impl ResponseKind {
         }
     }
 
-    /// As people read it.
+    /// Its name for people.
     pub(super) const fn name(self) -> &'static str {
         match self {
             ResponseKind::Info => "an info answer",
@@ -89,13 +89,13 @@ impl ResponseKind {
         }
     }
 
-    /// The kinds of requests that it may be to, a bit of each.
+    /// The kinds of requests that it may answer, as bits.
     pub(super) fn kinds(self) -> u8 {
         let fitting = RequestKind::ALL.into_iter().filter(|&request| self.is_for(request));
         fitting.fold(0, |kinds, request| kinds | request.bit())
     }
 
-    /// Whether it is what this kind of request may be answered by.
+    /// Whether it is a valid response to this kind of request.
     pub(super) const fn is_for(self, request: RequestKind) -> bool {
         matches!(
             (self, request),
@@ -112,19 +112,20 @@ impl ResponseKind {
     }
 }
 
-/// What is known of the challenge that a request carries.
+/// The origin of the challenge in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChallengeStatus {
-    /// There is none.
+    /// The request has none.
     Absent,
-    /// -1: it asks for one.
+    /// -1: a request for one.
     Asking,
-    /// 0, with which some clients ask.
+    /// 0, which some clients send to request one.
     Zero,
     /// This server gave it to this client.
     Issued,
-    /// It did not.
+    /// This server did not give it to this client.
     NeverIssued,
-    /// It may have: the recording lost a response, or too many have been seen to remember all.
+    /// The server may have given it: the recording lost a response, or there were too many to
+    /// remember.
     Unknown,
 }

@@ -1,5 +1,5 @@
-//! The layouts of split packets, "Multi-packet Response": three, which do not tell themselves
-//! apart.
+//! The three layouts of split packets, "Multi-packet Response". A packet does not show which one it
+//! has.
 
 use crate::kit::Span;
 
@@ -14,7 +14,7 @@ pub(super) const fn is_total(layout: Layout, total: u8) -> bool {
     }
 }
 
-/// Where a split packet's ID shows compression, its total is, and its Size.
+/// The positions of the compression bit in a split packet's ID, of its total, and of its Size.
 pub(super) const COMPRESSED_BIT: Span = Span { start: 7, end: 8 };
 pub(super) const TOTAL: Span = Span { start: 8, end: 9 };
 pub(super) const SIZE: Span = Span { start: 10, end: 12 };
@@ -22,18 +22,18 @@ pub(super) const SIZE: Span = Span { start: 10, end: 12 };
 /// The header of a split packet.
 pub(super) const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
 
-/// The header of a single packet, and of what the packets of a response make together.
+/// The header of a single packet, and of a response joined from split packets.
 pub(super) const SINGLE: [u8; 4] = [0xFF; 4];
 
 /// The three layouts of a split packet's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Layout {
-    /// Number and total in one byte.
+    /// Number and total share a byte.
     GoldSrc,
-    /// A byte for each.
+    /// One byte each.
     Source,
-    /// And a Size after them.
+    /// One byte each, then a Size.
     OrangeBox,
 }
 
@@ -41,7 +41,7 @@ impl Layout {
     /// Oldest first.
     pub(super) const ALL: [Layout; 3] = [Layout::GoldSrc, Layout::Source, Layout::OrangeBox];
 
-    /// As people and scripts read it.
+    /// Its name for people and scripts.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Layout::GoldSrc => "goldsrc",
@@ -68,25 +68,25 @@ impl Layout {
     }
 }
 
-/// How the layout was identified. The texts for people are beside the field.
+/// How the layout was identified. The texts for people are next to the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Reason {
-    /// Only in this layout do the packets make one whole.
+    /// The packets form a whole response only in this layout.
     Only,
-    /// FF FF FF FF is where this layout's payload begins.
+    /// FF FF FF FF is at the start of this layout's payload.
     Header,
     /// bzip2 data is there.
     Bzip2,
-    /// What the server sent before.
+    /// The server used it before.
     Server,
-    /// The form of the Size field.
+    /// The Size field is plausible.
     Size,
-    /// Nothing decides.
+    /// No other reason: the newest layout.
     Newest,
 }
 
-/// What is in front of a split packet's payload, read in one layout.
+/// The header of a split packet, read in one layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SplitHeader {
     pub(super) total: u8,
@@ -97,7 +97,7 @@ pub(super) struct SplitHeader {
 }
 
 impl SplitHeader {
-    /// `None` where the packet is too short for it.
+    /// `None` if the packet is too short.
     pub(super) fn read(bytes: &[u8], layout: Layout) -> Option<SplitHeader> {
         let at = layout.header();
         let (&first, rest) = bytes.get(8..at)?.split_first()?;
@@ -117,7 +117,7 @@ impl SplitHeader {
     }
 }
 
-/// The ID of a split packet. `None` where the packet is too short for any layout.
+/// The ID of a split packet. `None` if the packet is too short for any layout.
 pub(super) fn id(bytes: &[u8]) -> Option<u32> {
     bytes.get(8)?;
     bytes.get(4..).and_then(|bytes| bytes.first_chunk()).map(|id| u32::from_le_bytes(*id))
@@ -126,18 +126,18 @@ pub(super) fn id(bytes: &[u8]) -> Option<u32> {
 /// Bit 31 of an ID: "if the most significant bit is 1, then the response was compressed".
 pub(super) const COMPRESSED: u32 = 0x8000_0000;
 
-/// What an ID is without the compressed bit.
+/// An ID without the compressed bit.
 pub(super) const fn plain(id: u32) -> u32 {
     id & !COMPRESSED
 }
 
-/// Whether a response of this ID is compressed. The bit means nothing in the GoldSrc layout.
+/// Whether a response with this ID is compressed. The GoldSrc layout does not use the bit.
 pub(super) const fn is_compressed(id: u32, layout: Layout) -> bool {
     !matches!(layout, Layout::GoldSrc) && id & COMPRESSED != 0
 }
 
 /// "This is only present in the first packet of the response and only if the response is being
-/// compressed": size and sum, recognized by the bzip2 data after them.
+/// compressed": size and checksum, recognized by the bzip2 data after them.
 pub(super) fn announced(payload: &[u8]) -> Option<(u32, u32)> {
     let (size, rest) = payload.split_first_chunk()?;
     let (sum, data) = rest.split_first_chunk()?;
@@ -145,7 +145,7 @@ pub(super) fn announced(payload: &[u8]) -> Option<(u32, u32)> {
     known.then(|| (u32::from_le_bytes(*size), u32::from_le_bytes(*sum)))
 }
 
-/// Whether a layout makes sense of what follows a first packet's header.
+/// Whether the bytes after a first packet's header are valid in a layout.
 fn confirmed(bytes: &[u8], header: SplitHeader, layout: Layout) -> Option<Reason> {
     let payload = bytes.get(header.at..)?;
     if is_compressed(id(bytes)?, layout) && announced(payload).is_some() {
@@ -154,12 +154,12 @@ fn confirmed(bytes: &[u8], header: SplitHeader, layout: Layout) -> Option<Reason
     payload.starts_with(&SINGLE).then_some(Reason::Header)
 }
 
-/// The packets of one ID, as one layout reads them.
+/// The packets of one ID, read in one layout.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LayoutReading {
     /// The first packet's total.
     pub(super) total: u8,
-    /// Which numbers below it came.
+    /// The numbers below it that arrived.
     pub(super) seen: [u64; 4],
     pub(super) count: u16,
     /// A number that is not below the total of its packet.
@@ -167,12 +167,12 @@ pub(super) struct LayoutReading {
     pub(super) totals_differ: bool,
     /// A packet is too short for this layout.
     pub(super) short: bool,
-    /// A number that came twice, with different bytes.
+    /// A number that arrived twice with different bytes.
     pub(super) conflict: Option<u8>,
     pub(super) confirmed: Option<Reason>,
     pub(super) size: Option<u16>,
     pub(super) sizes_differ: bool,
-    /// Bytes that the longest packet carries.
+    /// The payload length of the longest packet.
     pub(super) longest: usize,
 }
 
@@ -212,21 +212,21 @@ impl LayoutReading {
         self.total > 0 && self.count == u16::from(self.total)
     }
 
-    /// Whether the packets agree with each other.
+    /// Whether the packets are consistent.
     pub(super) fn is_sound(&self) -> bool {
         !self.short && !self.totals_differ && self.beyond.is_none()
     }
 
-    /// How much speaks against this layout: packets that disagree, a number that is on two of
-    /// them, what would be the first and does not begin as it must.
+    /// The number of inconsistencies in this layout: packets that disagree, a number on two
+    /// packets, a first packet that begins wrong.
     pub(super) fn objections(&self) -> u8 {
         let begins = self.confirmed.is_some() || !self.has(0);
         let (beyond, conflict) = (self.beyond.is_some(), self.conflict.is_some());
         [self.short, self.totals_differ, beyond, conflict, !begins].map(u8::from).iter().sum()
     }
 
-    /// Whether Size, if the layout has one, can be one: not 0, not beyond a packet, and no less
-    /// than what the packets carry.
+    /// Whether Size is plausible, if the layout has one: not 0, at most a packet, and at least the
+    /// payload of the packets.
     pub(super) fn has_plausible_size(&self) -> bool {
         self.size.is_none_or(|size| {
             let size = usize::from(size);

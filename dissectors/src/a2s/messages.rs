@@ -1,12 +1,12 @@
-//! The messages of A2S, by the names scripts use.
+//! The messages of A2S, by their names in scripts.
 
 use crate::kit::{Message, Purpose, Who, messages};
 
-/// The same toward a server: what attacks look like.
+/// The same toward a server, as in attacks.
 pub(super) static SPLIT_TOWARD_SERVER: Message =
     Message { speaker: Who::Client, purpose: Purpose::Query, ..SPLIT_FRAGMENT };
 
-/// The same where nothing tells who is the server.
+/// The same if the direction is unknown.
 pub(super) static SPLIT_EITHER_WAY: Message =
     Message { speaker: Who::Any, purpose: Purpose::Other, ..SPLIT_FRAGMENT };
 

@@ -1,10 +1,10 @@
 //! A2S, the queries of Source and GoldSource game servers: Valve Developer Community, "Server
 //! queries".
 //!
-//! What is odd about it: a request may first be answered by a challenge that it must then carry; a
-//! response may be split over packets in one of three layouts which do not tell themselves apart,
-//! compressed or not (see `split`); info is answered in two forms; and games send their own traffic
-//! on the same port.
+//! Its peculiarities: a request may be answered with a challenge that the next request must
+//! contain; a response may be split over packets in one of three layouts, which a packet does not
+//! identify, with or without compression (see `split`); info has two response formats; and games
+//! use the same port for their own traffic.
 
 mod claim;
 mod conversation;
@@ -44,16 +44,16 @@ use crate::kit::{
 /// The protocol.
 pub struct A2s;
 
-/// Ports that game servers usually answer on.
+/// The usual ports of game servers.
 const PORTS: &[u16] =
     &[27015, 27016, 27017, 27018, 27019, 27020, 27025, 27035, 27045, 27115, 26900, 28015, 2303];
 
-/// Whether servers usually answer on this port.
+/// Whether this is a usual port of servers.
 fn is_usual(port: u16) -> bool {
     PORTS.contains(&port)
 }
 
-/// What a server says of itself.
+/// The fields that describe a server.
 static SERVER: Description = Description {
     name: &["name"],
     map: &["map"],
@@ -62,7 +62,7 @@ static SERVER: Description = Description {
     max_players: &["max_players"],
 };
 
-/// The same in the obsolete form, which has no version.
+/// The same in the obsolete format, which has no version.
 static SERVER_GOLDSRC: Description = Description {
     name: SERVER.name,
     map: SERVER.map,

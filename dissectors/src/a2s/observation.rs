@@ -1,4 +1,4 @@
-//! Observations: what a conversation hands to the rules. It knows no rule.
+//! Observations: what a conversation passes to the rules.
 
 use std::net::SocketAddr;
 
@@ -27,26 +27,27 @@ pub(super) enum Observation<'a> {
     },
     /// An info request got a second response in another form.
     Again { answer: ResponseKind },
-    /// A request was answered by another kind of response than it asked for.
+    /// A request was answered with another kind of response.
     Other { asked: &'a PendingRequest, answer: ResponseKind },
-    /// An unsolicited response. `elsewhere`: the sender was never asked at all, but another endpoint may have
-    /// been.
+    /// An unsolicited response. `elsewhere`: the sender was never asked, but another endpoint may
+    /// have been.
     Unasked { answer: ResponseKind, elsewhere: Option<Occasion> },
-    /// Nor for a player list that came in the past; or it came `instead` of info.
+    /// The same for an earlier player list; or it came `instead` of info.
     UnmatchedList { mark: Mark, instead: bool, evidence: Evidence },
     /// Another endpoint of the asked host responded.
     Elsewhere { answer: ResponseKind, asked: SocketAddr, from: SocketAddr },
-    /// That request was answered by it.
+    /// The response answered that request.
     Moved { asked: &'a PendingRequest },
-    /// The response did not come, unless it came from another.
+    /// No response came, unless another endpoint sent it.
     Overdue { asked: &'a PendingRequest, occasion: Occasion },
 }
 
-/// What other flows may explain: the current message, or the two ends of an earlier one.
+/// What the ledger needs, because other flows may explain it: the current message, or the two ends
+/// of an earlier one.
 pub(super) struct Occasion {
     pub(super) seen: SeenMessage,
     pub(super) evidence: Evidence,
-    /// The challenge that a response gives, or that a request carries although it should not.
+    /// The challenge in a response, or in a request that should have none.
     pub(super) challenge: Option<u32>,
 }
 

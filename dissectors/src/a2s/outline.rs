@@ -1,4 +1,4 @@
-//! What a datagram is by itself, without what its flow said before.
+//! The kind of a datagram, without its flow.
 
 use super::claim;
 use super::layout::{Layout, SINGLE, SPLIT, SplitHeader};
@@ -6,17 +6,18 @@ use super::messages as m;
 use super::rules::{SEC001, SEC002};
 use crate::kit::Outline;
 
-/// The text of an info request, after which a challenge may be.
+/// The text of an info request; a challenge may follow.
 const QUERY: &[u8] = b"Source Engine Query\0";
 
-/// The datagram, if its first bytes say what it is.
+/// The kind of the datagram, if its first bytes show it.
 pub(super) fn outline(bytes: &[u8]) -> Option<Outline> {
     if bytes.starts_with(&SPLIT) {
         let is_last = |layout: Layout| {
             let header = SplitHeader::read(bytes, layout)?;
             (header.number < header.total).then(|| header.number + 1 == header.total)
         };
-        // Source's layout first: of GoldSource's, the byte after number and total is the text's.
+        // Source's layout first: in GoldSource's, the byte after number and total belongs to the
+        // text.
         let last = is_last(Layout::Source).or_else(|| is_last(Layout::GoldSrc)).unwrap_or(false);
         let crashes = Some(&SEC001);
         return Some(Outline { last_part: Some(last), crashes, ..Outline::of(&m::SPLIT_FRAGMENT) });
@@ -40,7 +41,7 @@ pub(super) fn outline(bytes: &[u8]) -> Option<Outline> {
         b'l' => (&m::PRINT, None),
         _ => return None,
     };
-    // -1 asks for a challenge.
+    // -1 requests a challenge.
     let challenge = challenge.and_then(<[u8]>::first_chunk).map(|bytes| u32::from_le_bytes(*bytes));
     let challenge = challenge.filter(|challenge| *challenge != u32::MAX);
     let is_costly = matches!(kind, b'U' | b'V') && challenge.is_some();
@@ -69,7 +70,7 @@ mod tests {
         assert_eq!(last([2, 0]), Some(false));
         assert_eq!(last([2, 1]), Some(true));
         assert_eq!(last([255, 254]), Some(true));
-        // No layout has such a part.
+        // Invalid in all layouts.
         assert_eq!(last([0, 255]), Some(false));
         assert_eq!(outline(b"\xFE\xFF\xFF\xFF").and_then(|outline| outline.last_part), Some(false));
     }

@@ -6,10 +6,10 @@ use super::state::UnmatchedList;
 use super::{A2s, rules};
 use crate::kit::{Context, Evidence, SeenMessage, Sink, Span, Time};
 
-/// Where the message byte usually is.
+/// The usual position of the message byte.
 pub(super) const KIND: Span = Span { start: 4, end: 5 };
 
-/// Gives up the oldest request.
+/// Removes the oldest request.
 pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     let Some(asked) = cx.conversation.take(0) else { return };
     let server = asked.mark.side.other();
@@ -35,8 +35,8 @@ pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut 
     rules::exchange(&Observation::Overdue { asked: &asked, occasion }, KIND, sink);
 }
 
-/// Gives up overdue requests; with `end`, all. A request keeps waiting while parts of its response have
-/// arrived, and while the capture has no packet of the asked party, which may still appear.
+/// Removes overdue requests; with `end`, all. A request keeps waiting while parts of its response
+/// have arrived, and while the capture has no packet of the asked party, which may still appear.
 pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
     while let Some(asked) = cx.conversation.at(0) {
         let server = asked.mark.side.other();

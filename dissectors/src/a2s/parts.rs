@@ -1,4 +1,5 @@
-//! The split responses of one flow: packets come in, whole responses and given-up fragments go out.
+//! The split responses of one flow: collects packets, and reports whole responses and the fragments
+//! of incomplete ones.
 
 use super::inflate::{self, Inflated};
 use super::kinds::ResponseKind;
@@ -54,8 +55,8 @@ pub(super) fn message<S: Sink>(
     add(cx, set, payload, sink);
 }
 
-/// Whether a packet toward a server is not part of a response to it. Where only the ports tell who
-/// is the server, it may be one: a server may answer from any port a client on a usual one.
+/// Whether a packet toward a server is not part of a response. If only the ports show which end is
+/// the server, it may be one: a server may send from any port to a client on a usual port.
 fn is_no_answer(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     !cx.conversation.is_guessed()
         || split::carries_request(payload.bytes)
@@ -67,7 +68,7 @@ const fn one_way(is_attack: bool) -> &'static Message {
     if is_attack { &m::SPLIT_TOWARD_SERVER } else { &m::SPLIT_FRAGMENT }
 }
 
-/// A packet that was doubled on the way, only to be shown.
+/// Decodes a duplicate packet, only to show it.
 pub(super) fn again<S: Sink>(
     cx: &Context<'_, A2s>,
     payload: &Payload<'_>,
@@ -79,7 +80,7 @@ pub(super) fn again<S: Sink>(
     fragment(payload, layout, one_way(is_attack), sink);
 }
 
-/// Adds a packet to its set, and hands on what became of it.
+/// Adds a packet to its response, and reports the result.
 fn add<S: Sink>(
     cx: &mut Context<'_, A2s>,
     mut set: Box<SplitResponse>,
@@ -100,7 +101,7 @@ fn add<S: Sink>(
     }
 }
 
-/// A response is given up for want of room, before the current packet is reported.
+/// A response is evicted to make room, before the current packet is reported.
 fn evict_oldest<S: Sink>(
     cx: &mut Context<'_, A2s>,
     set: Box<SplitResponse>,
@@ -112,10 +113,10 @@ fn evict_oldest<S: Sink>(
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
 }
 
-/// A packet that repeats one of a response which is whole already: in which layout, and whether it
-/// is a copy. With another response awaited, an ID used again begins that. A copy does only where
-/// it would be the right one, and the request came after the first: one that was waiting then may
-/// be a copy, too, and is owed nothing more.
+/// A packet with the ID of a response that is complete already: its layout, and whether it is a
+/// copy. If another response is pending, a reused ID begins that one. A copy begins a new response
+/// only if it fits the pending request, and that request was sent after the first response; a
+/// request that was waiting then may have got this copy, and no other response is due.
 fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(Layout, Repeat)> {
     let (layout, repeat, kind) =
         cx.conversation.done()?.repeated(payload.side, id, payload.bytes, payload.lost)?;
@@ -136,7 +137,7 @@ fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(La
     Some((layout, repeat))
 }
 
-/// The packets make a whole.
+/// The packets form a whole response.
 fn whole<S: Sink>(
     cx: &mut Context<'_, A2s>,
     set: Box<SplitResponse>,
@@ -172,7 +173,7 @@ fn whole<S: Sink>(
     cx.shared.spare.done(joined);
 }
 
-/// Decodes a whole response, decompressed if it must be. Returns its message byte.
+/// Decodes a whole response, after decompression if needed. Returns its message byte.
 fn emit<S: Sink>(
     cx: &mut Context<'_, A2s>,
     shape: &Shape,
@@ -197,11 +198,11 @@ fn emit<S: Sink>(
     let limits = &cx.settings.limits;
     let (most, limit) = cx.budget.inflatable(bytes.len(), payload.time, limits);
     let inflated = (most > 0).then(|| inflate::inflate(bytes, most));
-    // What turns out to be damaged took as much work.
+    // Damaged data took the same work.
     let taken = inflated.as_ref().map_or(0, |it| it.as_ref().map_or(most, |it| it.bytes.len()));
     cx.budget.inflated(bytes.len(), taken, limits);
     let met = |cx: &mut Context<'_, A2s>, sink: &mut S| {
-        // What follows the limit was not looked at: nobody's fault but the limit's.
+        // The bytes after the limit were not read, which is not the server's fault.
         cx.budget.meet(limit);
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     };
@@ -238,7 +239,8 @@ fn emit<S: Sink>(
     said.kind
 }
 
-/// Size first: where it is wrong, so is the sum, and what follows may be the rest.
+/// Checks the size first: if it is wrong, the checksum is wrong, too, and the following bytes may
+/// be the rest.
 fn check_inflated<S: Sink>(
     joined: &JoinedResponse,
     inflated: &[u8],
@@ -255,9 +257,9 @@ fn check_inflated<S: Sink>(
     }
 }
 
-/// What is asked of the packets' headers, whether or not all came. `part`: the current one, of
-/// which only its own faults are reported, and of the first what is right; `None` where they make a
-/// whole.
+/// Checks the packets' headers of complete and incomplete responses. `part`: the current packet of
+/// an incomplete response. Only its own faults are reported, and rules that pass only for the first
+/// packet; `None` for a whole response.
 fn check_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
     let here = |place: HeaderPlace| match part {
         Some(part) => (part == place.part).then_some(place.at),
@@ -299,11 +301,11 @@ fn check_whole<S: Sink>(shape: &Shape, joined: &JoinedResponse, sink: &mut S) {
     rules::split_needless(joined.buffer.bytes.len(), fits, sink);
 }
 
-/// The rest of a response did not come: each of its packets is a message of its own.
+/// The rest of a response did not arrive: each of its packets becomes a message.
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Time, sink: &mut S) {
     let layout = set.likeliest(cx.conversation.layout());
     let timeout = cx.settings.answer_timeout;
-    // Packets that there was no room for may have been this response's.
+    // Evicted packets may have belonged to this response.
     let spilled = cx.conversation.parts_so_far().and_then(|parts| parts.spilled);
     let spilled = spilled.is_some_and(|when| set.last.since(when) < timeout);
     let evidence = Evidence {
@@ -329,8 +331,8 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
     set.release(&mut cx.shared.spare, cx.budget);
 }
 
-/// What is asked of packets that did not make a whole, taken together. What remains is to check
-/// each by their shape, unless they are copies.
+/// Checks the packets of an incomplete response together. Other checks apply to each packet unless
+/// it is a copy.
 fn check_rest<S: Sink>(
     cx: &mut Context<'_, A2s>,
     set: &SplitResponse,
@@ -358,8 +360,8 @@ fn check_rest<S: Sink>(
     Some(shape)
 }
 
-/// Which way packets went that did not make a whole, by what was said since. Toward a server they
-/// are an attack; where both ports are those of servers, they may be.
+/// The direction of packets of an incomplete response, with what is known since. Toward a server
+/// they are an attack; between two ports of servers, they may be.
 fn direction<S: Sink>(
     cx: &Context<'_, A2s>,
     set: &SplitResponse,
@@ -380,7 +382,7 @@ fn direction<S: Sink>(
     &m::SPLIT_FRAGMENT
 }
 
-/// A kept packet, as it came.
+/// A stored packet, as it was received.
 fn recorded<'a>(
     cx: &Context<'_, A2s>,
     set: &'a SplitResponse,
@@ -391,7 +393,7 @@ fn recorded<'a>(
     Payload { frame, time, lost, ..cx.flow.payload(set.side, set.bytes_of(part), pieces) }
 }
 
-/// A packet that no others are waited for with.
+/// A packet whose other parts are not expected.
 fn alone<S: Sink>(
     cx: &mut Context<'_, A2s>,
     payload: &Payload<'_>,
@@ -414,7 +416,7 @@ fn fragment<S: Sink>(
     sink.end(message, payload);
 }
 
-/// Gives up those that wait too long, or with `end` all.
+/// Removes responses that have waited too long, or with `end` all.
 pub(super) fn give_up_due<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
     while cx.conversation.parts_so_far().is_some_and(|parts| !parts.sets.is_empty())
         && let Some(set) = cx.conversation.parts().take(|set| end || set.due <= now)

@@ -1,5 +1,5 @@
-//! A request that waits for its response, and its form in the room that millions of flows have for
-//! it.
+//! A request that waits for its response, and its compact form, since captures may have millions of
+//! flows.
 
 use std::num::NonZeroU16;
 
@@ -9,59 +9,59 @@ use crate::kit::{Mark, Reply, Side, Time};
 /// A request that waits for its response. Sent again while it waits, it is the same request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PendingRequest {
-    /// Its latest sending.
+    /// The latest packet with it.
     pub(super) mark: Mark,
-    /// The first sending of the exchange: of a request after a challenge, that of the one before
-    /// it.
+    /// When the exchange began: for a request with a challenge, with the request before it.
     pub(super) began: Time,
     pub(super) challenge: i32,
     pub(super) request: RequestKind,
     pub(super) standing: ChallengeStatus,
     pub(super) owed: ResponseDue,
-    /// Bits: [`BEHIND_INFO`] and so on.
+    /// Flags: [`BEHIND_INFO`] and so on.
     pub(super) past: u8,
-    /// How often it was sent, as far as that is counted.
+    /// How often it was sent, up to a maximum.
     pub(super) tries: u8,
-    /// How many responses may yet come: one for each sending. At [`MOST_LEFT`] they are not
-    /// counted.
+    /// How many responses may still come: one for each packet with it. At [`MOST_LEFT`] they are no
+    /// longer counted.
     pub(super) left: u8,
 }
 
-/// It was asked after a response with info: once it is answered, no more of that comes.
+/// It was sent after a response with info: once it is answered, no further info is expected.
 pub(super) const BEHIND_INFO: u8 = 1;
-/// A list as it asks for came while it waited, and was the right response to another request.
+/// A list of its kind came while it waited, as the right response to another request.
 pub(super) const PASSED_OVER: u8 = 2;
-/// An ICMP error says that its latest sending did not arrive.
+/// An ICMP error says that its latest packet did not arrive.
 pub(super) const REFUSED: u8 = 4;
-/// It was answered by a challenge, for its asker to go on with.
+/// It was answered with a challenge, which the client will use.
 pub(super) const GOES_ON: u8 = 8;
 
-/// Its challenge, which this server never gave, may be another's answer in this one's stead.
+/// This server never gave its challenge; another endpoint may have, in a response instead of this
+/// server.
 pub(super) const FOREIGN: u8 = 16;
 
-/// Answers that may yet come are counted up to here, sendings up to there.
+/// The maximum of counted responses, and of counted packets.
 const MOST_LEFT: u8 = 15;
 const MOST_TRIES: u8 = 127;
 
-/// Whether a response is owed.
+/// Whether a response is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResponseDue {
     Yes,
     /// The request is itself wrong, or one that servers are documented to ignore.
     No,
-    /// Something came that may have been meant as its response, or may not: it waits on, and nobody
-    /// is to blame if nothing more comes.
+    /// A response came that may or may not belong to it: it keeps waiting, but a missing response
+    /// is not a fault.
     NoMore,
-    /// It was answered. Its other sendings may be, too, and it may go on after a challenge.
+    /// It was answered. Its repeats may be, too, and the client may use the challenge that it got.
     Answered,
 }
 
 impl PendingRequest {
-    /// How well a response fits it: the lower, the better. `None`: not at all. `guarded`: the
-    /// server has answered info by a challenge: it gives none without.
+    /// How well a response fits: the lower, the better. `None`: not at all. `guarded`: the server
+    /// requires a challenge for info, so it sends none without.
     pub(super) fn fits(&self, answer: ResponseKind, guarded: bool) -> Option<u8> {
         let asks = match self.standing {
-            // A list request without a challenge is none that servers know.
+            // Servers ignore a list request without a challenge.
             ChallengeStatus::Absent => {
                 matches!(self.request, RequestKind::Info | RequestKind::Challenge)
             }
@@ -84,7 +84,7 @@ impl PendingRequest {
         self.past & past != 0
     }
 
-    /// Whether it carries no challenge, but asks for one.
+    /// Whether it requests a challenge.
     pub(super) const fn is_asking(&self) -> bool {
         matches!(
             self.standing,
@@ -97,20 +97,20 @@ impl PendingRequest {
         matches!(self.owed, ResponseDue::Answered) || self.is(GOES_ON)
     }
 
-    /// Whether a response to it may come, at this time or any before.
+    /// Whether a response to it may come, now or at an earlier time.
     pub(super) fn may_be_answered(&self, now: Time, timeout: i64) -> bool {
         self.owed != ResponseDue::Answered || self.left > 0 && now.since(self.mark.time) < timeout
     }
 
-    /// Whether this is a request once more.
+    /// Whether this request repeats another.
     pub(super) fn repeats(&self, before: &PendingRequest) -> bool {
         let kind = |asked: &PendingRequest| (asked.request, asked.mark.side, asked.standing);
         kind(self) == kind(before) && self.challenge == before.challenge
     }
 
-    /// Whether this is a request once more, and that is still waited with: not for ever, since who
-    /// asks a dead server every second asks more than once. After a challenge, the exchange began
-    /// before.
+    /// Whether this request repeats another that is still waiting. This has a time limit, since a
+    /// client that asks a dead server every second sends several requests. After a challenge, the
+    /// exchange began earlier.
     pub(super) fn is_again(&self, before: &PendingRequest, timeout: i64) -> bool {
         let rounds = if self.is_asking() { 1 } else { 3 };
         let now = self.mark.time;
@@ -120,7 +120,7 @@ impl PendingRequest {
             && now.since(before.began) / rounds < timeout
     }
 
-    /// It was sent once more.
+    /// It was repeated.
     pub(super) fn sent_again(&mut self, again: Mark) {
         self.mark = again;
         self.past &= !REFUSED;
@@ -128,13 +128,13 @@ impl PendingRequest {
         self.left = self.left.saturating_add(1).min(MOST_LEFT);
     }
 
-    /// Whether this one goes on with an exchange that a challenge answered so far.
+    /// Whether this request continues an exchange with the challenge from its response so far.
     pub(super) fn goes_on_from(&self, before: &PendingRequest) -> bool {
         let kind = |asked: &PendingRequest| (asked.request, asked.mark.side);
         !self.is_asking() && before.is(GOES_ON) && kind(self) == kind(before)
     }
 
-    /// Whether that need not be kept after this one: it was or may have been answered.
+    /// Whether this request replaces the other, which was or may have been answered.
     pub(super) fn replaces(&self, before: &PendingRequest) -> bool {
         match before.owed {
             ResponseDue::NoMore => {
@@ -147,47 +147,48 @@ impl PendingRequest {
         }
     }
 
-    /// A response came to one of its sendings.
+    /// A response to one of its packets came.
     pub(super) fn answered(&mut self) {
         if self.left < MOST_LEFT {
             self.left = self.left.saturating_sub(1);
         }
     }
 
-    /// What a response to it says of it.
+    /// The reply for a response to it.
     pub(super) fn reply(&self, complete: bool) -> Reply {
         let PendingRequest { mark, began, tries, .. } = *self;
         Reply { began, tries: tries.into(), complete, ..Reply::to(mark.frame, mark.time) }
     }
 
-    /// Whether such a response is all that it asks for.
+    /// Whether such a response has all the requested data.
     pub(super) fn is_complete(&self, answer: ResponseKind) -> bool {
         answer != ResponseKind::Challenge || self.request == RequestKind::Challenge
     }
 }
 
-/// An [`PendingRequest`] in two thirds of its room. Of a packet after the 2^40th it tells this
-/// bound, of an exchange that takes more than two seconds whole microseconds, up to 35 minutes.
+/// A [`PendingRequest`] in two thirds of the space. Packet numbers above 2^40 are clamped; times
+/// between the beginning of the exchange and the latest packet are stored in microseconds if they
+/// exceed two seconds, up to 35 minutes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CompactRequest {
-    // Bytes, so that it needs no room for alignment.
-    /// From the highest bit on: the packet, in 40 bits, the length in 16, how often it was sent in
-    /// seven, and who sends it.
+    // Bytes, so that no padding is needed.
+    /// From the highest bit on: the packet number in 40 bits, the length in 16, the number of times
+    /// that it was sent in seven, and its side.
     place: [u8; 8],
     time: [u8; 8],
-    /// From the beginning of the exchange to the latest sending.
+    /// From the beginning of the exchange to the latest packet.
     since: [u8; 4],
     challenge: [u8; 4],
-    /// From the lowest bit on: one more than the request's place among all, in three bits; where
-    /// its challenge comes from, in three; what is owed, in two; the past; what is left.
+    /// From the lowest bit on: the index of the kind of request plus one in three bits, the origin
+    /// of its challenge in three, whether a response is due in two, the flags, the responses left.
     state: NonZeroU16,
 }
 
 impl CompactRequest {
     const MOST_FRAME: u64 = (1 << 40) - 1;
-    /// In place of a challenge that was never issued, but may be another's.
+    /// The origin of a challenge that was never issued but may be from another endpoint.
     const FOREIGN: u16 = 6;
-    /// Says that the other bits are microseconds, not nanoseconds.
+    /// Marks that the other bits are microseconds, not nanoseconds.
     const COARSE: u32 = 1 << 31;
 
     fn since(nanoseconds: i64) -> u32 {

@@ -1,17 +1,17 @@
-//! The last responses of a flow that were whole in several packets: late copies are recognized by them.
+//! The latest complete split responses of a flow, to recognize late copies of their packets.
 
 use super::layout::{self, Layout, SplitHeader};
 use super::split::{Repeat, SplitResponse};
 use crate::kit::{PartSpan, Side, keyed_hash, room};
 
-/// Responses that are remembered.
+/// Maximum number of responses.
 const MOST: usize = 8;
 
-/// The latest one last.
+/// The latest one is last.
 #[derive(Default)]
 pub(super) struct RecentResponses(Vec<RecentResponse>);
 
-/// A response that became whole.
+/// A complete response.
 struct RecentResponse {
     id: u32,
     side: Side,
@@ -24,12 +24,12 @@ struct RecentResponse {
 /// A packet of it.
 struct RecentPacket {
     number: u8,
-    /// The keyed hash of its bytes; `None` if it was cut: nobody can tell what another copy of it holds.
+    /// The keyed hash of its bytes; `None` if it was cut, so that copies cannot be compared.
     hash: Option<u64>,
 }
 
 impl RecentResponse {
-    /// Whether this is its ID. Bit 31 is none of it, but in the GoldSrc layout.
+    /// Whether this is its ID. Bit 31 belongs to the ID only in the GoldSrc layout.
     fn has(&self, id: u32) -> bool {
         match self.layout {
             Layout::GoldSrc => self.id == id,
@@ -43,12 +43,12 @@ impl RecentResponses {
         self.0.iter().rev().find(|done| done.side == side && done.has(id))
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Bytes of memory that they take.
+    /// Its memory in bytes.
     pub(super) fn held(&self) -> usize {
         room(&self.0) + self.0.iter().map(|done| size_of_val(&*done.packets)).sum::<usize>()
     }
@@ -58,7 +58,7 @@ impl RecentResponses {
         self.find(side, id).is_some()
     }
 
-    /// A response is whole, under this ID, with this message byte.
+    /// Adds a complete response, with its ID and its message byte.
     pub(super) fn remember(&mut self, set: &SplitResponse, id: u32, layout: Layout, kind: u8) {
         let known = |part: &PartSpan| {
             let bytes = set.bytes_of(part);
@@ -69,12 +69,12 @@ impl RecentResponses {
         if self.0.len() >= MOST {
             self.0.remove(0);
         }
-        // Many flows keep one for long.
+        // Many flows keep a single one for a long time.
         self.0.reserve_exact(1);
         self.0.push(RecentResponse { id, side: set.side, layout, kind, packets });
     }
 
-    /// Whether all packets of a set are copies of one response's.
+    /// Whether all packets are copies of those of one response.
     pub(super) fn repeats(&self, set: &SplitResponse) -> bool {
         let mut packets = set.parts().iter().map(|part| set.bytes_of(part));
         let id = packets.clone().next().and_then(layout::id);
@@ -85,8 +85,8 @@ impl RecentResponses {
         })
     }
 
-    /// What a packet of a response with this ID repeats, in which layout, and the response's message
-    /// byte. Of two copies, one may be cut: `lost`, if this one is.
+    /// Which response with this ID a packet repeats: the layout and the message byte. One of two
+    /// copies may be cut: `lost`, if this one is.
     pub(super) fn repeated(
         &self,
         side: Side,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     proptest! {
-        /// The last eight are known, each by its ID, and by the latest if several have it.
+        /// The last eight are kept, and the latest of several with one ID.
         #[test]
         fn the_last_answers_are_known(
             answers in prop::collection::vec(

@@ -2,14 +2,14 @@
 
 use crate::kit::{Read, Span, scan};
 
-/// The first name that occurs twice in a list of rules. Of each name a part of a hash and its place
-/// are kept; where both parts are the same, the names themselves are compared.
+/// Finds the first name that occurs twice in a list of rules. For each name, a part of its hash and
+/// its position are kept; if two parts are equal, the names are compared.
 pub(super) struct SeenNames<'a> {
     /// The list.
     bytes: &'a [u8],
-    /// Where it begins in the message.
+    /// Its offset in the message.
     start: usize,
-    /// Hash and place; the place counts from 1, so that 0 is an empty slot.
+    /// Hash and position; positions count from 1, and 0 is an empty slot.
     slots: [u32; SLOTS],
     count: usize,
     twice: Option<Read<&'a [u8]>>,
@@ -17,20 +17,20 @@ pub(super) struct SeenNames<'a> {
 
 const SLOTS: usize = 512;
 
-/// Names that are kept: with more of them the search for a slot takes long.
+/// Maximum number of names: in a fuller table, finding a slot takes long.
 const MOST: usize = SLOTS / 4 * 3;
 
-/// The bits of a slot that hold a place.
+/// The bits of a slot with the position.
 const PLACE: u32 = (1 << 20) - 1;
 
 impl<'a> SeenNames<'a> {
-    /// None yet of the list that `bytes` begin with.
+    /// An empty table for the list at the start of `bytes`.
     #[inline(always)]
     pub(super) fn new(bytes: &'a [u8], start: usize) -> SeenNames<'a> {
         SeenNames { bytes, start, slots: [0; SLOTS], count: 0, twice: None }
     }
 
-    /// A name was read. After the first that came again none matters.
+    /// Adds a name. Names after the first repeated one are ignored.
     #[inline(always)]
     pub(super) fn add(&mut self, name: Read<&'a [u8]>) {
         if self.count <= MOST {
@@ -63,7 +63,7 @@ impl<'a> SeenNames<'a> {
         self.count += 1;
     }
 
-    /// The first name that came again, where it did.
+    /// The first repeated name, if any.
     pub(super) fn twice(&self) -> Option<(&'a [u8], Span)> {
         if let Some(name) = self.twice {
             return Some((name.value, Span::new(name.at.start as usize, name.at.end as usize - 1)));
@@ -88,14 +88,14 @@ impl<'a> SeenNames<'a> {
     }
 }
 
-/// Whether a name with its zero is at this place.
+/// Whether a name with its zero is at this position.
 fn stands_at(name: &[u8], bytes: &[u8], place: usize) -> bool {
     let there = bytes.get(place..).unwrap_or_default();
     there.starts_with(name) && there.get(name.len()) == Some(&0)
 }
 
-/// A hash of the name that `bytes` begin with: good enough to tell names apart, not against those
-/// who want them to collide.
+/// A hash of the name at the start of `bytes`. It is not collision-resistant, so equal hashes are
+/// followed by a comparison.
 #[inline(always)]
 fn mixed(bytes: &[u8], length: usize) -> u64 {
     const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -127,7 +127,7 @@ mod tests {
             .map(|(name, at)| (String::from_utf8_lossy(name).into_owned(), at.start as usize))
     }
 
-    /// A short list is recognized by hashes, a long one by sorting: both name the first that comes again.
+    /// Short lists use hashes, long ones sorting: both must find the same name.
     #[test]
     fn the_first_name_that_comes_again_is_named() {
         for length in [0, 1, 2, 100, MOST, MOST + 1, MOST + 2, 3 * SLOTS] {

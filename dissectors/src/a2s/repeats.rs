@@ -1,5 +1,5 @@
-//! Requests that wait: sent again they are the same; after a challenge they go on; and a response
-//! to one may be meant for another's further sending.
+//! Pending requests: repeats, continuations with a challenge, and responses that may belong to a
+//! repeat of another request.
 
 use super::A2s;
 use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
@@ -8,8 +8,7 @@ use super::pending::{GOES_ON, PendingRequest, REFUSED, ResponseDue};
 use super::state::{GUARDED, issued};
 use crate::kit::{Context, Limit, Payload, Read, Sending, Sink, Time};
 
-/// One more request waits, or one that does was sent once more; with too many, the oldest is given
-/// up.
+/// Adds a pending request, or a repeat of one; if there are too many, the oldest is removed.
 pub(super) fn wait<S: Sink>(
     cx: &mut Context<'_, A2s>,
     mut asked: PendingRequest,
@@ -34,8 +33,9 @@ pub(super) fn wait<S: Sink>(
     cx.conversation.push(asked);
 }
 
-/// Who asks again for what was answered, or may have been, has seen no response in what came, wants
-/// a new one, or goes on with the challenge that came. Says whether it is the latter.
+/// A client that repeats a request which was or may have been answered has not recognized the
+/// response, wants a new one, or continues with the challenge from it. Returns whether the latter
+/// is the case.
 fn go_on(cx: &mut Context<'_, A2s>, asked: &mut PendingRequest) -> bool {
     let before = cx.conversation.place(|before| asked.goes_on_from(before));
     let before = before.or_else(|| trade(cx, asked));
@@ -57,8 +57,9 @@ fn go_on(cx: &mut Context<'_, A2s>, asked: &mut PendingRequest) -> bool {
     goes_on
 }
 
-/// Who goes on with a challenge shows which request drew it, or waits for it no more. Where another
-/// seemed to draw it, that one's own may come yet.
+/// A client that continues with a challenge shows which request it belongs to, or that it no longer
+/// waits for one. If the challenge seemed to belong to another request, that one's response may
+/// still come.
 fn trade(cx: &mut Context<'_, A2s>, asked: &PendingRequest) -> Option<usize> {
     let is_mine = |other: &PendingRequest| other.mark.side == asked.mark.side && other.is_asking();
     let (now, timeout) = (asked.mark.time, cx.settings.answer_timeout);
@@ -87,8 +88,7 @@ fn trade(cx: &mut Context<'_, A2s>, asked: &PendingRequest) -> Option<usize> {
     Some(cx.conversation.join_alike(at, now, timeout))
 }
 
-/// The oldest request is given up: what is not overdue by now is not checked. What was answered
-/// goes first.
+/// Removes the oldest request, answered ones first; it is checked only if it is overdue.
 fn make_room<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     if let Some(at) = cx.conversation.place(|asked| asked.owed == ResponseDue::Answered) {
         cx.conversation.take(at);
@@ -105,10 +105,10 @@ fn make_room<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     }
 }
 
-/// The request that was answered, as it was before: it waits no more, unless its further sendings
-/// may be answered, or its asker go on with the challenge that came. A challenge that was given
-/// before may be a late copy, even where a request with it waits: that one waits on, but is owed
-/// nothing more.
+/// The request that was answered, in its state before that. It no longer waits, unless its repeats
+/// may be answered, or the client may continue with the challenge. A challenge that was given
+/// before may be a late copy, even if a request with it is pending: that request keeps waiting, but
+/// a missing response is not a fault.
 pub(super) fn take_answered(
     cx: &mut Context<'_, A2s>,
     at: usize,
@@ -143,15 +143,15 @@ pub(super) fn take_answered(
     cx.conversation.put(at, after);
     let at = cx.conversation.join_alike(at, payload.time, cx.settings.answer_timeout);
     let after = cx.conversation.at(at)?;
-    // After the obsolete info come other forms.
+    // Other forms follow the obsolete info.
     if after.left == 0 && !after.is(GOES_ON) && answer != ResponseKind::ObsoleteInfo {
         cx.conversation.take(at);
     }
     Some(asked)
 }
 
-/// A challenge that is taken for the response to one more sending of a request may be meant for the
-/// one that goes on from it: who waits with a challenge may have been given another.
+/// A challenge that seems to answer a repeat of a request may belong to the request that continues
+/// it: a client that waits with one challenge may have been given another.
 fn excuse(
     cx: &mut Context<'_, A2s>,
     before: &PendingRequest,
@@ -174,8 +174,8 @@ fn excuse(
     }
 }
 
-/// A challenge that answers a request may be meant for another one's further sending: then what
-/// comes for that is this one's.
+/// A challenge that answers one request may belong to a repeat of another; then the next challenge
+/// belongs to this one.
 fn lend(cx: &mut Context<'_, A2s>, to: &mut PendingRequest, payload: &Payload<'_>) {
     let (now, timeout) = (payload.time, cx.settings.answer_timeout);
     let may_lend = |asked: &PendingRequest| {

@@ -1,7 +1,7 @@
-//! Split answers, "Multi-packet Response": the packets of one ID are read in all three layouts at
-//! once, until they make one whole in one of them.
+//! Split responses, "Multi-packet Response": the packets of one ID are read in all three layouts at
+//! once, until they form a whole response in one of them.
 //!
-//! This file knows packets and layouts. It refuses to know conversations, and checks nothing.
+//! This file handles packets and layouts only: no conversations and no rules.
 
 use std::cmp::Reverse;
 
@@ -13,10 +13,10 @@ use super::layout::{
     TOTAL, announced, id, is_compressed, plain,
 };
 
-/// Packets that one response may have beside copies: a byte counts them.
+/// Maximum number of packets of one response, with copies.
 const MOST_PARTS: usize = 300;
 
-/// Whether a number of a response came more than once.
+/// Whether a number of a response arrived more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repeat {
     /// No.
@@ -27,14 +27,14 @@ pub(super) enum Repeat {
     Differs(u8),
 }
 
-/// The likeliest layout of one packet by itself.
+/// The most likely layout of a single packet.
 pub(super) fn likeliest_alone(bytes: &[u8], known: Option<Layout>) -> Layout {
     let mut set = SplitResponse::new(Side::First, 0, false);
     set.read(bytes, true);
     set.likeliest(known)
 }
 
-/// Whether a request is in a packet, in some layout.
+/// Whether a packet contains a request, in some layout.
 pub(super) fn carries_request(bytes: &[u8]) -> bool {
     Layout::ALL.into_iter().any(|layout| {
         let payload = SplitHeader::read(bytes, layout).and_then(|header| bytes.get(header.at..));
@@ -43,36 +43,36 @@ pub(super) fn carries_request(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether a packet is no more than a header, in the longest layout.
+/// Whether a packet has no payload, in the longest layout.
 pub(super) const fn carries_nothing(bytes: &[u8]) -> bool {
     bytes.len() <= Layout::OrangeBox.header()
 }
 
-/// Whether a packet's ID has the bit that means compression in most layouts.
+/// Whether a packet's ID has the bit for compression, which most layouts use.
 fn has_bit(bytes: &[u8]) -> bool {
     id(bytes).is_some_and(|id| id & COMPRESSED != 0)
 }
 
-/// What came of handing a packet to a set.
+/// The result of adding a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Added {
     /// It is kept.
     Kept,
-    /// It is a copy of one that is.
+    /// It is a copy of a stored one.
     Copy,
     /// There is no room for it.
     Full,
 }
 
-/// The packets of one response, as far as they have come.
+/// The packets of one response that have arrived.
 pub(super) struct SplitResponse {
     pub(super) side: Side,
     /// Without the compressed bit, in which packets may disagree.
     pub(super) id: u32,
-    /// When the rest is no longer waited for.
+    /// When it times out.
     pub(super) due: Time,
     pub(super) last: Time,
-    /// A request for it was recorded: packets that came before the first are not missed.
+    /// A request for it was recorded, so that the capture has all its packets.
     pub(super) asked: bool,
     readings: [LayoutReading; 3],
     buffer: Buffer,
@@ -95,14 +95,14 @@ impl SplitResponse {
         }
     }
 
-    /// The beginning of another response, in the room that this one took.
+    /// Begins another response and reuses the memory of this one.
     pub(super) fn begin(&mut self, side: Side, id: u32, asked: bool) {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         *self = SplitResponse { buffer, ..SplitResponse::new(side, id, asked) };
     }
 
-    /// Takes a packet that [`id`] is known of.
+    /// Adds a packet with a valid [`id`].
     pub(super) fn add(
         &mut self,
         payload: &Payload<'_>,
@@ -113,7 +113,7 @@ impl SplitResponse {
         let parts = self.buffer.parts();
         let is_copy = |part: &PartSpan| {
             let bytes = self.buffer.bytes_of(part);
-            // Of two copies one may be cut, or both at different places.
+            // One of two copies may be cut, or both at different lengths.
             bytes == payload.bytes
                 || payload.lost && bytes.starts_with(payload.bytes)
                 || part.lost && payload.bytes.starts_with(bytes)
@@ -150,7 +150,7 @@ impl SplitResponse {
         }
     }
 
-    /// The layout in which the packets are one whole, once they are.
+    /// The layout in which the packets form a whole response, once they do.
     pub(super) fn whole(&self, known: Option<Layout>) -> Option<(Layout, Reason)> {
         let complete = |layout: &Layout| self.reading(*layout).is_complete();
         let proven = |layout: &Layout| {
@@ -167,14 +167,14 @@ impl SplitResponse {
         Some(self.best(known, complete))
     }
 
-    /// The likeliest layout of packets that do not make a whole.
+    /// The most likely layout of packets that do not form a whole response.
     pub(super) fn likeliest(&self, known: Option<Layout>) -> Layout {
         self.best(known, |_| true).0
     }
 
-    /// By rising weight: the newest; a Size that can be one; a total that is allowed, and packets
-    /// that agree; what the server sent before; how little speaks against it; a payload that begins
-    /// as it must.
+    /// By increasing weight: the newest; a plausible Size; a valid total, and consistent packets;
+    /// the layout that the server used before; few inconsistencies; a payload with a valid
+    /// beginning.
     fn best(&self, known: Option<Layout>, among: impl Fn(&Layout) -> bool) -> (Layout, Reason) {
         let rank = |layout: &Layout| {
             let reading = self.reading(*layout);
@@ -208,7 +208,7 @@ impl SplitResponse {
         (layout, reason)
     }
 
-    /// What the packets of a set look like in a layout.
+    /// The properties of the packets in a layout.
     pub(super) fn shape(&self, layout: Layout) -> Shape {
         let reading = self.reading(layout);
         let missing = (0..reading.total).find(|&number| !reading.has(number));
@@ -234,7 +234,7 @@ impl SplitResponse {
         }
     }
 
-    /// What is not the same in all packets, and in which this shows first.
+    /// What differs between the packets, and the first packet that differs.
     fn differs(&self, layout: Layout) -> Option<(&'static str, HeaderPlace)> {
         let reading = self.reading(layout);
         if reading.totals_differ {
@@ -252,7 +252,7 @@ impl SplitResponse {
         }
     }
 
-    /// The `nth` of the packets of which this is so, and these bytes of it.
+    /// The `nth` packet that satisfies the condition, with these bytes of it.
     fn place(
         &self,
         layout: Layout,
@@ -267,7 +267,7 @@ impl SplitResponse {
         found.nth(nth).map_or(HeaderPlace::default(), |(part, _)| HeaderPlace { part, at })
     }
 
-    /// The packets, in the order they came.
+    /// The packets, in order of arrival.
     pub(super) fn parts(&self) -> &[PartSpan] {
         self.buffer.parts()
     }
@@ -282,12 +282,12 @@ impl SplitResponse {
         &self.buffer
     }
 
-    /// Whether the recording lost something of a packet.
+    /// Whether the recording lost bytes of a packet.
     pub(super) fn lost(&self) -> bool {
         self.parts().iter().any(|part| part.lost)
     }
 
-    /// Forgets the packets.
+    /// Frees the packets.
     pub(super) fn release(self: Box<Self>, spare: &mut Spare, budget: &mut Budget) {
         budget.give(self.buffer.cost());
         if self.buffer.room() <= Spare::MOST {
@@ -295,7 +295,7 @@ impl SplitResponse {
         }
     }
 
-    /// Puts the packets together in this room, each number's first copy.
+    /// Joins the packets in `room`, with each number's first copy.
     pub(super) fn join(&self, layout: Layout, room: Buffer) -> JoinedResponse {
         let total = self.reading(layout).total;
         let mut parts: Vec<(u8, &PartSpan, &[u8], usize)> = Vec::with_capacity(usize::from(total));
@@ -333,7 +333,7 @@ impl SplitResponse {
             let payload = bytes.get(start..).unwrap_or_default();
             joined.longest = joined.longest.max(payload.len());
             if at + 1 < parts.len() {
-                // No document says whether size and sum count as payload.
+                // The specification does not say whether size and checksum count as payload.
                 let [least, most] = even.get_or_insert([payload.len(), after.len()]);
                 joined.uneven |= ![*least, *most].contains(&payload.len());
                 if at == 1 {
@@ -346,7 +346,8 @@ impl SplitResponse {
     }
 }
 
-/// Room of responses that have been reported: most answers are whole before the next one begins.
+/// Buffers of responses that have been reported: most responses are complete before the next one
+/// begins.
 #[derive(Default)]
 pub(super) struct Spare {
     set: Option<Box<SplitResponse>>,
@@ -354,10 +355,10 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// Bytes beyond which room goes back at once.
+    /// Larger buffers are freed at once.
     const MOST: usize = 16 << 10;
 
-    /// The beginning of a response.
+    /// Begins a response.
     pub(super) fn set(&mut self, side: Side, id: u32, asked: bool) -> Box<SplitResponse> {
         let Some(mut set) = self.set.take() else {
             return Box::new(SplitResponse::new(side, id, asked));
@@ -366,12 +367,12 @@ impl Spare {
         set
     }
 
-    /// Where a response can be joined.
+    /// A buffer to join a response in.
     pub(super) fn joined(&mut self) -> Buffer {
         std::mem::take(&mut self.joined)
     }
 
-    /// A joined response is reported.
+    /// A joined response has been reported.
     pub(super) fn done(&mut self, joined: JoinedResponse) {
         if joined.buffer.room() <= Spare::MOST {
             self.joined = joined.buffer;
@@ -379,31 +380,31 @@ impl Spare {
     }
 }
 
-/// A packet of a set, by the order in which they came, and the bytes of its header in question.
+/// A packet, by its order of arrival, and the span in its header.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeaderPlace {
     pub(super) part: usize,
     pub(super) at: Span,
 }
 
-/// What the packets of a set look like in a layout.
+/// The properties of a response's packets in a layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) layout: Layout,
     pub(super) total: u8,
     pub(super) count: u16,
-    /// The first number that did not come.
+    /// The first missing number.
     pub(super) missing: Option<u8>,
-    /// A number, and the total it is not below.
+    /// A number, and the total that it is not below.
     pub(super) beyond: Option<((u8, u8), HeaderPlace)>,
-    /// What is not the same in all packets.
+    /// What differs between packets.
     pub(super) differs: Option<(&'static str, HeaderPlace)>,
     pub(super) repeat: (Repeat, HeaderPlace),
     pub(super) size: Option<u16>,
 }
 
 impl Shape {
-    /// Whether the headers can be checked further: of one fault only its first sign counts.
+    /// Whether the headers can be checked further: only the first fault is reported.
     pub(super) fn is_right(&self) -> bool {
         layout::is_total(self.layout, self.total)
             && self.differs.is_none()
@@ -418,41 +419,41 @@ pub(super) struct JoinedResponse {
     /// The first packet's ID, with the compressed bit.
     pub(super) id: u32,
     pub(super) compressed: bool,
-    /// Size and CRC32 of what the bytes decompress to.
+    /// Size and CRC32 of the decompressed bytes.
     pub(super) announced: Option<(u32, u32)>,
     pub(super) in_order: bool,
-    /// Packets that are not the last carry unequally many bytes.
+    /// Packets that are not the last have payloads of different lengths.
     pub(super) uneven: bool,
-    /// Bytes that the longest packet carries.
+    /// The payload length of the longest packet.
     pub(super) longest: usize,
 }
 
-/// The split responses of a flow that are not whole yet.
+/// The incomplete split responses of a flow.
 #[derive(Default)]
 pub(super) struct SplitResponses {
     #[allow(clippy::vec_box, reason = "a set takes 250 bytes, and a list has room for four")]
     pub(super) sets: Vec<Box<SplitResponse>>,
-    /// When one was last given up for want of room.
+    /// When one was last evicted to make room.
     pub(super) spilled: Option<Time>,
 }
 
 impl SplitResponses {
-    /// Whether there is nothing to be kept.
+    /// Whether it is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.sets.is_empty() && self.spilled.is_none()
     }
 
-    /// Whether a response from this side is on its way.
+    /// Whether a response from this side is incomplete.
     pub(super) fn is_coming(&self, from: Side) -> bool {
         self.sets.iter().any(|set| set.side == from)
     }
 
-    /// Bytes held beside what the budget counts.
+    /// Memory in bytes that the budget does not count.
     pub(super) fn held(&self) -> usize {
         room(&self.sets) + self.sets.len() * size_of::<SplitResponse>()
     }
 
-    /// When the first of them is given up.
+    /// When the first of them times out.
     pub(super) fn due(&self) -> Option<Time> {
         self.sets.iter().map(|set| set.due).min()
     }

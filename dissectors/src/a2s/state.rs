@@ -1,5 +1,5 @@
-//! What one flow is up to, and what spans flows: requests that wait, and the little that is kept of
-//! what was said.
+//! The state of one flow, and the state that spans flows: pending requests, and a compact summary
+//! of earlier messages.
 
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
@@ -16,21 +16,22 @@ use super::waiting::LatestRequests;
 
 use crate::kit::{Host, Payload, PendingRequests, Recent, Seed, ShortMark, Side, Socket, Time};
 
-/// What one flow is up to.
+/// The state of one flow.
 #[derive(Default)]
 pub struct Conversation {
+    /// Pending requests.
     pending: PendingRequests<CompactRequest>,
-    /// What most flows never have.
+    /// State that most flows do not need.
     more: Option<Box<More>>,
-    /// A keyed hash of the last response: networks deliver packets twice, some recordings all.
+    /// A keyed hash of the last response, because networks and some recordings duplicate packets.
     last: Option<NonZeroU64>,
     pub(super) tally: Counters,
     /// Bits: see [`Conversation::has`].
     pub(super) flags: u16,
     /// When info was last answered.
     informed: CoarseTime,
-    /// A message was seen. (By what this byte cannot be, flows of other protocols are identified,
-    /// so that these need no byte of their own.)
+    /// A message was seen. (The enum of all protocols stores its tag in the unused values of this
+    /// byte.)
     pub(super) began: bool,
 }
 
@@ -40,13 +41,13 @@ struct More {
     open: Option<Box<Open>>,
 }
 
-/// What no flow has for long.
+/// State that flows need for a short time only.
 #[derive(Default)]
 struct Open {
     parts: SplitResponses,
     stray: Option<UnmatchedList>,
-    /// Requests that were given up before their time, for later ones' sake: each may be answered
-    /// yet.
+    /// The number of requests that were removed before they were overdue: each may still be
+    /// answered.
     given_up: u8,
 }
 
@@ -56,49 +57,51 @@ impl Open {
     }
 }
 
-/// A player list that came where info was due or had just come: a hybrid server's, if the obsolete
-/// info comes as well.
+/// A player list that came when info was due or had just come: from a hybrid server, if the
+/// obsolete info comes as well.
 pub(super) struct UnmatchedList {
     pub(super) mark: ShortMark,
-    /// The info did not come so far.
+    /// The info has not come so far.
     pub(super) instead: bool,
 }
 
-/// [`Side::First`] has asked; the next bit says so of the other.
+/// [`Side::First`] has sent a request; the next bit is for the other side.
 pub(super) const ASKED: u16 = 1;
-/// The capture has what came before: a request was answered, or carries a challenge that it shows.
+/// The capture has the earlier packets: a request was answered, or carries a challenge from the
+/// capture.
 pub(super) const FOLLOWED: u16 = 4;
-/// The layout is one that the server used.
+/// The layout was used by the server.
 pub(super) const USED: u16 = 8;
 /// The server said that it runs The Ship.
 pub(super) const SHIP: u16 = 16;
-/// Or another game.
+/// The server said that it runs another game.
 pub(super) const OTHER_GAME: u16 = 32;
-/// The first datagram was not a packet of the specification: only the user's word makes it A2S.
+/// The first datagram was not a packet of the specification: it is A2S only because the user forces
+/// it.
 pub(super) const FORCED: u16 = 64;
-/// The server has answered info by a challenge.
+/// The server has answered an info request with a challenge.
 pub(super) const GUARDED: u16 = 1 << 15;
-/// The layout of the server's last split response ([`USED`]), or that its info speaks for: one more
-/// than its place among all, or 0, in the two bits from this one on.
+/// The layout of the server's last split response ([`USED`]), or the one that its info indicates:
+/// its index plus one, or 0, in the two bits from this one on.
 const LAYOUT_AT: u32 = 10;
-/// What was asked in vain, the last time that was so: its response may come yet. One more than its
-/// place among all, or 0, in the three bits from this one on.
+/// The kind of the latest request that timed out: its response may still come. Its index plus one,
+/// or 0, in the three bits from this one on.
 const MISSED_AT: u32 = 12;
 
-/// What spans the flows between two hosts.
+/// State that spans the flows between two hosts.
 #[derive(Default)]
 pub struct SharedState {
-    /// Challenges given: to which address, by which server.
+    /// Issued challenges, with address and server.
     pub(super) issued: Recent,
-    /// Between whom one was given that the recording lost.
+    /// Pairs of client and server with a challenge that the recording lost.
     pub(super) blurred: Recent,
-    /// Who waits for a response, by the host that was asked.
+    /// Endpoints that wait for a response, by the host that was asked.
     pub(super) waiting: LatestRequests,
-    /// Which server has answered which host: what is sent there is for a server.
+    /// Pairs of hosts and servers that have responded to them: packets to these are for a server.
     pub(super) served: Recent,
-    /// For the next split response.
+    /// Buffers for the next split response.
     pub(super) spare: Spare,
-    /// Keys the hashes by which copies are recognized.
+    /// The seed of the hashes that recognize copies.
     pub(super) seed: Seed,
 }
 
@@ -107,13 +110,13 @@ pub(super) fn between(client: IpAddr, server: SocketAddr) -> (Host, Socket) {
     (Host(client), Socket(server))
 }
 
-/// That a server gave a challenge to an address. Challenges are bound to addresses, not to ports.
+/// A challenge that a server gave to an address. Challenges are bound to addresses, not to ports.
 pub(super) fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (Host, Socket, i32) {
     (Host(client), Socket(server), challenge)
 }
 
 impl SharedState {
-    /// Whether an endpoint is known to this host as a server.
+    /// Whether an endpoint has responded to this host as a server.
     pub(super) fn is_served(&self, payload: &Payload<'_>) -> bool {
         self.served.contains(&between(payload.from.ip(), payload.to)) == Some(true)
     }
@@ -131,8 +134,8 @@ impl Conversation {
         }
     }
 
-    /// Whether a message travels toward a server: from who asks to who does not. Before anybody
-    /// has asked, the ports tell.
+    /// Whether a message travels toward a server: from the side that sends requests to the other.
+    /// Before the first request, the ports decide.
     pub(super) fn is_toward_server(&self, payload: &Payload<'_>) -> bool {
         let asked = |side| self.has(Conversation::asks(side));
         match (asked(payload.side), asked(payload.side.other())) {
@@ -143,12 +146,12 @@ impl Conversation {
         }
     }
 
-    /// Whether nobody has asked yet, so that only the ports tell who is the server.
+    /// Whether there was no request yet, so that only the ports show which end is the server.
     pub(super) const fn is_guessed(&self) -> bool {
         !self.has(ASKED) && !self.has(ASKED << 1)
     }
 
-    /// What the server's packets are known to look like.
+    /// The known layout of the server's packets.
     pub(super) fn layout(&self) -> Option<Layout> {
         let place = usize::from(self.flags >> LAYOUT_AT & 3).checked_sub(1)?;
         Layout::ALL.get(place).copied()
@@ -158,7 +161,7 @@ impl Conversation {
         self.flags = self.flags & !(3 << LAYOUT_AT) | (layout as u16 + 1) << LAYOUT_AT;
     }
 
-    /// What was asked in vain, the last time that was so, if its response may come yet.
+    /// The kind of the latest request that timed out, if its response may still come.
     pub(super) fn missed(&self) -> Option<RequestKind> {
         let place = usize::from(self.flags >> MISSED_AT & 7).checked_sub(1)?;
         RequestKind::ALL.get(place).copied()
@@ -169,7 +172,7 @@ impl Conversation {
         self.flags = self.flags & !(7 << MISSED_AT) | place << MISSED_AT;
     }
 
-    /// The layout of the last split response; it is this one from now on.
+    /// Sets the layout of the last split response. Returns the previous one.
     pub(super) fn split_in(&mut self, layout: Layout) -> Option<Layout> {
         let before = self.layout().filter(|_| self.has(USED));
         self.set_layout(layout);
@@ -194,7 +197,7 @@ impl Conversation {
         self.more.as_mut()?.open.as_deref_mut()
     }
 
-    /// Gives back the room of what is over.
+    /// Frees the memory of completed work.
     pub(super) fn tidy(&mut self) {
         let Some(more) = &mut self.more else { return };
         more.open.take_if(|open| open.is_empty());
@@ -208,17 +211,17 @@ impl Conversation {
         &mut self.open().parts
     }
 
-    /// The split responses of the flow, if there is one.
+    /// The split responses of the flow, if any.
     pub(super) fn parts_so_far(&self) -> Option<&SplitResponses> {
         Some(&self.open_so_far()?.parts)
     }
 
-    /// Its last split responses that were whole, if there were any.
+    /// Its last complete split responses, if any.
     pub(super) fn done(&self) -> Option<&RecentResponses> {
         Some(&self.more.as_ref()?.done)
     }
 
-    /// A split response is whole, under this ID, with this message byte.
+    /// Adds a complete split response, with its ID and its message byte.
     pub(super) fn remember(&mut self, set: &SplitResponse, id: u32, layout: Layout, kind: u8) {
         self.more.get_or_insert_default().done.remember(set, id, layout, kind);
     }
@@ -228,7 +231,7 @@ impl Conversation {
         &mut self.open().stray
     }
 
-    /// The same, if it `is` over now.
+    /// The same, if it is `over` now.
     pub(super) fn take_stray(
         &mut self,
         is: impl FnOnce(&UnmatchedList) -> bool,
@@ -244,22 +247,22 @@ impl Conversation {
         self.pending.held() + self.more.as_deref().map_or(0, more)
     }
 
-    /// The requests that wait, the oldest first.
+    /// The pending requests, the oldest first.
     pub(super) fn waiting(&self) -> impl Iterator<Item = PendingRequest> {
         self.pending.iter().map(|kept| kept.get())
     }
 
-    /// Where the oldest such request is.
+    /// The index of the oldest such request.
     pub(super) fn place(&self, is: impl Fn(&PendingRequest) -> bool) -> Option<usize> {
         self.waiting().position(|asked| is(&asked))
     }
 
-    /// Whether this side was ever seen to be asked.
+    /// Whether this side was ever seen to receive a request.
     pub(super) const fn was_asked(&self, side: Side) -> bool {
         self.has(Conversation::asks(side.other()))
     }
 
-    /// Whether such a request waits for a response from this side, or nobody was ever seen to ask.
+    /// Whether such a request waits for a response from this side, or no request was ever seen.
     pub(super) fn awaits(&self, from: Side, is_such: impl Fn(&PendingRequest) -> bool) -> bool {
         let waits = |asked: &PendingRequest| {
             matches!(asked.owed, ResponseDue::Yes | ResponseDue::No) && asked.mark.side != from
@@ -276,20 +279,20 @@ impl Conversation {
         self.waiting().any(due)
     }
 
-    /// Whether the responses from this side that the capture has begin with what it has of the
-    /// requests: none is under way whose packets may have come before.
+    /// Whether the capture has all packets of the responses from this side: no response was in
+    /// progress when the capture of the flow began.
     pub(super) fn is_followed(&self, from: Side, began: bool) -> bool {
         self.was_asked(from) && (began || self.has(FOLLOWED))
     }
 
-    /// The oldest request makes room for another, before its time.
+    /// Removes the oldest request early, to make room.
     pub(super) fn evict_oldest(&mut self) {
         self.take(0);
         let open = self.open();
         open.given_up = open.given_up.saturating_add(1);
     }
 
-    /// Whether a response may be to a request that was given up before its time: each may have one.
+    /// Whether a response may answer a request that was removed early: each may have one.
     pub(super) fn take_given_up(&mut self) -> bool {
         let Some(open) = self.open_if_any() else { return false };
         let left = open.given_up.checked_sub(1);
@@ -297,30 +300,30 @@ impl Conversation {
         left.is_some()
     }
 
-    /// One more request waits.
+    /// Adds a pending request.
     pub(super) fn push(&mut self, asked: PendingRequest) {
         self.pending.push(asked.into());
     }
 
-    /// Takes the request in this place; 0 is the oldest.
+    /// Takes the request at this index; 0 is the oldest.
     pub(super) fn take(&mut self, at: usize) -> Option<PendingRequest> {
         self.pending.remove(at).map(CompactRequest::get)
     }
 
-    /// The request in this place; 0 is the oldest.
+    /// The request at this index; 0 is the oldest.
     pub(super) fn at(&self, at: usize) -> Option<PendingRequest> {
         self.pending.get(at).map(|kept| kept.get())
     }
 
-    /// The request in this place is this from now on.
+    /// Replaces the request at this index.
     pub(super) fn put(&mut self, at: usize, asked: PendingRequest) {
         if let Some(kept) = self.pending.get_mut(at) {
             *kept = asked.into();
         }
     }
 
-    /// The request in this place was answered: who asked for just that before, and not too long
-    /// ago, may take that for the response. Returns where the request is now.
+    /// The request at this index was answered: an earlier request for the same, if recent, may take
+    /// the response, too. Returns the index of the request.
     pub(super) fn join_alike(&mut self, mut at: usize, now: Time, timeout: i64) -> usize {
         let Some(mut asked) = self.at(at) else { return at };
         let is_alike = |other: &PendingRequest| {
@@ -337,7 +340,7 @@ impl Conversation {
         at
     }
 
-    /// What came may be the response to the request in this place, or not.
+    /// A response came that may belong to the request at this index.
     pub(super) fn may_be_answered(&mut self, at: usize) {
         let Some(mut asked) = self.at(at) else { return };
         if asked.owed == ResponseDue::Answered {
@@ -348,7 +351,7 @@ impl Conversation {
         self.put(at, asked);
     }
 
-    /// An ICMP error says that what was sent in this packet did not arrive.
+    /// An ICMP error says that this packet did not arrive.
     pub(super) fn refused(&mut self, frame: u64) {
         let Some(at) = self.place(|asked| asked.mark.frame == frame) else { return };
         if let Some(mut asked) = self.at(at) {
@@ -358,9 +361,9 @@ impl Conversation {
     }
 
     /// The request that a response fits best: of those that are not overdue, the oldest, or for a
-    /// `challenge` the youngest; else the latest. One that may have been answered comes after the
-    /// others, then the further sendings of one that was; for a challenge, after all others that
-    /// ask for one.
+    /// `challenge` the youngest; otherwise the latest. Requests that may have been answered come
+    /// after the others, then repeats of answered ones; for a challenge, after all others that
+    /// request one.
     pub(super) fn best(
         &self,
         fits: impl Fn(&PendingRequest) -> Option<u8>,
@@ -387,13 +390,13 @@ impl Conversation {
         Some((best.4, at))
     }
 
-    /// A response came with too little of it readable to say what it responds to: a request waits
-    /// on, but is owed nothing more.
+    /// A response came that is too damaged to show which request it answers: a request keeps
+    /// waiting, but a missing response is not a fault.
     pub(super) fn answered_somehow(&mut self, from: Side, now: Time, timeout: i64) {
         self.answered_perhaps(|_| Some(0), from, now, timeout);
     }
 
-    /// The same of what answers only requests that it fits.
+    /// The same for responses that answer only requests they fit.
     pub(super) fn answered_perhaps(
         &mut self,
         fits: impl Fn(&PendingRequest) -> Option<u8>,
@@ -406,7 +409,7 @@ impl Conversation {
         }
     }
 
-    /// Where the oldest request is that is not overdue, whatever it asked for.
+    /// The index of the oldest request that is not overdue, of any kind.
     pub(super) fn first_due(&self, from: Side, now: Time, timeout: i64) -> Option<usize> {
         self.place(|asked| {
             asked.owed != ResponseDue::Answered
@@ -426,17 +429,17 @@ impl Conversation {
         }
     }
 
-    /// Whether a response is the last one of this side once more, by a keyed hash of its bytes:
-    /// nobody can make another that is taken for it. It is the last one from now on.
+    /// Whether a response repeats the last one of this side, by a keyed hash of its bytes, for
+    /// which collisions cannot be constructed. It becomes the last one.
     pub(super) fn repeats(&mut self, payload: &Payload<'_>, seed: &Seed) -> bool {
         let hash = payload.hash.or_else(|| NonZeroU64::new(seed.hash_one(payload.bytes)));
-        // Where nothing is left of a hash, a copy goes unnoticed.
+        // If the hash is 0, a copy goes unnoticed.
         let hash = hash.and_then(|hash| NonZeroU64::new(hash.get() ^ payload.side.index() as u64));
         hash.is_some() && std::mem::replace(&mut self.last, hash) == hash
     }
 
-    /// An info request was answered in this form: those in which hybrid servers answer it as well
-    /// may come. Says whether a player list that came before is explained.
+    /// An info request was answered in this form: the other forms of hybrid servers may follow.
+    /// Returns whether this explains an earlier player list.
     pub(super) fn informed(&mut self, answer: ResponseKind, now: CoarseTime) -> bool {
         self.informed = now;
         if answer == ResponseKind::Info {
@@ -450,7 +453,7 @@ impl Conversation {
         self.explain()
     }
 
-    /// The info request that this side answered in one form, as far as it is kept.
+    /// The info request that this side answered in one form, if it is still known.
     pub(super) fn informed_of(&self, by: Side) -> Option<PendingRequest> {
         let is_it = |asked: &PendingRequest| {
             let answered = asked.owed == ResponseDue::Answered && !asked.is(GOES_ON);
@@ -459,13 +462,13 @@ impl Conversation {
         self.waiting().filter(is_it).last()
     }
 
-    /// Whether info was answered in one form and may yet be in others.
+    /// Whether info was answered in one form and may still come in others.
     pub(super) fn has_forms(&self) -> bool {
         Count::FORMS.iter().any(|&form| self.tally.get(form) > 0)
     }
 
-    /// The other forms come while a response may, or nobody asked for them. `silence`: how long the
-    /// flow said nothing before.
+    /// Other forms are accepted as long as a response may come; after that they are unsolicited.
+    /// `silence`: how long the flow was silent before.
     pub(super) fn forget_forms(&mut self, now: Time, silence: u64, timeout: i64) {
         let is_near = || {
             silence / 2 <= timeout.unsigned_abs()
@@ -476,7 +479,7 @@ impl Conversation {
         }
     }
 
-    /// The obsolete info came to a request: a player list may come, or has.
+    /// The obsolete info answered a request: a player list may follow, or has come.
     pub(super) fn explain(&mut self) -> bool {
         let explained = self.take_stray(|_| true).is_some();
         if !explained {
@@ -485,7 +488,7 @@ impl Conversation {
         explained
     }
 
-    /// What info says of the server's split packets: engines before Orange Box have no Size.
+    /// The layout of split packets that info indicates: engines before Orange Box have no Size.
     pub(super) fn learn(&mut self, said: &MessageSummary) {
         let Some(protocol) = said.protocol else { return };
         if let Some(app_id @ 1..) = said.app_id {

@@ -92,7 +92,7 @@ impl LatestRequests {
         (waits && asked.port != payload.from.port()).then_some(asked)
     }
 
-    /// Whether somebody waits for a response from this host, at another port of it.
+    /// Whether a request waits for a response from this host, at another port of it.
     pub(super) fn expects(&self, payload: &Payload<'_>) -> bool {
         self.find(payload).is_some()
     }

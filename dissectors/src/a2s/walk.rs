@@ -1,18 +1,18 @@
-//! Looks ahead in a list, without reporting anything: how it ends, and in which form it is.
+//! Looks ahead in a list without reporting anything: where it ends, and in which format it is.
 
 use crate::kit::{Span, scan};
 
 use super::layout::SINGLE;
 
-/// Where Team Fortress 2 cuts lists off: "after 1260 bytes", give or take the headers.
+/// Where Team Fortress 2 cuts lists off: "after 1260 bytes", plus or minus headers.
 const CUT_OFF: std::ops::RangeInclusive<usize> = 1240..=1264;
 
-/// The message byte, after one header or two.
+/// The message byte, after one or two headers.
 pub(super) fn kind(bytes: &[u8]) -> Option<u8> {
     bytes.get(start(bytes)).copied()
 }
 
-/// Where the message byte is: of a message without one, its end.
+/// The position of the message byte; the end of a message without one.
 pub(super) fn kind_at(bytes: &[u8]) -> Span {
     let start = start(bytes);
     Span::new(start, bytes.len().min(start + 1))
@@ -57,7 +57,7 @@ impl<'a> ElementWalk<'a> {
         Some(name)
     }
 
-    /// Whole entries from here on, each walked by `entry`; the rest stays.
+    /// Counts the complete entries from here on, each read by `entry`.
     fn count(&mut self, entry: impl Fn(&mut ElementWalk<'a>) -> Option<()>) -> u32 {
         let mut count = 0;
         while !self.0.is_empty() {
@@ -78,8 +78,8 @@ fn said(walk: &mut ElementWalk<'_>, width: usize) -> Option<u32> {
     Some(said)
 }
 
-/// Whether a list in a single packet is cut off where Team Fortress 2 does it: it is about that
-/// long, and holds fewer whole entries than it says.
+/// Whether a list in a single packet is cut off as Team Fortress 2 does it: it has about that
+/// length, and fewer complete entries than announced.
 pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
     if !CUT_OFF.contains(&bytes.len()) {
         return false;
@@ -93,18 +93,18 @@ pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
     short.unwrap_or(false)
 }
 
-/// Where the deaths and the money of The Ship's players are, if anywhere.
+/// Where the deaths and the money of The Ship's players are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ship {
     /// Another game.
     No,
     /// After the list.
     After,
-    /// In each entry: some readers expect it so.
+    /// In each entry, as some readers expect.
     Inside,
 }
 
-/// The form of a player list that The Ship sent, after its count.
+/// The format of a player list from The Ship, after its count.
 pub(super) fn ship(bytes: &[u8], said: u32) -> Ship {
     let mut plain = ElementWalk(bytes);
     let mut found = 0;
@@ -119,10 +119,10 @@ pub(super) fn ship(bytes: &[u8], said: u32) -> Ship {
     if found == said && inside.0.is_empty() { Ship::Inside } else { Ship::After }
 }
 
-/// Whether what follows as many entries as were announced are more of them.
+/// Whether there are more entries after the announced number.
 pub(super) fn more_players(bytes: &[u8], said: u32, ship: Ship) -> bool {
     if ship == Ship::After && bytes.len() == 8 * said as usize {
-        // 8 bytes a player, unless they read as entries to the last byte, with names.
+        // 8 bytes a player, unless all bytes form entries with names.
         let mut walk = ElementWalk(bytes);
         let mut named = true;
         while let Some(name) = walk.player(0) {
@@ -133,7 +133,7 @@ pub(super) fn more_players(bytes: &[u8], said: u32, ship: Ship) -> bool {
     ElementWalk(bytes).player(if ship == Ship::Inside { 8 } else { 0 }).is_some()
 }
 
-/// Whether a whole rule is here: its name and its value.
+/// Whether there is a complete rule: its name and its value.
 pub(super) fn is_pair(bytes: &[u8]) -> bool {
     ElementWalk(bytes).texts(2).is_some()
 }

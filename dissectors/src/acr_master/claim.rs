@@ -1,18 +1,19 @@
-//! Whether a connection speaks this protocol: by a request of ours with parameters of ours, by who
-//! asks, or by a response that only our master gives. Other sites have paths of one letter, too.
+//! Whether a connection uses this protocol: by a request with the game's parameters, by the
+//! client's name, or by a response that only this master sends. Other sites have paths of one
+//! letter, too.
 //!
-//! The first request need not tell: while little was said, the next one may. An ordinary site says
-//! more than that before long, and is let go.
+//! If the first request does not show it, a later one may, as long as little data has been sent.
+//! Ordinary sites soon send more, and are then ignored.
 
 use super::http;
 use super::params::{ApiPath, QueryParameter, decimal, decoded, pieces, split};
 use crate::kit::{Claim, StreamView};
 
-/// Bytes of a request, or of a response, that are looked at.
+/// Maximum number of bytes of a request or response that are read.
 const FRONT: usize = 2048;
 
-/// While both sides have said no more than this, a connection that began as another's may turn out
-/// to be ours.
+/// While both sides have sent no more than this, a connection that began with other requests may
+/// still be identified.
 const LITTLE: usize = 1024;
 
 pub(super) fn claim(view: &StreamView<'_>) -> Claim {
@@ -41,7 +42,7 @@ pub(super) fn claim(view: &StreamView<'_>) -> Claim {
         if claim == Claim::Sure {
             return claim;
         }
-        // Who asks may appear in a header that is yet to come.
+        // The client's name may appear in a header that has not arrived yet.
         let is_begun = request.len() < FRONT && http::whole_request(request).is_none();
         let may_tell = claim == Claim::Undecided || is_begun || is_little;
         return if is_open && may_tell { Claim::Undecided } else { Claim::No };
@@ -49,19 +50,18 @@ pub(super) fn claim(view: &StreamView<'_>) -> Claim {
     Claim::No
 }
 
-/// Whether a connection is claimed by this request, and not only by what comes after it.
+/// Whether this request claims the connection, and not only its response.
 pub(super) fn tells(request: &[u8]) -> bool {
     target(request).is_some_and(|target| is_ours(request, target))
 }
 
-/// Whether a request says by itself that it is the game's.
+/// Whether a request by itself shows that it is the game's.
 fn is_ours(request: &[u8], target: &[u8]) -> bool {
     let is_likely = |it: ApiPath| it.is_likely(split(target).1.unwrap_or_default());
     names_game(request) || ApiPath::of(target).is_some_and(is_likely)
 }
 
-/// The requests that are here, one after the other, and what each asks for. Of the last one there
-/// may be only the beginning.
+/// The requests in these bytes and their targets. The last request may be incomplete.
 fn targets(mut bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     std::iter::from_fn(move || {
         let length = http::whole_request(bytes).unwrap_or(bytes.len());
@@ -71,7 +71,7 @@ fn targets(mut bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// What a request line asks for.
+/// The target of a request line.
 fn target(bytes: &[u8]) -> Option<&[u8]> {
     let line = bytes.split(|&byte| byte == b'\r' || byte == b'\n').next()?;
     let mut words = line.split(|&byte| byte == b' ');
@@ -82,13 +82,13 @@ fn target(bytes: &[u8]) -> Option<&[u8]> {
     words.next().filter(|target| is_path(target))
 }
 
-/// Whether a target names a path of a web site. Some programs leave the first slash out.
+/// Whether a target is a path of a web site. Some programs leave out the first slash.
 fn is_path(target: &[u8]) -> bool {
     let mut path = split(target).0.iter();
     target.starts_with(b"http://") || path.len() > 0 && path.all(|&byte| byte != b':')
 }
 
-/// The game's own programs say who they are.
+/// Whether the request names the game's own programs.
 fn names_game(request: &[u8]) -> bool {
     request.split(|&byte| byte == b'\n').any(|line| {
         let Some(colon) = memchr::memchr(b':', line) else { return false };
@@ -99,7 +99,7 @@ fn names_game(request: &[u8]) -> bool {
     })
 }
 
-/// What the response to the first request tells. `No`: it is an ordinary one.
+/// What the response to the first request shows. `No`: it is an ordinary site.
 fn by_answer(target: &[u8], answer: &[u8], ended: bool) -> Claim {
     if !http::may_be_response(answer) {
         return Claim::No;
@@ -124,7 +124,8 @@ fn by_answer(target: &[u8], answer: &[u8], ended: bool) -> Claim {
     }
 }
 
-/// Whether a number alone, which other sites are asked with, too, is answered as a registration is.
+/// Whether a single number as parameter, which other sites have, too, gets the response to a
+/// registration.
 fn registers(target: &[u8], line: &[u8]) -> bool {
     let (_, query) = split(target);
     let is_number = |piece: QueryParameter<'_>| {
@@ -148,7 +149,7 @@ fn is_version(line: &[u8]) -> bool {
     number() && number()
 }
 
-/// `*a`, `*bw`, `*c...`, `*s3...`: how `/a` and `/v` are answered.
+/// `*a`, `*bw`, `*c...`, `*s3...`: the responses to `/a` and `/v`.
 fn is_control_line(line: &[u8]) -> bool {
     match line {
         [b'*', b'a' | b'f' | b'd'] | [b'*', b'b', b'w' | b'i' | b'm'] => true,

@@ -18,7 +18,7 @@ use super::{AcrMaster, claim, digest, messages, rules};
 
 pub(super) type Cx<'c> = Context<'c, AcrMaster>;
 
-/// What one flow is up to.
+/// The state of one flow.
 #[derive(Default)]
 pub struct Conversation {
     connection: Option<Box<HttpConnection>>,
@@ -29,15 +29,15 @@ pub struct Conversation {
 struct HttpConnection {
     framing: Framing,
     waiting: PendingRequests<PendingRequest>,
-    /// What has come shows that the connection is ours: what comes from now on is reported at once.
+    /// The connection is identified: further messages are reported at once.
     known: bool,
-    /// A message is missing, so that nobody knows which response is whose.
+    /// A message is missing, so that responses cannot be assigned.
     adrift: bool,
-    /// What came last is a whole response.
+    /// The latest message is a whole response.
     settled: bool,
-    /// A request was sent while another one waited.
+    /// A request was sent while another one was pending.
     pipelined: bool,
-    /// When the last message came.
+    /// The time of the latest message.
     latest: Option<Time>,
     registrations: Vec<(CheckKey, Mark)>,
 }
@@ -49,7 +49,7 @@ struct PendingRequest {
 }
 
 impl Conversation {
-    /// Bytes held.
+    /// Heap memory in bytes.
     pub(super) fn held(&self) -> usize {
         let probing = self.probing.as_deref().map_or(0, size_of_val);
         let Some(connection) = &self.connection else { return probing };
@@ -72,7 +72,7 @@ impl Conversation {
         self.connection.get_or_insert_default()
     }
 
-    /// What comes next in a direction.
+    /// The next message in a direction.
     pub(super) fn frame(
         &mut self,
         side: Side,
@@ -88,7 +88,7 @@ impl Conversation {
         if let Framed::Junk(length) = framed {
             let junk = unread.bytes.get(..length).unwrap_or_default();
             connection.adrift |= http::is_start(junk);
-            // Lines without anything may appear between messages.
+            // Empty lines may appear between messages.
             connection.settled &= junk.trim_ascii().is_empty();
         }
         framed
@@ -96,10 +96,10 @@ impl Conversation {
 }
 
 impl HttpConnection {
-    /// A new request comes. Where messages were missed it may be paired with its response again, if
-    /// nothing can be due any more: who does not send ahead has had a response to all before, and
-    /// so has everybody after a silence. One that is read late, for bytes missing before it, may
-    /// have its response already.
+    /// A new request. After missed messages, requests and responses can be assigned again if no
+    /// response is due: a client without pipelining has had a response to all earlier requests, and
+    /// after a silence nothing is due. A request that is read late, because bytes before it were
+    /// missing, may already have its response.
     fn find_way(&mut self, payload: &Payload<'_>, answer_timeout: i64) {
         let is_idle = self.waiting.is_empty() && !self.framing.is_midway(payload.side.other());
         let is_late = payload.lost || self.latest.is_some_and(|latest| payload.time < latest);
@@ -158,7 +158,7 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
     let connection = cx.conversation.connection();
     connection.known = true;
     let interim = http::is_interim(payload.bytes);
-    // What it answers was lost, or is recorded after it.
+    // Its request was lost, or is recorded after it.
     let is_unasked = !interim && !connection.adrift && connection.waiting.is_empty();
     connection.adrift |= is_unasked;
     let asked = if interim { None } else { connection.waiting.remove(0) };
@@ -192,12 +192,12 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
     sink.end(messages::response(endpoint), payload);
 }
 
-/// The server that has this response to its request.
+/// The server whose request gets this response.
 fn asker(payload: &Payload<'_>, request: &Request) -> ListedServer {
     ListedServer { address: payload.to.ip(), port: request.port, master: payload.from }
 }
 
-/// A sound request has its response: what it means for those that follow.
+/// A valid request has its response: updates the state for later requests.
 fn answered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -221,7 +221,7 @@ fn answered<S: Sink>(
     }
 }
 
-/// A server that asked for a challenge has a response: only one that is registered gets one.
+/// A server that requested a challenge has a response: only a registered one gets a challenge.
 fn registered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -242,7 +242,7 @@ fn registered<S: Sink>(
     }
 }
 
-/// An auth check has its response: the id that it gives has a challenge, or none.
+/// An auth check has its response: whether there is a challenge for its id.
 fn challenged<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -257,7 +257,7 @@ fn challenged<S: Sink>(
         cx.shared.refuse(server, request, most);
         return;
     }
-    // It may be one that cannot be read.
+    // The challenge may be unreadable.
     let mut state = Challenged::default();
     if let Some(challenge) = answer.challenge {
         sink.fact(
@@ -271,7 +271,7 @@ fn challenged<S: Sink>(
     cx.shared.ids.insert((server, id), state, most);
 }
 
-/// The key that the user of gamewire gave for a player.
+/// The key of a player that the user of gamewire has set.
 fn key_of<'c>(cx: &Cx<'c>, user: &[u8]) -> Option<&'c [u8]> {
     let mut keys = cx.settings.protocols.acr_master.keys.iter();
     keys.find(|(name, _)| name.as_bytes() == user).map(|(_, key)| key.bytes())
@@ -324,7 +324,7 @@ fn verified<S: Sink>(
     }
 }
 
-/// A registration calls for a socket check.
+/// A socket check is due for a registration.
 fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, sink: &mut S) {
     let Some(port) = u16::try_from(port).ok().and_then(|port| port.checked_add(1)) else { return };
     let key = (SocketAddr::new(payload.from.ip(), port), payload.to.ip());
@@ -341,7 +341,7 @@ fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, si
     }
 }
 
-/// A direction has ended. If it is the master's, nothing more is answered.
+/// A direction has ended. If it is the master's, there are no further responses.
 pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_>, sink: &mut S) {
     let connection = cx.conversation.connection();
     let asker = connection.waiting.first().map(|waiting| waiting.mark.side);
@@ -354,8 +354,8 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_
     give_up(cx, Evidence { waited: true, asked_party_seen: true, ..Evidence::default() }, sink);
 }
 
-/// Who asked has reset the connection, and wants no response any more. One that was due by then did
-/// not come.
+/// The client has reset the connection and wants no more responses. One that was due by then is
+/// missing.
 fn withdrawn<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let answer_timeout = cx.settings.answer_timeout;
     let is_due = |waiting: &PendingRequest| now.since(waiting.mark.time) >= answer_timeout;
@@ -366,7 +366,7 @@ fn withdrawn<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     give_up(cx, Evidence { waited: true, asked_party_seen, ..Evidence::default() }, sink);
 }
 
-/// The flow has ended: what is open is checked.
+/// The flow has ended: checks what is pending.
 pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let Some(connection) = cx.conversation.connection.as_deref_mut() else { return };
     for (key, mark) in std::mem::take(&mut connection.registrations) {
@@ -381,7 +381,7 @@ pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     give_up(cx, evidence, sink);
 }
 
-/// What waits is not answered any more. What is itself wrong is owed nothing.
+/// Pending requests will not be answered. For invalid ones no response is due.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, evidence: Evidence, sink: &mut S) {
     let connection = cx.conversation.connection();
     let adrift = connection.adrift;

@@ -10,12 +10,12 @@ pub(super) const CHALLENGE: usize = 128;
 /// Bytes of the digest.
 pub(super) const DIGEST: usize = 32;
 
-/// A fingerprint of bytes that are compared with others.
+/// A fingerprint of bytes, for comparisons.
 pub(super) fn fingerprint(bytes: &[u8]) -> [u8; 16] {
     Sha256::digest(bytes).first_chunk().copied().unwrap_or_default()
 }
 
-/// Whether a digest proves the key.
+/// Whether a digest was computed with the key.
 pub(super) fn is_right(
     key: &[u8],
     nonce: &[u8; NONCE],

@@ -18,7 +18,7 @@ fields! {
     BLANK = Field::new("blank", "End of the headers", Kind::Bytes).framing();
     BODY = Field::new("body", "Body", Kind::Text).framing().private();
 
-    // Parameters. One that should be a number and is not shows as the text it is.
+    // Parameters. One that should be a number but is not is shown as text.
     PARAMETER = Field::new("parameter", "Parameter", Kind::Text).framing();
     /// The environment that the client was built in.
     BUILD_DEFS = Field::new("build_defs", "Client build environment", Kind::Unsigned);
@@ -48,7 +48,7 @@ fields! {
     A_ADDRESS = Field::new("a", "Client IPv6 address", Kind::Text);
     /// ID of the user, if the client has one.
     U = Field::new("u", "User ID", Kind::Text);
-    /// The client's part of what the digest is made of.
+    /// The client's input to the digest.
     C = Field::new("c", "Client nonce", Kind::Text);
     /// HMAC of the challenge by the user's key, in hex.
     A_DIGEST = Field::new("a", "Digest", Kind::Text);
@@ -83,9 +83,9 @@ fields! {
     PORT = Field::new("port", "Port", Kind::Unsigned);
     /// Port of the server, not a number.
     PORT_TEXT = Field::new("port", "Port", Kind::Text).public();
-    /// Where the server is in the client's list: a greater weight is higher.
+    /// The position of the server in the client's list: a greater weight is higher.
     WEIGHT = Field::new("weight", "Weight", Kind::Signed);
-    /// Where the server is in the client's list, not a number.
+    /// The position of the server in the client's list, not a number.
     WEIGHT_TEXT = Field::new("weight", "Weight", Kind::Text).public();
     LINE = Field::new("line", "Line", Kind::Text).framing().private();
     NEWLINE = Field::new("newline", "End of the line", Kind::Bytes).framing();
@@ -94,13 +94,13 @@ fields! {
     CONTROL = Field::new("control", "Control character", Kind::Char).framing();
     /// f: failed, c: a challenge follows.
     AUTH = Field::new("auth", "Authentication", Kind::Char).number(auth);
-    /// What the client has to make a digest of.
+    /// The challenge from which the client computes the digest.
     CHALLENGE = Field::new("challenge", "Challenge", Kind::Text).public();
-    /// What the master has on the client's address: bw, bi, bm or a.
+    /// The entry for the client's address in the master's lists: bw, bi, bm or a.
     LOOKUP = Field::new("lookup", "IP lookup", Kind::Text).text(lookup).public();
     /// f: failed, d: the digest does not match, s: succeeded.
     RESULT = Field::new("result", "Result", Kind::Char).number(result);
-    /// What the user may do on servers: x, or 0 to 3.
+    /// The user's rights on servers: x, or 0 to 3.
     PRIVILEGE = Field::new("privilege", "Privilege", Kind::Char).number(privilege);
     /// Name of the user.
     NAME = Field::new("name", "Name", Kind::Text);

@@ -1,4 +1,4 @@
-//! By what programs are known: what they call themselves.
+//! The names that programs use for themselves.
 
 use crate::kit::{Bytes, Habit};
 

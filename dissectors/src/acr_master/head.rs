@@ -1,14 +1,14 @@
-//! What requests and responses begin with: a first line, headers, an empty line.
+//! The beginning of requests and responses: a first line, headers, an empty line.
 
 use crate::kit::{Endings, Reader, Sink, Span};
 
 use super::fields::*;
 
-/// HTTP's own faults are not this protocol's.
+/// Faults in HTTP itself are not checked.
 pub(super) static ENDINGS: Endings =
     Endings { whole: None, terminated: None, utf8: None, after: None };
 
-/// The length of the line that is here, without and with its end.
+/// The length of the line at this place, without and with its end.
 pub(super) fn line(bytes: &[u8]) -> (usize, usize) {
     match memchr::memchr(b'\n', bytes) {
         Some(at) => (at - usize::from(at > 0 && bytes.get(at - 1) == Some(&b'\r')), at + 1),
@@ -16,8 +16,8 @@ pub(super) fn line(bytes: &[u8]) -> (usize, usize) {
     }
 }
 
-/// The next word of a first line that ends `left` bytes further on: its length, and with the space
-/// after it.
+/// The next word of a first line that ends after `left` bytes: its length, without and with the
+/// space after it.
 pub(super) fn word(bytes: &[u8], left: usize) -> (usize, usize) {
     let line = bytes.get(..left).unwrap_or(bytes);
     match line.iter().position(|&byte| byte == b' ') {
@@ -26,7 +26,7 @@ pub(super) fn word(bytes: &[u8], left: usize) -> (usize, usize) {
     }
 }
 
-/// Headers up to and with the empty line. Returns whether that is there.
+/// Headers and the empty line after them. Returns whether the empty line is there.
 pub(super) fn headers<S: Sink>(r: &mut Reader<'_, S>) -> bool {
     while !r.is_empty() {
         let bytes = r.peek();

@@ -1,58 +1,59 @@
-//! HTTP as far as the protocol needs it: where a message ends.
+//! The part of HTTP that the protocol needs: finding the end of a message.
 //!
-//! `httparse` reads the heads; how long the body is follows from them as RFC 9112 section 6 says.
+//! `httparse` reads the headers; the length of the body follows from them, see RFC 9112 section 6.
 
 use std::borrow::Cow;
 
 use crate::kit::{Budget, Framed, Limit, Limits, Side, Unread};
 
-/// Headers a message may have.
+/// Maximum number of headers.
 const HEADERS: usize = 64;
 
-/// How long a message's body is.
+/// The length of a message's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Body {
     /// This many bytes.
     Length(usize),
     /// Chunks, up to one of length 0.
     Chunked,
-    /// All that comes before the connection closes.
+    /// All bytes until the connection is closed.
     UntilClose,
 }
 
-/// What a message's head says of its length.
+/// The length information in a message's headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MessageHead {
     /// Bytes up to and with the blank line.
     length: usize,
-    /// What follows.
+    /// The body.
     body: Body,
-    /// It is compressed, or the like.
+    /// It is compressed, for example.
     coded: bool,
 }
 
-/// How far the current message is read, in each direction.
+/// The read position in the current message of each direction.
 #[derive(Default)]
 pub(super) struct Framing {
     progress: [Progress; 2],
-    /// The message that came last was longer than is waited for: the rest of it is left out.
+    /// The latest message was longer than the limit: its rest is left out.
     cut: [bool; 2],
 }
 
 #[derive(Clone, Copy, Default)]
 struct Progress {
-    /// Bytes that were searched for the end of the head.
+    /// Number of bytes that were searched for the end of the headers.
     searched: usize,
     head: Option<MessageHead>,
     walk: ChunkWalk,
 }
 
-/// How far a chunked body is read: nothing of it twice, in however small pieces it comes.
+/// The read position in a chunked body, so that no byte is read twice even if it arrives in small
+/// pieces.
 #[derive(Clone, Copy, Default)]
 struct ChunkWalk {
-    /// Where the next chunk or trailer line begins.
+    /// The start of the next chunk or trailer line.
     at: usize,
-    /// Bytes that were searched for the end of its line.
+    /// Number of bytes that were searched for the end of its line.
     searched: usize,
     next: ChunkState,
 }
@@ -60,19 +61,19 @@ struct ChunkWalk {
 /// What comes next in a chunked body.
 #[derive(Clone, Copy, Default)]
 enum ChunkState {
-    /// A line that says how long a chunk is.
+    /// A line with the length of a chunk.
     #[default]
     Line,
     /// The bytes of this chunk.
     Chunk { start: usize, end: usize },
     /// A trailer line, or the empty one that ends the body.
     Trailer,
-    /// What is none of these: the body has no end.
+    /// Invalid bytes: the body has no end.
     Broken,
 }
 
 impl ChunkWalk {
-    /// Where the body ends that begins at `start`, if it does.
+    /// The end of the body that begins at `start`, if it is complete.
     fn end(&mut self, bytes: &[u8], start: usize) -> Option<usize> {
         self.at = self.at.max(start);
         loop {
@@ -101,7 +102,7 @@ impl ChunkWalk {
         }
     }
 
-    /// Where the current line ends, if it does.
+    /// The end of the current line, if it is complete.
     fn line_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let from = self.searched.max(self.at);
         let found = memchr::memchr(b'\n', bytes.get(from..)?);
@@ -110,7 +111,7 @@ impl ChunkWalk {
     }
 }
 
-/// Where what follows a chunk begins, if the chunk is whole.
+/// The position after a chunk, if the chunk is complete.
 fn after_chunk(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     match bytes.get(end..)? {
         _ if start == end => Some(end),
@@ -122,7 +123,7 @@ fn after_chunk(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
 }
 
 impl Framing {
-    /// What comes next in a direction. `bodiless`: the response is one to HEAD.
+    /// The next message in a direction. `bodiless`: the response is one to HEAD.
     pub(super) fn next(
         &mut self,
         side: Side,
@@ -147,20 +148,20 @@ impl Framing {
         framed
     }
 
-    /// Whether a message is under way in a direction.
+    /// Whether a message in this direction is incomplete.
     pub(super) fn is_midway(&self, side: Side) -> bool {
         self.progress[side.index()].searched > 0
     }
 
-    /// Whether the message that came last in a direction was longer than is waited for.
+    /// Whether the latest message in a direction was longer than the limit.
     pub(super) fn is_cut(&self, side: Side) -> bool {
         self.cut[side.index()]
     }
 }
 
 impl Progress {
-    /// What comes next; `Err` where that is so because a limit is met. What is longer than the
-    /// limit is read up to where it is met.
+    /// What comes next; `Err` if that is because of a limit. A longer message is read up to the
+    /// limit.
     fn next(
         &mut self,
         unread: &Unread<'_>,
@@ -190,7 +191,7 @@ impl Progress {
                     };
                 }
                 match head(bytes) {
-                    // As if it had come in pieces.
+                    // As if it had arrived in pieces.
                     Ok(head) if head.length > limits.http_header => {
                         return Err((Limit::HttpHeader, Framed::Junk(head.length)));
                     }
@@ -224,19 +225,19 @@ pub(super) fn is_response(bytes: &[u8]) -> bool {
     bytes.starts_with(b"HTTP/")
 }
 
-/// Whether a response at the front of these bytes is an interim one: the response follows.
+/// Whether these bytes begin with an interim response, which is followed by the response.
 pub(super) fn is_interim(bytes: &[u8]) -> bool {
     bytes.split(|&byte| byte == b' ').nth(1).is_some_and(|status| status.starts_with(b"1"))
 }
 
-/// What the head of a message says of its body: whether it comes in chunks, and in which, and
-/// whether it is compressed, which is not for us to read.
+/// What the headers say about the body: its chunks if it is chunked, and whether it is compressed,
+/// in which case it is not read.
 pub(super) fn coding(bytes: &[u8]) -> (Option<Chunks<'_>>, bool) {
     let Ok(MessageHead { length, body, coded }) = head(bytes) else { return (None, false) };
     ((body == Body::Chunked).then_some(Chunks { bytes, at: length }), coded)
 }
 
-/// The length of the request at the front of these bytes, if it is whole.
+/// The length of the request at the start of these bytes, if it is complete.
 pub(super) fn whole_request(bytes: &[u8]) -> Option<usize> {
     let head = head(bytes).ok()?;
     match head.body {
@@ -245,7 +246,7 @@ pub(super) fn whole_request(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// What there is of a message's body, after a whole head, and whether that is all.
+/// The available part of a message's body after complete headers, and whether that is all.
 pub(super) fn body_so_far(bytes: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
     let head = head(bytes).ok()?;
     let body = bytes.get(head.length..)?;
@@ -263,7 +264,7 @@ pub(super) fn body_so_far(bytes: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
     Some((Cow::Owned(held.concat()), is_whole))
 }
 
-/// Reads a whole head. What is wrong with a header is not a reason to lose the message.
+/// Reads complete headers. A fault in a header does not make the message unreadable.
 fn head(bytes: &[u8]) -> Result<MessageHead, httparse::Error> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     if is_response(bytes) {
@@ -293,7 +294,7 @@ fn head(bytes: &[u8]) -> Result<MessageHead, httparse::Error> {
     Ok(MessageHead { length, body, coded: is_compressed(request.headers) })
 }
 
-/// How the body ends, where a header says it.
+/// The end of the body, if a header determines it.
 fn body(headers: &[httparse::Header<'_>]) -> Option<Body> {
     match codings(headers, "transfer-encoding").last() {
         Some(last) if last.eq_ignore_ascii_case(b"chunked") => return Some(Body::Chunked),
@@ -305,7 +306,7 @@ fn body(headers: &[httparse::Header<'_>]) -> Option<Body> {
     std::str::from_utf8(length).ok()?.parse().ok().map(Body::Length)
 }
 
-/// Whether the body's bytes are others than those that are meant.
+/// Whether the body is compressed.
 fn is_compressed(headers: &[httparse::Header<'_>]) -> bool {
     let plain = |coding: &[u8]| {
         [b"chunked".as_slice(), b"identity"].iter().any(|it| coding.eq_ignore_ascii_case(it))
@@ -315,7 +316,7 @@ fn is_compressed(headers: &[httparse::Header<'_>]) -> bool {
         .any(|name| codings(headers, name).any(|coding| !plain(coding)))
 }
 
-/// What the headers of this name list, in their order.
+/// The list elements of all headers with this name, in order.
 fn codings<'h>(
     headers: &'h [httparse::Header<'_>],
     name: &'static str,
@@ -325,7 +326,7 @@ fn codings<'h>(
     listed.map(<[u8]>::trim_ascii).filter(|coding| !coding.is_empty())
 }
 
-/// Where the blank line ends that ends a head.
+/// The end of the blank line after the headers.
 fn head_end(bytes: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'\n', bytes).find_map(|at| match bytes.get(at + 1..)? {
         [b'\n', ..] => Some(at + 2),
@@ -337,13 +338,13 @@ fn head_end(bytes: &[u8]) -> Option<usize> {
 const METHODS: [&[u8]; 8] =
     [b"GET ", b"POST ", b"HEAD ", b"PUT ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"HTTP/"];
 
-/// Whether these bytes begin a request, or may yet.
+/// Whether these bytes begin a request, or may when more arrive.
 pub(super) fn may_be_request(bytes: &[u8]) -> bool {
     let mut requests = METHODS.iter().filter(|method| !is_response(method));
     requests.any(|method| bytes.starts_with(method) || method.starts_with(bytes))
 }
 
-/// Whether these bytes begin a response, or may yet.
+/// Whether these bytes begin a response, or may when more arrive.
 pub(super) fn may_be_response(bytes: &[u8]) -> bool {
     is_response(bytes) || b"HTTP/".starts_with(bytes)
 }
@@ -353,12 +354,13 @@ pub(super) fn is_start(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| bytes.starts_with(method))
 }
 
-/// Whether they may yet begin one.
+/// Whether they may begin one when more arrive.
 fn may_start(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| method.starts_with(bytes))
 }
 
-/// After a gap, or after what is not a message: the next line that begins a message, or may yet.
+/// After a gap, or after bytes that are not a message: the next line that begins or may begin a
+/// message.
 fn next_start(bytes: &[u8]) -> Option<usize> {
     let mut lines = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
     lines.find(|&at| bytes.get(at..).is_some_and(|rest| is_start(rest) || may_start(rest)))
@@ -372,12 +374,12 @@ pub(super) struct Chunks<'a> {
 }
 
 impl Chunks<'_> {
-    /// Bytes before the first chunk.
+    /// The number of bytes before the first chunk.
     pub(super) fn start(&self) -> usize {
         self.at
     }
 
-    /// Where the next chunk is by what its first line says.
+    /// The position of the next chunk, from its first line.
     fn announced(&self) -> Option<(usize, usize)> {
         let rest = self.bytes.get(self.at..)?;
         let httparse::Status::Complete((line, size)) = httparse::parse_chunk_size(rest).ok()?
@@ -389,7 +391,7 @@ impl Chunks<'_> {
     }
 }
 
-/// The chunks that hold bytes; of the last one, what there is of it.
+/// The chunks that are not empty; of the last one, the available part.
 impl Iterator for Chunks<'_> {
     type Item = (usize, usize);
 
@@ -435,7 +437,7 @@ mod tests {
         }
     }
 
-    /// The messages' lengths, the bytes handed over in pieces of this length.
+    /// The lengths of the messages when the bytes arrive in pieces of this length.
     fn lengths(bytes: &[u8], step: usize) -> Vec<usize> {
         let (mut framing, mut lengths) = (Framing::default(), Vec::new());
         let (mut from, mut to, mut seen) = (0, 0, 0);
@@ -500,7 +502,7 @@ mod tests {
                 message.escape_ascii()
             );
         }
-        // Bytes that are not a head do not affect what follows.
+        // Bytes that are not a header do not affect later ones.
         let bad = b"GET /c HTTP/x\r\n\r\n".as_slice();
         for step in [1, 64] {
             let both = [bad, b"GET /c HTTP/1.0\r\n\r\n"].concat();

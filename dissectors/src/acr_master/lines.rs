@@ -1,4 +1,4 @@
-//! The lines of a response's body, and what they come to.
+//! The lines of a response's body, and the information in them.
 
 use crate::kit::{Reader, Sink, Span};
 
@@ -6,22 +6,22 @@ use super::digest;
 use super::fields::NEWLINE;
 use super::head;
 
-/// What a response says, as far as the conversation depends on it.
+/// The properties of a response that the conversation needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Response {
     /// The HTTP status.
     pub(super) status: u64,
-    /// What is said of authentication: `f`, or `c`.
+    /// The result of an authentication: `f`, or `c`.
     pub(super) auth: Option<u8>,
-    /// The challenge, where it is one.
+    /// The challenge, if there is one.
     pub(super) challenge: Option<Box<[u8; digest::CHALLENGE]>>,
-    /// Where the auth line is.
+    /// The span of the auth line.
     pub(super) auth_at: Span,
     /// The result of a verification: `f`, `d` or `s`.
     pub(super) result: Option<u8>,
-    /// Where it is.
+    /// Its span.
     pub(super) result_at: Span,
-    /// It is compressed: what it says is not known.
+    /// It is compressed, so that its contents are unknown.
     pub(super) coded: bool,
 }
 
@@ -30,13 +30,13 @@ pub(super) struct Response {
 pub(super) struct Line<'a> {
     /// Its text.
     pub(super) text: &'a [u8],
-    /// Where that is.
+    /// Its span.
     pub(super) at: Span,
-    /// The line with its end.
+    /// The length of the line with its end.
     pub(super) whole: usize,
 }
 
-/// The lines of what is left, from front to back; `start`: where that begins.
+/// The remaining lines in order; `start`: the offset of the first one.
 pub(super) fn lines(bytes: &[u8], start: usize) -> impl Iterator<Item = Line<'_>> {
     let mut at = start;
     let mut rest = bytes;

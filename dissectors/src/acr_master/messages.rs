@@ -1,4 +1,4 @@
-//! The messages of the AssaultCube Reloaded master, by the names scripts use.
+//! The messages of the AssaultCube Reloaded master, by their names in scripts.
 
 use crate::kit::{Message, messages};
 

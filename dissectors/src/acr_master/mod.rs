@@ -1,14 +1,17 @@
 //! AssaultCube Reloaded master server, "Protocol v1.3".
 //!
-//! A small HTTP API: game clients ask `/c` for servers; game servers register with `/r`, ask `/a`
-//! whether a player may enter and prove players with `/v`. What is odd about it:
+//! A small HTTP API: game clients request servers with `/c`; game servers register with `/r`, ask
+//! with `/a` whether a player may enter, and verify players with `/v`. Its peculiarities:
 //!
-//! - A response can be read only beside its question: `*a` and a registration's text look alike on
-//!   the wire. So requests are remembered in order, and answers taken in that order.
-//! - The endpoints are single letters, and ordinary web sites have such paths too: a connection is
-//!   claimed by the endpoint together with its parameters, or by what the response looks like.
-//! - The master checks a registering server's UDP socket from another socket of its own: that
-//!   datagram of one byte is known only by the registration before it.
+//! A response can be interpreted only together with its request: `*a` and a registration's text
+//! look alike on the wire. Therefore requests are kept in order, and responses are matched in that
+//! order.
+//!
+//! The endpoints are single letters, and ordinary web sites have such paths too: a connection is
+//! claimed by the endpoint together with its parameters, or by the format of the response.
+//!
+//! The master checks a registering server's UDP socket from another socket of its own: that
+//! datagram of one byte is recognized only by the registration before it.
 
 mod claim;
 mod conversation;
@@ -42,14 +45,14 @@ pub use shared::SharedState;
 /// The protocol.
 pub struct AcrMaster;
 
-/// What the user can set about it.
+/// The settings for users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Players' secret keys: user ID, key.
     pub keys: Vec<(String, Secret)>,
 }
 
-/// Where lists of servers are.
+/// The fields of lists.
 static MASTERS: Masters = Masters {
     query_port: Some("p"),
     usual_port: Some(servers::USUAL_PORT),
@@ -60,7 +63,7 @@ static MASTERS: Masters = Masters {
     game: None,
     enciphered: None,
     end: EndOfList::Field("flags"),
-    // The document knows neither: so the master of AssaultCube Reloaded speaks.
+    // The specification has neither: these are the responses of AssaultCube Reloaded's master.
     refusal: Some(("text", &["*f", "ERROR"])),
     stranger: Some(("auth", "f")),
     status: Some(("status", 200)),
@@ -88,7 +91,7 @@ impl Protocol for AcrMaster {
     type Conversation = Conversation;
     type SharedState = SharedState;
 
-    /// A datagram is this protocol's only as part of a socket check.
+    /// A datagram belongs to this protocol only as part of a socket check.
     fn claim(_: &[u8], hint: Hint) -> Claim {
         if hint.known { Claim::Weak } else { Claim::No }
     }
@@ -105,7 +108,7 @@ impl Protocol for AcrMaster {
         shared.registered.forgot() || shared.ids.forgot()
     }
 
-    /// Streams begin with a SYN; a socket check is recognized by what came before.
+    /// Streams begin with a SYN; a socket check is recognized by the registration before it.
     fn opens(_: &[u8]) -> bool {
         false
     }
@@ -134,7 +137,7 @@ impl Protocol for AcrMaster {
         }
     }
 
-    /// Of what is asked over TCP no packet is a request by itself.
+    /// A request over TCP is not a single packet.
     fn refused(conversation: &mut Conversation, frame: u64) {
         conversation.refused(frame);
     }

@@ -1,5 +1,5 @@
-//! The endpoints and their parameters, as the specification's lists have them; and the query part
-//! of a request's target, piece by piece.
+//! The endpoints and their parameters, from the specification's lists; and the parsing of the query
+//! part of a request's target.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -8,16 +8,16 @@ use crate::kit::{Field, Span};
 
 use super::fields::*;
 
-/// What can be asked for.
+/// The endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ApiPath {
-    /// `/c`: the servers, for a game client.
+    /// `/c`: a game client requests the servers.
     Client,
     /// `/r`: a game server registers.
     Register,
-    /// `/a`: may this player enter?
+    /// `/a`: whether this player may enter.
     Auth,
-    /// `/v`: did the player response the challenge?
+    /// `/v`: whether the player answered the challenge.
     Verify,
 }
 
@@ -25,13 +25,13 @@ pub(super) enum ApiPath {
 pub(super) struct Parameter {
     /// Its name.
     pub(super) name: &'static str,
-    /// What its value is.
+    /// The type of its value.
     pub(super) value: ParamValue,
-    /// The specification asks for it.
+    /// The specification requires it.
     pub(super) required: bool,
 }
 
-/// What a parameter's value is.
+/// The type of a parameter's value.
 pub(super) enum ParamValue {
     /// A decimal number up to `most`.
     Number { field: &'static Field, as_text: &'static Field, most: u64 },
@@ -82,7 +82,7 @@ static OF_VERIFY: &[Parameter] = &[
 ];
 
 impl ApiPath {
-    /// The endpoint that a request's target names, under whatever prefix.
+    /// The endpoint in a request's target, with any prefix.
     pub(super) fn of(target: &[u8]) -> Option<ApiPath> {
         let (path, _) = split(target);
         match &*decoded(path.rsplit(|&byte| byte == b'/').next()?) {
@@ -94,7 +94,7 @@ impl ApiPath {
         }
     }
 
-    /// As the specification writes it.
+    /// Its name in the specification.
     pub(super) fn name(self) -> &'static str {
         match self {
             ApiPath::Client => "/c",
@@ -104,7 +104,7 @@ impl ApiPath {
         }
     }
 
-    /// What it takes, in the specification's order.
+    /// Its parameters, in the specification's order.
     pub(super) fn parameters(self) -> &'static [Parameter] {
         match self {
             ApiPath::Client => OF_CLIENT,
@@ -121,8 +121,8 @@ impl ApiPath {
         all.find(|(_, parameter)| parameter.name.as_bytes() == &*name)
     }
 
-    /// Whether the parameters say that this is the game's endpoint, and no other site's path of one
-    /// letter.
+    /// Whether the parameters show that this is the game's endpoint, and not another site's path of
+    /// one letter.
     pub(super) fn is_likely(self, query: &[u8]) -> bool {
         let (mut there, mut numbers) = ([false; 8], 0);
         for piece in pieces(query, 0) {
@@ -158,13 +158,13 @@ pub(super) fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
 pub(super) struct QueryParameter<'a> {
     pub(super) name: &'a [u8],
     pub(super) value: &'a [u8],
-    /// Where the name is.
+    /// The span of the name.
     pub(super) name_at: Span,
-    /// Where the value is.
+    /// The span of the value.
     pub(super) value_at: Span,
 }
 
-/// The pieces of a query that is `start` bytes into the payload.
+/// The parameters of a query that is `start` bytes into the payload.
 pub(super) fn pieces(query: &[u8], start: usize) -> impl Iterator<Item = QueryParameter<'_>> {
     let mut at = start;
     query.split(|&byte| byte == b'&').map(move |piece| {
@@ -183,7 +183,7 @@ pub(super) fn pieces(query: &[u8], start: usize) -> impl Iterator<Item = QueryPa
     })
 }
 
-/// A value with its percent-encoding undone.
+/// A value after percent-decoding.
 pub(super) fn decoded(value: &[u8]) -> Cow<'_, [u8]> {
     if !value.iter().any(|byte| matches!(byte, b'%' | b'+')) {
         return Cow::Borrowed(value);
@@ -203,7 +203,7 @@ pub(super) fn decoded(value: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(bytes)
 }
 
-/// A decimal number: digits only, and no more than 64 bits of them.
+/// A decimal number: only digits, and at most 64 bits.
 pub(super) fn decimal(text: &[u8]) -> Option<u64> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return None;
@@ -216,7 +216,7 @@ pub(super) fn address(text: &[u8]) -> Option<IpAddr> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The bytes that lowercase hex spells, exactly this many.
+/// The bytes of lowercase hex digits, exactly this many.
 pub(super) fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let digit = |byte: &u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

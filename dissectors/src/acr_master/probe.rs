@@ -1,5 +1,5 @@
-//! Socket checks: a master that was asked to register a server sends a byte to the UDP port above
-//! the server's, and the server answers.
+//! Socket checks: a master that gets a registration sends a byte to the UDP port above the
+//! server's, and the server responds.
 
 use crate::kit::{Context, Evidence, Mark, Message, Payload, Reply, Side, Sink, Time};
 
@@ -10,19 +10,19 @@ use super::{AcrMaster, messages};
 
 type Cx<'c> = Context<'c, AcrMaster>;
 
-/// What a flow of a socket check is up to.
+/// The state of a flow of a socket check.
 pub(super) struct Probing {
     /// The side that probes.
     prober: Side,
     /// The latest probe.
     probe: Option<Mark>,
-    /// What a response to it answers.
+    /// The request that a response to it answers.
     asked: Option<Reply>,
-    /// Something came back.
+    /// A response came.
     answered: bool,
     /// An ICMP error says that the latest probe did not arrive.
     refused: bool,
-    /// The check that it is, and the registration which called for that.
+    /// The check, and its registration.
     check: Option<(CheckKey, Mark)>,
 }
 
@@ -36,7 +36,7 @@ impl Probing {
         self.refused |= self.probe.is_some_and(|probe| probe.frame == frame);
     }
 
-    /// A probe; one that is sent again while nothing has come back is the same.
+    /// A probe; if it is repeated before a response, it is the same one.
     fn probes(&mut self, payload: &Payload<'_>) {
         let again = self.asked.filter(|_| !self.answered);
         let asked = again.map_or(Reply::to(payload.frame, payload.time), |asked| Reply {
@@ -50,7 +50,7 @@ impl Probing {
     }
 }
 
-/// Whether a datagram of a socket check is the probe, and not what comes back.
+/// Whether a datagram of a socket check is the probe and not the response.
 fn is_probe(cx: &mut Cx<'_>, payload: &Payload<'_>) -> bool {
     match &cx.conversation.probing {
         Some(probing) => probing.prober == payload.side,
@@ -60,7 +60,7 @@ fn is_probe(cx: &mut Cx<'_>, payload: &Payload<'_>) -> bool {
     }
 }
 
-/// The message that a datagram is, and its one field.
+/// Reports a datagram with its only field.
 fn show<S: Sink>(is_probe: bool, payload: &Payload<'_>, sink: &mut S) -> &'static Message {
     sink.leaf(&PROBE, payload.whole(), 0);
     if is_probe { &messages::SOCKET_CHECK } else { &messages::SOCKET_CHECK_REPLY }
@@ -100,8 +100,8 @@ pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
     sink.end(message, payload);
 }
 
-/// The flow of a socket check has ended. One that is not checked yet is checked here, where it is
-/// known whether the probe arrived.
+/// The flow of a socket check has ended. If the check is still pending, it is completed here, where
+/// it is known whether the probe arrived.
 pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let Some(probing) = cx.conversation.probing.take() else { return };
     let (Some((key, mark)), Some(probe)) = (probing.check, probing.probe) else { return };
@@ -115,7 +115,7 @@ pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     rules::socket_check(checked(&check), key.0.port(), evidence, &probe, sink);
 }
 
-/// Checks the check that a registration on this flow called for.
+/// Completes the socket check for a registration on this flow.
 pub(super) fn check_probe<S: Sink>(
     cx: &Cx<'_>,
     key: CheckKey,
@@ -133,7 +133,7 @@ pub(super) fn check_probe<S: Sink>(
     rules::socket_check(checked, key.0.port(), evidence, &check.mark, sink);
 }
 
-/// What came of a check.
+/// The result of a check.
 fn checked(check: &SocketCheck) -> SocketCheckResult {
     match check {
         check if check.prober.is_none() => SocketCheckResult::NotAtAll,

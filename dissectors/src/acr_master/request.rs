@@ -1,4 +1,4 @@
-//! Requests: a line that names the endpoint and its parameters.
+//! Requests: a line with the endpoint and its parameters.
 
 use crate::kit::{Field, Reader, Sink, Span, TextPlace, decode};
 
@@ -11,13 +11,13 @@ use super::rules;
 /// The specification's default for the server port.
 pub(super) const DEFAULT_PORT: u64 = 28770;
 
-/// What a request asks, as far as its response depends on it.
+/// The properties of a request that its response depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) endpoint: Option<ApiPath>,
     /// Its response has no body.
     pub(super) bodiless: bool,
-    /// It is whole, and as the specification wants it: a response is owed.
+    /// It is complete and valid, so that a response is due.
     pub(super) sound: bool,
     /// The server's port: `p`, or its default.
     pub(super) port: u64,
@@ -32,19 +32,19 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Bytes held.
+    /// Heap memory in bytes.
     pub(super) fn held(&self) -> usize {
         self.user.as_deref().map_or(0, size_of_val)
             + self.nonce.as_deref().map_or(0, size_of_val)
             + self.digest.as_deref().map_or(0, size_of_val)
     }
 
-    /// What asks for the servers, and is owed them.
+    /// Whether it requests the servers, and they are due.
     pub(super) fn wants_list(&self) -> bool {
         self.endpoint == Some(ApiPath::Client) && self.sound && !self.bodiless
     }
 
-    /// An auth check that asks for a challenge: both the ID and the user are there.
+    /// Whether this is an auth check that requests a challenge: it has both the ID and the user.
     pub(super) fn wants_challenge(&self) -> bool {
         self.endpoint == Some(ApiPath::Auth) && self.id.is_some() && self.user.is_some()
     }
@@ -67,7 +67,7 @@ pub(super) fn request<S: Sink>(bytes: &[u8], sink: &mut S) -> Request {
         rules::endpoint_known(asked.endpoint.is_some(), text(target_at), target_at, r.sink);
         asked.sound = method == b"GET" && asked.endpoint.is_some();
         self::target(r, text(target_at), target_at.start as usize, &mut asked);
-        // The space before the version is the version's.
+        // The space before the version belongs to the version.
         let version = Span::new((r.at() + 1).min(length), length);
         if r.at() < whole {
             r.text_in(&HTTP_VERSION, whole - r.at(), version);
@@ -92,7 +92,7 @@ fn target<S: Sink>(r: &mut Reader<'_, S>, target: &[u8], start: usize, asked: &m
     };
     let mut there: Vec<&str> = Vec::new();
     for piece in pieces(query, start + path.len() + 1) {
-        // Nothing between two signs is not a parameter.
+        // An empty string between two separators is not a parameter.
         if piece.name_at.start < piece.value_at.end {
             parameter(r, &piece, asked, &mut there);
         }
@@ -157,7 +157,7 @@ fn parameter<S: Sink>(
     note(asked, parameter.name, number, &text, piece.value_at, r.sink);
 }
 
-/// A text is as it is, unless percent-encoding hides it.
+/// The text is the payload's own, unless it is percent-encoded.
 fn text_value<S: Sink>(
     r: &mut Reader<'_, S>,
     field: &'static Field,
@@ -172,7 +172,7 @@ fn text_value<S: Sink>(
     }
 }
 
-/// Checks a value by what it is for, and keeps what the response depends on.
+/// Checks a value by its meaning, and stores it if the response depends on it.
 fn note<S: Sink>(
     asked: &mut Request,
     name: &str,
@@ -203,7 +203,7 @@ fn note<S: Sink>(
     }
 }
 
-/// Checks what is not there.
+/// Checks for missing parameters.
 fn missing<S: Sink>(there: &[&str], asked: &mut Request, at: Span, sink: &mut S) {
     let Some(endpoint) = asked.endpoint else { return };
     let has = |name: &str| there.contains(&name);

@@ -1,4 +1,4 @@
-//! Responses: lines of text after a head, read beside what was asked.
+//! Responses: lines of text after the headers, interpreted by the request.
 
 use crate::kit::{Reader, Sink, Span, decode};
 
@@ -10,8 +10,8 @@ use super::request::Request;
 use super::rules;
 use super::servers;
 
-/// Decodes and checks a response, whose body may be `coded`, and whose end may be cut off: the
-/// recording lost it, or it is too long. `asked`: what it answers, where that is known.
+/// Decodes and checks a response, whose body may be `coded`, and whose end may be missing because
+/// the recording lost it or it is too long. `asked`: its request, if known.
 pub(super) fn response<S: Sink>(
     bytes: &[u8],
     (coded, is_cut): (bool, bool),
@@ -47,7 +47,7 @@ pub(super) fn response<S: Sink>(
     answer
 }
 
-/// The body, as the endpoint's list of response lines has it.
+/// The body, in the format of the endpoint's response lines.
 fn body<S: Sink>(
     r: &mut Reader<'_, S>,
     asked: Option<&Request>,
@@ -91,7 +91,7 @@ fn text<S: Sink>(r: &mut Reader<'_, S>, checked: bool) {
     }
 }
 
-/// `/a`: what the lookup found, and a challenge if one was asked for.
+/// `/a`: the result of the lookup, and a challenge if one was requested.
 fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, answer: &mut Response, checked: bool) {
     let start = r.at();
     let (mut first, mut lookup, mut lookups) = (None, None, 0);

@@ -1,4 +1,5 @@
-//! `/c`: the lines of a file that the game client runs: flags, the latest version, the servers.
+//! The response to `/c`: lines of a file that the game client executes, with flags, the latest
+//! version and the servers.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,7 +11,7 @@ use super::lines::{Line, lines, newline};
 use super::params::{address, decimal};
 use super::rules;
 
-/// A word of a line, and where it is.
+/// A word of a line, and its span.
 #[derive(Clone, Copy, Debug)]
 struct LineWord<'a> {
     text: &'a [u8],
@@ -34,19 +35,19 @@ fn keyword<'a>(line: &Line<'a>) -> &'a [u8] {
 }
 
 const SERVER_LINE: &[u8] = b"addserver";
-/// How it usually begins.
+/// Its usual beginning.
 const OPENING: &[u8; 10] = b"addserver ";
-/// The port of a server whose line names none.
+/// The port of a server line without one.
 pub(super) const USUAL_PORT: u16 = 28770;
-/// The greatest port of a server line.
+/// The maximum port of a server line.
 const MOST_PORT: u64 = 65534;
 
 fn is_server(line: &Line<'_>) -> bool {
     line.text.starts_with(OPENING) || keyword(line) == SERVER_LINE
 }
 
-/// A server line as masters write it, single spaces between its words. Each word's end is found
-/// from the start of the line.
+/// A server line in the usual spelling, with single spaces between its words. Offsets of the words'
+/// ends count from the start of the line.
 struct Usual {
     address_end: usize,
     port: u32,
@@ -57,8 +58,7 @@ struct Usual {
 }
 
 impl Usual {
-    /// The line that `bytes` begin with, [`OPENING`] and an endpoint. `None`: it may be written
-    /// otherwise.
+    /// The line at the start of `bytes`, [`OPENING`] and an endpoint. `None`: another spelling.
     #[inline(always)]
     fn of(bytes: &[u8], endpoint: &DottedEndpoint) -> Option<Usual> {
         let address_end = OPENING.len() + endpoint.address_end;
@@ -77,12 +77,12 @@ impl Usual {
         is_sound.then_some(Usual { address_end, port, port_end, weight, end })
     }
 
-    /// The line's bytes with its end.
+    /// The length of the line with its end.
     fn whole(&self) -> usize {
         self.end + 1
     }
 
-    /// Shows the line, which is at `start`. Where each word ends is known: nothing is read again.
+    /// Reports the line at `start`, from the known ends of its words.
     #[inline(always)]
     fn show<S: Sink>(&self, start: usize, sink: &mut S) {
         let at = |from, to| Span::known(start + from, start + to);
@@ -104,8 +104,8 @@ impl Usual {
     }
 }
 
-/// Decodes the lines. Servers are one list, wherever they are; lines among them come after it.
-/// Where the end is cut off, what there is of the last line is none.
+/// Decodes the lines. All servers are one list; other lines among them come after it. An incomplete
+/// last line is not decoded.
 pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, checked: bool, is_cut: bool) {
     let (bytes, start) = (r.peek(), r.at());
     let whole =
@@ -142,16 +142,16 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, checked: bool, is_cut: bool) 
     }
 }
 
-/// What is in a list of servers.
+/// The contents of a list of servers.
 #[derive(Default)]
 struct ListContents {
-    /// Servers that are written as masters write them: these are yet to be checked.
+    /// The number of servers in the usual spelling, which are still to be checked.
     usual: u32,
-    /// There are lines among them that are none.
+    /// There are invalid lines among them.
     others: bool,
 }
 
-/// The server lines among those that are at `at`.
+/// The server lines among those at `at`.
 fn server_lines<S: Sink>(
     r: &mut Reader<'_, S>,
     mut rest: &[u8],
@@ -185,7 +185,7 @@ fn server_lines<S: Sink>(
     found
 }
 
-/// A line names this server.
+/// Reports the server of a line.
 #[inline(always)]
 fn listed<S: Sink>(address: IpAddr, port: u64, sink: &mut S) {
     if let Ok(port) = u16::try_from(port) {
@@ -197,14 +197,14 @@ fn listed<S: Sink>(address: IpAddr, port: u64, sink: &mut S) {
 #[derive(Default)]
 struct Others {
     checked: bool,
-    /// The flags have been reported.
+    /// The flags were reported.
     flags: bool,
-    /// The version has.
+    /// The version was reported.
     version: bool,
 }
 
 impl Others {
-    /// The line that is here.
+    /// The line at this place.
     fn read<S: Sink>(&mut self, r: &mut Reader<'_, S>, line: &Line<'_>) {
         match keyword(line) {
             b"masterserver_flags" if !self.flags => {
@@ -226,7 +226,7 @@ fn word<S: Sink>(r: &mut Reader<'_, S>, field: &'static Field, word: &LineWord<'
     r.text_in(field, length, word.at);
 }
 
-/// A number, or the text that is in its place.
+/// A number, or the text in its place.
 fn number<S: Sink>(
     r: &mut Reader<'_, S>,
     (field, as_text): (&'static Field, &'static Field),
@@ -241,7 +241,7 @@ fn number<S: Sink>(
     }
 }
 
-/// What follows the words that mean something, and the end of the line.
+/// The rest of the line after its known words, and its end.
 fn finish<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>) {
     let left = (line.at.end as usize).saturating_sub(r.at());
     if left > 0 {
@@ -348,7 +348,7 @@ mod tests {
     use super::*;
     use crate::acr_master::head::ENDINGS;
 
-    /// The fields of a line: name, place, value.
+    /// The fields of a line: name, span, value.
     fn fields(line: &[u8], show: impl FnOnce(&mut Reader<'_, Tree>)) -> Vec<(&str, Span, u64)> {
         let mut tree = Tree::default();
         decode(line, &ENDINGS, &mut tree, |r| {
@@ -358,7 +358,7 @@ mod tests {
         tree.nodes().iter().map(|node| (node.field.name, node.span, node.value)).collect()
     }
 
-    /// How often rules were broken, and kept.
+    /// How often rules failed and passed.
     #[derive(Default)]
     struct CheckCounts([u32; 2]);
 

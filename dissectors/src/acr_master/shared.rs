@@ -1,5 +1,5 @@
-//! What spans the connections between a game server and a master: registrations, the ids of
-//! requests, and socket checks that are due.
+//! State that spans the connections between a game server and a master: registrations, ids of
+//! requests, and pending socket checks.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,19 +9,19 @@ use super::digest::CHALLENGE;
 use super::params::ApiPath;
 use super::request::{DEFAULT_PORT, Request};
 
-/// Socket checks that may be due at the same time.
+/// Maximum number of pending socket checks.
 const CHECKS: usize = 4096;
 
-/// Where a server is checked that gives no port of its own.
+/// The checked port of a server that gives none.
 const CHECKED_PORT: u16 = DEFAULT_PORT as u16 + 1;
 
-/// How often, in nanoseconds, those that are over make room for others.
+/// The interval, in nanoseconds, at which expired checks are removed.
 const SWEEP: i64 = CHECKED_WITHIN / 16;
 
-/// How long after a registration its socket check is looked for, in nanoseconds.
+/// How long after a registration its socket check may come, in nanoseconds.
 const CHECKED_WITHIN: i64 = 10_000_000_000;
 
-/// A game server as a master knows it: by its address and the port that it gives.
+/// A game server as a master identifies it: by its address and the port that it gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ListedServer {
     pub(super) address: IpAddr,
@@ -29,42 +29,42 @@ pub(super) struct ListedServer {
     pub(super) master: SocketAddr,
 }
 
-/// What is known of a request id: mostly that a challenge was handed out for it.
+/// What is known about a request id: usually that it has a challenge.
 #[derive(Clone, Default)]
 pub(super) struct Challenged {
-    /// None was.
+    /// It has none.
     pub(super) refused: bool,
     /// It was verified already.
     pub(super) used: bool,
-    /// The user, and the challenge where a key is known for them.
+    /// The user, and the challenge if the user's key is known.
     pub(super) user: Option<Box<[u8]>>,
     pub(super) challenge: Option<Box<[u8; CHALLENGE]>>,
 }
 
-/// Where a socket check arrives: the server's address and port, and the master's address.
+/// The destination of a socket check: the server's address and port, and the master's address.
 pub(super) type CheckKey = (SocketAddr, IpAddr);
 
-/// A socket check that a registration calls for.
+/// A pending socket check for a registration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SocketCheck {
     /// The registration.
     pub(super) mark: Mark,
-    /// Where the probe came from.
+    /// The source of the probe.
     pub(super) prober: Option<SocketAddr>,
     /// The probe's byte was a zero.
     pub(super) zero: bool,
-    /// Something came back.
+    /// A response came.
     pub(super) answered: bool,
-    /// Something came back from this port, which was not probed.
+    /// A response came from this port, which was not probed.
     pub(super) elsewhere: Option<u16>,
-    /// The registration was reported later than it came: datagrams before that were not looked at.
+    /// The registration was reported after it was recorded: earlier datagrams were not checked.
     pub(super) late: bool,
-    /// The probe was reported as a message: the check is checked where its flow ends.
+    /// The probe was reported as a message: the check is completed when its flow ends.
     pub(super) reported: bool,
 }
 
-/// A probe to the default port that was not known as one when it came: the registration before it
-/// may be identified as ours later, by its response.
+/// A probe to the default port that was not recognized when it came: the registration before it may
+/// be identified later, by its response.
 #[derive(Clone, Copy, Debug)]
 struct Early {
     prober: SocketAddr,
@@ -73,23 +73,23 @@ struct Early {
     answered: bool,
 }
 
-/// What spans connections.
+/// State that spans connections.
 #[derive(Default)]
 pub struct SharedState {
-    /// The servers that asked to be registered, and whether they are.
+    /// Servers that requested a registration, and whether it was granted.
     pub(super) registered: RecentMap<ListedServer, bool>,
     pub(super) ids: RecentMap<(ListedServer, u64), Challenged>,
     checks: Map<CheckKey, SocketCheck>,
-    /// What was probed last from these sockets, by the server's host.
+    /// The latest probe from these sockets, by the server's host.
     probed: RecentMap<(SocketAddr, IpAddr), CheckKey>,
     early: RecentMap<CheckKey, Early>,
-    /// When those that are over are looked for again.
+    /// When expired entries are removed again.
     sweep: Time,
 }
 
 impl SharedState {
-    /// A master refuses what a server asks for: to be registered, or a challenge for a request id.
-    /// What it granted before stays.
+    /// A master refuses a registration, or a challenge for a request id. What it granted before
+    /// remains valid.
     pub(super) fn refuse(&mut self, server: ListedServer, request: &Request, most: usize) {
         match (request.endpoint, request.id) {
             (Some(ApiPath::Register), _) if self.registered.get_mut(&server, most).is_none() => {
@@ -103,7 +103,7 @@ impl SharedState {
         }
     }
 
-    /// A server asks for it again: that may be granted, even if the response is not recorded.
+    /// A server repeats the request: it may be granted even if the response is not recorded.
     pub(super) fn ask_again(&mut self, server: ListedServer, request: &Request, most: usize) {
         match (request.endpoint, request.id) {
             (Some(ApiPath::Register), _)
@@ -120,8 +120,7 @@ impl SharedState {
         }
     }
 
-    /// A registration calls for a check. Returns the one that an earlier registration called for
-    /// and that is not checked yet.
+    /// A check is due for a registration. Returns a pending one for an earlier registration.
     pub(super) fn call_for_check(
         &mut self,
         key: CheckKey,
@@ -149,8 +148,8 @@ impl SharedState {
         self.checks.insert(key, check)
     }
 
-    /// Makes room by what is over, now and then: each time all are looked at. Says whether there is
-    /// room.
+    /// Removes expired checks; not on every call, because each time all are inspected. Returns
+    /// whether there is room.
     fn sweep(&mut self, now: Time) -> bool {
         if now < self.sweep && now.since(self.sweep) >= -SWEEP {
             return false;
@@ -160,13 +159,13 @@ impl SharedState {
         self.checks.len() < CHECKS
     }
 
-    /// The check that the registration of this mark called for, to be checked.
+    /// Removes and returns the check for the registration of this mark.
     pub(super) fn take_check(&mut self, key: &CheckKey, mark: &Mark) -> Option<SocketCheck> {
         self.checks.get(key).filter(|check| check.mark == *mark)?;
         self.checks.remove(key)
     }
 
-    /// The same, unless a flow of its own tells of it and it may go on there.
+    /// The same, unless the check has a flow of its own and may continue there.
     pub(super) fn take_unprobed(&mut self, key: &CheckKey, mark: &Mark) -> Option<SocketCheck> {
         self.checks.get(key).filter(|check| !check.reported || check.answered)?;
         self.take_check(key, mark)
@@ -190,7 +189,7 @@ impl SharedState {
             .filter(|check| check.prober == Some(payload.to))
     }
 
-    /// The check that a datagram answers from a port of the server that was not probed.
+    /// The check that a datagram answers from another port of the server.
     pub(super) fn reply_from_elsewhere(
         &mut self,
         payload: &Payload<'_>,
@@ -202,7 +201,8 @@ impl SharedState {
         (is_open && is_in_time(check, payload.time)).then_some(check)
     }
 
-    /// Whether a datagram belongs to a check. What may turn out later to have been one is noted.
+    /// Whether a datagram belongs to a check. Datagrams that may later turn out to belong to one
+    /// are stored.
     pub(super) fn expects(&mut self, payload: &Payload<'_>) -> bool {
         let is_expected = self.is_of_check(payload);
         if !is_expected && [payload.from, payload.to].iter().any(|end| end.port() == CHECKED_PORT) {
@@ -211,7 +211,7 @@ impl SharedState {
         is_expected
     }
 
-    /// A datagram from or to the port at which a server is checked that gives none.
+    /// Stores a datagram from or to the port that is checked for servers without a port.
     fn note_early(&mut self, payload: &Payload<'_>) {
         if let Some(early) = self.early.get_mut(&(payload.from, payload.to.ip()), CHECKS)
             && early.prober == payload.to

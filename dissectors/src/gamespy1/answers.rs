@@ -18,7 +18,7 @@ const MOST_HELD: usize = 256;
 /// Whole responses that are kept to recognize copies.
 const MOST_DONE: usize = 4;
 
-/// One datagram of a response: which of its parts it holds.
+/// One datagram of a response: the part that it has.
 #[derive(Clone, Copy)]
 struct HeldDatagram {
     first: u32,
@@ -26,7 +26,7 @@ struct HeldDatagram {
     closed: bool,
 }
 
-/// A response of which datagrams are missing.
+/// An incomplete response.
 struct OpenResponse {
     side: Side,
     number: u32,
@@ -35,7 +35,7 @@ struct OpenResponse {
     /// Its query is in the capture, so that no part can have arrived before the recording.
     asked: bool,
     buffer: Buffer,
-    /// What each datagram in `buffer` holds.
+    /// The part in each datagram in `buffer`.
     held: Vec<HeldDatagram>,
     /// All of them were also in the previous whole response.
     copied: bool,
@@ -99,7 +99,7 @@ impl OpenResponses {
         (at < self.waiting.len()).then(|| self.waiting.remove(at))
     }
 
-    /// When the response became whole that has this datagram, if it is one of the latest.
+    /// When the response with this datagram was complete, if it is one of the latest.
     fn was_in(&self, payload: &Payload<'_>, number: u32) -> Option<Time> {
         let same = |done: &&WholeResponse| done.side == payload.side && done.number == number;
         let mut done = self.done.iter().rev().filter(same).peekable();
@@ -109,7 +109,7 @@ impl OpenResponses {
     }
 }
 
-/// Takes a datagram of a response. Its first datagram answers the query.
+/// Adds a datagram of a response. Its first datagram answers the query.
 pub(super) fn datagram<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -176,7 +176,7 @@ fn gather<S: Sink>(
     if let Some(done) = done.filter(|_| known.is_none())
         && !cx.conversation.awaits(payload.side, done)
     {
-        // A duplicated query is answered by this.
+        // A duplicate query is answered by this.
         tell_reply(queries::answered(cx, payload, sink), sink);
         lone(cx, payload, number, held, sink);
         return;
@@ -220,7 +220,7 @@ fn gather<S: Sink>(
     }
 }
 
-/// Makes room for one more response; if there are too many, the oldest is given up.
+/// Makes room for a response; if there are too many, the oldest is removed.
 fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mut S) -> usize {
     if cx.conversation.answers().waiting.len() >= cx.settings.limits.unfinished.max(1) {
         cx.budget.meet(Limit::Unfinished);
@@ -329,7 +329,7 @@ fn join<S: Sink>(
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }
 
-/// Gives up a response: each of its datagrams is reported on its own.
+/// Removes a response: each of its datagrams is reported on its own.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
     let Some(mut answer) = cx.conversation.answers().take(at) else { return };
     let lost = answer.buffer.parts().iter().any(|part| part.lost);
@@ -354,7 +354,7 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
     answer.buffer.release(cx.budget);
 }
 
-/// Gives up overdue responses; with `end`, all of them.
+/// Removes overdue responses; with `end`, all of them.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     let overdue = |answer: &OpenResponse| end || answer.due <= now;
     while let Some(at) = cx.conversation.answers().waiting.iter().position(overdue) {

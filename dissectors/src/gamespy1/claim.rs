@@ -8,7 +8,7 @@ use super::words::{self, Numbering, TextPairs, is_query};
 /// Bytes at the end of a datagram that are searched for `\queryid\`.
 const TAIL: usize = 64;
 
-/// Whether a datagram is this protocol's.
+/// Whether a datagram belongs to this protocol.
 pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let [b'\\', rest @ ..] = bytes else {
         let expected = hint.forced
@@ -98,10 +98,10 @@ const STREAMS: [&[u8]; 8] = [
 /// Recognizes later bytes, if the beginning is not in the capture or does not follow the specification.
 const LATER: [&[u8]; 5] = [b"\\ip\\", b"\\list\\", b"\\echo\\", b"\\basic\\", b"\\error\\"];
 
-/// How servers of other protocols greet.
+/// Greetings of servers of other protocols.
 const GREETINGS: [&[u8]; 3] = [b"SSH-", b"220", b"HTTP/"];
 
-/// Whether a stream is this protocol's.
+/// Whether a stream belongs to this protocol.
 pub(super) fn claim_stream(view: &StreamView<'_>, hint: Hint) -> Claim {
     let starts = |bytes: &[u8], with: &[&[u8]]| with.iter().any(|start| bytes.starts_with(start));
     if view.bytes.iter().any(|bytes| starts(bytes, &STREAMS)) {

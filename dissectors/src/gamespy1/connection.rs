@@ -14,7 +14,7 @@ use super::{GameSpy1, rules};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
-/// What a client has answered.
+/// The client's validate.
 struct Validated {
     game: Box<[u8]>,
     worth: Worth,
@@ -24,7 +24,7 @@ struct Validated {
     lost: bool,
 }
 
-/// What one connection has shown.
+/// The state of one connection.
 #[derive(Default)]
 pub(super) struct MasterConnection {
     client: Option<Side>,
@@ -34,7 +34,7 @@ pub(super) struct MasterConnection {
     /// The master's first message was wrong.
     misopened: bool,
     challenges: RecentChallenges,
-    /// The latest challenge, until it is answered.
+    /// The latest challenge that is not answered yet.
     challenge: Option<Mark>,
     validated: Option<Validated>,
     /// The form of the latest list request that is not answered yet.
@@ -51,7 +51,7 @@ pub(super) struct MasterConnection {
 }
 
 impl MasterConnection {
-    /// Bytes held.
+    /// Heap memory in bytes.
     pub(super) fn held(&self) -> usize {
         size_of::<MasterConnection>() + self.validated.as_ref().map_or(0, |it| it.game.len())
     }
@@ -218,7 +218,7 @@ fn client_opens<S: Sink>(payload: &Payload<'_>, words: &Words<'_>, sink: &mut S)
     rules::client_opens(missing, payload.whole(), sink);
 }
 
-/// A list is asked for.
+/// A list request.
 pub(super) fn list_request<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -372,7 +372,7 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, _: How, payload: &Payload<'_>, si
     check_cut(cx, sink);
 }
 
-/// The flow has ended: what is open is checked.
+/// The flow has ended: checks what is pending.
 pub(super) fn end<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let (flow, timeout) = (cx.flow, cx.settings.answer_timeout);
     let Some(connection) = cx.conversation.connection_so_far() else { return };

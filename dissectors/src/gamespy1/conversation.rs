@@ -1,4 +1,4 @@
-//! The conversation of one flow: which message a payload is, and who is to hear of it.
+//! The conversation of one flow: determines the kind of a message and passes it on.
 
 use crate::kit::{
     Closed, Context, Evidence, Mark, Payload, PendingRequests, Reply, Side, Sink, Time, Transport,
@@ -18,30 +18,29 @@ use super::{GameSpy1, messages};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
-/// What one flow is up to.
+/// The state of one flow.
 #[derive(Default)]
 pub struct Conversation {
     pub(super) pending: PendingRequests<PendingQuery>,
-    /// Whose latest answer nobody had asked for: it may have been recorded before its query.
+    /// The side whose latest response had no query: it may have been recorded before its query.
     pub(super) unasked: Option<Side>,
-    /// The latest answer was one only because a query waited for it.
+    /// The latest response counted as one only because a query was pending.
     was_bare: bool,
     /// A datagram came before.
     began: bool,
-    /// What a flow of one query never has.
+    /// State that a flow of one query does not need.
     pub(super) more: Option<Box<More>>,
 }
 
 #[derive(Default)]
 pub(super) struct More {
-    /// Queries that wait and were sent again.
+    /// Pending queries that were repeated.
     again: Vec<RepeatedQuery>,
     answers: OpenResponses,
     uplink: Option<Box<Uplink>>,
     connection: Option<Box<MasterConnection>>,
     framing: StreamFraming,
-    /// Nothing but the user's word says that this flow is of the protocol: whatever it says is
-    /// shown.
+    /// The flow belongs to the protocol only because the user forces it: all its bytes are shown.
     is_forced: bool,
 }
 
@@ -50,7 +49,7 @@ impl Conversation {
         self.more.get_or_insert_default()
     }
 
-    /// Bytes held beside what the budget counts.
+    /// Memory in bytes that the budget does not count.
     pub(super) fn held(&self) -> usize {
         let pending = self.pending.held();
         let Some(more) = &self.more else { return pending };
@@ -83,12 +82,12 @@ impl Conversation {
         self.more.as_mut()?.connection.as_deref_mut()
     }
 
-    /// How far the stream is read.
+    /// The read position in the stream.
     pub(super) fn framing(&mut self) -> &mut StreamFraming {
         &mut self.more().framing
     }
 
-    /// The form of the list that this side owes: the request may be held still.
+    /// The form of the list that is due from this side; its request may still be held.
     pub(super) fn wanted(&mut self, side: Side) -> Option<Form> {
         let more = self.more();
         let asked = more.framing.held_of(side.other()).map(words::scan);
@@ -97,13 +96,13 @@ impl Conversation {
         asked.or_else(|| connection.owes().filter(|_| connection.is_master(side)))
     }
 
-    /// When the first of the responses in parts is overdue, or a text in a stream is over.
+    /// When the first response in parts is overdue, or a text in a stream is complete.
     pub(super) fn due(&self) -> Option<Time> {
         let more = self.more.as_ref()?;
         more.answers.due().into_iter().chain(more.framing.due()).min()
     }
 
-    /// A query waits no longer. And what is reported of it as the request of a response.
+    /// Removes a pending query. Returns it with the reply for its response.
     pub(super) fn take(&mut self, at: usize) -> Option<(PendingQuery, Reply)> {
         let asked = self.pending.remove(at)?;
         let mark = asked.mark.get();
@@ -119,13 +118,13 @@ impl Conversation {
         Some((asked, reply))
     }
 
-    /// Whether a query of `answering`'s other side waits that came since then.
+    /// Whether a query from `answering`'s other side is pending that came since then.
     pub(super) fn awaits(&self, answering: Side, since: Time) -> bool {
         let mut marks = self.pending.iter().map(|asked| asked.mark.get());
         marks.any(|mark| mark.side != answering && mark.time >= since)
     }
 
-    /// An ICMP error quotes what was sent in this packet.
+    /// An ICMP error quotes this packet.
     pub(super) fn refuse(&mut self, frame: u64) {
         let Conversation { pending, more, .. } = self;
         let again = more.as_ref().map_or(&[][..], |more| &more.again);
@@ -139,7 +138,7 @@ impl Conversation {
         }
     }
 
-    /// The query is sent once more.
+    /// The query is repeated.
     pub(super) fn repeat(&mut self, first: u64, latest: Mark) {
         let latest = latest.into();
         let more = self.more.get_or_insert_default();
@@ -169,7 +168,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     }
     let is_forced = cx.conversation.more.as_ref().is_some_and(|more| more.is_forced);
     if kind == MessageKind::Other && !payload.bytes.starts_with(b"\\") && !is_forced {
-        // Games send their own traffic between these ports as well.
+        // Games use these ports for their own traffic as well.
         expire(cx, payload.time, false, sink);
         return;
     }
@@ -191,22 +190,22 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     sink.end(kind.message(), payload);
 }
 
-/// What a datagram is identified as, that by itself seems to be a `said`.
+/// The kind of a datagram that by itself looks like `said`.
 fn reported_as(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
     words: &Words<'_>,
     said: MessageKind,
 ) -> MessageKind {
-    // Nothing of its own shows a response without a number and an end: a query does that waits. Nor
-    // one that begins as no text does.
+    // A response without a number and an end is recognized only by a pending query. So is one with
+    // another beginning than a text's.
     if said == MessageKind::Other && words.properties > 0 {
         let since = Time(payload.time.0.saturating_sub(cx.settings.answer_timeout));
         if cx.conversation.awaits(payload.side, since) {
             return MessageKind::Response;
         }
     }
-    // Nor is a response to a challenge that was given by itself a part of another.
+    // A response to a challenge is not part of another response, either.
     if said == MessageKind::Response
         && words.is_lone_validate()
         && cx.conversation.uplink_so_far().is_some_and(|uplink| uplink.owes(payload.side))
@@ -216,7 +215,7 @@ fn reported_as(
     said
 }
 
-/// A datagram that was doubled on the way is shown as it was the first time.
+/// A duplicate datagram is shown as it was the first time.
 pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let (bytes, words) = (payload.bytes, words::scan(payload.bytes));
     let kind = match MessageKind::of(&words, Transport::Udp, Form::Text) {
@@ -238,7 +237,7 @@ pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
     }
 }
 
-/// What was found in a stream: what was held before may be over, and this be held in its place.
+/// A message in a stream: an earlier held text may be complete, and this one be held in its place.
 fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     if let Some(held) = cx.conversation.framing().over(payload.side) {
         reported(cx, &held, sink);
@@ -250,9 +249,9 @@ fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     }
 }
 
-/// A text that was held is over.
+/// A held text is complete.
 fn reported<S: Sink>(cx: &mut Cx<'_>, held: &HeldText, sink: &mut S) {
-    // Where the recording has a hole, the rest of it may be missing.
+    // If the recording has a gap, the rest may be missing.
     let lost = held.lost || cx.flow.lossy && !held.is_whole();
     let &HeldText { frame, time, side, ref buffer, .. } = held;
     let payload =
@@ -272,7 +271,7 @@ fn reported<S: Sink>(cx: &mut Cx<'_>, held: &HeldText, sink: &mut S) {
     }
 }
 
-/// A direction has ended, and with it whatever is held: who closes answers, too.
+/// A direction has ended, and with it the held text: closing counts as a response, too.
 pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_>, sink: &mut S) {
     if let Some(held) = cx.conversation.framing().take() {
         reported(cx, &held, sink);
@@ -295,7 +294,7 @@ fn in_whole<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let text = bytes.starts_with(b"\\") && !blocks && !is_blocks(owes, bytes, &words);
     if !text {
         let form = owes.filter(|form| matches!(form, Form::Compact | Form::Enciphered));
-        // Whatever was asked for, one that is not enciphered can be read.
+        // A list that is not encrypted can be read, whatever was requested.
         let plain = form == Some(Form::Enciphered) && list::are_closed_blocks(bytes);
         let complete = match form.unwrap_or(Form::Unknown) {
             Form::Compact => Some(list::compact(bytes, connection::lists(cx, payload), sink)),
@@ -335,8 +334,8 @@ fn list_in_text<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     sink.end(MessageKind::ListResponse(Form::Text).message(), payload);
 }
 
-/// Whether what begins with a backslash is a list in blocks none the less: its first address may
-/// begin with that byte.
+/// Whether bytes after a backslash are a list in blocks: its first address may begin with that
+/// byte.
 fn is_blocks(owes: Option<Form>, bytes: &[u8], words: &Words<'_>) -> bool {
     let text = [&b"ip"[..], b"echo", b"basic", b"secure"].contains(&words.first);
     match owes {

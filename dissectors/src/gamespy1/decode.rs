@@ -1,4 +1,4 @@
-//! From the bytes of one whole message to its fields.
+//! Decodes the fields of one whole message.
 
 use super::fields as f;
 use super::form::Form;
@@ -8,7 +8,7 @@ use super::words::{self, TextPairs, Words, decimal, is_query};
 use super::{messages, rules};
 use crate::kit::{Message, Pair, Reader, Sink, Span, Transport, decode};
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MessageKind {
     Heartbeat,
@@ -36,11 +36,11 @@ impl MessageKind {
         }
     }
 
-    /// What a text is.
+    /// The kind of a text.
     pub(super) fn of(words: &Words<'_>, transport: Transport, wants: Form) -> MessageKind {
         let tcp = transport == Transport::Tcp;
         let numbered = words.numbering != words::Numbering::Absent;
-        // Whatever its keys are called: a game may call them anything.
+        // Whatever its keys: a game may use any names.
         if !tcp && (numbered && words.properties > 0 || words.is_part()) {
             return MessageKind::Response;
         }
@@ -78,7 +78,7 @@ impl MessageKind {
     }
 }
 
-/// Decodes a text, and checks what it alone can show: its pairs and its closing.
+/// Decodes a text, and checks the rules about a single text: its pairs and its end.
 pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: MessageKind, sink: &mut S) {
     if kind == MessageKind::ListResponse(Form::Text) {
         list::text(bytes, None, sink);
@@ -102,13 +102,13 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: MessageKin
     if !words.is_sound() {
         return;
     }
-    // What is numbered may be a part: the end is in another.
+    // A numbered one may be a part: the end is in another.
     let numbered = words.numbering != words::Numbering::Absent;
     let owes_final = kind == MessageKind::Validate || kind == MessageKind::Response && !numbered;
     if owes_final || words.closed.is_some() {
         rules::final_closes(words.closed, words.after, words.numbered_after, sink);
     }
-    // In a response they may be the game's own keys: the conversation knows.
+    // In a response they may be the game's own keys: the conversation decides.
     if kind == MessageKind::Response {
         return;
     }
@@ -120,14 +120,14 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: MessageKin
     }
 }
 
-/// Shows what follows the `\final\` of a list.
+/// Shows the bytes after the `\final\` of a list.
 pub(super) fn loose<S: Sink>(bytes: &[u8], sink: &mut S) {
     plain(bytes, sink);
     let whole = Span::new(0, bytes.len());
     rules::final_closes(Some(whole), Some(whole), false, sink);
 }
 
-/// Shows what is not a message, whatever it says.
+/// Shows bytes that are not a message.
 pub(super) fn plain<S: Sink>(bytes: &[u8], sink: &mut S) {
     decode(bytes, &ENDINGS, sink, |r| {
         r.open(&f::PROPERTIES);
@@ -137,8 +137,8 @@ pub(super) fn plain<S: Sink>(bytes: &[u8], sink: &mut S) {
     });
 }
 
-/// Decodes a response that was joined from datagrams; each ends at one of `ends`. `closed`:
-/// the last part has `\final\`, and no other. Returns what the response says.
+/// Decodes a response that was joined from datagrams; each ends at one of `ends`. `closed`: only
+/// the last part has `\final\`. Returns the texts of the response.
 pub(super) fn joined<'a, S: Sink>(
     bytes: &'a [u8],
     ends: &[usize],
@@ -167,7 +167,7 @@ pub(super) fn joined<'a, S: Sink>(
     words
 }
 
-/// Decodes a datagram of a response that never became whole.
+/// Decodes a datagram of an incomplete response.
 pub(super) fn fragment<S: Sink>(
     bytes: &[u8],
     words: &Words<'_>,
@@ -185,7 +185,7 @@ pub(super) fn fragment<S: Sink>(
     rules::pairs(words.first_fault(), sink);
 }
 
-/// What has been shown of a message that is shown once only.
+/// The fields that have been shown already, for those that are shown once.
 #[derive(Default)]
 struct ShownValue {
     port: bool,
@@ -256,7 +256,7 @@ fn port<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>) {
     }
 }
 
-/// The first keyword of a query, and what it asks about.
+/// The first keyword of a query, and its argument.
 fn query<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>) {
     let (key, at) = (pair.key_at(), pair.at());
     if pair.text().is_empty() {

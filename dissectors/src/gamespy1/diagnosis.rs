@@ -1,4 +1,4 @@
-//! What a server needs to be in the lists of a text master, and to be seen by clients.
+//! The conditions for servers to be in the lists of a text master, and to be seen by clients.
 
 use super::rules::{
     BEATS_LATE, GS1001, GS1002, GS1005, GS1016, GS1021, GS1022, GS1023, GS1024, GS1030, GS1031,

@@ -1,8 +1,8 @@
-//! How far a text of a stream reaches, as far as its bytes tell.
+//! Finds the end of a text in a stream, from its bytes only.
 //!
-//! `\final\` closes a text, or `\final`; the master's challenge often goes without, and so may a
-//! list request. What follows belongs to it too, until the next message begins: only that shows its
-//! end. Nothing here asks where a segment ends.
+//! `\final\` or `\final` closes a text, but the master's challenge often has none, and a list
+//! request may have none. Bytes after the end belong to the text until the next message begins. The
+//! boundaries of segments do not matter.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use memchr::memmem::Finder;
 use super::validate::CHALLENGE;
 use super::words::{self, TextPairs};
 
-/// Bytes of a text that is waited for: clients' words, and challenges, are far shorter.
+/// Maximum length of a text: clients' messages and challenges are far shorter.
 pub(super) const LONGEST: usize = 1024;
 
 pub(super) const CLOSING: &[u8] = b"\\final";
@@ -19,7 +19,7 @@ pub(super) const CLOSING: &[u8] = b"\\final";
 pub(super) const CLOSED: &[u8] = b"\\final\\";
 const NUMBER: &[u8] = b"\\queryid\\";
 
-/// How messages begin.
+/// The beginnings of messages.
 pub(super) const OPENINGS: [&[u8]; 8] = [
     CLOSING,
     b"\\list\\",
@@ -31,17 +31,17 @@ pub(super) const OPENINGS: [&[u8]; 8] = [
     b"\\validate\\",
 ];
 
-/// How far a text reaches.
+/// How far a text extends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// This many bytes are its own; what follows may be, too.
+    /// At least this many bytes belong to it; the following ones may, too.
     Open(usize),
-    /// It ends after this many.
+    /// It has this many bytes.
     Over(usize),
 }
 
-/// How far the text reaches that begins here. `loose`: it is what follows a list; `ended`: no
-/// more will come.
+/// How far the text at the start of these bytes extends. `loose`: it follows a list; `ended`: no
+/// more bytes will come.
 pub(super) fn reach(text: &[u8], loose: bool, ended: bool) -> Reach {
     let (text, ended) = match text.get(..LONGEST) {
         Some(longest) if text.len() > LONGEST => (longest, false),
@@ -62,61 +62,61 @@ pub(super) fn reach(text: &[u8], loose: bool, ended: bool) -> Reach {
 }
 
 impl Reach {
-    /// Of `text`, this many bytes are sure; all are, if no more will come.
+    /// At least `sure` bytes of `text`; all, if no more bytes will come.
     fn until(text: &[u8], sure: usize, ended: bool) -> Reach {
         if ended { Reach::Over(text.len()) } else { Reach::Open(sure) }
     }
 }
 
-/// Whether a message begins here that is known by its first word.
+/// Whether a message with a known first word begins here.
 pub(super) fn opens(bytes: &[u8]) -> bool {
     OPENINGS.iter().any(|opening| bytes.starts_with(opening))
 }
 
-/// Whether one may yet begin here, or a `\queryid\`.
+/// Whether a message, or a `\queryid\`, may begin here.
 pub(super) fn may_open(bytes: &[u8]) -> bool {
     OPENINGS.iter().chain([&NUMBER]).any(|opening| may_become(bytes, opening))
 }
 
-/// Whether bytes may yet become one of these.
+/// Whether bytes may become one of these when more arrive.
 pub(super) fn may_become(bytes: &[u8], whole: &[u8]) -> bool {
     bytes.len() < whole.len() && whole.starts_with(bytes)
 }
 
-/// Where the first message begins that is known by its first word.
+/// The position of the first message with a known first word.
 pub(super) fn opening(bytes: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'\\', bytes).find(|&at| bytes.get(at..).is_some_and(opens))
 }
 
-/// Finds [`CLOSING`]: long lists are searched for it.
+/// Finds [`CLOSING`] in long lists.
 static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(CLOSING));
 
-/// Where `\final` is, unless wholly before `from`.
+/// The positions of `\final`, except those completely before `from`.
 fn closings(bytes: &[u8], from: usize) -> impl Iterator<Item = usize> {
     let at = from.saturating_sub(CLOSING.len());
     FINDER.find_iter(bytes.get(at..).unwrap_or_default()).map(move |found| at + found)
 }
 
-/// The first `\final` that is a keyword, if it does not lie wholly before `from`.
+/// The first `\final` that is a keyword and not completely before `from`.
 pub(super) fn closing(bytes: &[u8], from: usize) -> Option<usize> {
     let is_keyword = |found: &usize| matches!(bytes.get(found + CLOSING.len()), None | Some(b'\\'));
     closings(bytes, from).find(is_keyword)
 }
 
-/// The same in a list of addresses, where nothing else begins so: it is reported before it is known
-/// what follows.
+/// The same in a list of addresses, in which no other key begins so: it is returned before the
+/// following bytes arrive.
 pub(super) fn list_closing(bytes: &[u8], from: usize) -> Option<usize> {
     closings(bytes, from).next()
 }
 
-/// Where reading may go on after missing bytes: at the first message that is known by its first
-/// word, or at what may yet begin one.
+/// Where reading can continue after missing bytes: at the first message with a known first word, or
+/// at bytes that may begin one.
 pub(super) fn resumption(bytes: &[u8], ended: bool) -> Option<usize> {
     let begins = |at: &usize| !ended && bytes.get(*at..).is_some_and(may_open);
     opening(bytes).or_else(|| memchr::memrchr(b'\\', bytes).filter(begins))
 }
 
-/// How long the `\queryid\` is that begins here, without the backslash after it.
+/// The length of the `\queryid\` that begins here, without the backslash after it.
 pub(super) fn number(bytes: &[u8]) -> Option<usize> {
     let value = bytes.strip_prefix(NUMBER)?;
     Some(NUMBER.len() + memchr::memchr(b'\\', value).unwrap_or(value.len()))
@@ -127,9 +127,9 @@ fn challenges(text: &[u8]) -> bool {
     text.starts_with(b"\\basic\\") || text.starts_with(b"\\secure\\")
 }
 
-/// What begins the next message, though nothing closes this one: a list is asked for after a
-/// validate, or before it, or given after a challenge. Where the client is not recorded, nothing
-/// else tells them apart.
+/// The beginning of the next message, although this one has no end: a list request after a validate
+/// or before it, or a list after a challenge. If the client is not recorded, nothing else separates
+/// them.
 fn follower(text: &[u8]) -> Option<&'static [u8]> {
     let is = |opening: &[u8]| text.starts_with(opening);
     match () {
@@ -140,8 +140,8 @@ fn follower(text: &[u8]) -> Option<&'static [u8]> {
     }
 }
 
-/// Where what is not text begins after a challenge, and what closes that: a list in blocks, or an
-/// enciphered one.
+/// The position of binary data after a challenge, and what closes that: a list in blocks, or an
+/// encrypted one.
 fn blocks(text: &[u8]) -> Option<usize> {
     let mut pairs = TextPairs::new(text, 0);
     let challenge = pairs.find(|pair| pair.key == b"secure" && pair.text().len() >= CHALLENGE)?;
@@ -163,22 +163,22 @@ fn next_message(text: &[u8]) -> Option<usize> {
         return Some(blocks);
     }
     let starts = TextPairs::new(text, 0).take_while(|pair| pair.key != words::FINAL);
-    // Where the text ends in a backslash of its own, its last pair seems to have an empty key.
+    // If the text ends with a backslash of its own, its last pair seems to have an empty key.
     let starts = starts.map(|pair| pair.at().start as usize + usize::from(pair.key.is_empty()));
     let starts = starts.filter(|&start| start > 0);
     let mut starts =
         starts.filter(|&start| text.get(start..).is_some_and(|rest| rest.starts_with(next)));
-    // A list request has a game name itself.
+    // A list request has a game name, too.
     starts.nth(usize::from(text.starts_with(b"\\list\\")))
 }
 
-/// Bytes at the end that may begin the next message.
+/// The number of bytes at the end that may begin the next message.
 fn unsure_of_next(text: &[u8]) -> usize {
     follower(text).map_or(0, |next| unsure(text, &[next]))
 }
 
-/// How many bytes at the end begin one of these. A backslash alone does not: it is this text's own
-/// until the next message turns out to begin with it.
+/// The number of bytes at the end that may begin one of these. A single backslash does not count:
+/// it belongs to this text until the next message turns out to begin with it.
 fn unsure(text: &[u8], openings: &[&[u8]]) -> usize {
     let begins = |count: &usize| {
         let end = text.get(text.len().saturating_sub(*count)..).unwrap_or_default();
@@ -187,7 +187,7 @@ fn unsure(text: &[u8], openings: &[&[u8]]) -> usize {
     (2..10).rev().find(begins).unwrap_or(0)
 }
 
-/// What follows `\final`: a backslash, a `\queryid\`, the next message, or what should not.
+/// The bytes after `\final`: a backslash, a `\queryid\`, the next message, or invalid bytes.
 fn after_final(text: &[u8], mut end: usize, ended: bool) -> Reach {
     let mut numbered = false;
     loop {
@@ -207,7 +207,7 @@ fn after_final(text: &[u8], mut end: usize, ended: bool) -> Reach {
     }
 }
 
-/// What should not be there, from `start` on: it ends where the next message begins.
+/// Invalid bytes from `start` on: they end where the next message begins.
 fn junk(text: &[u8], start: usize, ended: bool) -> Reach {
     let openings = OPENINGS.get(1..).unwrap_or_default();
     let opens = |at: &usize| {
@@ -223,7 +223,7 @@ fn junk(text: &[u8], start: usize, ended: bool) -> Reach {
     }
 }
 
-/// Whether nothing of a text is missing, as far as its bytes tell: it is closed, or a challenge.
+/// Whether a text is complete, as far as its bytes show: it is closed, or a challenge.
 pub(super) fn is_whole(text: &[u8]) -> bool {
     let is_challenge = || words::scan(text).secure.is_some_and(|it| it.value.len() >= CHALLENGE);
     closing(text, 0).is_some() || is_challenge()

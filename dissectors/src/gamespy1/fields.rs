@@ -14,11 +14,11 @@ fields! {
     LOCATION = Field::new("location", "Location", Kind::Text).public();
     /// The code that proves knowledge of the game's key.
     VALIDATE = Field::new("validate", "Validation code", Kind::Text).public();
-    /// What the validation code has to be made of.
+    /// The challenge from which the validation code is computed.
     CHALLENGE = Field::new("challenge", "Secure challenge", Kind::Text).public();
 
     // Lists
-    /// Which form of list the client asks for.
+    /// The form of the requested list.
     LIST = Field::new("list", "Kind of list", Kind::Text).public();
     FORM = Field::new("form", "Form", Kind::Name).framing().number(form);
     /// The servers that the master lists.
@@ -31,14 +31,14 @@ fields! {
     // Queries and their responses
     /// The first keyword of the query.
     QUERY = Field::new("query", "Query", Kind::Text).public();
-    /// What follows the keyword of the query.
+    /// The argument of the query.
     ARGUMENT = Field::new("argument", "Argument", Kind::Text).public();
-    /// What the server says of itself, of its players and teams.
+    /// The server's description of itself, its players and teams.
     PROPERTIES = Field::new("properties", "Properties", Kind::Map).of(&[&PAIR]);
     QUERYID = Field::new("queryid", "Query id", Kind::Text).framing();
     /// The number that all packets of one response share.
     FRAGMENT_OF = Field::new("queryid", "Query id", Kind::Unsigned);
-    /// Which of the packets this is, from 1.
+    /// The number of this packet, from 1.
     PART = Field::new("part", "Part", Kind::Unsigned);
 
     // Any message
@@ -51,7 +51,7 @@ fields! {
     VALUE = Field::new("value", "Value", Kind::Text).value();
 }
 
-/// A key that the specification does not name, and its value.
+/// A key that is not in the specification, and its value.
 pub(super) static OTHER: PairFields = PairFields { pair: &PAIR, key: &KEY, value: &VALUE };
 
 fn form(value: u64) -> Option<&'static str> {

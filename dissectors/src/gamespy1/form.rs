@@ -1,25 +1,25 @@
-//! The forms that lists have.
+//! The forms of lists.
 
-/// How a list is written.
+/// The form of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Form {
-    /// `\ip\ADDRESS:PORT`, over and over.
+    /// `\ip\ADDRESS:PORT`, repeated.
     #[default]
     Text,
-    /// `\list\cmp\`: an address and a port in network order, over and over.
+    /// `\list\cmp\`: an address and a port in network order, repeated.
     Compact,
     /// `\list\groups\`: rooms, not servers.
     Groups,
-    /// `\list\info2\`: servers with what they say of themselves.
+    /// `\list\info2\`: servers with their descriptions.
     Info,
-    /// The client's `\enctype\` asks for a cipher.
+    /// The client's `\enctype\` requests encryption.
     Enciphered,
-    /// Bytes that nothing explains.
+    /// Unknown bytes.
     Unknown,
 }
 
 impl Form {
-    /// The form that a request asks for: the value of its `\list\`.
+    /// The form of a request, from the value of its `\list\`.
     pub(super) fn asked(value: &[u8]) -> Form {
         match value {
             b"cmp" => Form::Compact,

@@ -1,12 +1,12 @@
-//! How keys and values become fields.
+//! Reports keys and values as fields.
 
 use crate::kit::{Endings, Field, Kind, Reader, Sink, Span, TextPlace};
 
-/// Nothing is checked by the reader alone: the text is split before it is read.
+/// The reader checks no rules: the text is split before it is read.
 pub(super) static ENDINGS: Endings =
     Endings { whole: None, terminated: None, utf8: None, after: None };
 
-/// A text whose backslashes, and whose key, belong to its bytes.
+/// A text whose bytes include its backslashes and its key.
 pub(super) fn framing<S: Sink>(
     r: &mut Reader<'_, S>,
     field: &'static Field,

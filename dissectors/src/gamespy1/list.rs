@@ -1,4 +1,4 @@
-//! The servers a master lists: as text, as blocks of six bytes, or enciphered.
+//! The servers in a master's list: as text, as blocks of six bytes, or encrypted.
 
 use std::net::SocketAddrV4;
 
@@ -16,8 +16,8 @@ use super::{fields as f, rules};
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 6;
 
-/// Where the blocks of a compact list end: at a `\final` that is where a block would, and
-/// after which nothing is if that can be.
+/// The end of the blocks of a compact list: a `\final\` at the start of a block, if possible at the
+/// end of the bytes.
 fn blocks_end(bytes: &[u8]) -> Option<usize> {
     let closing = [CLOSED, CLOSING].into_iter().find(|closing| {
         bytes.ends_with(closing) && (bytes.len() - closing.len()).is_multiple_of(BLOCK)
@@ -29,13 +29,13 @@ fn blocks_end(bytes: &[u8]) -> Option<usize> {
     blocks.into_iter().find(|&at| bytes.get(at..).is_some_and(|rest| rest.starts_with(CLOSED)))
 }
 
-/// Whether it is nothing but blocks, and what closes them: no cipher makes that.
+/// Whether it consists of blocks and their end, which encrypted data does not.
 pub(super) fn are_closed_blocks(bytes: &[u8]) -> bool {
     let blocks = [CLOSED, CLOSING].into_iter().find_map(|closing| bytes.strip_suffix(closing));
     blocks.is_some_and(|blocks| blocks.len().is_multiple_of(BLOCK))
 }
 
-/// Decodes a list in blocks. `seen`: who is given the servers, if that is known. Says whether it is
+/// Decodes a list in blocks. `seen`: the receiver of the servers, if known. Returns whether it is
 /// closed.
 pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<SeenMessage>, sink: &mut S) -> bool {
     let end = blocks_end(bytes);
@@ -83,13 +83,12 @@ pub(super) fn opaque<S: Sink>(bytes: &[u8], form: Form, sink: &mut S) {
     });
 }
 
-/// What is before each address of a list in text.
+/// The key of each address of a list in text.
 pub(super) const KEY: &[u8] = b"ip";
-/// The same, with the backslashes round it.
+/// The same, with the backslashes around it.
 pub(super) const OPENING: &[u8; 4] = b"\\ip\\";
 
-/// Whether bytes that begin as a list in text do are blocks none the less: 92.105.112.92 is an
-/// address, too.
+/// Whether bytes that begin like a list in text are blocks: 92.105.112.92 is an address, too.
 pub(super) fn is_blocks(bytes: &[u8]) -> bool {
     let Some(address) = bytes.strip_prefix(OPENING) else { return false };
     let digits = address.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
@@ -100,8 +99,8 @@ pub(super) fn is_blocks(bytes: &[u8]) -> bool {
     }
 }
 
-/// Decodes `\ip\ADDRESS:PORT\ip\...\final\`. `seen`: who is given the servers, if that is
-/// known. Returns what the text says.
+/// Decodes `\ip\ADDRESS:PORT\ip\...\final\`. `seen`: the receiver of the servers, if known. Returns
+/// the words of the text.
 pub(super) fn text<'a, S: Sink>(
     bytes: &'a [u8],
     seen: Option<SeenMessage>,
@@ -138,12 +137,12 @@ pub(super) fn text<'a, S: Sink>(
     words
 }
 
-/// Whether a pair may be a piece only: it is last in a list without an end.
+/// Whether a pair may be incomplete: it is the last one in a list without an end.
 fn is_cut(bytes: &[u8], words: &Words<'_>, at: Span) -> bool {
     words.closed.is_none() && at.end as usize == bytes.len()
 }
 
-/// The servers that come next and are written as masters write them.
+/// The next servers in the usual spelling.
 fn usual_servers<'a, S: Sink>(
     r: &mut Reader<'_, S>,
     pairs: &mut TextPairs<'a>,
@@ -168,8 +167,8 @@ fn usual_servers<'a, S: Sink>(
     rules::list_addresses(servers - u32::from(is_cut), r.sink);
 }
 
-/// The server that `bytes` begin with, [`OPENING`] and an endpoint, up to the next backslash or the end:
-/// a port is from 1 to 65535. And how long that is. `None`: it may be written otherwise.
+/// The server at the start of `bytes`, [`OPENING`] and an endpoint, up to the next backslash or the
+/// end, and its length: a port is from 1 to 65535. `None`: another spelling.
 #[inline(always)]
 fn usual_server(bytes: &[u8], endpoint: &DottedEndpoint) -> Option<(SocketAddrV4, usize)> {
     let end = OPENING.len() + endpoint.end;
@@ -180,7 +179,7 @@ fn usual_server(bytes: &[u8], endpoint: &DottedEndpoint) -> Option<(SocketAddrV4
     Some((SocketAddrV4::new(endpoint.address, port), end))
 }
 
-/// A server that is written otherwise. `is_cut`: this may be a piece only.
+/// A server in another spelling. `is_cut`: it may be incomplete.
 fn other_server<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>, is_cut: bool) {
     framing(r, &f::ADDRESS, pair.at(), pair.value_at());
     let text = std::str::from_utf8(pair.text()).ok();
@@ -214,11 +213,11 @@ mod tests {
     use super::super::words::is_address;
     use super::*;
 
-    /// The servers that are reported, and how often GS1015 was kept and broken.
+    /// The reported servers, and how often GS1015 passed and failed.
     #[derive(Debug, Default, PartialEq, Eq)]
     struct Reported {
         servers: Vec<SocketAddr>,
-        /// They are identified as a list.
+        /// They were reported as a list.
         listed: bool,
         checked: [u32; 2],
     }
@@ -247,7 +246,7 @@ mod tests {
         SeenMessage { mark, from: end, to: end }
     }
 
-    /// What a walk from pair to pair tells.
+    /// The result of reading pair by pair.
     fn pair_by_pair(bytes: &[u8]) -> Reported {
         let mut reported = Reported { listed: true, ..Reported::default() };
         let is_closed = words::scan(bytes).closed.is_some();

@@ -1,4 +1,4 @@
-//! The messages, by the names scripts use.
+//! The messages, by their names in scripts.
 
 use crate::kit::messages;
 

@@ -1,18 +1,17 @@
-//! The GameSpy text protocol, as 333networks documents it: "MasterServer".
+//! The GameSpy text protocol, specified by 333networks: "MasterServer".
 //!
-//! Game servers send heartbeats to a master over UDP and prove by a challenge that they are what
-//! they say; clients fetch the list of servers over TCP after the same challenge, and query the
-//! servers. Everything is text: keys and values after backslashes.
+//! Game servers send heartbeats to a master over UDP and prove their game with a challenge; clients
+//! fetch the list of servers over TCP after the same challenge, and query the servers. Everything
+//! is text: keys and values separated by backslashes.
 //!
-//! What is odd about it: the specification prints the texts without the backslash that an empty
-//! value has on the wire; a stream has no lengths, and its first message no end; lists may come as
-//! blocks of bytes, or enciphered; answers to queries, which the specification leaves to the games,
-//! come in numbered parts, several to a datagram or one in several; and the code that proves a game
-//! is ciphered with the game's key; only one such key is known here.
+//! Its peculiarities: the specification prints the texts without the backslash of an empty value on
+//! the wire; a stream has no lengths, and its first message has no end; lists may be blocks of
+//! bytes, or encrypted; responses to queries, which the specification leaves to the games, have
+//! numbered parts, several in a datagram or one in several; and the code that proves a game is
+//! computed with the game's key, of which only one is known here.
 //!
-//! What one pair of hosts shows is checked here. Whether a client queries the servers it was given
-//! (GS1032) takes more than two hosts to see: that rule is reported here, and checked by the
-//! ledger.
+//! Rules about one pair of hosts are checked here. Whether a client queries the servers in its list
+//! (GS1032) needs more than two hosts: that is checked by the ledger.
 
 mod answers;
 mod claim;
@@ -55,15 +54,15 @@ use form::Form;
 /// The protocol.
 pub struct GameSpy1;
 
-/// Masters over UDP, masters over TCP, another master's port of the specification, and queries.
+/// Masters over UDP, masters over TCP, another port of masters in the specification, and queries.
 const PORTS: &[u16] = &[27900, 28900, 27500, 7778];
 
-/// Whether masters usually hear heartbeats on this port.
+/// Whether this is a usual port for heartbeats.
 fn is_master_port(port: u16) -> bool {
     matches!(port, 27900 | 27500)
 }
 
-/// What the user can set about it.
+/// The settings for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The shortest and the longest time between two heartbeats, in nanoseconds.
@@ -78,7 +77,7 @@ impl Default for Settings {
     }
 }
 
-/// What a server says of itself.
+/// The fields that describe a server.
 static SERVER: Description = Description {
     name: &["properties.hostname"],
     map: &["properties.mapname", "properties.maptitle"],
@@ -87,7 +86,7 @@ static SERVER: Description = Description {
     max_players: &["properties.maxplayers"],
 };
 
-/// Where lists of servers are.
+/// The fields of lists.
 static MASTERS: Masters = Masters {
     query_port: Some("port"),
     usual_port: None,

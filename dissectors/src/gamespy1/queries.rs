@@ -1,4 +1,4 @@
-//! Queries that wait, and the responses to them.
+//! Pending queries, and the responses to them.
 
 use crate::kit::{
     Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Reply, SeenMessage, Sending,
@@ -13,16 +13,16 @@ type Cx<'c> = Context<'c, GameSpy1>;
 /// A query that waits for its response.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingQuery {
-    /// Its first sending.
+    /// The first packet with it.
     pub(super) mark: ShortMark,
     pub(super) word: QueryKind,
-    /// An ICMP error quotes its latest sending.
+    /// An ICMP error quotes its latest repeat.
     pub(super) refused: bool,
-    /// It was sent again: [`More::again`] has the latest.
+    /// It was repeated: [`More::again`] has the latest one.
     pub(super) again: bool,
 }
 
-/// A query that was sent again while it waited.
+/// A query that was repeated while it was pending.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RepeatedQuery {
     /// The packet that it was sent in first.
@@ -31,7 +31,7 @@ pub(super) struct RepeatedQuery {
     pub(super) tries: u32,
 }
 
-/// What is asked for, and owed a response.
+/// The kind of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryKind {
     Info,
@@ -70,7 +70,7 @@ impl QueryKind {
     }
 }
 
-/// A query comes; those that the specification names are owed a response by game servers.
+/// Adds a query; for those of the specification, a response from game servers is due.
 pub(super) fn query<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -94,7 +94,7 @@ pub(super) fn query<S: Sink>(
         return;
     }
     let mark = payload.mark();
-    // Who asks the same again, or is doubled by the network, is owed no more.
+    // For a repeat, or a copy from the network, no further response is due.
     let again = |other: &PendingQuery| {
         let before = other.mark.get();
         (other.word, before.side, before.length) == (word, mark.side, mark.length)
@@ -113,7 +113,7 @@ pub(super) fn query<S: Sink>(
         && cx.conversation.pending.len() >= most
     {
         cx.budget.meet(Limit::Pending);
-        // What is given up before its time is not checked.
+        // A query that is removed before it is overdue is not checked.
         if is_overdue(cx, &oldest.mark.get(), payload.time) {
             give_up(cx, payload.time, sink);
         } else {
@@ -123,8 +123,8 @@ pub(super) fn query<S: Sink>(
     cx.conversation.pending.push(asked);
 }
 
-/// A response begins: the oldest query of the other side has it, but for one that is overdue where
-/// another is not.
+/// A response begins: it answers the oldest query of the other side, or one that is not overdue, if
+/// any.
 pub(super) fn answered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -149,7 +149,7 @@ pub(super) fn answered<S: Sink>(
     Some(reply)
 }
 
-/// Gives the oldest query up.
+/// Removes the oldest query.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let Some((asked, _)) = cx.conversation.take(0) else { return };
     let mark = asked.mark.get();
@@ -171,8 +171,8 @@ fn is_overdue(cx: &Cx<'_>, mark: &Mark, now: Time) -> bool {
     now.since(mark.time) >= cx.settings.answer_timeout
 }
 
-/// Gives up what is overdue, or with `end` all. While nothing of the asked party is in the capture,
-/// it may turn up yet.
+/// Removes overdue queries, or with `end` all. While the capture has no packet of the asked party,
+/// it may still appear.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     while let Some(asked) = cx.conversation.pending.first() {
         let mark = asked.mark.get();

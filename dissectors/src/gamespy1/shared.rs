@@ -1,31 +1,31 @@
-//! What is remembered beyond one flow: how a game server is with a master. Every entry names
-//! two hosts, and only their own traffic changes it.
+//! State that spans flows: the status of game servers with masters. Each entry belongs to two
+//! hosts, and only their own traffic changes it.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::kit::{RecentMap, Time};
 
-/// Bytes of a game name that are remembered.
+/// Maximum stored length of a game name.
 const LONGEST_NAME: usize = 64;
 
-/// A game name, as far as it is remembered.
+/// A game name, cut to the maximum.
 pub(super) fn name(game: &[u8]) -> Box<[u8]> {
     game.get(..LONGEST_NAME).unwrap_or(game).into()
 }
 
 /// A game server and a master: the server's host and query port, the master's endpoint.
 pub(super) type ServerAndMaster = (IpAddr, u16, SocketAddr);
-/// A server's host and query port, and whom it speaks to.
+/// A server's host and query port, and the host that it communicates with.
 type ServerAndPeer = (IpAddr, u16, IpAddr);
 
-/// What a master knows of a server.
+/// What a master knows about a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ServerStanding {
     /// Its latest heartbeat.
     pub(super) latest: Time,
-    /// A hash of that.
+    /// A hash of its bytes.
     pub(super) bytes: u64,
-    /// The latest that no change of the game's state caused.
+    /// The latest one that was not caused by a change of the game's state.
     pub(super) regular: Option<Time>,
     /// It has answered a challenge.
     pub(super) validated: bool,
@@ -33,18 +33,18 @@ pub(super) struct ServerStanding {
     pub(super) challenged: bool,
 }
 
-/// This many entries of a kind are the latest at most, whatever the limit on what is remembered: they
-/// are larger than the facts that it is for.
+/// Maximum number of entries of a kind, regardless of the limit on remembered items: these entries
+/// are larger.
 const MOST: usize = 1 << 16;
 
-/// What spans the flows between two hosts.
+/// State that spans the flows between two hosts.
 #[derive(Default)]
 pub struct SharedState {
     standings: RecentMap<ServerAndMaster, ServerStanding>,
     queried: RecentMap<ServerAndPeer, Queried>,
 }
 
-/// What a host knows of a game server, whichever of its ports it speaks from.
+/// What a host knows about a game server, for any of its source ports.
 struct Queried {
     game: Box<[u8]>,
     /// Its first heartbeat waits for a challenge.
@@ -53,12 +53,12 @@ struct Queried {
 }
 
 impl SharedState {
-    /// Whether something has been forgotten for the limit on what is remembered.
+    /// Whether something has been forgotten because of the limit on remembered items.
     pub(super) fn forgot(&self) -> bool {
         self.standings.forgot() || self.queried.forgot()
     }
 
-    /// How a server is. `Err`: it is not known, and `true` where it never was.
+    /// The status of a server. `Err`: unknown, and `true` if it was never known.
     pub(super) fn standing(
         &mut self,
         pair: &ServerAndMaster,
@@ -68,12 +68,12 @@ impl SharedState {
         self.standings.get_mut(pair, most.min(MOST)).ok_or(!forgot)
     }
 
-    /// A heartbeat of a server that is not known, or is no longer where it stood.
+    /// A heartbeat of an unknown server, or of one with another address.
     pub(super) fn begin(&mut self, pair: ServerAndMaster, standing: ServerStanding, most: usize) {
         self.standings.insert(pair, standing, most.min(MOST));
     }
 
-    /// A server leaves.
+    /// A server signs off.
     pub(super) fn forget(&mut self, pair: &ServerAndMaster) {
         self.standings.remove(pair);
     }
@@ -82,7 +82,7 @@ impl SharedState {
         self.queried.get_mut(query, most.min(MOST))
     }
 
-    /// A server says, from this port of its own, which game it runs.
+    /// A server announces its game from this port.
     pub(super) fn plays(&mut self, pair: &ServerAndMaster, from: u16, game: &[u8], most: usize) {
         let (server, port, master) = *pair;
         self.hears((server, port, master.ip()), game, most);
@@ -102,7 +102,7 @@ impl SharedState {
         }
     }
 
-    /// The first heartbeat of a server waits for a challenge, or does no longer.
+    /// Sets whether the first heartbeat of a server waits for a challenge.
     pub(super) fn waits(&mut self, pair: &ServerAndMaster, from: u16, waits: bool, most: usize) {
         let (server, port, master) = *pair;
         for port in [port, from] {
@@ -112,8 +112,8 @@ impl SharedState {
         }
     }
 
-    /// A master challenges a server from another port than the one that heartbeats go to. `true`: its
-    /// first heartbeat waits for that; `None`: it is not known.
+    /// A master challenges a server from another port than that of heartbeats. `true`: the server's
+    /// first heartbeat waits for it; `None`: unknown server.
     pub(super) fn challenge(
         &mut self,
         server: SocketAddr,
@@ -126,8 +126,8 @@ impl SharedState {
         Some(std::mem::take(&mut known.waits))
     }
 
-    /// Whether a master has done so since then, at the query port or at the one that heartbeats come
-    /// from.
+    /// Whether a master has done so since then, at the query port or at the source port of
+    /// heartbeats.
     pub(super) fn was_challenged(
         &mut self,
         pair: &ServerAndMaster,
@@ -142,7 +142,7 @@ impl SharedState {
         })
     }
 
-    /// The game of a server that another host has heard of.
+    /// The game of a server that has announced it to another host.
     pub(super) fn game(&mut self, server: SocketAddr, other: IpAddr, most: usize) -> Option<&[u8]> {
         let known = self.queried(&(server.ip(), server.port(), other), most);
         known.map(|known| &*known.game)

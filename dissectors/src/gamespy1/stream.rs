@@ -1,8 +1,9 @@
-//! Where a message ends in a stream.
+//! Finds the end of messages in a stream.
 //!
-//! What belongs to a text is sure only when another message begins, the other side speaks, the
-//! direction ends or time passes: until then it is held, so that nothing depends on where segments
-//! end. A list is reported as soon as its `\final\` is there: it may be long, and the master closes.
+//! The end of a text is certain only when another message begins, the other side sends something,
+//! the direction ends or time passes: until then the text is held, so that the boundaries of
+//! segments do not matter. A list is reported as soon as its `\final\` is there: it may be long,
+//! and the master closes the connection.
 
 use crate::kit::{Buffer, Framed, Payload, Side, Time, Unread, room};
 
@@ -10,53 +11,53 @@ use super::ends::{self, CLOSING, LONGEST, Reach, may_become};
 use super::form::Form;
 use super::list::{self, BLOCK};
 
-/// A text that may go on.
+/// A text that may continue.
 pub(super) struct HeldText {
     pub(super) side: Side,
     pub(super) buffer: Buffer,
     pub(super) frame: u64,
     pub(super) time: Time,
     pub(super) lost: bool,
-    /// What it is.
+    /// Its kind.
     pub(super) found: StreamUnit,
     /// It ends after this many bytes.
     ends: Option<usize>,
-    /// When it is over if nothing more comes, if it can be.
+    /// When it is complete if no more bytes come.
     due: Option<Time>,
-    /// The other side has spoken: it is.
+    /// The other side has sent something, so it is complete.
     answered: bool,
 }
 
-/// What was found last.
+/// The kind of the latest bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum StreamUnit {
     /// A whole message.
     #[default]
     Whole,
-    /// Some of a text.
+    /// A part of a text.
     Text,
-    /// Some of what follows a list, where nothing should.
+    /// Invalid bytes after a list.
     Loose,
-    /// Some of first words that begin with no backslash.
+    /// A part of a first message without a leading backslash.
     Plain,
 }
 
-/// How far the two directions of a stream are read.
+/// The read position in both directions of a stream.
 #[derive(Default)]
 pub(super) struct StreamFraming {
     searched: [usize; 2],
     /// The last message was a list with its end.
     listed: [bool; 2],
-    /// Bytes are missing, and no message has begun since.
+    /// Bytes are missing, and no message has begun since then.
     astray: [bool; 2],
-    /// The first words are there.
+    /// The first message has begun.
     begun: [bool; 2],
     found: StreamUnit,
     held: Option<Box<HeldText>>,
 }
 
 impl StreamFraming {
-    /// Bytes held beside itself.
+    /// Heap memory in bytes.
     pub(super) fn held(&self) -> usize {
         let of = |held: &HeldText| {
             size_of::<HeldText>() + room(&held.buffer.bytes) + room(&held.buffer.pieces)
@@ -64,35 +65,35 @@ impl StreamFraming {
         self.held.as_deref().map_or(0, of)
     }
 
-    /// What this side has said and may go on with.
+    /// The held text of this side.
     pub(super) fn held_of(&self, side: Side) -> Option<&[u8]> {
         let held = self.held.as_ref().filter(|held| held.side == side)?;
         Some(&held.buffer.bytes)
     }
 
-    /// When what is held has waited for long enough.
+    /// When the held text times out.
     pub(super) fn due(&self) -> Option<Time> {
         self.held.as_ref()?.due
     }
 
-    /// Whether this side is in the middle of a list in text: where that ends, it tells itself.
+    /// Whether this side is in the middle of a list in text, which has an end of its own.
     pub(super) fn lists(&self, side: Side) -> bool {
         self.searched[side.index()] > 0
     }
 
-    /// This side speaks: nothing more comes of what the other one has said.
+    /// This side sends something: the held text of the other side is complete.
     fn heard(&mut self, side: Side) {
         if let Some(held) = self.held.as_mut().filter(|held| held.side != side) {
             (held.due, held.answered) = (Some(held.time), true);
         }
     }
 
-    /// Nothing more comes of what is held.
+    /// The held text is complete.
     pub(super) fn take(&mut self) -> Option<HeldText> {
         self.held.take().map(|held| *held)
     }
 
-    /// This side speaks: what the other one has said is over, and its own may be.
+    /// This side sends something: the other side's held text is complete, and its own may be.
     pub(super) fn over(&mut self, side: Side) -> Option<HeldText> {
         let held = self.held.as_ref()?;
         let end = match held.ends {
@@ -108,7 +109,8 @@ impl StreamFraming {
         Some(held)
     }
 
-    /// Whether what was found is held now, for so long. Otherwise it is a whole message.
+    /// Whether the latest bytes are held now, for at most `timeout`. Otherwise they are a whole
+    /// message.
     pub(super) fn holds(&mut self, payload: &Payload<'_>, timeout: i64) -> bool {
         if self.found == StreamUnit::Whole {
             return false;
@@ -134,7 +136,7 @@ impl StreamFraming {
         true
     }
 
-    /// After missing bytes, reading goes on where a message begins.
+    /// After missing bytes, reading continues where a message begins.
     fn resumes(&mut self, side: Side, unread: &Unread<'_>) -> Option<Framed> {
         let astray = self.astray.get_mut(side.index())?;
         if !unread.after_gap && !*astray {
@@ -154,11 +156,11 @@ impl StreamFraming {
         })
     }
 
-    /// What is held may go on.
+    /// The held text may continue.
     fn goes_on(&mut self, side: Side, unread: &Unread<'_>) -> Option<Framed> {
         let held = self.held.as_mut().filter(|held| held.side == side && held.ends.is_none())?;
         let before = held.buffer.bytes.len();
-        // One byte more than the longest shows that there is more.
+        // One byte more than the maximum shows that there is more.
         let seen = unread.bytes.get(..=LONGEST).unwrap_or(unread.bytes);
         let ended = unread.ended && seen.len() == unread.bytes.len();
         let reach = ends::reach(
@@ -174,13 +176,13 @@ impl StreamFraming {
             Reach::Open(_) => Some(Framed::More),
             Reach::Over(end) => {
                 held.ends = Some(end);
-                // Its last backslash is the next message's first.
+                // Its last backslash belongs to the next message.
                 (end < before).then_some(Framed::Message(1))
             }
         }
     }
 
-    /// What follows a list: backslashes, a `\queryid\`, the next message, or what should not.
+    /// Bytes after a list: backslashes, a `\queryid\`, the next message, or invalid bytes.
     fn after_list(&mut self, side: Side, unread: &Unread<'_>) -> Option<Framed> {
         let (bytes, ended) = (unread.bytes, unread.ended);
         let listed = self.listed.get_mut(side.index()).filter(|listed| **listed)?;
@@ -262,8 +264,8 @@ impl StreamFraming {
     }
 }
 
-/// What comes next. A list of `most` bytes without an end is handed on as it is. `wanted`: the form
-/// of the list that this side is asked for; nobody asks in the middle of one in text.
+/// What comes next. A list of `most` bytes without an end is returned as it is. `wanted`: the form
+/// of the list that is due from this side; none is requested in the middle of a list in text.
 pub(super) fn frame(
     framing: &mut StreamFraming,
     wanted: Option<Form>,
@@ -284,7 +286,7 @@ pub(super) fn frame(
     framed
 }
 
-/// As much of a text as is sure.
+/// The certain part of a text.
 fn part(reach: Reach) -> Framed {
     match reach {
         Reach::Open(0) => Framed::More,
@@ -302,7 +304,7 @@ fn is_blocks(form: Form, bytes: &[u8]) -> bool {
     matches!(form, Form::Compact | Form::Enciphered) && !is_text
 }
 
-/// Whether a list in text begins here. `None`: that is not sure yet.
+/// Whether a list in text begins here. `None`: not certain yet.
 fn is_list(wanted: Option<Form>, bytes: &[u8], ended: bool) -> Option<bool> {
     let others: [&[u8]; 3] = [b"\\echo\\", b"\\basic\\", b"\\secure\\"];
     let of_pairs = matches!(wanted, Some(Form::Groups | Form::Info));
@@ -317,24 +319,24 @@ fn is_list(wanted: Option<Form>, bytes: &[u8], ended: bool) -> Option<bool> {
     }
 }
 
-/// Whether a compact list is closed by the last byte that is there.
+/// Whether the last byte closes a compact list.
 fn are_closed(bytes: &[u8]) -> bool {
     let blocks = bytes.strip_suffix(b"\\final\\");
     blocks.is_some_and(|blocks| blocks.len().is_multiple_of(BLOCK))
 }
 
 impl HeldText {
-    /// Whether nothing more is to be expected of it.
+    /// Whether it may be complete.
     pub(super) fn may_be_over(&self) -> bool {
         self.answered || self.is_whole()
     }
 
-    /// Whether nothing of it is missing, as far as its bytes tell.
+    /// Whether it is complete, as far as its bytes show.
     pub(super) fn is_whole(&self) -> bool {
         ends::is_whole(&self.buffer.bytes)
     }
 
-    /// Keeps what is before `end`, and returns the rest.
+    /// Keeps the bytes before `end`, and returns the rest.
     fn split(&mut self, end: usize) -> HeldText {
         let (mut head, mut rest) = (Buffer::default(), Buffer::default());
         let (first, second) = self.buffer.bytes.split_at_checked(end).unwrap_or_default();
@@ -353,7 +355,7 @@ mod tests {
 
     const LONGEST: usize = 1 << 20;
 
-    /// The messages of one direction that comes in these segments, and what is let go.
+    /// The messages of one direction with these segments, and the skipped bytes.
     fn messages(segments: &[&[u8]], ended: bool) -> (Vec<String>, usize) {
         let mut framing = StreamFraming::default();
         let (mut bytes, mut messages, mut junk) = (Vec::new(), Vec::new(), 0);
@@ -471,7 +473,7 @@ mod tests {
         ] {
             let whole = messages(&[text.as_bytes()], true);
             assert_eq!(whole.0.len(), expected, "{:?}", whole.0);
-            // The backslash of a list's end may come after it was reported.
+            // The backslash at a list's end may come after the list was reported.
             let trimmed = |messages: Vec<String>| -> Vec<String> {
                 let trim = |it: String| match it.strip_suffix(r"\final\") {
                     Some(list) if list.starts_with(r"\ip") => format!(r"{list}\final"),

@@ -12,60 +12,60 @@ use super::{GameSpy1, rules};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
-/// A heartbeat: its query port and its game.
+/// The query port and the game in a heartbeat.
 type Beat = (u16, Box<[u8]>);
 
-/// What one flow shows of it.
+/// The state of one flow.
 #[derive(Default)]
 pub(super) struct Uplink {
-    /// Who sends heartbeats, or should.
+    /// The side that sends heartbeats, or should.
     server: Option<Side>,
     /// The latest heartbeat.
     beat: Option<Beat>,
-    /// The latest that was another server's: two may share a socket.
+    /// The latest one of another server: two may share a socket.
     neighbour: Option<Beat>,
-    /// The first heartbeat, while it waits for its challenge.
+    /// The first heartbeat while it waits for its challenge.
     first: Option<Mark>,
     challenges: RecentChallenges,
     /// A challenge was given or answered: the heartbeat that caused it came before.
     met: bool,
-    /// Who was challenged, not as a query is asked, and has not answered.
+    /// The side with an unanswered challenge that is not part of a query.
     challenged: Option<Side>,
     /// The latest challenge.
     given: Option<GivenChallenge>,
-    /// When a validate came that no challenge had waited for.
+    /// When a validate without a pending challenge came.
     unasked: Option<Time>,
-    /// The challenge that waits for its response.
+    /// The pending challenge.
     owed: Option<Mark>,
-    /// ICMP errors quote the first heartbeat, and the challenge that waits.
+    /// ICMP errors quote the first heartbeat, and the pending challenge.
     refused: [bool; 2],
 }
 
 impl Uplink {
-    /// Bytes held.
+    /// Heap memory in bytes.
     pub(super) fn held(&self) -> usize {
         let games = self.beat.iter().chain(&self.neighbour).map(|(_, game)| game.len());
         size_of::<Uplink>() + games.sum::<usize>()
     }
 
-    /// Whether this party was challenged, not as a query is asked, and has not answered.
+    /// Whether this side has an unanswered challenge that is not part of a query.
     pub(super) fn owes(&self, side: Side) -> bool {
         self.challenged == Some(side)
     }
 
-    /// An ICMP error quotes what was sent in this packet.
+    /// An ICMP error quotes this packet.
     pub(super) fn refuse(&mut self, frame: u64) {
         for (waits, refused) in [&self.first, &self.owed].into_iter().zip(&mut self.refused) {
             *refused |= waits.is_some_and(|mark| mark.frame == frame);
         }
     }
 
-    /// The challenge that waits, or the first heartbeat.
+    /// Sets the pending challenge, or the first heartbeat.
     fn wait(place: &mut Option<Mark>, refused: &mut bool, mark: Mark) {
         (*place, *refused) = (Some(mark), false);
     }
 
-    /// Whether this party is known to be a game server, so that the other is a master.
+    /// Whether this side is known to be a game server, so that the other one is a master.
     pub(super) fn is_server(&self, side: Side) -> bool {
         self.server == Some(side)
     }
@@ -78,11 +78,10 @@ struct GivenChallenge {
     answered: bool,
 }
 
-/// The same heartbeat or challenge so soon is a copy that the network or the recording has made.
+/// The same heartbeat or challenge within this time is a copy from the network or the recorder.
 const COPIES: i64 = 500_000_000;
 
-/// The times between heartbeats that are neither short nor long: a clock that is a tenth off is
-/// good enough.
+/// The valid times between heartbeats, with a tolerance of a tenth.
 fn usual(settings: &Settings) -> RangeInclusive<i64> {
     let heartbeat = &settings.protocols.gamespy1.heartbeat;
     let (shortest, longest) = (heartbeat.start(), heartbeat.end());
@@ -126,8 +125,8 @@ pub(super) fn heartbeat<S: Sink>(
     let usual = usual(cx.settings);
     let mut is_first = false;
     let Ok(standing) = cx.shared.standing(&pair, most).map_err(|never| {
-        // A state that changes is older than the capture, and so is what was challenged: the first
-        // heartbeat came before.
+        // A heartbeat after a change shows that the server is older than the capture, and so does a
+        // challenge: the first heartbeat came before.
         is_first = never && !words.statechanged && !uplink.met && !payload.lost;
     }) else {
         if is_first {
@@ -142,7 +141,7 @@ pub(super) fn heartbeat<S: Sink>(
         return;
     }
     let regular = standing.regular.map(|regular| now.since(regular));
-    // What comes while a challenge waits may be meant as its response.
+    // A message may be meant as the response to a pending challenge.
     if !answers {
         let regular = regular.filter(|_| !words.statechanged);
         rules::interval(latest, regular, &usual, at, sink);
@@ -159,7 +158,7 @@ pub(super) fn heartbeat<S: Sink>(
     standing.challenged = false;
 }
 
-/// Checks the heartbeat's own keys; those of an unsound text are not checked.
+/// Checks the heartbeat's own keys; those of an invalid text are not checked.
 fn layout<'a, S: Sink>(words: &Words<'a>, sink: &mut S) -> Option<(u16, &'a [u8])> {
     let port = words.heartbeat.filter(|_| words.is_sound())?;
     rules::heartbeat_layout(port, words.gamename, words.first, sink)
@@ -190,7 +189,7 @@ pub(super) fn secure<S: Sink>(
     }
     let is_owed = rules::is_secure_string(challenge.value) && !payload.lost && !answered;
     if uplink.server != Some(server) {
-        // A master may challenge from another port than the one that heartbeats go to.
+        // A master may challenge from another port than that of heartbeats.
         let Some(first) = cx.shared.challenge(payload.to, payload.from.ip(), now, most) else {
             return;
         };
@@ -226,7 +225,7 @@ pub(super) fn secure<S: Sink>(
     }
 }
 
-/// The response to a challenge, of whomever.
+/// The response to a challenge, from either side.
 pub(super) fn validate<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -246,7 +245,7 @@ pub(super) fn validate<S: Sink>(
         sink.answers(Reply::to(given.mark.frame, given.mark.time));
     }
     uplink.unasked = (!owed).then_some(payload.time);
-    // What the response to a challenge lacks is not a fault of its heartbeat's.
+    // A key missing in the response to a challenge is not a fault of its heartbeat.
     let heartbeat = words.heartbeat.filter(|_| !owed || words.gamename.is_some());
     let said = heartbeat.map(|_| layout(words, sink));
     if owed && said != Some(None) {
@@ -256,7 +255,7 @@ pub(super) fn validate<S: Sink>(
             _ => None,
         };
         let as_query = words.numbering != Numbering::Absent;
-        // Where only `\final` is missing, that is reported already.
+        // If only `\final` is missing, that is reported already.
         if missing.is_some() || words.closed.is_some() {
             rules::challenge_answered(missing, as_query, payload.lost, &payload.mark(), sink);
         }
@@ -289,15 +288,15 @@ pub(super) fn validate<S: Sink>(
     }
 }
 
-/// A query challenges as well: its response, which it is owed as a query, may hold a validate.
+/// A query may contain a challenge: its response, which is due for the query, may hold a validate.
 pub(super) fn challenged_in_query(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>) {
     if let Some(challenge) = words.secure {
         cx.conversation.uplink().challenges.give(challenge.value, payload);
     }
 }
 
-/// A response to a query, or a part of one, answers a challenge as well if one was given and there
-/// is a validate in it. What else is in it may be the game's own, but for a server's heartbeat.
+/// A response to a query, or a part of one, also answers a challenge if one was given and there is
+/// a validate in it. Its other keys may be the game's own, except for a server's heartbeat.
 pub(super) fn answered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -314,8 +313,8 @@ pub(super) fn answered<S: Sink>(
     validate(cx, payload, &Words { heartbeat, ..*words }, sink);
 }
 
-/// Gives up what waits for a response in vain, or with `end` all. While nothing of the asked party
-/// is in the capture, it may turn up yet.
+/// Removes overdue challenges and heartbeats, or with `end` all. While the capture has no packet of
+/// the party that should respond, it may still appear.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     let (flow, timeout) = (cx.flow, cx.settings.answer_timeout);
     let Some(uplink) = cx.conversation.uplink_so_far() else { return };
@@ -332,7 +331,7 @@ pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
         let [server, master] = cx.flow.ends_from(mark.side);
         let port = uplink.beat.as_ref().map_or(server.port(), |beat| beat.0);
         let (pair, most) = (pair(server, port, master), cx.settings.limits.remembered);
-        // What a challenge from another port is worth was reported when it came.
+        // The effect of a challenge from another port was reported when it came.
         if !cx.shared.was_challenged(&pair, server.port(), mark.time, most) {
             rules::unchallenged(evidence(&mark, first_refused), &mark, sink);
         }

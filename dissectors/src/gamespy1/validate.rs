@@ -1,15 +1,15 @@
-//! The response to a secure challenge: what proves that a game, and not something else, speaks.
+//! The response to a secure challenge, which proves that the sender is the game.
 //!
-//! It knows the GameSpy algorithm and one game's key. Keys never leave this file but into the
-//! arithmetic; nothing prints them.
+//! It implements the GameSpy algorithm and knows one game's key. Keys are used only in the
+//! computation and never printed.
 
 use crate::kit::Settings;
 
-/// The key that is known without the user's help.
+/// The only key that is known by default.
 const KEY: &[u8] = b"Z5Nfb0";
 /// Its game's name, the key.
 const KEYS: [(&[u8], &[u8]); 1] = [(b"ut", KEY)];
-/// What it makes of the cipher's state: it is asked for more often than all others.
+/// The cipher's state for this key, precomputed because it is used most.
 static STATE: [u8; 256] = schedule(KEY);
 
 /// Characters of a challenge.
@@ -17,8 +17,8 @@ pub(super) const CHALLENGE: usize = 6;
 /// Characters of a response.
 pub(super) const RESPONSE: usize = 8;
 
-/// What the game must answer to the challenge, for the encoding type it asks for. `None` where its
-/// key, or the encoding type, is not known.
+/// The correct response to the challenge, for the encoding type in the request. `None` if the key
+/// or the encoding type is unknown.
 pub(super) fn expected(
     game: &[u8],
     challenge: [u8; CHALLENGE],
@@ -38,7 +38,7 @@ pub(super) fn expected(
     Some(base64(answer))
 }
 
-/// How a key, which is not empty, shuffles the state of RC4.
+/// The RC4 key schedule for a key that is not empty.
 const fn schedule(key: &[u8]) -> [u8; 256] {
     let mut state = [0; 256];
     let mut i = 0;
@@ -55,7 +55,7 @@ const fn schedule(key: &[u8]) -> [u8; 256] {
     state
 }
 
-/// RC4, but for its generator: the first index advances by the plain byte plus one, not by one.
+/// RC4 with another generator: the first index advances by the plain byte plus one, not by one.
 fn encipher(mut text: [u8; CHALLENGE], key: &[u8]) -> [u8; CHALLENGE] {
     let mut state = if key == KEY { STATE } else { schedule(key) };
     let (mut i, mut j) = (0_u8, 0_u8);

@@ -1,7 +1,8 @@
-//! The text of a message: keys and values after backslashes, and the keywords that frame them.
+//! The text of a message: keys and values separated by backslashes, and the keywords that frame
+//! them.
 //!
-//! It knows both forms in which a keyword without a value is written: the specification prints
-//! `\basic\secure\XDWAOR`, games send `\basic\\secure\XDWAOR`. It refuses to know conversations.
+//! Keywords without a value have two forms: the specification prints `\basic\secure\XDWAOR`, games
+//! send `\basic\\secure\XDWAOR`. Both are accepted.
 
 use crate::kit::{Pair, Pairs, Read, Span};
 
@@ -32,7 +33,7 @@ fn is_keyword(value: &[u8]) -> bool {
     is_bare(value) || KEYWORDS.contains(&value)
 }
 
-/// Whether a keyword asks a server for something. A challenge is not meant.
+/// Whether a keyword is a query to a server. A challenge does not count.
 pub(super) fn is_query(key: &[u8]) -> bool {
     let query = is_bare(key) && ![FINAL, b"list", b"exiting"].contains(&key);
     query || QUERIES_WITH_VALUE.contains(&key)
@@ -51,17 +52,17 @@ impl<'a> TextPairs<'a> {
         TextPairs { rest: text, start }
     }
 
-    /// What is left of the text.
+    /// The rest of the text.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Where that is.
+    /// Its offset.
     pub(super) fn at(&self) -> usize {
         self.start
     }
 
-    /// Goes on after the next `length` bytes, which are whole pairs.
+    /// Skips the next `length` bytes, which are whole pairs.
     pub(super) fn skip_to(&mut self, length: usize) {
         self.rest = self.rest.get(length..).unwrap_or_default();
         self.start = self.start.saturating_add(length);
@@ -83,7 +84,7 @@ impl<'a> Iterator for TextPairs<'a> {
     }
 }
 
-/// Whether what seems to be the value of a key is the next key. `after`: what follows the two.
+/// Whether what looks like the value of a key is the next key. `after`: the text after the two.
 fn stands_alone(pair: &Pair<'_>, after: &[u8]) -> bool {
     let value = pair.text();
     if value.is_empty() {
@@ -123,13 +124,13 @@ pub(super) fn decimal<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// How the `\queryid\`s of a datagram number its part of a response.
+/// The numbering of a datagram's parts of a response by `\queryid\`s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Numbering {
     /// There is none.
     #[default]
     Absent,
-    /// One that is not a number, or several that do not follow each other.
+    /// One is not a number, or several are not consecutive.
     Wrong,
     /// These parts of the response are in the datagram.
     Parts { answer: u32, first: u32, last: u32 },
@@ -151,7 +152,7 @@ impl Numbering {
     }
 }
 
-/// What a text says, found before it is decoded.
+/// The properties of a text, found before it is decoded.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Words<'a> {
     /// The first keyword.
@@ -165,24 +166,24 @@ pub(super) struct Words<'a> {
     pub(super) basic: bool,
     pub(super) statechanged: bool,
     pub(super) exiting: bool,
-    /// How the list is wanted enciphered, and the response is: 0 if it is not.
+    /// The requested encryption of the list, and that of the response: 0 for none.
     pub(super) enctype: u8,
-    /// Keywords that ask for something.
+    /// Keywords that are queries.
     pub(super) queries: u32,
-    /// Keys that no message but a response has.
+    /// Keys that only responses have.
     pub(super) properties: u32,
     pub(super) numbering: Numbering,
-    /// Where `\final\` is.
+    /// The position of `\final\`.
     pub(super) closed: Option<Span>,
-    /// What follows it, but for backslashes and a `\queryid\`.
+    /// The bytes after it, without backslashes and a `\queryid\`.
     pub(super) after: Option<Span>,
     /// A `\queryid\` follows it.
     pub(super) numbered_after: bool,
-    /// What is not a pair.
+    /// Bytes that are not a pair.
     pub(super) fault: Option<(Span, &'static str)>,
-    /// The first pair, which no backslash opens, though it can be read.
+    /// The first pair, if it has no leading backslash but can be read.
     pub(super) unopened: Option<Span>,
-    /// How the text ends: a key that may yet get its value.
+    /// The key at the end of the text that may still get its value.
     pub(super) open_key: Option<&'a [u8]>,
 }
 
@@ -202,7 +203,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A pair comes; `after`: what follows it.
+    /// A pair; `after`: the text after it.
     pub(super) fn hear(&mut self, pair: &Pair<'a>, after: TextPairs<'a>) {
         if !pair.opened && is_name(pair.key) {
             self.unopened = self.unopened.or(Some(pair.at()));
@@ -216,7 +217,7 @@ impl<'a> Words<'a> {
         self.take(pair);
     }
 
-    /// This many sound pairs come, all with this key, which is not a keyword.
+    /// This many valid pairs with this key, which is not a keyword.
     pub(super) fn hear_properties(&mut self, key: &'a [u8], times: u32, at: Span) {
         if self.first.is_empty() {
             self.first = key;
@@ -270,13 +271,13 @@ impl<'a> Words<'a> {
         self.after = Some(Span { start, end: at.end });
     }
 
-    /// Whether it is a part of a response in several.
+    /// Whether it is one of several parts of a response.
     pub(super) fn is_part(&self) -> bool {
         let Numbering::Parts { first, .. } = self.numbering else { return false };
         first > 1 || self.closed.is_none()
     }
 
-    /// Whether it says a code and nothing else, or begins a response so.
+    /// Whether it consists of a code only, or begins a response so.
     pub(super) fn is_lone_validate(&self) -> bool {
         matches!(self.numbering, Numbering::Parts { first: 1, .. })
             && self.validate.is_some()
@@ -284,27 +285,27 @@ impl<'a> Words<'a> {
             && self.properties == 0
     }
 
-    /// Whether the pairs are sound, so that what else is asked of them can be checked: only the
-    /// first backslash may be missing.
+    /// Whether the pairs are valid, so that other rules can be checked: only the first backslash
+    /// may be missing.
     pub(super) fn is_sound(&self) -> bool {
         self.fault.is_none()
     }
 
-    /// The first thing that is wrong with the pairs.
+    /// The first fault in the pairs.
     pub(super) fn first_fault(&self) -> Option<(Span, &'static str)> {
         self.unopened.map(|at| (at, UNOPENED)).or(self.fault)
     }
 }
 
-/// What is wrong with a first pair that no backslash opens.
+/// The fault of a first pair without a leading backslash.
 const UNOPENED: &str = "no backslash comes before the first key";
 
-/// Whether a key is a word as games use them.
+/// Whether a key has the characters of a game's key.
 fn is_name(key: &[u8]) -> bool {
     !key.is_empty() && key.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
-/// What is wrong with a pair. `after`: what follows it.
+/// The fault of a pair. `after`: the text after it.
 fn fault(pair: &Pair<'_>, mut after: TextPairs<'_>) -> Option<&'static str> {
     if !pair.opened && !is_name(pair.key) {
         return Some(UNOPENED);

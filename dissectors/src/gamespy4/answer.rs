@@ -1,5 +1,5 @@
-//! What follows the header of a server information response: variables, then players and
-//! teams by columns, as the GameSpy SDK writes them.
+//! Decodes a server information response after its header: variables, then players and teams by
+//! columns, in the format of the GameSpy SDK.
 
 use super::fields as f;
 use super::packet::{RequestForm, ResponseSummary, decimal};
@@ -9,17 +9,17 @@ use crate::kit::{Cut, Field, Read, Reader, Sink, Span, TextPlace};
 /// What is known before a response is decoded.
 #[derive(Clone, Copy)]
 pub(super) struct DecodeContext {
-    /// How it was asked for.
+    /// The form of the request.
     pub(super) form: Option<RequestForm>,
-    /// It is a whole response: its rules are checked. A packet of one that never became whole is
-    /// only shown.
+    /// It is a whole response, whose rules are checked. A packet of an incomplete one is only
+    /// shown.
     pub(super) checks: bool,
 }
 
-/// Bytes of a column's name, and the zero after it, that are looked at.
+/// Maximum length of a column's name with its zero.
 pub(super) const LONGEST_NAME: usize = 64;
 
-/// How long the name of a player or team column is that is here: `player_`, `score_t`.
+/// The length of the name of a player or team column at this place: `player_`, `score_t`.
 pub(super) fn column_name(bytes: &[u8]) -> Option<usize> {
     let length = bytes.iter().take(LONGEST_NAME).position(|&byte| byte == 0)?;
     let name = bytes.get(..length)?;
@@ -27,8 +27,8 @@ pub(super) fn column_name(bytes: &[u8]) -> Option<usize> {
     (named && name.iter().all(u8::is_ascii_graphic)).then_some(length)
 }
 
-/// Whether a section of players or teams begins here. The GameSpy SDK writes one without a column
-/// as well: its byte and its end.
+/// Whether a section of players or teams begins here. The GameSpy SDK also sends one without
+/// columns: its byte and its end.
 pub(super) fn section_begins(bytes: &[u8]) -> bool {
     match bytes {
         [1 | 2, 0, 1 | 2, ..] => true,
@@ -38,7 +38,7 @@ pub(super) fn section_begins(bytes: &[u8]) -> bool {
     }
 }
 
-/// A response with a split header, after it.
+/// A response with a split header, from the byte after it on.
 pub(super) fn split<S: Sink>(
     r: &mut Reader<'_, S>,
     bytes: &[u8],
@@ -61,7 +61,7 @@ pub(super) fn split<S: Sink>(
     read
 }
 
-/// Rules over the whole response, and what it is.
+/// Checks the rules about the whole response, and determines its form.
 fn finish<S: Sink>(
     r: &mut Reader<'_, S>,
     form: RequestForm,
@@ -147,7 +147,7 @@ fn variables<'a, S: Sink>(
     Ok(())
 }
 
-/// A text that must end in a zero.
+/// A text that must be zero-terminated.
 fn terminated<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     field: &'static Field,
@@ -161,8 +161,8 @@ fn terminated<'a, S: Sink>(
     text
 }
 
-/// The value of a variable. Where another variable's name is in its place, it is missing: UT3
-/// leaves out some, and a zero inside a Minecraft server's name shifts all that follows.
+/// The value of a variable. It is missing if another variable's name is in its place: UT3 leaves
+/// out some values, and a zero inside a Minecraft server's name shifts all following ones.
 fn value<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     key: Read<&'a [u8]>,
@@ -195,7 +195,8 @@ fn mutators<'a, S: Sink>(r: &mut Reader<'a, S>, text: &'a [u8]) -> Read<&'a [u8]
     Read { value: text, at: r.since(start) }
 }
 
-/// A column: where its name and its first value are, which row that belongs to, how many follow.
+/// A column: the positions of its name and first value, the row of that value, and the number of
+/// values left.
 #[derive(Clone, Copy, Default)]
 struct PlayerColumn {
     section: u8,
@@ -205,7 +206,8 @@ struct PlayerColumn {
     count: u32,
 }
 
-/// The columns of a response, to be read by rows. Further columns are shown by columns only.
+/// The columns of a response, to be read by rows. Columns beyond the maximum are shown by columns
+/// only.
 #[derive(Default)]
 struct PlayerTable {
     columns: [PlayerColumn; 24],
@@ -220,8 +222,8 @@ impl PlayerTable {
         }
     }
 
-    /// Players, then teams, each with what the columns say of them. The bytes are the columns': the
-    /// rows have none of their own.
+    /// Players, then teams, each with the values from the columns. Rows have no bytes of their own:
+    /// the columns have them.
     fn rows<S: Sink>(&mut self, bytes: &[u8], r: &mut Reader<'_, S>) {
         let kinds = [(1, &f::PLAYERS, &f::PLAYER), (2, &f::TEAMS, &f::TEAM)];
         for (section, list, row) in kinds {
@@ -243,7 +245,7 @@ impl PlayerTable {
     }
 }
 
-/// The next value of a column.
+/// Reports the next value of a column.
 fn cell<S: Sink>(column: &mut PlayerColumn, bytes: &[u8], r: &mut Reader<'_, S>) {
     let left = bytes.get(column.at..).unwrap_or_default();
     let length = left.iter().position(|&byte| byte == 0).unwrap_or(left.len());
@@ -255,8 +257,8 @@ fn cell<S: Sink>(column: &mut PlayerColumn, bytes: &[u8], r: &mut Reader<'_, S>)
     r.close();
 }
 
-/// A section of players or teams: for each column its name, the row its first value belongs to, and
-/// the values; an empty value ends a column, an empty name the section.
+/// A section of players or teams: for each column its name, the row of its first value, and the
+/// values; an empty value ends a column, an empty name the section.
 fn columns<S: Sink>(
     r: &mut Reader<'_, S>,
     section: u8,
@@ -288,15 +290,15 @@ fn columns<S: Sink>(
     Ok(())
 }
 
-/// What a run of zeros at the place of a value is: this many empty values, and then the column's end
-/// or another value.
+/// A run of zeros at the place of a value: this many empty values, then the end of the column or
+/// another value.
 pub(super) struct ZeroRun {
     pub(super) empty: usize,
     pub(super) ends: bool,
 }
 
-/// UT3 gives bots empty names, so that a zero may be an empty value as well as a column's end. What
-/// follows the zeros tells.
+/// UT3 gives bots empty names, so that a zero may be an empty value or the end of a column. The
+/// bytes after the zeros decide.
 pub(super) fn run(bytes: &[u8]) -> ZeroRun {
     let zeros = zeros(bytes);
     let after = bytes.get(zeros..).unwrap_or_default();
@@ -432,7 +434,8 @@ fn open_named<S: Sink>(r: &mut Reader<'_, S>, key: &[u8]) {
     r.sink.leaf_text(&f::KEY, here, key);
 }
 
-/// The GameSpy SDK's answer without a header: variables, then counted rows of players and of teams.
+/// A response of the GameSpy SDK without a header: variables, then rows of players and of teams,
+/// each with a count.
 fn unsplit_sections<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     known: DecodeContext,

@@ -1,4 +1,4 @@
-//! Which datagrams are GameSpy 4's.
+//! Whether bytes belong to GameSpy 4.
 
 use super::decode;
 use super::packet::{self, RequestForm};
@@ -17,19 +17,20 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     }
 }
 
-/// A challenge request with the timestamp 0, or what a master of the SDK answers who asks whether
-/// it is up.
+/// A challenge request with the timestamp 0, or the response of an SDK master that is asked whether
+/// it is running.
 const IS_UP: [u8; 7] = [0xFE, 0xFD, packet::CHALLENGE, 0, 0, 0, 0];
 
-/// Whether this is one of these; a client or a master may put four zeros after it.
+/// Whether this is one of these; four zeros may follow it.
 fn is_up(bytes: &[u8]) -> bool {
     bytes.strip_prefix(&IS_UP).is_some_and(|rest| matches!(rest, [] | [0, 0, 0, 0]))
 }
 
-/// Where the SDK's games ask that; it is not settable.
+/// The fixed port on which the SDK's games ask this.
 const MASTER_PORT: u16 = 27900;
 
-/// Whether somebody asks whether a master is up, or a server, with the timestamp 0: not what the master answers.
+/// Whether this asks a master, or a server with the timestamp 0, whether it is running; not the
+/// master's response.
 pub(super) fn asks_whether_up(payload: &Payload<'_>) -> bool {
     is_up(payload.bytes) && payload.from.port() != MASTER_PORT
 }
@@ -48,14 +49,14 @@ fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
             }
         }
         [_, _, packet::INFO | packet::CHALLENGE, ..] if bytes.len() <= 32 => Claim::Weak,
-        // The SDK's other messages, up to 0A, come to the query port too, from its master.
+        // The SDK's other messages, up to 0A, also come to the query port, from its master.
         [_, _, kind, ..] if hint.known || hint.forced || hint.to_port && kind > 0x0A => Claim::Weak,
         _ => Claim::No,
     }
 }
 
-/// 09: a response with a challenge, whose text must be a number where nothing but the port speaks
-/// for it.
+/// 09: a response with a challenge, whose text must be a number if only the port indicates the
+/// protocol.
 fn claim_challenge(bytes: &[u8], hint: Hint) -> Claim {
     match packet::challenge_digits(bytes.get(5..).unwrap_or_default()) {
         Some(5..) => Claim::Sure,

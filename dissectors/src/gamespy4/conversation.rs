@@ -1,6 +1,5 @@
-//! What one client and one server have said to each other: who asks, what waits for a response,
-//! which challenges were given, and the packets of responses that are not whole yet. It knows no
-//! rules.
+//! The state of a flow between a client and a server: which side sends requests, pending requests,
+//! given challenges, and packets of incomplete responses. It checks no rules.
 
 use super::decode::Header;
 use super::packet::{PacketKind, RequestForm, RequestSummary};
@@ -18,62 +17,63 @@ pub struct Conversation {
     rest: Option<Box<Rest>>,
 }
 
-/// What only a flow has that said more than one thing.
+/// State of flows with more than one message.
 #[derive(Default)]
 struct Rest {
-    /// Which side asks, where that is not who sent the latest request.
+    /// The side that sends requests, if it did not send the latest one.
     client: Option<Side>,
-    /// The port that answers has been checked.
+    /// The port that responds has been checked.
     port_checked: bool,
-    /// When the current exchange began: its first sending, where that is not the request's latest.
+    /// When the current exchange began, if it did not begin with the latest request.
     began: Option<Time>,
-    /// It has drawn a challenge, which no request has had so far.
+    /// It got a challenge that no request has used so far.
     challenged: bool,
     /// The challenges given, the latest first.
     given: Vec<i32>,
-    /// There were more than are remembered.
+    /// There were more than are stored.
     gave_more: bool,
-    /// Responses whose packets have not all come.
+    /// Incomplete responses.
     open: Vec<Unfinished>,
-    /// The latest answers.
+    /// The latest responses.
     done: RecentPackets,
-    /// Info requests before anything of the server.
+    /// Info requests before any packet from the server.
     early: Vec<EarlyRequest>,
-    /// The latest info requests whose challenge is not known to be right: timestamp and challenge.
+    /// The latest info requests whose challenge is not known to be correct: timestamp and
+    /// challenge.
     claimed: Vec<(u32, i32)>,
-    /// Requests that were given up for later ones' sake, and may be answered yet.
+    /// The number of requests that were removed to make room, and may still be answered.
     given_up: u8,
 }
 
-/// How many given challenges are remembered.
+/// Maximum number of given challenges.
 const GIVEN: usize = 8;
 
-/// How many info requests wait for the server's first packet.
+/// Maximum number of info requests before the server's first packet.
 const EARLY: usize = 16;
 
-/// A request, with its repetitions: millions of flows keep one.
+/// A request with its repeats. It is compact, since captures may have millions of flows.
 #[derive(Clone, Copy)]
 pub(super) struct PendingRequest {
     what: RequestedData,
     pub(super) timestamp: u32,
-    /// The latest repetition.
+    /// The latest repeat.
     pub(super) mark: ShortMark,
     /// How often it was sent.
     times: u8,
     /// How often it was answered.
     pub(super) answers: u8,
-    /// Bits: see [`PendingRequest::has`].
+    /// Flags: see [`PendingRequest::has`].
     traits: u8,
 }
 
-/// An info request before anything of the server.
+/// An info request before any packet from the server.
 pub(super) struct EarlyRequest {
-    /// The challenge that it carries: 0 is left out.
+    /// Its challenge; 0 is left out.
     pub(super) challenge: i32,
     pub(super) mark: ShortMark,
 }
 
-/// What is asked for.
+/// What is requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RequestedData {
     Challenge,
@@ -81,26 +81,26 @@ enum RequestedData {
     Unknown,
 }
 
-/// Nothing is wrong with the request: it is owed a response.
+/// The request is valid, so that a response is due.
 pub(super) const OWED: u8 = 1;
-/// The recording lost something of it.
+/// The recording lost some of it.
 pub(super) const LOST: u8 = 2;
-/// Its challenge is right.
+/// Its challenge is correct.
 const RIGHT: u8 = 4;
 /// Its challenge is wrong.
 const WRONG: u8 = 8;
-/// Its latest sending did not arrive.
+/// Its latest repeat did not arrive.
 pub(super) const REFUSED: u8 = 16;
 
-/// What a response answers.
+/// The request that a response answers.
 pub(super) enum ResponseMatch {
-    /// A request that waits for it.
+    /// A pending request.
     Asked(PendingRequest),
-    /// Nothing, but it is, byte for byte, a packet of a response before it.
+    /// None, but it is an identical copy of a packet of an earlier response.
     Copy,
-    /// Perhaps a request that was given up.
+    /// Possibly a request that was removed.
     GivenUp,
-    /// Nothing.
+    /// None.
     Nothing,
 }
 
@@ -131,7 +131,7 @@ impl PendingRequest {
         })
     }
 
-    /// The request was sent again: what was right once stays right.
+    /// The request was repeated: if it was correct once, it stays correct.
     fn repeat(&mut self, again: &PendingRequest) {
         let verified = if self.has(RIGHT) { RIGHT } else { again.traits & (RIGHT | WRONG) };
         self.traits = (self.traits | again.traits) & OWED | again.traits & LOST | verified;
@@ -143,7 +143,7 @@ impl PendingRequest {
         self.traits & one != 0
     }
 
-    /// Whether its challenge is right, if that can be known.
+    /// Whether its challenge is correct, if known.
     pub(super) fn verified(&self) -> Option<bool> {
         (self.has(RIGHT) || self.has(WRONG)).then(|| self.has(RIGHT))
     }
@@ -168,7 +168,7 @@ impl PendingRequest {
         }
     }
 
-    /// How many responses it is still owed: one for each time that it was sent.
+    /// The number of responses that are still due: one for each time that it was sent.
     fn left(&self) -> usize {
         usize::from(self.times.saturating_sub(self.answers))
     }
@@ -179,20 +179,20 @@ impl Conversation {
         self.rest.get_or_insert_default()
     }
 
-    /// Which side asks.
+    /// The side that sends requests.
     pub(super) fn client(&self) -> Option<Side> {
         let reported = self.rest.as_ref().and_then(|rest| rest.client);
         reported.or(self.pending.last().map(|asked| asked.mark.get().side))
     }
 
-    /// This side asks.
+    /// This side sends requests.
     pub(super) fn set_client(&mut self, side: Side) {
         if self.client() != Some(side) {
             self.rest().client = Some(side);
         }
     }
 
-    /// Whether this is the first time that the port that answers is checked.
+    /// Whether the port that responds has not been checked yet; it counts as checked from now on.
     pub(super) fn checks_port(&mut self) -> bool {
         !std::mem::replace(&mut self.rest().port_checked, true)
     }
@@ -202,7 +202,7 @@ impl Conversation {
         self.rest.as_ref().map_or(&[], |rest| &rest.given)
     }
 
-    /// Whether the client was given others before those.
+    /// Whether the client was given earlier ones that are no longer stored.
     pub(super) fn was_given_more(&self) -> bool {
         self.rest.as_ref().is_some_and(|rest| rest.gave_more)
     }
@@ -216,8 +216,8 @@ impl Conversation {
         given.insert(0, challenge);
     }
 
-    /// The client asks with a challenge that is not known to be right. The very first request of a
-    /// flow is left out, for the sake of millions of flows that have no other.
+    /// Stores a challenge that is not known to be correct. That of the first request of a flow is
+    /// not stored, to save memory in captures with millions of flows of one packet.
     pub(super) fn claimed(&mut self, timestamp: u32, challenge: i32) {
         if self.rest.is_none() && self.pending.is_empty() {
             return;
@@ -234,8 +234,8 @@ impl Conversation {
         claimed.find(|&&(other, _)| other == timestamp).map(|&(_, challenge)| challenge)
     }
 
-    /// The client asks. Says what that is beside what it asked before, and hands back a request
-    /// that has waited so long that there is no room for it.
+    /// Adds a request. Returns how it relates to earlier ones, and a request that is removed to
+    /// make room.
     pub(super) fn ask(
         &mut self,
         said: &RequestSummary,
@@ -277,14 +277,14 @@ impl Conversation {
         self.pending.iter_mut().rfind(|asked| is(asked))
     }
 
-    /// What was sent in this packet did not arrive.
+    /// This packet did not arrive.
     pub(super) fn refused(&mut self, frame: u64) {
         if let Some(asked) = self.find(|asked| asked.mark.get().frame == frame) {
             asked.traits |= REFUSED;
         }
     }
 
-    /// The request whose timestamp a response repeats: as it is, or else masked.
+    /// The request with the timestamp of a response, unchanged or masked.
     fn echoed(&mut self, kind: PacketKind, timestamp: u32) -> Option<&mut PendingRequest> {
         let repeats = |asked: &PendingRequest| asked.kind() == kind && asked.timestamp == timestamp;
         let exactly = self.find(repeats).is_some();
@@ -293,7 +293,7 @@ impl Conversation {
         self.find(|asked| if exactly { repeats(asked) } else { is(asked) })
     }
 
-    /// Whether a response may be to a request that was given up: each may have one.
+    /// Whether a response may answer a request that was removed: each may have one.
     fn take_given_up(&mut self) -> bool {
         let given_up = self.rest.as_mut().map(|rest| &mut rest.given_up);
         given_up.is_some_and(|left| match left.checked_sub(1) {
@@ -305,12 +305,12 @@ impl Conversation {
         })
     }
 
-    /// How the response with this timestamp was asked for, if it was.
+    /// The form of the request with this timestamp, if there was one.
     pub(super) fn form(&mut self, timestamp: u32) -> Option<RequestForm> {
         self.echoed(PacketKind::Info, timestamp).and_then(|asked| asked.form())
     }
 
-    /// What a response answers: the request with its timestamp, or else any of its kind.
+    /// The request that a response answers: the one with its timestamp, or else any of its kind.
     pub(super) fn answer(
         &mut self,
         kind: PacketKind,
@@ -330,7 +330,7 @@ impl Conversation {
             found.answers = found.answers.saturating_add(1);
             *found
         });
-        // Which of the two it answers cannot be known: neither is said to have none.
+        // It is unknown which of the two it answers, so that none is reported as unanswered.
         if given_up {
             return ResponseMatch::GivenUp;
         }
@@ -341,8 +341,8 @@ impl Conversation {
         ResponseMatch::Asked(asked)
     }
 
-    /// The request, for the code that sees its response. The challenge round and the info request
-    /// that follows it are one exchange.
+    /// The request in the form for a sink. The challenge round and the following info request are
+    /// one exchange.
     pub(super) fn reply_to(&mut self, asked: &PendingRequest) -> Reply {
         let sent = asked.mark.get();
         let complete = asked.kind() == PacketKind::Info;
@@ -359,7 +359,8 @@ impl Conversation {
         }
     }
 
-    /// What came for the request with this timestamp is not a whole response, but no silence either.
+    /// The response to the request with this timestamp is incomplete, but the request counts as
+    /// answered.
     pub(super) fn settle(&mut self, timestamp: u32) {
         let Some(asked) = self.echoed(PacketKind::Info, timestamp) else { return };
         asked.answers = asked.answers.saturating_add(1);
@@ -369,12 +370,12 @@ impl Conversation {
         }
     }
 
-    /// Whether a request of this kind waits whose timestamp a response repeats.
+    /// Whether a request of this kind with the timestamp of a response is pending.
     pub(super) fn waits(&self, kind: PacketKind, timestamp: u32) -> bool {
         self.pending.iter().any(|asked| asked.kind() == kind && echoes(asked.timestamp, timestamp))
     }
 
-    /// Whether an info request waits for a response.
+    /// Whether an info request is pending.
     pub(super) fn waits_for_info(&mut self) -> bool {
         self.find(|asked| asked.kind() == PacketKind::Info).is_some()
     }
@@ -387,12 +388,12 @@ impl Conversation {
         self.pending.retain(|asked| !is(asked));
     }
 
-    /// All requests that are left when the flow has ended, the oldest first.
+    /// All requests that are pending at the end of the flow, the oldest first.
     pub(super) fn take_asked(&mut self) -> impl Iterator<Item = PendingRequest> + use<> {
         self.pending.take()
     }
 
-    /// A response with variables was whole. `asked`: its request is in the capture.
+    /// A response with variables is complete. `asked`: its request is in the capture.
     pub(super) fn done<'a>(
         &mut self,
         timestamp: u32,
@@ -407,7 +408,7 @@ impl Conversation {
         self.rest().done.challenge(bytes);
     }
 
-    /// Whether this is, byte for byte, a packet of one of the latest answers.
+    /// Whether this is an identical copy of a packet of one of the latest responses.
     pub(super) fn is_copy(&self, bytes: &[u8]) -> bool {
         self.rest.as_ref().is_some_and(|rest| rest.done.has(bytes))
     }
@@ -417,12 +418,12 @@ impl Conversation {
         self.rest.as_ref().is_some_and(|rest| rest.done.was_asked())
     }
 
-    /// Whether the request with this timestamp, if one waits, has had a response.
+    /// Whether the pending request with this timestamp, if any, has been answered.
     pub(super) fn is_answered(&mut self, timestamp: u32) -> Option<bool> {
         self.echoed(PacketKind::Info, timestamp).map(|asked| asked.answers > 0)
     }
 
-    /// Remembers an info request until the server speaks, if there is room.
+    /// Stores an info request until the server's first packet, if there is room.
     pub(super) fn came_early(&mut self, request: EarlyRequest) -> bool {
         let early = &mut self.rest().early;
         let room = early.len() < EARLY;
@@ -432,13 +433,13 @@ impl Conversation {
         room
     }
 
-    /// The info requests before anything of the server.
+    /// The info requests before any packet from the server.
     pub(super) fn take_early(&mut self) -> Vec<EarlyRequest> {
         self.rest.as_mut().map(|rest| std::mem::take(&mut rest.early)).unwrap_or_default()
     }
 
-    /// The timestamp of the response that a packet with one of no request belongs to: that of the
-    /// only info request that waits, where that packet of it is not there yet.
+    /// The timestamp of the response that a packet with an unknown timestamp belongs to: that of
+    /// the only pending info request, unless its response has a packet of this index.
     pub(super) fn stray(&mut self, header: Header, payload: &Payload<'_>) -> Option<u32> {
         let timestamp = header.timestamp;
         if self.echoed(PacketKind::Info, timestamp).is_some() || self.is_open(timestamp) {
@@ -460,7 +461,7 @@ impl Conversation {
         }
     }
 
-    /// A packet of a response in several comes.
+    /// Adds a packet of a response with several packets.
     pub(super) fn part(
         &mut self,
         header: Header,
@@ -490,7 +491,7 @@ impl Conversation {
         let (left, answered) = asked.unwrap_or((1, false));
         open.has_copy |= answered && rest.done.has(payload.bytes);
         open.has_copy |= left > 1 && open.has(payload.bytes);
-        // Copies make a response more that nobody is owed.
+        // Copies may form one more response than is due.
         let most = left + usize::from(open.has_copy);
         match open.add(header, payload, most, limits, budget) {
             PartResult::Kept if open.is_whole() => PartResult::Whole(rest.open.remove(at)),
@@ -498,7 +499,7 @@ impl Conversation {
         }
     }
 
-    /// Bytes held beside what the budget counts.
+    /// Memory in bytes that the budget does not count.
     pub(super) fn held(&self) -> usize {
         let pending = self.pending.held();
         let Some(rest) = &self.rest else { return pending };
@@ -512,20 +513,20 @@ impl Conversation {
             + room(&rest.claimed)
     }
 
-    /// Whether packets of the response with this timestamp wait for the rest.
+    /// Whether the response with this timestamp is incomplete.
     pub(super) fn is_open(&self, timestamp: u32) -> bool {
         let open = self.rest.as_ref().map_or(&[][..], |rest| &rest.open);
         open.iter().any(|open| open.timestamp == timestamp)
     }
 
-    /// Takes out the unfinished response with this timestamp.
+    /// Removes the incomplete response with this timestamp.
     pub(super) fn take_open(&mut self, timestamp: u32) -> Option<Unfinished> {
         let open = &mut self.rest.as_mut()?.open;
         let at = open.iter().position(|open| open.timestamp == timestamp)?;
         Some(open.remove(at))
     }
 
-    /// Takes out a response that is overdue, or any with `all`, or one too many.
+    /// Removes a response that is overdue, or any with `all`, or one too many.
     pub(super) fn take_overdue(&mut self, now: Time, all: bool, most: usize) -> Option<Unfinished> {
         let open = &mut self.rest.as_mut()?.open;
         let due = |unfinished: &Unfinished| all || unfinished.deadline <= now;
@@ -533,13 +534,13 @@ impl Conversation {
         Some(open.remove(at))
     }
 
-    /// When the first unfinished response is given up.
+    /// When the first incomplete response times out.
     pub(super) fn deadline(&self) -> Option<Time> {
         self.rest.as_ref()?.open.iter().map(|open| open.deadline).min()
     }
 }
 
-/// Whether a response's timestamp is a request's, which Minecraft masks.
+/// Whether a response's timestamp matches a request's, which Minecraft masks.
 fn echoes(asked: u32, got: u32) -> bool {
     got == asked || got == asked & 0x0F0F_0F0F
 }

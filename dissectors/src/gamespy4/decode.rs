@@ -1,5 +1,5 @@
-//! From the bytes of one whole message to its fields: a function per packet, in the specification's
-//! order. What follows the header of a server information response is `answer`'s.
+//! Decodes the fields of one whole message: a function per packet, in the specification's order.
+//! The contents of a server information response are decoded in `answer`.
 
 use super::answer::{self, DecodeContext};
 use super::fields as f;
@@ -9,14 +9,13 @@ use super::packet::{
 use super::rules;
 use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, TextPlace, decode};
 
-/// Nothing is checked by the reader alone: the specification's layouts differ too much from each
-/// other.
+/// The reader checks no rules: the specification's layouts differ too much.
 static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, after: None };
 
-/// Zeros in the place of an answer's text, "splitnum".
+/// Zeros in place of the text "splitnum" of a response.
 const BLANK: [u8; 9] = [0; 9];
 
-/// Decodes packets 1 and 3: what a client sends. `given`: the challenge it was given last.
+/// Decodes packets 1 and 3, from a client. `given`: the challenge that it was given last.
 pub(super) fn request<S: Sink>(bytes: &[u8], given: Option<i32>, sink: &mut S) -> RequestSummary {
     let mut said = RequestSummary::default();
     decode(bytes, &ENDINGS, sink, |r| {
@@ -41,7 +40,7 @@ pub(super) fn request<S: Sink>(bytes: &[u8], given: Option<i32>, sink: &mut S) -
     said
 }
 
-/// Whatever is left, as one field.
+/// All remaining bytes as one field.
 fn leftover<S: Sink>(r: &mut Reader<'_, S>, field: &'static Field) {
     if !r.is_empty() {
         r.bytes(field, r.rest());
@@ -58,7 +57,7 @@ fn challenge_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut RequestSummary) 
     Ok(())
 }
 
-/// "Packet 3: Second request", in the document's form and in those of other games.
+/// "Packet 3: Second request", in the specification's form and in those of other games.
 fn info_request<S: Sink>(
     r: &mut Reader<'_, S>,
     given: Option<i32>,
@@ -83,11 +82,12 @@ fn info_request<S: Sink>(
     Ok(())
 }
 
-/// What follows the timestamp of an info request, and whether that begins with a challenge.
+/// The form of an info request, from the bytes after the timestamp, and whether they begin with a
+/// challenge.
 ///
 /// The GameSpy SDK reads a selector each for server, player and team variables (0: none, FF: all)
-/// and flags. Where these may be a challenge instead, a selector of server variables comes first:
-/// a challenge can look the same only where it is near to zero and negative.
+/// and flags. A selector of server variables comes first, so that only a small negative challenge
+/// can look the same.
 pub(super) fn request_form(rest: &[u8], given: Option<i32>) -> (RequestForm, bool) {
     let some = |all: [u8; 3]| all.contains(&0xFF) && all.iter().all(|&s| s == 0 || s == 0xFF);
     let selectors = |a: u8, b: u8, c: u8| a == 0xFF && some([a, b, c]);
@@ -157,7 +157,7 @@ pub(super) struct Header {
     pub(super) index: u8,
     /// Its high bit.
     pub(super) last: bool,
-    /// Byte 16, which "isn't understood": which section the packet begins with.
+    /// Byte 16, which "isn't understood": the first section in the packet.
     pub(super) section: u8,
 }
 
@@ -165,9 +165,9 @@ impl Header {
     /// Where the section byte is.
     pub(super) const SECTION: usize = 15;
 
-    /// Reads it, if it is there. The text is random by the document, "splitnum" in practice:
-    /// another text is distinguished from the first variable of a response without a header by
-    /// being no variable's name that is known, and by the bytes after it.
+    /// Reads it, if present. By the specification its text is random; in practice it is "splitnum".
+    /// Another text is distinguished from the first variable of a response without a header: it is
+    /// not a known variable's name, and other bytes follow it.
     pub(super) fn of(bytes: &[u8]) -> Option<Header> {
         let [_, t0, t1, t2, t3, text @ ..] = bytes else { return None };
         let (text, rest) = text.split_first_chunk::<9>()?;
@@ -182,7 +182,7 @@ impl Header {
             }
             _ => false,
         };
-        // Zeros in its place are a text left out, if a variable follows.
+        // Zeros in its place mean that the text is missing, if a variable follows.
         let first = rest.get(2..).and_then(|rest| rest.split(|&byte| byte == 0).next());
         let blank = *text == BLANK && first.is_some_and(rules::is_name);
         (conventional || plausible || blank).then_some(Header {
@@ -203,7 +203,7 @@ fn splitnum<'a, S: Sink>(r: &mut Reader<'a, S>) -> Result<Read<&'a [u8]>, Cut> {
     Ok(Read { value: b"", at: r.leaf(&f::SPLITNUM, BLANK.len(), TextPlace::at(none).value()) })
 }
 
-/// Decodes packet 4: "Server information response", whole, or joined from several packets.
+/// Decodes packet 4: "Server information response", whole or joined from several packets.
 pub(super) fn info_response<S: Sink>(
     bytes: &[u8],
     known: DecodeContext,

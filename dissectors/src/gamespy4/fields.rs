@@ -1,5 +1,5 @@
-//! The fields of GameSpy 4, in the order of the specification's packets, and what UT3's variables
-//! mean.
+//! The fields of GameSpy 4, in the order of the specification's packets, and the meanings of UT3's
+//! variables.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ fields! {
     REQUEST_TYPE = Field::new("type", "Request type", Kind::Unsigned).framing().number(request_type);
     /// Four bytes of the client's choice, which responses repeat.
     TIMESTAMP = Field::new("timestamp", "Timestamp", Kind::Unsigned);
-    /// The number that a server gives out and the second request must repeat.
+    /// The number that the server gives and the second request must repeat.
     CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed);
     TAIL = Field::new("tail", "Tail", Kind::Bytes).framing();
     FORM = Field::new("form", "Form", Kind::Name).framing().number(form);
@@ -21,7 +21,7 @@ fields! {
 
     // Packet 2: the challenge
     RESPONSE_TYPE = Field::new("type", "Response type", Kind::Unsigned).framing().number(request_type);
-    /// The challenge, not a number.
+    /// The text of a challenge that is not a number.
     CHALLENGE_TEXT = Field::new("challenge", "Challenge, not a number", Kind::Text).public();
 
     // Packet 4: server information
@@ -32,7 +32,7 @@ fields! {
     /// This is the last packet of the response.
     LAST = Field::new("last", "Last packet", Kind::Flag);
     SECTION = Field::new("section", "Section", Kind::Unsigned).framing().number(section);
-    /// What the server says of itself.
+    /// The server's description of itself.
     PROPERTIES = Field::new("properties", "Server information", Kind::Map).of(&[&PROPERTY]);
     /// The value of a variable.
     PROPERTY = Field::new("property", "Variable", Kind::Pair).pair(variable);
@@ -66,7 +66,7 @@ fields! {
     /// Name of the player.
     PLAYER_NAME = Field::new("name", "Name", Kind::Text);
     NAMES_END = Field::new("names_end", "End of the column names", Kind::Bytes).framing();
-    /// Values of the variables that the request asked for, without their names.
+    /// Values of the requested variables, without their names.
     VALUES = Field::new("values", "Values of the variables that were asked for", Kind::Bytes);
     PORT_BYTES = Field::new("port_bytes", "Port, little-endian", Kind::Unsigned).framing();
 }
@@ -79,8 +79,8 @@ fn request_type(value: u64) -> Option<&'static str> {
     }
 }
 
-/// What a request, or a response, has that differs from the specification. The values are
-/// [`RequestForm`](super::packet::Form)'s.
+/// How a request or a response differs from the specification. The values are those of
+/// [`RequestForm`](super::packet::Form).
 fn form(value: u64) -> Option<&'static str> {
     Some(match value {
         0 => "UT3",
@@ -115,10 +115,10 @@ pub(super) const MUTATORS: [(u32, &str); 12] = [
     (16384, "WeaponsRespawn"),
 ];
 
-/// What is between custom mutators: the document's "0x1c (end of file)".
+/// The separator of custom mutators: the specification's "0x1c (end of file)".
 pub(super) const MUTATOR_SEPARATOR: u8 = 0x1C;
 
-/// What a variable of the specification's table means.
+/// The meaning of a variable of the specification's table.
 fn variable(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
     let number = || std::str::from_utf8(value).ok()?.parse::<u32>().ok();
     let of = |names: &[&'static str]| names.get(number()? as usize).copied();

@@ -1,4 +1,4 @@
-//! By what query libraries are known: their timestamps, which never change.
+//! The habits of query libraries: their timestamps, which never change.
 
 use crate::kit::{Bytes, Habit};
 
@@ -13,6 +13,6 @@ pub(super) static HABITS: &[Habit] = &[
         library: "opengsq",
         sends: &[Bytes::Around(b"\xFE\xFD\0\x04\x05\x06\x07", 0, b"\xFF\xFF\xFF\x01")],
     },
-    // Four bytes follow that mean nothing.
+    // Four bytes without a meaning follow.
     Habit { library: "gamedig", sends: &[Bytes::Exactly(b"\xFE\xFD\x09\0\0\0\x01\0\0\0\0")] },
 ];

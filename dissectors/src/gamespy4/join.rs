@@ -1,18 +1,18 @@
-//! One response from several packets.
+//! Joins the packets of one response.
 //!
-//! Each packet begins with a header and the number of a section. Where a packet ends inside a
-//! section, the next one names the section again; inside a column, the column's name and the row
-//! that its first value belongs to; where it ends inside a value, that value is repeated whole. So
-//! the joined response leaves out the headers, the repeated names, and what the repeated values
-//! replace. A name that is cut, a variable's or a column's, is repeated whole as well. A packet
-//! that begins with none of these goes on where the one before it stopped.
+//! Each packet begins with a header and the number of a section. If a packet ends inside a section,
+//! the next one repeats the section number; inside a column, the column's name and the row of the
+//! first value; inside a value, the whole value. The joined response therefore leaves out the
+//! headers, the repeated names, and the cut values that were repeated. The cut name of a variable
+//! or a column is repeated, too. A packet that begins with none of these continues where the
+//! previous one stopped.
 
 use super::answer::{LONGEST_NAME, column_name, run, section_begins};
 use super::decode::Header;
 use super::rules::name_in_place_of_value;
 use crate::kit::{Buffer, Piece};
 
-/// The first packet as it is, the others by their content.
+/// Takes the first packet unchanged, and the others by their contents.
 pub(super) fn join<'a>(packets: impl Iterator<Item = (&'a [u8], Vec<Piece>)>) -> Buffer {
     let mut joined = Buffer::default();
     let mut walk: Option<JoinWalk> = None;
@@ -38,7 +38,7 @@ pub(super) fn join<'a>(packets: impl Iterator<Item = (&'a [u8], Vec<Piece>)>) ->
     joined
 }
 
-/// Takes off what follows `length` bytes.
+/// Removes the bytes after the first `length`.
 fn cut(joined: &mut Buffer, length: usize) {
     joined.bytes.truncate(length);
     let length = joined.bytes.len() as u32;
@@ -52,12 +52,12 @@ fn cut(joined: &mut Buffer, length: usize) {
     }
 }
 
-/// Where a packet's content goes on: this many joined bytes stay, this many bytes from the section byte
-/// on are left out.
+/// Where a packet's content continues: the number of joined bytes to keep, and the number of the
+/// packet's bytes to skip, from the section byte on.
 struct Seam {
     keep: usize,
     skip: usize,
-    /// A column goes on with this row.
+    /// A column continues with this row.
     row: Option<usize>,
 }
 
@@ -66,25 +66,26 @@ struct Seam {
 enum ParsePlace {
     Key,
     Value,
-    /// After the variables, or after a section.
+    /// The next variable or section.
     Between,
     ColumnName,
     Values,
-    /// Nothing that is known.
+    /// Unknown.
     Lost,
 }
 
-/// Where the joined bytes stop: a walk over them that goes on with each packet.
+/// The position where the joined bytes end, found by parsing them; parsing continues with each
+/// packet.
 struct JoinWalk {
     place: ParsePlace,
-    /// The first byte that is not understood yet.
+    /// The first byte that is not parsed yet.
     at: usize,
-    /// No text ends between `at` and here.
+    /// There is no end of a text between `at` and here.
     searched: usize,
     section: u8,
-    /// The last variable's name, or the last column's.
+    /// The name of the last variable or column.
     name: std::ops::Range<usize>,
-    /// The row that the value at `at` belongs to.
+    /// The row of the value at `at`.
     row: usize,
     /// The last value that is not empty: its row and its first byte.
     value: Option<(usize, usize)>,
@@ -101,7 +102,7 @@ impl JoinWalk {
         JoinWalk { place, at, searched: at, section, name: 0..0, row: 0, value: None }
     }
 
-    /// How `content`, which begins with the section byte, goes on from what is joined so far.
+    /// How `content`, which begins with the section byte, continues the joined bytes.
     fn seam(&self, joined: &[u8], content: &[u8]) -> Seam {
         let goes_on = Seam { keep: joined.len(), skip: 1, row: None };
         match content {
@@ -119,13 +120,13 @@ impl JoinWalk {
         }
     }
 
-    /// Whether a packet begins with the next section, which has no column.
+    /// Whether a packet begins with the next section, which has no columns.
     fn section_follows(&self, section: u8, content: &[u8]) -> bool {
         let open = matches!(self.place, ParsePlace::Between | ParsePlace::Values);
         open && section > self.section && section_begins(content)
     }
 
-    /// A packet begins with a column: the one that is cut, or another.
+    /// A packet begins with a column: the cut one, or another.
     fn column_seam(&self, joined: &[u8], section: u8, text: &[u8], length: usize) -> Seam {
         let (name, first) = (text.get(..length), text.get(length + 1).map(|&row| usize::from(row)));
         let same = self.place == ParsePlace::Values
@@ -144,14 +145,14 @@ impl JoinWalk {
         let whole = Seam { skip: 0, ..goes_on };
         match self.place {
             ParsePlace::ColumnName if self.section != section => Seam { keep: self.at, ..whole },
-            // A name that is cut is repeated, or it goes on.
+            // A cut name is repeated or continued.
             ParsePlace::ColumnName => {
                 let cut = open.strip_suffix(b"\0").unwrap_or(open);
                 let repeated = name.is_some_and(|name| name.starts_with(cut));
                 if repeated { Seam { keep: self.at, ..goes_on } } else { goes_on }
             }
             ParsePlace::Values if open.first() == Some(&0) && self.section == section => goes_on,
-            // A value that is cut and never repeated would swallow the section byte.
+            // Otherwise a cut value that is not repeated would absorb the section byte.
             ParsePlace::Values if open.first().is_some_and(|&byte| byte != 0) => {
                 Seam { keep: self.at, ..whole }
             }
@@ -159,9 +160,9 @@ impl JoinWalk {
         }
     }
 
-    /// The joined bytes end after a column, in the beginning of the name that a packet begins with,
-    /// or of a section's byte and that name. What it is cannot be known before that packet comes:
-    /// it looks like one value more.
+    /// The joined bytes end after a column, with the beginning of the name in the next packet, or
+    /// with a section's byte and that beginning. This is known only when that packet arrives: until
+    /// then it looks like another value.
     fn cut_name(&self, joined: &[u8], section: u8, name: &[u8]) -> Option<Seam> {
         let open = joined.strip_suffix(b"\0").unwrap_or(joined);
         let length = open.iter().rev().take(LONGEST_NAME).position(|&byte| byte == 0)?;
@@ -183,7 +184,7 @@ impl JoinWalk {
         }
     }
 
-    /// Where the value of a row of the current column begins, if that is at its end.
+    /// The start of a row's value in the current column, if it is at the column's end.
     fn row_start(&self, joined: &[u8], row: usize) -> Option<usize> {
         if let Some((last, at)) = self.value
             && row == last
@@ -195,14 +196,14 @@ impl JoinWalk {
         zeros.iter().all(|&byte| byte == 0).then_some(at)
     }
 
-    /// A packet goes on with variables: how much stays of what is joined, if something is repeated.
+    /// A packet continues with variables: how many joined bytes to keep, if something is repeated.
     fn variable_seam(&self, joined: &[u8], text: &[u8]) -> Option<usize> {
         let first = text.split(|&byte| byte == 0).next().filter(|first| !first.is_empty())?;
         let open = joined.get(self.at..)?;
         let name = joined.get(self.name.clone())?;
         match self.place {
             ParsePlace::Key if !open.is_empty() => first.starts_with(open).then_some(self.at),
-            // A name that is cut may look like one whose value is to come. But a text before a name
+            // A cut name may look like one that is followed by its value. But a text before a name
             // is that value.
             ParsePlace::Value if open.is_empty() => {
                 let after = text.get(first.len() + 1..).unwrap_or_default();
@@ -210,7 +211,7 @@ impl JoinWalk {
                 repeated.then_some(self.name.start)
             }
             ParsePlace::Key | ParsePlace::Value => (first == name).then_some(self.name.start),
-            // The name that was to come was cut to nothing, which looks like the end.
+            // The next name was cut to nothing, which looks like the end.
             ParsePlace::Between
                 if self.section == 0 && open.is_empty() && !section_begins(text) =>
             {
@@ -220,7 +221,7 @@ impl JoinWalk {
         }
     }
 
-    /// Goes back to where the joined bytes were cut.
+    /// Moves back to where the joined bytes were cut.
     fn back_to(&mut self, seam: &Seam) {
         if let Some(row) = seam.row {
             (self.at, self.row, self.value) = (seam.keep, row, None);
@@ -234,7 +235,7 @@ impl JoinWalk {
         self.searched = self.searched.min(seam.keep);
     }
 
-    /// Goes on as far as the joined bytes tell.
+    /// Parses the joined bytes to their end.
     fn on(&mut self, joined: &[u8]) {
         while self.step(joined).is_some() {}
     }
@@ -286,7 +287,7 @@ impl JoinWalk {
         Some(())
     }
 
-    /// Zeros at the place of a value: what they are is recognized by what follows them, whole.
+    /// Zeros at the place of a value: their meaning depends on the complete text after them.
     fn zeros(&mut self, joined: &[u8], left: &[u8]) -> Option<()> {
         let known = self.searched.saturating_sub(self.at).min(left.len());
         let more = left.get(known..)?.iter().position(|&byte| byte != 0);
@@ -317,7 +318,7 @@ impl JoinWalk {
         self.searched = self.searched.max(at);
     }
 
-    /// The zero that ends the text at `at`.
+    /// The position of the zero that ends the text at `at`.
     fn text_end(&mut self, joined: &[u8]) -> Option<usize> {
         let from = self.searched.max(self.at);
         match joined.get(from..)?.iter().position(|&byte| byte == 0) {

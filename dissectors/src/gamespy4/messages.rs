@@ -1,4 +1,4 @@
-//! The messages of GameSpy 4, by the names scripts use.
+//! The messages of GameSpy 4, by their names in scripts.
 
 use crate::kit::messages;
 

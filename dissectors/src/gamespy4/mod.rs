@@ -1,18 +1,19 @@
-//! GameSpy query protocol 4, as Unreal Tournament 3 speaks it.
+//! GameSpy query protocol 4, as used by Unreal Tournament 3.
 //!
-//! The document is UnrealAdmin's "UT3 query protocol": a client asks for a challenge, gets a number
-//! as text, and sends it back in binary to get the server's variables, in one packet or several.
+//! The specification is UnrealAdmin's "UT3 query protocol": a client requests a challenge, gets a
+//! number as text, and sends it back in binary to get the server's variables, in one packet or
+//! several.
 //!
-//! Other games speak the same protocol with differences, and some of them are more common than UT3.
-//! Minecraft masks the timestamp, pads its full request with zeros and has a basic one without a
-//! tail, answered by a plain list; GameSpy's own SDK (QR2) hands out the challenge 0, which is then
-//! left out; Just Cause 2 Multiplayer writes its players in a way of its own. All are decoded, and
-//! named in the field `form`. What the specification leaves open - byte 16, players and teams - is
-//! as that SDK writes it.
+//! Other games use variants of the protocol, and some are more common than UT3. Minecraft masks the
+//! timestamp, pads its full request with zeros and has a basic one without a tail, which is
+//! answered with a plain list; GameSpy's own SDK (QR2) gives the challenge 0, which is then left
+//! out; Just Cause 2 Multiplayer has its own format of players. All are decoded, and named in the
+//! field `form`. Where the specification is silent - byte 16, players and teams - the SDK's format
+//! is used.
 //!
-//! The SDK's messages between server and master, which begin with FE FD as well, are not of this
-//! protocol. One is, byte for byte, a challenge request with the timestamp 0: what comes from a
-//! master's port is not taken for a request.
+//! The SDK's messages between server and master, which also begin with FE FD, do not belong to this
+//! protocol. One is identical to a challenge request with the timestamp 0: a message from a
+//! master's port is not treated as a request.
 
 mod answer;
 mod claim;
@@ -48,8 +49,8 @@ use crate::kit::{
 /// GameSpy query protocol 4.
 pub struct GameSpy4;
 
-/// What a server says of itself. UT3 sends its owner's name as `hostname`, and its own under a
-/// number; the numbered map is the one without the game mode's prefix left out.
+/// The fields that describe a server. UT3 sends its owner's name as `hostname`, and its own under a
+/// number; the numbered map name has the game mode's prefix.
 static SERVER: Description = Description {
     name: &["properties.p1073741827", "properties.hostname"],
     map: &["properties.p1073741825", "properties.mapname", "properties.map"],
@@ -93,7 +94,7 @@ impl Protocol for GameSpy4 {
         Some(match *bytes {
             [0xFE, 0xFD, packet::CHALLENGE, ..] => Outline::of(&m::CHALLENGE_REQUEST),
             [0xFE, 0xFD, packet::INFO, _, _, _, _, ref rest @ ..] => {
-                // Four bytes after the challenge ask for players, too.
+                // Four bytes after the challenge request players, too.
                 let is_costly = rest.len() >= 8;
                 Outline { challenge: number(rest), is_costly, ..Outline::of(&m::INFO_REQUEST) }
             }
@@ -176,7 +177,7 @@ impl Protocol for GameSpy4 {
     }
 }
 
-/// What a datagram is taken for.
+/// What a datagram is treated as.
 enum DatagramKind {
     Request,
     Challenge,
@@ -210,7 +211,7 @@ impl DatagramKind {
     }
 }
 
-/// A client asks.
+/// A client's request.
 fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
     let latest = cx.conversation.given().first().copied();
     let said = decode::request(payload.bytes, latest, sink);
@@ -221,7 +222,7 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
         }
         _ => None,
     };
-    // Without a challenge given before, the request is owed nothing either.
+    // Nor is a response due if no challenge was given before.
     let proven = said.kind != PacketKind::Info || verified.is_some();
     let asked = RequestSummary { sound: said.sound && proven, ..said };
     if let Some(challenge) = said.challenge.filter(|_| verified != Some(true))
@@ -233,7 +234,7 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     sink.sent(sending);
     if let Some(old) = given_up {
         cx.budget.meet(Limit::Pending);
-        // What is given up before its time is not checked.
+        // A request that is removed before it is overdue is not checked.
         if payload.time.since(old.mark.get().time) >= cx.settings.answer_timeout {
             unanswered(cx, &old, payload.time, sink);
         }
@@ -245,8 +246,7 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     sink.end(request_message(said.kind), payload);
 }
 
-/// Whether the challenge is right, if that can be known: it may be an older one than are
-/// remembered.
+/// Whether the challenge is correct, if known: it may be an older one than are stored.
 fn verified<S: Sink>(
     cx: &Context<'_, GameSpy4>,
     said: Option<Read<i32>>,
@@ -259,13 +259,13 @@ fn verified<S: Sink>(
     sink.evidence(Evidence { lost: payload.lost || is_older, ..cx.flow.evidence() });
     let verified = rules::challenge(given, said, cx.flow.began, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
-    // One that nobody was seen to give is wrong, if the conversation's beginning was seen.
+    // A challenge that was never given is wrong, if the beginning of the conversation was recorded.
     let never_given = given.is_empty() && said.is_some() && cx.flow.began && !payload.lost;
     verified.filter(|_| !is_older).or(never_given.then_some(false))
 }
 
-/// A client that asks for information before it was given a challenge. That nothing was given is
-/// proven only when a packet of the server shows that its direction was recorded.
+/// A client requests information before it was given a challenge. That no challenge was given is
+/// proven only when a packet from the server shows that its direction was recorded.
 fn challenge_first<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     said: Option<Read<i32>>,
@@ -282,8 +282,9 @@ fn challenge_first<S: Sink>(
     }
 }
 
-/// The server has spoken, or never will: what came before a challenge is checked. The very number
-/// that is given a moment later was given before: only the recording has it after the request.
+/// Checks requests before any challenge, once the server has sent a packet or the flow has ended.
+/// If the number in the request is given a moment later, the recording has the two in the wrong
+/// order.
 fn check_early<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     spoken: Option<&Payload<'_>>,
@@ -325,7 +326,7 @@ fn challenge_response<S: Sink>(
     }
     if let Some(challenge) = said.challenge {
         cx.conversation.give(challenge);
-        // The GameSpy SDK gives everybody 0.
+        // The GameSpy SDK always gives 0.
         if challenge != 0 {
             sink.fact(CrossFlowEvent::Challenged(challenge as u32), payload.seen());
         }
@@ -342,7 +343,7 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
             cx.conversation.set_client(payload.side.other());
             part(cx, header, payload, sink);
         }
-        // Without a header, only a request tells a response from other traffic.
+        // Without a header, only a pending request distinguishes a response from other traffic.
         None if !cx.conversation.waits_for_info() && !cx.conversation.is_copy(payload.bytes) => {
             unknown(payload, sink);
         }
@@ -359,7 +360,7 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
     }
 }
 
-/// A packet of a response that was doubled on the way.
+/// A duplicate packet of a response.
 fn info_again<S: Sink>(conversation: &mut Conversation, payload: &Payload<'_>, sink: &mut S) {
     let header = Header::of(payload.bytes);
     let form = header.and_then(|header| conversation.form(header.timestamp));
@@ -380,13 +381,13 @@ fn info_again<S: Sink>(conversation: &mut Conversation, payload: &Payload<'_>, s
     }
 }
 
-/// Whether a packet is a whole response: the first is the last, and no other is there.
+/// Whether a packet is a whole response: it is the first and the last one, and there are no others.
 fn is_alone(cx: &mut Context<'_, GameSpy4>, header: Header) -> bool {
     header.index == 0 && header.last && !cx.conversation.is_open(header.timestamp)
 }
 
-/// A whole response, in one packet or joined: of these, the timestamp by which they belong
-/// together. Says whether it was asked for.
+/// Reports a whole response, in one packet or joined; `timestamp` is common to its packets. Returns
+/// whether there was a request.
 fn whole<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     payload: &Payload<'_>,
@@ -409,7 +410,7 @@ fn whole<S: Sink>(
     asked
 }
 
-/// Which request a response answers. Says whether there is one.
+/// Reports the request that a response answers. Returns whether there is one.
 fn answers<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     (kind, joined_by): (PacketKind, Option<u32>),
@@ -452,7 +453,7 @@ fn answers<S: Sink>(
     };
     sink.answers(cx.conversation.reply_to(&asked));
     rules::asked_for(true, "", sink);
-    // Of a packet with another timestamp than the rest that is reported already.
+    // For a packet with a different timestamp that is reported already.
     if repeated == timestamp.value {
         rules::timestamp_echo(asked.timestamp, timestamp, sink);
     }
@@ -468,7 +469,7 @@ fn answers<S: Sink>(
     true
 }
 
-/// An info request is answered though its challenge is not known to be right.
+/// An info request is answered although its challenge is not known to be correct.
 fn accepted<S: Sink>(
     cx: &Context<'_, GameSpy4>,
     asked: &PendingRequest,
@@ -476,7 +477,7 @@ fn accepted<S: Sink>(
     sink: &mut S,
 ) {
     let claimed = cx.conversation.claim_of(asked.timestamp);
-    // The server has given it since: the recording may have the two in the wrong order.
+    // The server has given it since then: the recording may have the two in the wrong order.
     if claimed.is_some_and(|challenge| cx.conversation.given().contains(&challenge)) {
         return;
     }
@@ -489,7 +490,7 @@ fn accepted<S: Sink>(
     }
 }
 
-/// A request that waits no longer.
+/// A request that is no longer pending.
 fn unanswered<S: Sink>(
     cx: &Context<'_, GameSpy4>,
     asked: &PendingRequest,
@@ -508,7 +509,7 @@ fn unanswered<S: Sink>(
         ..cx.flow.unanswered(mark.side.other(), mark.time, now, timeout)
     };
     let [from, to] = cx.flow.ends_from(mark.side);
-    // When a repeated one was first sent is not kept.
+    // The time of its first packet is not stored if it was repeated.
     let earlier = if asked.times() > 1 { cx.settings.answer_timeout } else { 0 };
     let began = Time(mark.time.0.saturating_sub(earlier));
     let (kind, owed) = (asked.kind(), asked.has(OWED));
@@ -521,7 +522,7 @@ fn unanswered<S: Sink>(
     }
 }
 
-/// A datagram that is none of the specification's messages.
+/// A datagram that is not a message of the specification.
 fn unknown<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
     decode::unknown(payload.bytes, sink);
     sink.end(&m::UNKNOWN, payload);

@@ -1,4 +1,5 @@
-//! What a packet is, before it is decoded, and what the conversation needs to know of it after.
+//! The kind of a packet before it is decoded, and the properties that the conversation needs after
+//! that.
 
 use crate::kit::Read;
 
@@ -9,7 +10,7 @@ pub(super) const CHALLENGE: u8 = 0x09;
 /// The byte of an info request and of its response.
 pub(super) const INFO: u8 = 0x00;
 
-/// What is asked, or answered.
+/// The kind of a request or response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum PacketKind {
     Challenge,
@@ -18,7 +19,7 @@ pub(super) enum PacketKind {
     Unknown,
 }
 
-/// How an info request is laid out, or its response: the specification's way, or another game's.
+/// The layout of an info request or its response: the specification's, or another game's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum RequestForm {
@@ -26,47 +27,46 @@ pub(super) enum RequestForm {
     Ut3,
     /// Challenge and 00 00 00 00.
     MinecraftFull,
-    /// Challenge alone; the response is a plain list.
+    /// Challenge only; the response is a plain list.
     MinecraftBasic,
     /// The GameSpy SDK's three selectors and flags, and no challenge.
     Qr2,
     /// The same after a challenge, but not FF FF FF 01.
     Qr2Challenge,
-    /// Challenge and FF FF FF 02; the response is one packet whose players are laid out
-    /// differently.
+    /// Challenge and FF FF FF 02; the response is one packet with another layout of players.
     JustCause,
-    /// A response without a split header, as the GameSpy SDK gives it to who does not ask for one.
+    /// A response without a split header, which the GameSpy SDK sends if none was requested.
     Unsplit,
-    /// A response with a split header, as the GameSpy SDK gives it for games other than UT3.
+    /// A response with a split header from the GameSpy SDK for games other than UT3.
     Split,
-    /// Nothing that is known.
+    /// An unknown layout.
     #[default]
     Other,
 }
 
-/// What the conversation needs to know of a request.
+/// The properties of a request that the conversation needs.
 #[derive(Clone, Copy, Default)]
 pub(super) struct RequestSummary {
     pub(super) kind: PacketKind,
     pub(super) timestamp: Option<u32>,
     pub(super) challenge: Option<Read<i32>>,
     pub(super) form: RequestForm,
-    /// Nothing is wrong with it so far.
+    /// It is valid so far.
     pub(super) sound: bool,
 }
 
-/// What the conversation needs to know of a response.
+/// The properties of a response that the conversation needs.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ResponseSummary {
     pub(super) timestamp: Option<Read<u32>>,
-    /// The number it hands out.
+    /// Its challenge.
     pub(super) challenge: Option<i32>,
-    /// The server names a game that is not UT3, or is laid out as another game's.
+    /// The server names a game other than UT3, or uses another game's layout.
     pub(super) other_game: bool,
 }
 
-/// Whether this is a request but for its first two bytes: as long as one, with the type of one, and
-/// one of the two bytes right, or both in the wrong order.
+/// Whether this is a request with damaged first bytes: it has the length and the type of one, and
+/// one of the two bytes, or both in the wrong order.
 pub(super) fn is_damaged_request(bytes: &[u8]) -> bool {
     let near = matches!(
         bytes,
@@ -77,7 +77,7 @@ pub(super) fn is_damaged_request(bytes: &[u8]) -> bool {
     near && matches!(bytes.len(), 7 | 11 | 15) && !bytes.starts_with(&MAGIC.to_be_bytes())
 }
 
-/// How many digits, and perhaps a sign, a challenge has, if it is laid out as known servers do.
+/// The number of digits, with the sign, of a challenge in the layout of known servers.
 pub(super) fn challenge_digits(text: &[u8]) -> Option<usize> {
     let length = text.iter().position(|&byte| byte == 0)?;
     decimal(text.get(..length)?)?;
@@ -85,7 +85,7 @@ pub(super) fn challenge_digits(text: &[u8]) -> Option<usize> {
     (zeros && (text.len() == 12 || text.len() == length + 1)).then_some(length)
 }
 
-/// What a datagram answers, and the timestamp that it repeats, by all but its first byte.
+/// The kind of a response and the timestamp that it repeats, from all bytes but the first.
 pub(super) fn answer_after_any_type(bytes: &[u8]) -> Option<(PacketKind, u32)> {
     let (timestamp, rest) = bytes.get(1..)?.split_first_chunk()?;
     let kind = match rest {

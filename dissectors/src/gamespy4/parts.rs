@@ -1,4 +1,5 @@
-//! Answers in several packets: what becomes of a packet, of a whole response, and of what is left.
+//! Responses in several packets: adds packets, and reports whole responses and the packets of
+//! incomplete ones.
 
 use super::answer::DecodeContext;
 use super::decode::{self, Header};
@@ -54,15 +55,15 @@ pub(super) fn part<S: Sink>(
     }
 }
 
-/// Packets that contradict each other need no waiting. But who has not seen the beginning, or them
-/// asked for, does not know how often they were.
+/// Packets that contradict each other are reported without waiting. But if the beginning or the
+/// request is not in the capture, the number of responses is unknown.
 fn contradiction(cx: &Context<'_, GameSpy4>, open: Option<&Unfinished>, lost: bool) -> Evidence {
     let asked = open.map_or_else(|| cx.conversation.done_was_asked(), |open| open.asked);
     let counted = asked && cx.flow.began;
     Evidence { lost, waited: true, asked_party_seen: counted, ..Evidence::default() }
 }
 
-/// Tells each whole response among packets as one message, and what is left as what it is.
+/// Reports each whole response among packets as one message, and the others as fragments or copies.
 fn take_apart<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     mut open: Unfinished,
@@ -80,7 +81,7 @@ fn take_apart<S: Sink>(
         let sent = answer.iter().map(|&at| open.bytes(at).len()).sum();
         let payload =
             Payload { lost, ..payload_of(cx, &open, latest, &[], &[]).joined(&joined, sent) };
-        // What is wrong with packets of several responses may be that they do not belong together.
+        // Packets may be inconsistent because they belong to several responses.
         sink.evidence(Evidence { lost: lost || mixed, ..cx.flow.evidence() });
         let asked = whole(cx, &payload, Some(open.timestamp), sink);
         cx.conversation.done(open.timestamp, asked, answer.iter().map(|&at| open.bytes(at)));
@@ -98,7 +99,7 @@ fn leftovers<S: Sink>(
 ) {
     let answered = cx.conversation.is_answered(open.timestamp);
     let copied = |at: usize| {
-        // To a new request, a response may begin as the one before it.
+        // The response to a new request may begin like the previous one.
         let of_another = answered != Some(false) && cx.conversation.is_copy(open.bytes(at));
         of_another || open.is_copy(at, &parts.left)
     };
@@ -107,7 +108,7 @@ fn leftovers<S: Sink>(
     let missed: Vec<usize> = left().filter(|(_, copy)| !**copy).map(|(&at, _)| at).collect();
     if let Some(mark) = missed.first().and_then(|&first| open.mark(first)) {
         let evidence = cx.flow.unanswered(open.side, mark.time, now, cx.settings.answer_timeout);
-        // Like a request that was repeated, and answered once.
+        // As for a request that was repeated and answered once.
         let answered = !parts.answers.is_empty() || answered == Some(true);
         let evidence = Evidence {
             lost: missed.iter().any(|&at| open.part(at).is_some_and(|part| part.lost)),
@@ -127,7 +128,7 @@ fn leftovers<S: Sink>(
     }
 }
 
-/// A response whose packets contradict each other: what is wrong has been reported.
+/// A response whose packets contradict each other, which has been reported.
 fn spoilt<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     open: Option<Unfinished>,
@@ -159,7 +160,7 @@ pub(super) fn give_up_overdue<S: Sink>(
     }
 }
 
-/// A packet that belongs to no whole response is a message of its own.
+/// A packet that belongs to no whole response is reported as a message.
 fn fragment<S: Sink>(
     cx: &Context<'_, GameSpy4>,
     open: &Unfinished,
@@ -176,7 +177,7 @@ fn fragment<S: Sink>(
     sink.end(&m::INFO_FRAGMENT, &payload);
 }
 
-/// Bytes that were whole with the packet at a place.
+/// The bytes of the packet at an index.
 fn payload_of<'a>(
     cx: &Context<'_, GameSpy4>,
     open: &Unfinished,

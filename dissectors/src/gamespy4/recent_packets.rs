@@ -1,27 +1,27 @@
-//! The packets of the latest responses: what tells a copy of one.
+//! The packets of the latest responses, to recognize copies.
 
 use super::decode::Header;
 use super::unfinished::PartResult;
 use crate::kit::{keyed_hash, room};
 
-/// How many packets of responses before the latest one are remembered, to tell their copies.
+/// Maximum number of packets of responses before the latest one.
 const COPIED: usize = 32;
 
 /// The packets of the latest responses, by their hash.
 #[derive(Default)]
 pub(super) struct RecentPackets {
-    /// The latest whole response with variables: its timestamp.
+    /// The timestamp of the latest whole response with variables.
     timestamp: u32,
     /// Its request is in the capture.
     asked: bool,
-    /// How many packets it has.
+    /// Its number of packets.
     packets: u8,
-    /// Its packets by their index, after those of responses before it and challenges.
+    /// Its packets by their index, after those of earlier responses and challenges.
     hashes: Vec<u64>,
 }
 
 impl RecentPackets {
-    /// A response with variables was whole. `asked`: its request is in the capture.
+    /// A response with variables is complete. `asked`: its request is in the capture.
     pub(super) fn whole<'a>(
         &mut self,
         timestamp: u32,
@@ -51,15 +51,15 @@ impl RecentPackets {
         self.asked
     }
 
-    /// What a packet is that begins no other response. `answered`: whether the request that waits
-    /// for another has had one, if any waits.
+    /// The kind of a packet that begins no other response. `answered`: whether the pending request
+    /// for another one, if any, has been answered.
     pub(super) fn after(
         &self,
         header: Header,
         bytes: &[u8],
         answered: Option<bool>,
     ) -> Option<PartResult> {
-        // A second response may have the same end, but seldom begins with it.
+        // A second response may have the same end, but rarely the same beginning.
         let may_begin = answered.is_some_and(|answered| !answered || header.index == 0);
         if !may_begin && self.has(bytes) {
             return Some(PartResult::Copy);
@@ -74,17 +74,17 @@ impl RecentPackets {
         })
     }
 
-    /// Whether this is, byte for byte, one of them.
+    /// Whether this is an identical copy of one of them.
     pub(super) fn has(&self, bytes: &[u8]) -> bool {
         !self.hashes.is_empty() && self.hashes.contains(&keyed_hash(bytes))
     }
 
-    /// Bytes of memory beside its own.
+    /// Heap memory in bytes.
     pub(super) fn held(&self) -> usize {
         room(&self.hashes)
     }
 
-    /// How many packets are remembered from before the latest whole response.
+    /// The number of packets from before the latest whole response.
     fn before(&self) -> usize {
         self.hashes.len().saturating_sub(usize::from(self.packets))
     }

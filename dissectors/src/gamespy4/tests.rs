@@ -1,5 +1,4 @@
-//! The specification's exchange, other games' forms, answers in several packets, bytes of every
-//! kind.
+//! The specification's exchange, other games' forms, responses in several packets, arbitrary bytes.
 
 use crate::kit::*;
 
@@ -17,9 +16,9 @@ const SERVER: &str = "10.0.0.2:6500";
 /// A message that was reported.
 struct Reported {
     name: &'static str,
-    /// What `fields` would hold, as `name=value` in one line.
+    /// The contents of `fields`, as `name=value` in one line.
     fields: String,
-    /// What the fields mean, where it is more than the value.
+    /// The meanings of fields that have one.
     meanings: Vec<String>,
     bytes: Vec<u8>,
     pieces: Vec<Piece>,
@@ -37,7 +36,7 @@ impl Reported {
     }
 }
 
-/// The JSON projection in short: what is not framing.
+/// The JSON projection in short: everything except framing.
 fn fields(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
     let shown = tree.children(at).filter(|(_, node)| node.field.place == Place::Fields);
     let texts = shown.map(|(at, node)| {
@@ -57,12 +56,12 @@ fn fields(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// What came of an exchange.
+/// The result of an exchange.
 struct Outcome {
     reported: Vec<Reported>,
-    /// What responses say of their requests.
+    /// The replies that responses name.
     replies: Vec<crate::kit::Reply>,
-    /// What other flows may make a fault of.
+    /// Events for rules that span flows.
     facts: Vec<CrossFlowEvent>,
     results: RuleResults,
 }
@@ -72,13 +71,13 @@ impl Outcome {
         self.reported.iter().map(|reported| reported.name).collect()
     }
 
-    /// The codes of what was found, with a letter for the severity.
+    /// The codes of findings, with a letter for the severity.
     fn found(&self, verdict: Verdict) -> Vec<String> {
         let found = self.results.findings.iter().filter(|finding| finding.verdict == verdict);
         found.map(|finding| finding.rule.code.to_string()).collect()
     }
 
-    /// What is broken at severity error or warning.
+    /// Broken rules of severity error or warning.
     fn failed(&self) -> Vec<String> {
         let found = self.results.findings.iter();
         let failed = found.filter(|f| f.verdict == Verdict::Fail && f.severity > Severity::Note);
@@ -109,7 +108,7 @@ impl Stage {
         Stage { lab, ends: [client, server] }
     }
 
-    /// A datagram goes by. `milliseconds` from the start.
+    /// A datagram, `milliseconds` after the start.
     fn says(&mut self, milliseconds: i64, side: Side, bytes: &[u8]) -> &mut Stage {
         let [from, to] = [side, side.other()].map(|side| self.ends[side.index()]);
         self.lab.udp(milliseconds as f64 / 1000.0, from, to, bytes);
@@ -122,7 +121,7 @@ impl Stage {
         self
     }
 
-    /// A datagram comes that was doubled on the way.
+    /// A duplicate datagram.
     fn again(&mut self, side: Side, bytes: &[u8]) -> &mut Stage {
         let [from, to] = [side, side.other()].map(|side| self.ends[side.index()]);
         self.lab.again(from, to, bytes);
@@ -137,7 +136,7 @@ impl Stage {
         self.says(milliseconds, Side::Second, bytes)
     }
 
-    /// The first three packets of the specification, with the challenge 7; the fourth is asked for
+    /// The first three packets of the specification, with the challenge 7; the fourth is requested
     /// with timestamp 10 20 30 41.
     fn asks(&mut self) -> &mut Stage {
         self.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
@@ -145,7 +144,7 @@ impl Stage {
         self.client(30, b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01")
     }
 
-    /// The capture goes on to `milliseconds` and ends.
+    /// The capture continues to `milliseconds` and ends.
     fn ends(&mut self, milliseconds: i64) -> Outcome {
         self.lab.end(milliseconds as f64 / 1000.0);
         let lab::Ear { heard, replies, facts, results, .. } = std::mem::take(&mut self.lab.sink);
@@ -153,7 +152,7 @@ impl Stage {
     }
 }
 
-/// A packet of the response that [`Stage::asks`] asks for.
+/// A packet of the response to [`Stage::asks`].
 fn packet(number: u8, section: u8, content: &[u8]) -> Vec<u8> {
     [b"\0\x10\x20\x30\x41splitnum\0", &[number, section][..], content].concat()
 }

@@ -1,38 +1,38 @@
-//! Packets of responses that are not whole yet, and which of them belong together. It knows no
-//! rules.
+//! Packets of incomplete responses, and how they are grouped into responses. It checks no rules.
 
 use super::decode::Header;
 use crate::kit::{Budget, Buffer, Limits, Mark, PartSpan, Payload, Piece, Side, Time};
 
-/// Bytes that the packets of one timestamp may have: ten times what any known server sends.
+/// Maximum total length of packets with one timestamp: ten times the largest response of known
+/// servers.
 const MOST: usize = 256 << 10;
 
-/// Packets with one timestamp: of one response, or, where the request was repeated, of up to as
-/// many as were asked for. No packet tells which of these it belongs to.
+/// Packets with one timestamp: of one response, or, if the request was repeated, of several. A
+/// packet does not show which of these it belongs to.
 pub(super) struct Unfinished {
     pub(super) timestamp: u32,
     pub(super) side: Side,
-    /// The packets as they came.
+    /// The packets in order of arrival.
     pub(super) packets: Buffer,
     /// Their 'numPackets' bytes: the index, and in the high bit whether it is the last.
     numbers: Vec<u8>,
-    /// When they are given up.
+    /// When they time out.
     pub(super) deadline: Time,
-    /// Their request is in the capture: no packet of them can have come before.
+    /// Their request is in the capture, so that no packet can have come before it.
     pub(super) asked: bool,
-    /// One of them is a copy of another, or of a packet of a response before.
+    /// One of them is a copy of another, or of a packet of an earlier response.
     pub(super) has_copy: bool,
 }
 
-/// What a packet of a response is to the packets before it.
+/// How a packet of a response relates to the earlier ones.
 pub(super) enum PartResult {
     /// Kept.
     Kept,
-    /// Kept, and nothing is missing now.
+    /// Kept, and the response is complete.
     Whole(Unfinished),
-    /// One that is there already.
+    /// A copy of a stored one.
     Copy,
-    /// Another one with an index that is there already.
+    /// A different one with a stored index.
     Repeated,
     /// The last bit is on packet `last`, and another packet has a higher index.
     LastMisplaced { highest: u8, last: u8 },
@@ -40,15 +40,15 @@ pub(super) enum PartResult {
     Full,
 }
 
-/// Packets by the response they belong to, named by the place at which they came.
+/// Packets by the response they belong to, as indices in the order of arrival.
 pub(super) struct Divided {
-    /// Whole responses as they were completed, the packets of each by their index.
+    /// Whole responses in the order of completion, the packets of each by their index.
     pub(super) answers: Vec<Vec<usize>>,
-    /// What belongs to none of these.
+    /// Packets that belong to none of these.
     pub(super) left: Vec<usize>,
 }
 
-/// How many packets there are of each index, and how many of these have the last bit.
+/// The number of packets of each index, and how many of these have the last bit.
 struct Tally([(usize, usize); 128]);
 
 impl Tally {
@@ -62,7 +62,7 @@ impl Tally {
         Tally(tally)
     }
 
-    /// Of how many responses these are at least: none has an index twice, or one after its last.
+    /// The minimum number of responses: none has an index twice, or one after its last.
     fn answers(&self) -> usize {
         let (mut least, mut ended) = (0, 0);
         for &(all, last) in &self.0 {
@@ -74,7 +74,7 @@ impl Tally {
         least
     }
 
-    /// Whether these are whole responses and nothing else.
+    /// Whether these form whole responses only.
     fn is_whole(&self) -> bool {
         let mut open: usize = self.0.iter().map(|(_, last)| last).sum();
         self.0.iter().all(|&(all, last)| {
@@ -107,7 +107,7 @@ impl Unfinished {
         }
     }
 
-    /// One packet more, of one of at most `most` answers.
+    /// Adds a packet of one of at most `most` responses.
     pub(super) fn add(
         &mut self,
         header: Header,
@@ -127,7 +127,7 @@ impl Unfinished {
         PartResult::Kept
     }
 
-    /// Why a packet is of no response that is owed.
+    /// Why a packet belongs to no response that is due.
     fn contradicts(&self, header: Header, bytes: &[u8]) -> PartResult {
         let mut same = self.with(|number| number & 0x7F == header.index).peekable();
         if same.peek().is_some() {
@@ -138,7 +138,7 @@ impl Unfinished {
         PartResult::LastMisplaced { highest, last: self.last().unwrap_or(header.index) }
     }
 
-    /// Whether one of them is byte for byte this one.
+    /// Whether one of them is identical.
     pub(super) fn has(&self, bytes: &[u8]) -> bool {
         (0..self.count()).any(|at| self.bytes(at) == bytes)
     }
@@ -148,13 +148,13 @@ impl Unfinished {
         self.indices().any(|other| other == index)
     }
 
-    /// Nothing is missing.
+    /// Whether it is complete.
     pub(super) fn is_whole(&self) -> bool {
         Tally::of(self.numbers.iter().copied()).is_whole()
     }
 
-    /// Whether packets of several responses are there that are not copies of each other: then only
-    /// the order in which they came tells which belong together.
+    /// Whether there are packets of several responses that are not copies of each other: then only
+    /// the order of arrival shows which belong together.
     pub(super) fn is_mixed(&self) -> bool {
         let numbers = || self.numbers.iter().copied();
         let own = |&(at, _): &(usize, u8)| !self.same(at).any(|other| other < at);
@@ -162,9 +162,9 @@ impl Unfinished {
             && Tally::of(numbers().enumerate().filter(own).map(|(_, number)| number)).answers() > 1
     }
 
-    /// Puts together what belongs together. If all of it is there, the first packets of each index
-    /// are the first response's. Otherwise a packet that is missing more likely belongs to a
-    /// response that another was sent after: the latest packets are one response's.
+    /// Groups the packets. If all have arrived, the first packets of each index form the first
+    /// response. Otherwise, a missing packet more likely belongs to an earlier response: the latest
+    /// packets form one response.
     pub(super) fn divide(&self) -> Divided {
         let mut free = vec![Vec::new(); 1 + usize::from(self.indices().max().unwrap_or_default())];
         let mut ends = Vec::new();
@@ -172,7 +172,7 @@ impl Unfinished {
             Some(same) if !is_last(number) => same.push(at),
             _ => ends.push(at),
         };
-        // What is used first is put in last.
+        // The elements used first are pushed last.
         match self.is_whole() {
             true => self.numbers.iter().enumerate().rev().for_each(&mut sort),
             false => self.numbers.iter().enumerate().for_each(&mut sort),
@@ -192,13 +192,13 @@ impl Unfinished {
         Divided { answers, left }
     }
 
-    /// Whether what is left at a place is a copy of another packet: in a response, or left before
-    /// it.
+    /// Whether the remaining packet at an index is a copy of another one: in a response, or
+    /// remaining before it.
     pub(super) fn is_copy(&self, at: usize, left: &[usize]) -> bool {
         self.same(at).any(|other| other < at || left.binary_search(&other).is_err())
     }
 
-    /// The other packets that are byte for byte the one at a place.
+    /// The other packets that are identical to the one at an index.
     fn same(&self, at: usize) -> impl Iterator<Item = usize> {
         let (number, bytes) = (self.numbers.get(at).copied(), self.bytes(at));
         self.with(move |other| Some(other) == number)
@@ -250,13 +250,13 @@ impl Unfinished {
         self.part(at).map_or_else(Vec::new, |part| self.packets.pieces_of(part))
     }
 
-    /// The packet at a place, for what is said of it later.
+    /// The mark of the packet at an index, for later.
     pub(super) fn mark(&self, at: usize) -> Option<Mark> {
         let &PartSpan { frame, time, .. } = self.part(at)?;
         Some(Mark { frame, time, length: self.bytes(at).len() as u32, side: self.side })
     }
 
-    /// Bytes of memory beside the packets.
+    /// Memory in bytes besides the packets.
     pub(super) fn held(&self) -> usize {
         crate::kit::room(&self.numbers)
     }

@@ -1,21 +1,21 @@
-//! Whom servers gave their challenges to.
+//! The receivers of servers' challenges.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::kit::{HashedMap, HashedSet, Short, append};
 
-/// Whom challenges were given to, as they were given: one after the other, which takes less than to
-/// look each of them up. Most are never looked for.
+/// The receivers of challenges, appended in order, which is cheaper than inserting each into a map.
+/// Most are never looked up.
 #[derive(Default)]
 pub(super) struct Challenges {
     given: Vec<Given>,
-    /// The hosts that are not IPv4, with their places in `given`, in the order of these.
+    /// The hosts that are not IPv4, with their indices in `given`, in increasing order.
     wide: Vec<(usize, IpAddr)>,
-    /// One came after as many different ones as may be: no more are taken.
+    /// The maximum of different challenges was reached: no more are stored.
     pub(super) full: bool,
 }
 
-/// One that was given, in the least room: a flood makes one after the other.
+/// A given challenge, in compact form: a flood causes very many.
 struct Given {
     /// The hash of the server and the challenge.
     key: Short,
@@ -23,7 +23,7 @@ struct Given {
 }
 
 impl Challenges {
-    /// One more was given, of at most this many different ones.
+    /// Adds a challenge, up to `most` different ones.
     pub(super) fn push(&mut self, key: Short, to: IpAddr, most: usize) {
         if self.given.len() >= 2 * most {
             self.tidy(most);
@@ -41,7 +41,7 @@ impl Challenges {
         append(&mut self.given, Given { key, to });
     }
 
-    /// Keeps of each challenge to whom it was first given, of at most this many.
+    /// Keeps the first receiver of each challenge, up to `most`.
     fn tidy(&mut self, most: usize) {
         if self.given.len() <= most {
             return;
@@ -62,7 +62,7 @@ impl Challenges {
         });
     }
 
-    /// To whom each of these was first given, as far as there was room for it.
+    /// The first receiver of each of these challenges, as far as stored.
     pub(super) fn first_given(&mut self, keys: &[Short], most: usize) -> HashedMap<IpAddr, Short> {
         self.tidy(most);
         let wanted: HashedSet = keys.iter().copied().collect();
@@ -78,8 +78,8 @@ impl Challenges {
     }
 }
 
-/// Which of these are the first of their key. Reported in turns, a share of the keys in each: what tells
-/// them takes as much less room, at the end of a capture, when there is none to spare.
+/// Marks the first element of each key. The keys are processed in several passes, a share in each,
+/// to save memory at the end of a capture.
 fn firsts(given: &[Given]) -> Vec<bool> {
     let mut firsts = vec![false; given.len()];
     let mut seen = HashedSet::default();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is kept of challenges is what a map would keep that is filled up to its bound.
+        /// The stored challenges are those that a bounded map would store.
         #[test]
         fn challenges_are_kept_up_to_their_bound(
             given in prop::collection::vec((0u64..12, any::<u16>(), any::<bool>()), 0..60),

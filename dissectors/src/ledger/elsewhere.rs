@@ -1,5 +1,5 @@
-//! Answers from another host or port than was asked: requests without a response, and answers
-//! without a request, matched when all flows have been seen.
+//! Responses from another host or port than was asked: requests without a response and responses
+//! without a request, matched at the end of the capture.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -9,26 +9,26 @@ use super::{Beyond, Detail, KeptRule, Ruling, Witness};
 use crate::a2s::rules::{A2S022, A2S024};
 use crate::kit::{Code, Evidence, Exchange, Map, Rule, SeenMessage, Set, ShortMark, Time, Who};
 
-/// Kinds of requests that a protocol tells apart at most.
+/// Maximum number of kinds of requests of a protocol.
 const KINDS: usize = 8;
 
-/// Requests that are looked through for the one that a challenge was used for.
+/// Maximum number of requests that are searched for the one that a challenge belongs to.
 const LOOKED_THROUGH: usize = 64;
 
-/// What may belong together, and what hangs on whether it does.
+/// Requests and responses that may belong together, and the results that depend on it.
 #[derive(Default)]
 pub(super) struct Elsewhere {
     answers: Vec<Unmatched>,
     requests: Vec<Unmatched>,
     /// Challenges that clients used with servers that are not known to have given them.
     foreign: Vec<Used>,
-    /// Requests with these that were answered with data.
+    /// Requests with such challenges that were answered with data.
     accepted: Vec<Used>,
-    /// Challenges that a server gave to a client in another's stead.
+    /// Challenges that another server gave to a client.
     moved: Moved,
 }
 
-/// A challenge that is not known to have been given: it was used, or accepted.
+/// A challenge that is not known to have been given, and was used or accepted.
 struct Used {
     challenge: u32,
     evidence: Evidence,
@@ -47,10 +47,10 @@ impl Used {
     }
 }
 
-/// Where something is that broke a rule.
+/// Where the details of a breach are stored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RulingPlace {
-    /// Among what is known in full.
+    /// Among the full entries.
     Ruling(u32),
     Answer(u32),
     Request(u32),
@@ -58,7 +58,7 @@ pub(super) enum RulingPlace {
     Accepted(u32),
 }
 
-/// An end of a flow, in little room.
+/// One end of a flow, in compact form.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct FlowEnd {
     host: [u8; 16],
@@ -91,19 +91,20 @@ struct Unmatched {
     mark: ShortMark,
     exchange: Exchange,
     flow: u32,
-    /// Of a response: what became of it. Of a request: whether it was answered, or may have been.
+    /// For a response, what happened to it. For a request, whether it was answered, or may have
+    /// been.
     fate: Fate,
-    /// Of a request, how often it was answered.
+    /// For a request, the number of responses.
     answers: u8,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// It belongs to nothing else.
+    /// It matches nothing.
     Alone,
-    /// A response comes from elsewhere than this was asked; a request was answered so.
+    /// A response comes from another endpoint than this request's; a request was answered so.
     Matched,
-    /// It may belong to several.
+    /// There are several possible matches.
     Perhaps,
 }
 
@@ -112,13 +113,13 @@ impl Unmatched {
         self.mark.get().time
     }
 
-    /// What only such requests and answers share that may belong together.
+    /// Orders by the properties that a request and its response have in common.
     fn cmp(&self, other: &Unmatched) -> Ordering {
         let key = |it: &Unmatched| (it.exchange.rules.from_asked.code, it.client, it.exchange.id);
         key(self).cmp(&key(other))
     }
 
-    /// Whether nothing of it is known to be missing.
+    /// Whether no part of it is known to be missing.
     fn is_whole(&self) -> bool {
         self.exchange.parts.is_none_or(|parts| parts.found >= parts.total.into())
     }
@@ -130,13 +131,13 @@ impl Unmatched {
     }
 }
 
-/// Requests of one kind that wait, by their places.
+/// Pending requests of one kind, by their indices.
 #[derive(Default)]
 struct WaitingRequests {
     waiting: VecDeque<usize>,
-    /// How many follow one to another server.
+    /// How often consecutive requests go to different servers.
     changes: usize,
-    /// How many at the front are known to be possibly answered.
+    /// How many at the front are marked as possibly answered.
     marked: usize,
 }
 
@@ -163,7 +164,7 @@ impl WaitingRequests {
         self.marked -= usize::from(place < self.marked);
     }
 
-    /// Forgets those that nothing answers any more.
+    /// Removes requests that are too old to be answered.
     fn forget(&mut self, now: Time, timeout: i64, requests: &[Unmatched]) {
         while let Some(request) = self.waiting.front().and_then(|&at| requests.get(at))
             && now.since(request.time()) >= timeout
@@ -173,24 +174,22 @@ impl WaitingRequests {
     }
 }
 
-/// What came of it.
+/// The results.
 #[derive(Default)]
 pub(super) struct UnmatchedReview {
     pub(super) rulings: Vec<Ruling>,
-    /// What else broke a rule: there may be very much of it, so it is put into words one by one.
+    /// Other breaches: since there may be very many, their texts are made one by one.
     pub(super) places: Vec<(u64, Code, RulingPlace)>,
     pub(super) kept: Vec<KeptRule>,
-    /// Answers that nobody asked for, in the order of their time.
+    /// Unsolicited responses, in the order of their time.
     pub(super) unasked: Vec<SeenMessage>,
 }
 
-/// Challenges that were given in another server's stead: to which address, with which of them they
-/// are good.
+/// Challenges from another server: the receiver's address, and the server that accepts them.
 type Moved = Set<(IpAddr, SocketAddr, u32)>;
 
 impl Elsewhere {
-    /// Takes a response or a request, unless there are as many as are kept: then it is checked
-    /// alone.
+    /// Adds a response or a request, unless the maximum is reached: then it is checked alone.
     pub(super) fn open(
         &mut self,
         exchange: Exchange,
@@ -217,7 +216,7 @@ impl Elsewhere {
         true
     }
 
-    /// Takes a challenge that the server is not known to have given, or that it took it.
+    /// Adds a challenge that the server is not known to have given: it was used, or accepted.
     pub(super) fn challenge(
         &mut self,
         (challenge, evidence): (u32, Evidence),
@@ -241,13 +240,13 @@ impl Elsewhere {
         true
     }
 
-    /// Matches what belongs together, and checks it.
+    /// Matches requests and responses, and checks the rules.
     pub(super) fn review(&mut self, timeout: i64) -> UnmatchedReview {
         let order = |a: &Unmatched, b: &Unmatched| {
             let place = |it: &Unmatched| (it.exchange.began, it.mark.get().frame);
             a.cmp(b).then_with(|| place(a).cmp(&place(b)))
         };
-        // Mostly no response came from elsewhere: then there is nothing to look for.
+        // Usually no response came from another endpoint, so that no search is needed.
         if !self.answers.is_empty() {
             self.requests.sort_by(order);
             self.answers.sort_by(order);
@@ -276,7 +275,7 @@ impl Elsewhere {
         review
     }
 
-    /// Checks what is left alone, and what may be.
+    /// Checks unmatched entries and those with several possible matches.
     fn check(&self, review: &mut UnmatchedReview) {
         for (at, answer) in (0..).zip(&self.answers).filter(|(_, it)| it.fate != Fate::Matched) {
             let seen = answer.witness(answer.server, answer.client).seen;
@@ -317,12 +316,12 @@ impl Elsewhere {
         }
     }
 
-    /// Whether this challenge was given to an address in another server's stead.
+    /// Whether another server gave this challenge to an address.
     pub(super) fn has_moved(&self, to: IpAddr, server: SocketAddr, challenge: u32) -> bool {
         self.moved.contains(&(to, server, challenge))
     }
 
-    /// What broke a rule, in full.
+    /// The full text of a breach.
     pub(super) fn ruling(&self, place: RulingPlace) -> Option<Ruling> {
         let at = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
         let open = |open: &Unmatched| {
@@ -372,7 +371,7 @@ impl UnmatchedReview {
     }
 }
 
-/// Matches answers to requests of one client, both in the order of time.
+/// Matches responses to requests of one client, both in the order of time.
 fn matched(
     answers: &mut [Unmatched],
     requests: &mut [Unmatched],
@@ -416,7 +415,7 @@ fn matched(
     }
 }
 
-/// Which request a challenge answers: the one to the server that the client used it with.
+/// The request that a challenge answers: the one to the server that the client used it with.
 fn by_challenge(
     answer: &Unmatched,
     queues: &[&mut WaitingRequests],
@@ -429,7 +428,7 @@ fn by_challenge(
     queues.iter().enumerate().find_map(|(nth, queue)| Some((nth, find(queue)?)))
 }
 
-/// Each of these requests may have drawn a response.
+/// Marks these requests as possibly answered.
 fn may_be_answered(queue: &mut WaitingRequests, requests: &mut [Unmatched]) {
     for &at in queue.waiting.range(queue.marked..) {
         if let Some(request) = requests.get_mut(at).filter(|it| it.fate == Fate::Alone) {
@@ -439,7 +438,8 @@ fn may_be_answered(queue: &mut WaitingRequests, requests: &mut [Unmatched]) {
     queue.marked = queue.waiting.len();
 }
 
-/// A response is to this request, which another was asked. A response for each sending is not a fault.
+/// A response belongs to this request, which went to another endpoint. A response for each repeat
+/// is not a fault.
 fn take(
     answer: &mut Unmatched,
     queue: &mut WaitingRequests,
@@ -450,7 +450,7 @@ fn take(
 ) {
     let Some(&at) = queue.waiting.get(place) else { return };
     let Some(request) = requests.get_mut(at) else { return };
-    // A flow that ended early may have its response in the next one between the same two.
+    // A flow that ended early may have its response in the next one between the same two endpoints.
     let is_first = request.fate != Fate::Matched && request.server != answer.server;
     (request.fate, answer.fate) = (Fate::Matched, Fate::Matched);
     request.answers = request.answers.saturating_add(1);

@@ -1,5 +1,5 @@
-//! What one server is asked: in brief while it is little, as for most servers, and in detail from
-//! then on.
+//! The load on one server: compact while it is small, as for most servers, and in detail from then
+//! on.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,17 +9,17 @@ use super::Witness;
 use super::sources::{KINDS, SourceSample};
 use crate::kit::{Mark, Name, Payload, SeenMessage, Time};
 
-/// Buckets that the window of a flood is divided into.
+/// Number of buckets in the window of a flood.
 pub(super) const BUCKETS: usize = 20;
 
-/// What one server is asked by the hosts of one group.
+/// The load on one server from the hosts of one group.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Load {
     Brief(Box<Brief>),
     Detailed(Box<Detailed>),
 }
 
-/// The first requests, all of one source, and the responses to them without a challenge.
+/// The first requests, all from one source, and the responses without a challenge to them.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Brief {
     first: Mark,
@@ -37,54 +37,54 @@ struct LoadEvent {
     after: u32,
     /// The message's length.
     bytes: u32,
-    /// The length of the request, of a response.
+    /// For a response, the length of the request.
     asked: Option<u16>,
-    /// What was asked, by its place among the kinds.
+    /// The kind of request, as an index.
     kind: u8,
 }
 
-/// A request, or a response, of whatever form.
+/// A request or response.
 struct LoadMessage {
     what: Name,
     source: IpAddr,
     time: Time,
     bytes: u32,
-    /// The length of the request, of a response.
+    /// For a response, the length of the request.
     asked: Option<u32>,
 }
 
-/// How requests are counted.
+/// Parameters of counting.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct LoadTerms {
     /// The length of a bucket, in nanoseconds.
     pub(super) bucket: i64,
-    /// Requests in all buckets of a window from which on these are kept.
+    /// The minimum number of requests in a window for which its buckets are stored.
     pub(super) least: u64,
     /// The window in which responses to one source are counted, in tenths of a second.
     pub(super) window: u32,
 }
 
-/// What a group has room for yet.
+/// The remaining room of a group.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct GroupRoom {
     pub(super) sources: usize,
     pub(super) buckets: usize,
 }
 
-/// What one server is asked, in detail.
+/// The load on one server in detail.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Detailed {
     /// The first request and the time of the last.
     pub(super) first: Option<Witness>,
     pub(super) last: Time,
     pub(super) requests: u64,
-    /// By what was asked.
+    /// Counts by kind of request.
     pub(super) asked: Vec<(Name, u64)>,
-    /// Responses without a challenge, the bytes that they respond to, and their own.
+    /// Responses without a challenge, the bytes of their requests, and their own bytes.
     pub(super) responses: u64,
     pub(super) bytes_to: u64,
     pub(super) bytes_of: u64,
-    /// The source that got most responses within a window.
+    /// The source that received most responses within a window.
     pub(super) repeated: Option<(u32, IpAddr, Name)>,
     pub(super) sources: SourceSample,
     pub(super) rate: Rate,
@@ -102,7 +102,7 @@ impl Load {
         Load::Brief(Box::new(Brief { first: mark, from, to, kinds, events, count: 1 }))
     }
 
-    /// One more request to the server. Returns whether there was room for its time.
+    /// Adds a request to the server. Returns whether there was room for its time.
     pub(super) fn asks(
         &mut self,
         what: &'static str,
@@ -150,7 +150,7 @@ impl Load {
         }
     }
 
-    /// How many requests there were.
+    /// The number of requests.
     pub(super) fn requests(&self) -> u64 {
         match self {
             Load::Brief(brief) => brief.events().filter(|it| it.asked.is_none()).count() as u64,
@@ -158,7 +158,7 @@ impl Load {
         }
     }
 
-    /// All of it in detail, when nothing more comes.
+    /// Converts to the detailed form at the end.
     pub(super) fn finish(self, terms: &LoadTerms) -> Detailed {
         let mut room = GroupRoom { sources: 1, buckets: Brief::EVENTS };
         let mut detailed = match self {
@@ -178,7 +178,7 @@ impl Brief {
         self.events.iter().take(self.count.into())
     }
 
-    /// Takes this, if there is room for it.
+    /// Adds a message, if there is room for it.
     fn takes(&mut self, exchange: &LoadMessage) -> bool {
         let &LoadMessage { what, source, time, bytes, asked } = exchange;
         let asked = match asked.map(u16::try_from) {
@@ -215,7 +215,7 @@ impl Brief {
 }
 
 impl Detailed {
-    /// Counts this. Returns whether there was room for its time.
+    /// Counts a message. Returns whether there was room for its time.
     fn takes(&mut self, exchange: &LoadMessage, terms: &LoadTerms, room: &mut GroupRoom) -> bool {
         match exchange.asked {
             None => self.asks(exchange, terms, room),
@@ -250,7 +250,8 @@ impl Detailed {
         self.bytes_to += u64::from(asked);
         self.bytes_of += u64::from(bytes);
         let kind = self.asked.iter().position(|(name, _)| *name == what).unwrap_or(0) % KINDS;
-        // Who gets a response has asked: there is an entry, or there was no room for one.
+        // The receiver of a response has sent a request: there is an entry, or there was no room
+        // for one.
         let Some(entry) = self.sources.entry(source, time, true) else { return };
         let times = entry.is_answered(kind, time, terms.window);
         if self.repeated.is_none_or(|(most, ..)| times > most) {
@@ -258,7 +259,7 @@ impl Detailed {
         }
     }
 
-    /// Adds what another group of hosts asked.
+    /// Adds the requests of another group of hosts.
     pub(super) fn add(&mut self, other: Detailed) {
         self.first = earlier(self.first, other.first);
         self.last = self.last.max(other.last);
@@ -270,7 +271,7 @@ impl Detailed {
         self.responses += other.responses;
         self.bytes_to += other.bytes_to;
         self.bytes_of += other.bytes_of;
-        // Of those that came as often, the first address.
+        // For equal counts, the first address.
         let rank = |(times, source, _): &(u32, IpAddr, Name)| (*times, std::cmp::Reverse(*source));
         self.repeated = self.repeated.into_iter().chain(other.repeated).max_by_key(rank);
         self.sources.add(other.sources);
@@ -278,13 +279,13 @@ impl Detailed {
     }
 }
 
-/// Requests in the latest buckets of time, and in earlier ones that matter.
+/// The number of requests in the latest buckets of time, and in earlier busy ones.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Rate {
-    /// The number of the latest bucket, and those up to it.
+    /// The number of the latest bucket, and the counts up to it.
     now: i64,
     latest: [u32; BUCKETS],
-    /// Buckets with their numbers, as far as there were many requests round them.
+    /// Stored buckets with their numbers, in busy periods.
     kept: Vec<(i64, u32)>,
 }
 
@@ -293,7 +294,7 @@ impl Rate {
         bucket.rem_euclid(BUCKETS as i64) as usize
     }
 
-    /// One more at this time. How many buckets are kept for it.
+    /// Adds a request at this time. Returns how many buckets are stored for it.
     fn add(&mut self, bucket: i64, least: u64) -> usize {
         let before = self.kept.len();
         if bucket > self.now {
@@ -302,13 +303,13 @@ impl Rate {
             (0..over).for_each(|back| self.latest[Rate::place(bucket - back)] = 0);
             self.now = bucket;
         }
-        // Where the clock went back, it counts as one of now.
+        // If the clock went backwards, it counts as now.
         let count = &mut self.latest[Rate::place(self.now)];
         *count = count.saturating_add(1);
         self.kept.len() - before
     }
 
-    /// Keeps the latest buckets, if there were many.
+    /// Stores the latest buckets, if they were busy.
     pub(super) fn keep(&mut self, least: u64) {
         let sum: u64 = self.latest.iter().map(|&count| u64::from(count)).sum();
         if sum < least.max(1) {
@@ -341,12 +342,12 @@ impl Rate {
     }
 }
 
-/// The one of two that was recorded first.
+/// The earlier one of two.
 pub(super) fn earlier(a: Option<Witness>, b: Option<Witness>) -> Option<Witness> {
     a.into_iter().chain(b).min_by_key(|witness| witness.seen.mark.frame)
 }
 
-/// This many more of what has this name.
+/// Adds to the count of this name.
 fn count(counts: &mut Vec<(Name, u64)>, name: Name, times: u64) {
     match counts.iter_mut().find(|(known, _)| *known == name) {
         Some((_, count)) => *count += times,
@@ -374,7 +375,7 @@ mod tests {
         assert_eq!(most((0..10).map(|n| n * 1000)), 0);
     }
 
-    /// What is kept in brief gives the same result as counting in detail from the first request on.
+    /// Compact counting gives the same result as detailed counting from the first request on.
     #[test]
     fn brief_and_detailed_counts_agree() {
         let terms = LoadTerms { bucket: 500_000_000, least: 1, window: 600 };
@@ -425,7 +426,7 @@ mod tests {
         }
     }
 
-    /// Half of what was counted here, half there, gives the same result.
+    /// Counting in two halves gives the same result.
     #[test]
     fn what_is_counted_apart_comes_together() {
         let (mut one, mut other) = (Rate::default(), Rate::default());

@@ -1,8 +1,9 @@
-//! What servers are asked, by how many, how fast, and what they answer without a challenge.
+//! The requests to servers: how many, from how many sources, how fast, and the responses without a
+//! challenge.
 //!
-//! Every request counts here: so it is counted where it is seen, by group of hosts, and what all
-//! groups amount to is reported at the end. What is counted does not depend on who counts which
-//! group.
+//! Every request counts: requests are counted by group of hosts where they are decoded, and the
+//! results of all groups are combined at the end. The result does not depend on how groups are
+//! distributed over threads.
 
 use std::net::SocketAddr;
 
@@ -14,35 +15,35 @@ use super::{Detail, KeptRule, Ruling, Witness, spell};
 use crate::abuse_rules::{SEC005, SEC006};
 use crate::kit::{AbuseThresholds, Evidence, Map, Payload, Rule, SeenMessage, Socket, Time, Who};
 
-/// Groups of hosts: all that two hosts say to each other is in one.
+/// Groups of hosts: all traffic between two hosts belongs to one group.
 pub const GROUPS: usize = 8;
 
-/// Requests toward one server, or answers toward one address, from which on they are checked.
+/// The minimum number of requests to one server, or responses to one address, that is checked.
 pub(super) const CHECKED_FROM: u64 = 20;
 
-/// A group has so small a share of a flood at least, or is left out of its rate.
+/// A group with a smaller share of a flood than this may be left out of its rate.
 const SHARE: u64 = 256;
 
-/// Servers that are counted in a group.
+/// Maximum number of servers in a group.
 const SERVERS: usize = 1 << 12;
 
 /// Requests to servers, of one capture or of some groups of its hosts.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Loads {
     groups: [HostGroup; GROUPS],
-    /// What others counted of other hosts of these groups.
+    /// Counts of other hosts in these groups.
     more: Vec<HostGroup>,
     most: usize,
     abuse: AbuseThresholds,
     terms: LoadTerms,
 }
 
-/// The servers that are asked by the hosts of a group.
+/// The servers that the hosts of a group send requests to.
 #[derive(Clone, Serialize, Deserialize)]
 struct HostGroup {
     servers: Map<Socket, Load>,
     room: GroupRoom,
-    /// The first request that there was no room for.
+    /// The first request that did not fit.
     left_out: Option<Witness>,
 }
 
@@ -53,7 +54,7 @@ impl Default for Loads {
 }
 
 impl Loads {
-    /// None yet. Of servers, their sources, and times, at most this many are kept.
+    /// Empty, with this maximum of servers, sources and times.
     pub fn new(most: usize, abuse: AbuseThresholds) -> Loads {
         let most = (most / GROUPS).max(1);
         let group = |_| HostGroup {
@@ -70,7 +71,7 @@ impl Loads {
         Loads { groups, more, most: most.min(SERVERS), abuse, terms }
     }
 
-    /// A server is asked for this. `group`: that of the two hosts.
+    /// A request to a server. `group`: that of the two hosts.
     pub fn asks(&mut self, group: usize, what: &'static str, payload: &Payload<'_>) {
         let terms = self.terms;
         let Some(group) = self.groups.get_mut(group % GROUPS) else { return };
@@ -87,7 +88,7 @@ impl Loads {
         }
     }
 
-    /// A server that was asked for this, in this many bytes, responds without a challenge.
+    /// A server responds without a challenge to a request of this kind and length.
     pub fn reflects(
         &mut self,
         group: usize,
@@ -104,7 +105,7 @@ impl Loads {
         }
     }
 
-    /// Adds what another one counted, of other groups, or of other hosts in them.
+    /// Adds other counts, of other groups, or of other hosts in them.
     pub fn add(&mut self, other: Loads) {
         for (mine, theirs) in self.groups.iter_mut().zip(other.groups) {
             if mine.servers.is_empty() {
@@ -116,7 +117,7 @@ impl Loads {
         self.more.extend(other.more);
     }
 
-    /// The verdict. Returns the first request that was left out, if there is one.
+    /// The results. Returns the first request that was left out, if any.
     pub(super) fn review(
         mut self,
         rulings: &mut Vec<Ruling>,
@@ -132,7 +133,7 @@ impl Loads {
         let mut left_out = None;
         for group in self.groups.iter_mut().chain(&mut self.more) {
             left_out = earlier(left_out, group.left_out);
-            // In whatever order: what they come to is the same.
+            // The order does not matter.
             group.servers.drain().for_each(|(server, load)| {
                 if requests.get(&server).is_some_and(|&requests| requests >= CHECKED_FROM) {
                     all.entry(server).or_default().add(load.finish(&terms));
@@ -176,7 +177,7 @@ impl Loads {
         check(&SEC005, Witness { seen, ..witness }, Who::Server, self.reflected(server, load));
     }
 
-    /// In words, how fast a server was asked, if that was too fast.
+    /// The text of a finding, if requests to a server were too frequent.
     fn flooded(&self, server: SocketAddr, load: &mut Detailed) -> Option<String> {
         let most = load.rate.most();
         if most < flood(&self.abuse) {
@@ -195,7 +196,7 @@ impl Loads {
         ))
     }
 
-    /// In words, how a server was used against others, if it was.
+    /// The text of a finding, if a server was misused against others.
     fn reflected(&self, server: SocketAddr, load: &Detailed) -> Option<String> {
         let is_crowd = |load: &Detailed| {
             let goes_on = |asked: u8| asked > 2;
@@ -233,14 +234,14 @@ impl Loads {
     }
 }
 
-/// Requests within the window of a flood that make one.
+/// The minimum number of requests within the window of a flood.
 fn flood(abuse: &AbuseThresholds) -> u64 {
     let window = u128::from(abuse.flood_window.unsigned_abs());
     (u128::from(abuse.flood_rate) * window / 1_000_000_000).max(1) as u64
 }
 
 impl Witness {
-    /// A message; of its flow nothing is said.
+    /// A message, without information about its flow.
     pub(super) fn of(payload: &Payload<'_>) -> Witness {
         Witness { seen: payload.seen(), flow: 0, began: true, lossy: false }
     }

@@ -1,10 +1,10 @@
-//! What several flows together break, in the order of the packets.
+//! Breaches that several flows together show, in the order of the packets.
 
 use super::Ruling;
 use super::elsewhere::{Elsewhere, RulingPlace};
 use crate::kit::Code;
 
-/// What was broken. Under a flood there is very much of it: each is put together when its turn comes.
+/// Breaches. A flood may cause very many: each is assembled when it is read.
 pub struct Rulings {
     rulings: Vec<Option<Ruling>>,
     elsewhere: Elsewhere,

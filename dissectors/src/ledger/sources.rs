@@ -1,4 +1,4 @@
-//! How many sources there are, and what they do, in bounded room.
+//! The number of sources and their behaviour, in bounded memory.
 
 use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
@@ -10,40 +10,40 @@ use crate::kit::Time;
 /// Kinds of queries that are distinguished.
 pub(super) const KINDS: usize = 6;
 
-/// Sources that are kept of one server's, in one group of hosts.
+/// Maximum number of sources of one server in one group of hosts.
 const MOST: usize = 512;
 
-/// A sample of sources: all, while they are few; then those whose hashes end in this many zeros. It does
-/// not depend on the order in which they come.
+/// A sample of sources: all, while there are few; then those whose hashes end in this many zeros.
+/// It does not depend on their order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct SourceSample {
-    /// How many zeros.
+    /// The number of zeros.
     level: u8,
-    /// In the order of their hashes.
+    /// Sorted by their hashes.
     sample: Vec<SampledSource>,
 }
 
-/// What one does.
+/// The behaviour of a source.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SampledSource {
     hash: u32,
-    /// When it first came, in tenths of a second.
+    /// The time of its first packet, in tenths of a second.
     pub(super) first: u32,
-    /// How often it asked, as far as that is counted.
+    /// The number of requests, up to a maximum.
     pub(super) asked: u8,
-    /// It was answered without a challenge.
+    /// It received a response without a challenge.
     pub(super) is_served: bool,
-    /// The window in which answers are counted, and those in it by the kind of what was asked.
+    /// The current window for counting responses, and the responses in it by kind of request.
     window: u32,
     served: [u16; KINDS],
 }
 
-/// A time in tenths of a second. It comes round after 13 years.
+/// A time in tenths of a second. It wraps after 13 years.
 pub(super) fn tenths(time: Time) -> u32 {
     time.0.div_euclid(100_000_000) as u32
 }
 
-/// The same in every run: what is estimated must not differ from run to run.
+/// The same hash in every run, so that estimates do not vary.
 fn hash(source: IpAddr) -> u32 {
     let seed = foldhash::quality::FixedState::with_seed(0x5EC0_0005);
     let mut hasher = seed.build_hasher();
@@ -55,7 +55,7 @@ fn hash(source: IpAddr) -> u32 {
 }
 
 impl SourceSample {
-    /// The entry of a source, if it is in the sample. `is_full`: there is no room for one more.
+    /// The entry of a source, if it is in the sample. `is_full`: there is no room for another.
     pub(super) fn entry(
         &mut self,
         source: IpAddr,
@@ -100,13 +100,13 @@ impl SourceSample {
         self.sample.retain(|source| source.hash.trailing_zeros() >= level);
     }
 
-    /// Adds the sources of another group of hosts: none of them is in both.
+    /// Adds the sources of another group of hosts: no source is in both.
     pub(super) fn add(&mut self, other: SourceSample) {
         self.sample.extend(other.sample);
         self.rise(other.level);
     }
 
-    /// How many are kept.
+    /// The number of sources in the sample.
     pub(super) fn len(&self) -> usize {
         self.sample.len()
     }
@@ -115,20 +115,20 @@ impl SourceSample {
         self.sample.iter()
     }
 
-    /// How many this many of those that are kept stand for.
+    /// The estimated total for this many sources of the sample.
     pub(super) fn estimate(&self, kept: usize) -> u64 {
         (kept as u64).saturating_mul(1 << self.level.min(31))
     }
 
-    /// In words, how many there are.
+    /// The number of sources, as text.
     pub(super) fn count(&self) -> String {
         let about = if self.level > 0 { "about " } else { "" };
         let count = self.estimate(self.len());
         format!("{about}{count} {}", if count == 1 { "source" } else { "sources" })
     }
 
-    /// How many of those for which this holds first came within one such window, in tenths of a
-    /// second, at the most.
+    /// The maximum number of sources that satisfy the condition and first came within one window,
+    /// in tenths of a second.
     pub(super) fn within(&self, window: u32, is: impl Fn(&SampledSource) -> bool) -> u64 {
         let mut firsts: Vec<_> =
             self.iter().filter(|source| is(source)).map(|source| source.first).collect();
@@ -145,12 +145,12 @@ impl SourceSample {
 }
 
 impl SampledSource {
-    /// It asked once more.
+    /// Counts a request.
     pub(super) fn asks(&mut self) {
         self.asked = self.asked.saturating_add(1);
     }
 
-    /// It was answered without a challenge, once more; how often that was so within the window.
+    /// Counts a response without a challenge. Returns the number of these within the window.
     pub(super) fn is_answered(&mut self, kind: usize, now: Time, window: u32) -> u32 {
         self.is_served = true;
         let now = tenths(now);

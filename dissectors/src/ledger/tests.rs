@@ -1,4 +1,4 @@
-//! Facts by hand, and what they come to.
+//! Rules of the ledger, with events made by hand.
 
 use crate::kit::{Mark, Name, Side};
 
@@ -22,7 +22,7 @@ fn ledger(most: usize) -> Ledger {
     Ledger::new(Terms::of(&Settings::default(), most))
 }
 
-/// What was broken, with its frame, and what was kept, with how often.
+/// Breaches with their frames, and passed rules with their counts.
 fn review(facts: &[(CrossFlowEvent, &str, &str)]) -> Vec<(String, bool, u64)> {
     let mut ledger = ledger(1000);
     for (frame, (fact, from, to)) in (1..).zip(facts) {
@@ -68,7 +68,7 @@ fn a_list_is_taken_as_far_as_there_is_room() {
     assert_eq!(lists(0, "10.0.0.2:1"), (0, None));
 }
 
-/// Of a very long list, the server that the client queries may follow what is kept.
+/// In a very long list, the server that the client queries may come after the stored ones.
 #[test]
 fn a_list_that_is_kept_in_part_proves_nothing() {
     let lossy = |servers: usize| {
@@ -177,7 +177,7 @@ fn who_was_listed_servers_is_remembered_up_to_a_bound_whatever_they_query() {
     assert_eq!(ledger.review(Loads::default()).kept[0].times, 8);
 }
 
-/// Who is sprayed with addresses forgets new ones, not those that it knows.
+/// When the limit is reached, new addresses are ignored and known ones still count.
 #[test]
 fn where_there_is_no_more_room_what_is_known_is_counted_on() {
     let (m, n) = ("10.0.0.9:27010", "10.0.1.9:27010");
@@ -196,7 +196,7 @@ fn where_there_is_no_more_room_what_is_known_is_counted_on() {
             rulings.iter().map(|ruling| (ruling.rule.code, ruling.witness.seen.mark.frame)),
         )
     };
-    // That there was no room is reported, too, for the message for which there was none.
+    // The missing room is reported, too, for the message that did not fit.
     let mut server = full(CrossFlowEvent::Split(Name("GoldSrc"), &A2S053), C);
     server.fact(CrossFlowEvent::Split(Name("Orange Box"), &A2S053), &[], &seen(3, S, D));
     assert_eq!(codes(server), [(NET011.code, 2), (A2S053.code, 3)]);

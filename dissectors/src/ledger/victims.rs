@@ -1,4 +1,4 @@
-//! Answers in numbers to an address that asked for none of them.
+//! Many responses to an address that requested none of them.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -9,11 +9,11 @@ use super::{Detail, KeptRule, Ruling, Terms, Witness, spell};
 use crate::abuse_rules::SEC005;
 use crate::kit::{Evidence, SeenMessage, Time, Who};
 
-/// To whom answers went, unasked.
+/// The receivers of unsolicited responses.
 #[derive(Default)]
 pub(super) struct Victims {
     victims: BTreeMap<IpAddr, Victim>,
-    /// Reflectors of all of them that are kept.
+    /// The total number of stored reflectors.
     reflectors: usize,
     is_full: bool,
 }
@@ -26,13 +26,13 @@ struct Victim {
     /// The hosts that they came from, and one of them.
     reflectors: SourceSample,
     one: SocketAddr,
-    /// When the window began, how many have come in it, and the most that came in one.
+    /// The start of the window, the number of responses in it, and the maximum of all windows.
     window: (Time, u64),
     most: u64,
 }
 
 impl Victims {
-    /// One more answer that nobody asked for.
+    /// Adds an unsolicited response.
     pub(super) fn answered(&mut self, seen: &SeenMessage, terms: &Terms) {
         let now = seen.mark.time;
         let is_known = self.victims.contains_key(&seen.to.ip());
@@ -68,7 +68,7 @@ impl Victims {
         victim.most = victim.most.max(victim.window.1);
     }
 
-    /// The verdict. Says whether there was no room for some.
+    /// The results. Returns whether there was no room for some.
     pub(super) fn review(
         &mut self,
         terms: &Terms,

@@ -1,11 +1,11 @@
-//! Whether bytes are this protocol's. Its signs are weak: what is only a byte or two needs a port
-//! or a flow that speaks for it, and in the right direction.
+//! Whether bytes belong to this protocol. Most messages are hard to identify: one or two bytes need
+//! the usual port or a known flow, and the right direction.
 
 use crate::kit::{Claim, Hint};
 
 use super::endpoint::{self, ZERO};
 
-/// No message to a master is longer that is as weak as a join or a quit.
+/// Maximum length of a message to a master without clear signs, such as a join or a quit.
 const LONGEST_WEAK: usize = 8;
 
 /// The longest IP:Port and its zero.
@@ -24,8 +24,8 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'q'] | [b'q', 0] | [b'q', 0xFF, _, _, _, _] => to_master,
         [b'b', b'\n'] | [b'b', b'\n', 0] => to_master,
         [b'q' | b'b', rest @ ..] if rest.len() < LONGEST_WEAK => to_master,
-        // A word in place of the line feed is another protocol's: `statusResponse` of a Quake 3
-        // server.
+        // A word in place of the line feed belongs to another protocol: `statusResponse` of a Quake
+        // 3 server.
         [0xFF, 0xFF, 0xFF, 0xFF, b'f' | b's', b'A'..=b'Z' | b'a'..=b'z', ..] => weak(hint.forced),
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', b'\n', blocks @ ..] if is_list(blocks) => Claim::Sure,
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => from_master,
@@ -44,7 +44,7 @@ const fn weak(so: bool) -> Claim {
     if so { Claim::Weak } else { Claim::No }
 }
 
-/// A join, or a query from 0.0.0.0:0: nothing need have come before.
+/// A join, or a query from 0.0.0.0:0, needs no earlier message.
 pub(super) fn opens(bytes: &[u8]) -> bool {
     match bytes {
         [b'1', rest @ ..] => seed(rest) == Some(ZERO),
@@ -53,14 +53,14 @@ pub(super) fn opens(bytes: &[u8]) -> bool {
     }
 }
 
-/// Where a query asks from: its IP:Port after the region byte, terminated.
+/// The address after which a query continues: the terminated IP:Port after the region byte.
 fn seed(after_type: &[u8]) -> Option<endpoint::Endpoint> {
     let text = after_type.get(1..)?;
     let length = text.iter().take(LONGEST_SEED).position(|&byte| byte == 0)?;
     endpoint::parse(text.get(..length)?)
 }
 
-/// A query whose IP:Port is none: still a text, and not a long one.
+/// A query with an invalid IP:Port: still a text, and not a long one.
 fn may_be_query(after_type: &[u8]) -> bool {
     let text = after_type.get(1..).unwrap_or_default();
     let length = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
@@ -74,15 +74,15 @@ fn is_info(bytes: &[u8]) -> bool {
     has(b"\\challenge\\") && has(b"\\protocol\\")
 }
 
-/// What an info string may be that does not begin as one: without a control character, its end
-/// aside.
+/// Whether this may be an info string without its usual beginning: no control character except at
+/// its end.
 fn is_text(text: &[u8]) -> bool {
     let zeros = text.iter().rev().take_while(|&&byte| byte == 0).count();
     let text = text.get(..text.len() - zeros).unwrap_or_default();
     !text.strip_suffix(b"\n").unwrap_or(text).iter().any(u8::is_ascii_control)
 }
 
-/// Whole address blocks that servers can have, the last one aside, which may be the end.
+/// Complete address blocks of possible servers; the last one may be the end mark.
 fn is_list(blocks: &[u8]) -> bool {
     let (whole, rest) = blocks.as_chunks();
     let Some((last, others)) = whole.split_last() else { return false };
@@ -90,8 +90,8 @@ fn is_list(blocks: &[u8]) -> bool {
     rest.is_empty() && others.iter().all(possible) && (possible(last) || *last == ZERO)
 }
 
-/// A list of servers after another header than a reply has: cut short, or with a wrong byte. It is
-/// a reply where one is due, and nothing elsewhere.
+/// A list of servers with a wrong header: cut short, or with a wrong byte. It counts as a reply
+/// only if one is due.
 pub(super) fn is_foreign_reply(bytes: &[u8]) -> bool {
     let list = match *bytes {
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => None,
@@ -106,7 +106,7 @@ pub(super) fn is_foreign_reply(bytes: &[u8]) -> bool {
     list.is_some_and(is_list)
 }
 
-/// The client that a master announces to a server that NAT hides.
+/// The client that a master announces to a server behind NAT.
 fn is_client(text: &[u8]) -> bool {
     let text = std::str::from_utf8(text).unwrap_or_default();
     text.parse::<std::net::SocketAddr>().is_ok()

@@ -1,20 +1,19 @@
-//! The conditions that a filter may have: the specification's table, and the keys that Xash3D's
-//! clients add.
+//! The conditions of a filter: the specification's table, and the keys that Xash3D's clients add.
 
 use std::borrow::Cow;
 
 use super::endpoint::{address, count, parse};
 
-/// What a condition's value may be.
+/// The valid values of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConditionValues {
-    /// This digit alone: the condition is a switch.
+    /// Only this digit: the condition is a switch.
     Only(u8),
     /// A decimal number.
     Number,
     /// An IPv4 address, with or without a port.
     Address,
-    /// How many of the conditions that follow are taken.
+    /// The number of following conditions that belong to it.
     Count,
     /// Anything.
     Any,
@@ -31,7 +30,7 @@ impl ConditionValues {
         }
     }
 
-    /// What is asked for, as people read it.
+    /// The valid values, for people.
     pub(super) const fn shown(self) -> &'static str {
         match self {
             ConditionValues::Only(b'0') => "0",
@@ -104,7 +103,7 @@ pub(super) fn find(table: &'static [Condition], key: &[u8]) -> Option<&'static C
     table.iter().find(|condition| condition.key.as_bytes() == key)
 }
 
-/// What a condition asks for, to people.
+/// The meaning of a condition, for people.
 pub(super) fn meaning(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
     let condition = find(TABLE, key).or_else(|| find(XASH3D, key))?;
     if !condition.values.allow(value) {

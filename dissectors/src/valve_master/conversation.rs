@@ -1,5 +1,5 @@
-//! The conversation of one flow, and what is remembered of the other flows of its two hosts. It
-//! hands messages to what keeps the listing and the registration, and their facts to the rules.
+//! The state of one flow, and of other flows between its two hosts. It passes messages to the
+//! listing and the registration, and their results to the rules.
 
 use std::net::SocketAddr;
 
@@ -19,8 +19,7 @@ use super::registration::{Claimed, Join, JoinResult, Registration};
 use super::reply::ReplySummary;
 use super::rules::{self, Owed};
 
-/// What one flow has said. Most flows of a flood say one thing: that is kept in place, and only a
-/// flow that goes on has [`PendingRequests`](crate::kit::PendingRequests).
+/// The state of one flow. Most flows of a flood have one message, which is stored inline.
 #[derive(Default)]
 pub struct Conversation(State);
 
@@ -30,7 +29,7 @@ enum State {
     Long(Long),
 }
 
-/// A flow that has said nothing, or more than one thing.
+/// The state of a flow without messages, or with more than one.
 #[derive(Default)]
 struct Long {
     listing: Option<Box<Listing>>,
@@ -59,7 +58,7 @@ impl Conversation {
         matches!(self.0, State::Long(Long { listing: None, registration: None, .. }))
     }
 
-    /// Runs on the whole state, to which what was kept in place is added first.
+    /// Runs on the full state, after moving the inline message into it.
     fn long<T>(&mut self, timeout: i64, run: impl FnOnce(&mut Long) -> T) -> T {
         let mut long = Long::default();
         match std::mem::take(&mut self.0) {
@@ -83,7 +82,7 @@ impl Conversation {
             + registration.as_ref().map_or(0, |registration| registration.held())
     }
 
-    /// What was sent in this packet did not arrive.
+    /// This packet did not arrive.
     pub(super) fn refused(&mut self, frame: u64) {
         self.long(i64::MAX, |long| long.refused.get_or_insert_default().insert(frame));
     }
@@ -114,19 +113,19 @@ impl Conversation {
     }
 }
 
-/// Where the listings of all clients stand: a client's host, a master, the address that a reply
-/// ended with, and what became of the listing there.
+/// The positions of all clients' listings: the client's host, the master, the last address of a
+/// reply, and what happened to the listing there.
 #[derive(Default)]
 pub struct SharedState {
     pub(super) stops: Recent,
 }
 
-/// What became of a listing at the last address of a reply.
+/// What happened to a listing at the last address of a reply.
 #[derive(Clone, Copy, Hash)]
 enum ListingOutcome {
     /// It stopped there, on a socket of the client's host.
     Stopped,
-    /// Its socket went on from there.
+    /// It continued on its socket.
     WentOn,
     /// Its flow ended there: the port.
     Left(u16),
@@ -147,7 +146,7 @@ impl SharedState {
         self.stops.contains(&(client.ip(), master, last, stop)) == Some(true)
     }
 
-    /// Whether a listing of this client's host has stopped at an address, and not gone on.
+    /// Whether a listing of this client's host stopped at an address and has not continued.
     fn stands_at(&self, ends: [SocketAddr; 2], seed: Endpoint) -> bool {
         self.was(ends, seed, ListingOutcome::Stopped)
             && !self.was(ends, seed, ListingOutcome::WentOn)
@@ -180,7 +179,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     sink.end(message, payload);
 }
 
-/// What is not a reply by its header is one only where a reply is due.
+/// A message with a wrong header is a reply only if a reply is due.
 fn is_nothing(cx: &Cx<'_>, payload: &Payload<'_>) -> bool {
     let is_due = || {
         let due = |query: &Query| {
@@ -197,7 +196,7 @@ fn is_nothing(cx: &Cx<'_>, payload: &Payload<'_>) -> bool {
     is_foreign_reply(payload.bytes) && !is_due()
 }
 
-/// A datagram that was doubled on the way: shown, and no more.
+/// Decodes a duplicate datagram, only to show it.
 pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let said = decode::message(payload.bytes, cx.conversation.known(payload), sink);
     sink.end(said.message(), payload);
@@ -232,7 +231,8 @@ fn query<S: Sink>(
     let Some(seed) = said.seed else { return };
     let ends = [payload.from, payload.to];
     if seed != ZERO && matches!(asked, QueryPosition::First { .. }) {
-        // Where the master has spoken before, the listing may have begun here, before the capture.
+        // If the master has sent something before, the listing may have begun here before the
+        // capture.
         let silent = cx.flow.seen.get(payload.side.other().index()) == Some(&false);
         asked = if cx.shared.was(ends, seed, ListingOutcome::Left(payload.from.port())) {
             QueryPosition::Resumed
@@ -259,11 +259,11 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_
         let (ends, most) = ([payload.to, payload.from], cx.settings.limits.remembered);
         cx.shared.note(ends, last, ListingOutcome::Stopped, most);
         if is_unasked {
-            // The query is not here, but its socket is known.
+            // The query is missing, but its socket is known.
             cx.shared.note(ends, last, ListingOutcome::Left(payload.to.port()), most);
         }
     }
-    // Replies without a query are the noise of floods: the flow keeps nothing for them.
+    // Replies without a query are typical of floods: the flow keeps no state for them.
     if is_unasked {
         rules::replied(ReplyMatch::Nothing, header, sink);
         return;
@@ -278,7 +278,7 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_
         let asked = asked.map(|query| query.mark.get().length);
         (answers, belongs.then(|| listing.repeated(said, budget)), asked)
     });
-    // Who asks for a further page has seen the one before.
+    // A client that requests a further page has received the one before.
     if let Some(asked) = asked {
         sink.reflects(QUERY.label, asked, payload);
     }
@@ -289,7 +289,7 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_
     }
 }
 
-/// A request was given up for another one's sake. Where that is before its time, it is not checked.
+/// A request was removed to make room for another. If it was not overdue, it is not checked.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, owed: Owed, given_up: Option<Mark>, now: Time, sink: &mut S) {
     let Some(mark) = given_up else { return };
     cx.budget.meet(Limit::Pending);
@@ -322,7 +322,7 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
 fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>, sink: &mut S) {
     let value = value.filter(|_| !payload.lost);
     let timeout = cx.settings.answer_timeout;
-    // The join, of a byte or so, is recognized by its port alone, unless the flow is known.
+    // A join of one byte is recognized by its port only, unless the flow is known.
     let join_unseen =
         cx.conversation.is_silent() && !ValveMaster::INFO.ports.contains(&payload.from.port());
     let (early, why) = cx.conversation.long(timeout, |long| {
@@ -380,7 +380,7 @@ fn quit<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, form: Option<Engine>, s
     }
 }
 
-/// What is open when the flow ends.
+/// Checks what is pending when the flow ends.
 pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     if !end {
         return;
@@ -399,7 +399,7 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
             if let Some(mut listing) = listing {
                 unanswered(cx, Owed::Query, listing.unanswered(), refused, now, sink);
                 listing.release(cx.budget);
-                // The client may take it up again on this socket, after a silence.
+                // The client may continue it on this socket, after a silence.
                 if let Some((side, last)) = listing.stands_at() {
                     let (ends, most) = (cx.flow.ends_from(side), cx.settings.limits.remembered);
                     cx.shared.note(ends, last, ListingOutcome::Left(ends[0].port()), most);
@@ -415,13 +415,13 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
     }
 }
 
-/// A message, and the packet of its latest sending, which is its own.
+/// A message that was sent once: the latest packet is its own.
 fn sent_once(mark: Mark) -> (Mark, u64) {
     (mark, mark.frame)
 }
 
-/// Checks an info string that came before any challenge. Where none followed it at once, one before
-/// it may be missing from the capture.
+/// Checks an info string before any challenge. If it was not followed at once by a challenge, an
+/// earlier one may be missing from the capture.
 fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink: &mut S) {
     if let Some(mark) = early {
         let evidence =
@@ -430,8 +430,8 @@ fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink:
     }
 }
 
-/// Checks messages that are given up, each with the packet of its latest sending: no response has
-/// come to them. Those that were `refused` cannot have one.
+/// Checks messages that timed out without a response, each with the packet of its latest repeat.
+/// Those that were `refused` cannot have one.
 fn unanswered<S: Sink>(
     cx: &Cx<'_>,
     owed: Owed,

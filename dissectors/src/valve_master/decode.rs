@@ -1,5 +1,4 @@
-//! From the bytes of a datagram to its fields: a function per message, in the specification's
-//! order.
+//! Decodes the fields of a datagram: a function per message, in the specification's order.
 
 use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, TextPlace, decode};
 
@@ -12,18 +11,18 @@ use super::reply::{BLOCK, ReplySummary};
 use super::rules::{self, Blocks, InfoFrame, QueryLayout};
 use super::{fields as f, messages as m};
 
-/// Nothing that the reader could check is asked of every message alike.
+/// The specification has no rule for all messages that the reader could check.
 static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, after: None };
 
 /// Xash3D's address block for IPv6.
 const BLOCK6: usize = 18;
 
-/// What the conversation tells about a message before it is decoded.
+/// What is known before a message is decoded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DecodeContext {
-    /// The key of the query before it, if there is a query and it has one.
+    /// The key of the previous query, if there was a query and it had one.
     pub(super) key: Option<Option<u32>>,
-    /// What the join before it sent along, if there is a join and it did.
+    /// What the previous join contained, if there was a join and it had a challenge.
     pub(super) server_challenge: Option<Option<u32>>,
     /// It travels over IPv6.
     pub(super) ipv6: bool,
@@ -31,7 +30,7 @@ pub(super) struct DecodeContext {
     pub(super) lost: bool,
 }
 
-/// What the conversation needs to know of a message.
+/// The properties of a message that the conversation needs.
 pub(super) enum MessageSummary<'a> {
     Query(QuerySummary<'a>),
     Reply(ReplySummary<'a>),
@@ -65,11 +64,11 @@ pub(super) struct QuerySummary<'a> {
     pub(super) seed: Option<Endpoint>,
     pub(super) seed_at: Span,
     pub(super) filter: &'a [u8],
-    /// The key that Xash3D's master is to repeat.
+    /// The key that Xash3D's master must repeat.
     pub(super) key: Option<u32>,
     /// It has a key that only Xash3D's clients send.
     pub(super) xash3d: bool,
-    /// A master can answer it.
+    /// It is valid, so that a master can answer it.
     pub(super) sound: bool,
 }
 
@@ -175,7 +174,7 @@ fn reply<'a, S: Sink>(
     let fed = r.peek().first() == Some(&b'\n');
     let at = Span::new(0, kind.at.end as usize + usize::from(fed));
     rules::reply_header(fed, r.peek().first().copied(), at, r.sink);
-    // Without a line feed another byte is in its place, or none: the blocks' length tells.
+    // If the line feed is replaced or missing, the length of the blocks shows it.
     if fed || r.rest() % BLOCK == 1 {
         r.u8(&f::LINE_FEED)?;
     }
@@ -222,7 +221,7 @@ fn reply<'a, S: Sink>(
     Ok(ReplySummary { blocks, block, at, ended, keyed, sound })
 }
 
-/// A reply that clients drop: what follows another header need not be blocks.
+/// A reply that clients drop: the bytes after a wrong header need not be blocks.
 fn foreign_reply<'a, S: Sink>(r: &mut Reader<'_, S>) -> ReplySummary<'a> {
     let (found, at) = (r.peek(), r.since(r.at()));
     rules::foreign_header(found, Span { end: r.rest().min(6) as u32, ..at }, r.sink);
@@ -230,9 +229,9 @@ fn foreign_reply<'a, S: Sink>(r: &mut Reader<'_, S>) -> ReplySummary<'a> {
     ReplySummary::default()
 }
 
-/// Xash3D's masters repeat the key of the query before the blocks: a mark, the key, a reserved
-/// byte, which together are as long as a block. Where the query is not known, an address of the
-/// loopback network that no other block shares gives it away.
+/// Xash3D's masters repeat the key of the query before the blocks: a mark, the key and a reserved
+/// byte, together as long as a block. If the query is not known, it is recognized by a loopback
+/// address that no other block shares.
 fn repeated_key<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<bool, Cut> {
     let Some(&[mark, a, b, c, d, reserved]) = r.peek().first_chunk() else { return Ok(false) };
     let key = u32::from_le_bytes([a, b, c, d]);
@@ -248,8 +247,8 @@ fn repeated_key<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<
     Ok(there)
 }
 
-/// How long each block is, and how long the one that ends the list: 0 if none does. Over IPv6 three
-/// of the specification's blocks are as long as one of Xash3D's: what they would say tells.
+/// The length of each block, and of the one that ends the list, or 0 if none does. Over IPv6, three
+/// blocks of the specification are as long as one of Xash3D's: their contents decide.
 fn block_length(blocks: &[u8], ipv6: bool) -> (usize, usize) {
     let whole = blocks.get(..blocks.len() - blocks.len() % BLOCK).unwrap_or_default();
     let ends = |length: usize| {
@@ -265,8 +264,8 @@ fn block_length(blocks: &[u8], ipv6: bool) -> (usize, usize) {
     }
 }
 
-/// Whether these are Xash3D's blocks, before an end of this length: they divide so, and they are
-/// such addresses, or at least not the specification's. An end may appear among either.
+/// Whether these are Xash3D's blocks, before an end of this length: the length fits, and the
+/// addresses are valid, or at least not valid as the specification's. Either kind may have an end.
 fn is_ipv6(listed: &[u8], end: usize) -> bool {
     let (blocks, rest) = listed.as_chunks::<BLOCK6>();
     if !rest.is_empty() || blocks.is_empty() {
@@ -343,7 +342,7 @@ fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<InfoSummary, Cut
     if fed {
         r.u8(&f::LINE_FEED)?;
     }
-    // Zeros after the last line feed are not the last value's.
+    // Zeros after the last line feed do not belong to the last value.
     let text = r.peek();
     let zeros = text.iter().rev().take_while(|&&byte| byte == 0).count();
     let closed = text.len().checked_sub(zeros + 1).filter(|&last| text.get(last) == Some(&b'\n'));
@@ -383,8 +382,8 @@ fn quit<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<MessageSummary<'a>, Cut> {
     Ok(MessageSummary::Quit { form })
 }
 
-/// What Xash3D's masters send to a game server behind NAT: which client will come. Not in the
-/// document.
+/// The announcement of Xash3D's masters to a game server behind NAT that a client will connect. It
+/// is not in the specification.
 fn nat_notice<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<MessageSummary<'a>, Cut> {
     r.i32_le(&f::HEADER)?;
     r.u8(&f::TYPE)?;

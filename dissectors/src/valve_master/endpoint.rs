@@ -3,10 +3,10 @@
 /// An IPv4 address and a port, in network order.
 pub(super) type Endpoint = [u8; 6];
 
-/// Where a listing starts, and how it ends.
+/// The start of a listing, and its end mark.
 pub(super) const ZERO: Endpoint = [0; 6];
 
-/// From dotted-decimal IPv4, ':' and a decimal port up to 65535; nothing else is one.
+/// Parses dotted-decimal IPv4, ':' and a decimal port up to 65535.
 pub(super) fn parse(text: &[u8]) -> Option<Endpoint> {
     let colon = text.iter().position(|&byte| byte == b':')?;
     let [a, b, c, d] = address(text.get(..colon)?)?;
@@ -15,7 +15,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Endpoint> {
     Some([a, b, c, d, e, f])
 }
 
-/// From dotted-decimal IPv4.
+/// Parses dotted-decimal IPv4.
 pub(super) fn address(text: &[u8]) -> Option<[u8; 4]> {
     let mut parts = text.split(|&byte| byte == b'.').map(|part| number(part, 3, 255));
     let mut part = || Some(parts.next()?? as u8);
@@ -23,7 +23,7 @@ pub(super) fn address(text: &[u8]) -> Option<[u8; 4]> {
     parts.next().is_none().then_some(address)
 }
 
-/// From 1 to `digits` decimal digits, up to `most`.
+/// Parses 1 to `digits` decimal digits, up to `most`.
 pub(super) fn number(text: &[u8], digits: usize, most: u32) -> Option<u32> {
     if text.is_empty() || text.len() > digits.min(10) || !text.iter().all(u8::is_ascii_digit) {
         return None;
@@ -32,12 +32,12 @@ pub(super) fn number(text: &[u8], digits: usize, most: u32) -> Option<u32> {
     u32::try_from(value).ok().filter(|&value| value <= most)
 }
 
-/// From decimal digits that fit 32 bits.
+/// Parses decimal digits that fit in 32 bits.
 pub(super) fn count(text: &[u8]) -> Option<u32> {
     number(text, 10, u32::MAX)
 }
 
-/// As people write it.
+/// The text form.
 pub(super) fn shown([a, b, c, d, e, f]: Endpoint) -> String {
     format!("{a}.{b}.{c}.{d}:{}", u16::from_be_bytes([e, f]))
 }

@@ -14,7 +14,7 @@ fields! {
     BODY = Field::new("body", "Body", Kind::Bytes).framing().private();
 
     // Client to master server
-    /// The region that servers are asked for; 255 is the whole world.
+    /// The region of the requested servers; 255 is the whole world.
     REGION = Field::new("region", "Region Code", Kind::Unsigned).number(region);
     /// The last server of the reply before, or 0.0.0.0:0 for the first.
     SEED = Field::new("seed", "IP:Port", Kind::Text);
@@ -40,13 +40,13 @@ fields! {
     // Game server to master server
     SERVER_CHALLENGE_MARK =
         Field::new("server_challenge_mark", "Mark of the server's challenge", Kind::Unsigned).framing();
-    /// The number that the server wants to see again in the master's challenge.
+    /// The number that the master must repeat in its challenge.
     SERVER_CHALLENGE = Field::new("server_challenge", "The server's challenge", Kind::Unsigned);
-    /// The number that the master gives out and the server must repeat.
+    /// The number that the master gives and the server must repeat.
     CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed);
     CHALLENGE_BYTES =
         Field::new("challenge_bytes", "Challenge, not 4 bytes long", Kind::Bytes).framing();
-    /// What the server says of itself.
+    /// The server's description of itself.
     INFO = Field::new("info", "Challenge information", Kind::Map).of(&[&INFO_PAIR]);
     /// The value of a key.
     INFO_PAIR = Field::new("pair", "Pair", Kind::Pair).pair(info_keys::meaning);
@@ -67,7 +67,7 @@ pub(super) static CONDITION_FIELDS: PairFields =
 pub(super) static INFO_FIELDS: PairFields =
     PairFields { pair: &INFO_PAIR, key: &KEY, value: &VALUE };
 
-/// The one value of [`DIALECT`].
+/// The only value of [`DIALECT`].
 pub(super) const XASH3D: u64 = 0;
 
 fn message_type(value: u64) -> Option<&'static str> {
@@ -87,7 +87,7 @@ fn dialect(value: u64) -> Option<&'static str> {
     (value == XASH3D).then_some("xash3d")
 }
 
-/// Which engine a form is the sign of. The values are [`Engine`](info_keys::Engine)'s.
+/// The engine that uses a form. The values are those of [`Engine`](info_keys::Engine).
 fn order(value: u64) -> Option<&'static str> {
     ["goldsrc", "source", "orange_box"].get(value as usize).copied()
 }

@@ -1,5 +1,4 @@
-//! The filter of a query: the specification's table of conditions, and how conditions are put
-//! together.
+//! The filter of a query: the specification's table of conditions, and how conditions are combined.
 
 use crate::kit::{Pair, Pairs, Reader, Sink, Span};
 
@@ -8,27 +7,27 @@ use super::endpoint::count;
 use super::fields as f;
 use super::rules;
 
-/// What the conversation and the other fields of the query need to know of a filter.
+/// The properties of a filter that the conversation and the other fields of the query need.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FilterSummary {
     /// It has a key that only Xash3D's clients send.
     pub(super) xash3d: bool,
     /// The key that Xash3D's masters repeat in their reply.
     pub(super) key: Option<u32>,
-    /// It is pairs, and nothing else.
+    /// It is valid.
     pub(super) sound: bool,
 }
 
-/// Groups inside groups that are shown as such; deeper ones are shown one beside the other.
+/// Maximum depth of nested groups; deeper ones are shown side by side.
 const DEEPEST: usize = 16;
 
-/// The first thing wrong with a filter's grammar.
+/// The first fault in a filter's grammar.
 struct Fault {
     at: Span,
     what: String,
 }
 
-/// Reads the filter that is the next `length` bytes, and the zero after it if it is there.
+/// Reads the filter in the next `length` bytes, and the zero after it, if any.
 pub(super) fn read<S: Sink>(
     r: &mut Reader<'_, S>,
     length: usize,
@@ -100,12 +99,12 @@ fn conditions<S: Sink>(
     fault.or(groups.unfilled())
 }
 
-/// How many conditions a pair takes that opens a group, if it says so.
+/// The number of conditions in the group that a pair opens, if it is a number.
 fn taken(pair: &Pair<'_>) -> Option<Option<u32>> {
     matches!(pair.key, b"nor" | b"nand").then(|| count(pair.text()))
 }
 
-/// What is wrong with a pair. `taken`: how many conditions a group takes, if it says so.
+/// The fault of a pair. `taken`: the number of conditions of a group, if it is a number.
 fn wrong(pair: &Pair<'_>, taken: Option<Option<u32>>) -> Option<&'static str> {
     if !pair.opened {
         Some("it does not begin with a backslash")
@@ -120,7 +119,7 @@ fn wrong(pair: &Pair<'_>, taken: Option<Option<u32>>) -> Option<&'static str> {
     }
 }
 
-/// As it is in the filter.
+/// The text of the pair in the filter.
 fn shown(pair: &Pair<'_>) -> String {
     let before = if pair.opened { "\\" } else { "" };
     let value = pair.value.map(|value| format!("\\{}", value.escape_ascii())).unwrap_or_default();
@@ -132,17 +131,18 @@ fn hexadecimal(text: &[u8]) -> Option<u32> {
     u32::from_str_radix(text, 16).ok()
 }
 
-/// What a group in a group counts for in the one around it. The specification leaves it open.
+/// How a nested group is counted in the group around it. The specification does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FilterCount {
-    /// One condition.
+    /// As one condition.
     One,
-    /// Itself and all that it takes, as Valve's own clients count: "the entire length".
+    /// As itself and all its conditions, as Valve's own clients count: "the entire length".
     Whole,
 }
 
 impl FilterCount {
-    /// By which the groups of a filter have what they take: the first, unless only the second does.
+    /// The way of counting in which all groups are complete: the first, unless only the second
+    /// works.
     fn of(text: &[u8]) -> FilterCount {
         let fits = |counting| {
             let mut groups = Groups { counting: Some(counting), ..Groups::default() };
@@ -159,24 +159,24 @@ impl FilterCount {
     }
 }
 
-/// The groups that are open, each with the conditions it takes and those it still takes.
+/// The open groups, each with its number of conditions and the number that is missing.
 #[derive(Default)]
 struct Groups {
     /// DecodeContext from the first group on.
     counting: Option<FilterCount>,
     open: [(u32, u32, Span); DEEPEST],
     depth: usize,
-    /// One was to end before another one in it.
+    /// A group would end before another one inside it.
     crossed: bool,
 }
 
 impl Groups {
-    /// How many conditions the group takes that a pair opens, if it opens one.
+    /// The number of conditions of the group that a pair opens, if it opens one.
     fn opens(&self, taken: Option<Option<u32>>) -> Option<u32> {
         taken.flatten().filter(|_| self.depth < DEEPEST)
     }
 
-    /// Takes a pair. Says how many groups end with it.
+    /// Adds a pair. Returns how many groups end with it.
     fn take(&mut self, taken: Option<Option<u32>>, at: Span) -> usize {
         let opens = self.opens(taken);
         if opens.is_none() || self.counting == Some(FilterCount::Whole) {
@@ -189,7 +189,7 @@ impl Groups {
         self.filled()
     }
 
-    /// One more condition is in the innermost group, or in all.
+    /// Counts a condition in the innermost group, or in all.
     fn count(&mut self) {
         let innermost = self.depth.saturating_sub(1);
         let first = if self.counting == Some(FilterCount::Whole) { 0 } else { innermost };
@@ -198,8 +198,7 @@ impl Groups {
         }
     }
 
-    /// How many groups that have all their conditions end here. Each may be a condition of the
-    /// group around it.
+    /// The number of complete groups that end here. Each may complete the group around it.
     fn filled(&mut self) -> usize {
         let before = self.depth;
         while let Some((_, 0, _)) = self.innermost() {
@@ -217,7 +216,7 @@ impl Groups {
         self.open.get_mut(self.depth.checked_sub(1)?)
     }
 
-    /// The innermost group that the filter ends in.
+    /// The innermost incomplete group at the end of the filter.
     fn unfilled(&mut self) -> Option<Fault> {
         let (taken, left, at) = *self.innermost()?;
         let found = taken.saturating_sub(left);

@@ -1,4 +1,4 @@
-//! By what programs are known that ask for lists.
+//! The habits of programs that request lists.
 
 use crate::kit::{Bytes, Habit};
 

@@ -1,4 +1,4 @@
-//! The info string of a challenge response: its keys, and the orders of the specification's
+//! The info string of a challenge response: its keys, and their order in the specification's
 //! examples.
 
 use crate::kit::Set;
@@ -10,8 +10,8 @@ use super::fields as f;
 use super::info_keys::*;
 use super::rules;
 
-/// Reads the info string that is the next `length` bytes. `closed`: its end is there, so that what
-/// is missing has not just been cut off.
+/// Reads the info string in the next `length` bytes. `closed`: it has its end, so that missing keys
+/// were not just cut off.
 pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, closed: bool) -> InfoSummary {
     let at = Span::new(r.at(), r.at() + length);
     let text = r.peek().get(..length).unwrap_or_default();
@@ -64,14 +64,14 @@ fn int(text: &[u8]) -> Option<u32> {
     }
 }
 
-/// What was seen of an info string so far.
+/// The keys and values so far.
 #[derive(Default)]
 struct SeenKeys<'a> {
-    /// The values of the keys that are known.
+    /// The values of known keys.
     values: [Option<(&'a [u8], Span)>; 17],
-    /// Keys that are not.
+    /// Unknown keys.
     foreign: Set<&'a [u8]>,
-    /// The first thing wrong with the grammar.
+    /// The first fault in the grammar.
     fault: Option<(&'static str, Span)>,
     order: KeyOrder,
 }
@@ -110,13 +110,13 @@ impl<'a> SeenKeys<'a> {
     }
 }
 
-/// Which of the examples' orders the keys still follow.
+/// Which of the examples' orders the keys follow so far.
 #[derive(Default)]
 struct KeyOrder {
-    /// The place of the latest key, by [`Engine`].
+    /// The position of the latest key, by [`Engine`].
     latest: [u8; 3],
     broken: [bool; 3],
-    /// The first key that is in none of the orders.
+    /// The first key that fits none of the orders.
     stray: Option<Span>,
 }
 
@@ -135,7 +135,7 @@ impl KeyOrder {
         }
     }
 
-    /// The one engine whose order it is. Orange Box is Source with one key more.
+    /// The only engine with this order. Orange Box is Source with one more key.
     fn engine(&self, gametype: bool) -> Option<Engine> {
         match self.broken {
             [false, true, true] => Some(Engine::GoldSrc),
@@ -146,7 +146,7 @@ impl KeyOrder {
     }
 }
 
-/// The values that the examples show the bounds of.
+/// Checks the values whose range the examples show.
 fn values<S: Sink>(seen: &SeenKeys<'_>, sink: &mut S) {
     let mut check = |key: usize, allowed: &'static str, right: fn(&[u8]) -> bool| {
         if let (Some((value, at)), Some(key)) = (seen.value(key), KEYS.get(key)) {

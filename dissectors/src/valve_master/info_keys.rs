@@ -1,4 +1,4 @@
-//! The keys of an info string, and what the conversation needs to know of one.
+//! The keys of an info string, and the properties that the conversation needs.
 
 use std::borrow::Cow;
 
@@ -27,9 +27,9 @@ impl Engine {
 /// A key that the specification's examples have.
 pub(super) struct KnownKey {
     pub(super) name: &'static str,
-    /// Its place in the examples, GoldSrc, Source, Orange Box; 0 where it is missing.
+    /// Its position in the examples, GoldSrc, Source, Orange Box; 0 if it is missing.
     pub(super) places: [u8; 3],
-    /// What it says; `{}` is replaced by the value.
+    /// Its meaning; `{}` is replaced by the value.
     says: &'static str,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn find(key: &[u8]) -> Option<usize> {
     KEYS.iter().position(|known| known.name.as_bytes() == key)
 }
 
-/// What a pair says, to people.
+/// The meaning of a pair, for people.
 pub(super) fn meaning(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
     let at = find(key)?;
     let plain = match (at, value) {
@@ -104,16 +104,16 @@ pub(super) fn meaning(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
     Some(Cow::Owned(says.replace("{}", &String::from_utf8_lossy(value))))
 }
 
-/// The challenge that an info string names.
+/// The challenge in an info string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Echo {
     /// Its value; `None`: it is not a 32-bit int, signed or unsigned.
     pub(super) value: Option<u32>,
-    /// Where it is.
+    /// Its position.
     pub(super) at: Span,
 }
 
-/// What the conversation needs to know of an info string.
+/// The properties of an info string that the conversation needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InfoSummary {
     pub(super) challenge: Option<Echo>,

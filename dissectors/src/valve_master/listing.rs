@@ -1,4 +1,5 @@
-//! What one socket has asked a master for, and got. It makes facts and knows no rules.
+//! The queries of one socket to a master, and the replies. It makes observations and checks no
+//! rules.
 
 use std::hash::BuildHasher;
 
@@ -9,21 +10,22 @@ use crate::kit::{
 use super::endpoint::{Endpoint, ZERO};
 use super::reply::ReplySummary;
 
-/// What is remembered of a query.
+/// The remembered properties of a query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query {
     pub(super) mark: ShortMark,
-    /// The bytes of the key that Xash3D's master is to repeat, if the query is all there.
+    /// The key that Xash3D's master must repeat, if the query is complete.
     pub(super) key: Option<Option<[u8; 4]>>,
-    /// Tells apart what is asked for: region and filter.
+    /// Identifies region and filter.
     pub(super) question: Question,
-    /// Where it asks from, if that can be read.
+    /// The address after which it continues, if readable.
     pub(super) seed: Option<Endpoint>,
     pub(super) standing: Standing,
 }
 
-/// What is to be said of a query itself. A response is owed if it is right, and whole; in Xash3D's
-/// dialect, which a key that only its clients send shows, one reply may come in several packets.
+/// The status of a query. A response is due if the query is valid and complete; in Xash3D's
+/// dialect, which is recognized by a key that only its clients send, a reply may have several
+/// packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Wrong,
@@ -51,11 +53,11 @@ impl Standing {
     }
 }
 
-/// A sign for region and filter that differs where they do.
+/// A short hash of region and filter.
 pub(super) type Question = [u8; 3];
 
 impl Query {
-    /// What is asked for (FNV-1a, without its lowest bits).
+    /// The hash (FNV-1a, without its lowest bits).
     pub(super) fn question(region: u8, filter: &[u8]) -> Question {
         let sign: u32 = std::iter::once(&region)
             .chain(filter)
@@ -65,26 +67,26 @@ impl Query {
     }
 }
 
-/// How a query is to what was asked before.
+/// How a query relates to earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryPosition {
-    /// It is the first on its socket. `elsewhere`: it asks from where a listing of another socket
+    /// It is the first on its socket. `elsewhere`: it continues where a listing on another socket
     /// of this host stopped.
     First { elsewhere: bool },
-    /// It goes on from where the listing of its socket stopped, after a silence.
+    /// It continues the listing of its socket after a silence.
     Resumed,
-    /// It begins a new listing, from 0.0.0.0:0. `ended`: the one before came to its end.
+    /// It begins a new listing, from 0.0.0.0:0. `ended`: the previous one was complete.
     Anew { ended: bool },
-    /// It is the one before once more, which was not answered, or not in time. `waits`: that has
-    /// not been given up yet.
+    /// It repeats the previous one, which was not answered, or not in time. `waits`: that one is
+    /// still pending.
     Again { waits: bool },
-    /// It goes on.
+    /// It continues the listing.
     On {
-        /// The last address of the reply before, as far as it is known.
+        /// The last address of the previous reply, if known.
         last: Option<Endpoint>,
         /// The list has ended.
         ended: bool,
-        /// Region and filter are the listing's.
+        /// Region and filter are the same as before.
         same_question: bool,
     },
 }
@@ -92,25 +94,24 @@ pub(super) enum QueryPosition {
 /// How a reply relates to the queries before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyMatch {
-    /// It answers this one. `owed`: which had to be answered.
+    /// It answers this query. `owed`: a response was due.
     Query { owed: bool, asked: kit::Reply },
-    /// It answers one that was sent more than once, and has a response already, or that was given
-    /// up.
+    /// It answers a query that was repeated and already has a response, or that timed out.
     Again,
-    /// It is one of the latest replies once more: networks double packets.
+    /// It is a copy of one of the latest replies: networks duplicate packets.
     Copy,
-    /// It follows a response at once. `dialect`: as Xash3D's masters send long lists.
+    /// It follows a response immediately. `dialect`: Xash3D's masters send long lists so.
     More { dialect: bool },
-    /// It follows a response, long after.
+    /// It follows a response after a long time.
     Late,
-    /// No query came before.
+    /// There was no query before.
     Nothing,
 }
 
-/// Nobody sends a query again sooner than this: what comes sooner is not a repetition, but goes on.
+/// Clients wait longer than this before they repeat a query: an earlier one continues the listing.
 const SOONEST_RETRY: i64 = 400_000_000;
 
-/// Replies that copies are recognized by.
+/// The number of replies that are compared to recognize copies.
 const LATEST: usize = 4;
 
 /// The queries of one socket.
@@ -118,35 +119,34 @@ const LATEST: usize = 4;
 pub(super) struct Listing {
     /// The latest query.
     query: Option<Query>,
-    /// The packet of its latest sending, when that was, and how often it was sent.
+    /// The packet of its latest repeat, the time of that, and how often it was sent.
     sent: (u64, Time),
     tries: u32,
-    /// The latest query has its response.
+    /// The latest query was answered.
     answered: bool,
-    /// The latest query has been sent more than once.
+    /// The latest query was repeated.
     retried: bool,
-    /// Queries that were sent once more while they waited, or were given up: each may have a reply
-    /// of its own.
+    /// Queries that were repeated while pending, or timed out: each may have a reply of its own.
     repeats: u8,
-    /// What the listing's first query asks for.
+    /// Region and filter of the listing's first query.
     question: Option<Question>,
     /// The last address of the latest reply.
     last: Option<Endpoint>,
     /// The latest reply had the end mark.
     ended: bool,
-    /// When the latest reply came.
+    /// The time of the latest reply.
     replied: Option<Time>,
     /// Hashes of the latest replies, the latest last.
     replies: [u64; LATEST],
-    /// This many copies were taken for responses, one after the other.
+    /// The number of copies in a row that were taken for responses.
     copies: u8,
-    /// Older queries that still wait.
+    /// Older pending queries, the latest last.
     waiting: PendingRequests<Mark>,
     handed: Handed,
 }
 
 impl Listing {
-    /// Bytes held beside what the budget counts.
+    /// Memory in bytes that the budget does not count.
     pub(super) fn held(&self) -> usize {
         size_of::<Listing>() + self.waiting.held()
     }
@@ -156,13 +156,13 @@ impl Listing {
         self.query.as_ref()
     }
 
-    /// The latest query, if it has no response yet.
+    /// The latest query, if it was not answered yet.
     pub(super) fn awaited(&self) -> Option<&Query> {
         self.query.as_ref().filter(|_| !self.answered)
     }
 
-    /// Takes one more query. Says how it is to those before, and which one of them is given up
-    /// for its sake where more than `most` wait.
+    /// Adds a query. Returns how it relates to earlier ones, and which of them is removed for it if
+    /// more than `most` are pending.
     pub(super) fn ask(
         &mut self,
         query: Query,
@@ -182,13 +182,13 @@ impl Listing {
         let waits = !self.answered && before.standing.is_owed();
         if same && (!self.answered || pause >= SOONEST_RETRY && query.seed != Some(ZERO)) {
             let overdue = waits && pause >= timeout;
-            // Nor does one that is owed nothing wait for ever.
+            // A query for which no response is due does not wait for ever.
             let is_anew = self.answered || pause >= timeout;
             let given_up = if overdue { self.wait(before.mark.get(), most) } else { None };
             if !self.answered && !overdue {
                 self.repeats = self.repeats.saturating_add(1);
             }
-            // The client waits since it first asked.
+            // The client has been waiting since the first one.
             if is_anew {
                 self.query = Some(query);
                 self.answered = false;
@@ -211,7 +211,7 @@ impl Listing {
             self.question = Some(query.question);
             self.last = None;
             self.ended = false;
-            // Pages of the listing before are not copies in this one.
+            // Pages of the previous listing are not copies in this one.
             self.replies = [0; LATEST];
             self.handed.stale = true;
             return (QueryPosition::Anew { ended }, given_up);
@@ -226,7 +226,7 @@ impl Listing {
         given_up
     }
 
-    /// Takes a reply; `known`: it is all there. Returns how it relates to the queries.
+    /// Adds a reply; `known`: it is complete. Returns how it relates to the queries.
     pub(super) fn reply(
         &mut self,
         reply: &ReplySummary<'_>,
@@ -241,8 +241,8 @@ impl Listing {
         if copy && !matches!(answers, ReplyMatch::Query { .. }) {
             return answers;
         }
-        // Of two replies to one question, the client may go on from either; and of two to two,
-        // which may have come in the other order.
+        // After two replies to one query, the client may continue from either; the same for two
+        // replies to two queries, which may have been reordered.
         let known = known && answers != ReplyMatch::Again && !other_waits;
         self.last = if known { reply.last() } else { None };
         self.ended = known && reply.ended;
@@ -251,7 +251,7 @@ impl Listing {
         answers
     }
 
-    /// Whether a reply is one of the latest once more. It is one of them from now on.
+    /// Whether a reply is a copy of one of the latest, of which it becomes one.
     fn is_copy(&mut self, payload: &Payload<'_>, timeout: i64) -> bool {
         let hash = keyed_hash(payload.bytes);
         let soon = self.replied.is_some_and(|replied| payload.time.since(replied) <= timeout);
@@ -275,7 +275,7 @@ impl Listing {
         };
         if !self.answered {
             self.answered = true;
-            // The network may have doubled a page, so that the response is yet to come.
+            // The network may have duplicated a page, so that the response is still to come.
             self.repeats = self.repeats.saturating_add(u8::from(copy));
             let ((request, sent), began) = (self.sent, query.mark.get().time);
             let asked = kit::Reply { began, tries: self.tries, ..kit::Reply::to(request, sent) };
@@ -298,14 +298,13 @@ impl Listing {
         }
     }
 
-    /// The first block of a reply that was handed out before in this listing, by its place among
-    /// them.
+    /// The first block of a reply that was sent before in this listing, by its index.
     pub(super) fn repeated(
         &mut self,
         reply: &ReplySummary<'_>,
         budget: &mut Budget,
     ) -> Result<Option<usize>, Forgotten> {
-        // One copy after a new query may be the network's. More of them are the master's.
+        // One copy after a new query may come from the network, several come from the master.
         let doubled = self.copies == 1 && !self.handed.stale;
         if self.retried || doubled {
             return Err(Forgotten);
@@ -317,20 +316,20 @@ impl Listing {
         repeated
     }
 
-    /// What still waits for its response, and the packet of its latest sending.
+    /// The pending queries, with the packets of their latest repeats.
     pub(super) fn unanswered(&self) -> impl Iterator<Item = (Mark, u64)> + '_ {
         let latest = self.query.filter(|query| !self.answered && query.standing.is_owed());
         let older = self.waiting.iter().map(|&mark| (mark, mark.frame));
         older.chain(latest.map(|query| (query.mark.get(), self.sent.0)))
     }
 
-    /// Which side's listing has not come to its end, and the last address it got.
+    /// The side whose listing is incomplete, and the last address that it received.
     pub(super) fn stands_at(&self) -> Option<(Side, Endpoint)> {
         let side = self.query?.mark.get().side;
         self.last.filter(|_| !self.ended).map(|last| (side, last))
     }
 
-    /// Gives memory back.
+    /// Frees memory.
     pub(super) fn release(&mut self, budget: &mut Budget) {
         self.handed.release(budget);
     }
@@ -340,24 +339,24 @@ impl Listing {
 #[derive(Default)]
 struct Handed {
     blocks: Map<u64, ()>,
-    /// How many the budget has granted room for.
+    /// The number of addresses that the budget has granted.
     granted: usize,
-    /// They did not fit.
+    /// Some did not fit.
     forgot: bool,
-    /// They are an earlier listing's.
+    /// They belong to an earlier listing.
     stale: bool,
 }
 
-/// Whether an address was handed out before cannot be known: it may have been forgotten, or the
-/// same page was asked for twice, or doubled.
+/// It is unknown whether an address was sent before: it may have been forgotten, or the same page
+/// was requested twice, or duplicated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Forgotten;
 
 impl Handed {
-    /// What an address costs: a map is half empty at worst.
+    /// The memory of an address: a map may be half empty.
     const COST: usize = 3 * size_of::<u64>();
 
-    /// Adds a reply's addresses, and finds the first that was there already.
+    /// Adds a reply's addresses. Returns the first repeated one.
     fn take(
         &mut self,
         reply: &ReplySummary<'_>,
@@ -377,7 +376,7 @@ impl Handed {
         Ok(repeated)
     }
 
-    /// Makes room for this many more. Where there is none, what is there makes room for others.
+    /// Makes room for more addresses. If there is none, the present ones are dropped.
     fn make_room(&mut self, more: usize, budget: &mut Budget) -> Result<(), Forgotten> {
         if self.forgot {
             return Err(Forgotten);
@@ -393,7 +392,7 @@ impl Handed {
         Ok(())
     }
 
-    /// An address and its port: itself, or a hash of those that are longer.
+    /// An address with its port; a hash if it is longer.
     #[inline]
     fn key(&self, block: &[u8]) -> u64 {
         match *block {
@@ -426,7 +425,7 @@ mod tests {
         assert!(first.blocks.capacity() * size_of::<u64>() <= budget.held());
         assert_eq!(first.take(&page(0), &mut budget), Err(Forgotten), "so many more do not fit");
         assert_eq!((first.blocks.capacity(), budget.held()), (0, 0));
-        // What one gives up is there for others.
+        // Memory that one frees is available to others.
         assert_eq!(second.take(&page(80), &mut budget), Ok(None));
         assert_eq!(first.take(&page(0), &mut budget), Err(Forgotten));
         first.release(&mut budget);

@@ -1,4 +1,4 @@
-//! The messages of the protocol, by the names scripts use.
+//! The messages of the protocol, by their names in scripts.
 
 use crate::kit::messages;
 

@@ -1,16 +1,15 @@
 //! The protocol of Steam's legacy master servers: Valve Developer Community, "Master Server Query
-//! Protocol". Clients list servers page by page; game servers join, are challenged, tell of
-//! themselves, come back every five minutes, and quit.
+//! Protocol". Clients list servers page by page; game servers join, are challenged, describe
+//! themselves, repeat this every five minutes, and quit.
 //!
-//! What is odd about it: only masters write FF FF FF FF before their messages, so that a join is
-//! one byte and a quit two or three; a reply has neither a count nor a length; and the port of an
-//! address block is the one number in network order. Xash3D speaks a dialect: a join brings a
-//! challenge of the server's own, a reply may repeat a key of the query, address blocks may hold
-//! IPv6, and a master announces to servers behind NAT which client will come. It is read, and labelled.
+//! Its peculiarities: only masters send FF FF FF FF before their messages, so that a join is one
+//! byte and a quit two or three; a reply has neither a count nor a length; and the port of an
+//! address block is the only number in network order. Xash3D uses a dialect: a join contains a
+//! challenge from the server, a reply may repeat a key of the query, address blocks may hold IPv6
+//! addresses, and a master announces clients to servers behind NAT. It is decoded and labelled.
 //!
-//! What one flow shows is checked here, and whether a listing changes its socket. Whether a server
-//! joins two masters (VM046) takes more than two hosts to see: that rule is reported here, and
-//! checked by the ledger.
+//! Rules about one flow are checked here, and whether a listing changes its socket. Whether a
+//! server joins two masters (VM046) needs more than two hosts: that is checked by the ledger.
 
 mod claim;
 mod conditions;
@@ -42,7 +41,7 @@ use crate::kit::{
 /// The protocol.
 pub struct ValveMaster;
 
-/// What the user can set about it.
+/// The settings for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The time between two joins of a server, in nanoseconds.
@@ -57,7 +56,7 @@ impl Default for Settings {
     }
 }
 
-/// What a server says of itself in its info string.
+/// The fields of the info string that describe a server.
 static SERVER: Description = Description {
     name: &[],
     map: &["info.map"],
@@ -66,7 +65,7 @@ static SERVER: Description = Description {
     max_players: &["info.max"],
 };
 
-/// Where lists of servers are.
+/// The fields of lists.
 static MASTERS: Masters = Masters {
     query_port: None,
     usual_port: None,

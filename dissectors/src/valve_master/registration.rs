@@ -1,59 +1,59 @@
-//! How one game server is with one master: its joins, the challenges it was given, what it made
-//! of them. It makes facts and knows no rules.
+//! The registration of one game server with one master: joins, challenges, and challenge responses.
+//! It makes observations and checks no rules.
 
 use crate::kit::{Mark, PendingRequests, Reply, ShortMark, Side, Time, room};
 
 use super::info_keys::{Engine, InfoSummary};
 
-/// What is remembered of a join.
+/// The remembered properties of a join.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Join {
     pub(super) mark: ShortMark,
-    /// What Xash3D's servers send along, if it is all there.
+    /// The challenge of Xash3D's servers, if it is complete.
     pub(super) server_challenge: Option<Option<[u8; 4]>>,
-    /// A response is owed: the join is whole.
+    /// The join is complete, so that a response is due.
     pub(super) owed: bool,
 }
 
 /// Why a challenge may have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// For one of these, or both.
+    /// One of these, or both, were pending.
     Asked {
-        /// A join waited for it.
+        /// A join.
         join: bool,
-        /// An info string with a wrong challenge did.
+        /// An info string with a wrong challenge.
         wrong: bool,
-        /// Which of them, where it still waited.
+        /// The request, if it was still pending.
         asked: Option<Reply>,
     },
-    /// An info string came before that cannot be checked.
+    /// An info string before it that cannot be checked.
     Perhaps,
-    /// For nothing that was said.
+    /// There was no reason.
     Nothing,
 }
 
 /// How the challenge of an info string compares with those given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claimed {
-    /// It was given, and serves for the first time.
+    /// It was given, and is used for the first time.
     Given,
-    /// It was given, and has served before.
+    /// It was given, and was used before.
     Spent { value: u32 },
-    /// It was not given; `given` is the latest that was. `begun`: a join was seen, so that none was
-    /// given before the capture that may still serve.
+    /// It was not given; `given` is the latest one that was. `begun`: a join was seen, so that no
+    /// challenge from before the capture can still be valid.
     Other { value: u32, given: u32, begun: bool },
     /// It is not a 32-bit int.
     NoInt,
     /// None was given.
     Unchallenged,
-    /// Nothing can be said: the info string has none, or is sent again, or one was given that could
-    /// not be read or is forgotten.
+    /// Unknown: the info string has none, or is a repeat, or a given challenge was unreadable or
+    /// forgotten.
     Unclear,
 }
 
 impl Claimed {
-    /// Whether it is wrong whatever was said before the capture.
+    /// Whether it is wrong regardless of packets before the capture.
     pub(super) fn is_certain(self) -> bool {
         match self {
             Claimed::Other { value, given, begun } => begun || value == given.swap_bytes(),
@@ -66,12 +66,12 @@ impl Claimed {
 /// A challenge that the master gave.
 #[derive(Clone, Copy, Debug)]
 struct GivenChallenge {
-    /// `None`: it could not be read.
+    /// `None`: unreadable.
     value: Option<u32>,
     spent: bool,
 }
 
-/// Challenges remembered.
+/// Maximum number of challenges.
 const MOST_GIVEN: usize = 16;
 
 /// A game server and a master.
@@ -79,62 +79,62 @@ const MOST_GIVEN: usize = 16;
 pub(super) struct Registration {
     /// The join that waits for its challenge.
     join: Option<Mark>,
-    /// Joins that no challenge came to yet.
+    /// Joins without a challenge so far.
     due: u8,
-    /// The packet of the latest join, and when it was sent; and how often since the first that
-    /// waits.
+    /// The packet of the latest join, and its time; and how often it was sent since the first
+    /// pending one.
     sent: (u64, Time),
     tries: u32,
-    /// What the latest join sent along.
+    /// The challenge in the latest join.
     server_challenge: Option<Option<[u8; 4]>>,
-    /// The info string with a wrong challenge that waits for a new one.
+    /// The pending info string with a wrong challenge.
     wrong: Option<Mark>,
-    /// The latest info string that came before any challenge, and any other packet of the master: a
-    /// challenge that follows it proves that there was none.
+    /// The latest info string before any challenge or other packet from the master: a challenge
+    /// after it proves that there was none before.
     early: Option<Mark>,
-    /// A challenge may come for a reason that the capture does not tell.
+    /// A challenge may come for a reason that is not in the capture.
     perhaps: bool,
     /// The latest challenges, the latest last.
     given: Vec<GivenChallenge>,
-    /// One that had not served is not among them any more.
+    /// An unused one was dropped from this list.
     forgot: bool,
-    /// When the latest round began: its first join.
+    /// The time of the first join of the latest round.
     round: Option<Time>,
-    /// When the latest join came.
+    /// The time of the latest join.
     joined: Option<Time>,
-    /// An info string followed the latest join and its challenge; or only the join, where no
-    /// challenge was ever seen: the master's side is not in the capture.
+    /// An info string followed the latest join and its challenge; or only the join, if no challenge
+    /// was ever seen because the master's side is not in the capture.
     reported: bool,
-    /// The latest info string's challenge, and when it came.
+    /// The latest info string's challenge, and its time.
     claim: Option<(u32, Time)>,
     /// The engine whose order the latest info string has.
     engine: Option<Engine>,
-    /// When the server quit.
+    /// The time of the quit.
     quit: Option<Time>,
-    /// Older joins that still wait.
+    /// Older pending joins.
     waiting: PendingRequests<Mark>,
 }
 
-/// What comes of a join.
+/// The result of a join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct JoinResult {
-    /// Nanoseconds since the join before, where both are heartbeats.
+    /// Nanoseconds since the previous join, if both are heartbeats.
     pub(super) interval: Option<i64>,
     /// It is the first after a quit.
     pub(super) after_quit: bool,
-    /// An older join that is given up for its sake.
+    /// An older join that is removed for it.
     pub(super) given_up: Option<Mark>,
-    /// An info string that came before any challenge, and that none followed.
+    /// An info string before any challenge that was not followed by one.
     pub(super) early: Option<Mark>,
 }
 
 impl Registration {
-    /// Bytes held.
+    /// Memory in bytes.
     pub(super) fn held(&self) -> usize {
         size_of::<Registration>() + room(&self.given) + self.waiting.held()
     }
 
-    /// What the latest join sent along, if there was a join.
+    /// The challenge in the latest join, if there was a join.
     pub(super) fn server_challenge(&self) -> Option<Option<[u8; 4]>> {
         self.server_challenge
     }
@@ -144,7 +144,7 @@ impl Registration {
         self.engine
     }
 
-    /// Takes a join; at most `most` wait for a response.
+    /// Adds a join; at most `most` are pending.
     pub(super) fn join(&mut self, join: Join, timeout: i64, most: usize) -> JoinResult {
         let Mark { frame, time: now, .. } = join.mark.get();
         self.sent = (frame, now);
@@ -157,12 +157,12 @@ impl Registration {
         }
         match (self.round, self.joined) {
             (Some(round), _) if self.reported => {
-                // Where the clock was set back, it tells no interval.
+                // If the clock was set back, there is no interval.
                 joined.interval = (now >= round).then(|| now.since(round));
                 self.round = Some(now);
             }
-            // Before it has come to an info string, it is sent again: where that is soon, it is the
-            // same attempt.
+            // A join before any info string is a repeat: if it comes soon, it belongs to the same
+            // attempt.
             (Some(_), Some(before)) if now.since(before) < timeout => {}
             _ => self.round = Some(now),
         }
@@ -184,12 +184,12 @@ impl Registration {
         joined
     }
 
-    /// A challenge comes, for a reason that the capture may not tell.
+    /// A challenge may come for a reason that is not in the capture.
     pub(super) fn expect_any(&mut self) {
         self.perhaps = true;
     }
 
-    /// Takes a challenge; `None`: it could not be read.
+    /// Adds a challenge; `None`: unreadable.
     pub(super) fn challenge(&mut self, value: Option<u32>, side: Side) -> Why {
         let of_other = |mark: &mut Mark| mark.side != side;
         let (request, sent) = self.sent;
@@ -199,7 +199,7 @@ impl Registration {
             ..Reply::to(request, sent)
         });
         let join = joined.is_some();
-        // One challenge is one response, and joins are what challenges are for.
+        // One challenge answers one request, and joins come first.
         let corrected = if join { None } else { self.wrong.take_if(of_other) };
         let wrong = corrected.is_some();
         let asked = joined.or(corrected.map(|mark| Reply::to(mark.frame, mark.time)));
@@ -222,8 +222,8 @@ impl Registration {
         why
     }
 
-    /// Takes an info string, `whole` as it was sent. Says how its challenge is, and which older
-    /// one with a wrong challenge is given up for its sake.
+    /// Adds an info string, `whole` as it was sent. Returns the status of its challenge, and the
+    /// older info string with a wrong challenge that is removed for it.
     pub(super) fn info(
         &mut self,
         info: &InfoSummary,
@@ -281,24 +281,25 @@ impl Registration {
         self.early.replace(mark)
     }
 
-    /// The info string that came before any challenge, if it is not checked yet.
+    /// The info string before any challenge, if it is not checked yet.
     pub(super) fn take_early(&mut self) -> Option<Mark> {
         self.early.take()
     }
 
-    /// Takes a quit. Says whether it is the second, and no copy: those come at once.
+    /// Adds a quit. Returns whether it is a second one and not a copy, which would follow
+    /// immediately.
     pub(super) fn quit(&mut self, now: Time) -> bool {
         let before = self.quit.replace(now);
         before.is_some_and(|before| now.since(before) > Time::MOMENT)
     }
 
-    /// Something other than a join comes. Says whether the server has quit before; it is said once.
+    /// A message other than a join comes. Returns, once, whether the server has quit before.
     pub(super) fn speaks(&mut self) -> bool {
         self.quit.take().is_some()
     }
 
     /// The joins and the info string that still wait for a challenge, each with the packet of its
-    /// latest sending.
+    /// latest repeat.
     pub(super) fn unanswered(
         &self,
     ) -> (impl Iterator<Item = (Mark, u64)> + '_, Option<(Mark, u64)>) {

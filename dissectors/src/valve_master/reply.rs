@@ -9,27 +9,27 @@ pub(super) const BLOCK: usize = 6;
 /// A part of a list.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ReplySummary<'a> {
-    /// The address blocks without the one that ends the list.
+    /// The address blocks without the end mark.
     pub(super) blocks: &'a [u8],
-    /// How long each is.
+    /// The length of each.
     pub(super) block: usize,
     /// Where they are.
     pub(super) at: Span,
-    /// 0.0.0.0:0 ends it.
+    /// It has the end mark 0.0.0.0:0.
     pub(super) ended: bool,
-    /// It begins with a key, as Xash3D's masters repeat it.
+    /// It begins with a key that Xash3D's masters repeat.
     pub(super) keyed: bool,
-    /// It is what the specification asks for.
+    /// It conforms to the specification.
     pub(super) sound: bool,
 }
 
 impl ReplySummary<'_> {
-    /// The last address, which the next query is to ask from. `None` in a list of IPv6 addresses.
+    /// The last address, after which the next query continues. `None` in a list of IPv6 addresses.
     pub(super) fn last(&self) -> Option<Endpoint> {
         if self.block == BLOCK { self.blocks.last_chunk().copied() } else { None }
     }
 
-    /// The block at this place among them, and its bytes.
+    /// The block at this index, and its span.
     pub(super) fn block_at(&self, at: usize) -> (&[u8], Span) {
         let start = at.saturating_mul(self.block);
         let block = self.blocks.get(start..).unwrap_or_default();

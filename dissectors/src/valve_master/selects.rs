@@ -1,15 +1,15 @@
-//! Whether a query's filter lets a server through, as far as what the server said of itself tells.
+//! Whether a query's filter matches a server, as far as the server's info string shows.
 
 use crate::kit::{KeyLookup, Pair, Pairs};
 
-/// Whether a list that was asked for with these values of `Masters::narrowed` would have a server.
-/// `None`: that is not known.
+/// Whether a list requested with these values of `Masters::narrowed` should include a server.
+/// `None`: unknown.
 pub(super) fn selects(asked: &[Vec<u8>], said: &KeyLookup<'_>) -> Option<bool> {
     let [filter, region] = asked else { return None };
     all([in_region(region, said), passes(filter, said)].into_iter())
 }
 
-/// Whether all are so.
+/// Whether all are true.
 fn all(mut each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut known = Some(true);
     let is_not = each.any(|one| {
@@ -47,8 +47,8 @@ fn passes(filter: &[u8], said: &KeyLookup<'_>) -> Option<bool> {
     known
 }
 
-/// A group of conditions: none, or not all, may be met. `None`: there is a group among them, and
-/// what that counts for, the specification leaves open.
+/// A negated group of conditions: none, or not all, may be met. `None`: there is a nested group,
+/// whose counting the specification leaves open.
 fn not_group(key: &[u8], conditions: &[Pair<'_>], said: &KeyLookup<'_>) -> Option<Option<bool>> {
     if conditions.iter().any(|pair| matches!(pair.key, b"nor" | b"nand")) {
         return None;
@@ -73,7 +73,7 @@ fn condition(pair: &Pair<'_>, said: &KeyLookup<'_>) -> Option<bool> {
         (b"secure", b"1") => is("secure", b"1"),
         (b"linux", b"1") => is("os", b"l"),
         (b"password", b"0") => is("password", b"0"),
-        // Their names say the opposite.
+        // Their names mean the opposite of their effect.
         (b"empty", b"1") => number("players").map(|players| players > 0),
         (b"full", b"1") => Some(number("players")? < number("max")?),
         (b"noplayers", b"1") => number("players").map(|players| players == 0),

@@ -1,5 +1,4 @@
-//! The specification's own messages, Xash3D's dialect, whole conversations, and bytes of every
-//! kind.
+//! The specification's own messages, Xash3D's dialect, whole conversations, and arbitrary bytes.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +23,7 @@ const REFUSED: u8 = 0xEE;
 /// One datagram of a conversation: milliseconds, sender, receiver, payload.
 type Step<'a> = (i64, &'a str, &'a str, &'a [u8]);
 
-/// What came of a conversation.
+/// The result of a conversation.
 #[derive(Default)]
 pub(super) struct Outcome {
     /// The names of the messages.
@@ -43,17 +42,17 @@ impl Outcome {
         found.map(|finding| finding.0.as_str()).collect()
     }
 
-    /// The codes of what is broken, in the order it was found.
+    /// The codes of broken rules, in the order of the findings.
     fn failed(&self) -> Vec<&str> {
         self.of(Verdict::Fail)
     }
 
-    /// The codes under which a known form was noted.
+    /// The codes of rules with a note on a known deviation.
     fn noted(&self) -> Vec<&str> {
         self.of(Verdict::Note)
     }
 
-    /// The codes of what could not be decided.
+    /// The codes of inconclusive rules.
     fn inconclusive(&self) -> Vec<&str> {
         self.of(Verdict::Inconclusive)
     }
@@ -68,7 +67,7 @@ impl Outcome {
     }
 }
 
-/// Lets a conversation go by, until `until` milliseconds.
+/// Plays a conversation, until `until` milliseconds.
 pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
     let mut lab = lab::Lab::<ValveMaster, _>::new();
     for &(milliseconds, from, to, bytes) in steps {

@@ -122,7 +122,7 @@ pub(super) fn info_response_goldsrc<S: Sink>(
     bots.map(|_| ())
 }
 
-/// What follows the players: the last of it are the bots among them.
+/// The fields after the players, of which the number of bots is the last.
 fn goldsrc_rest<S: Sink>(
     r: &mut Reader<'_, S>,
     said: &mut MessageSummary,
@@ -175,7 +175,7 @@ fn mod_section<S: Sink>(r: &mut Reader<'_, S>, is_mod: Read<u8>) -> Result<(), C
     Ok(())
 }
 
-/// How long a message's end is that consists of a mod section and the two bytes after it.
+/// The length of the rest of a message that consists of a mod section and the two bytes after it.
 fn mod_length(bytes: &[u8]) -> usize {
     let texts = bytes.iter().enumerate().filter(|&(_, &byte)| byte == 0).map(|(at, _)| at + 1);
     texts.take(2).last().map_or(usize::MAX, |texts| texts + 1 + 4 + 4 + 1 + 1 + 2)

@@ -43,7 +43,7 @@ pub(super) fn player_response<S: Sink>(
     Ok(())
 }
 
-/// Whether the count in front of the list remains to be checked.
+/// Checks the end of a list. Returns whether its count is still to be checked.
 fn end_of_list<S: Sink>(
     r: &mut Reader<'_, S>,
     list: &rules::ListCount,
@@ -82,7 +82,7 @@ fn players<S: Sink>(
     Ok(())
 }
 
-/// After the list, The Ship has what it counts besides, player by player. Not in the
+/// After the list, The Ship sends further values for each player. They are not in the
 /// specification.
 fn ship_players<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
     rules::ship_players(Span::new(r.at(), r.at() + r.rest()), r.sink);

@@ -1,5 +1,4 @@
-//! From the bytes of one whole message to its fields: a function per message, in the
-//! specification's order.
+//! Decodes the fields of one whole message: a function per message, in the specification's order.
 
 mod info;
 mod lists;
@@ -22,28 +21,28 @@ static ENDINGS: Endings = Endings {
     after: Some(&A2S006),
 };
 
-/// For rule values, which some games fill with binary data: whether that is a fault is checked
-/// beside the field.
+/// For rule values, which some games fill with binary data: the function that reads the field
+/// checks its text.
 static BINARY: Endings = Endings { utf8: None, ..ENDINGS };
 
-/// For a list that is cut off, or a packet that is an attack: it is one fault and checked as such.
+/// For a cut-off list, or a packet that is an attack: other rules report that as one fault.
 static CUT_OFF: Endings = Endings { whole: None, terminated: None, utf8: None, after: None };
 
 /// For split packets, which hold a part of a message.
 static PART: Endings = Endings { terminated: None, utf8: None, after: None, ..ENDINGS };
 
-/// Steam Application ID of The Ship, whose answers have fields of their own.
+/// Steam Application ID of The Ship, whose responses have additional fields.
 pub(in crate::a2s) const THE_SHIP: u16 = 2400;
 
-/// The text that an info request carries, with its zero.
+/// The text of an info request, with its zero.
 const QUERY: &[u8] = b"Source Engine Query\0";
 
 /// What is known before a message is decoded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::a2s) struct DecodeContext {
-    /// Whether this server runs The Ship, once it has said what it runs.
+    /// Whether this server runs The Ship, if known.
     pub(in crate::a2s) ship: Option<bool>,
-    /// The message was put together from split packets.
+    /// The message was joined from split packets.
     pub(in crate::a2s) split: bool,
     /// It travels toward a server.
     pub(in crate::a2s) toward_server: bool,
@@ -51,16 +50,16 @@ pub(in crate::a2s) struct DecodeContext {
     pub(in crate::a2s) lost: bool,
 }
 
-/// What the conversation needs to know of a message.
+/// The properties of a message that the conversation needs.
 #[derive(Clone, Copy)]
 pub(in crate::a2s) struct MessageSummary {
-    /// Which message.
+    /// The message.
     pub(in crate::a2s) message: &'static Message,
-    /// Its message byte; 0 where it has none that tells.
+    /// Its message byte; 0 if there is none that identifies the message.
     pub(in crate::a2s) kind: u8,
-    /// It was whole, and the text it asks with right.
+    /// It was complete, and the text of a request was correct.
     pub(in crate::a2s) whole: bool,
-    /// The challenge it asks with or hands out, and where.
+    /// The challenge in it, and its position.
     pub(in crate::a2s) challenge: Option<Read<i32>>,
     /// The game, in an info response.
     pub(in crate::a2s) app_id: Option<u16>,
@@ -118,7 +117,7 @@ pub(in crate::a2s) fn message<S: Sink>(
             rules::ping_deprecated(kind.value == b'i', kind.at, r.sink);
         }
         match kind.value {
-            // Of these, the conversation needs to know no more than that they came.
+            // The conversation needs no fields of these.
             b'j' | b'D' | b'E' | b'l' if !is_wanted => Err(Cut::Reported),
             b'i' => Ok(()),
             b'j' => ping_response(r),
@@ -145,7 +144,7 @@ pub(in crate::a2s) fn message<S: Sink>(
 }
 
 /// The four bytes FF before the message byte. Inside a split response some servers leave them out
-/// or write them twice.
+/// or send them twice.
 fn headers<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<(), Cut> {
     let there = r.peek().starts_with(&SINGLE);
     if known.split {
@@ -173,7 +172,7 @@ fn headers<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<(), C
     Ok(())
 }
 
-/// Bytes that are not a packet of the specification: checked where a response was due.
+/// Bytes that are not a packet of the specification: reported if a response was due.
 pub(in crate::a2s) fn stray<S: Sink>(bytes: &[u8], sink: &mut S) -> MessageSummary {
     rules::no_header(bytes, sink);
     decode(bytes, &PART, sink, |r| {
@@ -219,7 +218,7 @@ fn info_request<S: Sink>(
     Ok(())
 }
 
-/// Another text than the one to ask with.
+/// A request with another text than the specified one.
 #[cold]
 fn other_query<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
     if r.peek().contains(&0) {
@@ -232,8 +231,8 @@ fn other_query<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
     Err(Cut::Reported)
 }
 
-/// Zeros after a request: what a beta client of 2020 sent to make its request as long as the
-/// answer.
+/// Zeros after a request: a beta client of 2020 sent them to make its request as long as the
+/// response.
 fn padding<S: Sink>(r: &mut Reader<'_, S>) {
     if !r.is_empty() && is_zero(r.peek()) {
         let padding = r.bytes(&f::PADDING, r.rest());
@@ -281,7 +280,7 @@ fn list_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut MessageSummary) -> Re
     Ok(())
 }
 
-/// Text that a server shows on the asker's console: "Banned by server", "Bad challenge".
+/// Text that a server shows on the client's console: "Banned by server", "Bad challenge".
 fn print<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
     if r.peek().contains(&0) {
         r.text(&f::TEXT)?;

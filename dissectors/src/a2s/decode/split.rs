@@ -1,4 +1,4 @@
-//! Split packets, and what was learnt while they were put together.
+//! Split packets, and the properties of split responses.
 
 use super::{CUT_OFF, MessageSummary, PART};
 use crate::a2s::fields as f;
@@ -6,8 +6,7 @@ use crate::a2s::layout::{self, Layout, Reason, SplitHeader};
 use crate::a2s::split::{JoinedResponse, Shape};
 use crate::kit::{Cut, Sink, Span, decode};
 
-/// A split packet on its own: "Multi-packet Response". One that is an `attack` is not checked
-/// besides.
+/// A single split packet: "Multi-packet Response". For an `attack`, no other rules are checked.
 pub(in crate::a2s) fn fragment<S: Sink>(bytes: &[u8], layout: Layout, attack: bool, sink: &mut S) {
     let endings = if attack { &CUT_OFF } else { &PART };
     decode(bytes, endings, sink, |r| {
@@ -38,7 +37,7 @@ pub(in crate::a2s) fn fragment<S: Sink>(bytes: &[u8], layout: Layout, attack: bo
     });
 }
 
-/// What was learnt of a split response while it was put together: no bytes of its payload.
+/// How a split response was sent, as fields that cover no bytes of its payload.
 pub(in crate::a2s) fn split_group<S: Sink>(
     joined: &JoinedResponse,
     shape: &Shape,
@@ -62,7 +61,7 @@ pub(in crate::a2s) fn split_group<S: Sink>(
     sink.close(0);
 }
 
-/// A split response whose bytes do not decompress.
+/// A split response that cannot be decompressed.
 pub(in crate::a2s) fn compressed<S: Sink>(bytes: &[u8], sink: &mut S) -> MessageSummary {
     let at = Span::new(0, bytes.len());
     if !bytes.is_empty() {

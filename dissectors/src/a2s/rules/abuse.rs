@@ -1,4 +1,5 @@
-//! Shapes of abuse that one conversation shows, from operators' reports. No document states them.
+//! Patterns of abuse within one conversation, from operators' reports. They are not in a
+//! specification.
 
 use crate::abuse_rules::SEC004;
 use crate::kit::{Evidence, Mark, Sink, Span};
@@ -8,8 +9,8 @@ use crate::a2s::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use crate::a2s::pending::PendingRequest;
 
 rule! {
-    /// Engines reassemble split packets before they know who sent them; crafted headers have
-    /// crashed servers.
+    /// Engines reassemble split packets before they verify the sender; crafted headers have crashed
+    /// servers.
     pub SEC001 "split-toward-server" { severity: Warning, who: Client, needs: Message,
         asks: "no split header (FE FF FF FF) travels toward a server: a known crash attack",
         cite: [],
@@ -17,7 +18,8 @@ rule! {
         wrong: "0.00 c > s  FEFFFFFF 01000000 02 00 E004 FFFFFFFF 55 FFFFFFFF" }
 }
 rule! {
-    /// Such packets ask for nothing; they are sent to trip parsers that read before they measure.
+    /// Such packets request nothing; they are sent to crash parsers that read before checking the
+    /// length.
     pub SEC002 "runt-query" { severity: Warning, who: Client, needs: Message,
         asks: "no connectionless packet toward a server is shorter than its own header demands",
         cite: [],
@@ -25,7 +27,7 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF" }
 }
 
-/// A whole request travels toward a server.
+/// A complete request travels toward a server.
 pub(super) fn toward_server<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&SEC001, true, at, String::new);
     sink.checked(&SEC002, true, at, String::new);
@@ -35,7 +37,7 @@ pub(in crate::a2s) fn split_toward_server<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&SEC001, false, at, split_seen);
 }
 
-/// Split packets travelled toward a server, of which this was the first.
+/// Split packets travelled toward a server; this was the first one.
 pub(in crate::a2s) fn was_toward_server<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
     sink.recalled(&SEC001, false, evidence, mark, split_seen);
 }
@@ -53,7 +55,8 @@ pub(in crate::a2s) fn runt_query<S: Sink>(length: usize, at: Span, sink: &mut S)
 }
 
 rule! {
-    /// A forged sender's address draws a response of many times the request's size to its owner.
+    /// An attacker can forge the source address: the response, many times larger than the request,
+    /// goes to the victim.
     pub SEC003 "unchallenged-info" { severity: Note, who: Server, needs: Message,
         asks: "an info answer is given to a challenged request: without, the server can be used as a reflector",
         cite: [],
@@ -81,7 +84,7 @@ pub(super) fn info_challenged<S: Sink>(
     sink.checked(&SEC003, challenged, at, || "info is given without a challenge".to_owned());
 }
 
-/// A challenge is accepted from the address that it was given to.
+/// A challenge is accepted from the address that received it.
 pub(in crate::a2s) fn own_challenge<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&SEC004, true, at, String::new);
 }

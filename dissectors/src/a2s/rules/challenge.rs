@@ -1,4 +1,4 @@
-//! Challenges: how they look, who may use which, and what they guard.
+//! Challenges: their format, which clients may use them, and which requests need them.
 
 use crate::kit::{CrossFlowEvent, Evidence, Mark, Read, Sink, Span};
 use crate::rule;
@@ -23,7 +23,7 @@ pub(in crate::a2s) fn challenge_layout<S: Sink>(length: usize, at: Span, sink: &
 }
 
 rule! {
-    /// A server has no way to answer a list request without them.
+    /// Without these bytes, a server cannot answer a list request.
     pub A2S021 "challenge-present" { severity: Error, who: Client, needs: Message,
         asks: "a player or rules request carries 4 challenge bytes (fewer break this rule; more are A2S006's, and the first four are the challenge)",
         cite: [("A2S_PLAYER, Request format", "FF FF FF FF 55 <4 byte challenge number>")],
@@ -37,7 +37,7 @@ pub(in crate::a2s) fn challenge_present<S: Sink>(ok: bool, length: usize, at: Sp
 
 rule! {
     /// A server ignores a challenge that it did not give to this address, or answers with a new
-    /// one: the client waits in vain.
+    /// one: the client gets no data.
     pub A2S022 "challenge-echo" { severity: Error, who: Client, needs: Beginning,
         asks: "the challenge sent is -1 or one this server issued to this client",
         cite: [("A2S_PLAYER, Request format", "or use the value from a previous A2S_SERVERQUERY_GETCHALLENGE request.")],
@@ -45,7 +45,7 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n0.03 c > s  FFFFFFFF 55 22D5A14B" }
 }
 
-/// A challenge that this server never gave, and that another may have given in its stead.
+/// A challenge that this server never gave, but another endpoint may have.
 pub(super) fn challenge_from_another<S: Sink>(
     challenge: Read<i32>,
     occasion: &Occasion,
@@ -58,7 +58,7 @@ pub(super) fn challenge_from_another<S: Sink>(
     });
 }
 
-/// What came of comparing a request's challenge with those that were issued.
+/// The result of comparing a request's challenge with those that were issued.
 pub(super) fn challenge_echo<S: Sink>(
     challenge: Read<i32>,
     standing: ChallengeStatus,
@@ -83,8 +83,8 @@ pub(super) fn challenge_echo<S: Sink>(
 }
 
 rule! {
-    /// A server that gives data away without a challenge floods whomever an attacker names as the
-    /// sender.
+    /// A server that sends data without a challenge can be misused to flood any address that an
+    /// attacker forges as the sender.
     pub A2S023 "challenge-enforced" { severity: Error, who: Server, needs: Interval,
         asks: "a player or rules request with -1 is answered by a challenge, not by data",
         cite: [("A2S_PLAYER, Request format", "to have the server response with S2C_CHALLENGE")],
@@ -92,7 +92,7 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5" }
 }
 rule! {
-    /// A challenge that is not checked guards nothing: any four bytes draw the response.
+    /// If the challenge is not checked, it protects nothing: any four bytes get the response.
     pub A2S024 "challenge-verified" { severity: Error, who: Server, needs: Beginning,
         asks: "a request with a challenge never issued is not answered by data",
         cite: [("A2S_SERVERQUERY_GETCHALLENGE", "Challenge values are required for A2S_PLAYER")],
@@ -100,7 +100,7 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 00000000\n0.02 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5" }
 }
 rule! {
-    /// A request with -1 draws a challenge from every server; this one from some only.
+    /// All servers answer a request with -1 with a challenge; only some answer this message.
     pub A2S025 "getchallenge-obsolete" { severity: Note, who: Client, needs: Message,
         asks: "a challenge is asked for with -1: `W` does not work on GoldSrc and Left 4 Dead 2",
         cite: [("A2S_SERVERQUERY_GETCHALLENGE", "the implementation of this query does not function in Goldsource nor Left4Dead2 servers.")],
@@ -108,14 +108,14 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 57\n0.02 s > c  FFFFFFFF 41 4BA1D522" }
 }
 
-/// A challenge was asked for; `obsolete`: with `W`.
+/// A challenge was requested; `obsolete`: with `W`.
 pub(in crate::a2s) fn challenge_asked<S: Sink>(obsolete: bool, at: Span, sink: &mut S) {
     sink.checked(&A2S025, !obsolete, at, || "W is sent, where -1 would do".to_owned());
 }
 
 rule! {
-    /// Clients written by the specification expect the info itself; since 2020 they must be ready
-    /// for a challenge.
+    /// Older clients expect the info itself; since 2020 a client must be able to handle a
+    /// challenge.
     pub A2S026 "info-challenge" { severity: Note, who: Server, needs: Interval,
         asks: "an info request is answered by info (by a challenge: later practice, not in the document)",
         cite: [("A2S_INFO, Response format", "")],
@@ -123,7 +123,7 @@ rule! {
         wrong: info_answered!("41 4BA1D522") }
 }
 rule! {
-    /// Clients give up after a few rounds, and show the server as dead.
+    /// Clients stop after a few rounds, and show the server as not responding.
     pub A2S027 "challenge-rounds" { severity: Warning, who: Server, needs: Interval,
         asks: "a valid challenge is not answered by yet another challenge more than 3 times in a row",
         cite: [("A2S_SERVERQUERY_GETCHALLENGE, Request format", "they will respond with a challenge value to use")],
@@ -145,11 +145,11 @@ rule! {
 0.09 s > c  FFFFFFFF 41 05000000" }
 }
 
-/// How often in a row a valid challenge may be answered by another.
+/// How often in a row a valid challenge may be answered with another one.
 const MOST_ROUNDS: u8 = 3;
 
-/// How often in a row a server has answered a valid challenge of this kind of request by another,
-/// this response included.
+/// How often in a row a server has answered a valid challenge for this kind of request with another
+/// one, including this response.
 pub(super) fn challenge_rounds<S: Sink>(
     asked: &PendingRequest,
     rounds: u8,
@@ -165,9 +165,8 @@ pub(super) fn challenge_rounds<S: Sink>(
     }
 }
 
-/// What a server did with a request's challenge, or with its absence. `guarded`: it is one of those
-/// that ask for a challenge before they answer the like. Those of before that for info read nothing
-/// after the request.
+/// How a server handled a request's challenge, or its absence. `guarded`: the server requires a
+/// challenge for such requests. Servers from before 2020 ignore bytes after an info request.
 pub(super) fn challenge_used<S: Sink>(
     asked: &PendingRequest,
     answer: ResponseKind,
@@ -176,7 +175,7 @@ pub(super) fn challenge_used<S: Sink>(
     sink: &mut S,
 ) {
     let again = answer == ResponseKind::Challenge;
-    // Whether the challenge was given in this server's stead is not known yet.
+    // It is not known yet whether another endpoint gave the challenge.
     if asked.is(FOREIGN) && !again {
         return;
     }

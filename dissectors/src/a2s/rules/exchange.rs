@@ -1,4 +1,5 @@
-//! Questions and answers: that there is one of each, of the same kind, between the same two.
+//! Requests and responses: each request has one response, of the right kind, between the same two
+//! endpoints.
 
 use crate::kit::{self, Evidence, Exchange, ResponseRules, Sink, Span};
 use crate::rule;
@@ -9,7 +10,7 @@ use crate::a2s::observation::{Observation, Occasion};
 use crate::a2s::pending::{PendingRequest, ResponseDue};
 
 rule! {
-    /// A client that asked for one thing and gets another can use neither.
+    /// A client that gets another kind of response cannot use it.
     pub A2S060 "answer-matches" { severity: Error, who: Server, needs: Interval,
         asks: "an answer is of the kind that was asked (several answers to one info request, 'm' and 'I' and 'D' from hybrid GoldSrc servers, are a known form: a note)",
         cite: [("Requests", "The server responds to 5 queries:")],
@@ -17,7 +18,7 @@ rule! {
         wrong: players_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00") }
 }
 rule! {
-    /// Answers that nobody asked for are noise, or part of a flood; some clients loop on them.
+    /// Unsolicited responses are noise, or part of a flood; some clients loop on them.
     pub A2S061 "answer-asked-for" { severity: Warning, who: Server, needs: Beginning,
         asks: "no answer without a request",
         cite: [("Requests", "")],
@@ -25,7 +26,7 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5\n0.06 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5") }
 }
 rule! {
-    /// The sender of the request waits, repeats, and at last takes the server for dead.
+    /// The client waits, repeats the request, and finally shows the server as not responding.
     pub A2S062 "request-answered" { severity: Warning, who: Server, needs: Answer, checks: requests,
         asks: "a request is answered",
         cite: [("Requests", "The server responds to 5 queries:")],
@@ -33,7 +34,7 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n0.03 c > s  FFFFFFFF 55 4BA1D522\nend 9" }
 }
 rule! {
-    /// Most clients drop what comes from an address they did not ask, and so do firewalls.
+    /// Most clients, and firewalls, drop responses from an address that was not asked.
     pub A2S065 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
         asks: "the answer comes from the address and port that was asked (matched by challenge or split ID, else by kind, client endpoint and time if exactly one such request waits)",
         cite: [("Requests", "Queries should be sent in UDP packets to the listen port of the server.")],
@@ -41,8 +42,7 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:27016 > c  FFFFFFFF 41 4BA1D522" }
 }
 
-/// Checks what the conversation shows. `at` are the bytes that tell the kind of the current
-/// message.
+/// Checks an observation of the conversation. `at`: the bytes that identify the current message.
 pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: &mut S) {
     match *fact {
         Observation::Sent { challenge, standing, ref mark, ref foreign } => {
@@ -114,11 +114,11 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
     }
 }
 
-/// The rules about who answers.
+/// The rules about which endpoint responds.
 static ELSEWHERE: ResponseRules =
     ResponseRules { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
 
-/// A response that nobody asked its sender for.
+/// A response whose sender got no request.
 fn stray(answer: ResponseKind, occasion: &Occasion) -> Exchange {
     let Occasion { seen, evidence, challenge } = *occasion;
     let (name, began) = (answer.name(), seen.mark.time);
@@ -126,7 +126,7 @@ fn stray(answer: ResponseKind, occasion: &Occasion) -> Exchange {
     Exchange { challenge, ..exchange }
 }
 
-/// A request that was not answered by whom it asked.
+/// A request that the asked endpoint did not answer.
 fn in_vain(asked: &PendingRequest, occasion: &Occasion) -> Exchange {
     let Occasion { evidence, challenge, .. } = *occasion;
     let (name, bit) = (asked.request.name(), asked.request.bit());

@@ -1,10 +1,10 @@
-//! A2S_INFO and A2A_PING: what their fields may hold.
+//! A2S_INFO and A2A_PING: valid values of their fields.
 
 use crate::kit::{Field, Read, Sink, Span};
 use crate::rule;
 
 rule! {
-    /// Servers compare the text byte by byte and stay silent on any other.
+    /// Servers compare the text byte by byte and do not respond to any other.
     pub A2S010 "info-request-payload" { severity: Error, who: Client, needs: Message,
         asks: "`T` is followed by \"Source Engine Query\\0\" (and, as an extension, 4 challenge bytes)",
         cite: [("A2S_INFO, Request format", "\"Source Engine Query\"")],
@@ -19,7 +19,7 @@ pub(in crate::a2s) fn info_request<S: Sink>(ok: bool, at: Span, sink: &mut S) {
 }
 
 rule! {
-    /// Browsers sort listen servers and relays out by it.
+    /// Browsers use it to filter out listen servers and relays.
     pub A2S011 "server-type" { severity: Warning, who: Server, needs: Message,
         asks: "the server type is D, L or P, in either case (0 from Rag Doll Kung Fu, app 1002, the document's own example: a note)",
         cite: [("A2S_INFO, Response format", "Indicates the type of server: - 'D' for a dedicated server")],
@@ -43,7 +43,7 @@ pub(in crate::a2s) fn server_type<S: Sink>(read: Read<u8>, app_id: Option<u16>, 
 }
 
 rule! {
-    /// Clients choose mods and downloads by it.
+    /// Clients use it to choose mods and downloads.
     pub A2S012 "environment" { severity: Warning, who: Server, needs: Message,
         asks: "the environment is L or W, in either case (m and o, a later extension, are accepted)",
         cite: [("A2S_INFO, Response format", "Indicates the operating system of the server: - 'L' for Linux")],
@@ -67,8 +67,7 @@ fn shown(value: u8) -> String {
 }
 
 rule! {
-    /// Readers test these bytes for 0 or for 1; any other value means one thing to one and another
-    /// to the next.
+    /// Some readers test for 0, others for 1: any other value is interpreted differently.
     pub A2S013 "flag-values" { severity: Warning, who: Server, needs: Message,
         asks: "visibility, VAC, mod, DLL and mod type are 0 or 1",
         cite: [("A2S_INFO, Response format", "Indicates whether the server requires a password: - 0 for public")],
@@ -91,7 +90,7 @@ rule! {
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 06 'dl' 00 01 '1.38' 00") }
 }
 
-/// `bots`: `None` where the response ends before them: then only too many players are reported.
+/// `bots`: `None` if the response ends before them; then only too many players are reported.
 pub(in crate::a2s) fn player_limits<S: Sink>(
     players: Read<u8>,
     max_players: Read<u8>,
@@ -121,7 +120,7 @@ rule! {
         wrong: info_answered!("6D '10.0.0.2:27015' 00 'Test' 00 'crossfire' 00 'tfc' 00 'Team Fortress' 00 05 10 2F 'dl' 00 01 01 00") }
 }
 
-/// The section is where it must not, or the reverse: `present` is what the bytes say.
+/// The section is present although it must not be, or missing: `present` is what the bytes show.
 pub(in crate::a2s) fn mod_section<S: Sink>(present: bool, is_mod: Read<u8>, sink: &mut S) {
     let ok = present == (is_mod.value == 1);
     sink.checked(&A2S015, ok, is_mod.at, || {
@@ -137,7 +136,7 @@ pub(in crate::a2s) fn mod_null<S: Sink>(null: Read<u8>, sink: &mut S) {
 }
 
 rule! {
-    /// Each bit announces a field: after one that the reader does not know, nothing can be read.
+    /// Each bit announces a field: after an unknown one, a reader cannot find the following fields.
     pub A2S016 "edf-bits" { severity: Warning, who: Server, needs: Message,
         asks: "no EDF bit beyond 0x80, 0x10, 0x40, 0x20, 0x01",
         cite: [("A2S_INFO, Response format", "If present, this specifies which additional data fields will be included.")],
@@ -153,7 +152,8 @@ pub(in crate::a2s) fn edf_bits<S: Sink>(edf: Read<u8>, sink: &mut S) {
 }
 
 rule! {
-    /// The fields are in the middle of the message: missing, they shift all that follows.
+    /// The fields are in the middle of the message: if they are missing, all following fields are
+    /// misread.
     pub A2S017 "ship-fields" { severity: Error, who: Server, needs: Message,
         asks: "an answer of The Ship (app 2400) has mode 0-5, witnesses and duration between VAC and version",
         cite: [("A2S_INFO, Response format", "These fields only exist in a response if the server is running The Ship:")],
@@ -161,7 +161,7 @@ rule! {
         wrong: info_answered!("49 07 'Ship Server' 00 'batavier' 00 'ship' 00 'The Ship' 00 le16:2400 01 05 00 'lw' 00 00 '1.0.0.4' 00") }
 }
 
-/// `mode`: the game mode, if the fields are there.
+/// `mode`: the game mode, if the fields are present.
 pub(in crate::a2s) fn ship_fields<S: Sink>(mode: Option<u8>, at: Span, sink: &mut S) {
     sink.checked(&A2S017, mode.is_some_and(|mode| mode <= 5), at, || match mode {
         Some(mode) => format!("the game mode is {mode}, beyond 5"),
@@ -170,8 +170,8 @@ pub(in crate::a2s) fn ship_fields<S: Sink>(mode: Option<u8>, at: Span, sink: &mu
 }
 
 rule! {
-    /// The 16 bits of ID do not hold every application; GameID does, and readers take the one or
-    /// the other.
+    /// The 16 bits of ID are too few for some application IDs; GameID has all bits. Readers use one
+    /// or the other.
     pub A2S018 "game-id-app" { severity: Note, who: Server, needs: Message,
         asks: "the low 24 bits of GameID are the app id, and agree with ID in its low 16 bits (later documentation)",
         cite: [("A2S_INFO, Response format", "The server's 64-bit GameID.")],
@@ -181,7 +181,7 @@ rule! {
 
 pub(in crate::a2s) fn game_id<S: Sink>(game_id: Read<u64>, app_id: Read<u16>, sink: &mut S) {
     if app_id.value == 0 {
-        // ID cannot hold the application: only GameID does.
+        // The application ID does not fit in ID, so only GameID has it.
         return;
     }
     let app = game_id.value & 0x00FF_FFFF;
@@ -191,7 +191,8 @@ pub(in crate::a2s) fn game_id<S: Sink>(game_id: Read<u64>, app_id: Read<u16>, si
 }
 
 rule! {
-    /// The old form has neither an app id nor a version: newer clients do not read it.
+    /// The old format has neither an application ID nor a version, and newer clients cannot read
+    /// it.
     pub A2S019 "obsolete-info" { severity: Note, who: Server, needs: Message,
         asks: "info is answered in the Source form: the GoldSrc 'm' reply is obsolete",
         cite: [("A2S_INFO, Response format", "GoldSource servers (except for HLTV ones?) now report using the same protocol as Source servers.")],
@@ -204,7 +205,7 @@ pub(in crate::a2s) fn obsolete_info<S: Sink>(obsolete: bool, at: Span, sink: &mu
 }
 
 rule! {
-    /// Clients of old compare the whole response, and take any other for no response at all.
+    /// Old clients compare the whole response and ignore any other.
     pub A2S063 "ping-payload" { severity: Error, who: Server, needs: Message,
         asks: "`j` is followed by an empty string or \"00000000000000\\0\"",
         cite: [("A2A_PING, Response format", "'00000000000000'")],
@@ -219,13 +220,13 @@ pub(in crate::a2s) fn ping_payload<S: Sink>(payload: &[u8], at: Span, sink: &mut
     });
 }
 
-/// GoldSource answers without even the empty string's zero: a known form.
+/// GoldSource responds without even the terminator of an empty string: a known deviation.
 pub(in crate::a2s) fn bare_ping<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&A2S063, at, || "nothing follows j, not even a zero".to_owned());
 }
 
 rule! {
-    /// Newer servers do not answer it; to see whether a server is there, ask for its info.
+    /// Newer servers do not answer it; use an info request to see whether a server is running.
     pub A2S064 "ping-deprecated" { severity: Note, who: Client, needs: Message,
         asks: "a server is not asked with A2A_PING, which is deprecated",
         cite: [("A2A_PING", "is considered a deprecated feature.")],

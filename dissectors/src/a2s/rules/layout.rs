@@ -1,12 +1,12 @@
-//! What every packet and every field must look like.
+//! The format of all packets and fields.
 
 use crate::a2s::layout::PACKET_SIZE;
 use crate::kit::{Evidence, Mark, Read, Rule, Sink, Span};
 use crate::rule;
 
 rule! {
-    /// A reader tells single from split packets by these four bytes alone; with others it can tell
-    /// nothing.
+    /// Only these four bytes distinguish single from split packets; a reader cannot interpret
+    /// others.
     pub A2S001 "packet-header" { severity: Error, who: Any, needs: Message,
         asks: "the first long is -1 (single) or -2 (split)",
         cite: [("Protocol", "So by reading the first 4 bytes you can decide whether the data is split (-2) or in one packet (-1).")],
@@ -54,7 +54,7 @@ pub(in crate::a2s) fn packet_size<S: Sink>(length: usize, sink: &mut S) {
     });
 }
 
-/// The same of one packet of a response, which is not the current message.
+/// The same for one packet of a response, which is not the current message.
 pub(in crate::a2s) fn part_size<S: Sink>(evidence: Evidence, part: &Mark, sink: &mut S) {
     let length = part.length as usize;
     sink.recalled(&A2S002, length <= PACKET_SIZE, evidence, part, || too_long(length));
@@ -65,8 +65,7 @@ fn too_long(length: usize) -> String {
 }
 
 rule! {
-    /// Engines share the port and the header with messages of their own; readers skip what they do
-    /// not know.
+    /// Engines use the port and the header for messages of their own; readers skip unknown ones.
     pub A2S003 "known-message" { severity: Note, who: Any, needs: Message,
         asks: "the message byte is one the document names (other connectionless requests to a server known to speak A2S, as the old `details`, `players`, `rules`, `ping` in words, are messages of this kind)",
         cite: [("Requests", "The server responds to 5 queries:")],
@@ -82,8 +81,8 @@ pub(in crate::a2s) fn known_message<S: Sink>(kind: Read<u8>, named: bool, sink: 
 }
 
 rule! {
-    /// Without its zero a string runs into the next field, or past the packet's end: a classic way
-    /// to crash a reader.
+    /// Without its zero a string continues into the next field, or past the packet's end, which can
+    /// crash a reader.
     pub A2S004 "string-terminated" { severity: Error, who: Any, needs: Message,
         asks: "every string ends in 0x00 inside the packet",
         cite: [("Data Types", "variable-length byte field, encoded in UTF-8, terminated by 0x00")],
@@ -91,7 +90,7 @@ rule! {
         wrong: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello'") }
 }
 rule! {
-    /// Names in a local character set show as garbage to everybody else.
+    /// Other users see garbage in place of names in a local character set.
     pub A2S005 "string-utf8" { severity: Warning, who: Any, needs: Message,
         asks: "strings are UTF-8",
         cite: [("Data Types", "variable-length byte field, encoded in UTF-8, terminated by 0x00")],
@@ -99,7 +98,7 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 01 00 'Zo' EB 00 03000000 f32:61.5") }
 }
 rule! {
-    /// Bytes that no field accounts for show that sender and reader disagree on the layout.
+    /// Additional bytes show that sender and reader disagree on the layout.
     pub A2S006 "nothing-behind" { severity: Warning, who: Any, needs: Message,
         asks: "no bytes after the last field",
         cite: [("A2S_SERVERQUERY_GETCHALLENGE", "The challenge number to use")],
@@ -107,7 +106,8 @@ rule! {
         wrong: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00 0102") }
 }
 rule! {
-    /// A field that is cut tells nothing, and a reader that does not notice reads foreign memory.
+    /// A truncated field has no value, and a reader that does not check the length reads foreign
+    /// memory.
     pub A2S007 "whole-message" { severity: Error, who: Any, needs: Message,
         asks: "no field runs past the end of the packet",
         cite: [("A2S_PLAYER", "Then for each player the following fields are sent:")],
@@ -115,8 +115,8 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 0300") }
 }
 
-/// Bytes after the compressed ones, which are not among the message's. Where there are none, the
-/// rule is checked by the message.
+/// Bytes after the compressed data, which are not in the decompressed message. If there are none,
+/// the message itself exercises the rule.
 pub(in crate::a2s) fn after_bzip2<S: Sink>(length: usize, sink: &mut S) {
     if length > 0 {
         sink.checked(&A2S006, false, Span::default(), || {
@@ -125,12 +125,12 @@ pub(in crate::a2s) fn after_bzip2<S: Sink>(length: usize, sink: &mut S) {
     }
 }
 
-/// Zeros after a request: a known form.
+/// Zeros after a request: a known deviation.
 pub(in crate::a2s) fn padding<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&A2S006, at, || format!("{} zeros pad the request", at.len()));
 }
 
-/// What The Ship sends after the player list: a known form.
+/// The values that The Ship sends after the player list: a known deviation.
 pub(in crate::a2s) fn ship_players<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&A2S006, at, || {
         "the list is followed by deaths and money of each player, as The Ship sends them".to_owned()
@@ -145,7 +145,7 @@ pub(in crate::a2s) fn hltv_incomplete<S: Sink>(at: Span, sink: &mut S) {
     });
 }
 
-/// A relay counts no bots: its response in the obsolete form ends right before their number.
+/// A relay counts no bots: its response in the obsolete format ends before their number.
 pub(in crate::a2s) fn hltv_no_bots<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&A2S007, at, || "the answer ends before Bots, as HLTV proxies' do".to_owned());
 }

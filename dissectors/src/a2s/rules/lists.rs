@@ -5,17 +5,17 @@ use crate::rule;
 
 use super::A2S005;
 
-/// How many entries a list says it has, and how many it has.
+/// The announced and the actual number of entries of a list.
 pub(in crate::a2s) struct ListCount {
     /// The number in front of the list.
     pub(in crate::a2s) said: u32,
     /// Where it is.
     at: Span,
-    /// The whole entries that were read.
+    /// The number of complete entries.
     pub(in crate::a2s) found: u32,
-    /// How many of them, in a list of rules, are UTF-8 without a closer look.
+    /// In a list of rules, the number of entries that are ASCII.
     pub(in crate::a2s) utf8: u32,
-    /// The first index that is not its entry's place.
+    /// The first index that differs from the entry's position.
     wrong_index: Option<(Read<u8>, u32)>,
     /// Some index is not 0.
     indexed: bool,
@@ -100,7 +100,7 @@ pub(in crate::a2s) fn player_indices<S: Sink>(list: &ListCount, lost: bool, sink
 }
 
 rule! {
-    /// A reader that computes with it gets nonsense, or a trap.
+    /// Readers that compute with it get meaningless results, or a floating-point exception.
     pub A2S032 "player-duration" { severity: Warning, who: Server, needs: Message,
         asks: "time connected is a finite float, not negative",
         cite: [("A2S_PLAYER, Response format", "The time in seconds this player has been connected")],
@@ -113,12 +113,12 @@ pub(in crate::a2s) fn player_duration<S: Sink>(duration: Read<f32>, sink: &mut S
     sink.checked(&A2S032, ok, duration.at, || format!("time connected is {}", duration.value));
 }
 
-/// The players that the recording lost: however many they were, they are one occasion.
+/// Players that the recording lost count as one, because their number is unknown.
 pub(in crate::a2s) fn players_lost<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&A2S032, false, at, || LOST.to_owned());
 }
 
-/// The rules that the recording lost: however many they were, they are one occasion.
+/// Rules that the recording lost count as one, because their number is unknown.
 pub(in crate::a2s) fn rules_lost<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&A2S005, false, at, || LOST.to_owned());
 }
@@ -141,13 +141,13 @@ pub(in crate::a2s) fn rules_count<S: Sink>(list: &ListCount, sink: &mut S) {
     });
 }
 
-/// Rules that are known to be UTF-8 need no closer look.
+/// These rules are known to be UTF-8.
 pub(in crate::a2s) fn utf8_rules<S: Sink>(list: &ListCount, sink: &mut S) {
     sink.kept(&A2S005, list.utf8);
 }
 
-/// Rules that hold binary data in chunks, each named by its number and how many there are (Arma 3,
-/// DayZ), are a known form of text that is not UTF-8.
+/// Rules that hold binary data in numbered chunks (Arma 3, DayZ) are a known deviation: their text
+/// is not UTF-8.
 #[cold]
 pub(in crate::a2s) fn rule_text<S: Sink>(
     name: &[u8],
@@ -177,7 +177,7 @@ pub(in crate::a2s) fn chunk(name: &[u8]) -> Option<(u8, u8)> {
 }
 
 rule! {
-    /// Of two values under one name a reader keeps one, and nobody knows which.
+    /// Of two values with the same name a reader keeps one, and readers differ in which.
     pub A2S034 "rule-names-unique" { severity: Warning, who: Server, needs: Message,
         asks: "no rule name occurs twice",
         cite: [("A2S_RULES, Response format", "The name of the rule")],

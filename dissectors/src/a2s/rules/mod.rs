@@ -1,5 +1,5 @@
-//! The rules of A2S, by topic, and their one list. A rule knows no state: it is handed what was
-//! read, or a [`Observation`](super::observation::Observation) of the conversation.
+//! The rules of A2S, by topic, and their list. Rules have no state: their inputs are fields or an
+//! [`Observation`](super::observation::Observation) of the conversation.
 
 /// A player request that is answered by these bytes, after the challenge the specification asks
 /// for.

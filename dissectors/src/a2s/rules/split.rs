@@ -1,4 +1,4 @@
-//! Split responses: their headers, the whole they make, and its compression.
+//! Split responses: headers, the joined response, and its compression.
 
 use crate::kit::{
     CrossFlowEvent, Evidence, Exchange, PartsFound, ResponseRules, SeenMessage, Sink, Span, Time,
@@ -10,7 +10,7 @@ use crate::a2s::layout::{Layout, is_total};
 use crate::a2s::split::Repeat;
 
 rule! {
-    /// A reader makes room by this number, and waits for that many packets.
+    /// A reader allocates by this number, and waits for this number of packets.
     pub A2S040 "split-total" { severity: Error, who: Server, needs: Message,
         asks: "total is 2 to 15 in the GoldSrc layout, not 0 in the Source layouts (real Source servers send compressed answers with total 1: A2S051 alone)",
         cite: [("Multi-packet Response", "bottom 4 bits represent the total number of packets (2 to 15).")],
@@ -36,7 +36,7 @@ rule! {
 0.06 s > c  FEFFFFFF 01000000 02 02 E004 'x'*100 00\nend 9") }
 }
 
-/// `beyond`: a number and the total it is not below.
+/// `beyond`: a number and the total that it is not below.
 pub(in crate::a2s) fn split_number<S: Sink>(beyond: Option<(u8, u8)>, at: Span, sink: &mut S) {
     sink.checked(&A2S041, beyond.is_none(), at, || {
         let (number, total) = beyond.unwrap_or_default();
@@ -45,7 +45,7 @@ pub(in crate::a2s) fn split_number<S: Sink>(beyond: Option<(u8, u8)>, at: Span, 
 }
 
 rule! {
-    /// Where the packets of one response disagree, a reader cannot know when it has them all.
+    /// If the packets of one response disagree, a reader cannot know when the response is complete.
     pub A2S042 "split-consistent" { severity: Error, who: Server, needs: Message,
         asks: "total (and Size, and the compressed bit) is the same in all packets of one ID",
         cite: [("Multi-packet Response", "The total number of packets in the response.")],
@@ -55,7 +55,7 @@ rule! {
 0.06 s > c  FEFFFFFF 01000000 02 01 E003 'x'*100 00") }
 }
 
-/// `differs`: what is not the same in all packets.
+/// `differs`: what differs between packets.
 pub(in crate::a2s) fn split_consistent<S: Sink>(
     differs: Option<&'static str>,
     at: Span,
@@ -67,7 +67,7 @@ pub(in crate::a2s) fn split_consistent<S: Sink>(
 }
 
 rule! {
-    /// One packet lost is the whole response lost: nothing is sent again.
+    /// If one packet is lost, the whole response is lost: there are no retransmissions.
     pub A2S043 "split-complete" { severity: Error, who: Server, needs: Answer,
         asks: "every number 0..total-1 arrives",
         cite: [("Multi-packet Response", "collect and assemble all the packets of the answer")],
@@ -77,13 +77,13 @@ rule! {
 0.06 s > c  FEFFFFFF 01000000 03 02 E004 'x'*100 00\nend 9") }
 }
 
-/// All packets of a response came.
+/// All packets of a response arrived.
 pub(in crate::a2s) fn split_complete<S: Sink>(sink: &mut S) {
     sink.checked(&A2S043, true, Span::default(), String::new);
 }
 
-/// Some packets of a response did not come from where these did, which the `first` of them shows.
-/// The others may come from another address. `asked`: its sender was asked.
+/// Some packets of a response did not come from the same address as these, of which `first` is one.
+/// They may come from another address. `asked`: the sender was asked.
 pub(in crate::a2s) fn split_incomplete<S: Sink>(
     (id, parts): (u32, PartsFound),
     asked: bool,
@@ -94,9 +94,9 @@ pub(in crate::a2s) fn split_incomplete<S: Sink>(
 ) {
     static ELSEWHERE: ResponseRules =
         ResponseRules { from_asked: &A2S065, asked_for: Some(&A2S043), answered: &A2S043 };
-    /// A kind of its own, beside those of requests.
+    /// A bit of its own, besides those of requests.
     const KIND: u8 = 1 << 7;
-    // They may come in any order.
+    // They may arrive in any order.
     let began = Time(first.mark.time.0.saturating_sub(timeout));
     let exchange = Exchange::new(&ELSEWHERE, "a part of a split answer", KIND, began, evidence);
     let exchange = Exchange { id: Some(id), parts: Some(parts), ..exchange };
@@ -112,7 +112,7 @@ pub(in crate::a2s) fn split_incomplete<S: Sink>(
 }
 
 rule! {
-    /// A reader keeps the first or the last copy: where they differ, two readers see two responses.
+    /// A reader keeps the first or the last copy: if they differ, readers see different responses.
     pub A2S044 "split-repeat" { severity: Error, who: Server, needs: Message,
         asks: "a number repeated has the same bytes (identical copies: a note)",
         cite: [("Multi-packet Response", "every packet should be verified by its \"ID\" and \"Number\"!")],
@@ -134,7 +134,7 @@ pub(in crate::a2s) fn split_repeat<S: Sink>(repeat: Repeat, at: Span, sink: &mut
 }
 
 rule! {
-    /// By these bytes a reader knows that it has put the packets together right.
+    /// These bytes show a reader that it has joined the packets correctly.
     pub A2S045 "split-inner-header" { severity: Error, who: Server, needs: Message,
         asks: "the reassembled payload begins with FF FF FF FF",
         cite: [("Multi-packet Response", "is continued with an integer -1 (0xFFFFFFFF) and the user data.")],
@@ -155,7 +155,8 @@ pub(in crate::a2s) fn doubled_inner_header<S: Sink>(at: Span, sink: &mut S) {
 }
 
 rule! {
-    /// The bit in the ID is the only sign of compression: a reader that believes it gets nothing.
+    /// Only the bit in the ID marks compression: if it is wrong, a reader cannot decompress the
+    /// response.
     pub A2S046 "bzip2-decodes" { severity: Error, who: Server, needs: Message,
         asks: "a response with the compressed bit decompresses as bzip2",
         cite: [("Multi-packet Response", "then the response was compressed with bzip2 before being cut and sent.")],
@@ -163,7 +164,7 @@ rule! {
         wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 'BZh9' 00*40") }
 }
 
-/// `failed`: why the bytes do not decompress.
+/// `failed`: why decompression failed.
 pub(in crate::a2s) fn bzip2_decodes<S: Sink>(failed: Option<&'static str>, at: Span, sink: &mut S) {
     sink.checked(&A2S046, failed.is_none(), at, || {
         format!("the compressed bit is set, yet {}", failed.unwrap_or_default())
@@ -179,7 +180,7 @@ rule! {
         wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:99 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D") }
 }
 
-/// `more`: the bytes go on after `length`.
+/// `more`: there are more bytes after `length`.
 pub(in crate::a2s) fn bzip2_size<S: Sink>(announced: u32, length: usize, more: bool, sink: &mut S) {
     let ok = !more && length as u64 == u64::from(announced);
     sink.checked(&A2S047, ok, Span::default(), || {
@@ -190,7 +191,7 @@ pub(in crate::a2s) fn bzip2_size<S: Sink>(announced: u32, length: usize, more: b
 }
 
 rule! {
-    /// The sum is all that tells a broken answer from a good one.
+    /// Only the checksum distinguishes a damaged response from a good one.
     pub A2S048 "bzip2-crc32" { severity: Error, who: Server, needs: Message,
         asks: "a compressed response has the CRC32 announced",
         cite: [("Multi-packet Response", "CRC32 checksum of uncompressed response.")],
@@ -205,7 +206,8 @@ pub(in crate::a2s) fn bzip2_crc32<S: Sink>(announced: u32, sum: u32, at: Span, s
 }
 
 rule! {
-    /// A reader finds each packet's place by this size; other sizes put the bytes in other places.
+    /// A reader computes each packet's position from this size; with another size it puts the bytes
+    /// in the wrong places.
     pub A2S050 "split-size" { severity: Warning, who: Server, needs: Message,
         asks: "no packet carries more than Size (default 1248), all but the last carry the same",
         cite: [("Multi-packet Response", "Maximum size of packet before packet switching occurs.")],
@@ -215,9 +217,9 @@ rule! {
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00") }
 }
 
-/// `size`: `None` in the layouts that do not carry it, of whose sizes the specification says no
-/// more than that they cannot be changed. `longest`: bytes in the longest packet; `uneven`: two
-/// that are not the last carry unequally many.
+/// `size`: `None` in layouts without it, for which the specification only says that the size cannot
+/// be changed. `longest`: the payload length of the longest packet; `uneven`: two packets that are
+/// not the last have different lengths.
 pub(in crate::a2s) fn split_size<S: Sink>(
     size: Option<u16>,
     longest: usize,
@@ -234,7 +236,7 @@ pub(in crate::a2s) fn split_size<S: Sink>(
 }
 
 rule! {
-    /// Each packet more is one more that can be lost. Proxies split small answers, too.
+    /// Each further packet increases the risk of loss. Proxies split small responses, too.
     pub A2S051 "split-needless" { severity: Note, who: Server, needs: Message,
         asks: "an answer that fits one packet is not split",
         cite: [("Protocol", "If a request or response needs more packets for the data it starts the packets with an additional header.")],
@@ -251,8 +253,8 @@ pub(in crate::a2s) fn split_needless<S: Sink>(length: usize, fits: usize, sink: 
 }
 
 rule! {
-    /// Packets are distinguished by the ID alone: where answers share one, a late packet spoils the
-    /// next.
+    /// Only the ID distinguishes packets: if responses share one, a late packet corrupts the next
+    /// response.
     pub A2S052 "split-id-unique" { severity: Warning, who: Server, needs: Interval,
         asks: "an ID is not used for two answers in one conversation",
         cite: [("Multi-packet Response", "Unique number assigned by server per answer.")],
@@ -273,7 +275,8 @@ pub(in crate::a2s) fn split_id_unique<S: Sink>(unique: bool, id: u32, sink: &mut
 }
 
 rule! {
-    /// The layouts do not tell themselves apart: clients learn a server's once, and keep to it.
+    /// A packet does not identify its layout: clients determine a server's layout once, and keep
+    /// it.
     pub A2S053 "split-layout" { severity: Error, who: Server, needs: Interval,
         asks: "one server uses one split layout (GoldSrc, old Source, Orange Box)",
         cite: [("Multi-packet Response", "(Orange Box Engine and above only.)")],

@@ -1,4 +1,5 @@
-//! Which response is meant for which request: copies, late ones, hybrids', and what is none.
+//! Which response belongs to which request: copies, late ones, those of hybrid servers, and invalid
+//! ones.
 
 use crate::a2s::rules;
 use crate::kit::Rule;
@@ -12,12 +13,12 @@ const M: &str =
 const D: &str = "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1";
 const E: &str = "FFFFFFFF 45 0100 'motd' 00 'x' 00";
 const A: &str = "FFFFFFFF 41 4BA1D522";
-/// With no challenge, and with that one.
+/// A player request with no challenge, and with this one.
 const U1: &str = "FFFFFFFF 55 FFFFFFFF";
 const U: &str = "FFFFFFFF 55 4BA1D522";
 const V: &str = "FFFFFFFF 56 4BA1D522";
 
-/// These messages, a little after each other: requests from the client, the others from the server.
+/// These messages in short intervals: requests from the client, the others from the server.
 fn said(messages: &[&str]) -> Lab<Ear> {
     let timed: Vec<_> =
         (0..).map(|at| f64::from(at) / 50.0).zip(messages.iter().copied()).collect();
@@ -42,7 +43,7 @@ fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
     [counts.passed, counts.failed, counts.inconclusive]
 }
 
-/// Findings of the rules about questions and answers, and the packet that each is about.
+/// Findings of the rules about requests and responses, with their packets.
 fn exchange(lab: &Lab<Ear>) -> Vec<(String, u64)> {
     let heard = lab.sink.heard.iter();
     let reported = heard.flat_map(|heard| heard.findings.iter().map(|f| (f, heard.frames[0])));
@@ -56,7 +57,7 @@ fn found(code: &str, frame: u64) -> Vec<(String, u64)> {
     vec![(code.to_owned(), frame)]
 }
 
-/// As many as wait, and more.
+/// Both with the maximum number of pending requests and with more.
 #[test]
 fn what_is_given_up_before_its_time_is_nobodys_fault() {
     let others = (11..30).map(|n| format!("{T} 000000{n}"));
@@ -78,9 +79,9 @@ fn a_copy_of_the_last_answer_does_not_answer_the_next_request() {
     assert_eq!(exchange(&with(&[V, E, U, E, D])), found("A2S061", 6));
     assert_eq!(exchange(&with(&[U, D, V, D, E])), found("A2S061", 6));
     assert_eq!(exchange(&said(&[T, I, U1, I, A])), found("A2S061", 4));
-    // Another response than the last is meant.
+    // A different response than the last one.
     assert_eq!(exchange(&with(&[U, E])), found("A2S060", 4));
-    // The same response, once for each who asks.
+    // The same response, once for each client.
     assert_eq!(exchange(&with(&[U, D, U, D, U, U, D, D])), []);
 }
 
@@ -89,11 +90,11 @@ fn a_challenge_that_was_given_before_leaves_its_request_waiting() {
     assert_eq!(exchange(&said(&[U1, A, U, A, D])), []);
     let info = &format!("{T} 4BA1D522");
     assert_eq!(exchange(&said(&[T, A, info, A, I])), found("(A2S026)", 2));
-    // It may have been the response: then the other is not missed.
+    // It may have been the response: then a missing one is not a fault.
     let lab = said(&[U1, A, U, A]);
     assert_eq!(exchange(&lab), []);
     assert_eq!(verdict(&lab, &rules::A2S062), [2, 0, 0]);
-    // A server that knows no other response is identified all the same.
+    // A server that always sends the same response is recognized all the same.
     let lab = said(&[U1, A, U, A, U, A, U, A, U, A]);
     assert_eq!(exchange(&lab), found("A2S027", 10));
 }
@@ -104,7 +105,7 @@ fn texts_unknown_messages_and_game_packets_answer_nothing() {
         let lab = said(&[U1, other, A, U, other, D]);
         assert_eq!(exchange(&lab), [], "{other}");
         assert_eq!(verdict(&lab, &rules::A2S062), [2, 0, 0], "{other}");
-        // They may be all that a server has to say.
+        // The server may have no other response.
         assert_eq!(exchange(&said(&[U1, A, U, other])), [], "{other}");
     }
     let lab = said(&[U1, "01020304 05060708", "01020304 05060708"]);
@@ -168,12 +169,12 @@ fn hybrid_servers_answer_in_any_order_and_every_time() {
         assert_eq!((pass[1], pass[2]), (0, 0), "{messages:?}");
         assert_eq!(verdict(&lab, &rules::A2S062)[1..], [0, 0], "{messages:?}");
     }
-    // A list is a hybrid's only where the obsolete info comes, too.
+    // A list comes from a hybrid server only if the obsolete info comes, too.
     assert_eq!(exchange(&said(&[T, I, D])), found("A2S061", 3));
     assert_eq!(exchange(&said(&[T, D, I])), found("A2S061", 2));
     assert_eq!(exchange(&said(&[T, D])), found("A2S060", 2));
     assert_eq!(exchange(&said(&[T, M, I, I])).last(), found("A2S061", 4).last());
-    // What is asked and answered next ends it.
+    // The next request and response end it.
     let lab = said(&[T, I, U1, A, M]);
     assert_eq!(exchange(&lab), found("A2S061", 5));
 }
@@ -188,7 +189,7 @@ fn other_forms_of_info_come_while_an_answer_may_or_were_not_asked_for() {
             assert_eq!(with(late), found("A2S061", 3), "{late}");
         }
     }
-    // A list that is asked for later is a response to that.
+    // A list that is requested later is the response to that request.
     let wrong = "FFFFFFFF 55 61626364";
     let with = |ask, time| said_at(&[(0.0, T), (0.1, M), (time, ask), (time + 0.02, D)]);
     assert_eq!(exchange(&with(U1, 5.0)), found("A2S023", 4));
@@ -230,13 +231,13 @@ fn a_challenge_that_was_cut_may_be_used_from_another_port() {
 
 #[test]
 fn a_copy_of_an_earlier_answer_is_not_the_wrong_one_to_what_waits() {
-    // The first request was lost on its way: the copy is not a list without a challenge.
+    // The first request was lost: the copy is not a list without a challenge.
     let lab = said(&[U1, U1, A, U, D, D]);
     assert_eq!(exchange(&lab), found("A2S061", 6));
     let wrong = "FFFFFFFF 55 61626364";
     let lab = said(&[T, I, wrong, U1, A, U, D, D]);
     assert_eq!(exchange(&lab), [("A2S022".to_owned(), 3), ("A2S061".to_owned(), 8)]);
-    // What was asked after the first list gets its own: also the wrong one.
+    // A request after the first list gets its own response, even a wrong one.
     assert_eq!(exchange(&said(&[U1, A, U, D, U1, D])), found("A2S023", 6));
     assert_eq!(exchange(&said(&[U1, U1, D, D])), [found("A2S023", 3), found("A2S023", 4)].concat());
 }

@@ -1,4 +1,4 @@
-//! Conversations: who asked what, who answered, and who is not to blame.
+//! Conversations: requests, responses, and who is at fault.
 
 use crate::a2s::{A2s, Conversation, rules};
 use crate::kit::{Claim, CrossFlowEvent, Hint, Protocol, Rule};
@@ -12,7 +12,7 @@ const OBSOLETE: &str =
     "FFFFFFFF 6D '10.0.0.2:27015' 00 'n' 00 'm' 00 'f' 00 'g' 00 05 10 2F 'dl' 00 00 01 00";
 const PLAYERS: &str = "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1";
 
-/// Lines of time, who speaks (`c` or `s`) and what.
+/// Lines of time, sender (`c` or `s`) and message.
 fn conversation(lines: &[(f64, char, &str)], end: f64) -> Lab<Ear> {
     let mut lab = Lab::new();
     for &(time, who, what) in lines {
@@ -134,7 +134,7 @@ fn a_wrong_challenge_may_be_answered_by_a_new_one_but_not_by_data() {
     assert_eq!(verdict(&lab, &rules::A2S024), [0, 1, 0]);
 }
 
-/// Servers that ask for no challenge before they give info do not look at what is there.
+/// Servers that require no challenge for info ignore the bytes in its place.
 #[test]
 fn a_wrong_challenge_for_info_is_verified_by_servers_that_ask_for_one() {
     let wrong = &format!("{INFO} 01020304");
@@ -193,7 +193,7 @@ fn an_answer_from_another_port_is_reported_from_one_that_nobody_asked_for() {
     lab.packet(0.1, "10.0.0.2:40000", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);
     assert_eq!(lab.codes(), ["A2S065"]);
 
-    // The challenge is good at the endpoint that was asked, and the request counts as answered.
+    // The challenge is valid at the endpoint that was asked, and the request counts as answered.
     let mut lab = Lab::new();
     lab.vouched = true;
     lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
@@ -215,7 +215,7 @@ fn an_answer_from_another_port_is_reported_from_one_that_nobody_asked_for() {
     assert_eq!(verdict(&lab, &rules::A2S065), [0, 0, 0]);
 }
 
-/// A request that another port answered is an answered one, and counts as that once.
+/// A request that was answered from another port counts as answered, once.
 #[test]
 fn a_request_that_is_answered_from_another_port_counts_as_answered() {
     let mut lab = Lab::new();
@@ -225,7 +225,7 @@ fn a_request_that_is_answered_from_another_port_counts_as_answered() {
     assert_eq!(verdict(&lab, &rules::A2S061), [0, 0, 0]);
 }
 
-/// Where two ports of a host were asked, either may be meant.
+/// If two ports of a host were asked, either may be meant.
 #[test]
 fn an_answer_that_two_ports_may_have_been_asked_for_is_left_to_the_ledger() {
     let mut lab = Lab::new();
@@ -237,7 +237,8 @@ fn an_answer_that_two_ports_may_have_been_asked_for_is_left_to_the_ledger() {
     assert_eq!(lab.sink.facts.iter().filter(unasked).count(), 1);
 }
 
-/// A challenge that this server did not give may be another's, if it has answered nothing yet.
+/// A challenge that this server did not give may be from another one, if this server has not
+/// responded yet.
 #[test]
 fn a_foreign_challenge_is_left_to_the_ledger_where_another_may_have_given_it() {
     let foreign = |steps: &[(f64, char, &str)]| {
@@ -297,7 +298,7 @@ fn requests_that_pile_up_are_bounded() {
         lab.c(n as f64 / 100.0, &bytes(&request));
     }
     lab.s(1.5, &bytes(INFO_ANSWER)).end(9.0);
-    // What was given up for the limit, before its time, is not checked.
+    // A request that was removed because of the limit before it was overdue is not checked.
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 3, 0]);
 }
 
@@ -356,7 +357,7 @@ fn own_messages_are_claimed() {
     }
 }
 
-/// What ends elsewhere than its fields do, or counts its entries wrongly, may be any game's.
+/// A message that does not end with its fields, or has a wrong count, may be from any game.
 #[test]
 fn a_response_is_sure_only_if_it_is_whole() {
     let none = Hint::default();

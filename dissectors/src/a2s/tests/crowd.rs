@@ -1,12 +1,12 @@
-//! Clients that ask again where a response takes long, a server that answers each sending, and a
-//! network that keeps no order and loses requests: nothing of it is anybody's fault.
+//! Clients that repeat requests while a response is slow, a server that answers each packet, and a
+//! network that reorders packets and loses requests: none of it is a fault.
 
 use proptest::prelude::*;
 
 use super::lab::{C, Lab, S, bytes};
 use crate::a2s::rules;
 
-/// What is asked for: the request's bytes without a challenge, and with one; the response.
+/// The request's bytes without a challenge, and with one; the response.
 const KINDS: [[&str; 3]; 3] = [
     [
         "FFFFFFFF 54 'Source Engine Query' 00",
@@ -17,11 +17,11 @@ const KINDS: [[&str; 3]; 3] = [
     ["FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 56", "FFFFFFFF 45 0100 'motd' 00 'x' 00"],
 ];
 
-/// A packet that is recorded: when, in milliseconds, by whom, and what.
+/// A recorded packet: time in milliseconds, whether the client sent it, and the bytes.
 type Packet = (u64, bool, String);
 
-/// The sendings of a request, about a second after each other, and the responses to those that
-/// arrive: the client asks until the first one comes. Returns when that was, and the packets.
+/// The packets with a request, about a second apart, and the responses to those that arrive: the
+/// client repeats the request until the first response comes. Returns that time, and the packets.
 fn ask(
     start: u64,
     request: &str,
@@ -35,7 +35,7 @@ fn ask(
         }
         let way = u64::from(ways.next().unwrap_or(10));
         packets.push((time, true, request.to_owned()));
-        // The third arrives, whatever became of those before it.
+        // The third one arrives in any case.
         if way % 3 > 0 || sending == 2 {
             let back = time + 1 + way % 1500;
             packets.push((back, false, answer.to_owned()));
@@ -54,7 +54,7 @@ proptest! {
     ) {
         let mut ways = ways.into_iter();
         let mut packets = Vec::new();
-        // Of one kind a client asks one thing at a time.
+        // A client has one request of each kind at a time.
         let mut free = [0; 3];
         for (kind, wait) in asked {
             let [bare, start, answer] = KINDS[kind];
@@ -76,7 +76,7 @@ proptest! {
         codes.retain(|code| !code.starts_with('('));
         prop_assert_eq!(codes, Vec::<String>::new(), "{:#?}", packets);
         prop_assert_eq!(lab.counts(&rules::SEC003).failed, 0, "{:#?}", packets);
-        // Every response says what it answers.
+        // Every response answers a request.
         let answers = packets.iter().filter(|packet| !packet.1).count();
         prop_assert_eq!(lab.sink.replies.len(), answers);
         for reply in &lab.sink.replies {
@@ -85,8 +85,8 @@ proptest! {
     }
 }
 
-/// Who asks for info a second time, before the first is given up, and then goes on with a challenge
-/// that seemed to be meant for rules, waits for one response only.
+/// A client that sends a second info request while the first is pending, and then continues with a
+/// challenge that seemed to belong to a rules request, waits for one response only.
 #[test]
 fn a_challenge_is_good_for_all_that_asked_for_it() {
     let mut lab = Lab::new();

@@ -1,4 +1,4 @@
-//! Requests that are sent more than once, what answers them, and how much is said of them.
+//! Repeated requests, the responses to them, and the replies that are reported.
 
 use crate::a2s::{A2s, rules};
 use crate::kit::{Claim, Hint, Protocol, Reply, Rule};
@@ -31,7 +31,7 @@ fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
     [counts.passed, counts.failed, counts.inconclusive]
 }
 
-/// What a reply says: the request's packet, when that and the exchange began, and how often it was
+/// The parts of a reply: the request's packet, when it and the exchange began, and how often it was
 /// sent.
 fn reply(request: u64, sent: f64, began: f64, tries: u32, complete: bool) -> Reply {
     Reply { began: seconds(began), tries, complete, ..Reply::to(request, seconds(sent)) }
@@ -41,10 +41,10 @@ fn reply(request: u64, sent: f64, began: f64, tries: u32, complete: bool) -> Rep
 fn an_answer_knows_its_request_and_when_the_exchange_began() {
     let lab = said(&[(0.0, T), (0.1, A), (0.2, TC), (0.3, I)], 9.0);
     assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, false), reply(3, 0.2, 0.0, 1, true)]);
-    // The next exchange is another.
+    // The next exchange is separate.
     let lab = said(&[(0.0, U1), (0.1, A), (0.2, U), (0.3, D), (1.0, U), (1.1, D)], 9.0);
     assert_eq!(lab.sink.replies.last(), Some(&reply(5, 1.0, 1.0, 1, true)));
-    // Who asks for a challenge alone has all with it.
+    // A request for a challenge only is complete with it.
     let lab = said(&[(0.0, "FFFFFFFF 57"), (0.1, A)], 9.0);
     assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, true)]);
 }
@@ -79,7 +79,7 @@ fn of_a_split_answer_the_last_packet_answers() {
 
 #[test]
 fn a_request_repeated_while_it_waits_is_the_same() {
-    // One response serves both.
+    // One response answers both.
     let lab = said(&[(0.0, T), (1.0, T), (1.1, I)], 9.0);
     assert_eq!(lab.codes(), ["(SEC003)"]);
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
@@ -92,13 +92,13 @@ fn a_request_repeated_while_it_waits_is_the_same() {
     );
     let lab = said(&[(0.0, T), (1.0, T), (1.1, I), (1.2, I), (1.3, I)], 9.0);
     assert_eq!(verdict(&lab, &rules::A2S061), [2, 1, 0]);
-    // Also where the client has gone on with what the first one got.
+    // Also if the client has continued with the challenge from the first one.
     let round = [(0.0, U1), (0.5, U1), (0.6, A), (0.7, U), (0.8, "FFFFFFFF 41 11111111"), (0.9, D)];
     let lab = said(&round, 9.0);
     assert_eq!(lab.codes(), Vec::<String>::new());
     assert_eq!(verdict(&lab, &rules::A2S062), [2, 0, 0]);
     assert_eq!(lab.sink.replies.last(), Some(&reply(4, 0.7, 0.0, 1, true)));
-    // Nobody repeats for ever: a server that is silent for nine seconds was asked three times.
+    // Repeating has a limit: a server that is silent for nine seconds was asked three times.
     let silent: Vec<_> = (0..9).map(|at| (f64::from(at), T)).collect();
     let lab = said(&[&[(-1.0, T), (-0.9, I)], &silent[..]].concat(), 60.0);
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 3, 0]);
@@ -110,7 +110,7 @@ fn a_retried_query_is_no_query_without_a_challenge() {
     let lab = said(&retried, 9.0);
     assert_eq!(verdict(&lab, &rules::SEC003), [1, 0, 0]);
     assert_eq!(lab.codes(), ["(A2S026)"]);
-    // Of a server that asked for one, info is never a response to an older request without.
+    // If a server requires a challenge, info never answers an older request without one.
     let older = [(0.0, T), (3.5, T), (3.6, A), (3.7, TC), (3.8, I)];
     assert_eq!(verdict(&said(&older, 9.0), &rules::SEC003), [1, 0, 0]);
     let both = [(0.0, T), (0.1, A), (0.2, T), (0.2, TC), (0.3, I)];
@@ -122,7 +122,7 @@ fn a_challenge_answers_the_youngest_request_that_can_have_drawn_it() {
     let (v1, v) = ("FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 56 4BA1D522");
     let lab = said(&[(0.0, U1), (0.1, v1), (0.2, A), (0.3, v)], 0.3);
     assert_eq!(lab.sink.replies, [reply(2, 0.1, 0.1, 1, false)]);
-    // A request that is none draws nothing while another waits.
+    // An invalid request gets no response while another one waits.
     let lab = said(&[(0.0, U1), (0.1, "FFFFFFFF 55 4B"), (0.2, A)], 0.3);
     assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, false)]);
 }
@@ -139,7 +139,7 @@ fn a_request_that_an_icmp_error_quotes_is_unanswered_for_certain() {
     };
     assert_eq!(verdict(silent(&[0.0], 1).end(0.1), &rules::A2S062), [0, 1, 0]);
     assert_eq!(verdict(silent(&[0.0, 1.0], 2).end(1.1), &rules::A2S062), [0, 1, 0]);
-    // A packet without an error; a later sending.
+    // A packet without an error; a later repeat.
     assert_eq!(verdict(silent(&[0.0, 1.0], 1).end(1.1), &rules::A2S062), [0, 0, 1]);
     assert_eq!(verdict(silent(&[0.0], 1).c(1.0, &bytes(T)).end(1.1), &rules::A2S062), [0, 0, 1]);
     let mut answered = silent(&[0.0], 1);
@@ -157,7 +157,7 @@ fn a_doubled_datagram_is_shown_and_changes_nothing() {
     lab.s(0.1, &bytes(I)).end(9.0);
     assert_eq!(lab.codes(), ["(SEC003)"]);
     assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, true)]);
-    // A packet of a game is none of ours.
+    // A game's packet is not A2S.
     lab.c(10.0, &bytes(T)).again(C, S, &bytes("05000080 01000080 DEADBEEF"));
     assert_eq!(lab.names().last(), Some(&"info_request"));
 }
@@ -171,7 +171,7 @@ fn a_request_after_a_wrong_first_long_is_one() {
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0], "nothing is owed to it");
     let lab = said(&[(0.0, U1), (0.1, A), (0.2, "FDFFFFFF 55 4BA1D522")], 9.0);
     assert_eq!(lab.codes(), ["A2S001"]);
-    // A game's packet of as many bytes is none.
+    // Nor is a game's packet of the same length.
     let lab = said(&[(0.0, U1), (0.1, A), (0.2, "05000000 55 4BA1D522")], 9.0);
     assert_eq!(lab.names().len(), 2);
 }
@@ -208,7 +208,7 @@ fn what_is_sent_to_a_known_server_is_for_it() {
     assert_eq!(verdict(&lab, &rules::A2S003)[1], 4);
     lab.packet(0.3, "10.0.0.1:5", server, &bytes("FFFFFFFF 54 'Quarry' 00"), false);
     assert_eq!(lab.sink.heard.last().unwrap().codes(), ["A2S010"]);
-    // Nor are a Valve master's and a game's own messages taken for it.
+    // Nor are a Valve master's and a game's own messages recognized as requests.
     lab.packet(0.3, "10.0.0.1:6", server, &bytes("FFFFFFFF 'infoResponse' 0A"), false);
     lab.packet(0.3, "10.0.0.3:6", server, &bytes("FFFFFFFF 'details'"), false);
     assert_eq!(lab.names().len(), before + 5);
@@ -252,7 +252,7 @@ fn packets_that_are_less_than_a_header_are_reported_and_empty_ones_among_them() 
     assert_eq!(lab.codes(), ["SEC002"; 5]);
     lab.c(0.1, &bytes("FEFFFFFF")).c(0.1, &bytes("FEFFFFFF 01000000"));
     assert_eq!(lab.codes()[5..], ["SEC001"; 2]);
-    // An empty datagram alone is none of ours, nor what a server sends.
+    // A single empty datagram is not A2S, nor is one from a server.
     let lab = said(&[(0.0, T), (0.1, I), (0.2, "")], 9.0);
     assert_eq!(verdict(&lab, &rules::SEC002), [1, 0, 0]);
     // On any port, once the endpoint has answered that host.
@@ -266,7 +266,7 @@ fn packets_that_are_less_than_a_header_are_reported_and_empty_ones_among_them() 
     assert_eq!(verdict(&lab, &rules::SEC002), [1, 5, 0]);
 }
 
-/// A monitor that asks a dead server for an hour, and players who try again while theirs restarts.
+/// A monitor that asks a dead server for an hour, and players who retry while theirs restarts.
 #[test]
 fn asking_a_silent_server_meets_no_limit() {
     for every in [0.2, 1.0, 3.0, 10.0] {

@@ -1,4 +1,4 @@
-//! Packets of split responses that never became whole: how they are read, and who is to blame.
+//! Packets of incomplete split responses: how they are read, and who is at fault.
 
 use crate::a2s::rules;
 use crate::kit::Span;

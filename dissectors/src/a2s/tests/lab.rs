@@ -1,4 +1,4 @@
-//! The usual parties, and the flow tracker's part.
+//! The usual endpoints, and a small flow tracker.
 
 use crate::a2s::A2s;
 use crate::kit::{Sink, lab};
@@ -12,17 +12,17 @@ pub(super) const S: &str = "10.0.0.2:27015";
 pub(super) type Lab<K> = lab::Lab<A2s, K>;
 
 impl<K: Sink> Lab<K> {
-    /// The client says this.
+    /// The client sends this.
     pub(super) fn c(&mut self, time: f64, bytes: &[u8]) -> &mut Lab<K> {
         self.packet(time, C, S, bytes, false)
     }
 
-    /// The server says this.
+    /// The server sends this.
     pub(super) fn s(&mut self, time: f64, bytes: &[u8]) -> &mut Lab<K> {
         self.packet(time, S, C, bytes, false)
     }
 
-    /// Somebody says something to somebody, and is looked at if it is claimed; `lost`: the recording cut it.
+    /// A packet between any two endpoints, decoded if it is claimed; `lost`: the recording cut it.
     pub(super) fn packet(
         &mut self,
         time: f64,

@@ -137,7 +137,7 @@ fn junk_for_a_challenge_is_shown_as_bytes() {
         );
         assert_eq!(heard.value("challenge"), None);
     }
-    // What is longer has a challenge, and something after it.
+    // A longer one has a challenge, and bytes after it.
     let heard = request("FFFFFFFF 55 '4294967295'");
     assert_eq!((heard.name, heard.codes()[0].as_str()), ("player_request", "A2S006"));
     assert_eq!(heard.value("challenge"), Some("876163636"));
@@ -219,7 +219,7 @@ fn players_are_counted_and_indexed() {
     }
 }
 
-/// The 16 bits of ID are 0 where they do not hold the application.
+/// The 16 bits of ID are 0 if the application ID does not fit.
 #[test]
 fn a_game_without_an_id_is_named_by_its_game_id_alone() {
     let with = |id: &str| {
@@ -292,7 +292,7 @@ fn rules_may_be_binary_in_chunks() {
     assert_eq!(heard.codes(), ["(A2S005)", "(A2S005)"]);
     let heard = rules("FFFFFFFF 45 0100 'motd' 00 80 00");
     assert_eq!(heard.codes(), ["A2S005"]);
-    // Two letters cannot be number and total of so short a list.
+    // Two letters cannot be number and total in such a short list.
     let heard = rules("FFFFFFFF 45 0100 'ab' 00 80 00");
     assert_eq!(heard.codes(), ["A2S005"]);
 }

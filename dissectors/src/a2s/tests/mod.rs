@@ -1,4 +1,4 @@
-//! A2S as a user meets it: datagrams go in, messages and verdicts come out.
+//! A2S from the user's side: datagrams in, messages and verdicts out.
 
 mod answers;
 mod conversations;

@@ -1,4 +1,4 @@
-//! Any bytes whatever, between a client and a server.
+//! Arbitrary bytes between a client and a server.
 
 use proptest::prelude::*;
 
@@ -64,7 +64,7 @@ fn every_message_with_every_byte_changed() {
     robustness::flip(&samples(), &[0x01, 0x80, 0xFF], 120, everywhere);
 }
 
-/// What begins as packets do.
+/// Bytes with the beginning of a packet.
 fn likely() -> impl Strategy<Value = Vec<u8>> {
     let headed =
         (any::<bool>(), prop::collection::vec(any::<u8>(), 0..60)).prop_map(|(split, rest)| {

@@ -1,5 +1,5 @@
-//! The rules' own examples: each keeps its rule where it says so, and breaks it, and no other,
-//! where it says that.
+//! The rules' own examples: the right one passes the rule, and the wrong one breaks it and no other
+//! rule.
 
 use crate::a2s::rules;
 use crate::abuse_rules;
@@ -7,7 +7,7 @@ use crate::kit::{Rule, Severity, Verdict};
 
 use super::lab::Lab;
 
-/// The bytes that an example's payload spells.
+/// The bytes of an example's payload.
 pub(super) fn payload(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text.trim_start();
@@ -94,8 +94,7 @@ fn failed(lab: &Lab<super::lab::Ear>) -> Vec<String> {
         .collect()
 }
 
-/// The rules, and those that need more than one pair of hosts: the conversation does not check
-/// them.
+/// The rules, without those that the ledger checks because they need more than one pair of hosts.
 fn all() -> impl Iterator<Item = &'static Rule> {
     rules::ALL.iter().chain(abuse_rules::ALL).copied()
 }
@@ -138,7 +137,7 @@ fn the_list_is_sorted_and_whole() {
     assert_eq!(codes, catalogue);
 }
 
-/// A script in which what some parties say is twice.
+/// A script in which the messages of some parties are repeated.
 fn twice(script: &str, who: &str) -> String {
     let lines = script.lines().flat_map(|line| {
         let speaker = line.split_whitespace().nth(1).unwrap_or_default();
@@ -148,7 +147,7 @@ fn twice(script: &str, who: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Clients may ask twice before a response comes; servers may answer once, or each time.
+/// Clients may repeat a request before a response comes; servers may respond once or each time.
 #[test]
 fn requests_that_are_repeated_give_nothing_to_find() {
     for rule in all() {

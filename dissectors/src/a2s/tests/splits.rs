@@ -74,7 +74,7 @@ fn announced(size: u32, sum: u32, data: &[u8]) -> Vec<u8> {
     all
 }
 
-/// A capture in which rules are asked for, and not yet answered.
+/// A capture with a rules request without a response yet.
 pub(super) fn asked() -> Lab<Ear> {
     let mut lab = Lab::new();
     ask(&mut lab, 0.0);
@@ -92,7 +92,7 @@ pub(super) fn answer(lab: &mut Lab<Ear>, time: f64, packets: &[Vec<u8>]) {
     }
 }
 
-/// What came after the request.
+/// The messages after the request.
 pub(super) fn reported(lab: &Lab<Ear>) -> &[HeardMessage] {
     &lab.sink.heard[3..]
 }
@@ -102,7 +102,7 @@ pub(super) fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
     [counts.passed, counts.failed, counts.inconclusive]
 }
 
-/// All orders of a few things.
+/// All permutations.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     if count == 0 {
         return vec![vec![]];
@@ -198,8 +198,8 @@ fn a_late_copy_is_one_while_another_answer_is_awaited() {
     }
 }
 
-/// Where only requests wait that it would be the wrong response to, or that waited when the first
-/// came.
+/// If only requests are pending that it would be the wrong response to, or that were pending when
+/// the first one came.
 #[test]
 fn a_late_copy_is_one_while_it_can_be_nothing_else() {
     let one = Form::OrangeBox.packets(7, &whole(30));
@@ -212,7 +212,7 @@ fn a_late_copy_is_one_while_it_can_be_nothing_else() {
             let codes = lab.codes();
             Vec::from_iter(codes.into_iter().filter(|code| code != "(A2S051)"))
         };
-        // Another list is awaited.
+        // Another list is pending.
         let mut lab = asked();
         lab.c(0.05, &bytes("FFFFFFFF 55 4BA1D522"));
         answer(&mut lab, 0.1, packets);
@@ -227,7 +227,7 @@ fn a_late_copy_is_one_while_it_can_be_nothing_else() {
         answer(&mut lab, 0.2, packets);
         lab.end(9.0);
         assert_eq!(codes(&lab), notes);
-        // Request and answer were recorded twice: neither is missed.
+        // Request and response were recorded twice: no response is missing.
         let mut lab = asked();
         lab.c(0.01, &rules);
         answer(&mut lab, 0.1, packets);
@@ -252,7 +252,7 @@ fn a_packet_of_an_answer_that_is_too_long_is_named() {
     assert_eq!(verdict(&lab, &rules::A2S002), [5, 1, 0]);
 }
 
-/// Each packet of request and answer twice.
+/// Each packet of request and response twice.
 #[test]
 fn a_recording_of_everything_twice_lacks_no_answer() {
     let mut lab = asked();
@@ -285,14 +285,14 @@ fn nor_does_a_request_that_is_none_of_the_answers() {
     lab.c(0.0, &player).s(0.1, &packets[1]).s(0.2, &players).end(9.0);
     assert_eq!(verdict(&lab, &rules::A2S043), [0, 0, 1]);
 
-    // Unless its challenge was recorded, from whichever port.
+    // Unless its challenge was recorded, from any port.
     let mut lab = asked();
     let other = "10.0.0.1:50009";
     lab.packet(0.0, other, S, &bytes("FFFFFFFF 56 4BA1D522"), false);
     lab.packet(0.1, S, other, &packets[1], false).end(9.0);
     assert_eq!(verdict(&lab, &rules::A2S043), [0, 1, 0]);
 
-    // Once a request was answered, the capture has what came before the next response.
+    // Once a request was answered, the capture has everything before the next response.
     let mut lab = Lab::new();
     lab.c(0.0, &player).s(0.1, &players);
     lab.c(0.2, &bytes("FFFFFFFF 56 4BA1D522")).s(0.3, &packets[1]).end(9.0);
@@ -328,7 +328,7 @@ fn an_id_may_be_used_again_and_is_reported() {
 
 #[test]
 fn the_first_packet_of_two_servers_differs_by_its_size_field() {
-    // Without FF FF FF FF nothing but Size, and what is known of the server, tells the two apart.
+    // Without FF FF FF FF only Size, and what is known about the server, distinguish the two.
     let mut headless = whole(60);
     headless.drain(..4);
     for form in [Form::Source, Form::OrangeBox] {
@@ -408,7 +408,7 @@ fn a_split_packet_toward_a_server_is_its_senders() {
     assert_eq!(lab.codes(), ["SEC001"]);
     assert_eq!(lab.sink.heard[0].speaker, Who::Client);
 
-    // A host that has asked is a client, whatever the packet holds.
+    // A host that has sent a request is a client, whatever the packet holds.
     let mut lab = asked();
     lab.c(0.5, &Form::OrangeBox.packet(1, 7, 8, &[0; 100])).end(9.0);
     assert_eq!(verdict(&lab, &rules::SEC001)[1..], [1, 0]);
@@ -426,7 +426,7 @@ fn a_whole_answer_is_no_attack_whatever_its_ports() {
     lab.end(9.0);
     assert_eq!((lab.names(), lab.codes()), (vec!["rules_response"], vec!["A2S061?".to_owned()]));
 
-    // What never becomes one travels toward a server, if but one of the ports is such.
+    // An incomplete response travels toward a server if only one of the ports is usual.
     let mut lab = Lab::new();
     lab.packet(0.0, server, client, &packets[1], false).end(9.0);
     assert_eq!(lab.codes(), ["SEC001"]);
@@ -436,7 +436,7 @@ fn a_whole_answer_is_no_attack_whatever_its_ports() {
     assert_eq!(lab.codes(), ["SEC001?", "A2S043?"]);
     assert_eq!(lab.sink.heard[0].speaker, Who::Any);
 
-    // What is said next tells who it was.
+    // The next message shows the direction.
     let with = |from, to| {
         let mut lab = Lab::new();
         lab.packet(0.0, server, client, &packets[1], false);

@@ -1,7 +1,7 @@
-//! The rules of the protocol, by topic, and their one list. A rule knows no state: it is handed
-//! what was read, or what the conversation made of it.
+//! The rules of the protocol, by topic, and their list. Rules have no state: their inputs are
+//! fields or results of the conversation.
 
-/// A request on a connection of its own, and its response. `at`: the second it begins in.
+/// A request on a connection of its own, and its response. `at`: the second in which it begins.
 macro_rules! asked {
     ($at:literal, $from:literal $target:literal => $($body:literal)+) => {
         concat!(
@@ -11,7 +11,7 @@ macro_rules! asked {
     };
 }
 
-/// A game server registers, and the master looks whether it can be reached.
+/// A game server registers, and the master checks whether it can be reached.
 macro_rules! registered {
     ($($rest:expr),* $(,)?) => {
         concat!(
@@ -24,7 +24,7 @@ macro_rules! registered {
     };
 }
 
-/// A registered server asks for a challenge for user 42, request 7.
+/// A registered server requests a challenge for user 42, request 7.
 macro_rules! challenged {
     ($($rest:expr),* $(,)?) => {
         registered!(
@@ -34,7 +34,7 @@ macro_rules! challenged {
     };
 }
 
-/// What was said, to be shown.
+/// Text from the wire, for findings.
 fn lossy(text: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(text)
 }

@@ -1,4 +1,4 @@
-//! What is asked.
+//! The format of requests.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use crate::kit::{Sink, Span};
 use crate::rule;
 
 rule! {
-    /// A master that is written by the specification has no other handlers.
+    /// A master that follows the specification handles no other methods.
     pub ACR001 "method-get" { severity: Error, who: Any, needs: Message,
         asks: "every endpoint is asked with GET",
         cite: [("Specification", "Every endpoint uses the GET method")],
@@ -25,7 +25,7 @@ pub(in crate::acr_master) fn method_get<S: Sink>(method: &[u8], at: Span, sink: 
 }
 
 rule! {
-    /// What is asked elsewhere is asked in vain.
+    /// A request to another path gets no response.
     pub ACR002 "endpoint-known" { severity: Error, who: Any, needs: Message,
         asks: "the endpoint is /c, /r, /a or /v",
         cite: [("Specification", "The specification is presented as a list of GET endpoints with GET parameters and response lines separated by line feed (LF) characters.")],
@@ -47,8 +47,8 @@ pub(in crate::acr_master) fn endpoint_known<S: Sink>(
 }
 
 rule! {
-    /// A misspelt parameter is ignored, and its default taken; of two, masters differ in which
-    /// counts.
+    /// A misspelt parameter is ignored, and its default used; if it occurs twice, masters differ in
+    /// which one they use.
     pub ACR003 "parameter-known" { severity: Warning, who: Any, needs: Message,
         asks: "no parameter is outside the endpoint's list, and none occurs twice",
         cite: [("Specification", "parameters (all optional)")],
@@ -93,7 +93,7 @@ pub(in crate::acr_master) fn parameter_required<S: Sink>(
 }
 
 rule! {
-    /// What does not fit is cut off or refused, as the master's language has it.
+    /// A larger value is cut off or refused, depending on the master's implementation.
     pub ACR005 "parameter-range" { severity: Error, who: Any, needs: Message,
         asks: "numbers are decimal and in range: build_defs up to 255, p of /a and /v up to 65535, the others up to 4294967295",
         cite: [("Specification", "build_defs description of client build environment according to its ACR protocol implementation (uint8)")],
@@ -116,7 +116,7 @@ pub(in crate::acr_master) fn parameter_range<S: Sink>(
 }
 
 rule! {
-    /// Masters no longer read it; it tells the network who plays.
+    /// Masters no longer read it, and it identifies players to the network.
     pub ACR006 "parameter-deprecated" { severity: Note, who: Any, needs: Message,
         asks: "guid32 is left out: it is deprecated",
         cite: [("Specification", "guid32 client GUID (uint32, deprecated)")],
@@ -129,7 +129,7 @@ pub(in crate::acr_master) fn parameter_deprecated<S: Sink>(there: bool, at: Span
 }
 
 rule! {
-    /// A master looks IPv6 addresses up: IPv4 players are in its lists in their mapped form.
+    /// A master looks up IPv6 addresses: IPv4 players are in its lists in their mapped form.
     pub ACR007 "address-ipv6" { severity: Error, who: Server, needs: Message,
         asks: "/a's a is an IPv6 address; an IPv4 address is mapped to ::ffff:0:0/96",
         cite: [("Specification", "a.b.c.d (IPv4) is mapped to ::ffff:a.b.c.d first.")],
@@ -137,7 +137,7 @@ rule! {
         wrong: registered!(asked!("1", "s:40001" "/a?p=28770&a=192.0.2.127" => r"'*a\n'")) }
 }
 
-/// Returns whether the address is sound.
+/// Returns whether the address is valid.
 pub(in crate::acr_master) fn address_ipv6<S: Sink>(text: &[u8], at: Span, sink: &mut S) -> bool {
     let address = address(text);
     let ok = matches!(address, Some(IpAddr::V6(_)));
@@ -149,7 +149,8 @@ pub(in crate::acr_master) fn address_ipv6<S: Sink>(text: &[u8], at: Span, sink: 
 }
 
 rule! {
-    /// Both sides must compute over the same bytes: one digit more or in capitals, and they do not.
+    /// Both sides must compute with the same bytes: with an additional or an uppercase digit they
+    /// do not.
     pub ACR008 "nonce-hex" { severity: Error, who: Server, needs: Message,
         asks: "/v's c is 96 lowercase hex digits, its a 64",
         cite: [("Specification", "c client nonce in lowercase hex (char[96])"),
@@ -162,7 +163,7 @@ rule! {
             r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*d\n' fin")) }
 }
 
-/// `bytes`: how many the hex should spell.
+/// `bytes`: the expected number of bytes.
 pub(in crate::acr_master) fn nonce_hex<S: Sink>(
     what: &str,
     bytes: usize,
@@ -182,7 +183,7 @@ pub(in crate::acr_master) fn nonce_hex<S: Sink>(
 }
 
 rule! {
-    /// One of them alone is ignored: the player is let in without a proof.
+    /// One of them alone is ignored: the player is admitted without a proof.
     pub ACR009 "pair-whole" { severity: Warning, who: Server, needs: Message,
         asks: "i and u come together, or not at all",
         cite: [("Specification", "optional, ignored unless both are present")],

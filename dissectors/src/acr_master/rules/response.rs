@@ -1,4 +1,4 @@
-//! What is answered.
+//! The format of responses.
 
 use crate::acr_master::digest::CHALLENGE;
 use crate::acr_master::lines::{Line, Response};
@@ -6,7 +6,7 @@ use crate::kit::{Sink, Span};
 use crate::rule;
 
 rule! {
-    /// Programs that split at LF keep the CR: the last word of each line is then another.
+    /// Programs that split at LF keep the CR, which changes the last word of each line.
     pub ACR010 "lines-lf" { severity: Error, who: Master, needs: Message,
         asks: "response lines are separated by LF alone",
         cite: [("Specification", "response lines separated by line feed (LF) characters")],
@@ -26,7 +26,7 @@ pub(in crate::acr_master) fn lines_lf<S: Sink>(
 }
 
 rule! {
-    /// The client learns from it whether it is banned.
+    /// It shows the client whether it is banned.
     pub ACR011 "flags-line" { severity: Error, who: Master, needs: Message,
         asks: "/c, asked with GET, answers with a line `masterserver_flags` and a number up to 65535",
         cite: [("Specification", "masterserver_flags [flags]"),
@@ -46,7 +46,7 @@ pub(in crate::acr_master) fn flags_missing<S: Sink>(at: Span, sink: &mut S) {
 }
 
 rule! {
-    /// Bits that are reserved today mean something to the clients of tomorrow.
+    /// Future clients may use bits that are reserved today.
     pub ACR012 "flags-reserved" { severity: Error, who: Master, needs: Message,
         asks: "flags & 0xFC is 0",
         cite: [("Specification", "these bits are reserved (flags & 0xFC must be 0)")],
@@ -61,7 +61,7 @@ pub(in crate::acr_master) fn flags_reserved<S: Sink>(flags: u64, at: Span, sink:
 }
 
 rule! {
-    /// Clients compare themselves with it, and offer an update.
+    /// Clients compare it with their own version, and offer an update.
     pub ACR013 "version-line" { severity: Error, who: Master, needs: Message,
         asks: "`current_version`, if there, has two 32-bit numbers",
         cite: [("Specification", "current_version [version] [protocol] with the ACR latest game and protocol version numbers (uint32, uint32, optional)")],
@@ -76,7 +76,7 @@ pub(in crate::acr_master) fn version_line<S: Sink>(line: &[u8], ok: bool, at: Sp
 }
 
 rule! {
-    /// The client runs the line as it is: an address it cannot read is a server nobody sees.
+    /// The client executes the line unchanged: with an unreadable address, the server is not shown.
     pub ACR014 "addserver-line" { severity: Error, who: Master, needs: Message,
         asks: "a server line has an IPv4 or IPv6 address, and perhaps a port from 0 to 65534 and a 32-bit weight",
         cite: [("Specification", "[ip] IPv4 (dotted-decimal format in RFC 1123) or IPv6 (RFC 4291) address (string)"),
@@ -97,7 +97,7 @@ pub(in crate::acr_master) fn addserver_line<S: Sink>(
 }
 
 rule! {
-    /// The client runs whatever is there: a master that sends more runs more on players'
+    /// The client executes every line: a master that sends other commands runs them on players'
     /// machines.
     pub ACR015 "line-known" { severity: Warning, who: Master, needs: Message,
         asks: "/c answers with `masterserver_flags`, `current_version` and `addserver` lines only",
@@ -106,14 +106,14 @@ rule! {
         wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\necho hello\n'") }
 }
 
-/// `line`: one that is not known.
+/// `line`: an unknown one.
 pub(in crate::acr_master) fn line_known<S: Sink>(line: Option<&[u8]>, at: Span, sink: &mut S) {
     sink.checked(&ACR015, line.is_none(), at, || {
         format!("there is no line {}", crate::kit::Quoted(line.unwrap_or_default()))
     });
 }
 
-/// The lines that the recording lost: whatever they were, they are one occasion.
+/// Lines that the recording lost count as one, because their number is unknown.
 pub(in crate::acr_master) fn lines_lost<S: Sink>(at: Span, sink: &mut S) {
     for rule in [&ACR014, &ACR015] {
         sink.checked(rule, false, at, || LINES_LOST.into());
@@ -122,14 +122,15 @@ pub(in crate::acr_master) fn lines_lost<S: Sink>(at: Span, sink: &mut S) {
 
 const LINES_LOST: &str = "the capture does not hold the lines that follow";
 
-/// This many server lines, as they must be.
+/// This many valid server lines.
 pub(in crate::acr_master) fn server_lines<S: Sink>(times: u32, sink: &mut S) {
     sink.kept(&ACR014, times);
     sink.kept(&ACR015, times);
 }
 
 rule! {
-    /// Server owners read it in their logs; with a * it looks like the response to something else.
+    /// Server operators read it in their logs; with a * it looks like the response to another
+    /// request.
     pub ACR020 "register-answer" { severity: Error, who: Master, needs: Message,
         asks: "/r is answered by a text that is not empty and does not start with *",
         cite: [("Specification", "a human-readable response not starting with the control character * must be returned")],
@@ -137,7 +138,7 @@ rule! {
         wrong: asked!("0", "s:40000" "/r?v=140&g=180300&p=28770" => "'*registered'") }
 }
 
-/// The master says nothing.
+/// The master's response is empty.
 pub(in crate::acr_master) const EMPTY_TEXT: &str = "the text is empty";
 
 pub(in crate::acr_master) fn register_answer<S: Sink>(text: &[u8], at: Span, sink: &mut S) {
@@ -147,7 +148,7 @@ pub(in crate::acr_master) fn register_answer<S: Sink>(text: &[u8], at: Span, sin
 }
 
 rule! {
-    /// The server waits for the challenge in the first line; after the lookup it may not be read.
+    /// The server expects the challenge in the first line; after the lookup it may not read it.
     pub ACR021 "auth-answer" { severity: Error, who: Master, needs: Message,
         asks: "/a with i and u is answered first by *f, or *c and 256 lowercase hex digits; without them that line is absent",
         cite: [("Specification", "If the i/u pair is sent, one of"),
@@ -157,7 +158,7 @@ rule! {
             asked!("1", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => r"'*a\n*c' 'ab'*128 '\n'")) }
 }
 
-/// `first`: the first line that is not empty. `wanted`: a challenge was asked for.
+/// `first`: the first line that is not empty. `wanted`: a challenge was requested.
 pub(in crate::acr_master) fn auth_answer<S: Sink>(
     wanted: bool,
     first: Option<Line<'_>>,
@@ -197,7 +198,7 @@ pub(in crate::acr_master) fn auth_answer<S: Sink>(
 }
 
 rule! {
-    /// Without it a banned player walks in.
+    /// Without it a banned player can enter.
     pub ACR022 "address-answer" { severity: Error, who: Master, needs: Message,
         asks: "/a is answered by one of *bw, *bi, *bm and *a",
         cite: [("Specification", "IP lookup result: one of")],
@@ -205,7 +206,7 @@ rule! {
         wrong: registered!(asked!("1", "s:40001" "/a?p=28770&a=2001:db8::7" => r"'*bx\n'")) }
 }
 
-/// `line`: the first lookup line of this many.
+/// `line`: the first of this many lookup lines.
 pub(in crate::acr_master) fn address_answer<S: Sink>(
     line: Option<Line<'_>>,
     lines: usize,
@@ -222,7 +223,7 @@ pub(in crate::acr_master) fn address_answer<S: Sink>(
 }
 
 rule! {
-    /// The server gives the player what this line says.
+    /// The server gives the player the rights in this line.
     pub ACR023 "verify-answer" { severity: Error, who: Master, needs: Message,
         asks: "/v is answered by *f, *d, or *s with a privilege of x, 0, 1, 2 or 3 and a name",
         cite: [("Specification", "result of auth: one of"),
@@ -235,7 +236,8 @@ rule! {
             r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\ndenied\n' fin")) }
 }
 
-/// `line`: the first one that begins with `*` and more, of so many that are not empty.
+/// `line`: the first one that begins with `*` and another character, among this many that are not
+/// empty.
 pub(in crate::acr_master) fn verify_answer<S: Sink>(
     line: Option<&[u8]>,
     lines: usize,

@@ -1,10 +1,10 @@
-//! What the connections between a server and a master make together.
+//! Rules that span the connections between a server and a master.
 
 use crate::kit::{Evidence, Mark, Sink, Span};
 use crate::rule;
 
 rule! {
-    /// A stranger that gets challenges can play the master against its players.
+    /// An unregistered host that gets challenges can impersonate the master to its players.
     pub ACR030 "register-first" { severity: Warning, who: Master, needs: Beginning,
         asks: "an auth check of a server that is not registered is answered *f; a server is its source address and p; without --complete inconclusive where no /r of it is in the capture",
         cite: [("Specification", "unregistered server")],
@@ -12,13 +12,13 @@ rule! {
         wrong: asked!("0", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => "'*c' 'ab'*128" r"'\n*a\n'") }
 }
 
-/// A challenge was refused, or asked for by a server that is registered.
+/// A challenge was refused, or requested by a registered server.
 pub(in crate::acr_master) fn register_first<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&ACR030, true, at, String::new);
 }
 
-/// A challenge for a server whose registration is not in the capture. It may lie before it: only
-/// who vouches for the capture knows.
+/// A challenge for a server whose registration is not in the capture. It may have come before,
+/// unless the user states that the capture is complete.
 pub(in crate::acr_master) fn register_missing<S: Sink>(port: u64, mark: &Mark, sink: &mut S) {
     sink.recalled(&ACR030, false, Evidence::default(), mark, || {
         format!("a challenge for port {port}, which was not registered")
@@ -33,8 +33,8 @@ pub(in crate::acr_master) fn register_refused<S: Sink>(port: u64, at: Span, sink
 }
 
 rule! {
-    /// A challenge that comes again lets an old response be played again. The ledger checks it,
-    /// over all servers of a master.
+    /// A repeated challenge allows replaying an old response. The ledger checks this, over all
+    /// servers of a master.
     pub ACR031 "challenge-fresh" { severity: Error, who: Master, needs: Interval,
         asks: "no 1024-bit challenge is handed out twice",
         cite: [("Specification", "cryptography-grade 1024-bit random challenge")],
@@ -45,7 +45,7 @@ rule! {
 }
 
 rule! {
-    /// An id that can be used again lets digests be tried one after the other.
+    /// With an id that can be used again, an attacker can try digests one after the other.
     pub ACR032 "verify-known-id" { severity: Error, who: Master, needs: Beginning,
         asks: "/v for an id that was not challenged, or was verified before, is answered *f; without --complete inconclusive where no /a with that id is in the capture",
         cite: [("Specification", "invalid request ID")],
@@ -68,7 +68,7 @@ pub(in crate::acr_master) fn id_used<S: Sink>(id: u64, at: Span, sink: &mut S) {
     sink.checked(&ACR032, false, at, || format!("id {id} was verified before"));
 }
 
-/// An id for which none was handed out gets another response than `*f`.
+/// An id without a challenge gets another response than `*f`.
 pub(in crate::acr_master) fn id_refused<S: Sink>(id: u64, at: Span, sink: &mut S) {
     sink.checked(&ACR032, false, at, || format!("the challenge for id {id} was refused"));
 }
@@ -81,7 +81,7 @@ pub(in crate::acr_master) fn id_unknown<S: Sink>(id: u64, mark: &Mark, sink: &mu
 }
 
 rule! {
-    /// This is what the protocol is for: only who knows the key is let in.
+    /// This is the purpose of the protocol: only users with the key are admitted.
     pub ACR033 "digest" { severity: Error, who: Master, needs: Message,
         asks: "with the user's key given: the answer is *s exactly if a is HMAC-SHA256 with that key over client nonce and master challenge, else *d",
         cite: [("Specification", "expected response: HMAC (RFC 2104) result with"),
@@ -94,7 +94,7 @@ rule! {
             r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*sxPlayer\n' fin")) }
 }
 
-/// `right`: the digest is; `result`: what the master says.
+/// `right`: whether the digest is correct; `result`: the master's response.
 pub(in crate::acr_master) fn digest<S: Sink>(right: bool, result: u8, at: Span, sink: &mut S) {
     sink.checked(&ACR033, right == (result == b's'), at, || {
         if right {
@@ -106,7 +106,7 @@ pub(in crate::acr_master) fn digest<S: Sink>(right: bool, result: u8, at: Span, 
 }
 
 rule! {
-    /// A server that cannot be reached over UDP cannot be played on.
+    /// Clients cannot play on a server that cannot be reached over UDP.
     pub ACR034 "socket-check" { severity: Note, who: Master, needs: Answer,
         asks: "after /r a probe of one byte that is not zero goes to UDP port p+1, and at least one byte comes back",
         cite: [("Specification", "a socket check should be performed (but is not required):")],
@@ -115,21 +115,21 @@ rule! {
             asked!("0", "s:40000" "/r?v=140&g=180300&p=28770" => "'server registered'"), "end 9") }
 }
 
-/// What came of a socket check.
+/// The result of a socket check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::acr_master) enum SocketCheckResult {
     Answered,
     Unanswered,
-    /// From this port, which was not probed.
+    /// It came from this port, which was not probed.
     Elsewhere(u16),
     WithZero,
     NotAtAll,
 }
 
-/// What a finding says of a probe that was not answered.
+/// The part of a finding about an unanswered probe.
 pub(in crate::acr_master) const PROBE_UNANSWERED: &str = "was not answered";
 
-/// What it says of one that was answered from another port.
+/// The part of a finding about a response from another port.
 pub(in crate::acr_master) const PROBE_ELSEWHERE: &str = "was answered from UDP port";
 
 pub(in crate::acr_master) fn socket_check<S: Sink>(
@@ -159,7 +159,7 @@ pub(in crate::acr_master) fn socket_check<S: Sink>(
 }
 
 rule! {
-    /// A server that hears nothing shows as listed and is not.
+    /// A server without a response appears to be listed but is not.
     pub ACR035 "request-answered" { severity: Warning, who: Master, needs: Answer, checks: requests,
         asks: "every request gets a response",
         cite: [("Specification", "The master-server provides a HTTP API for clients and servers.")],

@@ -1,4 +1,4 @@
-//! What several connections make together.
+//! State that spans several connections.
 
 use crate::acr_master::AcrMaster;
 use crate::acr_master::rules::*;
@@ -65,7 +65,7 @@ fn an_id_is_good_once() {
     assert_eq!(checked(&lab, &ACR032), [2, 0, 0]);
     ask(&mut lab, 4.0, "10.0.0.2:40004", &verify(7, DIGEST), "*sxPlayer\n");
     assert_eq!(checked(&lab, &ACR032), [2, 1, 0]);
-    // A new challenge makes it good again; another server's id is another id.
+    // A new challenge makes it valid again; another server's id is another id.
     ask(
         &mut lab,
         5.0,
@@ -115,7 +115,7 @@ fn a_registration_that_is_refused_is_none() {
         lab.end(9.0);
         assert_eq!(checked(&lab, &ACR030), expected);
     }
-    // Another request, whose answer the capture does not have.
+    // Another request, whose response is not in the capture.
     let mut lab = Lab::new();
     refused(&mut lab, 0.0, "/r?v=140&p=28770");
     let request = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
@@ -141,7 +141,7 @@ fn an_id_that_was_refused_is_not_known() {
     assert_eq!(verify_after(&[(pair, "*f\n*a\n")], "*d\n"), [0, 1, 0]);
     assert_eq!(verify_after(&[(alone, "*a\n")], "*d\n"), [0, 1, 0]);
     assert_eq!(verify_after(&[(pair, "*f\n*a\n")], "*f\n"), [1, 0, 0]);
-    // An id that is taken already is refused, and stays what it was.
+    // An id that is in use is refused, and does not change.
     assert_eq!(verify_after(&[(pair, given), (pair, "*f\n*a\n")], "*d\n"), [1, 0, 0]);
     assert_eq!(verify_after(&[(pair, "*f\n*a\n"), (pair, given)], "*d\n"), [1, 0, 0]);
 
@@ -151,7 +151,7 @@ fn an_id_that_was_refused_is_not_known() {
     assert_eq!(checked(&lab, &ACR032), [0, 1, 0]);
 }
 
-/// What is wrong with it is another rule's.
+/// Its fault is reported by another rule.
 #[test]
 fn a_challenge_that_cannot_be_read_was_handed_out() {
     for challenge in ["AB".repeat(128), "ab".repeat(127), String::new()] {
@@ -238,8 +238,7 @@ fn an_answer_that_cannot_be_read_leaves_open_which_is_whose() {
 fn after_what_cannot_be_read_the_pairs_are_found_again() {
     let request = b"GET /a?a=::1 HTTP/1.1\r\n\r\n";
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n*bx\n";
-    // A request that cannot be read, between two others where they are sent ahead. Then come pairs,
-    // so far apart.
+    // An unreadable request between two others that are pipelined; then pairs at intervals.
     let wrong_ones = |ahead: bool, apart: f64| {
         let mut lab = Lab::new();
         let unread = b"GET /x HTTP/x\r\n\r\n";
@@ -316,7 +315,7 @@ fn a_response_knows_its_request() {
     );
 }
 
-/// What comes of a registration whose probe is not answered. The capture ends soon after it.
+/// The result of a registration whose probe is not answered. The capture ends soon after it.
 fn unanswered(refused: Option<u64>, answered: bool) -> [u64; 3] {
     let (mut conversation, mut lab) = (None, Lab::new());
     let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
@@ -351,8 +350,7 @@ fn who_gives_up_on_an_answer_that_was_due_was_not_answered() {
     }
 }
 
-/// What is found in a list when the recording has lost all but its first bytes: ACR014 and
-/// ACR015.
+/// The results of ACR014 and ACR015 for a list of which only the first bytes were recorded.
 fn cut_list(length: usize) -> [[u64; 3]; 2] {
     let mut lab = Lab::new();
     let answer = "HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.0.2 28770 1\naddserver 10.0.0.3 28770 1\n";

@@ -1,4 +1,4 @@
-//! The usual parties, and the flow tracker's part.
+//! The usual endpoints, and a small flow tracker.
 
 use crate::acr_master::AcrMaster;
 use crate::kit::lab;
@@ -19,7 +19,7 @@ pub(super) fn exchange(request: &str, answer: &str) -> Lab<Ear> {
     lab
 }
 
-/// `request` is what follows `GET `; `answer` is a body.
+/// `request` is the text after `GET `; `answer` is a body.
 pub(super) fn ask(lab: &mut Lab<Ear>, time: f64, from: &str, request: &str, answer: &str) {
     let request = format!("GET {request} HTTP/1.0\r\n\r\n");
     let answer = format!("HTTP/1.0 200 OK\r\n\r\n{answer}");

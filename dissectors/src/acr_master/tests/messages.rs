@@ -100,7 +100,7 @@ fn there_is_one_result_of_a_verification() {
     assert!(lab.details().contains(&"\"*d\" is not the only line"), "{:?}", lab.details());
 }
 
-/// The specification has one response line; an empty one is none.
+/// The specification has one response line; an empty one does not count.
 #[test]
 fn the_result_of_a_verification_stands_alone() {
     let target = format!("/v?p=28770&i=7&c={}&a={}", "5f".repeat(48), "0a".repeat(32));
@@ -194,7 +194,7 @@ fn head_is_answered_without_a_body() {
     assert_eq!(lab.codes(), ["ACR001"]);
 }
 
-/// What comes of a response with these headers and this body, and of a second one after it.
+/// The results of a response with these headers and this body, and of a second one after it.
 fn with_headers(headers: &str, body: &str) -> (Vec<String>, Vec<String>) {
     let mut lab = Lab::new();
     let request = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\n";

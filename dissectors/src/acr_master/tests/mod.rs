@@ -1,4 +1,4 @@
-//! The specification's own lines, whole conversations, and bytes of every kind.
+//! The specification's own lines, whole conversations, and arbitrary bytes.
 
 mod conversations;
 mod lab;

@@ -1,4 +1,4 @@
-//! Any bytes whatever, between clients, servers and a master.
+//! Arbitrary bytes between clients, servers and a master.
 
 use proptest::prelude::*;
 
@@ -63,7 +63,7 @@ fn every_message_with_every_byte_changed() {
     robustness::flip(&samples(), &[0x01, 0x2A, 0xFF], usize::MAX, everywhere);
 }
 
-/// What requests and responses are made of.
+/// Pieces of requests and responses.
 fn likely() -> impl Strategy<Value = Vec<u8>> {
     let words = r"(GET |/[craxv]|\?|&|=|HTTP/1\.[01]|\r?\n| |200|[*cabdfs]|Content-Length: |addserver |masterserver_flags ){0,24}";
     words.prop_map(String::into_bytes)

@@ -6,7 +6,7 @@ use crate::rule;
 use crate::gamespy1::validate::{CHALLENGE, RESPONSE};
 
 rule! {
-    /// Games answer nothing else: a longer or stranger challenge keeps them out.
+    /// Games answer no others: with a longer or invalid challenge they cannot register.
     pub GS1003 "secure-string" { severity: Error, who: Master, needs: Message,
         asks: "the challenge is 6 characters of A-Z a-z 0-9",
         cite: [("Servers", "The challenge consists of a 6 byte string of random characters that consists of lowercase and uppercase characters, as well as numbers")],
@@ -16,7 +16,7 @@ rule! {
             r"0.02 m > s:7778  '\\basic\\\\secure\\l8-fVy'") }
 }
 
-/// Whether a challenge is one.
+/// Whether a challenge is valid.
 pub(in crate::gamespy1) fn is_secure_string(challenge: &[u8]) -> bool {
     challenge.len() == CHALLENGE && challenge.iter().all(u8::is_ascii_alphanumeric)
 }
@@ -28,7 +28,7 @@ pub(in crate::gamespy1) fn secure_string<S: Sink>(challenge: Read<&[u8]>, sink: 
 }
 
 rule! {
-    /// The six enciphered bytes make eight characters, always: anything else was not made by the
+    /// Six encrypted bytes always make eight characters: other lengths are not results of the
     /// algorithm.
     pub GS1004 "validate-string" { severity: Error, who: Any, needs: Message,
         asks: "the response is 8 characters",
@@ -44,8 +44,8 @@ pub(in crate::gamespy1) fn validate_string<S: Sink>(code: Read<&[u8]>, sink: &mu
 }
 
 rule! {
-    /// This is how a master tells a game from a stranger; a wrong response keeps a server off the
-    /// list, and a client without one.
+    /// By this code a master recognizes a game: with a wrong one, a server is not listed, and a
+    /// client gets no list.
     pub GS1005 "validate-code" { severity: Error, who: Any, needs: Interval,
         asks: "the response is the one the GameSpy algorithm gives for the challenge and the game's key (known games only; where the challenge itself is not in the capture and the beginning is missing: inconclusive)",
         cite: [("Clients", "All legitimate game clients automatically respond with the correct code")],
@@ -53,8 +53,8 @@ rule! {
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\XuXkWPKC\\final\\'") }
 }
 
-/// A response of the right length, of a game whose key is known. `expected`: what one of the
-/// challenges that were given asks for.
+/// Checks a response of the right length, of a game with a known key. `expected`: the code for one
+/// of the given challenges.
 pub(in crate::gamespy1) fn validate_code<S: Sink>(
     code: Read<&[u8]>,
     ok: bool,
@@ -64,7 +64,7 @@ pub(in crate::gamespy1) fn validate_code<S: Sink>(
     sink.checked(&GS1005, ok, code.at, || wrong_code(code.value, expected));
 }
 
-/// The same, where the response came before its challenge.
+/// The same, if the response came before its challenge.
 pub(in crate::gamespy1) fn early_code<S: Sink>(
     code: &[u8],
     expected: [u8; RESPONSE],
@@ -78,7 +78,7 @@ pub(in crate::gamespy1) fn early_code<S: Sink>(
     });
 }
 
-/// The challenge that a response answers to is not in the capture.
+/// The challenge of a response is not in the capture.
 pub(in crate::gamespy1) fn challenge_unseen<S: Sink>(mark: &Mark, sink: &mut S) {
     let evidence = Evidence { lost: true, ..Evidence::default() };
     sink.recalled(&GS1005, false, evidence, mark, || {

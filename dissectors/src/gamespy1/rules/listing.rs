@@ -1,4 +1,4 @@
-//! The TCP connection on which a client is given a list.
+//! The TCP connection on which a client gets a list.
 
 use crate::kit::{Evidence, Mark, Read, Sink, Span};
 use crate::rule;
@@ -7,7 +7,8 @@ use super::GS1002;
 use crate::gamespy1::words::is_address;
 
 rule! {
-    /// A client waits for the challenge; a master that opens otherwise is not understood.
+    /// A client waits for the challenge, and does not understand another first message of the
+    /// master.
     pub GS1010 "master-speaks-first" { severity: Error, who: Master, needs: Beginning,
         asks: "on TCP the master opens with basic and a secure challenge (secure without basic is a known form: a note); checked by the master's own first words, whenever they come",
         cite: [("Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
@@ -15,7 +16,7 @@ rule! {
         wrong: r"0.00 m:28900 > c  tcp '\\echo\\welcome\\final\\' fin" }
 }
 
-/// The master's first words. `challenge`: there is one among them; `basic`: that is before it.
+/// The master's first message. `challenge`: it contains one; `basic`: with this key before it.
 pub(in crate::gamespy1) fn master_opens<S: Sink>(
     challenge: bool,
     basic: bool,
@@ -29,13 +30,13 @@ pub(in crate::gamespy1) fn master_opens<S: Sink>(
     sink.checked(&GS1010, challenge, at, || "the master's first words are not a challenge".into());
 }
 
-/// The master has not said a word. `mark`: the client's first words.
+/// The master has sent nothing. `mark`: the client's first message.
 pub(in crate::gamespy1) fn master_silent<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
     sink.recalled(&GS1010, false, evidence, mark, || "the master says nothing".into());
 }
 
 rule! {
-    /// A master that does not learn the game has no key to check the response with.
+    /// Without the game's name, a master has no key to check the response with.
     pub GS1011 "client-validates" { severity: Error, who: Client, needs: Beginning,
         asks: "the client's first words are gamename, location and validate (a list asked for as the first words breaks this as well as GS1012)",
         cite: [("Clients", "The client, if legitimate, responds with its game name, location and 8 byte validation code")],
@@ -45,7 +46,7 @@ rule! {
             r"0.02 c > m:28900  tcp '\\gamename\\ut\\validate\\3JOdDFU5\\final\\'") }
 }
 
-/// The client's first words lack these.
+/// The keys that are missing in the client's first message.
 pub(in crate::gamespy1) fn client_opens<S: Sink>(
     missing: Option<&'static str>,
     at: Span,
@@ -57,7 +58,7 @@ pub(in crate::gamespy1) fn client_opens<S: Sink>(
 }
 
 rule! {
-    /// A master owes a list to games only.
+    /// A master gives lists to games only.
     pub GS1012 "list-after-validate" { severity: Error, who: Client, needs: Beginning,
         asks: "`\\list\\` is asked only after a validate",
         cite: [("Clients", "Immediately after sending the correct response, the client requests the list of game server addresses.")],
@@ -73,7 +74,7 @@ pub(in crate::gamespy1) fn list_after_validate<S: Sink>(ok: bool, at: Span, sink
 }
 
 rule! {
-    /// The response proves one game: with it, the lists of others are not to be had.
+    /// The response proves one game: it gives no access to lists of other games.
     pub GS1013 "list-game" { severity: Error, who: Client, needs: Interval,
         asks: "the list is asked for the game that was validated",
         cite: [("Clients", "\\list\\gamename\\ut")],
@@ -101,7 +102,7 @@ pub(in crate::gamespy1) fn list_game<S: Sink>(
 }
 
 rule! {
-    /// The challenge guards nothing if the list is given away without its response.
+    /// The challenge protects nothing if the list is sent without its response.
     pub GS1014 "list-guarded" { severity: Error, who: Master, needs: Beginning,
         asks: "no list for a client whose validate is missing or wrong",
         cite: [("Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
@@ -111,20 +112,19 @@ rule! {
             r"0.02 m:28900 > c  tcp '\\ip\\10.0.0.2:7778\\final\\' fin") }
 }
 
-/// A client has no list that it is not owed. `mark`: its validate, or what it asked for without
-/// one.
+/// No list is due to the client. `mark`: its validate, or its request without one.
 pub(in crate::gamespy1) fn list_refused<S: Sink>(mark: &Mark, sink: &mut S) {
     sink.recalled(&GS1014, true, Evidence::default(), mark, String::new);
 }
 
-/// What a list was given for.
+/// The validate before a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gamespy1) enum Grant {
-    /// A validate that is right.
+    /// It is correct.
     Right,
-    /// One that is wrong.
+    /// It is wrong.
     Wrong,
-    /// None.
+    /// There is none.
     Missing,
 }
 
@@ -136,7 +136,7 @@ pub(in crate::gamespy1) fn list_guarded<S: Sink>(grant: Grant, at: Span, sink: &
 }
 
 rule! {
-    /// Clients query what the list says; an address they cannot read is a server nobody sees.
+    /// Clients query the servers in the list; they cannot see a server with an invalid address.
     pub GS1015 "list-addresses" { severity: Error, who: Master, needs: Message,
         asks: "every `\\ip\\` value is a dotted-decimal IPv4 address, ':' and a port 1-65535",
         cite: [("Clients", "a complete list of server addresses consisting of the IP and query port")],
@@ -151,12 +151,12 @@ pub(in crate::gamespy1) fn list_address<S: Sink>(address: Read<&[u8]>, sink: &mu
     });
 }
 
-/// This many addresses of a list in text, as they must be.
+/// This many valid addresses of a list in text.
 pub(in crate::gamespy1) fn list_addresses<S: Sink>(times: u32, sink: &mut S) {
     sink.kept(&GS1015, times);
 }
 
-/// The addresses that the recording lost: however many they were, they are one occasion.
+/// Addresses that the recording lost count as one, because their number is unknown.
 pub(in crate::gamespy1) fn list_lost<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&GS1015, false, at, || "the capture does not hold the rest of the list".into());
 }
@@ -167,7 +167,7 @@ pub(in crate::gamespy1) fn list_block<S: Sink>(block: Read<[u8; 6]>, sink: &mut 
     sink.checked(&GS1015, [high, low] != [0, 0], block.at, || "the port is 0".into());
 }
 
-/// Bytes that make no block.
+/// Bytes that are not a complete block.
 pub(in crate::gamespy1) fn list_bytes_over<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&GS1015, false, at, || {
         crate::kit::counted(at.len() as usize, "byte is/bytes are") + " left over: a block has 6"
@@ -175,7 +175,7 @@ pub(in crate::gamespy1) fn list_bytes_over<S: Sink>(at: Span, sink: &mut S) {
 }
 
 rule! {
-    /// Without `\final\` a client cannot tell a short list from a broken connection.
+    /// Without `\final\` a client cannot distinguish a short list from a broken connection.
     pub GS1016 "list-complete" { severity: Error, who: Master, needs: Interval,
         asks: "a list ends in `\\final\\` before the connection closes",
         cite: [("Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final")],
@@ -187,7 +187,7 @@ pub(in crate::gamespy1) fn list_complete<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&GS1016, true, at, String::new);
 }
 
-/// A list without its end. `lost`: the recording may have lost that.
+/// A list without its end. `lost`: the recording may have lost the end.
 pub(in crate::gamespy1) fn list_cut<S: Sink>(lost: bool, mark: &Mark, sink: &mut S) {
     let evidence = Evidence { lost, ..Evidence::default() };
     sink.recalled(&GS1016, false, evidence, mark, || match lost {
@@ -202,7 +202,7 @@ pub(in crate::gamespy1) fn list_after<S: Sink>(at: Span, sink: &mut S) {
 }
 
 rule! {
-    /// Many clients read until the connection closes: an open one keeps them waiting.
+    /// Many clients read until the connection is closed: an open one keeps them waiting.
     pub GS1017 "master-closes" { severity: Warning, who: Master, needs: Answer,
         asks: "the master closes the connection after the list, within the answer timeout",
         cite: [("Clients", "When the list has been sent, the masterserver closes the connection.")],
@@ -210,8 +210,8 @@ rule! {
         wrong: listed!(r"\\ip\\10.0.0.2:7778\\final\\", "\nend 9") }
 }
 rule! {
-    /// A stranger who learns why knows what to try next; silence is what the specification asks
-    /// for.
+    /// An error message would help an attacker; the specification requires that the master sends
+    /// nothing.
     pub GS1018 "bad-validate-closed" { severity: Warning, who: Master, needs: Answer,
         asks: "on TCP a wrong validate closes the connection without an answer",
         cite: [("Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
@@ -228,13 +228,13 @@ rule! {
 /// Why a master should close the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gamespy1) enum Closing {
-    /// It has given the list.
+    /// It has sent the list.
     Listed,
     /// The client's validate is wrong.
     BadValidate,
 }
 
-/// What came of it.
+/// How it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gamespy1) enum CloseTiming {
     InTime,
@@ -242,13 +242,13 @@ pub(in crate::gamespy1) enum CloseTiming {
     Late(i64),
     /// Not before the client did, this many nanoseconds later.
     Left(i64),
-    /// Not at all, so far.
+    /// Not so far.
     Open,
-    /// It spoke instead.
+    /// It sent a message instead.
     Spoke,
 }
 
-/// `mark`: the list, or the validate. `evidence`: whether waiting proves anything.
+/// `mark`: the list, or the validate. `evidence`: whether the time that has passed proves anything.
 pub(in crate::gamespy1) fn master_closes<S: Sink>(
     why: Closing,
     closed: CloseTiming,
@@ -260,7 +260,7 @@ pub(in crate::gamespy1) fn master_closes<S: Sink>(
         Closing::Listed => (&GS1017, "the list"),
         Closing::BadValidate => (&GS1018, "a wrong validate"),
     };
-    // What was seen to come late, or instead, needs no waiting.
+    // A late close, or a message instead, is proven by itself.
     let evidence = match closed {
         CloseTiming::InTime | CloseTiming::Open => evidence,
         CloseTiming::Late(_) | CloseTiming::Left(_) | CloseTiming::Spoke => {
@@ -282,8 +282,8 @@ pub(in crate::gamespy1) fn master_closes<S: Sink>(
 }
 
 rule! {
-    /// What a client sends before the challenge answers none, and a master may have read it by
-    /// then.
+    /// A message before the challenge cannot answer it, and the master may already have read it as
+    /// the response.
     pub GS1019 "client-waits" { severity: Warning, who: Client, needs: Beginning,
         asks: "on TCP the client's first words follow the master's challenge (checked where a challenge of the master is in the capture)",
         cite: [("Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
@@ -299,7 +299,7 @@ pub(in crate::gamespy1) fn client_waits<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&GS1019, true, at, String::new);
 }
 
-/// It has not. `mark`: its first words.
+/// It has not. `mark`: its first message.
 pub(in crate::gamespy1) fn client_hastens<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
     sink.recalled(&GS1019, false, evidence, mark, || {
         "the client speaks before the master's challenge".into()

@@ -1,5 +1,5 @@
-//! The rules of the protocol, by topic, and their one list. A rule knows no state: it is handed
-//! what was read, or what the conversation made of it.
+//! The rules of the protocol, by topic, and their list. Rules have no state: their inputs are
+//! fields or results of the conversation.
 
 /// A client that has answered the master's challenge, and what follows.
 macro_rules! validated {
@@ -12,7 +12,7 @@ macro_rules! validated {
     };
 }
 
-/// What a master lists for it, and what follows.
+/// The list for it, and what follows.
 macro_rules! listed {
     ($list:literal $(, $rest:literal)*) => {
         concat!(
@@ -33,7 +33,7 @@ macro_rules! challenged {
     };
 }
 
-/// A game server that is validated, and what follows.
+/// A validated game server, and what follows.
 macro_rules! registered {
     ($($rest:literal),*) => {
         challenged!(

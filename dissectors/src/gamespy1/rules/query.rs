@@ -6,7 +6,7 @@ use crate::kit::{
 use crate::rule;
 
 rule! {
-    /// A server that does not answer is shown as dead, or not at all.
+    /// Browsers show a server without a response as not responding, or not at all.
     pub GS1030 "query-answered" { severity: Warning, who: Server, needs: Answer, checks: requests,
         asks: "a game server answers a query (`\\info\\`, `\\status\\`, `\\basic\\`, `\\rules\\`, `\\players\\`)",
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
@@ -21,9 +21,9 @@ rule! {
 }
 
 rule! {
-    /// Most clients drop what comes from an address they did not ask, and so do firewalls.
+    /// Most clients, and firewalls, drop responses from an address that was not asked.
     ///
-    /// It takes more than one flow to see: the ledger checks it.
+    /// The ledger checks this rule, because it needs several flows.
     pub GS1033 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
         asks: "a query's answer comes from the address and port that was asked (matched by kind, client endpoint and time, if exactly one such query waits)",
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
@@ -35,7 +35,7 @@ rule! {
             r"0.02 s:7779 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'") }
 }
 
-/// The rules about who answers. That nobody asked for a response breaks none.
+/// The rules about which endpoint responds. An unsolicited response breaks none.
 static ELSEWHERE: ResponseRules =
     ResponseRules { from_asked: &GS1033, asked_for: None, answered: &GS1030 };
 
@@ -44,7 +44,7 @@ pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&GS1033, true, at, String::new);
 }
 
-/// Another than the asked server may have answered a query.
+/// A query that the asked server did not answer; another one may have.
 pub(in crate::gamespy1) fn query_ignored<S: Sink>(
     query: &'static str,
     evidence: Evidence,
@@ -57,15 +57,14 @@ pub(in crate::gamespy1) fn query_ignored<S: Sink>(
     });
 }
 
-/// A response of a server that was not asked: what it answers it does not say.
+/// A response from a server that was not asked: it does not show which query it answers.
 pub(in crate::gamespy1) fn unasked<S: Sink>(evidence: Evidence, seen: SeenMessage, sink: &mut S) {
     let exchange = Exchange::new(&ELSEWHERE, "an answer", 1, seen.mark.time, evidence);
     sink.fact(CrossFlowEvent::Unasked(exchange), seen);
 }
 
 rule! {
-    /// Datagrams overtake each other and get lost: the numbers are all a reader has to put a
-    /// response together.
+    /// Datagrams can be reordered or lost: a reader can assemble a response only by the numbers.
     pub GS1031 "queryid" { severity: Error, who: Server, needs: Answer,
         asks: "the parts of an answer carry one queryid, numbered from 1 without a gap, `\\final\\` in the last",
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
@@ -80,12 +79,12 @@ rule! {
             "end 9") }
 }
 
-/// A response is whole and rightly numbered.
+/// A response is complete and correctly numbered.
 pub(in crate::gamespy1) fn numbered<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&GS1031, true, at, String::new);
 }
 
-/// What is wrong with the numbers of a response.
+/// A fault in the numbers of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gamespy1) enum Misnumbered {
     Absent,
@@ -95,7 +94,7 @@ pub(in crate::gamespy1) enum Misnumbered {
     FinalInside(u32, u32),
 }
 
-/// A response shows by itself that it is wrongly numbered: nothing need be waited for.
+/// A response shows by itself that it is wrongly numbered.
 pub(in crate::gamespy1) fn misnumbered<S: Sink>(
     what: Misnumbered,
     lost: bool,
@@ -115,8 +114,8 @@ pub(in crate::gamespy1) fn misnumbered<S: Sink>(
     });
 }
 
-/// A response that was given up. `missing`: the first part that never came, if that is known;
-/// otherwise the end is what is missing.
+/// An incomplete response that timed out. `missing`: the first missing part, if known; otherwise
+/// the end is missing.
 pub(in crate::gamespy1) fn unfinished<S: Sink>(
     missing: Option<u32>,
     evidence: Evidence,
@@ -130,9 +129,9 @@ pub(in crate::gamespy1) fn unfinished<S: Sink>(
 }
 
 rule! {
-    /// A list that nobody queries was fetched for nothing: by a tool, perhaps, and not by a game.
+    /// A client that queries no listed server may be a tool and not a game.
     ///
-    /// It takes more than one pair of hosts to see: the ledger checks it.
+    /// The ledger checks this rule, because it needs more than one pair of hosts.
     pub GS1032 "listed-then-queried" { severity: Note, who: Client, needs: Beginning,
         asks: "a client queries the servers of the list it got",
         cite: [("Clients", "In-game, the server browser queries all servers in the list in order to display individual server statistics.")],

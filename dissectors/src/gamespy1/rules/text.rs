@@ -1,10 +1,11 @@
-//! How every text is put together.
+//! The format of all texts.
 
 use crate::kit::{Sink, Span};
 use crate::rule;
 
 rule! {
-    /// Readers take keys and values by turns: after a key without a value, every value is taken for a key.
+    /// Readers take keys and values alternately: after a key without a value, every value is read
+    /// as a key.
     pub GS1001 "pairs" { severity: Error, who: Any, needs: Message,
         asks: "a text is `\\key\\value` pairs; the keyword `final` alone has no value",
         cite: [("Servers", "\\heartbeat\\7778\\gamename\\ut\\")],
@@ -19,7 +20,8 @@ pub(in crate::gamespy1) fn pairs<S: Sink>(fault: Option<(Span, &'static str)>, s
 }
 
 rule! {
-    /// A reader of a stream waits for `\final\`: without it the message never ends, and what follows it belongs to nothing.
+    /// A reader of a stream waits for `\final\`: without it the message does not end, and the
+    /// following bytes cannot be assigned.
     pub GS1002 "final-closes" { severity: Error, who: Any, needs: Message,
         asks: "`\\final` closes a validate, a list and a query answer, with nothing after it but a backslash (a list cut by the close is GS1016's)",
         cite: [("Clients", "\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final"),
@@ -28,8 +30,8 @@ rule! {
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\SAaJHX96'") }
 }
 
-/// `closed`: where `\final` is; `after`: what follows it that should not; `numbered`: a
-/// `\queryid\` does, as GameSpy's own software writes it.
+/// `closed`: the position of `\final`; `after`: invalid bytes after it; `numbered`: a `\queryid\`
+/// follows, as in GameSpy's own software.
 pub(in crate::gamespy1) fn final_closes<S: Sink>(
     closed: Option<Span>,
     after: Option<Span>,

@@ -1,4 +1,4 @@
-//! Game servers that let masters know of them.
+//! Registration of game servers with masters.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ use crate::rule;
 use crate::gamespy1::words::decimal;
 
 rule! {
-    /// The port and the game are all a heartbeat says; the address is the datagram's.
+    /// A heartbeat has only the port and the game; the address is that of the datagram.
     pub GS1020 "heartbeat-layout" { severity: Error, who: Server, needs: Message,
         asks: "a heartbeat is `\\heartbeat\\PORT\\gamename\\GAME`, port 1-65535",
         cite: [("Servers", "this information contains only the query port of the server, as well as the game name (ut)")],
@@ -16,7 +16,7 @@ rule! {
         wrong: r"0.00 s:7778 > m  '\\heartbeat\\0\\gamename\\ut\\'" }
 }
 
-/// Checks a heartbeat's own keys, and returns what they say. `first`: the message's first key.
+/// Checks a heartbeat's own keys, and returns their values. `first`: the message's first key.
 pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
     port: Read<&[u8]>,
     gamename: Option<Read<&'a [u8]>>,
@@ -37,7 +37,7 @@ pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
 }
 
 rule! {
-    /// A server that is not challenged cannot prove that it is one, and is not listed.
+    /// A server without a challenge cannot prove its game, and is not listed.
     pub GS1021 "first-heartbeat-challenged" { severity: Warning, who: Master, needs: Answer,
         asks: "the first heartbeat is answered by basic and a secure challenge (secure without basic is a known form: a note)",
         cite: [("Servers", "After receiving the first heartbeat, the masterserver responds with a \"secure\\validate\" challenge")],
@@ -66,7 +66,7 @@ pub(in crate::gamespy1) fn unchallenged<S: Sink>(evidence: Evidence, mark: &Mark
 }
 
 rule! {
-    /// A server that leaves the challenge unanswered is not listed.
+    /// A server that does not answer the challenge is not listed.
     pub GS1022 "challenge-answered" { severity: Error, who: Server, needs: Answer,
         asks: "the server answers with heartbeat, gamename, validate and final",
         cite: [("Servers", "The UT server, if legitimate, responds with its heartbeat port, game name and 8 byte validation code")],
@@ -74,8 +74,8 @@ rule! {
         wrong: challenged!("end 9") }
 }
 
-/// A challenge was answered. `missing`: what the response lacks; `as_query`: it is written as an
-/// answer to a query, as GameSpy's own software does.
+/// A challenge was answered. `missing`: what the response lacks; `as_query`: it has the form of a
+/// response to a query, as in GameSpy's own software.
 pub(in crate::gamespy1) fn challenge_answered<S: Sink>(
     missing: Option<&'static str>,
     as_query: bool,
@@ -89,7 +89,7 @@ pub(in crate::gamespy1) fn challenge_answered<S: Sink>(
         Some(missing) if as_query => {
             sink.noted(&GS1022, at, || format!("answered as a query, without {missing}"))
         }
-        // The response itself is the proof: nothing need be waited for.
+        // The response itself is the proof.
         Some(missing) => {
             let evidence =
                 Evidence { lost, waited: true, asked_party_seen: true, ..Evidence::default() };
@@ -98,7 +98,7 @@ pub(in crate::gamespy1) fn challenge_answered<S: Sink>(
     }
 }
 
-/// What a finding says of a challenge that was not answered.
+/// The part of a finding about an unanswered challenge.
 pub(in crate::gamespy1) const NO_VALIDATE: &str = "no validate came to the challenge";
 
 /// A challenge was not answered.
@@ -111,7 +111,7 @@ pub(in crate::gamespy1) fn challenge_ignored<S: Sink>(
 }
 
 rule! {
-    /// The challenge was for one server: the response of another says nothing about it.
+    /// The challenge was for one server: the response of another proves nothing about it.
     pub GS1023 "validate-same-server" { severity: Error, who: Server, needs: Beginning,
         asks: "the answer to a challenge has the port and the game name of its heartbeat",
         cite: [("Servers", "responds with its heartbeat port, game name and 8 byte validation code")],
@@ -119,7 +119,7 @@ rule! {
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7779\\gamename\\ut\\validate\\SAaJHX96\\final\\'") }
 }
 
-/// Port and game name of the heartbeat, and of the response.
+/// Checks port and game name of the heartbeat against those of the response.
 pub(in crate::gamespy1) fn same_server<S: Sink>(
     beat: (u16, &[u8]),
     answer: (u16, &[u8]),
@@ -138,7 +138,7 @@ pub(in crate::gamespy1) fn same_server<S: Sink>(
     });
 }
 
-/// The heartbeat that the response belongs to is not in the capture.
+/// The heartbeat of the response is not in the capture.
 pub(in crate::gamespy1) fn heartbeat_unseen<S: Sink>(mark: &Mark, sink: &mut S) {
     let evidence = Evidence { lost: true, ..Evidence::default() };
     sink.recalled(&GS1023, false, evidence, mark, || {
@@ -147,8 +147,8 @@ pub(in crate::gamespy1) fn heartbeat_unseen<S: Sink>(mark: &Mark, sink: &mut S) 
 }
 
 rule! {
-    /// Masters forget a server after some minutes of silence, and take a faster one for an attack.
-    /// A tenth more or less is let pass: nobody's timer is exact.
+    /// Masters drop a server after some minutes of silence, and treat too frequent heartbeats as an
+    /// attack. A tenth more or less is tolerated, since timers are not exact.
     pub GS1024 "heartbeat-interval" { severity: Warning, who: Server, needs: Interval,
         asks: "heartbeats come twice a minute to once in five minutes; the answer to a challenge does not count",
         cite: [("Servers", "The time between heartbeats varies between twice per minute and once per few minutes.")],
@@ -156,11 +156,11 @@ rule! {
         wrong: registered!(r"10.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'") }
 }
 
-/// What a finding says of a heartbeat that comes late.
+/// The part of a finding about a late heartbeat.
 pub(in crate::gamespy1) const BEATS_LATE: &str = "only after";
 
-/// Nanoseconds since the heartbeat before; `regular`: since the last that no change of the game's
-/// state caused, if this one has no such cause either; `usual`: what is neither early nor late.
+/// Nanoseconds since the previous heartbeat; `regular`: since the last one that was not caused by a
+/// change of the game's state, if this one was not, either; `usual`: neither early nor late.
 pub(in crate::gamespy1) fn interval<S: Sink>(
     latest: i64,
     regular: Option<i64>,
@@ -170,7 +170,7 @@ pub(in crate::gamespy1) fn interval<S: Sink>(
 ) {
     let early = regular.is_some_and(|regular| regular < *usual.start());
     let late = latest > *usual.end();
-    // A heartbeat for a cause may come at any time: it shows only that none is overdue.
+    // A heartbeat after a change may come at any time: it shows only that none is overdue.
     if regular.is_none() && !late {
         return;
     }
@@ -184,8 +184,7 @@ pub(in crate::gamespy1) fn interval<S: Sink>(
 }
 
 rule! {
-    /// One proof is enough as long as the heartbeats go on; more challenges are traffic for
-    /// nothing.
+    /// One proof is enough as long as heartbeats continue; further challenges are needless traffic.
     pub GS1025 "no-rechallenge" { severity: Note, who: Master, needs: Interval,
         asks: "a server that is validated and keeps sending is not challenged again",
         cite: [("Servers", "The masterserver does not verify the UT server anymore, as long as it keeps sending heartbeats")],
@@ -196,7 +195,7 @@ rule! {
             r"60.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\3JOdDFU5\\final\\'") }
 }
 
-/// A validated server goes on: it was challenged again, or it was not.
+/// A validated server continues: whether it was challenged again.
 pub(in crate::gamespy1) fn rechallenged<S: Sink>(again: bool, at: Span, sink: &mut S) {
     sink.checked(&GS1025, !again, at, || "the server was validated before".into());
 }

@@ -1,4 +1,4 @@
-//! Whole conversations over UDP: servers and masters, queries and answers.
+//! Whole conversations over UDP: servers and masters, queries and responses.
 
 use crate::gamespy1::rules;
 
@@ -122,7 +122,7 @@ fn an_unanswered_heartbeat_proves_nothing_without_the_master() {
     assert_eq!(run(true), ["GS1021"]);
 }
 
-/// From another port than the one that heartbeats go to, at either port of the server.
+/// From another port than that of heartbeats, at either port of the server.
 #[test]
 fn a_master_may_challenge_from_another_port() {
     let run = |uplink: &str, server: &str, challenge: &[u8], answers: bool| {
@@ -196,7 +196,7 @@ fn an_answer_that_lacks_its_heartbeat() {
     assert_eq!(run(br"\validate\SAaJHX96\final\"), ["GS1022"]);
     assert_eq!(run(br"\heartbeat\7778\validate\SAaJHX96\final\"), ["GS1022"]);
     assert_eq!(run(br"\heartbeat\0\gamename\ut\validate\SAaJHX96\final\"), ["GS1020"]);
-    // As GameSpy's own software does.
+    // As in GameSpy's own software.
     assert_eq!(run(br"\validate\SAaJHX96\final\\queryid\2.1"), ["(GS1002)", "(GS1022)"]);
     assert_eq!(run(br"\validate\XuXkWPKC\final\\queryid\2.1"), ["(GS1002)", "(GS1022)", "GS1005"]);
 }
@@ -276,7 +276,7 @@ fn a_part_that_comes_again_after_the_whole_is_a_copy() {
     lab.udp(5.0, C, S, br"\echo\x").end(9.0);
     assert_eq!(lab.codes(), Vec::<String>::new());
     assert_eq!(lab.counts(&rules::GS1030).passed, 1);
-    // The number is used again, and so are the words.
+    // Number and words are reused.
     let mut lab = Lab::new();
     for round in [0.0, 1.0] {
         lab.udp(round, C, S, br"\status\");
@@ -320,7 +320,7 @@ fn a_part_of_an_answer_may_look_like_a_message_of_its_own() {
         ),
         (r"\status\", vec![r"\heartbeat\5", r"\hostname\x"], vec!["(GS1002)"]),
         (r"\status\", vec![r"\ip\1.2.3.4", r"\list\5", r"\gamename\x"], vec!["(GS1002)"]),
-        // Of one part.
+        // With one part.
         (r"\status\secure\l8jfVy", vec![r"\gamename\ut\a\b\validate\SAaJHX96"], vec!["(GS1002)"]),
     ] {
         let mut lab = Lab::new();
@@ -430,7 +430,7 @@ fn an_answer_with_neither_number_nor_end() {
     lab.udp(0.0, C, S, br"\status\");
     lab.datagram(0.1, S, C, br"\hostname\x\mapname\y", true).end(9.0);
     assert_eq!(lab.codes(), ["GS1002?", "GS1031?"]);
-    // Nobody has asked, or not lately.
+    // There is no request, or no recent one.
     let mut lab = Lab::new();
     lab.udp(0.0, S, C, br"\hostname\x").udp(1.0, C, S, br"\status\");
     lab.udp(5.0, S, C, br"\hostname\x").end(9.0);
@@ -492,7 +492,7 @@ fn an_answer_is_not_that_of_a_query_that_is_long_overdue() {
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\status\").udp(10.0, C, S, br"\info\").udp(10.1, S, C, answer);
     assert_eq!(lab.end(20.0).details(), [r"no answer came to \status\"]);
-    // A late one is better than none.
+    // A late one counts, too.
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\status\").udp(5.0, S, C, answer).end(20.0);
     assert_eq!(lab.codes(), [""; 0]);

@@ -1,10 +1,10 @@
-//! The specification's own lines, byte for byte, and what they are on the wire.
+//! The specification's own lines, byte for byte, and in their form on the wire.
 
 use crate::gamespy1::rules;
 
 use super::lab::{C, L, Lab, LabSegment, M, S};
 
-/// What a UDP text is identified as, and its findings.
+/// The message that a UDP text is identified as, and its findings.
 fn udp(from: &str, to: &str, text: &str) -> (&'static str, String, Vec<String>) {
     let mut lab = Lab::new();
     lab.claims = true;

@@ -1,4 +1,4 @@
-//! The usual parties, and the flow tracker's part.
+//! The usual endpoints, and a small flow tracker.
 
 use crate::gamespy1::GameSpy1;
 use crate::kit::lab;

@@ -8,7 +8,7 @@ const CHALLENGE: &str = r"\basic\\secure\XDWAOR";
 const PROOF: &str = r"\gamename\ut\location\0\validate\3JOdDFU5\final\";
 const LIST: &str = r"\list\\gamename\ut\final\";
 
-/// A client's words, after the master's challenge.
+/// A client's messages after the master's challenge.
 fn client(words: &[&str]) -> Lab<Ear> {
     let mut lab = Lab::new();
     master(&mut lab, 0.0, CHALLENGE.as_bytes(), false);
@@ -22,7 +22,7 @@ fn master(lab: &mut Lab<Ear>, time: f64, bytes: &[u8], fin: bool) {
     lab.tcp(time, (L, C), C, bytes, LabSegment { fin });
 }
 
-/// The same, and what the master gives.
+/// The same, with the master's list.
 fn listed(words: &[&str], list: &[u8]) -> Lab<Ear> {
     let mut lab = client(words);
     master(&mut lab, 0.2, list, true);
@@ -58,7 +58,7 @@ fn a_list_in_blocks() {
     assert_eq!(lab.codes(), Vec::<String>::new());
     assert_eq!(lab.counts(&rules::GS1015).passed, 2);
     assert_eq!(lab.counts(&rules::GS1016).passed, 1);
-    // Or is what a list in text begins with; or is what closes one.
+    // Or the beginning of a list in text; or the end of one.
     let lab = listed(&words, b"\\ip\\\x1e\x62\\final\x0a\x4d\x00\x02\x1e\x62\\final\\");
     let servers = "servers=[92.105.112.92:7778 92.102.105.110:24940 10.77.0.2:7778]";
     assert_eq!(lab.last().fields, servers);
@@ -111,7 +111,7 @@ fn a_list_that_the_close_cuts_is_shown_as_it_is() {
     let lab = listed(&[PROOF, LIST], br"\ip\1.2.3.4:7778\ip\1.2");
     assert_eq!(lab.last().fields, "servers=[1.2.3.4:7778 1.2]");
     assert_eq!(lab.codes(), ["GS1016"]);
-    // Where the capture ends before the connection does, the end may have come.
+    // If the capture ends before the connection does, the end may have come.
     let mut lab = client(&[PROOF, LIST]);
     master(&mut lab, 0.2, br"\ip\1.2.3.4:7778\ip\1.2", false);
     lab.end(9.0);
@@ -335,7 +335,7 @@ fn what_stands_after_a_list_breaks_no_rule_of_lists() {
         assert_eq!(lab.codes(), ["GS1002"], "{after}");
         assert_eq!(lab.counts(&rules::GS1016).passed, 1);
     }
-    // Another one may be asked for.
+    // Another one may be requested.
     let mut lab = client(&[PROOF, LIST]);
     master(&mut lab, 0.2, list.as_bytes(), false);
     lab.tcp(0.3, (C, L), C, LIST.as_bytes(), LabSegment::default());
@@ -400,10 +400,10 @@ fn a_list_that_is_too_long_to_wait_for_has_its_end_in_a_later_piece() {
     assert_eq!(lab.codes(), [""; 0]);
 }
 
-/// What is said of a conversation: messages, findings, and how every rule fared.
+/// The results of a conversation: messages, findings, and counts of every rule.
 type Summary = (Vec<(&'static str, String)>, Vec<(String, String)>, Vec<crate::kit::Counts>);
 
-/// Who speaks to whom, and in which segments.
+/// Sender and receiver, and the segments.
 type Turn<'a> = ((&'a str, &'a str), Vec<&'a [u8]>);
 
 fn said(turns: &[Turn<'_>]) -> Summary {
@@ -422,7 +422,7 @@ fn said(turns: &[Turn<'_>]) -> Summary {
     (reported, findings, rules::ALL.iter().map(|rule| lab.counts(rule)).collect())
 }
 
-/// Whatever is in it: where a segment ends makes no difference.
+/// The boundaries of segments make no difference, whatever the contents.
 #[test]
 fn where_segments_end_does_not_matter() {
     let proof = r"\gamename\ut\location\0\validate\3JOdDFU5\final";
@@ -439,7 +439,7 @@ fn where_segments_end_does_not_matter() {
         ),
         wire(CHALLENGE, &words, list),
         wire(CHALLENGE, &words, r"\final\"),
-        // In a game's own ways.
+        // In a game's own variants.
         wire(CHALLENGE, &words.replacen(r"\ut\", r"\UT\", 1), list),
         wire(CHALLENGE, &words.replace(r"\ut\final", r"\ut\where\mapname='x'\final"), list),
         wire(CHALLENGE, &words.replacen(r"\final\", r"\final\\queryid\1.1\", 1), list),
@@ -506,7 +506,7 @@ fn words_that_nothing_follows_are_reported_in_time() {
     assert_eq!(lab.names(), ["secure"]);
     lab.udp(4.0, "10.0.0.7:1", "10.0.0.8:1", br"\status\");
     assert_eq!(lab.names(), ["secure", "validate", "query"]);
-    // Half a request may be slow.
+    // Half a request may arrive late.
     let mut lab = client(&[PROOF, r"\list\\game"]);
     lab.udp(4.0, "10.0.0.7:1", "10.0.0.8:1", br"\status\");
     lab.tcp(5.0, (C, L), C, br"name\ut\final\", LabSegment::default()).end(9.0);

@@ -7,7 +7,7 @@ use super::lab::{C, Ear, L, Lab, LabSegment};
 const TEXT: &[u8] = br"\ip\10.0.0.2:7778\ip\10.0.0.3:7778\ip\10.0.0.4:7778";
 const BLOCKS: &[u8] = b"\x0a\0\0\x02\x1e\x62\x0a\0\0\x03\x1e\x62\x0a\0\0\x04\x1e\x62";
 
-/// What is found in a list of this kind when only its first bytes were recorded: GS1015.
+/// The result of GS1015 for a list of this kind when only its first bytes were recorded.
 fn cut(kind: &str, list: &[u8]) -> [u64; 3] {
     let mut lab: Lab<Ear> = Lab::new();
     let validate = r"\gamename\ut\location\0\validate\3JOdDFU5\final\";
@@ -25,7 +25,7 @@ fn cut(kind: &str, list: &[u8]) -> [u64; 3] {
 fn the_servers_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
     let server = TEXT.len() / 3;
     for length in 5..=TEXT.len() {
-        // Of what is last nobody knows whether it is whole.
+        // It is unknown whether the last one is complete.
         let whole = ((length - 1) / server) as u64;
         assert_eq!(cut("", &TEXT[..length]), [whole, 0, 1], "{length}");
     }

@@ -1,5 +1,4 @@
-//! The specification's own lines, the rules' examples, whole conversations, and bytes of every
-//! kind.
+//! The specification's own lines, the rules' examples, whole conversations, and arbitrary bytes.
 
 mod conversations;
 mod document;

@@ -1,5 +1,5 @@
-//! Which request a response answers, what an ICMP error and a copy do to it, and answers that begin
-//! as no text does.
+//! Which request a response answers, the effects of an ICMP error and a copy, and responses with an
+//! unusual beginning.
 
 use crate::gamespy1::rules;
 use crate::kit::{Reply, Time};
@@ -10,7 +10,7 @@ fn at(second: f64) -> Time {
     Time((second * 1e9).round() as i64)
 }
 
-/// The request of each message that has one.
+/// The request that each message answers.
 fn answered(lab: &Lab<Ear>) -> Vec<(&'static str, Reply)> {
     lab.sink.heard.iter().filter_map(|heard| Some((heard.name, heard.reply?))).collect()
 }
@@ -29,12 +29,12 @@ const ANSWER: &str = r"\hostname\Test\queryid\1.1\final\";
 fn an_answer_knows_its_query() {
     let reported = replies(&[(1.0, C, S, r"\info\"), (1.1, S, C, ANSWER)]);
     assert_eq!(reported, [("query_response", Reply::to(1, at(1.0)))]);
-    // In parts: the whole does.
+    // In parts: the joined response does.
     let parts = [r"\hostname\Test\queryid\1.1", r"\player_0\Ann\queryid\1.2\final\"];
     let reported =
         replies(&[(1.0, C, S, r"\status\"), (1.1, S, C, parts[1]), (1.2, S, C, parts[0])]);
     assert_eq!(reported, [("query_response", Reply::to(1, at(1.0)))]);
-    // Nobody has asked.
+    // There is no request.
     assert_eq!(replies(&[(1.0, S, C, ANSWER)]), []);
 }
 
@@ -72,7 +72,7 @@ fn a_query_that_is_refused_is_unanswered_for_certain() {
     };
     assert_eq!(asked(&[], 1), [0, 1]);
     assert_eq!(asked(&[1], 1), [1, 0]);
-    // The latest sending counts.
+    // The latest repeat counts.
     assert_eq!(asked(&[1], 2), [0, 1]);
     assert_eq!(asked(&[2], 2), [1, 0]);
 }
@@ -114,7 +114,7 @@ fn an_answer_that_begins_as_no_text_does_is_one() {
         .udp(0.1, S, C, b"\xFF\xFF\xFF\xFFstatusResponse\n\\a\\b")
         .end(9.0);
     assert_eq!(lab.codes(), ["GS1001"]);
-    // In parts, each without; and what games say between these ports is nothing.
+    // In parts, none of which does; and games' own traffic between these ports does not count.
     let mut lab = Lab::new();
     lab.claims = true;
     lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, br"hostname\Test\queryid\1.1");

@@ -1,4 +1,4 @@
-//! Any bytes whatever, between clients, servers and masters.
+//! Arbitrary bytes between clients, servers and masters.
 
 use proptest::prelude::*;
 
@@ -73,7 +73,7 @@ fn every_message_with_every_byte_changed() {
     robustness::flip(&samples(), &[0x01, 0x5C, 0xFF], usize::MAX, everywhere);
 }
 
-/// What answers and messages are made of.
+/// Pieces of responses and other messages.
 fn likely() -> impl Strategy<Value = Vec<u8>> {
     let part = (0..3_u8, 0..5_u8, any::<bool>()).prop_map(|(answer, part, closed)| {
         let closing = if closed { r"\final\" } else { "" };

@@ -1,19 +1,19 @@
-//! The rules' own examples: each keeps its rule where it says so, and breaks it, and no other,
-//! where it says that.
+//! The rules' own examples: the right one passes the rule, and the wrong one breaks it and no other
+//! rule.
 
 use crate::gamespy1::rules;
 use crate::kit::{Rule, Severity, Verdict};
 
 use super::lab::{Ear, Lab, LabSegment};
 
-/// Rules that need more than one pair of hosts: the conversation does not check them.
+/// The ledger checks these rules, because they need more than one pair of hosts.
 const ELSEWHERE: [&Rule; 2] = [&rules::GS1032, &rules::GS1033];
 
-/// A master can only be checked by a wrong validate where a client has sent one; and who asks for a
-/// list without a validate has said something else first, or that.
+/// The fault of a master that is tested with a wrong validate implies that fault of the client; and
+/// a client that requests a list without a validate has a wrong first message.
 const PRESUMED: [(&Rule, &str); 2] = [(&rules::GS1018, "GS1005"), (&rules::GS1012, "GS1011")];
 
-/// The bytes that an example's payload spells: 'text' with escapes.
+/// The bytes of an example's payload: 'text' with escapes.
 fn payload(text: &str) -> Vec<u8> {
     let text = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).unwrap();
     let (mut bytes, mut rest) = (Vec::new(), text.bytes());
@@ -68,7 +68,7 @@ pub(super) fn run(script: &str) -> Lab<Ear> {
     lab
 }
 
-/// What fails at error or warning severity.
+/// Broken rules of error or warning severity.
 fn failed(lab: &Lab<Ear>) -> Vec<String> {
     let weighs =
         |f: &&crate::kit::Finding| f.verdict == Verdict::Fail && f.severity != Severity::Note;

@@ -1,4 +1,4 @@
-//! Who speaks when: what answers what, and what a challenge is worth.
+//! The order of messages: which request a response answers, and the use of challenges.
 
 use crate::kit::{
     CrossFlowEvent, Evidence, Exchange, Mark, Read, ResponseRules, SeenMessage, Sink, Span, Time,
@@ -6,7 +6,7 @@ use crate::kit::{
 use crate::rule;
 
 rule! {
-    /// The timestamp is the only thing that tells a client which of its requests is answered.
+    /// Only the timestamp shows a client which of its requests is answered.
     pub GS4004 "timestamp-echo" { severity: Error, who: Server, needs: Interval,
         asks: "an answer repeats the request's 4 timestamp bytes, every packet of it",
         cite: [("Packet 2: First response", "(XX XX XX XX) are the sequence number that was in the initial request."),
@@ -15,8 +15,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203041 '7\\0'" }
 }
 rule! {
-    /// The number proves that the client can be reached at the address it asks from; with another
-    /// the server stays silent.
+    /// The number proves that the client receives packets at its address; with another number the
+    /// server does not respond.
     pub GS4007 "challenge-echo" { severity: Error, who: Client, needs: Beginning,
         asks: "the info request carries the number that was given, as a big-endian signed 32-bit integer",
         cite: [("Packet 3: Second request", "Bytes 8 to 11 (ZZ ZZ ZZ ZZ) is binary packed number received from Packet 2 (signed 4-byte big-endian integer).")],
@@ -24,7 +24,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 07000000 FFFFFF01" }
 }
 rule! {
-    /// Without the challenge anybody could have a server's long responses sent to a victim's
+    /// Without the challenge an attacker could direct a server's long responses to a victim's
     /// address.
     pub GS4008 "challenge-first" { severity: Error, who: Client, needs: Beginning,
         asks: "no info request without a challenge given to that client's address and port before",
@@ -33,7 +33,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.03 s > c  09 10203040 '7\\0'" }
 }
 rule! {
-    /// A server that answers whatever the challenge is amplifies forged requests.
+    /// A server that responds to any challenge amplifies forged requests.
     pub GS4010 "challenge-verified" { severity: Error, who: Server, needs: Beginning,
         asks: "an info request with a wrong challenge is not answered (one that was given to another client, or to nobody, is wrong)",
         cite: [("UT3 query protocol", "Server replies with a unique number")],
@@ -41,7 +41,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000008 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'" }
 }
 rule! {
-    /// A response that nobody asked for is a stray, a reflection, or noise.
+    /// An unsolicited response is a stray packet, a reflection, or noise.
     pub GS4030 "answer-asked-for" { severity: Warning, who: Server, needs: Beginning,
         asks: "no answer without a request",
         cite: [("UT3 query protocol", "Client sends request to Server")],
@@ -49,7 +49,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 s > c  09 10203040 '8\\0'" }
 }
 rule! {
-    /// A server that does not answer is not listed by those who ask.
+    /// Clients do not list a server that does not respond.
     pub GS4031 "request-answered" { severity: Warning, who: Server, needs: Answer, checks: requests,
         asks: "a request is answered",
         cite: [("UT3 query protocol", "Server replies with query information")],
@@ -58,9 +58,9 @@ rule! {
 }
 
 rule! {
-    /// Most clients drop what comes from an address they did not ask, and so do firewalls.
+    /// Most clients, and firewalls, drop responses from an address that was not asked.
     ///
-    /// It takes more than one flow to see: the ledger checks it.
+    /// The ledger checks this rule, because it needs several flows.
     pub GS4033 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
         asks: "the answer comes from the address and port that was asked (matched by timestamp, client endpoint and time)",
         cite: [("UT3 query protocol", "Server replies with query information")],
@@ -68,7 +68,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 t > c  09 10203040 '1234567\\0'" }
 }
 
-/// The rules about who answers.
+/// The rules about which endpoint responds.
 static ELSEWHERE: ResponseRules =
     ResponseRules { from_asked: &GS4033, asked_for: Some(&GS4030), answered: &GS4031 };
 
@@ -83,7 +83,7 @@ fn exchange(
     Exchange { id, ..Exchange::new(&ELSEWHERE, name, 1 << (kind % 8), began, evidence) }
 }
 
-/// A response of a server that was never asked; another may have been.
+/// A response from a server that was never asked; another one may have been.
 pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
     (name, kind, timestamp): (&'static str, u8, u32),
     evidence: Evidence,
@@ -96,8 +96,8 @@ pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
     });
 }
 
-/// A request that waits no longer, unless another has answered it. `times`: how often it was sent,
-/// and since when; `owed`: a response is owed.
+/// A request that is no longer pending, unless another endpoint has answered it. `times`: how often
+/// it was sent, and since when; `owed`: a response is due.
 pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
     (name, kind, timestamp): (&'static str, u8, u32),
     (times, began, owed): (u8, Time, bool),
@@ -114,7 +114,7 @@ pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
     }
 }
 
-/// The request's timestamp as the response should repeat it, and whether it does.
+/// Checks whether a response repeats the request's timestamp.
 pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, sink: &mut S) {
     let masked = asked & 0x0F0F_0F0F;
     if got.value != asked && got.value == masked {
@@ -130,7 +130,7 @@ pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, s
     });
 }
 
-/// A packet of a response in several repeats another timestamp than its request's.
+/// A packet of a response repeats another timestamp than that of its request.
 pub(in crate::gamespy4) fn packet_timestamp<S: Sink>(
     (asked, got): (u32, u32),
     evidence: Evidence,
@@ -144,12 +144,12 @@ pub(in crate::gamespy4) fn packet_timestamp<S: Sink>(
 
 const NONE_GIVEN: &str = "the server has given no challenge to this client yet";
 
-/// Where a request's challenge is, or should.
+/// The position of a request's challenge.
 fn challenge_at(said: Option<Read<i32>>) -> Span {
     said.map_or(Span::new(7, 7), |said| said.at)
 }
 
-/// An info request, and whether its client was given a challenge before.
+/// Checks whether the client of an info request was given a challenge before.
 pub(in crate::gamespy4) fn challenge_first<S: Sink>(
     given: bool,
     said: Option<Read<i32>>,
@@ -158,8 +158,8 @@ pub(in crate::gamespy4) fn challenge_first<S: Sink>(
     sink.checked(&GS4008, given, challenge_at(said), || NONE_GIVEN.to_owned());
 }
 
-/// An info request before anything that the server said, and whether it was given a challenge all
-/// the same.
+/// Checks an info request before any packet from the server: whether the client was given a
+/// challenge nevertheless.
 pub(in crate::gamespy4) fn challenge_came_later<S: Sink>(
     given: bool,
     evidence: Evidence,
@@ -169,8 +169,9 @@ pub(in crate::gamespy4) fn challenge_came_later<S: Sink>(
     sink.recalled(&GS4008, given, evidence, mark, || NONE_GIVEN.to_owned());
 }
 
-/// An info request, and the challenges that its client was given on this flow, the latest first; if
-/// it did not begin within the capture, there may be more. Says whether the challenge is right.
+/// Checks the challenge of an info request against those that its client was given on this flow,
+/// the latest first; if the flow began before the capture, there may be more. Returns whether the
+/// challenge is correct.
 pub(in crate::gamespy4) fn challenge<S: Sink>(
     given: &[i32],
     said: Option<Read<i32>>,
@@ -212,12 +213,12 @@ pub(in crate::gamespy4) fn wrong_challenge_answered<S: Sink>(sink: &mut S) {
     });
 }
 
-/// A request with a wrong challenge went unanswered.
+/// A request with a wrong challenge was not answered.
 pub(in crate::gamespy4) fn wrong_challenge_refused<S: Sink>(mark: &Mark, sink: &mut S) {
     sink.recalled(&GS4010, true, Evidence::default(), mark, String::new);
 }
 
-/// A request with the right challenge is answered.
+/// A request with the correct challenge is answered.
 pub(in crate::gamespy4) fn right_challenge_answered<S: Sink>(sink: &mut S) {
     sink.checked(&GS4010, true, Span::default(), String::new);
 }
@@ -228,12 +229,12 @@ pub(in crate::gamespy4) fn asked_for<S: Sink>(ok: bool, what: &str, sink: &mut S
     });
 }
 
-/// A challenge that was given already, byte for byte: a capture on several interfaces has it twice.
+/// An identical copy of a challenge: a capture on several interfaces has it twice.
 pub(in crate::gamespy4) fn challenge_copy<S: Sink>(sink: &mut S) {
     sink.noted(&GS4030, Span::default(), || "an identical copy of an answer before it".to_owned());
 }
 
-/// A request is answered by whom it asked.
+/// A request is answered by the endpoint that was asked.
 pub(in crate::gamespy4) fn answered<S: Sink>(mark: &Mark, sink: &mut S) {
     sink.recalled(&GS4031, true, Evidence::default(), mark, String::new);
     sink.recalled(&GS4033, true, Evidence::default(), mark, String::new);

@@ -5,7 +5,7 @@ use crate::kit::{Read, Sink};
 use crate::rule;
 
 rule! {
-    /// Browsers sort and filter by these; a text in their place is read as 0, or stops the reader.
+    /// Browsers sort and filter by these; other texts are read as 0, or stop the reader.
     pub GS4024 "numbers" { severity: Warning, who: Server, needs: Message,
         asks: "hostport, numplayers, maxplayers, OwningPlayerId, NumPublicConnections, EngineVersion, MinNetVersion, s* and the numeric p* are decimal; AverageSkillRating is a float",
         cite: [("Packet 4: Server information response", "hostport 8277 The server port"),
@@ -14,7 +14,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\0unknown\\0\\0'" }
 }
 rule! {
-    /// A server that claims more players than it has room for is taken for full, or for forged.
+    /// A server with more players than its maximum is treated as full, or as forged.
     pub GS4025 "player-limits" { severity: Warning, who: Server, needs: Message,
         asks: "numplayers is at most maxplayers, and maxplayers equals NumPublicConnections",
         cite: [("Packet 4: Server information response", "numplayers 4 Current number of players"),
@@ -23,7 +23,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'numplayers\\025\\0maxplayers\\024\\0NumPublicConnections\\024\\0\\0'" }
 }
 rule! {
-    /// A value outside its table means nothing to a reader.
+    /// A value outside the table has no meaning.
     pub GS4026 "value-domains" { severity: Warning, who: Server, needs: Message,
         asks: "gamemode, bUsesStats, bIsDedicated, s32779 (1 to 5), s0 (1 to 8), s6, s7, s10 (0, 1) and s8 (0 to 4) are as in the table",
         cite: [("Packet 4: Server information response", "s32779 3 GameMode (1=DM, 2=WAR, 3=VCTF, 4=TDM, 5=DUEL)"),
@@ -32,8 +32,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'gamemode\\0openplaying\\0bUsesStats\\0yes\\0s32779\\03\\0\\0'" }
 }
 rule! {
-    /// Each bit is a mutator; one outside the table is a mutator that the specification does not
-    /// know.
+    /// Each bit is a mutator; the specification does not define bits outside the table.
     pub GS4027 "mutator-bits" { severity: Warning, who: Server, needs: Message,
         asks: "p268435717 has only bits of the mutator table",
         cite: [("Stock Mutator bit string", "p268435717 returns an int32 value:")],
@@ -41,8 +40,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'p268435717\\032\\0\\0'" }
 }
 rule! {
-    /// UT3's own mistakes: no fault of who runs the server, but a reader must not take them for
-    /// what they are called.
+    /// Known bugs of UT3, not of the server's operator: a reader must not interpret these variables
+    /// by their names.
     pub GS4028 "known-bugs" { severity: Note, who: Server, needs: Message,
         asks: "hostname is not simply OwningPlayerName, and mapname is a map's name",
         cite: [("Packet 4: Server information response", "This is currently the OwningPlayerName. This is clearly a bug"),
@@ -51,7 +50,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostname\\0Ann\\0mapname\\0DM-Deck\\0OwningPlayerName\\0Ann\\0\\0'" }
 }
 
-/// What rules over several variables need of them.
+/// The values that rules about several variables need.
 #[derive(Default)]
 pub(in crate::gamespy4) struct Properties<'a> {
     hostname: Option<Read<&'a [u8]>>,
@@ -61,14 +60,14 @@ pub(in crate::gamespy4) struct Properties<'a> {
     players: Option<Read<i64>>,
     max_players: Option<Read<i64>>,
     public_connections: Option<Read<i64>>,
-    /// A variable says that this is Minecraft.
+    /// A variable shows that this is Minecraft.
     pub(in crate::gamespy4) minecraft: bool,
-    /// A variable that UT3 does not have names a game.
+    /// A variable that UT3 does not have names another game.
     pub(in crate::gamespy4) other_game: bool,
 }
 
 impl<'a> Properties<'a> {
-    /// One variable more. Its own value is checked at once.
+    /// Adds a variable. Its value is checked at once.
     pub(in crate::gamespy4) fn add<S: Sink>(
         &mut self,
         key: Read<&[u8]>,
@@ -96,7 +95,7 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// The rules that look at several variables, or at what game this is.
+    /// Checks the rules about several variables, or about the game.
     pub(in crate::gamespy4) fn check<S: Sink>(&self, sink: &mut S) {
         self.player_limits(sink);
         if let Some(mode) = self.game_mode.filter(|_| !self.other_game) {
@@ -106,7 +105,7 @@ impl<'a> Properties<'a> {
         self.known_bugs(sink);
     }
 
-    /// Checked by as much as the response says of it.
+    /// Checks as many of the values as the response has.
     fn player_limits<S: Sink>(&self, sink: &mut S) {
         let Some(most) = self.max_players else { return };
         let players = self.players.filter(|players| players.value > most.value);
@@ -148,8 +147,7 @@ fn number(value: Read<&[u8]>) -> Option<Read<i64>> {
     decimal(value.value).map(|number| Read { value: number, at: value.at })
 }
 
-/// A decimal number of any size; one that is beyond 64 bits is the largest, or the smallest, of
-/// these.
+/// A decimal number of any size; one beyond 64 bits is clamped.
 fn decimal(text: &[u8]) -> Option<i64> {
     if !is_decimal(text) {
         return None;
@@ -158,13 +156,13 @@ fn decimal(text: &[u8]) -> Option<i64> {
     Some(std::str::from_utf8(text).ok()?.parse().unwrap_or(most))
 }
 
-/// `s0` or `p268435717`: how UT3 writes most of its variables.
+/// `s0` or `p268435717`: the form of most UT3 variables.
 fn is_numbered(key: &[u8]) -> bool {
     matches!(key, [b's' | b'p', digits @ ..]
         if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
 }
 
-/// The rules that need one variable only.
+/// Checks the rules about a single variable.
 fn value_alone<S: Sink>(key: &[u8], value: Read<&[u8]>, sink: &mut S) {
     let text = value.value;
     match key {
@@ -249,8 +247,8 @@ fn mutator_bits<S: Sink>(bits: Read<i64>, sink: &mut S) {
     });
 }
 
-/// Whether the first text is a variable's name and the text after it looks like its value: then
-/// the name is where another variable's value should.
+/// Whether the first text is a variable's name and the text after it looks like its value: then the
+/// name is in the place of another variable's value.
 pub(in crate::gamespy4) fn name_in_place_of_value(bytes: &[u8]) -> bool {
     let mut texts = bytes.splitn(3, |&byte| byte == 0);
     let first = texts.next().unwrap_or_default();
@@ -261,8 +259,7 @@ pub(in crate::gamespy4) fn name_in_place_of_value(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether this is the name of a variable of the specification's table, or of a game's that is
-/// known.
+/// Whether this is the name of a variable of the specification's table, or of a known game's.
 pub(in crate::gamespy4) fn is_name(text: &[u8]) -> bool {
     const NAMES: [&[u8]; 18] = [
         b"AverageSkillRating",

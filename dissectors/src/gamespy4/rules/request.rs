@@ -1,12 +1,12 @@
-//! What a client sends: packets 1 and 3.
+//! The format of requests: packets 1 and 3.
 
 use crate::gamespy4::packet::{MAGIC, RequestForm};
 use crate::kit::{Reader, Sink, Span};
 use crate::rule;
 
 rule! {
-    /// A server tells queries from game traffic on the same port by these two bytes; without them
-    /// it does not answer.
+    /// These two bytes distinguish queries from game traffic on the same port; without them a
+    /// server does not respond.
     pub GS4001 "magic" { severity: Error, who: Client, needs: Message,
         asks: "a request starts with FE FD",
         cite: [("Packet 1: Initial request", "The first 2 bytes (FE FD) are protocol identifier."),
@@ -15,8 +15,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFC00 10203040 0091295B FFFFFF01" }
 }
 rule! {
-    /// The byte says what is asked; a server ignores others, or takes them for a master server's
-    /// message.
+    /// The byte is the kind of request; a server ignores other values, or treats them as a master
+    /// server's message.
     pub GS4002 "request-type" { severity: Error, who: Client, needs: Message,
         asks: "FE FD is followed by 09 (challenge) or 00 (server information)",
         cite: [("Packet 1: Initial request", "Byte 3 (09) indicate that the client wishes to receive the challenge string."),
@@ -25,8 +25,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD05 10203040 0091295B FFFFFF01" }
 }
 rule! {
-    /// Servers that compare the length drop a longer request; one that is shorter has no timestamp
-    /// to be recognized by.
+    /// Servers that compare the length drop a longer request; a shorter one has no timestamp to
+    /// identify it.
     pub GS4003 "challenge-request-length" { severity: Error, who: Client, needs: Message,
         asks: "a challenge request is 7 bytes: FE FD 09 and 4 bytes of timestamp",
         cite: [("Packet 1: Initial request", "Bytes 4 to 7 (XX XX XX XX) are a binary-packed timestamp, in seconds.")],
@@ -34,7 +34,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.10 c > s  FEFD09 10203041 FF" }
 }
 rule! {
-    /// The last four bytes say which sections are wanted, and that the asker can take a response in
+    /// The last four bytes select the sections, and show that the client accepts a response in
     /// several packets.
     pub GS4009 "request-tail" { severity: Error, who: Client, needs: Message,
         asks: "FF FF FF 01 closes the info request (00 00 00 00, no tail, and the SDK's selectors FF 00 00 and 00 FF FF are known forms)",
@@ -50,7 +50,7 @@ pub(in crate::gamespy4) fn magic<S: Sink>(magic: u16, at: Span, sink: &mut S) ->
     ok
 }
 
-/// Whether the third byte, if there is one, asks for something that the specification knows.
+/// Checks whether the third byte, if present, is a request of the specification.
 pub(in crate::gamespy4) fn request_type<S: Sink>(kind: Option<u8>, at: Span, sink: &mut S) -> bool {
     let ok = matches!(kind, Some(0x00 | 0x09));
     sink.checked(&GS4002, ok, at, || match kind {
@@ -60,7 +60,7 @@ pub(in crate::gamespy4) fn request_type<S: Sink>(kind: Option<u8>, at: Span, sin
     ok
 }
 
-/// `after`: what follows the timestamp, if that is whole.
+/// `after`: the bytes after the timestamp, if that is complete.
 pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
     before: usize,
     after: Option<&[u8]>,
@@ -85,7 +85,7 @@ pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
     }
 }
 
-/// `tail`: what follows the challenge, or where it would.
+/// `tail`: the bytes after the challenge, or in its place.
 pub(in crate::gamespy4) fn request_tail<S: Sink>(
     form: RequestForm,
     tail: &[u8],

@@ -1,12 +1,12 @@
-//! What every response must look like: packet 2, and the port it comes from.
+//! The format of responses: packet 2, and the source port.
 
 use super::request::Hex;
 use crate::kit::{Evidence, Payload, Sink, Span};
 use crate::rule;
 
 rule! {
-    /// The client turns the text into the number it must send back; what is not a number, or too
-    /// large, cannot be sent.
+    /// The client converts the text to the number that it must send back; this fails if it is not a
+    /// number, or too large.
     pub GS4005 "challenge-number" { severity: Error, who: Server, needs: Message,
         asks: "the challenge is an ASCII decimal, '-' allowed, zero-terminated, within 32 bits signed",
         cite: [("Packet 2: First response", "is an ASCII represented number. This number can start with a minus sign, and is null-padded at the end."),
@@ -15,8 +15,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '2147483648\\0\\0'" }
 }
 rule! {
-    /// A reader of fixed width takes 12 bytes; UT3 pads the number, Minecraft and others end the
-    /// packet after its zero.
+    /// A reader with fixed lengths takes 12 bytes; UT3 pads the number, Minecraft and others end
+    /// the packet after its zero.
     pub GS4006 "challenge-width" { severity: Note, who: Server, needs: Message,
         asks: "the challenge is padded with zeros to 12 bytes",
         cite: [("Packet 2: First response", "Bytes 7 to 18 (YY YY YY YY YY YY YY YY YY YY YY YY)")],
@@ -24,7 +24,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0'" }
 }
 rule! {
-    /// Players' browsers and firewalls look for UT3's queries there; since version 1.01 the port
+    /// Browsers and firewalls of players expect UT3's queries there; since version 1.01 the port
     /// can be set.
     pub GS4032 "query-port" { severity: Note, who: Server, needs: Message,
         asks: "a UT3 server's query port is 6500 plus a multiple of 100",
@@ -35,7 +35,7 @@ rule! {
 }
 
 rule! {
-    /// Clients tell what a packet is by this byte, and drop what they do not know.
+    /// Clients identify a packet by this byte, and drop unknown ones.
     pub GS4034 "response-type" { severity: Error, who: Server, needs: Message,
         asks: "an answer starts with the type of its request: 09 or 00",
         cite: [("Packet 2: First response", "The first byte (09) indicates this is a reply to the initial request."),
@@ -58,7 +58,7 @@ pub(in crate::gamespy4) fn response_type<S: Sink>(
     });
 }
 
-/// `field`: all that follows the timestamp.
+/// `field`: all bytes after the timestamp.
 pub(in crate::gamespy4) fn challenge_number<S: Sink>(
     number: Option<i32>,
     field: &[u8],
@@ -80,7 +80,7 @@ pub(in crate::gamespy4) fn challenge_number<S: Sink>(
     });
 }
 
-/// `length`: of the number, which a zero ends.
+/// `length`: of the number, without its terminating zero.
 pub(in crate::gamespy4) fn challenge_width<S: Sink>(
     field: &[u8],
     length: usize,
@@ -98,7 +98,7 @@ pub(in crate::gamespy4) fn challenge_width<S: Sink>(
     });
 }
 
-/// Checked once per flow, for responses that show no other game than UT3.
+/// Checked once per flow, if its responses show no other game than UT3.
 pub(in crate::gamespy4) fn query_port<S: Sink>(port: u16, sink: &mut S) {
     let ok = port.checked_sub(6500).is_some_and(|above| above.is_multiple_of(100));
     sink.checked(&GS4032, ok, Span::default(), || {

@@ -1,11 +1,10 @@
-//! How a response is cut into packets, and what the packets hold when they are joined.
+//! How a response is divided into packets, and the format of the joined response.
 
 use crate::kit::{Evidence, Mark, Read, Sink, Span};
 use crate::rule;
 
 rule! {
-    /// The text tells a response that may come in several packets; some readers look for it and
-    /// give up without.
+    /// The text marks a response that may have several packets; some readers require it.
     pub GS4020 "splitnum-string" { severity: Note, who: Server, needs: Message,
         asks: "the zero-terminated string after the timestamp is \"splitnum\"",
         cite: [("Packet 4: Server information response", "This is random, and conventionally set to the string splitnum, null terminated.")],
@@ -13,8 +12,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'SPLITNUM\\0' 80 00 'hostport\\07777\\0\\0'" }
 }
 rule! {
-    /// A reader puts the packets together by their index; one that is missing or there twice makes
-    /// the response unreadable.
+    /// A reader orders the packets by their index; if one is missing or repeated, the response is
+    /// unreadable.
     pub GS4021 "packet-index" { severity: Error, who: Server, needs: Answer,
         asks: "the packet indices of one answer run from 0 without a gap or a repeat",
         cite: [("Packet 4: Server information response", "The low 7 bits are the packet index (starting at zero).")],
@@ -22,8 +21,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'\n0.06 s > c  00 10203041 'splitnum\\0' 82 01 'player_\\0' 00 'Ann\\0\\0\\0'\nend 10" }
 }
 rule! {
-    /// Only the last packet tells a reader how many there are: without the bit it waits for ever,
-    /// with two it stops too early.
+    /// Only the last packet shows how many there are: without the bit a reader waits for ever, with
+    /// two it stops too early.
     pub GS4022 "last-bit" { severity: Error, who: Server, needs: Answer,
         asks: "the high bit is set on the last packet of a response and on no other",
         cite: [("Packet 4: Server information response", "The high bit is whether or not this is the last packet.")],
@@ -31,7 +30,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'\nend 10" }
 }
 rule! {
-    /// Readers take names and values by turns: from the first gap on every value is taken for a
+    /// Readers take names and values alternately: after the first gap, every value is read as a
     /// name.
     pub GS4023 "pairs-complete" { severity: Error, who: Server, needs: Message,
         asks: "names and values alternate, all zero-terminated, over the joined answer",
@@ -41,7 +40,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0p1073741828\\0p268435704\\050\\0\\0'" }
 }
 
-/// How the text of a response departs from names and values by turns: the first fault counts.
+/// How the text of a response deviates from alternating names and values: only the first fault is
+/// reported.
 #[derive(Default)]
 pub(in crate::gamespy4) struct PacketLayout {
     fault: Option<(Span, &'static str)>,
@@ -53,7 +53,7 @@ impl PacketLayout {
         self.fault.get_or_insert((at, what));
     }
 
-    /// What readers are known to get over.
+    /// A deviation that readers are known to tolerate.
     pub(in crate::gamespy4) fn quirk(&mut self, at: Span, what: &'static str) {
         self.quirk.get_or_insert((at, what));
     }
@@ -77,7 +77,7 @@ pub(in crate::gamespy4) fn splitnum<S: Sink>(text: Read<&[u8]>, sink: &mut S) {
     });
 }
 
-/// The response has no split header although the request says that the asker can take several
+/// The response has no split header although the request shows that the client accepts several
 /// packets.
 pub(in crate::gamespy4) fn no_splitnum<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&GS4020, false, at, || {
@@ -85,21 +85,21 @@ pub(in crate::gamespy4) fn no_splitnum<S: Sink>(at: Span, sink: &mut S) {
     });
 }
 
-/// All packets of a response are there, once each, and the last is the one that says so.
+/// All packets of a response have arrived, once each, and the last one is marked as such.
 pub(in crate::gamespy4) fn packets_whole<S: Sink>(sink: &mut S) {
     let at = Span::new(14, 15);
     sink.checked(&GS4021, true, at, String::new);
     sink.checked(&GS4022, true, at, String::new);
 }
 
-/// A packet that was there already, byte for byte. One without a header has no index.
+/// An identical copy of a packet. One without a header has no index.
 pub(in crate::gamespy4) fn packet_copy<S: Sink>(index: Option<u8>, sink: &mut S) {
     let at = index.map_or(Span::default(), |_| Span::new(14, 15));
     let index = index.unwrap_or_default();
     sink.noted(&GS4021, at, || format!("an identical copy of packet {index}"));
 }
 
-/// A packet whose index another packet of the same response had.
+/// A packet with the index of another packet of the same response.
 pub(in crate::gamespy4) fn packet_repeated<S: Sink>(
     index: u8,
     evidence: Evidence,
@@ -111,7 +111,7 @@ pub(in crate::gamespy4) fn packet_repeated<S: Sink>(
     });
 }
 
-/// A packet that a last bit contradicts.
+/// A packet that contradicts a last bit.
 pub(in crate::gamespy4) fn last_bit_misplaced<S: Sink>(
     index: u8,
     last: u8,
@@ -124,7 +124,7 @@ pub(in crate::gamespy4) fn last_bit_misplaced<S: Sink>(
     });
 }
 
-/// A response that was given up. `have`: which packets came, a bit each.
+/// An incomplete response that timed out. `have`: the packets that arrived, a bit each.
 pub(in crate::gamespy4) fn unfinished<S: Sink>(
     have: u128,
     last: Option<u8>,

@@ -6,7 +6,7 @@ use crate::kit::*;
 use super::{Stage, packet};
 
 /// The table's example values, in its order; the hostname and the map name as the specification
-/// wants them.
+/// requires.
 const TABLE: &[u8] = b"hostname\0ut3.example\0hostport\x008277\0numplayers\x004\0maxplayers\x0024\0\
     gamemode\0openplaying\0mapname\0DM-SHANGRILA\0OwningPlayerId\x00113350319\0\
     NumPublicConnections\x0024\0bUsesStats\0True\0bIsDedicated\0True\0\
@@ -88,7 +88,8 @@ fn an_answer_may_end_before_its_challenge() {
     }
 }
 
-/// As many as wait, and more; and one timestamp is another's, masked.
+/// Both with the maximum number of pending requests and with more; and one timestamp is another's,
+/// masked.
 #[test]
 fn what_is_given_up_before_its_time_is_nobody_s_fault() {
     let mut stage = Stage::default();
@@ -131,7 +132,7 @@ fn a_request_after_a_late_start_proves_nothing_about_challenges() {
     assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4008", "GS4007"]);
 }
 
-/// That no challenge was given is proven when the server's direction is seen to be recorded, be it
+/// That no challenge was given is proven once the server's direction is seen to be recorded, even
 /// later.
 #[test]
 fn a_request_before_any_challenge() {
@@ -155,7 +156,7 @@ fn a_request_before_any_challenge() {
         assert_eq!(finding.mark.map(|mark| (mark.frame, mark.length)), Some((2, 15)));
     }
 
-    // The recording may have the request a moment too early.
+    // The recording may have the request slightly too early.
     for (number, time, failed) in [(b"7\0", 104, 0), (b"7\0", 106, 1), (b"8\0", 104, 1)] {
         let mut stage = Stage::default();
         early(&mut stage);
@@ -208,7 +209,7 @@ fn a_wrong_challenge_is_owed_no_answer() {
     assert_eq!((kept.passed, kept.failed), (1, 0), "challenge-verified is kept");
 }
 
-/// Eight challenges are remembered: an older one may have been given.
+/// Eight challenges are stored: an older one may have been given.
 #[test]
 fn a_challenge_before_those_that_are_remembered_proves_nothing() {
     for (given, challenge, failed, open) in [
@@ -341,7 +342,8 @@ fn names_without_values_and_values_without_an_end() {
     }
 }
 
-/// "This is random", and byte 16 "isn't understood": other values than the usual ones say nothing.
+/// "This is random", and byte 16 "isn't understood": other values than the usual ones have no
+/// meaning.
 #[test]
 fn any_text_and_any_number_may_stand_before_the_variables() {
     for (text, section) in [(b"splitnum", 5), (b"A7x.q0~Z", 0), (b"A7x.q0~Z", 5)] {
@@ -380,7 +382,7 @@ fn an_answer_whose_timestamp_looks_like_the_identifier() {
     assert!(outcome.failed().is_empty());
 }
 
-/// The challenge round and the info request after it are one exchange, repeats included.
+/// The challenge round and the info request after it are one exchange, including repeats.
 #[test]
 fn a_response_says_which_request_it_answers() {
     let mut stage = Stage::default();
@@ -463,7 +465,7 @@ fn zeros_before_the_variables_are_a_header() {
     }
 }
 
-/// What it was given on another flow, the ledger knows.
+/// The ledger knows what it was given on another flow.
 #[test]
 fn an_answer_to_a_challenge_that_was_never_given() {
     let accepted = |fact: &&CrossFlowEvent| matches!(fact, CrossFlowEvent::Accepted { .. });
@@ -514,7 +516,7 @@ fn an_answer_with_another_type_is_an_error_and_no_silence() {
     assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.results.findings);
     assert_eq!(outcome.names()[3], "info_response");
 
-    // Nothing waits for it.
+    // There is no request for it.
     answer[4] = 0x55;
     let outcome = Stage::default().asks().server(50, &answer).ends(60);
     assert_eq!(outcome.names()[3], "unknown");

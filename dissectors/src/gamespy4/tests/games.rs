@@ -1,4 +1,4 @@
-//! What other games make of the protocol, in bytes that were recorded of them.
+//! Variants of the protocol in other games, in recorded bytes.
 
 use crate::kit::*;
 
@@ -50,7 +50,7 @@ fn minecraft_basic() {
     }
 }
 
-/// Paper 1.17 put zeros too many round the players.
+/// Paper 1.17 sent too many zeros around the players.
 #[test]
 fn zeros_round_the_sections_are_skipped() {
     let content = b"hostname\0a\0game_id\0MINECRAFT\0\0\0\x01player_\0\0Ann\0\0\0\0\0";
@@ -60,7 +60,7 @@ fn zeros_round_the_sections_are_skipped() {
     assert!(outcome.reported[3].fields.contains("player{player_=Ann}"));
 }
 
-/// The SDK writes a section's byte and its end where a game has no variables of players or teams.
+/// The SDK sends a section's byte and its end if a game has no variables of players or teams.
 #[test]
 fn sections_without_a_column() {
     for (sections, fields) in [
@@ -137,7 +137,7 @@ fn gamespy_sdk() {
     );
 }
 
-/// After a challenge, any of the sections may be asked for.
+/// After a challenge, any of the sections may be requested.
 #[test]
 fn sections_that_are_asked_for_alone() {
     let closed_by = |tail: &[u8]| {
@@ -235,7 +235,7 @@ fn what_is_claimed_by_content_alone() {
     }
 }
 
-/// The timestamp can be any value, and the port be set.
+/// The timestamp can be any value, and the port can be configured.
 #[test]
 fn a_challenge_request_with_the_timestamp_0_is_reported_from_a_masters_answer() {
     let expects = |from: &str, bytes: &[u8]| {
@@ -269,7 +269,7 @@ fn a_challenge_request_with_the_timestamp_0_is_reported_from_a_masters_answer() 
     }
 }
 
-/// A server that is asked on the port it plays on.
+/// A server that is queried on its game port.
 #[test]
 fn game_traffic_on_the_same_flow_is_not_checked() {
     let mut stage = Stage::default();

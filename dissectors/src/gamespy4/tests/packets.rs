@@ -1,11 +1,11 @@
-//! Answers in several packets.
+//! Responses in several packets.
 
 use crate::kit::*;
 
 use super::{Outcome, Reported, Stage, packet};
 
-/// A response of three packets as the GameSpy SDK cuts it: inside a variable's value, and inside a
-/// player's name.
+/// A response of three packets, divided like the GameSpy SDK does: inside a variable's value, and
+/// inside a player's name.
 fn three() -> [Vec<u8>; 3] {
     [
         packet(0x00, 0, b"hostname\0Ann's\0hostport\x007777\0mapname\0DM-D\0"),
@@ -64,7 +64,7 @@ fn every_joined_byte_is_where_it_was_recorded() {
     assert_eq!(reported.pieces.iter().map(|piece| piece.frame).collect::<Vec<_>>(), [5, 6, 4]);
 }
 
-/// Where byte 16 is only a number, the text simply goes on in the next packet.
+/// If byte 16 is only a number, the text continues in the next packet.
 #[test]
 fn text_that_goes_on_without_being_repeated() {
     for at in 1..WHOLE.len() {
@@ -90,7 +90,7 @@ fn a_value_that_begins_with_its_name_is_no_name_repeated() {
     }
 }
 
-/// As the GameSpy SDK cuts: whatever did not fit whole is repeated, wherever the packet ends.
+/// Divided like the GameSpy SDK does: a value that did not fit is repeated as a whole.
 #[test]
 fn cuts_at_every_byte_of_a_column() {
     let names: [&[u8]; 3] = [b"Ann", b"Bob", b"Charlie"];
@@ -124,14 +124,14 @@ fn cuts_at_every_byte_of_a_column() {
     }
 }
 
-/// Two packets: the second begins with the section and the name that the first was cut in.
+/// Two packets: the second begins with the section and the name that the first one cut.
 fn cut_in_two(first: &[u8], section: u8, second: &[u8]) -> Outcome {
     let mut stage = Stage::default();
     stage.asks().server(50, &packet(0x00, 0, first));
     stage.server(51, &packet(0x81, section, second)).ends(60)
 }
 
-/// The GameSpy SDK ends what it cuts in a zero; the next packet has the name whole.
+/// The GameSpy SDK zero-terminates cut texts; the next packet has the whole name.
 #[test]
 fn cuts_at_every_byte_of_a_columns_name() {
     for values in [&b"Ann\0Bob\0"[..], b"Ann\0\0", b""] {
@@ -297,7 +297,7 @@ fn a_repeated_request_begins_another_answer() {
 /// The request of [`Stage::asks`].
 const AGAIN: &[u8] = b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01";
 
-/// Two packets of a response: `numplayers` tells it from another.
+/// Two packets of a response: `numplayers` distinguishes it from another.
 fn two(players: u8) -> [Vec<u8>; 2] {
     let first = [b"numplayers\0", &[players][..], b"\0"].concat();
     let second = [b"maxplayers\x009\0gametype\0", &[players][..], b"\0\0"].concat();
@@ -310,7 +310,7 @@ fn whole(players: char) -> String {
     )
 }
 
-/// Lets the request go by twice, then packets of its responses, `0a` to `1b` each.
+/// The request twice, then packets of its responses, `0a` to `1b` each.
 fn asked_twice(packets: &str, end: i64) -> Outcome {
     let mut stage = Stage::default();
     stage.asks().client(500, AGAIN);
@@ -352,7 +352,7 @@ fn a_packet_lost_of_one_answer_leaves_the_other_whole() {
     assert_eq!(reported(&outcome).fields, whole('4'), "the latest packets belong together");
 }
 
-/// What is wrong with a response may be that its packets are of two.
+/// A response may be inconsistent because its packets belong to two.
 #[test]
 fn packets_that_may_be_of_two_answers_prove_nothing_about_their_content() {
     for (times, verdict) in [(1, Verdict::Fail), (2, Verdict::Inconclusive)] {
@@ -393,7 +393,7 @@ fn more_answers_than_were_asked_for_are_an_error() {
     assert_eq!(outcome.failed(), ["GS4021"]);
 }
 
-/// Clients that poll may ask with one timestamp for ever.
+/// Clients that poll may always use the same timestamp.
 #[test]
 fn an_answer_that_begins_as_the_one_before_it_and_goes_no_further() {
     let [first, second] = two(b'3');
@@ -419,7 +419,7 @@ fn answers_of_different_lengths_may_come_mixed() {
     }
 }
 
-/// A capture on all interfaces of a host has what was said on one of them once or twice.
+/// A capture on all interfaces of a host has packets of one of them once or twice.
 #[test]
 fn copies_are_no_faults() {
     for packets in [
@@ -466,7 +466,7 @@ fn a_capture_with_every_packet_twice() {
     assert_eq!((reported('3'), reported('4')), (4, 2));
 }
 
-/// How often the request was sent before the capture began is not known.
+/// How often the request was sent before the capture began is unknown.
 #[test]
 fn packets_contradict_nothing_where_requests_may_be_missing() {
     for asked in [false, true] {

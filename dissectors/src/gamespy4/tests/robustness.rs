@@ -1,4 +1,4 @@
-//! Any bytes whatever, between a client and a server.
+//! Arbitrary bytes between a client and a server.
 
 use proptest::prelude::*;
 
@@ -73,7 +73,7 @@ fn every_message_with_every_byte_changed() {
     robustness::flip(&samples(), &[0x01, 0x80, 0xFF], usize::MAX, everywhere);
 }
 
-/// Bytes that the protocol is made of, more often than others.
+/// Mostly bytes that occur in the protocol.
 fn likely() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         3 => Just(b"\0".to_vec()),

@@ -5,7 +5,7 @@ use crate::kit::*;
 
 use super::{Outcome, Stage};
 
-/// Lets an exchange go by, a step a line: `TIME FROM > TO PAYLOAD`, or `end TIME`.
+/// Plays an exchange, a step per line: `TIME FROM > TO PAYLOAD`, or `end TIME`.
 fn play(script: &str) -> Outcome {
     let server = if script.contains("s:7780") {
         "10.0.0.2:7780"
@@ -72,7 +72,7 @@ fn right_keeps_the_rule_and_every_other() {
 
 #[test]
 fn wrong_breaks_the_rule_alone() {
-    // What it takes several flows to see, the ledger checks.
+    // The ledger checks rules that need several flows.
     for rule in ALL.iter().filter(|rule| rule.slug != "answer-from-asked") {
         let outcome = play(rule.wrong);
         assert_eq!(
@@ -82,7 +82,7 @@ fn wrong_breaks_the_rule_alone() {
             outcome.results.findings
         );
         let mut failed = outcome.failed();
-        // To answer a wrong challenge, a server needs a client that sends one.
+        // If a server answers a wrong challenge, a client must have sent it.
         failed.retain(|code| rule.slug != "challenge-verified" || code != "GS4007");
         let own =
             if rule.severity == Severity::Note { vec![] } else { vec![rule.code.to_string()] };

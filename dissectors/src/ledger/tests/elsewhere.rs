@@ -1,4 +1,4 @@
-//! Answers from elsewhere than was asked, answers to nobody, and what servers are asked.
+//! Responses from other endpoints, unsolicited responses, and the load on servers.
 
 use super::*;
 use crate::a2s::rules::{A2S022, A2S061, A2S062, A2S065};
@@ -36,7 +36,7 @@ fn exchange(frame: u64, kinds: u8, owed: bool) -> Exchange {
     }
 }
 
-/// What was broken - with `?` where that is not proven - and kept, in the order of the codes.
+/// Breaches - with `?` if not proven - and passed rules, in the order of the codes.
 fn reported(facts: &[(u64, CrossFlowEvent, &str, &str)], most: usize) -> Vec<String> {
     let mut ledger = ledger(most);
     for &(frame, fact, from, to) in facts {
@@ -71,7 +71,7 @@ fn an_answer_from_another_host_is_said_once() {
     assert_eq!(reported(&facts, 100), ["A2S062 kept", "A2S065"]);
 }
 
-/// A flow that was ended for want of memory goes on as another.
+/// A flow that was evicted for lack of memory continues as another one.
 #[test]
 fn an_answer_on_a_later_flow_of_the_same_two_is_no_other_s() {
     assert_eq!(reported(&[answer(20, 4), request(1, 4, OTHER)], 100), ["A2S062 kept"]);
@@ -96,7 +96,7 @@ fn where_two_requests_could_have_drawn_an_answer_nothing_is_proven() {
     assert_eq!(reported(&repeated, 100), each);
 }
 
-/// One that was sent twice may have two responses, and is one request all the same.
+/// A request that was sent twice may have two responses, and is one request all the same.
 #[test]
 fn an_answer_for_each_sending_is_said_once() {
     let mut asked = exchange(1, 4, true);
@@ -123,7 +123,7 @@ fn where_both_carry_an_id_it_tells() {
     assert_eq!(reported(&facts, 100), ["A2S062", "A2S062 kept", "A2S065"]);
 }
 
-/// The client takes the challenge for the asked one's: it cannot know better.
+/// The client cannot know that the challenge is not from the server that it asked.
 #[test]
 fn a_challenge_that_came_from_elsewhere_may_be_used() {
     let mut given = exchange(20, 2 | 4, false);
@@ -135,10 +135,10 @@ fn a_challenge_that_came_from_elsewhere_may_be_used() {
     assert_eq!(reported(&facts, 100), ["A2S022 kept", "A2S062 kept", "A2S065"]);
     let other = [request(1, 4, S), given, used(8)];
     assert_eq!(reported(&other, 100), ["A2S022", "A2S062 kept", "A2S065"]);
-    // Which of two servers was asked for it shows where it is used.
+    // Its use shows which of the two servers was asked.
     let two = [request(1, 4, S), request(2, 4, D), given, used(7)];
     assert_eq!(reported(&two, 100), ["A2S022 kept", "A2S062", "A2S062 kept", "A2S065"]);
-    // What is asked with it is owed a response.
+    // A response is due to a request with it.
     let mut asked = exchange(30, 4, false);
     asked.challenge = Some(7);
     let ignored = [facts[0], facts[1], used(7), (30, CrossFlowEvent::Unanswered(asked), C, S)];
@@ -146,7 +146,7 @@ fn a_challenge_that_came_from_elsewhere_may_be_used() {
     assert_eq!(A2S022.code.to_string(), "A2S022");
 }
 
-/// Beyond the bound all is checked, by itself, and that there was no room is reported.
+/// Beyond the maximum, everything is checked by itself, and the missing room is reported.
 #[test]
 fn what_there_is_no_room_for_is_checked_alone() {
     let facts = Vec::from_iter((1..=5).map(|frame| request(frame * 4000, 4, S)));
@@ -182,7 +182,7 @@ fn answers_in_numbers_to_an_address_that_never_asked_are_one_finding() {
     assert!(found.next().is_none());
 }
 
-/// What is found with requests from these sources at these milliseconds, each of them answered.
+/// The findings for requests from these sources at these milliseconds, each of them answered.
 fn asked(requests: impl Iterator<Item = (u32, i64)>) -> Vec<String> {
     let mut loads = Loads::new(1 << 16, AbuseThresholds::default());
     for (frame, (source, time)) in (1..).zip(requests) {

@@ -1,4 +1,4 @@
-//! Questions and answers: that there is one of each.
+//! Requests and responses: each request has one response.
 
 use crate::kit::{Evidence, Mark, Sink, Span};
 use crate::rule;
@@ -6,7 +6,7 @@ use crate::valve_master::listing::ReplyMatch;
 use crate::valve_master::registration::Why;
 
 rule! {
-    /// The sender of the request waits, repeats, and at last takes the master for dead.
+    /// The client waits, repeats the query, and finally treats the master as not responding.
     pub VM026 "query-answered" { severity: Warning, who: Master, needs: Answer, checks: requests,
         asks: "a query is answered before the capture ends or the client gives up",
         cite: [("Client to master server", "Send the following UDP query to a master server to get a list of Source host servers.")],
@@ -14,7 +14,7 @@ rule! {
         wrong: paged!("0.03 c > m  31 FF '10.0.1.2:27015' 00 00\nend 9") }
 }
 rule! {
-    /// A list that nobody asked for goes to a spoofed address, or is part of a flood.
+    /// A list without a query goes to a forged address, or is part of a flood.
     pub VM027 "reply-asked-for" { severity: Warning, who: Master, needs: Beginning,
         asks: "a reply answers a query of that client (further packets of one reply in Xash3D's dialect, where the query has one of its keys or the reply its key, are a known form)",
         cite: [("End of IP address list", "Subsequent packets must be requested by using the last received IP address and Port as the 'seed' in the next request.")],
@@ -22,7 +22,7 @@ rule! {
         wrong: paged!("9.00 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
 rule! {
-    /// A challenge out of turn makes a server send its info string to anybody who asks.
+    /// An unsolicited challenge makes a server send its info string to any host that requests it.
     pub VM041 "challenge-asked-for" { severity: Warning, who: Master, needs: Beginning,
         asks: "a challenge follows a join or an info string with a wrong challenge",
         cite: [("Join", "If you send the master servers an invalid challenge, you will get another challenge as a response.")],
@@ -30,7 +30,7 @@ rule! {
         wrong: registered!("9.00 m > s:27015  FFFFFFFF 730A le32:1339895703") }
 }
 rule! {
-    /// A server whose challenge was not accepted, and that is not notified, believes that it is
+    /// A server whose challenge was not accepted, and that is not notified, assumes that it is
     /// listed.
     pub VM043 "rechallenge" { severity: Warning, who: Master, needs: Answer,
         asks: "an info string with a wrong challenge is answered by a new challenge",
@@ -39,7 +39,7 @@ rule! {
         wrong: joined!(goldsrc!("1"), "\nend 9") }
 }
 rule! {
-    /// Without a challenge the server cannot join, and nobody finds it.
+    /// Without a challenge the server cannot join, and clients do not find it.
     pub VM047 "join-answered" { severity: Warning, who: Master, needs: Answer, checks: requests,
         asks: "a join is answered by a challenge",
         cite: [("Join", "The master servers each respond by sending FF FF FF FF 73 0A")],
@@ -47,7 +47,7 @@ rule! {
         wrong: registered!("300.00 s:27015 > m  71\nend 309") }
 }
 
-/// What a master owes a response to.
+/// The messages to which a master must respond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::valve_master) enum Owed {
     Query,
@@ -55,7 +55,7 @@ pub(in crate::valve_master) enum Owed {
     WrongChallenge,
 }
 
-/// A message of the past that no response came to.
+/// An earlier message that was not answered.
 pub(in crate::valve_master) fn unanswered<S: Sink>(
     owed: Owed,
     evidence: Evidence,
@@ -70,7 +70,7 @@ pub(in crate::valve_master) fn unanswered<S: Sink>(
     sink.recalled(rule, false, evidence, mark, || what.to_owned());
 }
 
-/// Checks whether a reply was asked for, by the queries before it.
+/// Checks whether a reply has a query before it.
 pub(in crate::valve_master) fn replied<S: Sink>(answers: ReplyMatch, at: Span, sink: &mut S) {
     match answers {
         ReplyMatch::Query { owed, asked } => {
@@ -97,7 +97,7 @@ pub(in crate::valve_master) fn replied<S: Sink>(answers: ReplyMatch, at: Span, s
     }
 }
 
-/// Checks whether a challenge was asked for.
+/// Checks whether a challenge has a reason.
 pub(in crate::valve_master) fn challenged<S: Sink>(why: Why, at: Span, sink: &mut S) {
     sink.checked(&VM041, why != Why::Nothing, at, || {
         "no join and no wrong challenge came before this challenge".to_owned()

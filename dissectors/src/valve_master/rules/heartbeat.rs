@@ -6,8 +6,8 @@ use crate::valve_master::info_keys::Engine;
 use crate::valve_master::registration::Claimed;
 
 rule! {
-    /// The challenge proves that the server is where it says it is. With another number it is not
-    /// listed.
+    /// The challenge proves that the server receives packets at its address. With another number it
+    /// is not listed.
     pub VM040 "challenge-echo" { severity: Error, who: Server, needs: Beginning,
         asks: "the challenge in the info string is the master's 4 bytes read as a little-endian 32-bit int",
         cite: [("Challenge response, Goldsource", "The challenge number is simply the challenge sent by the master server converted to an int.")],
@@ -15,7 +15,8 @@ rule! {
         wrong: joined!(goldsrc!("2519719247"), "\n0.05 m > s:27015  FFFFFFFF 730A le32:133961823") }
 }
 rule! {
-    /// A server that speaks before it is challenged has guessed, or remembers an earlier life.
+    /// A server that sends an info string before a challenge has guessed, or uses state from before
+    /// a restart.
     pub VM042 "info-needs-challenge" { severity: Error, who: Server, needs: Beginning,
         asks: "an info string is sent only after a challenge",
         cite: [("Challenge response", "After receiving the challenge packet, the game server then sends its challenge information")],
@@ -23,7 +24,8 @@ rule! {
         wrong: concat!("0.00 s:27015 > m  71\n0.01 m > s:27015  FFFFFFFF 63 20 '10.0.0.1:50000'  # a notice, no challenge\n0.02 s:27015 > m  ", goldsrc!("1339895702"), "\n0.03 m > s:27015  FFFFFFFF 730A le32:1339895702") }
 }
 rule! {
-    /// Too seldom, and the master forgets the server; too often, and it is taken for a flood.
+    /// If joins are too rare, the master drops the server; if they are too frequent, it may treat
+    /// them as a flood.
     pub VM044 "heartbeat-interval" { severity: Warning, who: Server, needs: Interval,
         asks: "joins to one master recur every 5 minutes (tolerance 10 %)",
         cite: [("Heartbeat", "A \"heartbeat\" occurs every five minutes in order to let the master servers know that a game server is still \"alive\".")],
@@ -31,17 +33,17 @@ rule! {
         wrong: registered!("60.00 s:27015 > m  71\n60.02 m > s:27015  FFFFFFFF 730A le32:133961823\n60.03 s:27015 > m  ", goldsrc!("133961823")) }
 }
 rule! {
-    /// Each round proves anew that the server is there; an old challenge proves nothing, and
-    /// masters have forgotten it.
+    /// Each round proves again that the server receives packets at its address; an old challenge
+    /// proves nothing, and masters have dropped it.
     pub VM045 "heartbeat-rejoins" { severity: Error, who: Server, needs: Interval,
         asks: "a heartbeat is a whole new join: an info string never reuses an earlier round's challenge",
         cite: [("Heartbeat", "The game server simply goes through the process of \"joining\" the master server list again.")],
         right: registered!("300.00 s:27015 > m  71\n300.02 m > s:27015  FFFFFFFF 730A le32:133961823\n300.03 s:27015 > m  ", goldsrc!("133961823")),
         wrong: registered!("300.00 s:27015 > m  ", goldsrc!("1339895702")) }
 }
-// Reported here, and checked by the ledger: it takes all flows of a server to see it.
+// The ledger checks this, because it needs all flows of a server.
 rule! {
-    /// Clients ask one of the masters: a server that joins only one is not found by those who ask
+    /// A client queries one of the masters: a server that joins only one is not found by clients of
     /// the other.
     pub VM046 "two-masters" { severity: Note, who: Server, needs: Beginning,
         asks: "a server joins two masters",
@@ -50,10 +52,10 @@ rule! {
         wrong: registered!("") }
 }
 
-/// What a finding says of a challenge that was read backwards.
+/// The part of a finding about a challenge read in the wrong byte order.
 pub(in crate::valve_master) const REVERSED: &str = "as big-endian";
 
-/// Checks the challenge of an info string, by those that this master has given to this server.
+/// Checks the challenge of an info string against those that this master has given to this server.
 pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink: &mut S) {
     match claimed {
         Claimed::Unclear => {}
@@ -93,7 +95,7 @@ fn too_early() -> String {
     "the info string comes before any challenge".to_owned()
 }
 
-/// An info string of the past came before any challenge.
+/// An earlier info string came before any challenge.
 pub(in crate::valve_master) fn unchallenged<S: Sink>(
     evidence: Evidence,
     mark: &Mark,
@@ -102,10 +104,10 @@ pub(in crate::valve_master) fn unchallenged<S: Sink>(
     sink.recalled(&VM042, false, evidence, mark, too_early);
 }
 
-/// What a finding says of a join that comes late.
+/// The part of a finding about a late join.
 pub(in crate::valve_master) const JOINS_LATE: &str = "joins again only after";
 
-/// `interval`: nanoseconds since the join before.
+/// `interval`: nanoseconds since the previous join.
 pub(in crate::valve_master) fn rejoined<S: Sink>(
     interval: i64,
     settings: &Settings,
@@ -124,7 +126,7 @@ pub(in crate::valve_master) fn rejoined<S: Sink>(
 }
 
 rule! {
-    /// The two engines end their quit differently, and masters for the one need not read the
+    /// The two engines have different quit messages, and masters for one engine need not read the
     /// other's.
     pub VM051 "quit-matches-engine" { severity: Warning, who: Server, needs: Interval,
         asks: "the form of the quit is that of the engine the info string shows",
@@ -146,7 +148,8 @@ pub(in crate::valve_master) fn quit_form<S: Sink>(
 }
 
 rule! {
-    /// The master has taken the server from its list; what comes after puts it back, dead.
+    /// The master has removed the server from its list; a later message adds it again although it
+    /// is not running.
     pub VM052 "silent-after-quit" { severity: Warning, who: Server, needs: Interval,
         asks: "nothing but a new join follows a quit",
         cite: [("Quit", "to signal that the game server has shut down.")],
@@ -154,7 +157,7 @@ rule! {
         wrong: registered!("9.00 s:27015 > m  62 0A\n9.01 s:27015 > m  62 0A") }
 }
 
-/// `joins`: what follows the quit is a join.
+/// `joins`: a join follows the quit.
 pub(in crate::valve_master) fn after_quit<S: Sink>(joins: bool, at: Span, sink: &mut S) {
     sink.checked(&VM052, joins, at, || "the server has quit, and speaks without a join".to_owned());
 }

@@ -1,10 +1,10 @@
-//! What the info string of a challenge response must look like.
+//! The format of the info string of a challenge response.
 
 use crate::kit::{Sink, Span};
 use crate::rule;
 
 rule! {
-    /// Masters take 30 0A as the sign of an info string, and the last 0A as its end.
+    /// Masters recognize an info string by 30 0A, and its end by the last 0A.
     pub VM032 "info-frame" { severity: Error, who: Server, needs: Message,
         asks: "a challenge response is 30 0A, the info string and a last 0A",
         cite: [("Challenge response", "the game server then sends its challenge information in the following format:")],
@@ -12,19 +12,19 @@ rule! {
         wrong: joined!(goldsrc!("1339895702"), " 00") }
 }
 
-/// What is round an info string.
+/// The bytes around an info string.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::valve_master) struct InfoFrame {
     /// 0A follows the 30.
     pub(in crate::valve_master) fed: bool,
     /// 0A ends it.
     pub(in crate::valve_master) closed: bool,
-    /// This many bytes follow that.
+    /// The number of bytes after that.
     pub(in crate::valve_master) after: usize,
 }
 
 impl InfoFrame {
-    /// It is what the specification asks for.
+    /// It conforms to the specification.
     pub(in crate::valve_master) fn is_right(self) -> bool {
         self.fed && self.closed && self.after == 0
     }
@@ -39,8 +39,8 @@ pub(in crate::valve_master) fn info_frame<S: Sink>(frame: InfoFrame, at: Span, s
 }
 
 rule! {
-    /// Keys and values are distinguished by the count of backslashes alone: one too few, and all
-    /// that follow change places.
+    /// Only backslashes separate keys and values: if one is missing, all following keys and values
+    /// are swapped.
     pub VM033 "info-grammar" { severity: Error, who: Server, needs: Message,
         asks: "the info string is `\\key\\value` pairs, no key empty, none twice",
         cite: [("Challenge response", "")],
@@ -48,8 +48,7 @@ rule! {
         wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\cstrike\\map\\de_dust2' 0A") }
 }
 
-/// `wrong`: the first thing wrong, which is `at` in the payload; the info string begins at
-/// `start`.
+/// `wrong`: the first fault, at `at` in the payload; the info string begins at `start`.
 pub(in crate::valve_master) fn info_grammar<S: Sink>(
     wrong: Option<&'static str>,
     at: Span,
@@ -62,14 +61,14 @@ pub(in crate::valve_master) fn info_grammar<S: Sink>(
     });
 }
 
-/// The bytes `at` a place of the payload, of a text that begins at `start`.
+/// The bytes `at` a span of the payload, in a text that begins at `start`.
 fn piece(text: &[u8], at: Span, start: u32) -> String {
     let range = at.start.saturating_sub(start) as usize..at.end.saturating_sub(start) as usize;
     text.get(range).unwrap_or_default().escape_ascii().to_string()
 }
 
 rule! {
-    /// Browsers filter by these; a server without them is listed wrongly, or not at all.
+    /// Browsers filter by these keys; a server without them is listed wrongly, or not at all.
     pub VM034 "info-required-keys" { severity: Error, who: Server, needs: Message,
         asks: "the info string has all of protocol, challenge, players, max, bots, gamedir, map, type, password, os, secure, lan, version, region, product",
         cite: [("Differences", "Goldsource protocol challenge players max bots gamedir map type password os secure lan version region product")],
@@ -89,8 +88,7 @@ pub(in crate::valve_master) fn info_required<S: Sink, N: Iterator<Item = &'stati
 }
 
 rule! {
-    /// Masters and the programs that stand in for them have been seen to read the pairs by their
-    /// place.
+    /// Some masters, and programs that replace them, read the pairs by position.
     pub VM035 "info-key-order" { severity: Warning, who: Server, needs: Message,
         asks: "the order of the keys is the GoldSrc, the Source or the Orange Box example's",
         cite: [("Differences", "The field order is a bit different with Source than with Goldsource.")],
@@ -98,7 +96,7 @@ rule! {
         wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\product\\cstrike\\region\\255' 0A") }
 }
 
-/// `stray`: the first key that is in none of the orders.
+/// `stray`: the first key that fits none of the orders.
 pub(in crate::valve_master) fn info_order<S: Sink>(
     stray: Option<Span>,
     at: Span,
@@ -112,8 +110,7 @@ pub(in crate::valve_master) fn info_order<S: Sink>(
 }
 
 rule! {
-    /// Browsers show and filter by these values; one that is none of them means something else to
-    /// each.
+    /// Browsers show and filter by these values; other values are interpreted differently by each.
     pub VM036 "info-values" { severity: Warning, who: Server, needs: Message,
         asks: "os is l or w, type d, l or p, password, secure and lan are 0 or 1, the counts are decimal, players <= max",
         cite: [("Challenge response", "")],
@@ -134,7 +131,7 @@ pub(in crate::valve_master) fn info_value<S: Sink>(
     });
 }
 
-/// What a finding says of players for whom there is no room.
+/// The part of a finding about more players than the maximum.
 pub(in crate::valve_master) const PLAYERS_FIT: &str = " fit";
 
 pub(in crate::valve_master) fn info_players<S: Sink>(

@@ -1,4 +1,4 @@
-//! What a join, a challenge and a quit must look like.
+//! The format of joins, challenges and quits.
 
 use crate::kit::{Read, Sink, Span};
 use crate::rule;
@@ -20,12 +20,12 @@ pub(in crate::valve_master) fn join_layout<S: Sink>(at: Span, sink: &mut S) {
     });
 }
 
-/// Some servers end the join with a zero: a known form.
+/// Some servers end the join with a zero: a known deviation.
 pub(in crate::valve_master) fn join_with_zero<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&VM030, at, || "a zero follows the 0x71".to_owned());
 }
 
-/// Xash3D's servers send a challenge of their own: a known form.
+/// Xash3D's servers send a challenge of their own: a known deviation.
 pub(in crate::valve_master) fn join_of_xash3d<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&VM030, at, || {
         "a challenge of the server's own follows: Xash3D's dialect".to_owned()
@@ -41,7 +41,7 @@ rule! {
         wrong: "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le16:12118" }
 }
 
-/// `fed`: 0A follows the 73; `length`: this many bytes follow that.
+/// `fed`: 0A follows the 73; `length`: the number of bytes after that.
 pub(in crate::valve_master) fn challenge_layout<S: Sink>(
     fed: bool,
     length: usize,
@@ -57,7 +57,7 @@ pub(in crate::valve_master) fn challenge_layout<S: Sink>(
     });
 }
 
-/// `sent`: what the join sent along, if it is known.
+/// `sent`: the challenge in the join, if known.
 pub(in crate::valve_master) fn challenge_of_xash3d<S: Sink>(
     repeated: Read<u32>,
     sent: Option<Option<u32>>,
@@ -79,7 +79,7 @@ pub(in crate::valve_master) fn challenge_of_xash3d<S: Sink>(
 }
 
 rule! {
-    /// A quit that is not understood leaves a dead server in the list until it has long been silent.
+    /// If a master does not understand the quit, the server stays in the list until it times out.
     pub VM050 "quit-layout" { severity: Error, who: Server, needs: Message,
         asks: "a quit is 62 0A (GoldSrc) or 62 0A 00 (Source)",
         cite: [("Quit", "The game server sends the master server 62 0A to signal that the game server has shut down."),

@@ -1,5 +1,5 @@
-//! The rules of the protocol, by topic, and their one list. A rule knows no state: it is handed
-//! what was read, or what the conversation made of it.
+//! The rules of the protocol, by topic, and their list. Rules have no state: their inputs are
+//! fields or results of the conversation.
 
 /// A query, and the reply to it.
 macro_rules! listed {
@@ -26,7 +26,7 @@ macro_rules! paged {
     };
 }
 
-/// What a GoldSrc server tells of itself after its challenge, beside what a rule is about.
+/// A GoldSrc server's description after its challenge, without the keys that a rule is about.
 macro_rules! goldsrc {
     ($challenge:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! How a list is asked for, page by page.
+//! Requesting a list page by page.
 
 use crate::kit::{Sink, Span};
 use crate::rule;
@@ -6,8 +6,8 @@ use crate::valve_master::endpoint::{Endpoint, ZERO, shown};
 use crate::valve_master::listing::QueryPosition;
 
 rule! {
-    /// On a new socket the master sends the first page, whatever is asked for: the client takes it
-    /// for a later one.
+    /// On a new socket the master sends the first page for any query: the client takes it for a
+    /// later one.
     pub VM020 "first-seed-zero" { severity: Error, who: Client, needs: Beginning,
         asks: "the first query on a socket asks from 0.0.0.0:0",
         cite: [("IP:Port", "The first IP:Port you should send is \"0.0.0.0:0\"")],
@@ -15,7 +15,7 @@ rule! {
         wrong: registered!("0.10 s:27015 > m  31 FF '10.0.1.2:27015' 00 00\n0.12 m > s:27015  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
 rule! {
-    /// From any other address the master goes on elsewhere: servers are left out, or come twice.
+    /// From another address the master continues elsewhere: servers are left out or repeated.
     pub VM021 "seed-follows-last" { severity: Error, who: Client, needs: Interval,
         asks: "each further query on the socket asks from the last address of the reply before it",
         cite: [("IP:Port", "From then on, IP:Port becomes the last IP:Port received in the master servers reply."),
@@ -24,8 +24,8 @@ rule! {
         wrong: paged!("0.03 c > m  31 FF '10.0.0.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
 rule! {
-    /// To the master a new socket is a new client, which gets the first page again: the list never
-    /// ends.
+    /// The master treats a new socket as a new client, which gets the first page again: the list
+    /// never ends.
     pub VM022 "same-socket" { severity: Error, who: Client, needs: Interval,
         asks: "a listing is continued from the socket it began on: a new port starts from 0.0.0.0:0",
         cite: [("IP:Port", "Do not close your socket between packets."),
@@ -34,7 +34,7 @@ rule! {
         wrong: paged!("0.03 c1 > m  31 FF '10.0.1.2:27015' 00 00\n0.05 m > c1  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
 rule! {
-    /// After the end the list begins anew: a client that does not stop there never stops.
+    /// After the end the list begins again: a client that does not stop there never stops.
     pub VM023 "stop-at-end" { severity: Warning, who: Client, needs: Interval,
         asks: "after the 0.0.0.0:0 block the listing is not continued",
         cite: [("End of IP address list", "The end of the IP list is indicated by a received IP address of 0.0.0.0 Port:0.")],
@@ -42,7 +42,7 @@ rule! {
         wrong: "0.00 c > m  31 FF '0.0.0.0:0' 00 00\n0.02 m > c  FFFFFFFF 660A ip:10.0.0.2:27015 00*6\n0.03 c > m  31 FF '10.0.0.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A 00*6" }
 }
 rule! {
-    /// Pages of two different lists do not make one.
+    /// Pages of two different lists do not form one list.
     pub VM024 "paging-stable" { severity: Warning, who: Client, needs: Interval,
         asks: "region and filter stay the same while a listing is paged",
         cite: [("IP:Port", "This allows steam to then grab another list of more servers.")],
@@ -50,7 +50,8 @@ rule! {
         wrong: paged!("0.03 c > m  31 03 '10.0.1.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
 
-/// Checks where a query asks from, by how it is to what was said before on its socket.
+/// Checks the address after which a query continues, by how it relates to earlier ones on its
+/// socket.
 pub(in crate::valve_master) fn asked<S: Sink>(
     asked: QueryPosition,
     seed: Endpoint,
@@ -64,7 +65,7 @@ pub(in crate::valve_master) fn asked<S: Sink>(
         QueryPosition::First { elsewhere: false } => sink.checked(&VM020, seed == ZERO, at, || {
             format!("the first query on this socket asks from {}", shown(seed))
         }),
-        // In the silence the port may have come to another client.
+        // During the silence, NAT may have given the port to another client.
         QueryPosition::Resumed
         | QueryPosition::Again { .. }
         | QueryPosition::On { last: None, ended: false, .. } => {}
@@ -90,7 +91,7 @@ pub(in crate::valve_master) fn asked<S: Sink>(
 }
 
 rule! {
-    /// Servers that come twice are queried twice, and push others out of a list that clients cut.
+    /// Repeated servers are queried twice, and displace others in lists of clients with a limit.
     pub VM025 "no-repeats" { severity: Note, who: Master, needs: Interval,
         asks: "no address is handed out twice in one listing",
         cite: [("Reply format", "")],
@@ -98,7 +99,7 @@ rule! {
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.0.2:27015 00*6") }
 }
 
-/// `repeated`: a block of the reply that was handed out before in this listing.
+/// `repeated`: a block of the reply that was sent before in this listing.
 pub(in crate::valve_master) fn repeats<S: Sink>(
     repeated: Option<(&[u8], Span)>,
     at: Span,

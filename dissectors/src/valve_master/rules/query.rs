@@ -1,4 +1,4 @@
-//! What a query must look like.
+//! The format of a query.
 
 use crate::kit::{Pair, Read, Sink, Span};
 use crate::rule;
@@ -6,7 +6,8 @@ use crate::valve_master::conditions::ConditionValues;
 use crate::valve_master::info_keys;
 
 rule! {
-    /// Masters read the fields one after the other; a zero too few or too many, and they read something else, or nothing.
+    /// Masters read the fields in order: with a missing or an additional zero, they read something
+    /// else, or nothing.
     pub VM001 "query-layout" { severity: Error, who: Client, needs: Message,
         asks: "a query is 0x31, the region byte, a zero-terminated IP:Port and a zero-terminated filter, and nothing after it",
         cite: [("Client to master server, Format", "Byte Message Type 0x31 - the character \"1\""),
@@ -51,7 +52,7 @@ pub(in crate::valve_master) fn query_layout<S: Sink>(layout: QueryLayout, at: Sp
 }
 
 rule! {
-    /// A master lists servers by region: for a code it does not know it lists none, or all.
+    /// A master lists servers by region: for an unknown code it lists none, or all.
     pub VM002 "region-known" { severity: Error, who: Client, needs: Message,
         asks: "the region is 0x00-0x07 or 0xFF",
         cite: [("Region codes", "0xFF Rest of the world")],
@@ -67,7 +68,7 @@ pub(in crate::valve_master) fn region_known<S: Sink>(region: Read<u8>, sink: &mu
 }
 
 rule! {
-    /// A master that cannot read where to go on begins anew, or stays silent.
+    /// A master that cannot read the address begins the list again, or does not respond.
     pub VM003 "seed-syntax" { severity: Error, who: Client, needs: Message,
         asks: "IP:Port is a dotted-decimal IPv4 address, ':' and a decimal port 0-65535",
         cite: [("IP:Port", "The first IP:Port you should send is \"0.0.0.0:0\"")],
@@ -80,7 +81,8 @@ pub(in crate::valve_master) fn seed_syntax<S: Sink>(ok: bool, seed: &[u8], at: S
 }
 
 rule! {
-    /// What does not parse is left out, or takes the rest of the filter with it: the client gets other servers than it asked for.
+    /// An invalid condition is ignored, or makes the rest of the filter invalid: the client gets
+    /// other servers than it requested.
     pub VM004 "filter-grammar" { severity: Error, who: Client, needs: Message,
         asks: "the filter is empty or `\\key\\value` pairs, and `\\nor\\N` and `\\nand\\N` are followed by at least the N conditions they take",
         cite: [("Filter", "Insert \\ in between filter parameters"),
@@ -89,7 +91,7 @@ rule! {
         wrong: listed!(r"31 FF '0.0.0.0:0' 00 '\\gamedir\\cstrike\\nor\\2\\map\\de_dust' 00") }
 }
 
-/// `wrong`: the first thing wrong with the filter.
+/// `wrong`: the first fault in the filter.
 pub(in crate::valve_master) fn filter_grammar<S: Sink>(
     wrong: Option<String>,
     at: Span,
@@ -99,7 +101,7 @@ pub(in crate::valve_master) fn filter_grammar<S: Sink>(
 }
 
 rule! {
-    /// Masters pass over conditions they do not know: the client gets more servers than it asked for.
+    /// Masters ignore unknown conditions: the client gets more servers than it requested.
     pub VM005 "filter-key-known" { severity: Warning, who: Client, needs: Message,
         asks: "every filter key is in the document's table",
         cite: [("Filter", "Filter code What the filter returns")],
@@ -124,7 +126,8 @@ pub(in crate::valve_master) fn filter_key<S: Sink>(
 }
 
 rule! {
-    /// The table knows each switch in one position only. The other does not ask for the opposite: masters pass over it.
+    /// In the table, each switch has one value only. Another value does not mean the opposite:
+    /// masters ignore it.
     pub VM006 "filter-value" { severity: Warning, who: Client, needs: Message,
         asks: "switches carry the value the table gives (`\\dedicated\\1`, `\\password\\0`), appid and napp a number, gameaddr an IP[:port]",
         cite: [("Filter", "\\password\\0 Servers that are not password protected"),

@@ -1,10 +1,10 @@
-//! What a reply must look like.
+//! The format of a reply.
 
 use crate::kit::{Sink, Span};
 use crate::rule;
 
 rule! {
-    /// Clients compare all six bytes and drop what begins otherwise.
+    /// Clients compare all six bytes and drop other messages.
     pub VM010 "reply-header" { severity: Error, who: Master, needs: Message,
         asks: "FF FF FF FF 66 is followed by 0A",
         cite: [("Reply format", "The reply always starts with FF FF FF FF 66 0A.")],
@@ -12,7 +12,7 @@ rule! {
         wrong: replied!("FFFFFFFF 6600 ip:10.0.0.2:27015 00*6") }
 }
 
-/// `found`: what is there.
+/// `found`: the actual bytes.
 pub(in crate::valve_master) fn reply_header<S: Sink>(
     ok: bool,
     found: Option<u8>,
@@ -25,7 +25,7 @@ pub(in crate::valve_master) fn reply_header<S: Sink>(
     });
 }
 
-/// `bytes`: a list after another header.
+/// `bytes`: a list with a wrong header.
 pub(in crate::valve_master) fn foreign_header<S: Sink>(bytes: &[u8], at: Span, sink: &mut S) {
     sink.checked(&VM010, false, at, || {
         let found: Vec<_> = bytes.iter().take(6).map(|byte| format!("{byte:02X}")).collect();
@@ -34,7 +34,7 @@ pub(in crate::valve_master) fn foreign_header<S: Sink>(bytes: &[u8], at: Span, s
 }
 
 rule! {
-    /// Nothing but their length divides the blocks: a byte too few shifts every address after it.
+    /// The blocks have no separators: a missing byte shifts all following addresses.
     pub VM011 "reply-blocks" { severity: Error, who: Master, needs: Message,
         asks: "what follows the header is a whole number of 6-byte address blocks",
         cite: [("Reply format", "The format is then a series of these server address blocks:")],
@@ -42,7 +42,7 @@ rule! {
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6 0A00") }
 }
 
-/// `rest`: how many bytes follow the last whole block.
+/// `rest`: the number of bytes after the last complete block.
 pub(in crate::valve_master) fn reply_blocks<S: Sink>(rest: usize, at: Span, sink: &mut S) {
     sink.checked(&VM011, rest == 0, at, || {
         let bytes = if rest == 1 { "byte follows" } else { "bytes follow" };
@@ -50,20 +50,20 @@ pub(in crate::valve_master) fn reply_blocks<S: Sink>(rest: usize, at: Span, sink
     });
 }
 
-/// The recording lost the rest of the blocks, so that nobody knows how it ends.
+/// The recording lost the rest of the blocks, so that the end of the list is unknown.
 pub(in crate::valve_master) fn blocks_lost<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&VM011, false, at, || LOST.to_owned());
 }
 
 const LOST: &str = "the capture does not hold the rest of the list";
 
-/// Over IPv6 Xash3D's masters send blocks of 18 bytes: a known form.
+/// Over IPv6, Xash3D's masters send blocks of 18 bytes: a known deviation.
 pub(in crate::valve_master) fn blocks_ipv6<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&VM011, at, || "the blocks have 18 bytes: IPv6, in Xash3D's dialect".to_owned());
 }
 
 rule! {
-    /// Readers stop at it and never see what follows.
+    /// Clients stop at the end mark and ignore the rest.
     pub VM012 "terminator-last" { severity: Error, who: Master, needs: Message,
         asks: "0.0.0.0:0 is the last block only",
         cite: [("End of IP address list", "The end of the IP list is indicated by a received IP address of 0.0.0.0 Port:0.")],
@@ -71,7 +71,7 @@ rule! {
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6 ip:10.0.1.2:27015") }
 }
 rule! {
-    /// Nobody can query such a server.
+    /// Clients cannot query such a server.
     pub VM013 "address-usable" { severity: Warning, who: Master, needs: Message,
         asks: "no block, the one that ends the list aside, has address 0.0.0.0 or port 0",
         cite: [("End of IP address list", "")],
@@ -79,8 +79,8 @@ rule! {
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:0 00*6") }
 }
 rule! {
-    /// The port is the one number of the protocol in network order: packed as all others, 27015
-    /// reads 34665, and no server is there.
+    /// The port is the protocol's only number in network order: in the byte order of the other
+    /// numbers, 27015 reads 34665, and no server is found there.
     pub VM014 "port-network-order" { severity: Warning, who: Master, needs: Message,
         asks: "ports are big-endian",
         cite: [("Reply format", "Unsigned Short Port number - usually 27015 (69 87) - this is network ordered, which is unlike every other Steam protocol.")],
@@ -88,24 +88,24 @@ rule! {
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:34665 ip:10.0.1.2:34921 00*6") }
 }
 
-/// What is odd about the blocks of a reply.
+/// Irregularities in the blocks of a reply.
 #[derive(Default)]
 pub(in crate::valve_master) struct Blocks {
-    /// How many there are, the last 0.0.0.0:0 aside.
+    /// The number of blocks without an end mark in the last place.
     count: u32,
-    /// How many have a port that is a usual one only when its bytes are swapped.
+    /// The number of blocks whose port is a usual one only if its bytes are swapped.
     swapped: u32,
     /// The first 0.0.0.0:0 among them.
     end: Option<Span>,
-    /// The first that nobody can reach, and its port.
+    /// The first one that cannot be reached, and its port.
     unusable: Option<(u16, Span)>,
 }
 
-/// The ports that game servers usually have: 27015, counting up where several share an address.
+/// The usual ports of game servers: 27015, counting up if several share an address.
 const USUAL: std::ops::RangeInclusive<u16> = 27000..=27099;
 
 impl Blocks {
-    /// One more block: an address of 4 or 16 bytes, and a port.
+    /// Adds a block: an address of 4 or 16 bytes, and a port.
     pub(in crate::valve_master) fn block(&mut self, block: &[u8], at: Span) {
         self.count += 1;
         let Some((address, &port)) = block.split_last_chunk() else { return };
@@ -119,14 +119,14 @@ impl Blocks {
         self.swapped += u32::from(!USUAL.contains(&port) && USUAL.contains(&port.swap_bytes()));
     }
 
-    /// The blocks are what the specification asks for.
+    /// The blocks conform to the specification.
     pub(in crate::valve_master) fn sound(&self) -> bool {
         self.end.is_none() && self.unusable.is_none()
     }
 }
 
-/// `ended`: 0.0.0.0:0 is the last block. `lost`: the recording lost those that follow; however many
-/// they were, they are one occasion of each rule.
+/// `ended`: 0.0.0.0:0 is the last block. `lost`: the recording lost the following ones, which count
+/// as one, because their number is unknown.
 pub(in crate::valve_master) fn blocks<S: Sink>(
     blocks: &Blocks,
     ended: bool,

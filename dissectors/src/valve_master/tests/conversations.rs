@@ -1,4 +1,4 @@
-//! What is said, and in which order.
+//! Whole conversations.
 
 use super::*;
 use crate::valve_master::info_keys;
@@ -45,7 +45,7 @@ fn the_same_page_again_at_once_does_not_go_on() {
         (80, MASTER, CLIENT, &reply(&["10.0.3.2:27015"], false)[..]),
     ];
     assert_eq!(converse(&steps, 9000).failed(), ["VM021"]);
-    // A client that did not get the response asks again, but not that soon.
+    // A client that got no response asks again, but not so soon.
     let later: Vec<_> =
         steps.iter().map(|&(t, f, to, b)| (if t >= 60 { t + 1000 } else { t }, f, to, b)).collect();
     assert_eq!(converse(&later, 9000).failed(), [""; 0]);
@@ -85,7 +85,7 @@ fn a_query_sent_twice_may_be_answered_twice() {
     steps[5].3 = &other;
     let outcome = converse(&steps, 9000);
     assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
-    // A third one answers nothing.
+    // A third one has no query.
     let third = reply(&[B], true);
     let steps = [&steps[..], &[(60, MASTER, CLIENT, &third[..])]].concat();
     assert_eq!(converse(&steps, 9000).failed(), ["VM027"]);
@@ -106,7 +106,7 @@ fn a_copy_of_a_reply_proves_nothing() {
     ];
     let outcome = converse(&steps, 9000);
     assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
-    // A master that has the same page for every query hands it out, none the less.
+    // A master that has the same page for every query sends it all the same.
     let mut same = steps.to_vec();
     same.truncate(2);
     for at in 1..=3 {
@@ -159,7 +159,7 @@ fn replies_to_two_queries_may_come_in_the_other_order() {
         let outcome = converse(&steps(second, &on), 9000);
         assert!(!outcome.failed().contains(&"VM021"), "{:?}", outcome.findings);
     }
-    // What was asked for long ago is not answered any more.
+    // Old requests are no longer answered.
     let lost = [&steps(5000, &wrong)[..3], &steps(5000, &wrong)[4..]].concat();
     assert!(converse(&lost, 20_000).failed().contains(&"VM021"));
 }
@@ -205,13 +205,13 @@ fn a_listing_does_not_change_its_socket() {
         (50, MASTER, other, &reply(&[C], true)[..]),
     ];
     assert_eq!(converse(&steps, 9000).failed(), ["VM022"]);
-    // Another host may be anywhere.
+    // Another host may have any position.
     let strange = "10.0.5.1:50001";
     let steps = steps.map(|(t, f, to, b)| {
         (t, if f == other { strange } else { f }, if to == other { strange } else { to }, b)
     });
     assert_eq!(converse(&steps, 9000).failed(), [""; 0]);
-    // And where the listing has gone on from its own socket, somebody else is there.
+    // And if the listing has continued on its own socket, another client is there.
     let own = (25, CLIENT, MASTER, &query(B, "")[..]);
     let steps = [steps[0], steps[1], own, steps[2], steps[3]];
     assert_eq!(converse(&steps, 2000).failed(), [""; 0]);
@@ -323,7 +323,7 @@ fn one_challenge_is_no_answer_to_a_join_and_to_a_wrong_challenge() {
     let outcome = converse(&steps, 400_000);
     assert_eq!(outcome.failed(), ["VM040", "VM043"]);
     assert_eq!(outcome.passed("VM047"), 2);
-    // Of two, one is for each.
+    // With two joins, each has its challenge.
     let mut both = steps.to_vec();
     both.insert(5, (300_021, MASTER, SERVER, &second[..]));
     let outcome = converse(&both, 400_000);
@@ -347,9 +347,10 @@ fn a_challenge_given_before_the_capture_may_come_back() {
     let outcome = converse(&steps[3..], 9000);
     assert_eq!((outcome.failed(), outcome.passed("VM040")), (vec![], 1));
     assert!(outcome.inconclusive().contains(&"VM040"), "{:?}", outcome.findings);
-    // Nor is another owed to it.
+    // No further response is due.
     assert_eq!(converse(&steps[3..5], 9000).failed(), [""; 0]);
-    // What no challenge would make right is proven, and so is what follows a join that was seen.
+    // A number that no challenge would make right is proven, and so is one after a join that was
+    // seen.
     let (no_int, strange) = (info("0x10"), info("9"));
     let steps = [steps[3], (40, SERVER, MASTER, &no_int[..])];
     assert_eq!(converse(&steps, 1000).failed(), ["VM040"]);
@@ -380,7 +381,7 @@ fn many_challenges_may_be_open_at_once() {
         assert!(outcome.findings.is_empty(), "{count}: {:?}", outcome.findings);
         assert!(outcome.passed("VM040") >= 6);
     }
-    // What has served is forgotten first, and takes nothing from what is known of the others.
+    // Used challenges are dropped first, which does not affect the others.
     let (rounds, wrong) = (rounds(40), info("99"));
     let mut steps: Vec<Step<'_>> = vec![];
     for ((given, info), at) in rounds.iter().zip((0..).step_by(300_000)) {
@@ -447,7 +448,7 @@ fn on_an_unusual_port_the_first_join_is_not_reported() {
     let round = ["join", "challenge", "challenge_response"];
     assert_eq!(lab.names(), [&round[1..], &round[..]].concat());
     assert_eq!(lab.codes(), [""; 0]);
-    // What nobody asked for later is found.
+    // A later unsolicited challenge is found.
     let mut lab = lab::Lab::<ValveMaster, _>::new();
     lab.vouched = true;
     lab.udp(0.0, master, SERVER, &first).udp(9.0, master, SERVER, &second).end(20.0);
@@ -474,9 +475,9 @@ fn an_info_string_before_any_challenge_is_proven_by_the_challenge_after_it() {
         (9120, SERVER, MASTER, &reported[..]),
     ];
     assert_eq!(converse(&steps, 20_000).failed(), ["VM042"]);
-    // Where the capture begins after the join, the challenge may appear before it;
+    // If the capture begins after the join, the challenge may appear before it;
     assert_eq!(converse(&steps[1..], 20_000).inconclusive(), ["VM042"]);
-    // and where another join comes between, it may be missing, as all that the master said.
+    // and if another join comes between, it may be missing, like other messages of the master.
     let again = (9050, SERVER, MASTER, &b"q"[..]);
     let again = [steps[0], steps[1], again, steps[2], steps[3]];
     assert!(converse(&again, 20_000).inconclusive().contains(&"VM042"));
@@ -516,7 +517,7 @@ fn a_heartbeat_without_a_join_reuses_its_challenge() {
         (300_030, SERVER, MASTER, &info[..]),
     ];
     assert_eq!(converse(&steps, 400_000).failed(), ["VM045"]);
-    // The network, or the server, may double a datagram.
+    // The network, or the server, may duplicate a datagram.
     let steps = [steps[0], steps[1], steps[2], (40, SERVER, MASTER, &info[..])];
     assert_eq!(converse(&steps, 9000).failed(), [""; 0]);
 }
@@ -541,7 +542,7 @@ fn joins_that_nobody_answers_are_no_heartbeats() {
     assert_eq!(outcome.passed("VM044"), 2);
 }
 
-/// The challenge was recorded, and may not have come to the server: no info string follows.
+/// The challenge was recorded but may not have reached the server: no info string follows.
 #[test]
 fn a_join_that_leads_to_no_info_string_is_no_heartbeat() {
     let info = info("1339895702");
@@ -628,7 +629,7 @@ fn two_hundred_replies_to_one_query_are_no_dialect() {
     assert_eq!(outcome.failed(), ["VM027"; 199]);
     assert!(outcome.detail("VM027").contains("answered already"));
     let outcome = listing(query(ALL, r"\gamedir\valve\nat\0"));
-    // The key is none of the specification's.
+    // The key is not in the specification.
     assert_eq!((outcome.failed(), outcome.noted().len()), (vec!["VM005"], 199), "Xash3D's dialect");
 }
 
@@ -673,7 +674,7 @@ fn an_answer_with_a_foreign_header_is_a_reply_with_an_error() {
     assert_eq!((outcome.messages.len(), outcome.failed()), (2, vec!["VM010"]));
     assert_eq!(outcome.replies[1].map(|reply| reply.request), Some(1));
     assert_eq!(outcome.passed("VM026"), 1);
-    // Where nothing is due, it is nobody's.
+    // If no reply is due, it is not one.
     let reply = (20, MASTER, CLIENT, &b"\xFF\xFF\xFF\xFFf\n\x0A\0\0\x02\x69\x87\0\0\0\0\0\0"[..]);
     let outcome = converse(&[query, reply, foreign(40)], 20_000);
     assert_eq!((outcome.messages.len(), outcome.failed()), (2, vec![]));
@@ -690,7 +691,7 @@ fn with_the_same_crc32(bytes: &[u8], at: usize) -> Vec<u8> {
     other
 }
 
-/// The author of a capture can make other bytes with the same checksum: they are not copies.
+/// An attacker can construct other bytes with the same checksum: they are not copies.
 #[test]
 fn a_reply_with_the_same_checksum_is_no_copy() {
     let first = reply(&[A, B], true);

@@ -68,7 +68,7 @@ pub(in super::super) fn all() -> Vec<Vec<u8>> {
     messages.iter().map(|message| hex(message)).collect()
 }
 
-/// A whole join with this info string: nothing is wrong with it, and its order is recognized.
+/// A whole join with this info string is valid, and its order is recognized.
 fn assert_joins(challenge: i32, info: &str, order: &str) {
     let (given, info) = ([&hex("FFFFFFFF 730A")[..], &challenge.to_le_bytes()].concat(), hex(info));
     let steps = [
@@ -169,10 +169,10 @@ fn a_group_in_a_group_may_count_with_all_it_takes() {
     let after = format!(r"{nested}\linux\1");
     assert_eq!(broken(&after), None);
     assert_eq!(grouped(&after), [&expected[..], &["1 condition"]].concat());
-    // Where both ways fit, the document's "conditions" are taken: nand and two maps.
+    // If both ways fit, the specification's "conditions" are used: nand and two maps.
     let both = r"\nor\3\nand\1\secure\1\map\a\map\b";
     assert_eq!(grouped(both).last().unwrap(), "2 condition");
-    // Neither way fits: too few follow the group, or the inner one takes what the outer lacks.
+    // Neither way fits: too few follow the group, or the inner one takes what the outer needs.
     let few = r"\nor\5\map\a\nand\2\map\b\map\c";
     assert_eq!(broken(few).unwrap(), "a group takes 5 conditions, and has 2");
     let crossed = r"\nor\3\nand\3\map\a\map\b\map\c";

@@ -1,4 +1,4 @@
-//! Any bytes whatever, between clients, servers and a master.
+//! Arbitrary bytes between clients, servers and a master.
 
 use super::*;
 use crate::kit::robustness::{self, TestPacket, TestRoute};
@@ -62,7 +62,7 @@ const KINDS: &[&[u8]] = &[
     b"\xFF\xFF\xFF\xFFc ",
 ];
 
-/// What begins as messages do.
+/// Bytes with the beginning of a message.
 fn likely() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![Just(b'\\'), Just(0), Just(b'1'), any::<u8>()];
     let rest = prop::collection::vec(byte, 0..120);

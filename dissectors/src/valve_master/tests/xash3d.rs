@@ -81,7 +81,7 @@ fn one_query_may_get_several_packets() {
         (9, MASTER, CLIENT, &second[..]),
     ];
     let outcome = converse(&steps, 9000);
-    // The key is none of the specification's.
+    // The key is not in the specification.
     assert_eq!(outcome.failed(), ["VM005"]);
     assert_eq!(outcome.noted(), ["VM027"]);
 }
