@@ -450,3 +450,18 @@ fn a_library_is_named_where_its_habit_is_its_own() {
     assert_eq!(of("gameq", &format!("{rules} 00000000"), &format!("{info} le32:7")), ["GameQ"]);
     assert!(of("anybody", info, &format!("{info} le32:7")).is_empty(), "all libraries do so");
 }
+
+#[test]
+fn a_library_is_known_by_all_that_it_sent_whatever_messages_are_wanted() {
+    let project = Project::new("summary-wanted-library");
+    let script = "0.0 c > s  FFFFFFFF 56 00000000\n0.02 s > c  FFFFFFFF 41 le32:7\n\
+                  0.1 c > s  FFFFFFFF 54 'Source Engine Query' 00 le32:7\nend 9";
+    project.play("capture.pcap", &Setting::udp(27015), script);
+    let file = project.path("capture.pcap");
+    let of = |wanted: &str| {
+        let args = ["summary", "--format", "json", "-Y", wanted, &file];
+        libraries(&lines(&args).remove(0)).into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(of("a2s.info_request"), ["GameQ"]);
+    assert!(of("a2s.rules_request").is_empty(), "that alone shows nothing");
+}

@@ -101,7 +101,7 @@ fn needs(bits: u8) -> Needs {
         icmp: has(7),
         refusals: has(5),
         flows: has(7),
-        flow_times: has(6),
+        flow_details: has(6),
         files: has(5),
         ports: has(6),
         hosts: has(6),

@@ -128,9 +128,9 @@ struct FlowListing<'w> {
 impl Consumer for FlowListing<'_> {
     fn needs(&self) -> Needs {
         if !self.filtered {
-            return Needs { flows: true, flow_times: true, ..Needs::default() };
+            return Needs { flows: true, flow_details: true, ..Needs::default() };
         }
-        Needs { flows: true, flow_times: true, ..Needs::messages_with_fields() }
+        Needs { flows: true, flow_details: true, ..Needs::messages_with_fields() }
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {

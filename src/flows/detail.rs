@@ -1,8 +1,9 @@
-//! What only a listing of flows asks for: what each direction carried, and how requests fared. It
-//! is kept beside the table, by place; where nobody asks for it, there is none.
+//! What only a listing of flows asks for: what each direction carried, and how requests fared.
 
 use dissectors::kit::Side;
 use serde::{Deserialize, Serialize};
+
+use super::beside::Beside;
 
 /// Response times that are kept as they are; of more, how many fall into each of [`BUCKETS`].
 const EXACT: usize = 1024;
@@ -11,51 +12,6 @@ const EXACT: usize = 1024;
 const FINE: u64 = 64;
 const BUCKETS_OF_POWER: usize = 32;
 const BUCKETS: usize = FINE as usize + (64 - 6) * BUCKETS_OF_POWER;
-
-/// What a listing asks for of each flow, by its place in the table.
-#[derive(Default)]
-pub(super) struct WantedDetails {
-    is_kept: bool,
-    each: Vec<Detail>,
-    /// Bytes that they hold beside themselves.
-    held: usize,
-}
-
-impl WantedDetails {
-    /// Where there is to be a listing; by default nothing is kept.
-    pub(super) fn kept() -> WantedDetails {
-        WantedDetails { is_kept: true, ..WantedDetails::default() }
-    }
-
-    /// Nothing is known yet of the flow in this place.
-    pub(super) fn forget(&mut self, at: u32) {
-        if self.is_kept && self.each.len() <= at as usize {
-            self.each.resize(at as usize + 1, Detail::default());
-        }
-        self.change(at, |detail| *detail = Detail::default());
-    }
-
-    /// What is known of the flow in this place.
-    pub(super) fn get(&self, at: u32) -> Option<&Detail> {
-        self.each.get(at as usize)
-    }
-
-    /// Changes what is known of the flow in this place, if it is kept.
-    #[inline]
-    pub(super) fn change(&mut self, at: u32, change: impl FnOnce(&mut Detail)) {
-        if let Some(detail) = self.each.get_mut(at as usize) {
-            let before = detail.held();
-            change(detail);
-            self.held = (self.held + detail.held()).saturating_sub(before);
-        }
-    }
-
-    /// Bytes of memory that all take.
-    #[inline]
-    pub(super) fn memory(&self) -> usize {
-        self.held + self.each.len() * size_of::<Detail>()
-    }
-}
 
 /// How requests of a flow fared, and what its second end sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,14 +28,6 @@ pub struct Detail {
     pub requests: u32,
     /// Requests that were answered.
     pub answered: u32,
-    /// Exchanges: requests with the challenge rounds that they took.
-    pub exchanges: u32,
-    /// Those that brought what was asked for.
-    pub exchanges_answered: u32,
-    /// The packets of the latest requests that were answered.
-    answered_latest: [u64; 2],
-    /// The latest was answered by a challenge alone.
-    by_challenge: bool,
     times: Option<Box<ResponseTimes>>,
 }
 
@@ -92,32 +40,6 @@ impl Detail {
         }
     }
 
-    /// A response to what this packet asked for: the first one answers the exchange. Some servers answer
-    /// their master's check as they answer queries: where no exchange is open, it is that.
-    pub fn answers(&mut self, request: u64) {
-        let [latest, _] = self.answered_latest;
-        let is_open = self.exchanges_answered < self.exchanges;
-        if is_open && !self.answered_latest.contains(&request) {
-            self.exchanges_answered = self.exchanges_answered.saturating_add(1);
-            self.answered_latest = [request, latest];
-            self.by_challenge = false;
-        }
-    }
-
-    /// A challenge to what this packet asked for, which was just that as far as is known.
-    pub fn challenges(&mut self, request: u64) {
-        let before = self.exchanges_answered;
-        self.answers(request);
-        self.by_challenge = self.exchanges_answered > before;
-    }
-
-    /// A request goes on with the latest challenge: that was not all that was asked for.
-    pub fn goes_on(&mut self) {
-        if std::mem::take(&mut self.by_challenge) {
-            self.exchanges_answered = self.exchanges_answered.saturating_sub(1);
-        }
-    }
-
     /// A response came this many nanoseconds after its request.
     pub fn response(&mut self, nanoseconds: u64) {
         self.times.get_or_insert_default().add(nanoseconds);
@@ -127,10 +49,11 @@ impl Detail {
     pub(super) fn response_times(&self) -> Option<[u64; 3]> {
         self.times.as_ref().and_then(|times| times.of_half_most_all())
     }
+}
 
-    /// Bytes that it holds beside itself.
+impl Beside for Detail {
     #[inline]
-    pub(super) fn held(&self) -> usize {
+    fn held(&self) -> usize {
         self.times.as_ref().map_or(0, |times| {
             let counts = times.buckets.len() * size_of::<u32>();
             size_of::<ResponseTimes>() + times.exact.capacity() * size_of::<u64>() + counts

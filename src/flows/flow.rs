@@ -6,8 +6,8 @@ use std::ops::{Deref, DerefMut};
 use dissectors::Conversation;
 use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
 
-use super::detail::WantedDetails;
-use super::{Detail, Key, Stream};
+use super::beside::ByPlace;
+use super::{Asked, Detail, Key, Stream};
 
 /// What a flow is up to.
 pub enum State {
@@ -53,12 +53,13 @@ pub struct Flow {
     pub roles: [Option<Who>; 2],
 }
 
-/// A flow in its table, with what a listing asks for of it.
+/// A flow in its table, with what is kept beside it.
 pub struct FlowMut<'t> {
     pub(super) flow: &'t mut Flow,
     /// Its place.
     pub(super) at: u32,
-    pub(super) details: &'t mut WantedDetails,
+    pub(super) asked: &'t mut ByPlace<Asked>,
+    pub(super) details: &'t mut ByPlace<Detail>,
 }
 
 impl Deref for FlowMut<'_> {
@@ -204,6 +205,7 @@ impl FlowMut<'_> {
         };
         let none = Detail::default();
         let detail = self.details.get(self.at).unwrap_or(&none);
+        let asked = self.asked();
         let split = |all: u64, second: u64| [all.saturating_sub(second), second];
         FlowRow {
             flow: self.number,
@@ -219,8 +221,10 @@ impl FlowMut<'_> {
             messages: split(self.messages.into(), detail.messages.into()),
             requests: detail.requests.into(),
             answered: detail.answered.into(),
-            exchanges: detail.exchanges.into(),
-            exchanges_answered: detail.exchanges_answered.into(),
+            exchanges: asked.exchanges.into(),
+            exchanges_answered: asked.answered.into(),
+            asks_for_lists: asked.for_lists,
+            asks_for_others: asked.for_others,
             response_times: detail.response_times(),
             findings: self.findings.into(),
             digits,
@@ -270,9 +274,21 @@ impl FlowMut<'_> {
         self.findings = self.findings.saturating_add(counts.findings);
     }
 
+    /// What was asked in it so far; nothing, where that is not kept.
+    #[inline]
+    pub fn asked(&self) -> Asked {
+        self.asked.get(self.at).copied().unwrap_or_default()
+    }
+
+    /// This was asked in it, all in all.
+    #[inline]
+    pub fn set_asked(&mut self, asked: Asked) {
+        self.asked.change(self.at, |it| *it = asked);
+    }
+
     /// Changes what a listing asks for of it, where there is to be one.
     #[inline]
-    pub fn count_exchanges(&mut self, count: impl FnOnce(&mut Detail)) {
+    pub fn count_details(&mut self, count: impl FnOnce(&mut Detail)) {
         self.details.change(self.at, count);
     }
 
@@ -282,6 +298,7 @@ impl FlowMut<'_> {
         let state = std::mem::replace(&mut self.state, State::New);
         let Flow { key, seen, held, .. } = *self.flow;
         *self.flow = Flow { state, seen, held, began: true, ..Flow::new(&key, now) };
+        self.asked.forget(self.at);
         self.details.forget(self.at);
     }
 }
@@ -316,7 +333,8 @@ pub struct FlowRow {
     pub last: Time,
     /// The part each end plays, as far as it has spoken.
     pub roles: [Option<Who>; 2],
-    /// Packets recorded of each end.
+    /// Packets recorded of each end; without details, those of both are the first one's, as are bytes and
+    /// messages.
     pub packets: [u64; 2],
     /// Bytes of payload recorded of each end.
     pub bytes: [u64; 2],
@@ -330,6 +348,10 @@ pub struct FlowRow {
     pub exchanges: u64,
     /// Those that brought what was asked for.
     pub exchanges_answered: u64,
+    /// Its client asked for a list.
+    pub asks_for_lists: bool,
+    /// Its client asked for something else.
+    pub asks_for_others: bool,
     /// Nanoseconds from a request to its response, those that half of all, nineteen of twenty, and
     /// all are not above.
     pub response_times: Option<[u64; 3]>,
@@ -364,9 +386,9 @@ mod tests {
 
     #[test]
     fn what_nobody_asks_for_keeps_a_flow_going_and_takes_no_room() {
-        let details = &mut WantedDetails::default();
+        let (asked, details) = (&mut ByPlace::default(), &mut ByPlace::default());
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
-        let mut flow = FlowMut { flow, details, at: 0 };
+        let mut flow = FlowMut { flow, asked, details, at: 0 };
         flow.count(Side::First, Time(5), 1, 100);
         for at in (0..1000).map(|nth| 7 + nth % 100) {
             flow.touch(Side::Second, Time(at));
@@ -381,15 +403,16 @@ mod tests {
         for ends in
             [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::2]:2"), ("10.0.0.1:1", "[::2]:2")]
         {
-            let details = &mut WantedDetails::kept();
+            let (asked, details) = (&mut ByPlace::kept(true), &mut ByPlace::kept(true));
+            asked.forget(0);
             details.forget(0);
             let flow = &mut Flow::new(&key(ends.0, ends.1), Time(5));
-            let mut flow = FlowMut { flow, details, at: 0 };
+            let mut flow = FlowMut { flow, asked, details, at: 0 };
             assert_eq!(flow.count(Side::First, Time(5), 1, 100), 0);
             flow.count_reported(reported(1, 0));
             assert_eq!(flow.count(Side::Second, Time(4), 3, 70_000), 0);
             flow.count_reported(reported(1, 300));
-            flow.count_exchanges(|detail| {
+            flow.count_details(|detail| {
                 (detail.messages, detail.requests, detail.answered) = (1, 2, 1);
                 detail.response(20);
             });
@@ -419,9 +442,9 @@ mod tests {
 
     #[test]
     fn many_packets_of_one_message_are_many() {
-        let details = &mut WantedDetails::default();
+        let (asked, details) = (&mut ByPlace::default(), &mut ByPlace::default());
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
-        let mut flow = FlowMut { flow, details, at: 0 };
+        let mut flow = FlowMut { flow, asked, details, at: 0 };
         flow.count(Side::First, Time(5), 3, 4000);
         assert_eq!((flow.row(6).packets, flow.row(6).bytes), ([3, 0], [4000, 0]));
     }

@@ -5,6 +5,8 @@
 //! in which order. This module knows addresses, ports and times; it refuses to know packets' headers
 //! and outputs.
 
+mod asked;
+mod beside;
 mod detail;
 pub mod flow;
 pub mod identify;
@@ -13,6 +15,7 @@ mod ports;
 pub mod stream;
 pub mod table;
 
+pub use asked::Asked;
 pub use detail::{Detail, ResponseTimes};
 pub use flow::{Flow, FlowMut, FlowRow, MessageCounts, State};
 pub use identify::{DecodeAs, Identifier};

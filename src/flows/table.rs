@@ -5,8 +5,8 @@ use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 use slab::Slab;
 
-use super::detail::WantedDetails;
-use crate::flows::{Flow, FlowMut, Key};
+use super::beside::ByPlace;
+use crate::flows::{Asked, Detail, Flow, FlowMut, Key};
 
 /// A flow's place in the table, valid until it is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,8 @@ pub struct Table {
     flows: Slab<Flow>,
     /// One more than the highest place that a flow ever had.
     places: u32,
-    details: WantedDetails,
+    asked: ByPlace<Asked>,
+    details: ByPlace<Detail>,
     /// The seed differs in every run: the maker of a capture cannot choose what collides.
     hasher: RandomState,
     /// The flow that was found last: many packets belong to that of the packet before.
@@ -48,7 +49,8 @@ impl Table {
             index: HashTable::new(),
             flows: Slab::new(),
             places: 0,
-            details: WantedDetails::default(),
+            asked: ByPlace::default(),
+            details: ByPlace::default(),
             hasher,
             latest: 0,
             hand: 0,
@@ -60,13 +62,10 @@ impl Table {
         }
     }
 
-    /// With what a listing of flows asks for, or without.
+    /// With what was asked in each flow, and with what else a listing shows of it, or without.
     #[must_use]
-    pub fn listed(mut self, listed: bool) -> Table {
-        if listed {
-            self.details = WantedDetails::kept();
-        }
-        self
+    pub fn keeping(self, asked: bool, details: bool) -> Table {
+        Table { asked: ByPlace::kept(asked), details: ByPlace::kept(details), ..self }
     }
 
     /// How many flows there are.
@@ -93,7 +92,7 @@ impl Table {
     /// Bytes of memory that the flows take.
     #[inline]
     pub fn memory(&self) -> usize {
-        self.memory + self.details.memory()
+        self.memory + self.asked.memory() + self.details.memory()
     }
 
     /// Counts the memory that a flow takes now, which took `before`.
@@ -125,6 +124,7 @@ impl Table {
         let hash = |slot: &u32| flows.get(*slot as usize).map_or(0, |flow| flow.key.hash(hasher));
         index.insert_unique(key.hash(hasher), slot, hash);
         self.places = self.places.max(slot + 1);
+        self.asked.forget(slot);
         self.details.forget(slot);
         Slot(slot)
     }
@@ -132,8 +132,9 @@ impl Table {
     /// A flow.
     #[inline]
     pub fn flow(&mut self, slot: Slot) -> Option<FlowMut<'_>> {
-        let flow = self.flows.get_mut(slot.0 as usize)?;
-        Some(FlowMut { flow, at: slot.0, details: &mut self.details })
+        let Table { flows, asked, details, .. } = self;
+        let flow = flows.get_mut(slot.0 as usize)?;
+        Some(FlowMut { flow, at: slot.0, asked, details })
     }
 
     /// A flow, to look at.
@@ -164,6 +165,7 @@ impl Table {
         if let Ok(entry) = self.index.find_entry(hash, |at| *at == slot.0) {
             entry.remove();
         }
+        // What it holds goes, too.
         self.details.forget(slot.0);
         true
     }

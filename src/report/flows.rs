@@ -361,6 +361,8 @@ mod tests {
             answered: 1,
             exchanges: 1,
             exchanges_answered: 1,
+            asks_for_lists: false,
+            asks_for_others: true,
             response_times: Some([22_000_000; 3]),
             findings: 0,
             digits: 6,
@@ -377,6 +379,8 @@ mod tests {
             answered: 0,
             exchanges: 0,
             exchanges_answered: 0,
+            asks_for_lists: false,
+            asks_for_others: false,
             response_times: None,
             ..first
         };

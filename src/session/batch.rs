@@ -116,7 +116,7 @@ struct FieldSpans {
 
 /// A message that was decoded.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Decoded {
+struct Decoded {
     message: &'static Message,
     bytes: Span,
     pieces: Span,
@@ -131,10 +131,24 @@ pub(super) struct Decoded {
     lost: bool,
     /// Bytes as sent.
     length: u64,
-    pub(super) reply: Option<Reply>,
-    pub(super) sending: Sending,
+    reply: Option<Reply>,
+    sending: Sending,
+    #[serde(skip)]
+    library: Option<&'static str>,
     /// The servers that it lists.
     listed: Span,
+}
+
+/// What is kept of a message.
+pub(super) struct Kept<'k> {
+    /// Its bytes.
+    pub(super) bytes: bool,
+    /// Where they were recorded.
+    pub(super) pieces: bool,
+    pub(super) fields: Option<TreeView<'k>>,
+    pub(super) reply: Option<&'k Reply>,
+    pub(super) sending: Sending,
+    pub(super) library: Option<&'static str>,
 }
 
 /// Records that are kept to be used again.
@@ -147,7 +161,7 @@ impl Batch {
         let mut batch = Batch::default();
         batch.set_context(context);
         batch.found().findings = findings;
-        batch.push_record(None);
+        batch.push_found();
         batch
     }
 
@@ -293,10 +307,15 @@ impl Batch {
         self.records.get(self.context).map(|record| &record.context)
     }
 
-    /// Adds a message, or what was found outside of one: all that was found since the last time
-    /// belongs to it.
-    #[inline]
-    pub(super) fn push_record(&mut self, message: Option<Decoded>) {
+    /// Adds what was found outside of a message since the last record.
+    pub(super) fn push_found(&mut self) {
+        self.push_record(None);
+    }
+
+    /// Adds a message, or what was found outside of one. Inlined: a record that is made elsewhere is copied
+    /// in other pieces than it was made in, and that waits for all that was written before.
+    #[inline(always)]
+    fn push_record(&mut self, message: Option<Decoded>) {
         if self.context != self.records_in_use
             && let Some(&context) = self.context()
         {
@@ -354,27 +373,33 @@ impl Batch {
         self.found.passes.get_mut(start as usize..).unwrap_or_default()
     }
 
-    /// What a record needs of a message; its bytes, if `with_bytes`, and where they were recorded.
+    /// Adds a message: all that was found since the last record belongs to it.
     #[inline]
-    pub(super) fn decoded(
+    pub(super) fn push_message(
         &mut self,
         message: &'static Message,
         payload: &Payload<'_>,
-        [with_bytes, with_pieces]: [bool; 2],
-    ) -> Decoded {
+        kept: Kept<'_>,
+    ) {
         let (mut bytes, mut pieces) = (Span::default(), Span::default());
-        if with_bytes {
+        if kept.bytes {
             bytes = append(&mut self.bytes, payload.bytes);
         }
-        if with_pieces {
+        if kept.pieces {
             pieces = append(&mut self.pieces, payload.pieces);
         }
+        let fields = kept.fields.map(|tree| FieldSpans {
+            nodes: append(&mut self.nodes, tree.nodes),
+            texts: append(&mut self.texts, tree.store),
+            left_out: tree.left_out,
+        });
         let &Payload { inflated, headers, frame, time, side, transport, lost, .. } = payload;
-        Decoded {
+        let listed = self.take_listed();
+        self.push_record(Some(Decoded {
             message,
             bytes,
             pieces,
-            fields: None,
+            fields,
             frame,
             time,
             side,
@@ -383,17 +408,11 @@ impl Batch {
             headers,
             lost,
             length: payload.sent(),
-            reply: None,
-            sending: Sending::New,
-            listed: self.take_listed(),
-        }
-    }
-
-    /// Adds the fields of a message.
-    pub(super) fn add_fields(&mut self, decoded: &mut Decoded, tree: TreeView<'_>) {
-        let nodes = append(&mut self.nodes, tree.nodes);
-        let texts = append(&mut self.texts, tree.store);
-        decoded.fields = Some(FieldSpans { nodes, texts, left_out: tree.left_out });
+            reply: kept.reply.copied(),
+            sending: kept.sending,
+            library: kept.library,
+            listed,
+        }));
     }
 
     /// The current message lists a server: a cross-flow event is to have it.

@@ -99,6 +99,7 @@ impl Shard {
         };
         let facts = context.facts(&flow, silence, &self.incomplete);
         let roles = flow.roles;
+        recorder.asked = flow.asked();
         let conversation = match &mut flow.state {
             State::Conversation(conversation) => conversation,
             State::Stream(stream) => {
@@ -131,9 +132,7 @@ impl Shard {
             recorder,
         );
         let deadline = conversation.deadline();
-        let reported = recorder.settle();
-        flow.count_reported(reported);
-        flow.count_exchanges(|detail| recorder.count_exchanges(detail));
+        recorder.settle_in(&mut flow);
         // A deadline that has passed and still is would come back at once, for ever.
         let later = Time(now.0.saturating_add(1_000_000));
         self.deadlines.plan(&mut flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));

@@ -1,6 +1,6 @@
 //! Which events somebody wants to read, and how much of them.
 
-use dissectors::kit::{Message, Purpose, Tree, Who};
+use dissectors::kit::{Message, Purpose, Tree};
 
 /// Which events somebody wants to read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,10 +27,10 @@ pub struct Needs {
     pub datagrams: bool,
     /// TCP connections that were refused, with what matters beyond its flow.
     pub refusals: bool,
-    /// Flows that have ended, with what a listing shows of them.
+    /// Flows that have ended, with what was asked in them.
     pub flows: bool,
-    /// Their response times, too.
-    pub flow_times: bool,
+    /// With what else a listing shows of them: what each end sent, and how requests fared.
+    pub flow_details: bool,
     /// From which of several files packets are.
     pub files: bool,
     /// How many packets each port has, ours too; see [`Totals::foreign`](super::Totals::foreign).
@@ -84,8 +84,8 @@ pub struct FieldLimits {
 pub enum FieldsOf {
     /// All, and with their bytes.
     All,
-    /// Those that describe a server, or that masters have a part in; clients' requests have their bytes,
-    /// and lists, which are long, do not: what says that they end is no text.
+    /// Those that describe a server, or that masters have a part in; lists, which are long, do not have
+    /// their bytes: what says that they end is no text.
     Servers,
 }
 
@@ -102,7 +102,7 @@ impl FieldsOf {
         let has_fields =
             self == FieldsOf::All || message.describes.is_some() || !is_between_clients_and_servers;
         let is_long = self == FieldsOf::Servers && message.purpose == Purpose::List;
-        [has_fields, has_fields && !is_long || message.speaker == Who::Client]
+        [has_fields, has_fields && !is_long]
     }
 }
 

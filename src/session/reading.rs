@@ -363,6 +363,7 @@ impl<F: Fields> Reading<'_, F> {
         work: impl FnOnce(&mut Conversation, &mut SharedStates, Working<'_, F>),
     ) {
         let Some(mut conversation) = self.speech.conversation.take() else { return };
+        self.recorder.asked = self.flow.asked();
         self.recorder.flow_context(self.flow_context(conversation.id()));
         let mut facts = self.flow.facts();
         facts.lossy |= self.lossy || other_has_hole;
@@ -375,7 +376,7 @@ impl<F: Fields> Reading<'_, F> {
         working.recorder.evidence(Evidence { lost: false, ..working.evidence(lost) });
         work(&mut conversation, self.shared, working);
         self.speech.conversation = Some(conversation);
-        self.settle();
+        self.recorder.settle_in(&mut self.flow);
     }
 
     fn flow_context(&self, id: Id) -> FlowContext {
@@ -386,11 +387,6 @@ impl<F: Fields> Reading<'_, F> {
             tunnels,
             ..self.context.flow_context(&self.flow.facts())
         }
-    }
-
-    fn settle(&mut self) {
-        self.flow.count_reported(self.recorder.settle());
-        self.flow.count_exchanges(|detail| self.recorder.count_exchanges(detail));
     }
 }
 

@@ -11,19 +11,19 @@ use dissectors::kit::{
 };
 use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
-use super::batch::Batch;
+use super::batch::{Batch, Kept};
 use super::datagram_event::DatagramEvent;
 use super::early_filter::EarlyFilter;
-use super::exchanges::Exchanges;
 use super::gate::Gate;
 use super::icmp_event::IcmpEvent;
+use super::listed_counts::ListedCounts;
 use super::share::shard_of;
 use super::{
     EventOrder, FileEvent, Findings, FlowContext, LeftOut, Messages, Needs, Options, Passes,
     Requests, Traffic,
 };
 use crate::filter::Subject;
-use crate::flows::{Detail, FlowRow, MessageCounts};
+use crate::flows::{Asked, FlowMut, FlowRow, MessageCounts};
 
 /// Findings of a rule and verdict that are put into words, if not all are.
 const IN_WORDS: u32 = RuleResults::MOST as u32;
@@ -62,7 +62,9 @@ pub(super) struct Recorder<F> {
     results: RuleResults,
     pub(super) batch: Batch,
     counts: MessageCounts,
-    exchanges: Exchanges,
+    /// What was asked in the current flow, if that is needed.
+    pub(super) asked: Asked,
+    listed: ListedCounts,
     /// The request that the current message answers.
     reply: Option<Reply>,
     /// What the current message is, if it is a request, beside those before it.
@@ -91,7 +93,8 @@ impl<F: Fields> Recorder<F> {
             results: if keeps_all { results.keeping_all() } else { results },
             batch: Batch::default(),
             counts: MessageCounts::default(),
-            exchanges: Exchanges::default(),
+            asked: Asked::default(),
+            listed: ListedCounts::default(),
             reply: None,
             sending: Sending::New,
             traffic: needs.traffic.map(|most| Box::new(traffic(most))),
@@ -115,8 +118,8 @@ impl<F: Fields> Recorder<F> {
     #[inline]
     pub(super) fn flow_context(&mut self, context: FlowContext) {
         self.batch.set_context(context);
-        if self.needs.flows {
-            self.exchanges.clear();
+        if self.needs.flow_details {
+            self.listed.clear();
         }
         (self.reply, self.sending) = (None, Sending::New);
         self.batch.forget_listed();
@@ -163,38 +166,17 @@ impl<F: Fields> Recorder<F> {
             }
         }
         if self.batch.has_found() {
-            self.batch.push_record(None);
+            self.batch.push_found();
         }
         std::mem::take(&mut self.counts)
     }
 
-    /// After `settle`: what was reported since `flow_context` that a listing of flows shows.
+    /// The same; adds it to what is known of the flow.
     #[inline]
-    pub(super) fn count_exchanges(&mut self, detail: &mut Detail) {
-        let with_times = self.needs.flow_times;
-        let Exchanges {
-            messages,
-            requests,
-            answered,
-            exchanges,
-            replies,
-            challenge_alone,
-            goes_on,
-        } = &mut self.exchanges;
-        detail.messages = detail.messages.saturating_add(*messages);
-        detail.requests = detail.requests.saturating_add(*requests);
-        detail.answered = detail.answered.saturating_add(*answered);
-        detail.exchanges = detail.exchanges.saturating_add(*exchanges);
-        if *goes_on {
-            detail.goes_on();
-        }
-        challenge_alone.iter().for_each(|request| detail.challenges(*request));
-        for (request, time) in replies.drain(..) {
-            request.into_iter().for_each(|request| detail.answers(request));
-            if with_times {
-                detail.response(time);
-            }
-        }
+    pub(super) fn settle_in(&mut self, flow: &mut FlowMut<'_>) {
+        flow.count_reported(self.settle());
+        flow.set_asked(self.asked);
+        flow.count_details(|detail| self.listed.add_to(detail));
     }
 
     /// Packets are from another file from here on.
@@ -268,8 +250,8 @@ impl<F: Fields> Recorder<F> {
     }
 
     fn request_answered(&mut self, side: Option<Side>, times: u32) {
-        self.exchanges.requests = self.exchanges.requests.saturating_add(times);
-        self.exchanges.answered = self.exchanges.answered.saturating_add(times);
+        self.listed.requests = self.listed.requests.saturating_add(times);
+        self.listed.answered = self.listed.answered.saturating_add(times);
         match (&mut self.traffic, side) {
             (None, _) => {}
             (Some(_), None) => self.answered = self.answered.saturating_add(times),
@@ -334,7 +316,7 @@ impl<F: Fields> Recorder<F> {
         let is_certain = verdict != Verdict::Inconclusive;
         self.counts.findings += u32::from(is_certain);
         let asked = u32::from(rule.asks_for_answer);
-        self.exchanges.requests = self.exchanges.requests.saturating_add(asked);
+        self.listed.requests = self.listed.requests.saturating_add(asked);
         is_certain
     }
 
@@ -405,21 +387,31 @@ impl<F: Fields> Recorder<F> {
             self.counts.spoke = Some((payload.side, message.speaker));
         }
         if self.needs.flows {
-            self.exchanges.messages += u32::from(payload.side == Side::Second);
-            // A challenge that a request must have first is not what was asked for.
-            if let Some(reply) = self.reply.filter(|reply| reply.complete) {
-                let time = payload.time.since(reply.sent).max(0).unsigned_abs();
-                let request = message.purpose.ends_exchange().then_some(reply.request);
-                self.exchanges.replies.push((request, time));
-            }
-            if let Some(reply) = self.reply.filter(|reply| reply.challenge_alone) {
-                self.exchanges.challenge_alone = Some(reply.request);
-            }
-            self.exchanges.goes_on |= sending == Sending::GoesOn;
+            // A copy that the network or the recorder made asks for nothing new.
             let is_copy = self.batch.context().is_some_and(|context| context.copy_of.is_some());
-            let begins = sending == Sending::New && message.purpose.begins_exchange();
-            self.exchanges.exchanges += u32::from(begins && !is_copy);
+            let sending = if is_copy { Sending::Again } else { sending };
+            self.asked.message(message, sending, self.reply.as_ref());
         }
+        if self.needs.flow_details {
+            self.listed.messages += u32::from(payload.side == Side::Second);
+            if let Some(reply) = self.reply.filter(|reply| reply.complete) {
+                self.listed.times.push(payload.time.since(reply.sent).max(0).unsigned_abs());
+            }
+        }
+    }
+
+    /// The library whose habit this message completes.
+    #[inline]
+    fn library(
+        &mut self,
+        message: &'static Message,
+        sending: Sending,
+        payload: &Payload<'_>,
+    ) -> Option<&'static str> {
+        let context = self.batch.context()?;
+        let is_asking = message.speaker == Who::Client && context.copy_of.is_none();
+        let habits = context.protocol.filter(|_| is_asking && self.needs.flows)?.info().habits;
+        self.asked.library(habits, sending, payload)
     }
 }
 
@@ -579,6 +571,7 @@ impl<F: Fields> Sink for Recorder<F> {
             self.next_message();
             return;
         }
+        let library = self.library(message, sending, payload);
         if self.filter.is_some() && !self.is_filtered_in(message, payload) {
             self.reply = None;
             self.batch.forget_listed();
@@ -596,16 +589,20 @@ impl<F: Fields> Sink for Recorder<F> {
             self.needs.fields.map_or([false; 2], |limits| limits.of.has(message));
         let with_bytes = with_bytes || self.batch.has_findings();
         let with_pieces = with_bytes || self.needs.fields.is_some();
-        let mut decoded = self.batch.decoded(message, payload, [with_bytes, with_pieces]);
-        decoded.reply = self.reply.take();
-        decoded.sending = sending;
+        let fields = if with_fields { self.gate.fields.tree() } else { None };
+        let kept = Kept {
+            bytes: with_bytes,
+            pieces: with_pieces,
+            fields: fields.map(|tree| tree.view()),
+            reply: self.reply.as_ref(),
+            sending,
+            library,
+        };
+        self.batch.push_message(message, payload, kept);
+        self.reply = None;
         if let Some(tree) = self.gate.fields.tree() {
-            if with_fields {
-                self.batch.add_fields(&mut decoded, tree.view());
-            }
             tree.clear();
         }
-        self.batch.push_record(Some(decoded));
         self.next_message();
     }
 }

@@ -72,7 +72,7 @@ impl Shard {
                 options.flow_bytes / shards,
                 options.idle,
             )
-            .listed(options.needs.flows),
+            .keeping(options.needs.flows, options.needs.flow_details),
             streams: Streams::new(streams),
             shared: SharedStates::default(),
             budget: Budget::new(options.unfinished_bytes / shards),
@@ -310,6 +310,7 @@ impl Shard {
         }
         let facts = context.facts(&flow, silence, &self.incomplete);
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
+        recorder.asked = flow.asked();
         let State::Conversation(conversation) = &mut flow.state else { return };
         recorder.flow_context(FlowContext {
             protocol: Some(conversation.id()),
@@ -347,9 +348,7 @@ impl Shard {
             recorder,
         );
         let (deadline, held) = (conversation.deadline(), conversation.held());
-        let reported = recorder.settle();
-        flow.count_reported(reported);
-        flow.count_exchanges(|detail| recorder.count_exchanges(detail));
+        recorder.settle_in(&mut flow);
         flow.set_held(held);
         let now = flow.memory();
         self.deadlines.plan(&mut flow, slot, deadline);

@@ -15,7 +15,7 @@ mod rows;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Habits, Map, Purpose, Sending, Who};
+use dissectors::kit::{Purpose, Set, Who};
 use serde::{Deserialize, Serialize};
 
 use crate::flows::FlowRow;
@@ -48,9 +48,9 @@ pub struct Summary {
     /// Only flows with a message that the user wants count.
     #[serde(skip)]
     filtered: bool,
-    /// Flows that have not ended: those of a client, and all that count where not all do.
+    /// Flows that have not ended and count, where not all do.
     #[serde(skip)]
-    open: Map<u32, Open>,
+    wanted: Set<u32>,
     /// What servers say they are called, where others have to do with the same servers.
     #[serde(skip)]
     said: Option<Said>,
@@ -64,16 +64,6 @@ pub struct Summary {
     ours: Foreign,
 }
 
-/// What is known of a flow that has not ended.
-#[derive(Clone, Copy, Default)]
-struct Open {
-    /// What its client sent first.
-    habits: Habits,
-    /// Its client asked for a list, or for something else.
-    asks_for_lists: bool,
-    asks_servers: bool,
-}
-
 impl Summary {
     /// Empty tables that take this many bytes of memory at most. `filtered`: only some messages come, and
     /// only their flows count.
@@ -85,7 +75,7 @@ impl Summary {
             masters: Bounded::new(bytes / 8 / BYTES_OF_SERVER),
             clients: Bounded::new(bytes / 4 / BYTES_OF_CLIENT),
             filtered,
-            open: Map::default(),
+            wanted: Set::default(),
             said: None,
             bytes,
             room_for_lists: bytes / 8 / BYTES_OF_LISTED,
@@ -126,17 +116,13 @@ impl Summary {
             response_time.into_iter().for_each(|time| protocol.times.add(time));
         }
         let (speaker, purpose) = (event.message().speaker, event.message().purpose);
-        let mut library = None;
-        if self.filtered || speaker == Who::Client {
-            let open = self.open.entry(context.flow.number).or_default();
-            if speaker == Who::Client {
-                library = open.request(id, event);
-            }
+        if self.filtered {
+            self.wanted.insert(context.flow.number);
         }
         match speaker {
             Who::Client => {
                 if let Some(client) = self.clients.get(from.ip()) {
-                    client.request(id, event, from.port(), library);
+                    client.request(id, event, from.port());
                     client.asks_for_lists |= purpose == Purpose::ListRequest;
                 }
                 if purpose == Purpose::ListRequest {
@@ -192,8 +178,7 @@ impl Summary {
     pub fn flow(&mut self, row: &FlowRow) {
         let packets = row.packets[0].saturating_add(row.packets[1]);
         self.ours.add_packets(row.transport, row.ends.map(|end| end.port()), packets);
-        let open = self.open.remove(&row.flow);
-        if self.filtered && open.is_none() {
+        if self.filtered && !self.wanted.remove(&row.flow) {
             return;
         }
         let Some(id) = Id::named(row.protocol) else { return };
@@ -206,15 +191,15 @@ impl Summary {
         // Whose row it is, its own messages say. Rows of others that these name are there already, or are not
         // shown before they come.
         let plays = |who| row.roles.iter().position(|role| *role == Some(who));
-        let (open, client) = (open.unwrap_or_default(), plays(Who::Client));
+        let client = plays(Who::Client);
         let Some(asks) = client.or(plays(Who::Server)) else {
             let master = plays(Who::Master).and_then(|master| self.masters.get(row.ends[master]));
             return master.into_iter().for_each(|it| it.findings += row.findings);
         };
         let [asking, asked] = [row.ends[asks], row.ends[1 - asks]];
-        let is_of_master = open.asks_for_lists || plays(Who::Master).is_some();
+        let is_of_master = row.asks_for_lists || plays(Who::Master).is_some();
         // Some servers ask their master what clients ask servers.
-        let is_of_server = open.asks_servers || client.is_some() && !is_of_master;
+        let is_of_server = row.asks_for_others || client.is_some() && !is_of_master;
         if (client.is_some() || is_of_server)
             && let Some(client) = self.clients.get(asking.ip())
         {
@@ -234,19 +219,6 @@ impl Summary {
         if let Some(findings) = found {
             *findings += row.findings;
         }
-    }
-}
-
-impl Open {
-    /// Its client sends a message. Returns the library whose habit that is.
-    fn request(&mut self, id: Id, event: &MessageEvent<'_>) -> Option<&'static str> {
-        let is_for_list = event.message().purpose == Purpose::ListRequest;
-        self.asks_for_lists |= is_for_list;
-        self.asks_servers |= !is_for_list;
-        if event.sending() == Sending::Again || !self.habits.is_open() {
-            return None;
-        }
-        self.habits.sends(id.info().habits, event.payload().bytes)
     }
 }
 

@@ -396,18 +396,12 @@ impl Row for Client {
 
 impl Client {
     /// It sent a request, which shows that it uses this library.
-    pub(super) fn request(
-        &mut self,
-        id: Id,
-        event: &MessageEvent<'_>,
-        port: u16,
-        library: Option<&'static str>,
-    ) {
+    pub(super) fn request(&mut self, id: Id, event: &MessageEvent<'_>, port: u16) {
         let (message, first) = (event.message(), moment(event));
         self.sent += 1;
         self.requests += u64::from(event.sending() != Sending::Again);
         widen(&mut self.seen, event.payload().time);
-        library.into_iter().for_each(|library| self.uses(first, Name(library)));
+        event.library().into_iter().for_each(|library| self.uses(first, Name(library)));
         self.sends_from(port);
         self.sends(Kind { id, message, count: 1, first });
     }

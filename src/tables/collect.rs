@@ -92,7 +92,7 @@ impl Wanted {
             fields,
             files: true,
             flows: self.has(Table::Flows) || servers,
-            flow_times: self.has(Table::Flows),
+            flow_details: self.has(Table::Flows),
             ports: servers,
             servers: servers || messages,
             ..checks

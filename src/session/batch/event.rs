@@ -106,6 +106,11 @@ impl<'b> MessageEvent<'b> {
         self.decoded.sending
     }
 
+    /// The library that its client uses, if it is the message that shows that, and flows were asked for.
+    pub fn library(&self) -> Option<&'static str> {
+        self.decoded.library
+    }
+
     /// How rules fared by it.
     #[inline]
     pub fn checked(&self) -> Checked<'b> {

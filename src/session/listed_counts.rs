@@ -1,0 +1,30 @@
+//! What a listing of flows shows that is counted message by message.
+
+use crate::flows::Detail;
+
+/// What a listing shows of a flow's messages, since `flow_context`.
+#[derive(Default)]
+pub(super) struct ListedCounts {
+    /// Messages of the second end.
+    pub(super) messages: u32,
+    pub(super) requests: u32,
+    pub(super) answered: u32,
+    /// After how many nanoseconds responses came.
+    pub(super) times: Vec<u64>,
+}
+
+impl ListedCounts {
+    /// Nothing yet.
+    pub(super) fn clear(&mut self) {
+        self.times.clear();
+        (self.messages, self.requests, self.answered) = (0, 0, 0);
+    }
+
+    /// Adds it to what is known of the flow.
+    pub(super) fn add_to(&mut self, detail: &mut Detail) {
+        detail.messages = detail.messages.saturating_add(self.messages);
+        detail.requests = detail.requests.saturating_add(self.requests);
+        detail.answered = detail.answered.saturating_add(self.answered);
+        self.times.drain(..).for_each(|time| detail.response(time));
+    }
+}
