@@ -673,3 +673,24 @@ fn responses_of_game_spy_4_that_clients_cannot_read() {
     assert_eq!(response(whole, ""), "no header_broken [4]");
     assert_eq!(readable("'seventy'", ""), "no challenge_not_a_number [2]");
 }
+
+/// A server that clients knew, and that is gone: its challenge is not at fault.
+#[test]
+fn a_port_that_is_closed_later_is_no_fault_of_the_challenge() {
+    let asks = |at: u32, answer: &str| {
+        format!(
+            "{at}.0 c > s  FFFFFFFF 55 FFFFFFFF\n+0.02 s > c  {answer}\n+0.1 c > s  FFFFFFFF 55 le32:7\n"
+        )
+    };
+    let alive = asks(0, "FFFFFFFF 41 le32:7") + "+0.02 s > c  FFFFFFFF 44 00\n";
+    let gone =
+        |nth: u32| format!("{}.0 c > s  FFFFFFFF 55 le32:7\n+0.01 s > c  icmp=3.3\n", nth * 10);
+    let script = format!("{alive}{}end 90", (1..6).map(gone).collect::<String>());
+    let fault = of_script(&script, &Setting::udp(27015), &[]);
+    assert_eq!(fault.as_deref(), Some("seen.answered icmp_port_unreachable"));
+    // Where nothing says so, it is as likely as other reasons.
+    let silent = |nth: u32| asks(nth * 10, "FFFFFFFF 41 le32:7");
+    let script = format!("{alive}{}end 90", (1..6).map(silent).collect::<String>());
+    let fault = of_script(&script, &Setting::udp(27015), &[]);
+    assert_eq!(fault.as_deref(), Some("seen.answered challenged_request_unanswered"));
+}

@@ -102,7 +102,8 @@ struct Sent {
 
 #[derive(Clone, Copy)]
 enum What {
-    /// A client asks it. `follows`: it had challenged this client for that.
+    /// A client asks it. `follows`: it had challenged this client for that, and no ICMP error says that
+    /// the request did not arrive.
     Request { message: &'static Message, follows: bool },
     /// It speaks to a master.
     Join,

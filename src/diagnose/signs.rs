@@ -151,7 +151,13 @@ impl Diagnosis {
     /// An ICMP error quotes a packet.
     pub(super) fn icmp(&mut self, error: &IcmpEvent) {
         let Some(cause) = of_icmp(error) else { return };
-        let sent = self.sent.get_mut(&error.message, self.remembered).copied();
+        let sent = self.sent.get_mut(&error.message, self.remembered).map(|sent| {
+            // It is not the challenge that fails it.
+            if let What::Request { follows, .. } = &mut sent.what {
+                *follows = false;
+            }
+            *sent
+        });
         let mut text = format!("{} says: {}", error.from, error.meaning);
         if let Some(mtu) = error.mtu {
             text += &format!("; packets of at most {} bytes pass", grouped(mtu.into()));
