@@ -115,9 +115,30 @@ pub fn brief_span(nanoseconds: u64) -> String {
     }
 }
 
+/// A span of time as people say it: in two units, from minutes on.
+pub fn long_span(nanoseconds: u64) -> String {
+    let seconds = nanoseconds / 1_000_000_000;
+    let (minutes, hours) = (seconds / 60, seconds / 3600);
+    match (minutes, hours) {
+        (0, _) => brief_span(nanoseconds),
+        (_, 0) => format!("{minutes} min {} s", seconds % 60),
+        (_, 1..48) => format!("{hours} h {} min", minutes % 60),
+        _ => format!("{} d {} h", hours / 24, hours % 24),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_spans_have_two_units() {
+        let spans = [20, 59, 60, 301, 3600, 90_000, 200_000];
+        let spans = spans.map(|seconds| long_span(seconds * 1_000_000_000));
+        let expected =
+            ["20.0s", "59.0s", "1 min 0 s", "5 min 1 s", "1 h 0 min", "25 h 0 min", "2 d 7 h"];
+        assert_eq!(spans, expected);
+    }
 
     #[test]
     fn a_plain_text_is_not_copied() {

@@ -231,6 +231,12 @@ fn tables_are_chosen_sorted_and_shortened() {
     let names: Vec<_> = by_name.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
     assert_eq!(names, ["NAME", "Hybrid", "Trailing", "server;"], "{by_name}");
     assert!(by_name.ends_with("1 more server; see --top\n"), "{by_name}");
+    // A column is known by its heading, too.
+    let servers = |by: &str| out(&["summary", "--table", "servers", "--sort", by, file]);
+    assert_eq!(servers("P95"), servers("response_time_p95"));
+    assert_eq!(servers("asked"), servers("exchanges"));
+    assert_ne!(servers("asked"), servers("SERVER"));
+    assert_eq!(gamewire(["summary", "--sort", "", file]).code, 2);
     let ports = out(&["summary", "--table", "ports", "samples/silence-others.pcap"]);
     assert_eq!(
         ports,

@@ -1,6 +1,6 @@
 //! `gamewire summary`, as it is typed.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::{InputArgs, TimeOption};
@@ -20,9 +20,9 @@ pub struct SummaryArgs {
     /// Show only this table [default: all; in csv, servers]
     #[arg(long, value_name = "TABLE")]
     pub table: Option<Table>,
-    /// Sort tables that have it by this column of the JSON and CSV output: largest numbers, earliest times
-    /// and names in alphabetical order first [default: by number of requests]
-    #[arg(long, value_name = "COLUMN", value_parser = column(), hide_possible_values = true)]
+    /// Sort tables that have it by this column, by its heading or as in JSON and CSV: largest numbers,
+    /// earliest times and names in alphabetical order first [default: by number of requests]
+    #[arg(long, value_name = "COLUMN", value_parser = column(), hide_possible_values = true, ignore_case = true)]
     pub sort: Option<Order>,
     /// Show only the first N rows of each table [default: 20 in text and markdown, else all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -39,8 +39,13 @@ pub struct SummaryArgs {
     pub input: InputArgs,
 }
 
+/// By its name, or its heading.
 fn column() -> impl TypedValueParser<Value = Order> {
-    PossibleValuesParser::new(columns()).map(Order)
+    let value = |(name, heading): (&'static str, &'static str)| {
+        let heading = Some(heading.to_ascii_lowercase()).filter(|heading| !heading.is_empty());
+        PossibleValue::new(name).aliases(heading)
+    };
+    PossibleValuesParser::new(columns().into_iter().map(value)).map(Order)
 }
 
 /// How `summary` writes.

@@ -9,7 +9,7 @@ use super::seat::seat;
 use super::server::Server;
 use super::{Diagnosis, Seat, words};
 use crate::session::Totals;
-use crate::text::{brief_span, counted, grouped};
+use crate::text::{brief_span, counted, grouped, long_span};
 
 /// Whether an item is so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -346,8 +346,11 @@ fn is_awaited(item: Item) -> bool {
 
 /// What there is to say of an item that is so.
 fn said(item: Item, server: &Server, address: SocketAddr) -> String {
-    let every =
-        || server.interval().map_or(String::new(), |interval| format!("every {}", span(interval)));
+    let every = || {
+        server.interval().map_or(String::new(), |interval| {
+            format!("every {}", long_span(interval.unsigned_abs()))
+        })
+    };
     match item {
         Item::Join => {
             let masters: Vec<_> = server.masters.iter().map(SocketAddr::to_string).collect();
@@ -378,24 +381,5 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
             0 => String::new(),
             mended => format!("{} not", counted(mended, "time")),
         },
-    }
-}
-
-/// A time that passes, in minutes and seconds.
-fn span(nanoseconds: i64) -> String {
-    let seconds = nanoseconds / 1_000_000_000;
-    match (seconds / 60, seconds % 60) {
-        (0, seconds) => format!("{seconds} s"),
-        (minutes, seconds) => format!("{minutes} min {seconds} s"),
-    }
-}
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_are_minutes_and_seconds() {
-        let spans = [59, 60, 301].map(|seconds| span(seconds * 1_000_000_000));
-        assert_eq!(spans, ["59 s", "1 min 0 s", "5 min 1 s"]);
     }
 }

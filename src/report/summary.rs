@@ -17,7 +17,7 @@ use super::paint::{Paint, Tone};
 use super::{TimeStyle, flows, markdown, put};
 use crate::session::{Port, Totals};
 use crate::summary::Summary;
-use crate::text::{brief_span, counted, grouped};
+use crate::text::{counted, grouped, long_span};
 
 pub use tables::{Table, columns};
 
@@ -141,7 +141,7 @@ impl<'r> Report<'r> {
         let (packets, size) = (counted(packets, "packet"), cell::bytes(bytes));
         let Some([first, last]) = span else { return packets };
         let when = flows::string(|out| self.stamp().moment(first, out));
-        let length = brief_span(last.since(first).max(0).unsigned_abs());
+        let length = long_span(last.since(first).max(0).unsigned_abs());
         let links = self.read.links.names().join(" and ");
         let flows = counted(self.read.flows.into(), "flow");
         let lost = match self.read.lossy {

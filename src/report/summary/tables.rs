@@ -190,18 +190,19 @@ fn of_ports<'s>() -> Vec<SummaryColumn<&'s Port>> {
     ]
 }
 
-/// The names of all columns that a table can be sorted by.
-pub fn columns() -> Vec<&'static str> {
-    fn names<T>(columns: &[SummaryColumn<T>]) -> Vec<&'static str> {
-        columns.iter().map(|it| it.name).filter(|name| !name.is_empty()).collect()
+/// The names and headings of all columns that a table can be sorted by.
+pub fn columns() -> Vec<(&'static str, &'static str)> {
+    fn names<T>(columns: &[SummaryColumn<T>]) -> Vec<(&'static str, &'static str)> {
+        let named = columns.iter().filter(|it| !it.name.is_empty());
+        named.map(|it| (it.name, it.heading)).collect()
     }
     let mut all = names(&of_servers());
     let others =
         [names(&of_protocols()), names(&of_masters()), names(&of_clients()), names(&of_ports())]
             .concat();
-    for name in others {
-        if !all.contains(&name) {
-            all.push(name);
+    for column in others {
+        if all.iter().all(|(name, _)| *name != column.0) {
+            all.push(column);
         }
     }
     all
@@ -382,7 +383,12 @@ fn order<'c, T>(
         Table::Masters => Some("lists_asked"),
         Table::Clients => Some("sent"),
     };
-    let named = |name: &str| columns.iter().find(|column| column.name == name);
+    let named = |name: &str| {
+        let is_named = |column: &&SummaryColumn<T>| {
+            [column.name, column.heading].iter().any(|it| it.eq_ignore_ascii_case(name))
+        };
+        columns.iter().filter(|column| !column.name.is_empty()).find(is_named)
+    };
     by.and_then(|by| named(&by.0)).or_else(|| usual.and_then(named))
 }
 
