@@ -219,7 +219,8 @@ pub const fn advice(cause: Cause) -> &'static str {
             "Fragments are dropped on the way: make responses smaller than the path's MTU."
         }
         Cause::SplitPartMissing => {
-            "Packets are lost on the way, or a rate limit drops them: let the burst of a response through."
+            "Packets are lost on the way, or a rate limit drops them: let the burst of a response through. If \
+             the same part is missing each time, it may be larger than the path's MTU."
         }
         Cause::HeaderBroken | Cause::ChallengeNotANumber => {
             "Clients drop such packets: `gamewire check` shows the bytes."

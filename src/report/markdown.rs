@@ -2,15 +2,24 @@
 
 use crate::text::escaped;
 
-/// Text in a cell of a table: nothing in it is Markdown or HTML, or calls somebody by name.
+/// What parts a text where GitHub and others, once Markdown is HTML, would make a link of it.
+const PART: &str = "<!-- -->";
+
+/// Text in a cell of a table: nothing in it is Markdown or HTML, calls somebody by name, or becomes a link.
 pub(super) fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
     for c in escaped(&text.replace(['\n', '\r'], " ")).chars() {
+        let is_link = c == '/' && before == ':' || c == '.' && before.eq_ignore_ascii_case(&'w');
+        let is_reference = matches!(before, '@' | '#') && !c.is_whitespace();
+        if is_link || is_reference {
+            out.push_str(PART);
+        }
+        before = c;
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            '@' => out.push_str("&#64;"),
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' | '!' => out.extend(['\\', c]),
             c => out.push(c),
         }
@@ -25,9 +34,11 @@ mod tests {
     #[test]
     fn names_are_no_markup() {
         let name = "a|b <script> [x](y) `c` \u{1b}[1m @all";
-        let safe = r"a\|b &lt;script&gt; \[x\](y) \`c\` \\x1B\[1m &#64;all";
+        let safe = r"a\|b &lt;script&gt; \[x\](y) \`c\` \\x1B\[1m @<!-- -->all";
         assert_eq!(cell(name), safe);
         assert_eq!(cell("a|b\n<img src=x> `c` \\"), "a\\|b &lt;img src=x&gt; \\`c\\` \\\\");
         assert_eq!(cell("1\u{B}\n2"), r"1\\x0B 2");
+        assert_eq!(cell("#12 # http://a"), r"\#<!-- -->12 \# http:<!-- -->//a");
+        assert_eq!(cell("WWW.a.b"), "WWW<!-- -->.a.b");
     }
 }
