@@ -71,7 +71,7 @@ pub enum Kind {
     Flag,
     /// A value that is written as its meaning.
     Name,
-    /// Text; the value is its position, see [`Text`](crate::kit::Text).
+    /// Text; the value is its position, see [`TextPlace`](crate::kit::TextPlace).
     Text,
     /// Opaque bytes, written in hex.
     Bytes,

@@ -154,11 +154,11 @@ pub struct Settings {
 /// The thresholds above which traffic is abuse. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbuseThresholds {
-    /// One source sends the same request this many times within [`Abuse::repeat_window`].
+    /// One source sends the same request this many times within [`AbuseThresholds::repeat_window`].
     pub repeats: u32,
     /// See [`AbuseThresholds::repeats`].
     pub repeat_window: i64,
-    /// This many sources send one or two packets each within [`Abuse::source_window`].
+    /// This many sources send one or two packets each within [`AbuseThresholds::source_window`].
     pub sources: u32,
     /// See [`AbuseThresholds::sources`].
     pub source_window: i64,
