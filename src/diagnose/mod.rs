@@ -12,6 +12,7 @@ mod registration;
 mod seat;
 mod server;
 mod signs;
+mod sizes;
 mod verdict;
 pub mod words;
 
@@ -29,10 +30,10 @@ use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs
 use crate::summary::described;
 
 use lists::Lists;
-use path::Responded;
 use seat::Everywhere;
 use server::Server;
 use signs::rules_of;
+use sizes::Responded;
 
 pub use seat::Seat;
 pub use signs::concerns;

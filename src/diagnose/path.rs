@@ -1,14 +1,12 @@
 //! Whether large responses are lost on the way, where no ICMP error says that they are larger than the
 //! path's MTU. That can be suspected, not known: there are other reasons for what it looks like.
 
-use std::net::SocketAddr;
-
-use dissectors::kit::{Cause, Item, Message, RecentMap, Time};
+use dissectors::kit::{Cause, Item};
 
 use super::Seat;
 use super::fact::NO_ACCIDENT;
 use super::server::{Kind, Server};
-use crate::session::MessageEvent;
+use super::sizes::Sizes;
 use crate::text::{counted, grouped};
 
 /// Bytes in a packet that pass nearly everywhere.
@@ -16,62 +14,6 @@ const SMALL: u64 = 1_200;
 
 /// Bytes in a packet above which hardly any are larger: if these pass, the MTU is not at fault.
 const FULL: u64 = 1_360;
-
-/// When a server responded last to a client's requests of each kind.
-#[derive(Default)]
-pub(super) struct Responded {
-    latest: RecentMap<([SocketAddr; 2], &'static str), Time>,
-}
-
-impl Responded {
-    /// A client asks. Whether it did so, and had a response, less than so many nanoseconds ago.
-    pub(super) fn is_asked_again(
-        &mut self,
-        event: &MessageEvent<'_>,
-        within: i64,
-        most: usize,
-    ) -> bool {
-        let key = (event.ends(), event.message().name);
-        let now = event.payload().time;
-        let before = self.latest.get_mut(&key, most);
-        before.is_some_and(|before| (0..within).contains(&now.since(*before)))
-    }
-
-    /// A server responds to a request of this kind.
-    pub(super) fn responds(&mut self, to: &Message, event: &MessageEvent<'_>, most: usize) {
-        let [server, client] = event.ends();
-        self.latest.insert(([client, server], to.name), event.payload().time, most);
-    }
-}
-
-/// Responses of one kind, as far as their size matters.
-#[derive(Debug, Default)]
-pub(super) struct Sizes {
-    /// Bytes in the largest packet.
-    largest: u64,
-    responses: u64,
-    /// How many were followed by the same request at once, and the first such requests.
-    again: u64,
-    frames: Vec<u64>,
-}
-
-impl Sizes {
-    /// One more came, in so many packets.
-    pub(super) fn see(&mut self, event: &MessageEvent<'_>, packets: usize) {
-        // Of several packets, one has as much as all have on average.
-        let largest = event.length().div_ceil(packets.max(1) as u64);
-        self.largest = self.largest.max(largest);
-        self.responses += 1;
-    }
-
-    /// It was asked for again at once.
-    pub(super) fn again(&mut self, frame: u64) {
-        self.again += 1;
-        if self.frames.len() < 3 {
-            self.frames.push(frame);
-        }
-    }
-}
 
 /// Whether large responses of a server may be lost on the way. `within`: after so many nanoseconds, who
 /// asks again does not do so for want of a response.

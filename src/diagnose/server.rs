@@ -6,8 +6,8 @@ use dissectors::Id;
 use dissectors::kit::{Cause, Item, Set, Time};
 
 use super::fact::Fact;
-use super::path::Sizes;
 use super::seat::HopLimits;
+use super::sizes::Sizes;
 
 /// Masters, or other addresses, that are kept of a server.
 const ADDRESSES: usize = 8;
