@@ -522,6 +522,11 @@ impl InputArgs {
     pub fn limits(&self) -> limits::Limits {
         limits::Limits::with(self.memory.unwrap_or_default(), &self.limit)
     }
+
+    /// Bytes of memory for decompressing captures.
+    pub fn unpacking(&self) -> usize {
+        self.memory.unwrap_or_default().unpacking()
+    }
 }
 
 /// Where the project's settings come from: the same for every command that they can change.

@@ -89,6 +89,7 @@ impl<'m> Measure<'m> {
     /// that may be dropped.
     pub(super) fn filters(&self, aim: &Aim, most: f64) -> Vec<FirewallFilter> {
         let mut all = match aim.kind {
+            _ if self.attack.is_empty() => Vec::new(),
             AttackKind::Victim => self.of_victim(aim),
             _ if self.target.prefix.bytes().is_empty() => Vec::new(),
             _ => self.of_server(aim),
@@ -102,9 +103,6 @@ impl<'m> Measure<'m> {
 
     /// For a host that gets responses which it did not ask for: one for the port of each service.
     fn of_victim(&self, aim: &Aim) -> Vec<FirewallFilter> {
-        if self.attack.is_empty() {
-            return Vec::new();
-        }
         let prefix = self.target.prefix.bytes();
         let ours = (!prefix.is_empty()).then(|| self.filter(aim, prefix, Vec::new(), None));
         let others = self.target.others.iter();
@@ -116,9 +114,6 @@ impl<'m> Measure<'m> {
 
     /// For a server: by what the packets of the attack have in common, and by rate.
     fn of_server(&self, aim: &Aim) -> Vec<FirewallFilter> {
-        if self.attack.is_empty() {
-            return Vec::new();
-        }
         let prefix = self.target.prefix.bytes();
         let filter = |matches, limit| self.filter(aim, prefix, matches, limit);
         let mut all: Vec<FirewallFilter> = Vec::new();

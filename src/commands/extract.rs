@@ -161,7 +161,7 @@ impl<'c, C: Consumer> Extracting<'c, C> {
         let file = File::create(&self.output).map_err(failed)?;
         let mut writer =
             PcapNgWriter::new(BufWriter::with_capacity(1 << 18, file)).map_err(failed)?;
-        let memory = input.memory.unwrap_or_default().unpacking();
+        let memory = input.unpacking();
         let mut written = 0;
         let chosen = std::mem::take(&mut self.chosen);
         if input.merge && input.files.len() > 1 {

@@ -98,7 +98,7 @@ impl<C: Consumer> Reading<'_, C> {
     /// All files as one capture.
     fn merged(&mut self) -> Result<(), Failure> {
         let files = &self.input.files;
-        let packets = capture::open_merged(files, self.unpacking())?;
+        let packets = capture::open_merged(files, self.input.unpacking())?;
         let names = files.iter().map(|file| display(file)).collect::<Vec<_>>().join(", ");
         let read = self.one(&names, None, packets);
         self.monitor.end();
@@ -147,14 +147,9 @@ impl<C: Consumer> Reading<'_, C> {
     fn file(&mut self, file: &Path) -> Result<(), Failure> {
         let name = display(file);
         let shown = (self.input.files.len() > 1).then_some(name.as_str());
-        let packets = capture::open_within(file, self.unpacking())?;
+        let packets = capture::open_within(file, self.input.unpacking())?;
         let read = self.one(&name, shown, packets)?;
         tell_unread(&name, &read, self.monitor.err)
-    }
-
-    /// Bytes of memory for decompressing files.
-    fn unpacking(&self) -> usize {
-        self.input.memory.unwrap_or_default().unpacking()
     }
 
     /// One capture. `name`: what consumers show it as, if there are others.

@@ -240,7 +240,7 @@ impl Replacements {
         let failed = |error: io::Error| {
             Failure::Filter(format!("cannot write {output}: {}", crate::why::unwritable(&error)))
         };
-        let memory = args.input.memory.unwrap_or_default().unpacking();
+        let memory = args.input.unpacking();
         let none = Edits::default();
         let mut rewriter = Rewriter::new(self.key.clone());
         let mut packets = capture::open_within(input, memory)?;

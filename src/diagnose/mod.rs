@@ -254,13 +254,12 @@ impl Diagnosis {
             Who::Master => server.hops.masters.see(context.hop_limit),
             _ => {}
         }
-        if let Some(described) = event.message().describes {
-            let said = |paths: &[&str]| paths.iter().find_map(|path| event.field(path));
-            if let Some(name) = said(described.name) {
+        if let Some(paths) = event.message().describes {
+            let said = |paths: &[&str]| described::first(event, paths);
+            if let Some(name) = said(paths.name) {
                 server.name = Some(name.to_string().chars().take(256).collect());
             }
-            server.players =
-                server.players.max(said(described.players).and_then(described::number));
+            server.players = server.players.max(said(paths.players).and_then(described::number));
         }
         for item in shown.into_iter().filter(|item| !failed.contains(item)) {
             server.good_of(kind, item, frame);
@@ -286,11 +285,13 @@ impl Diagnosis {
         let timeout = self.terms.answer_timeout;
         let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
         let server = self.server(to)?;
-        if is_again && let Some(kind) = server.kind(message.name) {
-            kind.sizes.again(frame);
-        }
-        if was_challenged && let Some(kind) = server.kind(message.name) {
-            kind.was_challenged = true;
+        if (is_again || was_challenged)
+            && let Some(kind) = server.kind(message.name)
+        {
+            kind.was_challenged |= was_challenged;
+            if is_again {
+                kind.sizes.again(frame);
+            }
         }
         server.query = Some(id);
         server.asked_by(from.ip());

@@ -43,9 +43,7 @@ impl Asked {
             self.answered = self.answered.saturating_sub(1);
         }
         if let Some(reply) = reply.filter(|reply| reply.challenge_alone) {
-            let before = self.answered;
-            self.answers(reply.request);
-            self.by_challenge = self.answered > before;
+            self.by_challenge = self.answers(reply.request);
         }
         // A challenge that a request must have first is not what was asked for.
         if let Some(reply) = reply.filter(|reply| reply.complete && purpose.ends_exchange()) {
@@ -54,15 +52,18 @@ impl Asked {
     }
 
     /// A response to what this packet asked for: the first one answers the exchange. Some servers answer
-    /// their master's check as they answer queries: where no exchange is open, it is that.
-    fn answers(&mut self, request: u64) {
+    /// their master's check as they answer queries: where no exchange is open, it is that. Returns whether
+    /// it answered one.
+    fn answers(&mut self, request: u64) -> bool {
         let (request, [latest, _]) = (request as u32, self.answered_latest);
         let is_open = self.answered < self.exchanges;
-        if is_open && !self.answered_latest.contains(&request) {
+        let is_first = is_open && !self.answered_latest.contains(&request);
+        if is_first {
             self.answered = self.answered.saturating_add(1);
             self.answered_latest = [request, latest];
             self.by_challenge = false;
         }
+        is_first
     }
 
     /// Its client sends a message. Returns the library whose habit that completes.

@@ -8,8 +8,8 @@ mod event;
 use std::net::SocketAddr;
 
 use dissectors::kit::{
-    CrossFlowEvent, Finding, Message, Node, Payload, Piece, Reply, Sending, Side, Span, Time,
-    Transport, TreeView,
+    CrossFlowEvent, Finding, Message, Node, Payload, Piece, Reply, RuleResults, Sending, Side,
+    Span, Time, Transport, TreeView,
 };
 use dissectors::ledger::{Listed, Witness};
 use serde::{Deserialize, Serialize};
@@ -359,6 +359,16 @@ impl Batch {
     pub(super) fn found(&mut self) -> &mut Found {
         self.has_found = true;
         &mut self.found
+    }
+
+    /// Takes what rules found.
+    #[cold]
+    pub(super) fn take_found(&mut self, results: &mut RuleResults) {
+        let left_out = |(rule, verdict, times)| LeftOut { rule, verdict, side: None, times };
+        let found = self.found();
+        found.left_out.extend(results.left_out().map(left_out));
+        found.findings.append(&mut results.findings);
+        results.clear();
     }
 
     /// The findings that were not put into words since the last record.

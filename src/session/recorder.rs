@@ -121,7 +121,7 @@ impl<F: Fields> Recorder<F> {
         if self.needs.flow_details {
             self.listed.clear();
         }
-        (self.reply, self.sending) = (None, Sending::New);
+        self.sending = Sending::New;
         self.batch.forget_listed();
         self.is_unwanted = self.rules_out(None);
         self.next_message();
@@ -130,8 +130,12 @@ impl<F: Fields> Recorder<F> {
     /// What follows belongs to another message of the same flow.
     #[inline]
     fn next_message(&mut self) {
+        self.reply = None;
         self.is_ruled_out = self.is_unwanted;
         self.gate.is_shut = self.is_unwanted;
+        if let Some(tree) = self.gate.fields.tree() {
+            tree.clear();
+        }
     }
 
     /// Whether the filter, if there is one, wants no message of the current flow, or not this one.
@@ -160,7 +164,7 @@ impl<F: Fields> Recorder<F> {
         }
         if self.results.has_found() {
             match self.needs.findings {
-                Findings::All { .. } => collect(&mut self.results, &mut self.batch),
+                Findings::All { .. } => self.batch.take_found(&mut self.results),
                 // They are about no message that is whole.
                 Findings::OfMessages | Findings::None => self.results.clear(),
             }
@@ -387,9 +391,6 @@ impl<F: Fields> Recorder<F> {
             self.counts.spoke = Some((payload.side, message.speaker));
         }
         if self.needs.flows {
-            // A copy that the network or the recorder made asks for nothing new.
-            let is_copy = self.batch.context().is_some_and(|context| context.copy_of.is_some());
-            let sending = if is_copy { Sending::Again } else { sending };
             self.asked.message(message, sending, self.reply.as_ref());
         }
         if self.needs.flow_details {
@@ -408,21 +409,11 @@ impl<F: Fields> Recorder<F> {
         sending: Sending,
         payload: &Payload<'_>,
     ) -> Option<&'static str> {
-        let context = self.batch.context()?;
-        let is_asking = message.speaker == Who::Client && context.copy_of.is_none();
-        let habits = context.protocol.filter(|_| is_asking && self.needs.flows)?.info().habits;
+        let is_asking = message.speaker == Who::Client && self.needs.flows;
+        let protocol = self.batch.context()?.protocol.filter(|_| is_asking);
+        let habits = protocol?.info().habits;
         self.asked.library(habits, sending, payload)
     }
-}
-
-/// Moves what the check found to the batch.
-#[cold]
-fn collect(results: &mut RuleResults, batch: &mut Batch) {
-    let left_out = |(rule, verdict, times)| LeftOut { rule, verdict, side: None, times };
-    let found = batch.found();
-    found.left_out.extend(results.left_out().map(left_out));
-    found.findings.append(&mut results.findings);
-    results.clear();
 }
 
 /// The group of the hosts between which a message goes: all of it is read by one thread.
@@ -555,7 +546,10 @@ impl<F: Fields> Sink for Recorder<F> {
     #[inline]
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         let sending = std::mem::take(&mut self.sending);
-        self.count(message, sending, payload);
+        // A copy that the network or the recorder made asks for nothing new.
+        let is_copy = self.batch.context().is_some_and(|context| context.copy_of.is_some());
+        let asks = if is_copy { Sending::Again } else { sending };
+        self.count(message, asks, payload);
         if self.traffic.is_some() {
             self.count_traffic(payload);
         }
@@ -566,24 +560,19 @@ impl<F: Fields> Sink for Recorder<F> {
             Messages::All => true,
         };
         if !is_wanted {
-            self.reply = None;
             self.batch.forget_listed();
             self.next_message();
             return;
         }
-        let library = self.library(message, sending, payload);
+        let library = self.library(message, asks, payload);
         if self.filter.is_some() && !self.is_filtered_in(message, payload) {
-            self.reply = None;
-            self.batch.forget_listed();
             self.results.clear();
-            if let Some(tree) = self.gate.fields.tree() {
-                tree.clear();
-            }
+            self.batch.forget_listed();
             self.next_message();
             return;
         }
         if self.results.has_found() {
-            collect(&mut self.results, &mut self.batch);
+            self.batch.take_found(&mut self.results);
         }
         let [with_fields, with_bytes] =
             self.needs.fields.map_or([false; 2], |limits| limits.of.has(message));
@@ -599,10 +588,6 @@ impl<F: Fields> Sink for Recorder<F> {
             library,
         };
         self.batch.push_message(message, payload, kept);
-        self.reply = None;
-        if let Some(tree) = self.gate.fields.tree() {
-            tree.clear();
-        }
         self.next_message();
     }
 }

@@ -11,7 +11,7 @@ use crate::session::{MessageEvent, Value};
 const LONG: usize = 256;
 
 /// The first of these fields that a message has.
-pub(super) fn first<'b>(event: &MessageEvent<'b>, paths: &[&str]) -> Option<Value<'b>> {
+pub fn first<'b>(event: &MessageEvent<'b>, paths: &[&str]) -> Option<Value<'b>> {
     paths.iter().find_map(|path| event.field(path))
 }
 

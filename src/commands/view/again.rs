@@ -98,7 +98,7 @@ impl Again {
             return Ok(CaptureSource::Kept(reader));
         }
         let files = &self.input.files;
-        let memory = self.input.memory.unwrap_or_default().unpacking();
+        let memory = self.input.unpacking();
         let packets = match files.get(self.shared.file_of(capture)) {
             Some(file) if !(self.input.merge && files.len() > 1) => {
                 capture::open_within(file, memory)?
