@@ -10,6 +10,10 @@ pub(super) struct Gate<F> {
 
 impl<F: Sink> Sink for Gate<F> {
     #[inline(always)]
+    fn keeps_fields(&self) -> bool {
+        !self.is_shut && self.fields.keeps_fields()
+    }
+    #[inline(always)]
     fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
         if !self.is_shut {
             self.fields.leaf(field, span, value);

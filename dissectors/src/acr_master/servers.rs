@@ -159,10 +159,13 @@ fn server_lines<S: Sink>(
     checked: bool,
 ) -> ListContents {
     let mut found = ListContents::default();
+    let are_shown = r.sink.keeps_fields();
     loop {
         let (length, usual) = dotted::each(rest, OPENING, b' ', |begin, bytes, endpoint| {
             let server = Usual::of(bytes, endpoint)?;
-            server.show(at + begin, r.sink);
+            if are_shown {
+                server.show(at + begin, r.sink);
+            }
             listed(endpoint.address.into(), server.port.into(), r.sink);
             Some(server.whole())
         });

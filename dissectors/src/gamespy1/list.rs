@@ -149,11 +149,14 @@ fn usual_servers<'a, S: Sink>(
     words: &mut Words<'a>,
 ) {
     let (text, start) = (pairs.rest(), pairs.at());
+    let are_shown = r.sink.keeps_fields();
     let (read, servers) = dotted::each(text, OPENING, b':', |begin, bytes, endpoint| {
         let (server, length) = usual_server(bytes, endpoint)?;
-        let at = Span::new(start + begin, start + begin + length);
-        let address = Span { start: at.start + OPENING.len() as u32, ..at };
-        r.sink.leaf(&f::ADDRESS, at, TextPlace::at(address).value());
+        if are_shown {
+            let at = Span::new(start + begin, start + begin + length);
+            let address = Span { start: at.start + OPENING.len() as u32, ..at };
+            r.sink.leaf(&f::ADDRESS, at, TextPlace::at(address).value());
+        }
         r.sink.listed(server.into());
         Some(length)
     });

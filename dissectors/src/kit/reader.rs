@@ -256,16 +256,22 @@ impl<'a, S: Sink> Reader<'a, S> {
     ) -> u32 {
         let bytes = self.bytes.get(..end).unwrap_or(self.bytes);
         let (mut at, mut groups) = (self.at(), 0);
+        let are_shown = self.sink.keeps_fields();
         let mut zeros = Zeros::new(bytes, at);
         while groups < most
             && let Some(middle) = zeros.next()
             && let Some(last) = zeros.next()
         {
-            let text = |from, to| (Span::known(from, to + 1), TextPlace::at(Span::known(from, to)));
-            let ((name_at, name), (value_at, value)) = (text(at, middle), text(middle + 1, last));
-            let fields = [(texts[0], name_at, name.value()), (texts[1], value_at, value.value())];
-            self.sink.group(group, Span::known(at, last + 1), fields);
-            first(Read { value: bytes.get(at..middle).unwrap_or_default(), at: name_at });
+            if are_shown {
+                let text = |field, from, to| {
+                    let place = TextPlace::at(Span::known(from, to));
+                    (field, Span::known(from, to + 1), place.value())
+                };
+                let fields = [text(texts[0], at, middle), text(texts[1], middle + 1, last)];
+                self.sink.group(group, Span::known(at, last + 1), fields);
+            }
+            let name = bytes.get(at..middle).unwrap_or_default();
+            first(Read { value: name, at: Span::known(at, middle + 1) });
             at = last + 1;
             groups += 1;
         }

@@ -1,5 +1,5 @@
-//! Receives the results of a decoder. A sink returns only whether a message is wanted, which must
-//! not affect the state of the conversation.
+//! Receives the results of a decoder. A sink returns only whether a message and its fields are wanted,
+//! which must not affect the state of the conversation.
 
 use std::net::SocketAddr;
 
@@ -16,6 +16,12 @@ pub trait Sink {
     /// no later message depends on.
     #[inline(always)]
     fn begins(&mut self, _: &'static Message) -> bool {
+        true
+    }
+    /// Whether fields that come now are kept. If not, a decoder need not compute what it would only
+    /// show.
+    #[inline(always)]
+    fn keeps_fields(&self) -> bool {
         true
     }
     /// A field. The value of a text that the payload contains unchanged is its position.
@@ -128,6 +134,10 @@ pub(super) fn one_by_one<S: Sink + ?Sized>(
 macro_rules! forward_fields {
     ($to:tt) => {
         #[inline(always)]
+        fn keeps_fields(&self) -> bool {
+            self.$to.keeps_fields()
+        }
+        #[inline(always)]
         fn leaf(
             &mut self,
             field: &'static $crate::kit::Field,
@@ -224,4 +234,9 @@ impl<S: Sink> Sink for Unchecked<'_, S> {
 /// Ignores everything: only the state of the conversation changes.
 pub struct Blind;
 
-impl Sink for Blind {}
+impl Sink for Blind {
+    #[inline(always)]
+    fn keeps_fields(&self) -> bool {
+        false
+    }
+}

@@ -139,6 +139,11 @@ impl Tree {
 }
 
 impl Sink for Tree {
+    #[inline(always)]
+    fn keeps_fields(&self) -> bool {
+        self.hidden == 0
+    }
+
     #[inline]
     fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
         if !self.full(span) {
@@ -266,13 +271,17 @@ mod tests {
         let mut tree = Tree::default().without_elements();
         let at = Span::new(0, 1);
         tree.leaf(&NUMBER, at, 1);
+        assert!(tree.keeps_fields());
         tree.open(&LIST, 1, 0);
+        assert!(!tree.keeps_fields());
         tree.leaf(&NUMBER, at, 2);
         tree.open(&GROUP, 2, 0);
         tree.leaf_text(&NUMBER, at, b"3");
         tree.close(3);
         tree.group(&GROUP, at, [(&NUMBER, at, 4)]);
+        assert!(!tree.keeps_fields());
         tree.close(9);
+        assert!(tree.keeps_fields());
         tree.open(&GROUP, 9, 0);
         tree.leaf(&NUMBER, at, 5);
         tree.close(10);
