@@ -90,6 +90,6 @@ pub use file_id::FileId;
 pub use run::{FOUND, INTERRUPTED, RAN, Terminal, UNUSABLE, run};
 pub use session::{
     Batch, Checked, CheckedEvent, CrossFlow, Decoder, Event, EventOrder, Events, FieldLimits,
-    FieldsOf, Findings, FlowContext, IcmpEvent, LeftOut, MessageEvent, Messages, Needs, Options,
-    Passes, Totals, Value,
+    FieldsOf, Findings, FlowContext, IcmpEvent, LeftOut, ListedServers, MessageEvent, Messages,
+    Needs, Options, Passes, Totals, Value,
 };

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::datagram_event::{DatagramEvent, DatagramHeaders};
 use super::icmp_event::IcmpEvent;
-use super::{Checked, EventOrder, FileEvent, FlowContext, LeftOut, Passes};
+use super::{Checked, EventOrder, FileEvent, FlowContext, LeftOut, Passes, listed};
 use crate::flows::FlowRow;
 
 pub use event::{CheckedEvent, CrossFlow, Event, MessageEvent};
@@ -59,7 +59,7 @@ pub struct Batch {
     #[serde(skip)]
     next_list: usize,
     #[serde(skip)]
-    listed: Vec<SocketAddr>,
+    listed: Vec<u64>,
     #[serde(skip)]
     next_listed: usize,
 }
@@ -190,7 +190,7 @@ impl Batch {
             + self.datagrams.len() * size_of::<(DatagramHeaders, Span)>()
             + self.cross_flow.len() * size_of::<(CrossFlowEvent, Witness, Span)>()
             + self.servers.len() * size_of::<Listed>()
-            + self.listed.len() * size_of::<SocketAddr>()
+            + self.listed.len() * size_of::<u64>()
     }
 
     /// Forgets its events and keeps the memory.
@@ -431,8 +431,9 @@ impl Batch {
     }
 
     /// The same; the message is to have it.
-    pub(super) fn message_lists(&mut self, server: SocketAddr) {
-        self.listed.push(server);
+    #[inline(always)]
+    pub(super) fn message_lists(&mut self, number: Listed, server: SocketAddr) {
+        listed::append(&mut self.listed, number, server);
     }
 
     fn take_listed(&mut self) -> Span {

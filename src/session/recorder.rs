@@ -486,13 +486,14 @@ impl<F: Fields> Sink for Recorder<F> {
     fn evidence(&mut self, evidence: Evidence) {
         self.results.evidence(evidence);
     }
-    #[inline]
+    #[inline(always)]
     fn listed(&mut self, server: SocketAddr) {
+        let number = listed(server);
         if self.needs.cross_flow {
-            self.batch.lists(listed(server));
+            self.batch.lists(number);
         }
         if self.needs.servers {
-            self.batch.message_lists(server);
+            self.batch.message_lists(number, server);
         }
     }
     fn fact(&mut self, fact: CrossFlowEvent, seen: SeenMessage) {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use dissectors::kit::{EndOfList, Masters, Purpose};
 
 use super::latest::{Latest, Moment};
-use crate::session::{MessageEvent, Value};
+use crate::session::{ListedServers, MessageEvent, Value};
 
 /// Characters of a name or a map that are kept.
 const LONG: usize = 256;
@@ -30,7 +30,14 @@ pub(super) fn put(known: &mut Latest<String>, at: Moment, value: Option<Value<'_
 
 /// What is kept of a text.
 pub(super) fn kept(value: &Value<'_>) -> String {
-    value.to_string().chars().take(LONG).collect()
+    let mut text = match value {
+        Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        value => value.to_string(),
+    };
+    if let Some((end, _)) = text.char_indices().nth(LONG) {
+        text.truncate(end);
+    }
+    text
 }
 
 /// Whether a text is what is known already, without making a copy of it.
@@ -107,14 +114,27 @@ pub fn refuses(event: &MessageEvent<'_>) -> bool {
 }
 
 /// The servers that a master's message lists.
-pub fn each_listed<'b>(event: &MessageEvent<'b>) -> impl Iterator<Item = SocketAddr> + use<'b> {
+pub fn each_listed<'b>(event: &MessageEvent<'b>) -> ListedServers<'b> {
     let is_list = event.message().purpose == Purpose::List;
-    let servers = if is_list { event.listed() } else { &[] };
-    // The end of a list is written as a server without an address.
-    servers.iter().copied().filter(|server| !server.ip().is_unspecified())
+    if is_list { event.listed() } else { ListedServers::default() }
 }
 
 /// What messages between masters and others hold, in the message's protocol.
 pub fn masters(event: &MessageEvent<'_>) -> Option<&'static Masters> {
     event.context().protocol.and_then(|id| id.info().masters)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_text_the_first_characters_are_kept() {
+        assert_eq!(kept(&Value::Text(b"Mill \xFF Creek")), "Mill \u{FFFD} Creek");
+        assert_eq!(kept(&Value::Unsigned(7)), "7");
+        for long in [LONG, LONG + 1] {
+            let text = "\u{EB}".repeat(long);
+            assert_eq!(kept(&Value::Text(text.as_bytes())), "\u{EB}".repeat(LONG));
+        }
+    }
 }

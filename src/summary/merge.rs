@@ -124,8 +124,7 @@ impl Master {
         self.rejected += other.rejected;
         self.findings += other.findings;
         self.times.merge(&other.times);
-        let most = other.listed.len();
-        self.lists(other.listed.into_iter(), most, room)
+        self.lists(other.listed.into_iter(), room)
     }
 }
 

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{Map, Message, Name, Purpose, Sending, Set, Time};
-use dissectors::ledger::listed;
 use serde::{Deserialize, Serialize};
 
 use super::described::{self, put};
@@ -56,13 +55,17 @@ impl<K: Copy + Ord, V: Row> Bounded<K, V> {
     /// How many rows there are.
     #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
-        self.rows.values().filter(|row| row.is_seen()).count()
+        self.seen().count()
+    }
+
+    /// The rows, in any order.
+    pub fn seen(&self) -> impl Iterator<Item = (K, &V)> {
+        self.rows.iter().filter(|(_, row)| row.is_seen()).map(|(key, row)| (*key, row))
     }
 
     /// The rows, in the order of their keys.
     pub fn rows(&self) -> Vec<(K, &V)> {
-        let seen = self.rows.iter().filter(|(_, row)| row.is_seen());
-        let mut rows: Vec<_> = seen.map(|(key, row)| (*key, row)).collect();
+        let mut rows: Vec<_> = self.seen().collect();
         rows.sort_by_key(|(key, _)| *key);
         rows
     }
@@ -314,31 +317,23 @@ impl Master {
             self.lists_whole += 1;
         }
         self.rejected += u64::from(described::refuses(event));
-        let words = described::each_listed(event).map(|server| u64::from_ne_bytes(listed(server)));
-        self.lists(words, event.listed().len(), room)
+        self.lists(described::each_listed(event).numbers(), room)
     }
 
-    /// These servers are on its lists, at most `most`. Returns whether there was room for them.
-    pub(super) fn lists(
-        &mut self,
-        servers: impl Iterator<Item = u64>,
-        most: usize,
-        room: &mut usize,
-    ) -> bool {
-        let (before, mut has_room) = (self.listed.len(), true);
-        if most <= *room {
-            // All of them fit, as they nearly always do.
-            self.listed.extend(servers);
-        } else {
-            for server in servers {
-                let is_full = self.listed.len() - before >= *room;
-                has_room &= !is_full || self.listed.contains(&server);
-                if !is_full {
-                    self.listed.insert(server);
-                }
+    /// These servers are on its lists. Returns whether there was room for them.
+    pub(super) fn lists(&mut self, servers: impl Iterator<Item = u64>, room: &mut usize) -> bool {
+        let mut has_room = true;
+        for server in servers {
+            // Most of a list were on earlier ones, too: to look costs less than to insert.
+            if self.listed.contains(&server) {
+                continue;
+            }
+            has_room &= *room > 0;
+            if *room > 0 {
+                *room -= 1;
+                self.listed.insert(server);
             }
         }
-        *room = room.saturating_sub(self.listed.len() - before);
         has_room
     }
 }
@@ -448,5 +443,20 @@ impl Client {
         let seen = self.seen.filter(|seen| seen.last > seen.first)?;
         let seconds = seen.last.since(seen.first) as f64 / 1e9;
         Some((self.sent.saturating_sub(1)) as f64 / seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_of_lists_take_room_once() {
+        let (mut master, mut room) = (Master::default(), 3);
+        assert!(master.lists([1, 2, 1].into_iter(), &mut room));
+        assert_eq!((master.listed.len(), room), (2, 1));
+        assert!(!master.lists([2, 3, 4, 1].into_iter(), &mut room), "there is no room for the 4");
+        assert_eq!((master.listed.len(), room), (3, 0));
+        assert!(master.lists([3, 1].into_iter(), &mut room), "what is known needs none");
     }
 }

@@ -9,7 +9,7 @@ use super::{Batch, Decoded, FieldSpans, Record, part};
 use crate::flows::FlowRow;
 use crate::session::datagram_event::DatagramEvent;
 use crate::session::icmp_event::IcmpEvent;
-use crate::session::{Checked, FileEvent, FlowContext};
+use crate::session::{Checked, FileEvent, FlowContext, ListedServers};
 
 /// One thing that a session reports. [`Needs`](crate::session::Needs) says which of them it does.
 #[derive(Clone, Copy)]
@@ -97,8 +97,8 @@ impl<'b> MessageEvent<'b> {
     }
 
     /// The servers that it lists, if they were asked for.
-    pub fn listed(&self) -> &'b [SocketAddr] {
-        part(&self.batch.listed, self.decoded.listed)
+    pub fn listed(&self) -> ListedServers<'b> {
+        ListedServers::of(part(&self.batch.listed, self.decoded.listed))
     }
 
     /// What it is, if it is a request, beside those before it.
