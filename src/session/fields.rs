@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 
 use dissectors::kit::{Kind, Node, Place, TreeView};
 
@@ -42,7 +43,12 @@ impl<'b> MessageEvent<'b> {
     /// The first value of a field, by its path below the message: `map`, `players.name`. `None`:
     /// the message has none, or [`Needs::fields`](super::Needs::fields) did not ask for fields.
     pub fn field(&self, path: &str) -> Option<Value<'b>> {
-        self.values(path).into_iter().next()
+        let mut first = None;
+        self.each_value(path, &mut |value| {
+            first = Some(value);
+            ControlFlow::Break(())
+        });
+        first
     }
 
     /// The keys and values of a map, by its name.
@@ -63,13 +69,26 @@ impl<'b> MessageEvent<'b> {
     /// each player. In a map, a part of the path is a key: `properties.gamever`.
     pub fn values(&self, path: &str) -> Vec<Value<'b>> {
         let mut values = Vec::new();
-        if let Some(tree) = self.tree() {
-            let payload = self.payload().bytes;
-            Fields { tree, payload }.below(None, path, &mut values);
-        }
+        self.each_value(path, &mut |value| {
+            values.push(value);
+            GO_ON
+        });
         values
     }
+
+    fn each_value(&self, path: &str, see: See<'_, 'b>) {
+        if let Some(tree) = self.tree() {
+            let payload = self.payload().bytes;
+            let _ = Fields { tree, payload }.below(None, path, see);
+        }
+    }
 }
+
+/// Sees one value after the other, until it has seen enough.
+type See<'s, 'b> = &'s mut dyn FnMut(Value<'b>) -> ControlFlow<()>;
+
+/// It has not.
+const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 
 /// The fields of a message, and its bytes.
 #[derive(Clone, Copy)]
@@ -79,10 +98,10 @@ struct Fields<'b> {
 }
 
 impl<'b> Fields<'b> {
-    /// Adds the values that the path leads to from below a node.
-    fn below(self, at: Option<usize>, path: &str, values: &mut Vec<Value<'b>>) {
+    /// Shows the values that the path leads to from below a node.
+    fn below(self, at: Option<usize>, path: &str, see: See<'_, 'b>) -> ControlFlow<()> {
         if path.is_empty() {
-            return;
+            return GO_ON;
         }
         let (name, rest) = path.split_once('.').unwrap_or((path, ""));
         for (at, node) in self.tree.children(at) {
@@ -91,31 +110,38 @@ impl<'b> Fields<'b> {
                 // A key may have dots in it.
                 let key = self.tree.nodes.get(key).map(|key| self.tree.bytes(key, self.payload));
                 if key == Some(path.as_bytes()) {
-                    values.extend(value.and_then(|value| self.value(value)));
+                    value.map_or(GO_ON, |value| self.show(value, see))?;
                 }
             } else if node.field.name == name {
-                self.at(at, node, rest, values);
+                self.at(at, node, rest, see)?;
             }
         }
+        GO_ON
     }
 
-    /// Adds the values that the path leads to from a node.
-    fn at(self, at: usize, node: &Node, path: &str, values: &mut Vec<Value<'b>>) {
+    /// Shows the values that the path leads to from a node.
+    fn at(self, at: usize, node: &Node, path: &str, see: See<'_, 'b>) -> ControlFlow<()> {
         match node.field.kind {
             Kind::List => {
                 let shown = |(_, element): &(usize, &Node)| element.field.place == Place::Fields;
                 for (at, element) in self.tree.children(Some(at)).filter(shown) {
                     if path.is_empty() {
-                        values.extend(self.value(at));
+                        self.show(at, see)?;
                     } else if element.field.kind == Kind::Group {
-                        self.below(Some(at), path, values);
+                        self.below(Some(at), path, see)?;
                     }
                 }
+                GO_ON
             }
-            Kind::Group | Kind::Map => self.below(Some(at), path, values),
-            _ if path.is_empty() => values.extend(self.value(at)),
-            _ => {}
+            Kind::Group | Kind::Map => self.below(Some(at), path, see),
+            _ if path.is_empty() => self.show(at, see),
+            _ => GO_ON,
         }
+    }
+
+    /// Shows the value of a node, if it has one.
+    fn show(self, at: usize, see: See<'_, 'b>) -> ControlFlow<()> {
+        self.value(at).map_or(GO_ON, see)
     }
 
     /// The value of a node that is not made of others.
