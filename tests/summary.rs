@@ -253,6 +253,22 @@ fn tables_are_chosen_sorted_and_shortened() {
 }
 
 #[test]
+fn a_shortened_table_has_the_first_rows_of_the_whole_one() {
+    let sample = |name| format!("samples/{name}.pcap");
+    for file in ["a2s-quirks", "silence-others", "valve-master-list"].map(sample) {
+        for (table, column) in [("servers", "sent"), ("clients", "rate"), ("ports", "port")] {
+            let args = ["summary", "--format", "csv", "--table", table, "--sort", column, &file];
+            let whole = out(&args);
+            for top in 1..=whole.lines().count() {
+                let some = out(&[&args[..], &["--top", &top.to_string()]].concat());
+                let rows = whole.lines().take(1 + top);
+                assert!(some.lines().eq(rows), "{file} {table} {top}: {some}");
+            }
+        }
+    }
+}
+
+#[test]
 fn links_are_named() {
     let links = |file: &str| lines(&["summary", "--format", "json", file])[0]["links"].clone();
     assert_eq!(links("samples/a2s-quirks.pcap"), serde_json::json!(["Ethernet"]));

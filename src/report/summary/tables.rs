@@ -1,5 +1,6 @@
 //! The tables: which columns they have, and what is in them.
 
+use std::cmp::Ordering;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
@@ -95,6 +96,15 @@ fn latest(name: &str, server: &Server) -> String {
 }
 
 type KeyedRow<'s, K, V> = (K, &'s V);
+
+/// What a row has in the column that its table is sorted by, if it is; its place among those that have the
+/// same; and the row.
+type SortedRow<T, P> = (Option<SummaryCell>, P, T);
+
+/// A row, which its key gives its place.
+fn keyed<K: Copy, V>((key, row): KeyedRow<'_, K, V>) -> (KeyedRow<'_, K, V>, K) {
+    ((key, row), key)
+}
 
 fn of_protocols<'s>() -> Vec<SummaryColumn<&'s Protocol>> {
     vec![
@@ -225,42 +235,49 @@ impl Grid {
     pub(super) fn of(table: Table, summary: &Summary, ports: &[Port], shown: &Shown) -> Grid {
         match table {
             Table::Protocols => {
-                let seen = summary.protocols.iter().filter(|it| it.messages > 0).collect();
+                let seen = summary.protocols.iter().filter(|it| it.messages > 0).zip(0..);
                 Grid::new(table, &of_protocols(), seen, false, shown)
             }
             Table::Servers => {
-                let rows = summary.servers.rows();
+                let rows = summary.servers.seen().map(keyed);
                 Grid::new(table, &of_servers(), rows, summary.servers.is_cut, shown)
             }
             Table::Masters => {
-                let rows = summary.masters.rows();
+                let rows = summary.masters.seen().map(keyed);
                 Grid::new(table, &of_masters(), rows, summary.masters.is_cut, shown)
             }
             Table::Clients => {
-                let rows = summary.clients.rows();
+                let rows = summary.clients.seen().map(keyed);
                 Grid::new(table, &of_clients(), rows, summary.clients.is_cut, shown)
             }
-            Table::Ports => Grid::new(table, &of_ports(), ports.iter().collect(), false, shown),
+            Table::Ports => Grid::new(table, &of_ports(), ports.iter().zip(0..), false, shown),
         }
     }
 
-    /// Of rows in the order of their keys: there may be very many, and few that are shown.
-    fn new<T>(
+    /// Of rows in any order, each with its place among those that are the same in the column that the table
+    /// is sorted by. There may be very many, and few that are shown: only these are sorted.
+    fn new<T, P: Ord>(
         table: Table,
         columns: &[SummaryColumn<T>],
-        mut rows: Vec<T>,
+        rows: impl Iterator<Item = (T, P)>,
         is_cut: bool,
         shown: &Shown,
     ) -> Grid {
-        if let Some(by) = order(table, columns, shown.order.as_ref()) {
-            let mut keyed: Vec<_> = rows.into_iter().map(|row| ((by.cell)(&row), row)).collect();
-            keyed.sort_by(|(a, _), (b, _)| a.compare(b));
-            rows = keyed.into_iter().map(|(_, row)| row).collect();
-        }
+        let by = order(table, columns, shown.order.as_ref());
+        let mut rows: Vec<_> =
+            rows.map(|(row, place)| (by.map(|by| (by.cell)(&row)), place, row)).collect();
+        let compare = |a: &SortedRow<T, P>, b: &SortedRow<T, P>| {
+            let by = a.0.as_ref().zip(b.0.as_ref()).map(|(a, b)| a.compare(b));
+            by.unwrap_or(Ordering::Equal).then_with(|| a.1.cmp(&b.1))
+        };
         let left_out = rows.len().saturating_sub(shown.top);
-        rows.truncate(shown.top);
+        if left_out > 0 {
+            rows.select_nth_unstable_by(shown.top, compare);
+            rows.truncate(shown.top);
+        }
+        rows.sort_by(compare);
         let cells = |row: &T| columns.iter().map(|column| (column.cell)(row)).collect();
-        let rows = rows.iter().map(cells).collect();
+        let rows = rows.iter().map(|(_, _, row)| cells(row)).collect();
         let columns = columns.iter().map(|it| (it.name, it.heading)).collect();
         Grid { table, columns, rows, is_cut, left_out }
     }
