@@ -103,7 +103,7 @@ impl fmt::Display for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Detail::Text(text) => f.write_str(text),
-            Detail::Unasked(name) => write!(f, "nobody asked for {name}"),
+            Detail::Unasked(name) => write!(f, "no request for {name}"),
             Detail::Unanswered(name) => write!(f, "{name} is not answered"),
             Detail::Incomplete(parts) => parts.fmt(f),
             Detail::Foreign(challenge) => {
@@ -403,7 +403,7 @@ impl Ledger {
             return;
         }
         let fresh = self.handed_out.insert(challenge);
-        let detail = || "this challenge was handed out before".to_owned();
+        let detail = || "this challenge was given before".to_owned();
         self.rule(rule, fresh, witness, Who::Master, detail);
     }
 

@@ -46,7 +46,7 @@ rule! {
     /// The datagram is not in the capture: its contents, and whether it was a response, are
     /// unknown.
     pub NET005 "fragment-missing" { severity: Note, who: Capture, needs: Interval,
-        asks: "the IP fragments of every datagram become whole",
+        asks: "all IP fragments of every datagram are in the capture",
         cite: [],
         right: "0.00 c > s  FFFFFFFF 56 4BA1D522\n0.02 s > c  frag=512 FFFFFFFF 45 0100 'motd' 00 'x'*1000 00",
         wrong: "" }
@@ -100,7 +100,7 @@ rule! {
     /// Messages left out because of a limit were not checked: raise the limit that the finding
     /// names with --limit and run again.
     pub NET011 "limit-met" { severity: Note, who: Capture, needs: Message,
-        asks: "nothing was left out for a limit on memory or length",
+        asks: "nothing was left out because of a limit on memory or length",
         cite: [],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 56 4BA1D522\n0.02 s > c  FEFFFFFF 01000080 01 00 E004 D3C81000 00000000 425A6839314159265359B56577EA002A27C588E00002000402844002000008A0003100D34D022A68D07A92B5EBBEE39D8828A01980228A011AF8BB9229C28485AB2BBF50" }

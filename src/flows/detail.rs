@@ -1,11 +1,11 @@
-//! What only a listing of flows asks for: what each direction carried, and how requests fared.
+//! Details of flows that only listings need: the traffic of each direction, and counts of requests.
 
 use dissectors::kit::Side;
 use serde::{Deserialize, Serialize};
 
 use super::beside::Beside;
 
-/// Response times that are kept as they are; of more, how many fall into each of [`BUCKETS`].
+/// Maximum number of exact response times; more are counted in [`BUCKETS`].
 const EXACT: usize = 1024;
 
 /// Values below are their own buckets; above, each power of two has this many buckets of equal width.
@@ -13,7 +13,7 @@ const FINE: u64 = 64;
 const BUCKETS_OF_POWER: usize = 32;
 const BUCKETS: usize = FINE as usize + (64 - 6) * BUCKETS_OF_POWER;
 
-/// How requests of a flow fared, and what its second end sent.
+/// The counts of a flow's requests, and the traffic of its second end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
     /// The flow's first packet.
@@ -24,7 +24,7 @@ pub struct Detail {
     pub(super) bytes: u64,
     /// Messages of the second end.
     pub messages: u32,
-    /// Requests that were checked: answered, or given up.
+    /// Requests that were checked: answered or timed out.
     pub requests: u32,
     /// Requests that were answered.
     pub answered: u32,
@@ -32,7 +32,7 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Counts this many packets of one side, with this many bytes of payload in all.
+    /// Counts packets of one side, with this many payload bytes in total.
     pub(super) fn count(&mut self, side: Side, packets: u64, bytes: usize) {
         if side == Side::Second {
             self.packets += packets;
@@ -45,7 +45,7 @@ impl Detail {
         self.times.get_or_insert_default().add(nanoseconds);
     }
 
-    /// The response times half of all, nineteen of twenty, and all are not above, in nanoseconds.
+    /// The median, the 95th percentile and the maximum of the response times, in nanoseconds.
     pub(super) fn response_times(&self) -> Option<[u64; 3]> {
         self.times.as_ref().and_then(|times| times.of_half_most_all())
     }
@@ -61,20 +61,20 @@ impl Beside for Detail {
     }
 }
 
-/// Response times: exact as long as they are few, as they are in nearly all flows. Buckets of
-/// `hdrhistogram` would take 18 KiB where these take 8, and one more crate in the library without
-/// default features.
+/// Response times: exact while there are few, as in nearly all flows. `hdrhistogram` would need 18
+/// KiB for its buckets instead of 8, and would be another dependency of the library without default
+/// features.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseTimes {
     exact: Vec<u64>,
-    /// How many there are in each bucket; empty while all are exact.
+    /// The count of each bucket; empty while all are exact.
     buckets: Vec<u32>,
     count: u64,
     longest: u64,
 }
 
 impl ResponseTimes {
-    /// One more, in nanoseconds.
+    /// Adds one, in nanoseconds.
     pub fn add(&mut self, time: u64) {
         self.count += 1;
         self.longest = self.longest.max(time);
@@ -92,7 +92,7 @@ impl ResponseTimes {
         }
     }
 
-    /// Those of others, too: it comes to what it would have been if all had been added one by one.
+    /// Adds those of others, with the same result as adding them one by one.
     pub fn merge(&mut self, others: &ResponseTimes) {
         if others.buckets.is_empty() {
             return others.exact.iter().for_each(|time| self.add(*time));
@@ -113,13 +113,12 @@ impl ResponseTimes {
         }
     }
 
-    /// Those that half of all, nineteen of twenty, and all are not above, in nanoseconds; `None`
-    /// where there are none.
+    /// The median, the 95th percentile and the maximum, in nanoseconds; `None` if there are none.
     pub fn of_half_most_all(&self) -> Option<[u64; 3]> {
         (self.count > 0).then(|| self.percentiles([50, 95, 100]))
     }
 
-    /// By nearest rank. From buckets, the middle of one: at most a 64th away.
+    /// By nearest rank. From buckets, the middle of one, with an error of at most 1/64.
     fn percentiles<const N: usize>(&self, percents: [u64; N]) -> [u64; N] {
         let mut sorted = self.exact.clone();
         sorted.sort_unstable();
@@ -141,7 +140,7 @@ impl ResponseTimes {
     }
 }
 
-/// Where a value is counted.
+/// The bucket of a value.
 fn bucket(value: u64) -> usize {
     if value < FINE {
         return value as usize;
@@ -151,7 +150,7 @@ fn bucket(value: u64) -> usize {
     FINE as usize + (power as usize - 6) * BUCKETS_OF_POWER + nth
 }
 
-/// The middle of what a bucket counts.
+/// The middle value of a bucket.
 fn middle(bucket: usize) -> u64 {
     let Some(above) = bucket.checked_sub(FINE as usize) else { return bucket as u64 };
     let (power, nth) = (above / BUCKETS_OF_POWER + 6, above % BUCKETS_OF_POWER);

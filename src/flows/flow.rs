@@ -1,4 +1,4 @@
-//! One flow: who talks to whom, and what it came to so far.
+//! One flow: its ends, its state and its counts.
 
 use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
@@ -9,20 +9,20 @@ use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
 use super::beside::ByPlace;
 use super::{Asked, Detail, Key, Stream};
 
-/// What a flow is up to.
+/// The state of a flow.
 pub enum State {
-    /// Nothing that was said tells its protocol yet.
+    /// Its protocol is not identified yet.
     New,
-    /// Datagrams of a protocol of ours.
+    /// Datagrams of a supported protocol.
     Conversation(Conversation),
-    /// A stream whose protocol is ours, or is not reported yet.
+    /// A stream whose protocol is supported, or not identified yet.
     Stream(Box<Stream>),
-    /// None of ours: only counted.
+    /// Other traffic, which is only counted.
     Ignored,
 }
 
-/// One flow. In a flood there are millions of them: with its place in the table it takes 160 bytes
-/// at most, beside what its state holds.
+/// One flow. A flood has millions of them: with its entry in the table it takes at most 160 bytes,
+/// besides the heap memory of its state.
 pub struct Flow {
     /// Its ends and what carries it: the key of its first packet.
     pub(super) key: Key,
@@ -42,21 +42,21 @@ pub struct Flow {
     messages: u32,
     /// Findings reported.
     findings: u32,
-    /// Bytes that its state holds beside itself.
+    /// Heap memory of its state in bytes.
     held: u32,
     /// Whether each end sent something, by [`Side::index`].
     seen: [bool; 2],
     began: bool,
     lossy: bool,
     planned: bool,
-    /// Which part each end plays, as far as it has spoken, by [`Side::index`].
+    /// The role of each end, if it has sent messages, by [`Side::index`].
     pub roles: [Option<Who>; 2],
 }
 
-/// A flow in its table, with what is kept beside it.
+/// A flow in its table, with its details.
 pub struct FlowMut<'t> {
     pub(super) flow: &'t mut Flow,
-    /// Its place.
+    /// Its index.
     pub(super) at: u32,
     pub(super) asked: &'t mut ByPlace<Asked>,
     pub(super) details: &'t mut ByPlace<Detail>,
@@ -105,7 +105,7 @@ impl Flow {
         [self.key.from(), self.key.to()]
     }
 
-    /// Which end sent a packet of this key, if it belongs to this flow.
+    /// The end that sent a packet of this key, if it belongs to this flow.
     #[inline]
     pub(super) fn side(&self, key: &Key) -> Option<Side> {
         if *key == self.key {
@@ -124,7 +124,7 @@ impl Flow {
         self.began = began;
     }
 
-    /// The recording lost something of it.
+    /// The recording lost some of it.
     pub fn set_lossy(&mut self) {
         self.lossy = true;
     }
@@ -135,18 +135,18 @@ impl Flow {
         self.began
     }
 
-    /// Whether the recording lost something of it.
+    /// Whether the recording lost some of it.
     #[inline]
     pub fn is_lossy(&self) -> bool {
         self.lossy
     }
 
-    /// Whether its conversation is going to be asked again.
+    /// Whether its conversation has a planned timeout.
     pub fn is_planned(&self) -> bool {
         self.planned
     }
 
-    /// Its conversation is going to be asked again, or no longer.
+    /// Sets whether its conversation has a planned timeout.
     pub fn set_planned(&mut self, planned: bool) {
         self.planned = planned;
     }
@@ -157,7 +157,7 @@ impl Flow {
         self.last
     }
 
-    /// For how long it may be silent and go on after it, in nanoseconds.
+    /// For how many nanoseconds it may be silent before it ends.
     #[inline]
     fn idle(&self) -> i64 {
         match &self.state {
@@ -166,24 +166,24 @@ impl Flow {
         }
     }
 
-    /// After which time it has ended: with `idle` for the longest silence, or else its own.
+    /// When it ends if it stays silent: after `idle`, or else after its own limit.
     #[inline]
     pub(super) fn lasts(&self, idle: Option<i64>) -> Time {
         let idle = idle.unwrap_or_else(|| self.idle());
         Time(self.last.0.saturating_add(idle))
     }
 
-    /// A place in the table, and its share of an index that is half full.
+    /// An entry in the table, and its share of an index that is half full.
     const PLACE: usize = size_of::<Option<Flow>>() + 8;
 
-    /// Bytes of memory that the flow takes, its place and the index included.
+    /// Memory of the flow in bytes, with its entry and its share of the index.
     pub fn memory(&self) -> usize {
         Flow::PLACE + self.held as usize
     }
 }
 
 impl FlowMut<'_> {
-    /// What a protocol may know of it.
+    /// The facts for its protocol.
     pub fn facts(&self) -> FlowFacts {
         FlowFacts {
             ends: self.ends(),
@@ -196,7 +196,7 @@ impl FlowMut<'_> {
         }
     }
 
-    /// What a listing of flows shows of it.
+    /// Its row in a listing of flows.
     pub fn row(&self, digits: u8) -> FlowRow {
         let protocol = match &self.state {
             State::Conversation(conversation) => Some(conversation.id()),
@@ -236,8 +236,8 @@ impl FlowMut<'_> {
         self.details.change(self.at, |detail| detail.frame = frame);
     }
 
-    /// Counts this many packets of one side, with this many bytes of payload in all. Returns for how
-    /// many nanoseconds the flow was silent before.
+    /// Counts packets of one side, with this many payload bytes in total. Returns for how many
+    /// nanoseconds the flow was silent before.
     #[inline]
     pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: usize) -> u64 {
         self.details.change(self.at, |detail| detail.count(side, packets, bytes));
@@ -246,8 +246,8 @@ impl FlowMut<'_> {
         self.touch(side, time)
     }
 
-    /// A packet of one side was recorded that counts for nothing but that the flow goes on. Returns
-    /// for how many nanoseconds the flow was silent before.
+    /// A packet of one side was recorded that only shows that the flow continues. Returns for how
+    /// many nanoseconds the flow was silent before.
     #[inline]
     pub fn touch(&mut self, side: Side, time: Time) -> u64 {
         self.seen[side.index()] = true;
@@ -259,7 +259,7 @@ impl FlowMut<'_> {
         silence
     }
 
-    /// The flow's state holds this many bytes beside itself.
+    /// Sets the heap memory of the flow's state in bytes.
     #[inline]
     pub fn set_held(&mut self, held: usize) {
         self.held = u32::try_from(held).unwrap_or(u32::MAX);
@@ -274,26 +274,26 @@ impl FlowMut<'_> {
         self.findings = self.findings.saturating_add(counts.findings);
     }
 
-    /// What was asked in it so far; nothing, where that is not kept.
+    /// The counts of its requests so far; empty if they are not kept.
     #[inline]
     pub fn asked(&self) -> Asked {
         self.asked.get(self.at).copied().unwrap_or_default()
     }
 
-    /// This was asked in it, all in all.
+    /// Sets the counts of its requests.
     #[inline]
     pub fn set_asked(&mut self, asked: Asked) {
         self.asked.change(self.at, |it| *it = asked);
     }
 
-    /// Changes what a listing asks for of it, where there is to be one.
+    /// Changes its details, if they are kept.
     #[inline]
     pub fn count_details(&mut self, count: impl FnOnce(&mut Detail)) {
         self.details.change(self.at, count);
     }
 
-    /// The ports are used again: what follows is another conversation, from its beginning on. It
-    /// has no number yet; what was seen stays seen.
+    /// The ports are reused: another conversation begins, from its start. It has no number yet;
+    /// recorded sides stay recorded.
     pub fn begin_again(&mut self, now: Time) {
         let state = std::mem::replace(&mut self.state, State::New);
         let Flow { key, seen, held, .. } = *self.flow;
@@ -303,14 +303,14 @@ impl FlowMut<'_> {
     }
 }
 
-/// How much was reported since the last time.
+/// The counts of reported events since the last call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageCounts {
     /// Messages.
     pub messages: u32,
-    /// Findings, inconclusive ones left out.
+    /// Findings, without inconclusive ones.
     pub findings: u32,
-    /// Which end spoke, and the part that this shows it to play.
+    /// The end that sent a message, and its role.
     pub spoke: Option<(Side, Who)>,
 }
 
@@ -325,13 +325,13 @@ pub struct FlowRow {
     pub transport: Transport,
     /// Its ends, the sender of the first packet first.
     pub ends: [std::net::SocketAddr; 2],
-    /// The name of its protocol; empty if none is known.
+    /// The name of its protocol; empty if unknown.
     pub protocol: &'static str,
     /// When it was first recorded.
     pub first: Time,
     /// When it was last recorded.
     pub last: Time,
-    /// The part each end plays, as far as it has spoken.
+    /// The role of each end, if it has sent messages.
     pub roles: [Option<Who>; 2],
     /// Packets recorded of each end; without details, those of both are the first one's, as are bytes and
     /// messages.
@@ -340,24 +340,24 @@ pub struct FlowRow {
     pub bytes: [u64; 2],
     /// Messages reported of each end.
     pub messages: [u64; 2],
-    /// Requests that were checked: answered, or given up.
+    /// Requests that were checked: answered or timed out.
     pub requests: u64,
     /// Requests that were answered.
     pub answered: u64,
-    /// Exchanges: requests with the challenge rounds that they took.
+    /// Exchanges: requests with their challenge rounds.
     pub exchanges: u64,
-    /// Those that brought what was asked for.
+    /// The number of these that received the requested data.
     pub exchanges_answered: u64,
-    /// Its client asked for a list.
+    /// Its client requested a list.
     pub asks_for_lists: bool,
-    /// Its client asked for something else.
+    /// Its client sent other requests.
     pub asks_for_others: bool,
     /// Nanoseconds from a request to its response, those that half of all, nineteen of twenty, and
     /// all are not above.
     pub response_times: Option<[u64; 3]>,
     /// Findings reported.
     pub findings: u64,
-    /// Digits of a second that the capture has: 6 or 9.
+    /// Number of digits of a second in the capture's times: 6 or 9.
     pub digits: u8,
 }
 

@@ -1,5 +1,5 @@
-//! Which protocol a payload speaks: by its bytes on any port, with ports and what the flow said
-//! before as a tie-break only.
+//! Identifies the protocol of a payload: by its bytes on any port. Ports and earlier packets of the
+//! flow are only a tie-breaker.
 
 use std::str::FromStr;
 
@@ -40,14 +40,14 @@ impl FromStr for DecodeAs {
     }
 }
 
-/// Tells protocols apart.
+/// Identifies protocols.
 #[derive(Clone, Debug, Default)]
 pub struct Identifier {
     forced: Vec<DecodeAs>,
 }
 
 impl Identifier {
-    /// With the protocols that the user forces on ports.
+    /// With protocols that the user forces on ports.
     pub fn new(forced: Vec<DecodeAs>) -> Identifier {
         Identifier { forced }
     }
@@ -61,8 +61,8 @@ impl Identifier {
         forced.find(|forced| ports.contains(&forced.port)).map(|forced| forced.protocol)
     }
 
-    /// The protocol of a datagram. `known` is what its flow has spoken so far; `ports` are the
-    /// source's and the destination's.
+    /// The protocol of a datagram. `known`: the flow's protocol so far; `ports`: of source and
+    /// destination.
     pub fn datagram(&self, bytes: &[u8], ports: [u16; 2], known: Option<Id>) -> Option<Id> {
         if let Some(forced) = self.forced(Transport::Udp, ports) {
             return Some(forced);
@@ -75,7 +75,7 @@ impl Identifier {
         best(|id, hint| id.claim(bytes, hint), ports)
     }
 
-    /// The protocol of a stream, by its first bytes; `Err` says whether they can still tell.
+    /// The protocol of a stream, from its first bytes; `Err`: whether more bytes may decide.
     pub fn stream(&self, view: &StreamView<'_>, ports: [u16; 2]) -> Result<Id, Undecided> {
         if let Some(forced) = self.forced(Transport::Tcp, ports) {
             return Ok(forced);
@@ -92,9 +92,9 @@ impl Identifier {
 /// Why a stream's protocol is not identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undecided {
-    /// More bytes may tell.
+    /// More bytes may decide.
     More,
-    /// It is none of ours.
+    /// It is not a supported protocol.
     None,
 }
 
@@ -103,7 +103,8 @@ fn hint(id: Id, ports: [u16; 2]) -> Hint {
     Hint { from_port, to_port, ..Hint::default() }
 }
 
-/// The first protocol in the list that is sure; else the first that may be, if the port says so.
+/// The first protocol in the list that is sure; otherwise the first that is possible, if the port
+/// indicates it.
 fn best(claim: impl Fn(Id, Hint) -> Claim, ports: [u16; 2]) -> Option<Id> {
     let mut weak = None;
     let usual = ports.into_iter().any(is_usual);

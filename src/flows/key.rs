@@ -1,4 +1,4 @@
-//! What makes two packets belong to one flow: both ends and the transport, in either direction.
+//! The key of a flow: both ends and the transport, in either direction.
 
 use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -36,7 +36,7 @@ impl Key {
         Key { source: self.destination, destination: self.source, ports: [to, from], ..*self }
     }
 
-    /// The same for both directions of a flow: what the index is hashed by.
+    /// The same for both directions of a flow, for the index.
     #[inline]
     pub fn hash(&self, hasher: &impl BuildHasher) -> u64 {
         if let Some([a, b]) = self.words() {

@@ -1,9 +1,8 @@
-//! The flow tracker's memory: who talks to whom, since when, in which protocol.
+//! Tracks flows: their ends, times and protocols.
 //!
-//! Together with the conversations of `dissectors` this follows what two hosts say: the table finds the
-//! flow of a packet, `identify` tells its protocol, and the protocol's conversation checks what is said and
-//! in which order. This module knows addresses, ports and times; it refuses to know packets' headers
-//! and outputs.
+//! The table finds the flow of a packet, `identify` determines its protocol, and the protocol's
+//! conversation (in `dissectors`) checks messages and their order. This module handles addresses,
+//! ports and times; it knows neither packet headers nor outputs.
 
 mod asked;
 mod beside;

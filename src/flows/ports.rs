@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use dissectors::Id;
 
-/// A bit for each port: whether it is one of them is recognized by one word of memory.
+/// A bit for each port, so that a lookup reads a single word.
 pub struct Ports([u64; 1024]);
 
 impl Default for Ports {
@@ -26,8 +26,8 @@ impl Ports {
     }
 }
 
-/// Those that servers of some protocol usually have: of most datagrams, neither port is such a one,
-/// and no protocol need be asked for.
+/// The usual ports of all protocols' servers: most datagrams have neither port in it, so that no
+/// protocol needs to be checked.
 static USUAL: LazyLock<Ports> = LazyLock::new(|| usual(Id::ALL));
 
 /// Those of each protocol, in the order of the list.

@@ -1,4 +1,4 @@
-//! A flow over TCP: its connection, and what that speaks.
+//! A flow over TCP: its connection, and its protocol's state.
 
 use dissectors::kit::{self, Side, Time};
 use dissectors::{Conversation, Id};
@@ -12,18 +12,19 @@ pub struct Stream {
     pub(crate) speech: Speech,
 }
 
-/// What a connection speaks, as far as it is identified.
+/// The protocol of a connection, if identified, and its state.
 #[derive(Default)]
 pub(crate) struct Speech {
     pub(crate) conversation: Option<Box<Conversation>>,
     /// The unread beginnings, while the protocol is not identified.
     pub(crate) beginnings: Option<Box<[Vec<u8>; 2]>>,
-    /// What waits until the protocol is identified, or until what it answers to is read.
+    /// Unread bytes that wait until the protocol is identified, or until the bytes before them in
+    /// the other direction are read.
     pub(crate) waits: Option<Box<[Option<Wait>; 2]>>,
     /// Bytes of this direction were read, by [`Side::index`].
     pub(crate) heard: [bool; 2],
-    /// The last message of this direction was read before its end, for want of room: what follows
-    /// begins in the middle.
+    /// The last message of this direction was not read completely because of a limit: the next
+    /// bytes begin in the middle of it.
     pub(crate) cut: [bool; 2],
 }
 
@@ -32,19 +33,19 @@ pub(crate) struct Speech {
 pub(crate) struct Wait {
     /// The packet of the first one.
     pub(crate) since: u64,
-    /// How many were shown.
+    /// How many the reader has seen.
     pub(crate) shown: usize,
     /// When the direction was closed after them.
     pub(crate) closed: Option<Time>,
 }
 
 impl Speech {
-    /// What waits of this direction.
+    /// The waiting bytes of this direction.
     pub(crate) fn wait(&self, side: Side) -> Option<Wait> {
         self.waits.as_ref()?[side.index()]
     }
 
-    /// Nothing waits of this direction any more. What did?
+    /// Ends the wait of this direction. Returns it.
     pub(crate) fn stop_waiting(&mut self, side: Side) -> Option<Wait> {
         let wait = self.waits.as_mut()?[side.index()].take();
         if self.wait(side.other()).is_none() {
@@ -68,7 +69,7 @@ impl Speech {
 }
 
 impl Stream {
-    /// Bytes of memory that it takes, but for the streams' bytes, which have a limit of their own.
+    /// Memory in bytes, without the streams' bytes, which have their own limit.
     pub(crate) fn memory(&self) -> usize {
         size_of::<Stream>() + self.connection.uncharged() + self.speech.held()
     }
@@ -78,7 +79,7 @@ impl Stream {
         self.speech.conversation.as_ref().map(|conversation| conversation.id())
     }
 
-    /// Whether bytes are known to be missing, though they may still come.
+    /// Whether bytes are known to be missing but may still arrive.
     pub fn has_hole(&self) -> bool {
         [Side::First, Side::Second].into_iter().any(|side| self.connection.has_hole(side))
     }

@@ -1,4 +1,4 @@
-//! All flows that are being followed: found in constant time, bounded in number.
+//! All flows: found in constant time, bounded in number.
 
 use dissectors::kit::{Info, Side, Time};
 use foldhash::quality::RandomState;
@@ -12,7 +12,7 @@ use crate::flows::{Asked, Detail, Flow, FlowMut, Key};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(u32);
 
-/// How many flows are looked at to find one that may go.
+/// How many flows are compared to find one to evict.
 const SAMPLE: usize = 8;
 
 /// The flows, by their ends.
@@ -20,28 +20,28 @@ pub struct Table {
     /// The flows' places, by the hashes of their keys.
     index: HashTable<u32>,
     flows: Slab<Flow>,
-    /// One more than the highest place that a flow ever had.
+    /// One more than the highest index that was ever used.
     places: u32,
     asked: ByPlace<Asked>,
     details: ByPlace<Detail>,
-    /// The seed differs in every run: the maker of a capture cannot choose what collides.
+    /// The seed differs in every run, so that the author of a capture cannot construct collisions.
     hasher: RandomState,
-    /// The flow that was found last: many packets belong to that of the packet before.
+    /// The flow that was found last: many packets belong to the same flow as the previous one.
     latest: u32,
-    /// Where the next flow is looked for that may go for want of room.
+    /// Where the search for the next flow to evict begins.
     hand: u32,
     idle: Idle,
-    /// For how long a flow may be silent, in nanoseconds, if its protocol is not to say it.
+    /// For how long a flow may be silent, in nanoseconds, if not by its protocol.
     longest: Option<i64>,
     most: usize,
-    /// Bytes of memory that the flows take, and may take.
+    /// Memory of the flows in bytes, and its maximum.
     memory: usize,
     most_memory: usize,
 }
 
 impl Table {
-    /// A table of at most `most` flows, which take at most this many bytes. A flow has ended that is
-    /// silent for longer than `longest` nanoseconds, or than its protocol says.
+    /// A table of at most `most` flows, with at most this many bytes of memory. A flow has ended if
+    /// it has been silent for longer than `longest` nanoseconds, or than its protocol allows.
     pub fn new(most: usize, most_memory: usize, longest: Option<i64>) -> Table {
         let most = most.clamp(1, u32::MAX as usize);
         let hasher = RandomState::default();
@@ -62,7 +62,7 @@ impl Table {
         }
     }
 
-    /// With what was asked in each flow, and with what else a listing shows of it, or without.
+    /// With or without counts of requests, and other details for a listing of flows.
     #[must_use]
     pub fn keeping(self, asked: bool, details: bool) -> Table {
         Table { asked: ByPlace::kept(asked), details: ByPlace::kept(details), ..self }
@@ -78,12 +78,12 @@ impl Table {
         self.flows.is_empty()
     }
 
-    /// Whether one more flow needs another to go first.
+    /// Whether another flow can only be added after evicting one.
     pub fn is_full(&self) -> bool {
         self.len() >= self.most || self.is_too_large()
     }
 
-    /// Whether the flows take more memory than they may.
+    /// Whether the flows take more memory than allowed.
     #[inline]
     pub fn is_too_large(&self) -> bool {
         self.memory() > self.most_memory
@@ -95,13 +95,13 @@ impl Table {
         self.memory + self.asked.memory() + self.details.memory()
     }
 
-    /// Counts the memory that a flow takes now, which took `before`.
+    /// Updates the memory of a flow from `before` to `now`.
     #[inline]
     pub fn weigh(&mut self, before: usize, now: usize) {
         self.memory = (self.memory + now).saturating_sub(before);
     }
 
-    /// The flow that a packet belongs to, and which end sent the packet.
+    /// The flow of a packet, and the end that sent it.
     pub fn find(&mut self, key: &Key) -> Option<(Slot, Side)> {
         let side = |slot| self.get(Slot(slot))?.side(key);
         if let Some(side) = side(self.latest) {
@@ -114,7 +114,7 @@ impl Table {
         Some((Slot(slot), side))
     }
 
-    /// A flow that begins with a packet of this key, which no flow in the table has.
+    /// Adds a flow that begins with a packet of this new key.
     pub fn insert(&mut self, key: &Key, now: Time) -> Slot {
         let flow = Flow::new(key, now);
         self.memory += flow.memory();
@@ -137,27 +137,27 @@ impl Table {
         Some(FlowMut { flow, at: slot.0, asked, details })
     }
 
-    /// A flow, to look at.
+    /// A flow, read-only.
     #[inline]
     pub fn get(&self, slot: Slot) -> Option<&Flow> {
         self.flows.get(slot.0 as usize)
     }
 
-    /// All flows in the order of their numbers, those without one after. No flow will be looked for
-    /// any more, and none inserted: they are only taken out.
+    /// All flows in the order of their numbers, those without one last. After this, flows are only
+    /// removed.
     pub fn in_order(&mut self) -> InOrder {
         self.index = HashTable::new();
         let mut places = Vec::from_iter(self.iter().map(|(Slot(slot), _)| slot));
         let place =
             |&slot: &u32| self.get(Slot(slot)).map_or(0, |flow| flow.number).wrapping_sub(1);
-        // Mostly they are in order: to sort them takes as much room again.
+        // Usually they are in order: sorting needs as much memory again.
         if !places.is_sorted_by_key(place) {
             places.sort_by_cached_key(place);
         }
         InOrder(places.into_iter())
     }
 
-    /// Takes a flow out. Says whether it was there.
+    /// Removes a flow. Returns whether it existed.
     pub fn remove(&mut self, slot: Slot) -> bool {
         let Some(flow) = self.flows.try_remove(slot.0 as usize) else { return false };
         self.memory = self.memory.saturating_sub(flow.memory());
@@ -170,8 +170,7 @@ impl Table {
         true
     }
 
-    /// The flow that has been silent longest among the next few: the one to go when there is no
-    /// room.
+    /// The flow that has been silent longest among the next few, to evict.
     pub fn stalest(&mut self) -> Option<Slot> {
         let mut stalest: Option<(Time, u32)> = None;
         let mut seen = 0;
@@ -202,8 +201,8 @@ impl Table {
         now > self.idle.earliest
     }
 
-    /// A flow that has been silent for too long: the next one in turn, if it is one. Asked often
-    /// enough, this finds them all.
+    /// A flow that has been silent for too long: the next one in turn, if it has. Repeated calls
+    /// find them all.
     pub fn idle(&mut self, now: Time) -> Option<Slot> {
         if !self.has_idle(now) {
             return None;
@@ -240,12 +239,12 @@ impl Iterator for InOrder {
     }
 }
 
-/// Where the next flow is looked for that may have been silent for long.
+/// The search for flows that have been silent for too long.
 struct Idle {
     hand: u32,
-    /// No flow has ended by then.
+    /// No flow has ended before this time.
     earliest: Time,
-    /// None of those that the hand has passed in this turn, nor of those that came since, has.
+    /// The same for the flows that the search has passed in this turn, and for newer ones.
     seen: Time,
 }
 
@@ -262,7 +261,7 @@ impl Idle {
         self.seen = self.seen.min(until);
     }
 
-    /// The hand has passed all flows.
+    /// The search has passed all flows.
     fn begin_again(&mut self) {
         *self = Idle { hand: 0, earliest: self.seen, seen: Time(i64::MAX) };
     }

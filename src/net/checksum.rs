@@ -1,9 +1,9 @@
 //! IPv4, UDP and TCP checksums.
 //!
-//! Not part of decoding: summing a payload costs more than all the rest, and on a host that sends,
-//! checksums are left to the network card and are wrong in its own captures. Who asks for all gets
-//! them checked; else only the IPv4 header's are, which are seldom left to the card, and are 0
-//! then. Only complete bytes are checked.
+//! They are not part of decoding, because summing a payload costs more than all other work, and
+//! because a sending host leaves checksums to the network card, so that they are wrong in its own
+//! captures. By default only the IPv4 header's is checked, which is rarely left to the card and is
+//! 0 then; the others on request. Only complete bytes are checked.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -15,7 +15,7 @@ use super::outcome::Outcome;
 use super::packet::{Headers, Ip, Malformed, Payload};
 use super::protocol;
 
-/// What is to be said about the checksums of a packet's innermost headers.
+/// The results for the checksums of a packet's innermost headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checksums {
     /// The IPv4 header's.
@@ -24,18 +24,18 @@ pub struct Checksums {
     pub transport: ChecksumResult,
 }
 
-/// What is to be said about one checksum.
+/// The result for one checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChecksumResult {
-    /// There is none, or not all of what it covers is there.
+    /// There is none, or not all covered bytes are available.
     NotChecked,
-    /// It is right.
+    /// It is correct.
     Right,
     /// It is wrong.
     Wrong {
-        /// What the packet says.
+        /// The value in the packet.
         found: u16,
-        /// What its bytes add up to.
+        /// The computed value.
         expected: u16,
     },
 }
@@ -62,7 +62,7 @@ pub fn verify(outcome: &Outcome<'_>) -> Checksums {
 /// card.
 #[inline]
 pub fn header(headers: &Headers<'_>) -> ChecksumResult {
-    // Nearly all have no options: a sum of this many bytes is made at once.
+    // Most headers have no options: a fixed size is summed faster.
     let is_right = match <&[u8; 20]>::try_from(headers.ipv4) {
         Ok(usual) => is_right(usual),
         Err(_) => is_right(headers.ipv4),
@@ -76,13 +76,13 @@ pub fn header(headers: &Headers<'_>) -> ChecksumResult {
     }
 }
 
-/// Whether a header, its checksum included, adds up to what a right one does.
+/// Whether a header with its checksum sums to the value of a correct one.
 #[inline(always)]
 fn is_right(header: &[u8]) -> bool {
     let (words, rest) = header.as_chunks();
     let sum =
         words.iter().fold(0, |sum: u64, word| sum.saturating_add(u32::from_ne_bytes(*word).into()));
-    // What overflows from sixteen bits comes round.
+    // Carries are added to the low 16 bits.
     let sum = (0..3).fold(sum, |sum, _| (sum & 0xffff).saturating_add(sum >> 16));
     sum == 0xffff && rest.is_empty()
 }
@@ -97,7 +97,7 @@ fn udp(
     payload: &Payload<'_>,
     note: Option<Malformed>,
 ) -> ChecksumResult {
-    // Over IPv4, zero says that the sender computed none.
+    // Over IPv4, zero means that the sender computed none.
     let absent = matches!(headers.transport, [_, _, _, _, _, _, 0, 0, ..]) && ip.source.is_ipv4();
     if absent || !payload.is_whole() || note.is_some() {
         return ChecksumResult::NotChecked;
@@ -137,7 +137,7 @@ fn compare(sum: Sum16BitWords, bytes: &[u8], at: usize) -> Option<ChecksumResult
     let (before, rest) = bytes.split_at_checked(at)?;
     let (found, after) = rest.split_first_chunk()?;
     let found = u16::from_be_bytes(*found);
-    // etherparse sums in native order and turns the result round.
+    // etherparse sums in native byte order and converts the result.
     let expected = sum.add_slice(before).add_slice(after).ones_complement().to_be();
     // Both are zero in ones' complement; UDP always writes the second.
     let zero = |checksum: u16| matches!(checksum, 0x0000 | 0xffff);

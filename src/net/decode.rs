@@ -1,4 +1,4 @@
-//! The two ways into the walk down a packet.
+//! The two entry points for decoding a packet.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -24,7 +24,7 @@ pub fn decode(link: LinkType, data: &[u8], original_length: u32) -> Outcome<'_> 
     walk.link(link)
 }
 
-/// Goes on with the payload of an IP datagram that was joined from fragments.
+/// Decodes the payload of an IP datagram that was joined from fragments.
 ///
 /// `protocol` and `ip` are those of its first fragment. The outcome may be a fragment again, of a
 /// datagram inside a tunnel. Payload offsets count from the beginning of `bytes`.
@@ -48,7 +48,7 @@ mod tests {
         206, 228, 229, 239, 258, 276, 281, 284, 285, 147,
     ];
 
-    /// Everything that is claimed lies in the packet.
+    /// All spans of the outcome are within the packet.
     fn consistent(outcome: &Outcome<'_>, data: &[u8]) {
         let payload = match outcome {
             Outcome::Udp(datagram) => &datagram.payload,

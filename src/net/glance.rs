@@ -1,6 +1,6 @@
-//! Ordinary packets, recognized and decoded at a glance: UDP, TCP and fragments over IPv4 without
-//! options and Ethernet without tags, which nearly all packets are. What a glance tells is what
-//! [`decode`](super::decode()) finds, in a quarter of the time.
+//! A fast path for ordinary packets, which nearly all packets are: UDP, TCP and fragments over IPv4
+//! without options and Ethernet without tags. It has the same results as
+//! [`decode`](super::decode()), in a quarter of the time.
 
 use std::net::Ipv4Addr;
 
@@ -15,7 +15,7 @@ use crate::capture::LinkType;
 const ETHERNET: usize = 14;
 /// Where the transport's header begins.
 const TRANSPORT: usize = ETHERNET + 20;
-/// Where a datagram's payload begins: of the headers together, the smallest.
+/// Minimum length of the headers before a datagram's payload.
 const HEADERS: usize = TRANSPORT + 8;
 
 /// An ordinary packet.
@@ -28,8 +28,8 @@ pub struct Glance<'a> {
     payload: usize,
 }
 
-/// A packet that is an ordinary one. `None` wherever [`decode`](super::decode()) might come to
-/// anything else than a whole UDP datagram, TCP segment or fragment.
+/// Recognizes an ordinary packet. `None` if [`decode`](super::decode()) might find anything other
+/// than a whole UDP datagram, TCP segment or fragment.
 #[inline]
 pub fn glance(link: LinkType, data: &[u8]) -> Option<Glance<'_>> {
     let head: &[u8; HEADERS] = data.first_chunk()?;
@@ -168,12 +168,12 @@ impl<'a> Glance<'a> {
 }
 
 impl Joined<'_> {
-    /// Whether this is a UDP datagram between the hosts of its first fragment; `false` wherever
-    /// [`decode_ip_payload`](super::decode_ip_payload) might come to anything else.
+    /// Whether this is a UDP datagram between the hosts of its first fragment; `false` if
+    /// [`decode_ip_payload`](super::decode_ip_payload) might find anything else.
     pub fn is_udp(&self) -> bool {
         let &[_, _, port_high, port_low, high, low, _, _] = self.head else { return false };
         let length = u16::from_be_bytes([high, low]);
-        // A length of 0 means all there is.
+        // A length of 0 means all remaining bytes.
         self.protocol == UDP
             && !(1..8).contains(&length)
             && !udp_tunnel::is_port(u16::from_be_bytes([port_high, port_low]))
@@ -190,7 +190,7 @@ mod tests {
     use crate::net::test_packets::*;
     use crate::net::{Datagram, Outcome, decode, decode_ip_payload};
 
-    /// A glance says the same as decoding.
+    /// The fast path has the same result as decoding.
     fn agrees(packet: &[u8]) -> bool {
         let Some(glance) = glance(LinkType::ETHERNET, packet) else { return false };
         for cut in [0, 1] {
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// What is said of a joined datagram is what decoding it says.
+    /// The fast path has the same result for a joined datagram as decoding.
     fn agrees_when_joined(protocol: u8, bytes: &[u8]) -> bool {
         let first = ipv4(17, &query());
         let Outcome::Udp(Datagram { ip, .. }) = decode(LinkType::RAW, &first, 0) else { panic!() };

@@ -1,9 +1,9 @@
-//! Between which two hosts something is said.
+//! An unordered pair of hosts.
 
 use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
-/// Two hosts, whichever of them sends.
+/// Two hosts, regardless of the direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hosts([IpAddr; 2]);
 
@@ -32,7 +32,7 @@ impl Hash for Hosts {
     }
 }
 
-/// Two addresses in as few words as they take.
+/// Hashes two addresses in as few words as possible.
 #[inline(always)]
 pub(super) fn hash_addresses<H: Hasher>(a: &IpAddr, b: &IpAddr, state: &mut H) {
     match (a, b) {

@@ -1,5 +1,5 @@
-//! ICMP errors and what they quote: that a datagram did not arrive, who says so, and why
-//! (RFC 792, RFC 1812, RFC 4443).
+//! ICMP errors and the datagrams that they quote: which datagram did not arrive, who reports it,
+//! and why (RFC 792, RFC 1812, RFC 4443).
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -10,8 +10,8 @@ use super::packet::{IcmpError, Quote};
 use super::protocol;
 use super::walk::{Carried, Walk, u16_be};
 
-/// The identification in an IPv4 header, where it tells one datagram from another: 0 under Don't
-/// Fragment does not (RFC 6864), and other bytes than an IPv4 header have none.
+/// The identification in an IPv4 header, if it distinguishes datagrams: 0 with Don't Fragment does
+/// not (RFC 6864). Other headers have none.
 #[inline]
 pub fn identification(header: &[u8]) -> Option<u16> {
     let &[_, _, _, _, high, low, flags, ..] = header else { return None };
@@ -51,7 +51,7 @@ impl IcmpError<'_> {
 }
 
 impl<'a> Walk<'a> {
-    /// ICMP of either version. What is not an error about a UDP datagram is of no interest.
+    /// ICMP of either version. Only errors about UDP datagrams matter.
     pub(super) fn icmp(&self, carried: &Carried<'a>) -> Outcome<'a> {
         error(carried).map_or(Outcome::Other, Outcome::Icmp)
     }
@@ -96,7 +96,7 @@ fn quote6(bytes: &[u8]) -> Option<Quote<'_>> {
     let rest = bytes.get(header.slice().len()..)?;
     let rest = match header.next_header().0 {
         protocol::UDP => rest,
-        // A first fragment: its header says UDP, and no offset.
+        // A first fragment: its header has UDP, and offset 0.
         protocol::FRAGMENT => match rest.split_first_chunk::<8>()? {
             (&[protocol::UDP, _, high, low, ..], rest)
                 if u16::from_be_bytes([high, low]) & 0xFFF8 == 0 =>
@@ -118,7 +118,7 @@ fn quote6(bytes: &[u8]) -> Option<Quote<'_>> {
     })
 }
 
-/// The ports, how many bytes the datagram carried, and as many of them as are here.
+/// The ports, the length of the datagram's payload, and the quoted part of it.
 fn udp(bytes: &[u8]) -> Option<([u16; 2], usize, &[u8])> {
     let (source, rest) = u16_be(bytes)?;
     let (destination, rest) = u16_be(rest)?;
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!((quote.source, quote.destination), (sent.ip.source, sent.ip.destination));
         assert_eq!(quote.ports, [sent.source_port, sent.destination_port]);
         assert_eq!((quote.bytes, quote.length), (sent.payload.bytes, sent.payload.bytes.len()));
-        // Eight bytes after the IP header are what every host quotes.
+        // Every host quotes at least eight bytes after the IP header.
         let bare = ipv4(1, &cat(&[&[11, 0, 0, 0, 0, 0, 0, 0], &inner[..28]]));
         let error = quoted(&bare).unwrap();
         assert_eq!(error.meaning(), "time exceeded in transit");

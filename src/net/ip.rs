@@ -1,7 +1,7 @@
 //! IPv4 and IPv6: addresses, lengths, fragments, extension headers.
 //!
-//! Knows where an IP packet ends (which is not where the frame ends) and what it carries. Refuses
-//! to join fragments: that needs memory of earlier packets and is `ip_defrag`'s.
+//! Finds the end of an IP packet (which may differ from that of the frame) and its payload.
+//! Fragments are joined in `ip_defrag`, because that needs state of earlier packets.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -23,7 +23,7 @@ use super::{limits, protocol};
 const BEYOND: &str = "its length reaches beyond the packet";
 
 impl<'a> Walk<'a> {
-    /// IP of the version that the first four bits say.
+    /// IP of the version in the first four bits.
     pub(super) fn ip(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         match bytes.first() {
             Some(0x40..=0x4f) => self.ipv4(bytes),
@@ -47,7 +47,7 @@ impl<'a> Walk<'a> {
         let length = header.slice().len();
         let rest = bytes.get(length..).unwrap_or_default();
         let announced = match usize::from(header.total_len()) {
-            // Left for the network card to fill in, which cuts the packet into segments.
+            // Left to the network card, which cuts the packet into segments.
             0 => None,
             total => match total.checked_sub(length) {
                 Some(announced) => Some(announced),
@@ -81,7 +81,7 @@ impl<'a> Walk<'a> {
         let rest = bytes.get(header.slice().len()..).unwrap_or_default();
         let next = header.next_header().0;
         let announced = match usize::from(header.payload_length()) {
-            // A jumbogram, or left for the network card to fill in.
+            // A jumbogram, or left to the network card.
             0 if next != protocol::NO_NEXT_HEADER => None,
             length => Some(length),
         };
@@ -96,7 +96,7 @@ impl<'a> Walk<'a> {
         self.ip_payload(carried)
     }
 
-    /// The payload of an IP header, limited to what that header announces (`None`: it does not say).
+    /// The payload of an IP header, limited to the announced length (`None`: not announced).
     #[inline]
     fn carried(
         &self,
@@ -121,10 +121,11 @@ impl<'a> Walk<'a> {
         Carried { missing, snapped, note, ..whole }
     }
 
-    /// What an IP header carries: extension headers, then a transport, a tunnel or something else.
+    /// The payload of an IP header: extension headers, then a transport, a tunnel or something
+    /// else.
     #[inline(always)]
     pub(super) fn ip_payload(&mut self, mut carried: Carried<'a>) -> Outcome<'a> {
-        // What is cut off the inside of a tunnel is what is cut off this packet's payload.
+        // Bytes cut off inside a tunnel are cut off this packet's payload.
         self.cut = if carried.snapped { carried.missing } else { 0 };
         if !matches!(carried.protocol, protocol::UDP | protocol::TCP) {
             carried = match self.step_to_transport(carried) {
@@ -138,7 +139,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Steps over extension headers up to UDP or TCP; breaks off with what is found in their place.
+    /// Skips extension headers up to UDP or TCP; returns early if anything else follows.
     #[inline(never)]
     fn step_to_transport(
         &mut self,
@@ -172,7 +173,7 @@ impl<'a> Walk<'a> {
         ControlFlow::Break(malformed(Layer::Ipv6, "too many extension headers are chained"))
     }
 
-    /// Packets inside IP without a transport between.
+    /// Packets directly inside IP, without a transport protocol.
     fn tunnelled(&mut self, carried: Carried<'a>) -> Outcome<'a> {
         let (kind, bytes) = match carried.protocol {
             protocol::IPV4 => (Tunnel::Ipv4InIp, carried.bytes),
@@ -196,9 +197,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Steps over an IPv6 fragment header; `Some` if the packet is a fragment indeed, or cut here.
+    /// Skips an IPv6 fragment header; `Some` if the packet is really a fragment, or cut here.
     ///
-    /// An "atomic fragment" (RFC 6946) is a whole packet that only carries the header.
+    /// An "atomic fragment" (RFC 6946) is a whole packet with this header.
     fn fragment_header(&mut self, carried: &mut Carried<'a>) -> Option<Outcome<'a>> {
         let Ok(header) = Ipv6FragmentHeaderSlice::from_slice(carried.bytes) else {
             return Some(self.short(Layer::Ipv6));
@@ -234,7 +235,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Steps over an authentication header; `Err(None)` if it is not all there.
+/// Skips an authentication header; `Err(None)` if it is incomplete.
 fn authentication(carried: &mut Carried<'_>) -> Result<(), Option<Malformed>> {
     match IpAuthHeaderSlice::from_slice(carried.bytes) {
         Ok(header) => {
@@ -250,7 +251,7 @@ fn authentication(carried: &mut Carried<'_>) -> Result<(), Option<Malformed>> {
     }
 }
 
-/// Steps over hop-by-hop options, destination options or a routing header.
+/// Skips hop-by-hop options, destination options or a routing header.
 fn options(carried: &mut Carried<'_>) -> Result<(), Option<Malformed>> {
     let header = Ipv6RawExtHeaderSlice::from_slice(carried.bytes).map_err(|_| None)?;
     if carried.protocol == protocol::ROUTING
@@ -263,8 +264,8 @@ fn options(carried: &mut Carried<'_>) -> Result<(), Option<Malformed>> {
     Ok(())
 }
 
-/// Where a packet that is still under way on a routing header's path ends up; flows and checksums
-/// are about that address (RFC 8200, 8.1).
+/// The final destination of a packet with a routing header; flows and checksums use that address
+/// (RFC 8200, 8.1).
 fn final_destination(header: &[u8]) -> Option<Ipv6Addr> {
     let (&[_, _, kind, segments_left, _, _, _, _], addresses) = header.split_first_chunk()?;
     if segments_left == 0 {

@@ -1,21 +1,20 @@
 //! Joins the fragments of IP datagrams, of both versions.
 //!
-//! The bytes that arrived first win: over later copies, over overlapping fragments, over a last
-//! fragment that contradicts. For IPv4 that is RFC 791's freedom, used as BSD uses it; for IPv6,
-//! RFC 5722 would have the receiver discard the whole datagram, but a capture is read to see what
-//! was sent, so it is joined alike and the overlap reported.
+//! The bytes that arrived first win: over later copies, over overlapping fragments, over a
+//! contradicting last fragment. RFC 791 allows this for IPv4, and BSD does it; for IPv6, RFC 5722
+//! requires that a receiver discards the whole datagram, but the purpose of a capture is to see
+//! what was sent, so it is joined in the same way and the overlap is reported.
 //!
-//! Nothing is dropped silently: what did not become whole, or could not be taken, is an [`FragmentEvent`].
-//! The exception are leftovers right after a whole datagram with the same identification: copies
-//! of its fragments, from captures that hold each packet twice ([`limits::ECHO`]).
-//! Memory is bounded per source and in all ([`FragmentLimits`]); the oldest datagrams are given up
-//! first. Work is proportional to the bytes of the fragments, whatever their order: bytes lie in
-//! pages of 2 KiB with a bit for each unit of eight.
+//! Nothing is dropped silently: fragments that did not become whole, or could not be stored, are
+//! reported as an [`FragmentEvent`]. The exceptions are fragments right after a whole datagram with
+//! the same identification: copies, from captures that hold each packet twice ([`limits::ECHO`]).
+//! Memory is bounded per source and in total ([`FragmentLimits`]); the oldest datagrams are dropped
+//! first. The time is proportional to the bytes of the fragments, whatever their order: bytes are
+//! stored in pages of 2 KiB with a bit for each unit of eight.
 //!
-//! Of a capture that is in memory as a whole, bytes stay where they are until their datagram is
-//! whole, and are then copied once, if anybody wants them; unless fragments overlap, or are very
-//! many. They count for the limits as if they had been copied: what comes of a capture does not
-//! depend on how it is read.
+//! If the whole capture is in memory, bytes are left there until their datagram is whole, and are
+//! then copied once, if needed; unless fragments overlap, or there are very many. They count for
+//! the limits as if they had been copied, so that results do not depend on how a capture is read.
 //!
 //! IPv6 fragments are joined from the bytes right after the fragment header; extension headers
 //! among them are read when the datagram is whole.
@@ -47,21 +46,21 @@ use super::limits::{self, FragmentLimits};
 use super::packet::{Fragment, FrameRef, Layer, Malformed};
 use super::protocol;
 
-/// Joins fragments; holds those of datagrams that are not whole yet.
+/// Joins fragments; stores those of incomplete datagrams.
 pub struct Defragmenter {
     limits: FragmentLimits,
     /// The capture, if it is in memory as a whole.
     capture: Option<Arc<dyn AsRef<[u8]> + Send + Sync>>,
     /// The latest capture time seen; never goes back.
     now: i64,
-    /// The last moment of the oldest datagram.
+    /// The deadline of the oldest datagram.
     due: i64,
     pages: Pages,
     entries: NumberedTable<DatagramKey, PartialDatagram>,
     sources: NumberedTable<IpAddr, FragmentSource>,
-    /// How many datagrams are under way between two hosts, in either direction.
+    /// The number of incomplete datagrams between two hosts, in either direction.
     hosts: NumberedTable<Hosts, u32>,
-    /// The one that the fragment before belonged to, if it is still there.
+    /// The datagram of the previous fragment, if it is still incomplete.
     latest: Option<u32>,
     /// All datagrams, by the time of their first fragment.
     age: AgeQueue,
@@ -71,7 +70,7 @@ pub struct Defragmenter {
     spare_pieces: Vec<Vec<HeldPiece>>,
 }
 
-/// What one source address has under way.
+/// The incomplete datagrams of one source address.
 #[derive(Debug, Default)]
 struct FragmentSource {
     used: usize,
@@ -80,7 +79,7 @@ struct FragmentSource {
 
 const SPARE_WHOLES: usize = 8;
 const SPARE_PIECES: usize = 256;
-/// Longer lists of pieces are an attacker's, and not worth keeping.
+/// Longer lists of pieces occur only in attacks, and are not kept for reuse.
 const SPARE_PIECES_LENGTH: usize = 64;
 
 impl Defragmenter {
@@ -109,14 +108,14 @@ impl Defragmenter {
         }
     }
 
-    /// The capture is in memory: bytes of fragments that lie there are left there. They may change
-    /// meanwhile, as those of a file do that is written to.
+    /// The capture is in memory: bytes of fragments in it are left there. They may change
+    /// meanwhile, if the file is written to.
     pub fn lend(&mut self, capture: Arc<dyn AsRef<[u8]> + Send + Sync>) {
         self.capture = Some(capture);
     }
 
-    /// Adds a fragment; returns the datagram if it is whole with it, and `wanted`. One that is not
-    /// is forgotten without a word.
+    /// Adds a fragment; returns the datagram if it is now whole and `wanted`. A whole datagram that
+    /// is not wanted is dropped silently.
     ///
     /// The packet's time drives [`expire`](Self::expire).
     pub fn add(
@@ -129,8 +128,8 @@ impl Defragmenter {
         self.insert(fragment, FragmentOrigin { at: packet, pieces: None }, events, wanted)
     }
 
-    /// Adds a fragment that was found inside a joined datagram, so that its bytes can still be
-    /// traced to the packets they came in. `packet` is the one that made `outer` whole.
+    /// Adds a fragment that was found inside a joined datagram, so that its bytes can be traced to
+    /// their packets. `packet` is the one that completed `outer`.
     pub fn add_inside(
         &mut self,
         fragment: &Fragment<'_>,
@@ -147,8 +146,8 @@ impl Defragmenter {
         )
     }
 
-    /// Gives up the datagrams whose time is over at capture time `now`; a `now` before an earlier
-    /// one counts as that one.
+    /// Drops the datagrams whose deadline has passed at capture time `now`; if `now` goes
+    /// backwards, the previous time is used.
     #[inline]
     pub fn expire(&mut self, now: i64, events: &mut Vec<FragmentEvent>) {
         self.now = self.now.max(now);
@@ -159,14 +158,14 @@ impl Defragmenter {
         }
     }
 
-    /// Gives up everything: the capture is over.
+    /// Drops everything at the end of the capture.
     pub fn finish(&mut self, events: &mut Vec<FragmentEvent>) {
         while let Some(oldest) = self.age.oldest() {
             self.give_up(oldest, GiveUpCause::End, events);
         }
     }
 
-    /// Takes back the memory of a datagram that is done with.
+    /// Takes back the memory of a datagram for reuse.
     pub fn recycle(&mut self, whole: Whole) {
         let Whole { bytes, mut pieces, .. } = whole;
         if self.spare_wholes.len() < SPARE_WHOLES {
@@ -176,23 +175,23 @@ impl Defragmenter {
         }
     }
 
-    /// Bytes in use, bookkeeping included; never more than the limit.
+    /// Bytes in use, with bookkeeping; never more than the limit.
     pub fn used(&self) -> usize {
         self.used
     }
 
-    /// Datagrams under way.
+    /// Number of incomplete datagrams.
     pub fn pending(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether any datagram is under way that is not whole yet.
+    /// Whether there are incomplete datagrams.
     #[inline]
     pub fn waits(&self) -> bool {
         !self.entries.is_empty()
     }
 
-    /// Whether one is, between these hosts.
+    /// Whether there are any between these hosts.
     pub fn waits_between(&self, hosts: &Hosts) -> bool {
         self.hosts.find(hosts).is_some()
     }
@@ -221,8 +220,8 @@ impl Defragmenter {
         if self.entries.at(number).is_whole() { self.close(number, events, wanted) } else { None }
     }
 
-    /// The datagram that a fragment belongs to; opened, if this is the first fragment. Old ones are
-    /// given up until the fragment fits, at the worst that it can cost.
+    /// The datagram of a fragment; a new one for its first fragment. Old ones are dropped until the
+    /// fragment fits at its maximum cost.
     fn entry(
         &mut self,
         fragment: &Fragment<'_>,
@@ -233,7 +232,7 @@ impl Defragmenter {
         let pieces = extent.bytes.len() / 16 + 1 + origin.pieces.map_or(0, <[Piece]>::len);
         let worst = ENTRY_COST + Touched::most(extent.bytes.len()) + pieces * PIECE_COST;
         let key = DatagramKey::of(fragment);
-        // Mostly a datagram's fragments come one after the other.
+        // A datagram's fragments usually follow each other.
         let is_latest = |&number: &u32| *self.entries.key(number) == key;
         let mut found = self.latest.filter(is_latest).or_else(|| self.entries.find(&key));
         let mut source = match found {
@@ -287,7 +286,7 @@ impl Defragmenter {
             identification: fragment.identification,
             protocol: fragment.protocol,
             ports: None,
-            // Entries are ordered by this: it must not go back.
+            // Entries are sorted by this time, so it must not go backwards.
             opened: FrameRef { time: self.now, ..at },
             coverage: None,
             pieces: self.spare_pieces.pop().unwrap_or_default(),
@@ -311,7 +310,7 @@ impl Defragmenter {
         number
     }
 
-    /// Notes when the oldest datagram's time is over.
+    /// Updates the deadline of the oldest datagram.
     fn plan(&mut self) {
         let opened = |oldest| self.entries.at(oldest).opened.time;
         let due =
@@ -425,12 +424,12 @@ fn refused(fragment: &Fragment<'_>, at: FrameRef, what: &'static str) -> Fragmen
     }
 }
 
-/// Which datagrams were whole a moment ago, by their hashes: at least the latest [`RecentlyWhole::MOST`]. What
-/// is forgotten depends on the order of datagrams only, never on their hashes, which differ from run
-/// to run.
+/// The hashes of datagrams that became whole recently: at least the latest [`RecentlyWhole::MOST`].
+/// Which are forgotten depends only on the order of datagrams, not on their hashes, which differ
+/// from run to run.
 #[derive(Debug, Default)]
 struct RecentlyWhole {
-    /// Hash, and when it was whole.
+    /// Hash, and the time when it was whole.
     young: HashTable<(u64, i64)>,
     old: HashTable<(u64, i64)>,
 }
@@ -459,7 +458,7 @@ impl RecentlyWhole {
     }
 }
 
-/// The ports that UDP and TCP headers begin with.
+/// The ports at the start of UDP and TCP headers.
 fn ports(carried: u8, header: &[u8]) -> Option<[u16; 2]> {
     let &[a, b, c, d] = header.first_chunk()?;
     let has_ports = matches!(carried, protocol::UDP | protocol::TCP);

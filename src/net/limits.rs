@@ -1,13 +1,13 @@
-//! Every bound that decoding and defragmentation keep, in one place.
+//! All limits of decoding and defragmentation.
 //!
-//! A capture is written by anybody who could send to the recorded host; without these numbers its
-//! author would choose how much memory and time reading it takes.
+//! Anyone who can send to the recorded host controls parts of a capture; without these limits they
+//! would determine how much memory and time reading it takes.
 
 /// Headers below the transport that one packet may stack (VLAN tags, LLC, IP, ...); a packet that
 /// stacks more is malformed. Real traffic stays below ten.
 pub const LAYERS: u8 = 32;
 
-/// Tunnels that one packet may pass through; also how many [`Tunnels`](super::Tunnels) names.
+/// Tunnels that one packet may pass through; also the capacity of [`Tunnels`](super::Tunnels).
 pub const TUNNELS: usize = 8;
 
 /// Entries of one MPLS label stack.
@@ -25,31 +25,31 @@ pub const GTP_EXTENSIONS: usize = 8;
 /// counts.
 pub const NESTED_DATAGRAMS: usize = 4;
 
-/// The last byte position that a fragment may reach: no IP datagram is longer.
+/// Maximum end of a fragment: no IP datagram is longer.
 pub const DATAGRAM: u32 = 65_535;
 
-/// Frames that an event about a datagram names at most.
+/// Maximum number of frames that an event about a datagram names.
 pub const NAMED_FRAMES: usize = 64;
 
-/// How long after a datagram became whole a leftover fragment with the same identification is taken
-/// for a copy of one of its fragments, in nanoseconds. Captures of mirrored ports, or of all
-/// interfaces of a host, hold each packet twice.
+/// How long after a datagram became whole a fragment with the same identification counts as a copy,
+/// in nanoseconds. Captures of mirrored ports, or of all interfaces of a host, hold each packet
+/// twice.
 pub const ECHO: i64 = 1_000_000_000;
 
-/// What IP defragmentation may hold, and for how long.
+/// Limits of IP defragmentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentLimits {
-    /// Nanoseconds of capture time, from a datagram's first fragment, until it is given up.
-    /// RFC 791 recommends 15 s to begin with, RFC 8200 asks for 60 s, Linux waits 30 s.
+    /// Nanoseconds of capture time from a datagram's first fragment until it is dropped. RFC 791
+    /// recommends 15 s initially, RFC 8200 requires 60 s, Linux waits 30 s.
     pub timeout: i64,
-    /// Bytes held for the datagrams of one source address.
+    /// Maximum bytes for the datagrams of one source address.
     pub source: usize,
-    /// Bytes held in all, bookkeeping included. Up to 4 MiB more may wait to be used again.
+    /// Maximum bytes in total, with bookkeeping. Up to 4 MiB more may be kept for reuse.
     pub total: usize,
 }
 
 impl FragmentLimits {
-    /// Below this not even one datagram of full size, in the smallest fragments, fits.
+    /// Less than this has no room for a datagram of maximum size in the smallest fragments.
     pub const LEAST: usize = 1 << 20;
 }
 

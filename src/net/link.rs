@@ -1,7 +1,7 @@
-//! What lies below IP: Ethernet and what is like it, VLAN tags, MPLS labels, PPP.
+//! The layers below IP: Ethernet and similar link layers, VLAN tags, MPLS labels, PPP.
 //!
-//! Knows where each of them ends and what it announces; what is announced belongs to the next
-//! layer. Bytes that announce nothing known are other people's traffic, not errors.
+//! Finds the end of each and the type of the next layer. Unknown types are other traffic, not
+//! errors.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -13,7 +13,7 @@ use super::tunnels::Tunnel;
 use super::walk::{Walk, u16_be, u32_be};
 use super::{ether_type, limits, looks_like};
 
-/// ARP hardware types of interfaces whose cooked packets carry something else than an EtherType.
+/// ARP hardware types of interfaces whose cooked packets have no EtherType.
 mod hardware {
     pub(super) const FRAD: u16 = 770;
     pub(super) const IEEE80211: u16 = 801;
@@ -32,13 +32,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What an EtherType announces.
+    /// The layer of an EtherType.
     pub(super) fn ether_type(&mut self, ether_type: u16, bytes: &'a [u8]) -> Outcome<'a> {
         if let Err(malformed) = self.deeper(Layer::Link) {
             return Outcome::Malformed(malformed);
         }
         match ether_type {
-            // Some senders announce IPv6 as IPv4.
+            // Some senders use IPv4's EtherType for IPv6.
             ether_type::IPV4 if matches!(bytes, [0x60..=0x6f, ..]) => self.ipv6(bytes),
             ether_type::IPV4 => self.ipv4(bytes),
             ether_type::IPV6 => self.ipv6(bytes),
@@ -111,7 +111,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The address family of the recording system, in either byte order: files travel.
+    /// The address family of the recording system, in either byte order, because files are moved
+    /// between machines.
     pub(super) fn loopback(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         let Some((family, rest)) = u32_be(bytes) else {
             return self.short(Layer::Link);
@@ -206,7 +207,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A label stack. It does not say what follows: the first nibble of the payload has to.
+    /// A label stack. It does not contain the type of its payload: the first nibble of the payload
+    /// decides.
     pub(super) fn mpls(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         if let Err(malformed) = self.deeper(Layer::Mpls) {
             return Outcome::Malformed(malformed);
@@ -227,7 +229,7 @@ impl<'a> Walk<'a> {
         malformed(Layer::Mpls, "too many labels are stacked")
     }
 
-    /// IP, or Ethernet with (RFC 4385) or without a control word in front.
+    /// IP, or Ethernet with (RFC 4385) or without a control word.
     fn labelled(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         if looks_like::ip(bytes, self.cut > 0) {
             return self.ip(bytes);
@@ -241,7 +243,7 @@ impl<'a> Walk<'a> {
             return self.ethernet(bytes);
         }
         match bytes.first() {
-            // Whatever is wrong with it is said where IP is read.
+            // The IP decoder reports what is wrong with it.
             Some(0x40..=0x4f | 0x60..=0x6f) => self.ip(bytes),
             Some(_) => Outcome::Other,
             None => self.short(Layer::Mpls),
@@ -476,7 +478,7 @@ mod tests {
     #[test]
     fn pseudowires_with_and_without_control_word() {
         let frame = ethernet(0x0800, &ipv4_query());
-        // A destination that could be taken for the first byte of an IPv4 header.
+        // A destination address that looks like the first byte of an IPv4 header.
         let ambiguous = cat(&[b"\x45", frame.get(1..).unwrap()]);
         for frame in [frame, ambiguous] {
             let plain = ethernet(0x8847, &cat(&[&label(30, true), &frame]));

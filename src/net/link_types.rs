@@ -1,4 +1,4 @@
-//! Link types: which are read, by what, and what the others are called.
+//! Link types: their names, and the readers of supported ones.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -9,7 +9,7 @@ use crate::capture::LinkType;
 
 type LinkReader = for<'w, 'a> fn(&'w mut Walk<'a>, &'a [u8]) -> Outcome<'a>;
 
-/// A link type: its number, its name, and what reads it, if it is read.
+/// A link type: its number, its name, and its reader, if supported.
 type LinkRow = (u16, &'static str, Option<LinkReader>);
 
 const fn read(number: u16, name: &'static str, reader: LinkReader) -> LinkRow {
@@ -141,18 +141,18 @@ fn row(link: LinkType) -> Option<&'static LinkRow> {
     LINK_TYPES.get(at)
 }
 
-/// The link types that are read.
+/// The supported link types.
 pub fn read_links() -> impl Iterator<Item = LinkType> {
     LINK_TYPES.iter().filter(|row| row.2.is_some()).map(|row| LinkType(row.0))
 }
 
-/// What a link type is called, if that is known here.
+/// The name of a link type, if known.
 pub fn link_name(link: LinkType) -> Option<&'static str> {
     row(link).map(|row| row.1)
 }
 
 impl<'a> Walk<'a> {
-    /// The whole packet, by its link type.
+    /// Decodes the whole packet, by its link type.
     #[inline]
     pub(super) fn link(&mut self, link: LinkType) -> Outcome<'a> {
         let data = self.whole();
@@ -162,7 +162,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What a link type announces.
+    /// Decodes bytes by a link type.
     pub(super) fn link_of(&mut self, link: LinkType, bytes: &'a [u8]) -> Outcome<'a> {
         match row(link).and_then(|row| row.2) {
             Some(reader) => reader(self, bytes),
@@ -170,7 +170,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What comes after a header of this many bytes that says nothing of it.
+    /// Decodes the bytes after a header of this length without useful information.
     fn after(
         &mut self,
         length: usize,
@@ -183,8 +183,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ethernet with the tag of a switch, of this many bytes, between the addresses and the
-    /// EtherType.
+    /// Ethernet with a switch tag of this length between the addresses and the EtherType.
     fn switch_tag(&mut self, length: usize, bytes: &'a [u8]) -> Outcome<'a> {
         let at = length.saturating_add(12);
         match bytes.get(at..).and_then(|rest| rest.split_first_chunk()) {
@@ -193,7 +192,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A packet of SLIP; what is of no IP version is a compressed segment of TCP (RFC 1144).
+    /// A packet of SLIP; anything but IP is a compressed segment of TCP (RFC 1144).
     fn slip(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         match bytes {
             [0x40..=0x6f, ..] | [] => self.ip(bytes),
@@ -201,7 +200,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Frame Relay, RFC 2427: an address, a control byte, and which protocol follows.
+    /// Frame Relay, RFC 2427: an address, a control byte, and the type of the protocol.
     fn frame_relay(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         // The last byte of the address is odd; there are two to four.
         let Some(last) = bytes.iter().take(4).position(|byte| byte & 1 == 1) else {
@@ -219,7 +218,7 @@ impl<'a> Walk<'a> {
                 [_, _, _, _, _, ..] => Outcome::Other,
                 _ => self.short(Layer::Link),
             },
-            // Cisco's own: an EtherType after the address.
+            // Cisco's format: an EtherType after the address.
             [high, low, rest @ ..]
                 if [*high, *low] == [0x08, 0x00] || [*high, *low] == [0x86, 0xDD] =>
             {
@@ -230,7 +229,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Linux netfilter's log: a family, then attributes, one of them the packet.
+    /// Linux netfilter's log: a family, then attributes, one of which is the packet.
     fn netfilter_log(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         const PAYLOAD: u16 = 9;
         let Some((&[_, version, _, _], mut rest)) = bytes.split_first_chunk() else {
@@ -240,8 +239,7 @@ impl<'a> Walk<'a> {
             return malformed(Layer::Link, "the version of the NFLOG header is not 0");
         }
         while let Some((&[l0, l1, k0, k1], _)) = rest.split_first_chunk() {
-            // In the byte order of the recording host: no attribute has 256 bytes of header or
-            // more.
+            // In the byte order of the recording host: no attribute header has 256 bytes or more.
             let (little, big) = (u16::from_le_bytes([l0, l1]), u16::from_be_bytes([l0, l1]));
             let is_little = k1 & 0x7F == 0;
             let kind = if is_little { u16::from(k0) } else { u16::from(k1) };
@@ -261,7 +259,7 @@ impl<'a> Walk<'a> {
         self.short(Layer::Link)
     }
 
-    /// PKTAP of macOS: a header that says its length, and the link type of what follows.
+    /// PKTAP of macOS: a header with its length, and the link type of the packet after it.
     fn packet_tap(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         let Some(&[l0, l1, l2, l3, _, _, _, _, k0, k1, k2, k3]) = bytes.first_chunk::<12>() else {
             return self.short(Layer::Link);

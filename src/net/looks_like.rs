@@ -1,11 +1,11 @@
-//! Whether bytes look like a packet of some kind, where no header says reliably what they are.
+//! Guesses the kind of a packet if no header shows it reliably.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
 use super::walk::u16_be;
 use super::{ether_type, limits};
 
-/// An IP header with lengths that fit; `cut` says that bytes may be missing at the end.
+/// An IP header with consistent lengths; `cut`: bytes may be missing at the end.
 pub(super) fn ip(bytes: &[u8], cut: bool) -> bool {
     let fits = |length: usize| length <= bytes.len() || cut;
     match bytes {
@@ -43,7 +43,7 @@ pub(super) fn ethernet(bytes: &[u8], cut: bool) -> bool {
     }
 }
 
-/// The EtherType of an Ethernet frame and what follows it, past VLAN tags.
+/// The EtherType of an Ethernet frame and its payload, after VLAN tags.
 fn ethernet_payload(frame: &[u8]) -> Option<(u16, &[u8])> {
     let (mut ether_type, mut rest) = u16_be(frame.get(12..)?)?;
     for _ in 0..limits::LAYERS {

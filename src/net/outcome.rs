@@ -1,4 +1,4 @@
-//! What a packet turned out to be.
+//! The result of decoding a packet.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use super::packet::{Datagram, Fragment, IcmpError, Layer, Malformed, Segment, Un
 use super::walk::Walk;
 use crate::capture::LinkType;
 
-/// What a packet turned out to be.
+/// The result of decoding a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
     /// A UDP datagram.
@@ -19,20 +19,20 @@ pub enum Outcome<'a> {
     Aggregate(Aggregate<'a>),
     /// An ICMP error about a UDP datagram.
     Icmp(IcmpError<'a>),
-    /// Anything else that is in order: ARP, other ICMP, routing protocols, encrypted payloads.
+    /// Anything else that is valid: ARP, other ICMP, routing protocols, encrypted payloads.
     Other,
-    /// A layer that may carry IP, and that is not read.
+    /// An unsupported layer that may carry IP.
     Unread(UnreadLayer),
     /// The snap length cut the packet before its ports.
     Snapped,
-    /// The link type is none that this program reads.
+    /// An unsupported link type.
     UnknownLink(LinkType),
-    /// A header does not parse.
+    /// An invalid header.
     Malformed(Malformed),
 }
 
 impl Outcome<'_> {
-    /// Between which hosts the datagram or segment goes that it is; of an ICMP error, that it quotes.
+    /// The hosts of the datagram or segment; of an ICMP error, those of the quoted datagram.
     pub fn hosts(&self) -> Option<[IpAddr; 2]> {
         match self {
             Outcome::Udp(datagram) => Some([datagram.ip.source, datagram.ip.destination]),
@@ -56,13 +56,13 @@ impl<'a> Outcome<'a> {
 /// Several frames in one packet, each to be decoded as one of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregate<'a> {
-    /// As far as the headers before them.
+    /// The state of decoding after the headers before them.
     pub(super) walk: Walk<'a>,
     pub(super) bytes: &'a [u8],
 }
 
 impl<'a> Walk<'a> {
-    /// The end of a packet whose header is not all there.
+    /// The outcome of a packet with an incomplete header.
     pub(super) fn short(&self, layer: Layer) -> Outcome<'a> {
         if self.cut > 0 { Outcome::Snapped } else { malformed(layer, "the packet ends in it") }
     }

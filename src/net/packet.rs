@@ -1,4 +1,4 @@
-//! What the headers of a packet say: small `Copy` values that borrow from the packet.
+//! The values from a packet's headers: small `Copy` types that borrow from the packet.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::ops::BitOr;
 
 use super::tunnels::Tunnels;
 
-/// A layer that may carry IP, and that is not read: mostly because it is encrypted.
+/// An unsupported layer that may carry IP, usually because it is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnreadLayer {
     /// IEEE 802.1AE.
@@ -37,7 +37,7 @@ impl UnreadLayer {
         UnreadLayer::EncryptedWireless,
     ];
 
-    /// What people call it.
+    /// Its name for people.
     pub fn name(self) -> &'static str {
         match self {
             UnreadLayer::MacSec => "MACsec",
@@ -60,7 +60,7 @@ pub struct FrameRef {
     pub time: i64,
 }
 
-/// Who sent a packet to whom, as the innermost IP header says.
+/// Sender and receiver, from the innermost IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ip {
     /// The sender.
@@ -75,21 +75,21 @@ pub struct Ip {
     pub tunnels: Tunnels,
 }
 
-/// The bytes that a transport header announces, as far as the capture holds them.
+/// The bytes that a transport header announces, as far as they were recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload<'a> {
-    /// What is there.
+    /// The recorded bytes.
     pub bytes: &'a [u8],
-    /// Where it begins in the bytes that were decoded: the packet, or the reassembled datagram.
+    /// Their offset in the bytes that were decoded: the packet, or the reassembled datagram.
     pub offset: u32,
-    /// How many bytes the headers announce; more than `bytes` holds if some are not there.
+    /// The announced length; more than the length of `bytes` if some are missing.
     pub announced: u32,
-    /// Announced bytes are not there because the capture cut the packet.
+    /// Bytes are missing because the capture cut the packet.
     pub snapped: bool,
 }
 
 impl Payload<'_> {
-    /// All that was announced is there.
+    /// No announced bytes are missing.
     pub fn is_whole(&self) -> bool {
         usize::try_from(self.announced).is_ok_and(|announced| announced <= self.bytes.len())
     }
@@ -113,9 +113,9 @@ pub struct Datagram<'a> {
     pub source_port: u16,
     /// UDP destination port.
     pub destination_port: u16,
-    /// What the datagram carries.
+    /// Its payload.
     pub payload: Payload<'a>,
-    /// A length that contradicts the packet; the payload is what could be kept.
+    /// A length that contradicts the packet; the payload has the consistent part.
     pub note: Option<Malformed>,
     /// For checksums.
     pub headers: Headers<'a>,
@@ -132,15 +132,15 @@ pub struct Segment<'a> {
     pub destination_port: u16,
     /// Sequence number of the first byte of payload (of the SYN, if there is one).
     pub sequence: u32,
-    /// The next sequence number expected from the other side; means something with ACK only.
+    /// The next sequence number expected from the other side; valid only with ACK.
     pub acknowledgment: u32,
     /// The eight flags.
     pub flags: TcpFlags,
-    /// The window as it is in the header, unscaled.
+    /// The window in the header, unscaled.
     pub window: u16,
     /// The stream's bytes in this segment.
     pub payload: Payload<'a>,
-    /// A length that contradicts the packet; the payload is what could be kept.
+    /// A length that contradicts the packet; the payload has the consistent part.
     pub note: Option<Malformed>,
     /// For checksums.
     pub headers: Headers<'a>,
@@ -198,10 +198,10 @@ pub struct Fragment<'a> {
     pub ip: Ip,
     /// The datagram's number: 16 bits in IPv4, 32 in IPv6.
     pub identification: u32,
-    /// The protocol of the datagram's payload; in IPv6 the header that follows the fragment
-    /// header; only the first fragment's counts.
+    /// The protocol of the datagram's payload; in IPv6 the header after the fragment header. Only
+    /// that of the first fragment counts.
     pub protocol: u8,
-    /// Where the payload is in the datagram, in bytes; a multiple of 8.
+    /// The payload's offset in the datagram, in bytes; a multiple of 8.
     pub at: u32,
     /// Another fragment follows this one.
     pub more: bool,
@@ -216,13 +216,13 @@ pub struct Fragment<'a> {
 /// An ICMP error about a UDP datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpError<'a> {
-    /// Addresses of the error itself: the source says that the datagram did not arrive.
+    /// Addresses of the error itself: the source reports that the datagram did not arrive.
     pub ip: Ip,
-    /// Its type; which numbers there are depends on the IP version.
+    /// Its type, whose meaning depends on the IP version.
     pub kind: u8,
     /// Its code.
     pub code: u8,
-    /// The largest packet that passes, in bytes, where the error says so (RFC 1191, RFC 4443).
+    /// The path's MTU in bytes, if the error contains it (RFC 1191, RFC 4443).
     pub mtu: Option<u32>,
     /// The datagram that did not arrive.
     pub quote: Quote<'a>,
@@ -237,15 +237,16 @@ pub struct Quote<'a> {
     pub destination: IpAddr,
     /// The source and the destination port.
     pub ports: [u16; 2],
-    /// The IPv4 identification, where it tells one datagram from another; see [`identification`](super::icmp::identification).
+    /// The IPv4 identification, if it distinguishes datagrams; see
+    /// [`identification`](super::icmp::identification).
     pub identification: Option<u16>,
-    /// Bytes that the datagram carried.
+    /// Length of the datagram's payload.
     pub length: usize,
-    /// As many of them as are quoted.
+    /// The quoted part of it.
     pub bytes: &'a [u8],
 }
 
-/// A header that does not parse, and why.
+/// An invalid header, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Malformed {
     /// The header.

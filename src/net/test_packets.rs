@@ -10,7 +10,7 @@ pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 7);
 pub(crate) const CLIENT6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 pub(crate) const SERVER6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7);
 
-/// An A2S_INFO request, as good a payload as any.
+/// An A2S_INFO request as payload.
 pub(crate) const QUERY: &[u8] = b"\xff\xff\xff\xffTSource Engine Query\0";
 
 pub(crate) fn cat(parts: &[&[u8]]) -> Vec<u8> {
@@ -30,7 +30,7 @@ pub(crate) fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
     ipv4_with(protocol, &[], 0, 0, payload)
 }
 
-/// `flags_offset` is the field of flags and fragment offset as a whole.
+/// `flags_offset` is the whole field of flags and fragment offset.
 pub(crate) fn ipv4_with(
     protocol: u8,
     options: &[u8],
@@ -147,8 +147,8 @@ fn is_query_payload(packet: &[u8], datagram: &Datagram<'_>) {
     assert_eq!(&packet[offset..offset + QUERY.len()], QUERY);
 }
 
-/// Cuts a packet that holds the query at every length, and checks that no more is claimed than is
-/// there: by the snap length first, then as if the packet had been that short.
+/// Cuts a packet with the query at every length, and checks that the outcome has only available
+/// bytes: first as if cut by the snap length, then as if the packet had been that short.
 #[track_caller]
 pub(crate) fn survives_cuts(link: LinkType, packet: &[u8]) {
     for length in 0..packet.len() {
@@ -199,7 +199,7 @@ pub(crate) fn frame() -> Vec<u8> {
     ethernet(0x0800, &inner())
 }
 
-/// Outer addresses are those of the inner packet turned round, so that a test would notice.
+/// Outer addresses are those of the inner packet swapped, so that a test notices the difference.
 pub(crate) fn turned(mut packet: Vec<u8>) -> Vec<u8> {
     let (source, destination) = packet[12..20].split_at_mut(4);
     source.swap_with_slice(destination);

@@ -1,6 +1,4 @@
 //! UDP and TCP headers: ports, lengths, numbers.
-//!
-//! Knows nothing of streams and conversations.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -23,7 +21,7 @@ impl<'a> Walk<'a> {
         let length = usize::from(header.length());
         let (payload, note) = match length.checked_sub(UDP_HEADER) {
             Some(announced) => self.udp_payload(&carried, rest, announced),
-            // A jumbogram (RFC 2675), or left for the network card to fill in.
+            // A jumbogram (RFC 2675), or left to the network card.
             None if length == 0 => {
                 (self.payload(rest, carried.missing, carried.snapped), carried.note)
             }
@@ -46,7 +44,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// UDP's own length decides, as long as IP carries that much.
+    /// UDP's own length counts, if IP has that many bytes.
     fn udp_payload(
         &self,
         carried: &Carried<'a>,

@@ -19,7 +19,7 @@ mod gre {
 }
 
 impl<'a> Walk<'a> {
-    /// NSH, RFC 8300: a path through a service chain, and what kind of packet takes it.
+    /// NSH, RFC 8300: a path through a service chain, and the type of the packet in it.
     pub(super) fn service_chain(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         let Some(&[_, length, _, next, a, b, c, _]) = bytes.first_chunk::<8>() else {
             return self.short(Layer::Tunnel);

@@ -1,4 +1,4 @@
-//! The ways to carry packets inside packets, and those in which one packet was found.
+//! Kinds of tunnels, and the tunnels of one packet.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::limits;
 
 dissectors::named! {
-    /// A way to carry packets inside packets.
+    /// A kind of tunnel.
     #[derive(Serialize, Deserialize)]
     pub enum Tunnel {
         /// MPLS label stack; the identifier is the last label.
@@ -48,7 +48,7 @@ dissectors::named! {
     }
 }
 
-/// The tunnels that a packet was found in, outermost first.
+/// The tunnels of a packet, outermost first.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Tunnels {
     kinds: [Option<Tunnel>; limits::TUNNELS],
@@ -58,7 +58,7 @@ pub struct Tunnels {
 impl PartialEq for Tunnels {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        // Mostly there is none.
+        // Most packets have none.
         self.kinds[0] == other.kinds[0]
             && (self.is_empty() || (self.kinds, self.identifier) == (other.kinds, other.identifier))
     }
@@ -101,12 +101,13 @@ impl Tunnels {
         self.kinds[0].is_none()
     }
 
-    /// The number of the innermost tunnel that has one: network, endpoint, key, session or label.
+    /// The identifier of the innermost tunnel that has one: network, endpoint, key, session or
+    /// label.
     pub fn identifier(&self) -> Option<u32> {
         self.identifier
     }
 
-    /// Goes one tunnel deeper; `false` if the packet is in too many already.
+    /// Adds an inner tunnel; `false` if there are too many.
     pub(super) fn enter(&mut self, kind: Tunnel, identifier: Option<u32>) -> bool {
         let Some(slot) = self.kinds.iter_mut().find(|slot| slot.is_none()) else {
             return false;

@@ -1,8 +1,8 @@
 //! Packets inside of UDP: VXLAN, Geneve, GTP-U, L2TP, Teredo, TZSP.
 //!
-//! Ports prove nothing: any program may use those of VXLAN and the like. So the header must be right to
-//! the last reserved bit, and what follows must look like a packet; otherwise the bytes stay a UDP
-//! payload.
+//! Ports prove nothing, because any program may use them. Therefore the header must be valid up to
+//! the last reserved bit, and the payload must look like a packet; otherwise the bytes are an
+//! ordinary UDP payload.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -39,7 +39,7 @@ enum InnerPacket<'a> {
     Mpls(&'a [u8]),
 }
 
-/// Whether packets to this UDP port may hold others.
+/// Whether packets to this UDP port may contain others.
 #[inline]
 pub(super) fn is_port(port: u16) -> bool {
     matches!(
@@ -57,7 +57,7 @@ pub(super) fn is_port(port: u16) -> bool {
 }
 
 impl Fragment<'_> {
-    /// Whether its datagram may hold another packet, as far as this part shows.
+    /// Whether its datagram may contain another packet, as far as this part shows.
     pub fn may_be_tunnel(&self) -> bool {
         match self.protocol {
             protocol::ICMP | protocol::ICMP6 | protocol::TCP => false,
@@ -112,7 +112,8 @@ impl<'a> Walk<'a> {
 /// RFC 7348, section 5: the I flag set; all else is reserved.
 fn vxlan(payload: &[u8]) -> Option<Inner<'_>> {
     let (&[flags, policy, _, _, a, b, c, _], frame) = payload.split_first_chunk()?;
-    // Beside the I bit only those of the group policy extension (G; D and A) are set by anybody.
+    // Besides the I bit, only those of the group policy extension (G; D and A) are used in
+    // practice.
     if flags & !0x80 != 0x08 || policy & !0x48 != 0 {
         return None;
     }

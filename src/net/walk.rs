@@ -1,8 +1,8 @@
-//! The state of the walk down a packet, which all layers share.
+//! The state of decoding a packet, which all layers share.
 //!
-//! Each layer is a method of [`Walk`] in the file of its kind; it takes the bytes from its header
-//! on and ends by calling the next layer. Calls nest no deeper than [`limits::LAYERS`] and
-//! [`limits::TUNNELS`] allow.
+//! Each layer is a method of [`Walk`] in a file for its kind; it takes the bytes from its header on
+//! and ends by calling the next layer. The nesting of calls is limited by [`limits::LAYERS`] and
+//! [`limits::TUNNELS`].
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -10,26 +10,26 @@ use super::limits;
 use super::packet::{Ip, Layer, Malformed, Payload};
 use super::tunnels::{Tunnel, Tunnels};
 
-/// A packet on its way down.
+/// A packet while it is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Walk<'a> {
-    /// What is decoded; offsets count from here.
+    /// The decoded bytes; offsets count from here.
     pub(super) data: &'a [u8],
-    /// Bytes of the wire that the capture does not hold at the end of the current layer.
+    /// Number of bytes that the capture cut off at the end of the current layer.
     pub(super) cut: u32,
     pub(super) layers: u8,
     pub(super) vlan: Option<u16>,
     pub(super) tunnels: Tunnels,
 }
 
-/// What an IP header carries, on its way to the transport.
+/// The payload of an IP header.
 #[derive(Clone, Copy)]
 pub(super) struct Carried<'a> {
     pub(super) ip: Ip,
     pub(super) ipv4: &'a [u8],
     pub(super) protocol: u8,
     pub(super) bytes: &'a [u8],
-    /// How many more bytes the IP header announces than `bytes` holds.
+    /// How many bytes are missing from the announced length.
     pub(super) missing: u32,
     /// They are missing because the capture cut the packet.
     pub(super) snapped: bool,
@@ -37,12 +37,12 @@ pub(super) struct Carried<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// All that is decoded.
+    /// All decoded bytes.
     pub(super) fn whole(&self) -> &'a [u8] {
         self.data
     }
 
-    /// Counts a layer; `Err` when they are too many.
+    /// Counts a layer; `Err` if there are too many.
     pub(super) fn deeper(&mut self, layer: Layer) -> Result<(), Malformed> {
         self.layers = self.layers.saturating_add(1);
         if self.layers > limits::LAYERS {
@@ -51,7 +51,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Notes a tunnel; `Err` when they are too many.
+    /// Records a tunnel; `Err` if there are too many.
     pub(super) fn enter(&mut self, kind: Tunnel, identifier: Option<u32>) -> Result<(), Malformed> {
         if self.tunnels.enter(kind, identifier) {
             return Ok(());
@@ -59,7 +59,7 @@ impl<'a> Walk<'a> {
         Err(Malformed { layer: Layer::Tunnel, what: "too many tunnels are stacked" })
     }
 
-    /// A payload that lies in the packet, with its place.
+    /// A payload within the packet, with its offset.
     pub(super) fn payload(&self, bytes: &'a [u8], missing: u32, snapped: bool) -> Payload<'a> {
         let offset = bytes.as_ptr().addr().wrapping_sub(self.data.as_ptr().addr());
         let held = u32::try_from(bytes.len()).unwrap_or(u32::MAX);

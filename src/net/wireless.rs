@@ -1,4 +1,4 @@
-//! IEEE 802.11: the headers that recorders put before a frame, and data frames that are not encrypted.
+//! IEEE 802.11: the headers that recorders add before a frame, and unencrypted data frames.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -7,12 +7,12 @@ use super::packet::{Layer, UnreadLayer};
 use super::walk::{Walk, u16_be};
 use crate::capture::LinkType;
 
-/// Bytes of a Prism header, which does not say them reliably.
+/// Length of a Prism header, whose length field is unreliable.
 const PRISM: usize = 144;
-/// What a header by AVS begins with, where a Prism header has its message code.
+/// The start of an AVS header, in place of a Prism header's message code.
 const AVS: [u8; 3] = [0x80, 0x21, 0x10];
 
-/// Bytes of the two addresses of a frame within a frame, and of its whole header.
+/// Length of the two addresses of a frame within a frame, and of its whole header.
 const ADDRESSES: usize = 12;
 const SUBFRAME: usize = 14;
 
@@ -30,14 +30,15 @@ mod control {
 }
 
 impl<'a> Aggregate<'a> {
-    /// What each of them is, in their order. Payload offsets count from the beginning of the packet.
+    /// The outcome of each of them, in order. Payload offsets count from the beginning of the
+    /// packet.
     pub fn frames(self) -> impl Iterator<Item = Outcome<'a>> {
         let mut rest = Some(self.bytes);
         std::iter::from_fn(move || {
             let bytes = rest.take()?;
             let mut walk = self.walk;
             let Some((length, body)) = bytes.get(ADDRESSES..).and_then(u16_be) else {
-                // What is left is padding, or a checksum, where nothing is missing.
+                // The rest is padding or a checksum, if no bytes are missing.
                 return (walk.cut > 0).then_some(Outcome::Snapped);
             };
             let Some(frame) = body.get(..usize::from(length)) else {
@@ -53,7 +54,7 @@ impl<'a> Aggregate<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Radiotap: a header that says its length, and whether the frame's own header is padded.
+    /// Radiotap: a header with its length, and whether the frame's own header is padded.
     pub(super) fn radiotap(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         let Some(&[version, _, low, high, f0, ..]) = bytes.first_chunk::<8>() else {
             return self.short(Layer::Link);
@@ -65,18 +66,18 @@ impl<'a> Walk<'a> {
         let Some((header, frame)) = bytes.split_at_checked(length) else {
             return self.short(Layer::Link);
         };
-        // The words of fields that are there end with one whose highest bit is not set.
+        // The bitmap consists of words; the last one has its highest bit clear.
         let words = header.get(4..).unwrap_or_default().chunks_exact(4);
         let more = words.take_while(|word| word.get(3).is_some_and(|last| last & 0x80 != 0));
         let fields = more.count().saturating_mul(4).saturating_add(8);
-        // The flags come after a time stamp of 8 bytes, where there is one.
+        // The flags come after a time stamp of 8 bytes, if present.
         let has_time = f0 & 1 != 0;
         let at = if has_time { fields.next_multiple_of(8).saturating_add(8) } else { fields };
         let flags = header.get(at).copied().filter(|_| f0 & 2 != 0);
         self.wireless(frame, flags.is_some_and(|flags| flags & 0x20 != 0))
     }
 
-    /// A Prism header, or the one by AVS that took its place.
+    /// A Prism header, or the AVS header that replaced it.
     pub(super) fn prism(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         if bytes.starts_with(&AVS) {
             return self.avs(bytes);
@@ -87,7 +88,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The header by AVS, which says its length.
+    /// The AVS header, with its length.
     pub(super) fn avs(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         let length = bytes.get(4..).and_then(|rest| rest.first_chunk()).copied();
         match length.and_then(|length| bytes.get(u32::from_be_bytes(length) as usize..)) {
@@ -96,7 +97,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Per-Packet Information: a header that says its length, and the link type of what follows.
+    /// Per-Packet Information: a header with its length and the link type of the packet.
     pub(super) fn per_packet_information(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         let Some(&[_, _, low, high, l0, l1, l2, l3]) = bytes.first_chunk::<8>() else {
             return self.short(Layer::Link);
@@ -117,7 +118,7 @@ impl<'a> Walk<'a> {
         if flags & control::PROTECTED != 0 {
             return Outcome::Unread(UnreadLayer::EncryptedWireless);
         }
-        // Parts of frames are not put together.
+        // Fragments of frames are not reassembled.
         if flags & control::MORE_FRAGMENTS != 0 {
             return Outcome::Other;
         }
@@ -151,7 +152,7 @@ impl<'a> Walk<'a> {
         Outcome::Aggregate(Aggregate { walk: *self, bytes })
     }
 
-    /// A header that says what link type follows it.
+    /// A header with the link type of the packet after it.
     pub(super) fn another_link(
         &mut self,
         link: u32,

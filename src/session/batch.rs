@@ -1,7 +1,7 @@
-//! What a session reports: events, in the order of the capture.
+//! The output of a session: events, in the order of the capture.
 //!
-//! A session writes them into a batch, whose memory is used again; readers borrow from
-//! it. A batch owns all that its events show, so that it can go to another thread.
+//! A session writes them into a batch, whose memory is reused; readers borrow from it. A batch owns
+//! everything that its events show, so that it can be sent to another thread.
 
 mod event;
 
@@ -21,11 +21,12 @@ use crate::flows::FlowRow;
 
 pub use event::{CheckedEvent, CrossFlow, Event, MessageEvent};
 
-/// Events in the order of the capture. Another process gets those that a check reads, without fields.
+/// Events in the order of the capture. Serialized for another process, it has only the events that
+/// a check reads, without fields.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Batch {
     entries: Vec<BatchEntry>,
-    /// The first ones are in use; the context of what comes next is in one of them.
+    /// The first ones are in use; one of them holds the context of the next event.
     records: Vec<Record>,
     #[serde(skip)]
     records_in_use: usize,
@@ -41,20 +42,20 @@ pub struct Batch {
     #[serde(skip)]
     files: Vec<FileEvent>,
     details: Vec<Details>,
-    /// What the details refer to by its place.
+    /// What the details refer to by index.
     found: Found,
-    /// Something was added to it since the last record.
+    /// Findings were added since the last record.
     #[serde(skip)]
     has_found: bool,
     bytes: Vec<u8>,
     pieces: Vec<Piece>,
-    /// The fields of messages, and texts of them that had to be decoded.
+    /// The fields of messages, and their decoded texts.
     #[serde(skip)]
     nodes: Vec<Node>,
     #[serde(skip)]
     texts: Vec<u8>,
-    /// The servers of lists, and where those of the current message begin: as cross-flow events
-    /// have them, and as messages do.
+    /// The servers of lists in the form of cross-flow events and of messages, and where those of
+    /// the current message begin.
     servers: Vec<Listed>,
     #[serde(skip)]
     next_list: usize,
@@ -81,7 +82,7 @@ enum EventKind {
     File,
 }
 
-/// What was found, of all events.
+/// The results of rules, of all events.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Found {
     pub(super) findings: Vec<Finding>,
@@ -89,7 +90,7 @@ pub(super) struct Found {
     pub(super) passes: Vec<Passes>,
 }
 
-/// What of that belongs to one event.
+/// The results that belong to one event.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Details {
     findings: Span,
@@ -97,16 +98,16 @@ struct Details {
     passes: Span,
 }
 
-/// A message, or what was found outside of one.
+/// A message, or results that belong to no message.
 #[derive(Serialize, Deserialize)]
 struct Record {
     context: FlowContext,
     message: Option<Decoded>,
-    /// Which details, if there are any.
+    /// The index of its details, if there are any.
     details: Option<u32>,
 }
 
-/// Where the fields of a message are.
+/// The position of a message's fields.
 #[derive(Clone, Copy)]
 struct FieldSpans {
     nodes: Span,
@@ -114,7 +115,7 @@ struct FieldSpans {
     left_out: u32,
 }
 
-/// A message that was decoded.
+/// A decoded message.
 #[derive(Serialize, Deserialize)]
 struct Decoded {
     message: &'static Message,
@@ -139,7 +140,7 @@ struct Decoded {
     listed: Span,
 }
 
-/// What is kept of a message.
+/// The stored parts of a message.
 pub(super) struct Kept<'k> {
     /// Its bytes.
     pub(super) bytes: bool,
@@ -151,11 +152,11 @@ pub(super) struct Kept<'k> {
     pub(super) library: Option<&'static str>,
 }
 
-/// Records that are kept to be used again.
+/// Maximum number of records that are kept for reuse.
 const SPARE: usize = 1 << 12;
 
 impl Batch {
-    /// These findings, outside of a message: for tests of what reads them.
+    /// A batch with findings that belong to no message, for tests of readers.
     #[cfg(test)]
     pub(crate) fn of_findings(context: FlowContext, findings: Vec<Finding>) -> Batch {
         let mut batch = Batch::default();
@@ -165,7 +166,7 @@ impl Batch {
         batch
     }
 
-    /// Whether it has no event.
+    /// Whether it has no events.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -176,7 +177,7 @@ impl Batch {
         self.entries.len()
     }
 
-    /// How many bytes its events take, roughly.
+    /// The approximate size of its events in bytes.
     #[inline]
     pub fn size(&self) -> usize {
         self.records_in_use * size_of::<Record>()
@@ -193,7 +194,7 @@ impl Batch {
             + self.listed.len() * size_of::<u64>()
     }
 
-    /// Forgets its events and keeps the memory.
+    /// Removes its events and keeps the memory.
     pub fn clear(&mut self) {
         if self.entries.is_empty() {
             return;
@@ -221,12 +222,12 @@ impl Batch {
         self.texts.clear();
     }
 
-    /// When an event was reported.
+    /// The order of an event.
     pub fn order(&self, at: usize) -> Option<EventOrder> {
         self.entries.get(at).map(|entry| entry.order)
     }
 
-    /// The event in this place.
+    /// The event at this index.
     pub fn event(&self, at: usize) -> Option<Event<'_>> {
         let &BatchEntry { kind, at, .. } = self.entries.get(at)?;
         let at = at as usize;
@@ -266,7 +267,7 @@ impl Batch {
         })
     }
 
-    /// Gives the flow of an event the number that it has in the whole capture.
+    /// Sets the flow number of an event to the one in the whole capture.
     pub fn renumber(&mut self, at: usize, number: impl Fn(u32) -> u32) {
         let Some(&BatchEntry { kind, at, .. }) = self.entries.get(at) else { return };
         let at = at as usize;
@@ -290,8 +291,7 @@ impl Batch {
         self.entries.push(BatchEntry { order, kind, at: at as u32 });
     }
 
-    /// What follows belongs to this flow. It is written where it is wanted if something does
-    /// follow.
+    /// The following events belong to this flow. The context is stored only if there are any.
     #[inline]
     pub(super) fn set_context(&mut self, context: FlowContext) {
         self.context = self.records_in_use;
@@ -301,19 +301,19 @@ impl Batch {
         }
     }
 
-    /// The flow that what follows belongs to.
+    /// The flow that the following events belong to.
     #[inline]
     pub(super) fn context(&self) -> Option<&FlowContext> {
         self.records.get(self.context).map(|record| &record.context)
     }
 
-    /// Adds what was found outside of a message since the last record.
+    /// Adds results that belong to no message, since the last record.
     pub(super) fn push_found(&mut self) {
         self.push_record(None);
     }
 
-    /// Adds a message, or what was found outside of one. Inlined: a record that is made elsewhere is copied
-    /// in other pieces than it was made in, and that waits for all that was written before.
+    /// Adds a message, or results that belong to no message. Inlined, because copying a finished record
+    /// reads it in other units than it was written, which stalls the processor until the stores complete.
     #[inline(always)]
     fn push_record(&mut self, message: Option<Decoded>) {
         if self.context != self.records_in_use
@@ -341,26 +341,27 @@ impl Batch {
         self.details.len() as u32 - 1
     }
 
-    /// Whether something was found since the last record.
+    /// Whether there are results since the last record.
     #[inline]
     pub(super) fn has_found(&self) -> bool {
         self.has_found
     }
 
-    /// Whether some of that was put into words.
+    /// Whether some of them have a text.
     #[inline]
     pub(super) fn has_findings(&self) -> bool {
         let start = self.details.last().map_or(0, |last| last.findings.end);
         self.has_found && self.found.findings.len() > start as usize
     }
 
-    /// What was found: something is added to it.
+    /// The results, to add to.
     #[inline]
     pub(super) fn found(&mut self) -> &mut Found {
         self.has_found = true;
         &mut self.found
     }
 
+<<<<<<< HEAD
     /// Takes what rules found.
     #[cold]
     pub(super) fn take_found(&mut self, results: &mut RuleResults) {
@@ -372,6 +373,9 @@ impl Batch {
     }
 
     /// The findings that were not put into words since the last record.
+=======
+    /// The findings without a text since the last record.
+>>>>>>> 29128e0 (session, net, flows: comments in plain words; rules and findings in plain words)
     pub(super) fn left_out_now(&mut self) -> &mut [LeftOut] {
         let start = self.details.last().map_or(0, |last| last.left_out.end);
         self.found.left_out.get_mut(start as usize..).unwrap_or_default()
@@ -383,7 +387,7 @@ impl Batch {
         self.found.passes.get_mut(start as usize..).unwrap_or_default()
     }
 
-    /// Adds a message: all that was found since the last record belongs to it.
+    /// Adds a message: all results since the last record belong to it.
     #[inline]
     pub(super) fn push_message(
         &mut self,
@@ -425,15 +429,21 @@ impl Batch {
         }));
     }
 
-    /// The current message lists a server: a cross-flow event is to have it.
+    /// The current message lists a server, for a cross-flow event.
     pub(super) fn lists(&mut self, server: Listed) {
         self.servers.push(server);
     }
 
+<<<<<<< HEAD
     /// The same; the message is to have it.
     #[inline(always)]
     pub(super) fn message_lists(&mut self, number: Listed, server: SocketAddr) {
         listed::append(&mut self.listed, number, server);
+=======
+    /// The same, for the message.
+    pub(super) fn message_lists(&mut self, server: SocketAddr) {
+        self.listed.push(server);
+>>>>>>> 29128e0 (session, net, flows: comments in plain words; rules and findings in plain words)
     }
 
     fn take_listed(&mut self) -> Span {
@@ -442,7 +452,7 @@ impl Batch {
         listed
     }
 
-    /// Whatever servers were listed and no event has, none will have.
+    /// Removes listed servers that belong to no event.
     #[inline]
     pub(super) fn forget_listed(&mut self) {
         self.servers.truncate(self.next_list);

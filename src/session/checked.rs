@@ -1,30 +1,29 @@
-//! How rules fared by one event.
+//! The results of rules in one event.
 
 use dissectors::kit::{Finding, Rule, Side, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// How rules fared.
+/// The results of rules.
 #[derive(Clone, Copy, Default)]
 pub struct Checked<'b> {
-    /// What was found, as far as it was put into words.
+    /// The findings with a text.
     pub findings: &'b [Finding],
-    /// What else was found.
+    /// The other findings.
     pub left_out: &'b [LeftOut],
-    /// The rules that were passed, where that was asked for.
+    /// The rules that passed, if requested.
     pub passes: &'b [Passes],
 }
 
-/// Findings that were not put into words: of a rule that is broken all the time, the first ones are
-/// enough.
+/// Findings without a text: if a rule is broken very often, only the first findings have one.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct LeftOut {
     /// The rule.
     pub rule: &'static Rule,
-    /// What came of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Who sent the message of the past that they are about; `None`: they are about this message.
+    /// The sender of the earlier message that they are about; `None`: they are about this message.
     pub side: Option<Side>,
-    /// How many they are.
+    /// Their number.
     pub times: u64,
 }
 
@@ -33,14 +32,14 @@ pub struct LeftOut {
 pub struct Passes {
     /// The rule.
     pub rule: &'static Rule,
-    /// Who sent the message of the past that passed it; `None`: this message did.
+    /// The sender of the earlier message that passed it; `None`: this message did.
     pub side: Option<Side>,
     /// How often.
     pub times: u64,
 }
 
 impl Checked<'_> {
-    /// How many findings there are that were not put into words; inconclusive ones do not count.
+    /// The number of findings without a text; inconclusive ones do not count.
     pub fn findings_left_out(&self) -> u64 {
         let left_out = self.left_out.iter().filter(|it| it.verdict != Verdict::Inconclusive);
         left_out.map(|it| it.times).sum()

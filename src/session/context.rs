@@ -1,4 +1,4 @@
-//! What surrounds a message: where its bytes were recorded, what its flow's protocol may know.
+//! The context of a message: where its bytes were recorded, and what its flow's protocol may know.
 
 use dissectors::Id;
 use dissectors::kit::{FlowFacts, Piece, Rule, Transport, Who};
@@ -10,32 +10,32 @@ use super::{EventOrder, NOWHERE, PacketContext, Recorded};
 use crate::flows::FlowMut;
 use crate::net::{Hosts, Malformed, Tunnels};
 
-/// Of which flow, and in which packet, something is reported.
+/// The flow and the packet of an event.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FlowContext {
-    /// The protocol; `None` where a packet is checked before its protocol is known.
+    /// The protocol; `None` if a packet is checked before its protocol is known.
     pub protocol: Option<Id>,
-    /// The flow; its number is 0 where no flow is concerned.
+    /// The flow; its number is 0 if there is none.
     pub flow: FlowFacts,
-    /// Which part each end plays, as far as it has spoken, by
+    /// The role of each end, if it has sent messages, by
     /// [`Side::index`](dissectors::kit::Side::index).
     pub roles: [Option<Who>; 2],
-    /// The packet, and where its recorded bytes begin in the capture file.
+    /// The packet, and the offset of its recorded bytes in the capture file.
     pub packet: (u64, u64),
-    /// When this is reported.
+    /// The order of the event.
     pub moment: EventOrder,
-    /// How many digits of a second the capture has: 6 or 9.
+    /// Number of digits of a second in the capture's times: 6 or 9.
     pub digits: u8,
-    /// The packet that it is a copy of, where the datagram was doubled on the way.
+    /// The original packet, if the datagram is a duplicate.
     pub copy_of: Option<u64>,
-    /// The tunnels that the packet came through.
+    /// The tunnels of the packet.
     pub tunnels: Tunnels,
-    /// The packet's IPv4 time to live or IPv6 hop limit; 0 where it is not known.
+    /// The packet's IPv4 time to live or IPv6 hop limit; 0 if unknown.
     pub hop_limit: u8,
 }
 
 impl FlowContext {
-    /// Of no flow, and in no packet.
+    /// The context of an event without flow and packet.
     pub fn outside(digits: u8) -> FlowContext {
         FlowContext {
             protocol: None,
@@ -52,7 +52,7 @@ impl FlowContext {
 }
 
 impl PacketContext {
-    /// What is wrong with a packet's headers.
+    /// Records what is wrong with a packet's headers.
     #[inline]
     pub(super) fn note(&mut self, note: Option<&Malformed>) {
         #[cold]
@@ -64,7 +64,7 @@ impl PacketContext {
         }
     }
 
-    /// The flow that the next messages and findings belong to; its protocol is not known yet.
+    /// The flow of the following messages and findings; its protocol is not known yet.
     #[inline]
     pub(super) fn flow_context(&self, flow: &FlowFacts) -> FlowContext {
         FlowContext {
@@ -80,7 +80,7 @@ impl PacketContext {
         }
     }
 
-    /// Where `length` bytes at `offset` of what was decoded were recorded.
+    /// Where `length` bytes at `offset` of the decoded payload were recorded.
     pub(super) fn locate(
         &self,
         offset: u32,
@@ -112,21 +112,21 @@ impl PacketContext {
         }
     }
 
-    /// The same of bytes in the current packet.
+    /// The same for bytes in the current packet.
     pub(super) fn piece(&self, offset: u32, length: usize) -> Piece {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         Piece { at: 0, length, frame: self.frame, offset }
     }
 
-    /// What a protocol may know of a flow that was silent for so long.
+    /// The facts of a flow for its protocol, `silence` nanoseconds after its last packet.
     pub(super) fn facts(
         &self,
         flow: &FlowMut<'_>,
         silence: u64,
         incomplete: &Incomplete,
     ) -> FlowFacts {
-        // Of a connection that was there before the capture, the first bytes may be some that came
-        // again: what they led to is not here.
+        // In a connection that is older than the capture, the first bytes may be retransmitted: the
+        // effects of the originals are not in the capture.
         let is_midway =
             flow.transport() == Transport::Tcp && !flow.has_begun() && !self.options.complete;
         let mut lossy = self.lossy || is_midway || flow.is_lossy();
@@ -136,7 +136,7 @@ impl PacketContext {
         FlowFacts { silence, lossy, ..flow.facts() }
     }
 
-    /// Whether some message between the hosts of a flow is not whole, or not yet.
+    /// Whether some message between the hosts of a flow is incomplete.
     #[inline(never)]
     fn lacks_some(&self, flow: &FlowMut<'_>, incomplete: &Incomplete) -> bool {
         let hosts = Hosts::at(flow.facts().ends);

@@ -1,4 +1,4 @@
-//! Packets that the snap length cut before anything in them could be known.
+//! Packets that the snap length cut before their protocol could be identified.
 
 use dissectors::kit::{Mark, Side, Time};
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use crate::net::Payload;
 /// With fewer bytes than this no protocol can be identified: the shortest header has four.
 const TELLING: usize = 4;
 
-/// Packets that may have been ours, but were cut too short to tell. They are counted: where one is cut
-/// like that, nearly all are.
+/// Packets that may be of a supported protocol, but were cut too short to identify it. They are
+/// only counted: if one packet is cut so, nearly all are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
     /// How many.
@@ -28,7 +28,7 @@ struct First {
 }
 
 impl Cut {
-    /// The current packet is one.
+    /// Counts the current packet.
     #[cold]
     pub(super) fn see(&mut self, context: &PacketContext) {
         let &PacketContext { frame, offset, now: time, digits, .. } = context;
@@ -36,14 +36,14 @@ impl Cut {
         self.first.get_or_insert(First { frame, offset, time, digits });
     }
 
-    /// Adds those of another part of the capture.
+    /// Adds the counts of another part of the capture.
     pub fn add(&mut self, other: &Cut) {
         self.packets += other.packets;
         let firsts = [self.first, other.first].into_iter().flatten();
         self.first = firsts.min_by_key(|first| first.frame);
     }
 
-    /// The first of them, and the context in which it is reported: it is in no flow.
+    /// The first of them, and the context for its event, without a flow.
     pub fn first(&self) -> Option<(FlowContext, Mark)> {
         let First { frame, offset, time, digits } = self.first?;
         let flow_context = FlowContext { packet: (frame, offset), ..FlowContext::outside(digits) };
@@ -51,8 +51,8 @@ impl Cut {
     }
 }
 
-/// Whether a packet whose protocol is not identified may have been ours. `known`: one of its ports is that of a
-/// flow of ours, or usual.
+/// Whether an unidentified packet may be of a supported protocol. `known`: one of its ports is that
+/// of a supported flow, or a usual one.
 pub(super) fn may_be_ours(payload: &Payload<'_>, known: bool) -> bool {
     payload.snapped && (known || payload.bytes.len() < TELLING)
 }

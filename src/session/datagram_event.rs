@@ -1,19 +1,19 @@
-//! A datagram that is reported as it comes, without a flow.
+//! A single datagram, without a flow.
 
 use std::net::SocketAddr;
 
 use dissectors::kit::{Payload, Side, Time, Transport};
 
-/// A datagram of UDP, as it comes: see [`Needs::datagrams`](super::Needs::datagrams).
+/// A single UDP datagram: see [`Needs::datagrams`](super::Needs::datagrams).
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramEvent<'b> {
-    /// What its headers say.
+    /// The values from its headers.
     pub headers: DatagramHeaders,
-    /// What it carries, as far as it was recorded.
+    /// Its payload, as far as it was recorded.
     pub bytes: &'b [u8],
 }
 
-/// What the headers of a datagram say.
+/// The values from a datagram's headers.
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramHeaders {
     /// When it came.
@@ -26,17 +26,17 @@ pub struct DatagramHeaders {
     pub to: SocketAddr,
     /// IPv4 time to live or IPv6 hop limit.
     pub hop_limit: u8,
-    /// The IPv4 identification, where it tells one datagram from another.
+    /// The IPv4 identification, if it distinguishes datagrams.
     pub identification: Option<u16>,
-    /// Bytes that it carries, as sent.
+    /// Length of its payload as sent.
     pub length: u32,
-    /// A hash of those that were recorded: of what else the same two hosts send in this run, what has the same
-    /// one is the same.
+    /// A hash of the recorded bytes: within this run, equal hashes between the same two hosts mean
+    /// equal bytes.
     pub hash: u64,
 }
 
 impl<'b> DatagramEvent<'b> {
-    /// The datagram, as rules and filters look at it.
+    /// The datagram in the form for rules and filters.
     pub fn payload(&self) -> Payload<'b> {
         let headers = &self.headers;
         Payload {

@@ -18,7 +18,7 @@ pub struct Decoder {
     end: EndState,
 }
 
-/// How far the end of the capture is dealt with.
+/// The progress of finishing a capture.
 enum EndState {
     NotYet,
     /// These flows are still open.
@@ -26,13 +26,13 @@ enum EndState {
     Over,
 }
 
-/// Whether messages are decoded with their fields: what nobody reads is not made.
+/// A recorder that keeps fields, or one that does not, if no event needs them.
 enum AnyRecorder {
     WithFields(Box<Recorder<Tree>>),
     WithoutFields(Box<Recorder<Blind>>),
 }
 
-/// Does the same with either kind of recorder.
+/// Runs the same code with either kind of recorder.
 macro_rules! either {
     ($kind:expr, $recorder:ident => $work:expr) => {
         match $kind {
@@ -43,22 +43,22 @@ macro_rules! either {
 }
 
 impl Decoder {
-    /// A decoder that has seen nothing.
+    /// A new decoder.
     pub fn new(options: Options) -> Decoder {
         Decoder::share(options, 0, 1)
     }
 
-    /// One of several decoders that share a capture: the `nth`, from 0, of this many; of no more than
+    /// One of several decoders that share a capture: the `nth`, from 0, of this many, at most
     /// [`Decoder::most_shares`]. Each reads all packets and reports the flows of its share; the
-    /// first one also reports what concerns no flow.
+    /// first one also reports events without a flow.
     pub fn share(options: Options, nth: usize, of: usize) -> Decoder {
         let share = Share::of_thread(&options, nth, of);
         Decoder::of(options, share)
     }
 
-    /// One of several decoders that follow a partition of all pairs of hosts each. It needs no packets
-    /// but those of its own pairs, and must be made to [go on](Decoder::go_to) with the time of the others;
-    /// the first one also reports what concerns no flow.
+    /// One of several decoders that each follow a partition of all pairs of hosts. It needs only
+    /// the packets of its own pairs, and [`Decoder::go_to`] must pass it the time of the other
+    /// packets; the first one also reports events without a flow.
     pub fn partition(options: Options, partition: Partition) -> Decoder {
         let share = Share::of_partition(&options, partition);
         Decoder::of(options, share)
@@ -74,12 +74,12 @@ impl Decoder {
         Decoder { session: Session::share(options, share), recorder, end: EndState::NotYet }
     }
 
-    /// How many decoders can share a capture.
+    /// Maximum number of decoders that can share a capture.
     pub fn most_shares(options: &Options) -> usize {
         share::count_shards(options)
     }
 
-    /// Reads a capture to its end, and hands every event to `each`.
+    /// Reads a capture to its end, and calls `each` with every event.
     pub fn read(mut self, packets: &mut dyn Packets, mut each: impl FnMut(&Event<'_>)) -> Totals {
         if let Some(capture) = packets.in_memory() {
             self.lend(capture);
@@ -97,7 +97,7 @@ impl Decoder {
         self.into_totals()
     }
 
-    /// Hands the events that were not read yet to `each`.
+    /// Calls `each` with the unread events.
     fn drain(&mut self, each: &mut impl FnMut(&Event<'_>)) {
         let mut events = self.events();
         while let Some(event) = events.next() {
@@ -105,7 +105,7 @@ impl Decoder {
         }
     }
 
-    /// The capture is in memory as a whole: what is kept of its packets can stay there.
+    /// The whole capture is in memory: parts of it can be referenced instead of copied.
     pub fn lend(&mut self, capture: Memory) {
         self.session.context.defragmenter.lend(capture);
     }
@@ -116,24 +116,25 @@ impl Decoder {
         either!(&mut self.recorder, recorder => self.session.packet(packet, recorder));
     }
 
-    /// The next packet is not wanted: it only counts.
+    /// The next packet is not wanted: it is only counted.
     pub fn pass_over(&mut self) {
         self.session.context.frame += 1;
         self.session.passed_over += 1;
     }
 
-    /// The capture went on to this packet, which others follow, and which came then.
+    /// The capture continued to this packet and time; more packets follow.
     pub fn go_to(&mut self, frame: u64, time: Time) {
         let context = &mut self.session.context;
         (context.frame, context.now) = (frame, time);
     }
 
-    /// These hosts were heard by others, with packets that are not datagrams of ours.
+    /// Other decoders have seen packets from these hosts that are not datagrams of supported
+    /// protocols.
     pub fn heard(&mut self, heard: &Heard) {
         self.session.heard.add(heard);
     }
 
-    /// Something was said about the recording itself.
+    /// A notice about the recording.
     pub fn notice(&mut self, notice: &Notice) {
         either!(&mut self.recorder, recorder => self.session.notice(notice, recorder));
     }
@@ -143,8 +144,8 @@ impl Decoder {
         either!(&mut self.recorder, recorder => self.session.reach(now, recorder));
     }
 
-    /// The capture is over: ends one of the flows that are still open. To be called until it returns
-    /// `false`: there is nothing more. Events are to be read after each `true`: there may be millions of flows.
+    /// The capture is over: ends one of the open flows. Call it until it returns `false`. Read the
+    /// events after each `true`, since there may be millions of flows.
     pub fn finish(&mut self) -> bool {
         let mut open = match std::mem::replace(&mut self.end, EndState::Over) {
             EndState::NotYet => {
@@ -159,13 +160,13 @@ impl Decoder {
         true
     }
 
-    /// What was reported since it was last read.
+    /// The unread events.
     #[inline]
     pub fn events(&mut self) -> Events<'_> {
         Events::new(self.batch())
     }
 
-    /// Whether there are events to be read.
+    /// Whether there are unread events.
     #[inline]
     pub fn has_events(&self) -> bool {
         either!(&self.recorder, recorder => !recorder.batch.is_empty())
@@ -176,20 +177,20 @@ impl Decoder {
         either!(&mut self.recorder, recorder => &mut recorder.batch)
     }
 
-    /// What was read and counted, now that the capture is over.
+    /// The totals at the end of the capture.
     pub fn into_totals(self) -> Totals {
         let (rules, traffic) = either!(self.recorder, recorder => recorder.into_counts());
         Totals { rules, traffic, ..self.session.totals() }
     }
 
-    /// What was read so far, while the capture goes on; `each` is handed what a listing of flows would
-    /// show of those that are open. It lacks what is counted of rules and of messages.
+    /// The totals so far, while the capture continues; `each` is called with the rows of open
+    /// flows. Counts of rules and messages are missing.
     pub fn so_far(&mut self, each: impl FnMut(&FlowRow)) -> Totals {
         self.session.open_rows(each);
         self.session.totals()
     }
 
-    /// What messages there were so far, if that is counted.
+    /// The counts of messages so far, if requested.
     pub fn traffic(&self) -> Option<&Traffic> {
         either!(&self.recorder, recorder => recorder.traffic())
     }
@@ -209,18 +210,18 @@ impl Decoder {
         self.session.context.numbers.given()
     }
 
-    /// What is reported from now on comes at this point of the capture or later.
+    /// All later events have this order or a later one.
     pub fn order(&self) -> EventOrder {
         self.session.context.moment
     }
 
-    /// When the flows began that got a number since the last time, in the order of their numbers; known
-    /// only to decoders that share a capture.
+    /// When the flows began that were numbered since the last call, in the order of their numbers;
+    /// only for decoders that share a capture.
     pub fn take_begun(&mut self) -> Vec<EventOrder> {
         self.session.context.numbers.take_begun()
     }
 
-    /// Whether it reports what concerns no flow.
+    /// Whether it reports events without a flow.
     pub fn is_first(&self) -> bool {
         self.session.is_first()
     }
@@ -230,7 +231,7 @@ impl Decoder {
         self.session.shards.iter().map(|shard| shard.table.len()).sum()
     }
 
-    /// The numbers of the open flows that have one.
+    /// The numbers of open flows.
     pub fn open_numbers(&self) -> impl Iterator<Item = u32> {
         let flows = self.session.shards.iter().flat_map(|shard| shard.table.iter());
         flows.map(|(_, flow)| flow.number).filter(|&number| number > 0)

@@ -1,6 +1,6 @@
-//! What a display filter rules out before fields are read.
+//! Finds messages that a display filter rejects before fields are read.
 //!
-//! It is asked about every message, so what it said of a flow, or of a kind of message, is remembered.
+//! It is called for every message, so results for a flow or a kind of message are cached.
 
 use dissectors::Id;
 use dissectors::kit::Message;
@@ -8,15 +8,15 @@ use dissectors::kit::Message;
 use super::FlowContext;
 use crate::filter::{Filter, Known};
 
-/// Flows of which it is remembered whether they are ruled out.
+/// Number of cached results for flows.
 const FLOWS: usize = 1 << 12;
 
-/// A filter, and what it lately said.
+/// A filter with cached results.
 pub(super) struct EarlyFilter {
     pub(super) filter: Filter,
-    /// By the number of a flow, modulo their count; 0: of none.
+    /// By the flow's number modulo the size of the cache; 0: empty.
     flows: Box<[(u32, bool)]>,
-    /// By protocol and message, for a filter that looks at nothing else before fields are read.
+    /// By protocol and message, for a filter that needs nothing else before fields are read.
     kinds: Vec<(Option<Id>, Option<&'static Message>, bool)>,
 }
 
@@ -26,7 +26,7 @@ impl EarlyFilter {
         EarlyFilter { filter, flows: vec![(0, false); flows].into(), kinds: Vec::new() }
     }
 
-    /// Whether it wants no message of a flow, or not this one.
+    /// Whether it rejects all messages of a flow, or this one.
     #[inline]
     pub(super) fn rules_out(
         &mut self,
@@ -37,7 +37,7 @@ impl EarlyFilter {
             return self.rules_out_kind(context, message);
         }
         let number = context.flow.number;
-        // The last number may be that of several flows.
+        // Several flows may have the last number.
         let has_own_number = number > 0 && number < u32::MAX && context.protocol.is_some();
         if message.is_some() || !has_own_number {
             return self.decide(context, message);

@@ -1,4 +1,4 @@
-//! What time decides of a shard's flows: requests are overdue, idle flows end.
+//! Timeouts of a shard's flows: requests become overdue, idle flows end.
 
 use dissectors::kit::{Evidence, Limit, Sink, Time};
 
@@ -12,7 +12,7 @@ use crate::flows::table::Slot;
 const LOOKED_AT: u32 = 64;
 
 impl Shard {
-    /// What time has decided: of what is due all, of what may be idle some, now and then.
+    /// Handles timeouts: all that are due, and periodically a batch of flows that may be idle.
     #[inline]
     pub(super) fn elapse<F: Fields>(
         &mut self,
@@ -27,7 +27,7 @@ impl Shard {
         self.limits_met(context, context.now, recorder);
     }
 
-    /// Looks for what may be idle, or forgotten.
+    /// Looks for idle flows, and for items that were forgotten.
     #[inline(never)]
     fn look<F: Fields>(&mut self, context: &mut PacketContext, recorder: &mut Recorder<F>) {
         self.unlooked = 0;
@@ -35,8 +35,8 @@ impl Shard {
         self.see_forgotten();
     }
 
-    /// Whether the shared state has forgotten something by now: reported once, since it never knows
-    /// it again.
+    /// Whether the shared state has forgotten something by now: reported once, since this never
+    /// changes back.
     pub(super) fn see_forgotten(&mut self) {
         if !self.forgot && self.shared.forgot() {
             self.forgot = true;
@@ -44,8 +44,7 @@ impl Shard {
         }
     }
 
-    /// Looks at the next this many flows, side by side in memory, and ends those that are silent for
-    /// too long.
+    /// Checks the next flows in memory order, and ends those that have been silent for too long.
     pub(super) fn end_idle<F: Fields>(
         &mut self,
         most: u32,
@@ -62,7 +61,7 @@ impl Shard {
         }
     }
 
-    /// What is due by now.
+    /// Handles all flows that are due by now.
     #[inline]
     pub(super) fn ask_due<F: Fields>(
         &mut self,
@@ -84,7 +83,7 @@ impl Shard {
         }
     }
 
-    /// Lets a flow's conversation check what time has decided.
+    /// Calls a flow's conversation to check timeouts.
     fn ask<F: Fields>(
         &mut self,
         context: &mut PacketContext,
@@ -103,7 +102,7 @@ impl Shard {
         let conversation = match &mut flow.state {
             State::Conversation(conversation) => conversation,
             State::Stream(stream) => {
-                // What is missing yet may change what is due.
+                // Missing bytes may still arrive and change what is due.
                 if stream.has_hole() && !end {
                     return;
                 }
@@ -133,12 +132,12 @@ impl Shard {
         );
         let deadline = conversation.deadline();
         recorder.settle_in(&mut flow);
-        // A deadline that has passed and still is would come back at once, for ever.
+        // A deadline that stays in the past would be due again at once.
         let later = Time(now.0.saturating_add(1_000_000));
         self.deadlines.plan(&mut flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
     }
 
-    /// A flow is over: what is open in it is checked.
+    /// A flow is over: checks its open requests.
     pub(super) fn end_flow<F: Fields>(
         &mut self,
         context: &mut PacketContext,

@@ -1,40 +1,40 @@
-//! The order in which a session tells things, and in which flows get their numbers.
+//! The order of events, and of the numbering of flows.
 
 use serde::{Deserialize, Serialize};
 
-/// When something is reported, in the order of a capture. Sessions that share a capture never tell
-/// something of flows at the same moment.
+/// The position of an event in the order of a capture. Events of flows from sessions that share a
+/// capture never have the same one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EventOrder(u64);
 
 impl EventOrder {
-    /// From here on a capture has no more packets.
+    /// The position after the last packet.
     pub const END: EventOrder = EventOrder(1 << 63);
 
-    /// Shards whose last events can be distinguished.
+    /// Maximum number of shards whose last events are distinguished.
     const SHARDS: u64 = 1 << 8;
 
-    /// Bits for the moments of one packet: no packet holds as many frames.
+    /// Bits for the frames within one packet, which has fewer.
     const WITHIN: u32 = 20;
 
-    /// A packet has come, and is not looked at yet.
+    /// Before a packet is decoded.
     pub const fn before(frame: u64) -> EventOrder {
         EventOrder(frame << EventOrder::WITHIN)
     }
 
-    /// A packet is looked at.
+    /// While a packet is decoded.
     pub const fn at(frame: u64) -> EventOrder {
         EventOrder(frame << EventOrder::WITHIN | 1)
     }
 
-    /// The next frame within the packet is looked at.
+    /// The next frame within the packet.
     pub const fn within(self) -> EventOrder {
         let next = self.0 + 1;
         if next.trailing_zeros() >= EventOrder::WITHIN { self } else { EventOrder(next) }
     }
 
-    /// A flow ends with the capture: one that has a number, or, after all of those, one of this
-    /// shard that has none, which is 0.
+    /// The end of a flow at the end of the capture: of one with a number, or, after all of those,
+    /// of one in this shard without a number, which is 0.
     pub const fn end_of(number: u32, shard: usize) -> EventOrder {
         let rank = number.wrapping_sub(1) as u64 + 1;
         EventOrder(
@@ -42,17 +42,17 @@ impl EventOrder {
         )
     }
 
-    /// As a number that is greater the later it is, and that a sign fits beside.
+    /// As a number, increasing with time, with one bit unused.
     pub const fn rank(self) -> u64 {
         self.0 >> 1
     }
 
-    /// The first moment after this one.
+    /// The next position.
     pub const fn next(self) -> EventOrder {
         EventOrder(self.0.saturating_add(1))
     }
 
-    /// The same moment of the whole capture, by the flow's number there.
+    /// The same position with the flow's number in the whole capture.
     pub fn renumbered(self, number: impl FnOnce(u32) -> u32) -> EventOrder {
         let Some(end) = self.0.checked_sub(EventOrder::END.0) else { return self };
         let (rank, shard) = (end / EventOrder::SHARDS, end % EventOrder::SHARDS);
@@ -66,7 +66,7 @@ impl EventOrder {
 /// Numbers flows, from 1, in the order in which their protocols are identified.
 pub struct Numbers {
     given: u32,
-    /// When each was given, where that is asked for.
+    /// When each was assigned, if requested.
     begun: Option<Vec<EventOrder>>,
 }
 
@@ -75,7 +75,7 @@ impl Numbers {
         Numbers { given: 0, begun: remembered.then(Vec::new) }
     }
 
-    /// A number for one more flow.
+    /// Assigns the next number.
     pub(super) fn next(&mut self, moment: EventOrder) -> u32 {
         self.given = self.given.saturating_add(1);
         if let Some(begun) = &mut self.begun {
@@ -84,7 +84,7 @@ impl Numbers {
         self.given
     }
 
-    /// How many were given.
+    /// The number of assigned numbers.
     pub(super) fn given(&self) -> u32 {
         self.given
     }

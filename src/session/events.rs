@@ -1,8 +1,8 @@
-//! A batch, read event by event.
+//! Reads a batch event by event.
 
 use super::batch::{Batch, Event};
 
-/// The events of a batch, one after the other; they are forgotten with this.
+/// The events of a batch in order; dropping this removes them.
 pub struct Events<'d> {
     batch: &'d mut Batch,
     at: usize,

@@ -1,4 +1,4 @@
-//! Fields of a message, by the paths that filters and tables name them by.
+//! Fields of a message by their paths, as in filters and tables.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,26 +22,26 @@ pub enum Value<'b> {
     Flag(bool),
     /// One character, a byte on the wire.
     Char(char),
-    /// A number that is known by its name.
+    /// A number that is shown by its name.
     Name(&'static str),
-    /// Text, as it was sent: it need not be UTF-8.
+    /// Text as it was sent, which need not be UTF-8.
     Text(&'b [u8]),
-    /// Bytes with no more known about them.
+    /// Opaque bytes.
     Bytes(&'b [u8]),
     /// An address and a port.
     Endpoint(SocketAddr),
 }
 
 impl<'b> MessageEvent<'b> {
-    /// The path of the message: `a2s.info_response`. That of a field goes on from there:
+    /// The path of the message: `a2s.info_response`. The path of a field continues it:
     /// `a2s.info_response.map`.
     pub fn path(&self) -> String {
         let protocol = self.context().protocol.map_or("", |id| id.info().id);
         format!("{protocol}.{}", self.message().name)
     }
 
-    /// The first value of a field, by its path below the message: `map`, `players.name`. `None`:
-    /// the message has none, or [`Needs::fields`](super::Needs::fields) did not ask for fields.
+    /// The first value of a field, by its path within the message: `map`, `players.name`. `None`:
+    /// the message has none, or [`Needs::fields`](super::Needs::fields) did not request fields.
     pub fn field(&self, path: &str) -> Option<Value<'b>> {
         let mut first = None;
         self.each_value(path, &mut |value| {
@@ -65,7 +65,7 @@ impl<'b> MessageEvent<'b> {
         pairs.filter(|(_, node)| node.field.kind == Kind::Pair).filter_map(pair).collect()
     }
 
-    /// All values of a field, by its path below the message: `players.name` of a list has one for
+    /// All values of a field, by its path within the message: `players.name` of a list has one for
     /// each player. In a map, a part of the path is a key: `properties.gamever`.
     pub fn values(&self, path: &str) -> Vec<Value<'b>> {
         let mut values = Vec::new();
@@ -98,7 +98,7 @@ struct Fields<'b> {
 }
 
 impl<'b> Fields<'b> {
-    /// Shows the values that the path leads to from below a node.
+    /// Adds the values at the path below a node.
     fn below(self, at: Option<usize>, path: &str, see: See<'_, 'b>) -> ControlFlow<()> {
         if path.is_empty() {
             return GO_ON;
@@ -107,7 +107,7 @@ impl<'b> Fields<'b> {
         for (at, node) in self.tree.children(at) {
             if node.field.kind == Kind::Pair {
                 let Some((key, value)) = self.tree.pair_nodes(at) else { continue };
-                // A key may have dots in it.
+                // A key may contain dots.
                 let key = self.tree.nodes.get(key).map(|key| self.tree.bytes(key, self.payload));
                 if key == Some(path.as_bytes()) {
                     value.map_or(GO_ON, |value| self.show(value, see))?;
@@ -119,7 +119,7 @@ impl<'b> Fields<'b> {
         GO_ON
     }
 
-    /// Shows the values that the path leads to from a node.
+    /// Adds the values at the path from a node.
     fn at(self, at: usize, node: &Node, path: &str, see: See<'_, 'b>) -> ControlFlow<()> {
         match node.field.kind {
             Kind::List => {
@@ -139,12 +139,16 @@ impl<'b> Fields<'b> {
         }
     }
 
+<<<<<<< HEAD
     /// Shows the value of a node, if it has one.
     fn show(self, at: usize, see: See<'_, 'b>) -> ControlFlow<()> {
         self.value(at).map_or(GO_ON, see)
     }
 
     /// The value of a node that is not made of others.
+=======
+    /// The value of a node without children.
+>>>>>>> 29128e0 (session, net, flows: comments in plain words; rules and findings in plain words)
     fn value(self, at: usize) -> Option<Value<'b>> {
         let node = self.tree.nodes.get(at)?;
         Some(match node.field.kind {
@@ -178,7 +182,7 @@ impl Value<'_> {
 }
 
 impl fmt::Display for Value<'_> {
-    /// As people read it: text that is not UTF-8 with replacement characters, bytes in hex.
+    /// The value for people: text that is not UTF-8 with replacement characters, bytes in hex.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Unsigned(value) => value.fmt(f),

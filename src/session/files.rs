@@ -1,13 +1,13 @@
-//! Which of merged files a packet is from, and which packet of that file it is.
+//! Finds the file of a packet among merged files, and its number in that file.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Changes from one file to another that are remembered.
+/// Maximum number of stored changes from one file to another.
 pub(super) const MOST: usize = 1 << 20;
 
-/// Which packet of which file.
+/// A packet by its file and number.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -18,7 +18,7 @@ pub struct Place {
     pub frame: u64,
 }
 
-/// From here on, packets are from another file than before.
+/// The following packets are from another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEvent {
     /// The first of them, by its number in the capture.
@@ -28,39 +28,39 @@ pub struct FileEvent {
 }
 
 impl FileEvent {
-    /// Where a packet is, if no other change comes before it.
+    /// The position of a packet, if no other change comes before it.
     fn place(self, frame: u64) -> Place {
         let after = frame.saturating_sub(self.frame);
         Place { frame: self.place.frame.saturating_add(after), ..self.place }
     }
 }
 
-/// Where the packets of each file begin among those of all: what is reported of packets later, too,
-/// is reported with its file.
+/// Where each file's packets begin among all packets, so that later events about them can name the
+/// file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Files {
-    /// Wherever packets are from another file than before.
+    /// The changes from one file to another.
     changes: VecDeque<FileEvent>,
     latest: Option<FileEvent>,
-    /// The first packet whose file is not remembered.
+    /// The first packet whose file is not stored.
     end: Option<u64>,
-    /// The last one of which that is so because too much has changed since.
+    /// The last packet whose file is not stored any more because of too many changes.
     forgotten: u64,
 }
 
-/// What a packet changes.
+/// The effect of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It is from the same file as the one before.
+    /// It is from the same file as the previous one.
     None,
     /// It is from another one.
     File(FileEvent),
-    /// The same, and it is the first that is not remembered.
+    /// The same, and it is the first whose file is not stored.
     End(FileEvent),
 }
 
 impl Files {
-    /// The next packet is from this file, and has this number there; 0: that which it has in the capture.
+    /// The next packet is from this file, with this number in it; 0: its number in the capture.
     #[inline]
     pub(super) fn go_on(&mut self, frame: u64, file: u32, number: u64) -> Change {
         let place = Place { file, frame: if number == 0 { frame } else { number } };
@@ -81,7 +81,7 @@ impl Files {
         Change::File(event)
     }
 
-    /// Notes a change that was reported; of too many, the latest are remembered.
+    /// Stores a reported change; if there are too many, the latest are kept.
     pub fn note(&mut self, event: FileEvent) {
         if self.changes.len() >= MOST {
             self.changes.pop_front();
@@ -90,12 +90,12 @@ impl Files {
         self.changes.push_back(event);
     }
 
-    /// The file that a packet is from, counted from 0; `None` if that is not remembered.
+    /// The file of a packet, counted from 0; `None` if it is not stored.
     pub fn of(&self, frame: u64) -> Option<u32> {
         self.place(frame).map(|place| place.file)
     }
 
-    /// Where a packet is, by its number in the capture; `None` if that is not remembered.
+    /// The position of a packet, by its number in the capture; `None` if it is not stored.
     pub fn place(&self, frame: u64) -> Option<Place> {
         if self.end.is_some_and(|end| frame >= end) || frame <= self.forgotten && frame > 0 {
             return None;

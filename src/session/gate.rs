@@ -1,8 +1,9 @@
-//! Fields that nobody reads are decoded, but not kept.
+//! Drops fields of messages that no event needs.
 
 use dissectors::kit::{Field, Leaf, Sink, Span};
 
-/// Lets fields through, or none: of a message that a filter has ruled out, or whose fields nobody asked for.
+/// Passes fields on, or drops them if a filter has rejected the message, or if no event needs its
+/// fields.
 pub(super) struct Gate<F> {
     pub(super) fields: F,
     pub(super) is_shut: bool,

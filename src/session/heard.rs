@@ -6,17 +6,17 @@ use std::net::IpAddr;
 use foldhash::quality::RandomState;
 use serde::{Deserialize, Serialize};
 
-/// Hosts that sent packets outside of decoded flows, as far as there is room.
+/// Hosts that sent packets outside of decoded flows, up to a maximum.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Heard {
     hosts: HashSet<IpAddr, RandomState>,
-    /// A cache of the latest, indexed by address: most packets come from them.
+    /// A cache of the latest hosts, indexed by address, which covers most packets.
     #[serde(skip)]
     latest: Box<[Option<IpAddr>]>,
 }
 
 impl Heard {
-    /// Hosts kept per shard; further ones count as not heard.
+    /// Maximum number of hosts per shard; further ones count as not seen.
     const MOST: usize = 1 << 13;
     /// Entries of the cache.
     const LATEST: usize = 1 << 8;
@@ -52,7 +52,7 @@ impl Heard {
         self.hosts.contains(&host)
     }
 
-    /// Adds the hosts that another part of the session has heard.
+    /// Adds the hosts of another part of the session.
     pub fn add(&mut self, other: &Heard) {
         self.hosts.extend(&other.hosts);
     }

@@ -4,25 +4,25 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::Time;
 
-/// A message that did not arrive, as an ICMP error says.
+/// A message that did not arrive, according to an ICMP error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpEvent {
-    /// The packet that carried the message; 0 where it is not known.
+    /// The packet of the message; 0 if unknown.
     pub message: u64,
-    /// Who sent the message to whom.
+    /// Sender and receiver of the message.
     pub ends: [SocketAddr; 2],
     /// The packet of the error.
     pub frame: u64,
-    /// When it came.
+    /// The time of the error.
     pub time: Time,
-    /// How many digits of a second the capture has: 6 or 9.
+    /// Number of digits of a second in the capture's times: 6 or 9.
     pub digits: u8,
-    /// Who sent it.
+    /// The sender of the error.
     pub from: IpAddr,
     /// Its type and its code.
     pub kind: [u8; 2],
-    /// What these say.
+    /// Their meaning.
     pub meaning: &'static str,
-    /// The largest packet that passes, in bytes, where it says so.
+    /// The path's MTU in bytes, if the error contains it.
     pub mtu: Option<u32>,
 }

@@ -1,11 +1,11 @@
-//! Which kinds of links the packets of a capture come from.
+//! The link types of a capture's packets.
 
 use serde::{Deserialize, Serialize};
 
 use crate::capture::LinkType;
 use crate::net::link_name;
 
-/// Link types that are counted separately.
+/// Maximum number of link types that are counted separately.
 const MOST: usize = 16;
 
 /// The link types of packets.
@@ -13,12 +13,12 @@ const MOST: usize = 16;
 pub struct Links {
     last: Option<LinkType>,
     met: Vec<LinkType>,
-    /// There are more than that.
+    /// There were more.
     has_more: bool,
 }
 
 impl Links {
-    /// A packet begins with this.
+    /// Adds the link type of a packet.
     #[inline]
     pub(crate) fn see(&mut self, link: LinkType) {
         if self.last != Some(link) {
@@ -44,7 +44,7 @@ impl Links {
         }
     }
 
-    /// Their names, by number; of one that has none, the number.
+    /// Their names, in the order of their numbers; the number if one has no name.
     pub fn names(&self) -> Vec<String> {
         let mut links = self.met.clone();
         links.sort_by_key(|link| link.0);

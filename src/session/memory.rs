@@ -1,5 +1,5 @@
-//! What a session remembers beside its flows: whom to ask again and when, and between whom the
-//! recording lost something.
+//! State of a session besides its flows: deadlines, and pairs of hosts between which the recording
+//! lost something.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -11,17 +11,18 @@ use crate::flows::Flow;
 use crate::flows::table::Slot;
 use crate::net::Hosts;
 
-/// Where the recording lost something: what seems to be missing there may have been in that.
+/// Pairs of hosts between which the recording lost something, which may include messages that seem
+/// to be missing.
 #[derive(Default)]
 pub(super) struct Incomplete {
-    /// Between these hosts: fragmented datagrams that never became whole, packets cut short.
+    /// The hosts of fragmented datagrams that never became whole, and of packets that were cut.
     hosts: HashSet<Hosts, RandomState>,
-    /// There are too many pairs, and every one counts as one of them.
+    /// There are too many pairs: all pairs count as incomplete.
     all: bool,
 }
 
 impl Incomplete {
-    /// With more pairs than this, every pair of the shard counts as one of them.
+    /// With more pairs than this, every pair of the shard counts as incomplete.
     const MOST: usize = 1 << 13;
 
     pub(super) fn insert(&mut self, hosts: Hosts) {
@@ -44,10 +45,10 @@ impl Incomplete {
     }
 }
 
-/// When flows want to be asked again. The earliest comes first.
+/// The deadlines of flows, the earliest first.
 pub(super) struct Deadlines {
     plans: BinaryHeap<Reverse<(Time, u32, Slot)>>,
-    /// When the first is due: kept apart from the heap, since every packet asks for it.
+    /// The first deadline, stored outside the heap because every packet compares with it.
     first: Time,
 }
 
@@ -58,7 +59,7 @@ impl Default for Deadlines {
 }
 
 impl Deadlines {
-    /// Plans to ask a flow, unless it will be asked by then anyway: one plan a flow.
+    /// Adds a deadline for a flow, unless an earlier one exists: at most one per flow.
     pub(super) fn plan(&mut self, flow: &mut Flow, slot: Slot, deadline: Option<Time>) {
         if let Some(deadline) = deadline
             && !flow.is_planned()
@@ -69,9 +70,10 @@ impl Deadlines {
         }
     }
 
-    /// Forgets plans whose flows have ended, where those are most: `lives` tells.
+    /// Removes deadlines of flows that have ended, if they are the majority; `lives` tests whether
+    /// a flow exists.
     pub(super) fn tidy(&mut self, flows: usize, lives: impl Fn(Slot, u32) -> bool) {
-        /// This many are not a burden.
+        /// Fewer are not worth removing.
         const FEW: usize = 1 << 12;
         if self.plans.len() > FEW + 2 * flows {
             self.plans.retain(|&Reverse((_, number, slot))| lives(slot, number));
@@ -80,13 +82,13 @@ impl Deadlines {
         }
     }
 
-    /// Whether some flow's time may have come.
+    /// Whether a deadline may have passed.
     #[inline]
     pub(super) fn is_due(&self, now: Time) -> bool {
         self.first <= now
     }
 
-    /// The next flow whose time has come: its number, and where it was.
+    /// The next flow whose deadline has passed: its number, and its slot.
     pub(super) fn due(&mut self, now: Time) -> Option<(u32, Slot)> {
         if !self.is_due(now) {
             return None;

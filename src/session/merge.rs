@@ -1,39 +1,40 @@
-//! What several decoders report of one capture, put in the order in which one would have reported it.
+//! Merges the events of several decoders of one capture into the order of a single one.
 //!
-//! Decoders that share a capture run in threads or on other machines. What each reports comes in parts, in
-//! its own order; flows get the numbers that one decoder would have given them. A reader of the events knows
-//! nothing of it.
+//! Decoders that share a capture run in threads or on other machines. Their events arrive in parts,
+//! each in its own order; flows get the numbers that a single decoder would have assigned. Readers
+//! of the merged events notice no difference.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Batch, Decoder, Event, EventOrder};
 
-/// A decoder says which flows are still needed when it has numbered this many, and twice as many as are open:
-/// to look at those costs little of what numbering did.
+/// Minimum number of newly numbered flows, or twice the open ones if more, between two reports of
+/// the flows that are still needed. This limits the cost of the reports to a fraction of the
+/// numbering.
 const NUMBERED: usize = 1 << 12;
 
-/// Some of what a decoder reports.
+/// A part of the events of a decoder.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Part {
     /// The events.
     pub events: Batch,
-    /// When flows began that were numbered in it.
+    /// When the flows began that were numbered in it.
     pub(super) begun: Vec<EventOrder>,
-    /// After it only these flows and later ones are mentioned, where that is known.
+    /// The flows that later parts may mention, besides later flows, if known.
     pub(super) needed: Option<Vec<u32>>,
-    /// Nothing earlier than this comes any more.
+    /// Later parts have no earlier events.
     pub(super) through: EventOrder,
 }
 
-/// Takes what a decoder reports, part after part.
+/// Divides the events of a decoder into parts.
 #[derive(Default)]
 pub struct Parting {
-    /// How many flows had a number when it was looked at last which are needed.
+    /// The number of flows at the last report of needed flows.
     numbered: u32,
 }
 
 impl Parting {
-    /// What was reported since the last time; its batch is one that was used before, or a new one.
+    /// The events since the last call; `empty` is a batch to use next.
     pub fn take(&mut self, decoder: &mut Decoder, empty: Batch) -> Part {
         Part {
             needed: self.needed(decoder),
@@ -43,7 +44,7 @@ impl Parting {
         }
     }
 
-    /// Now and then, which flows are still needed: most of a long capture have ended.
+    /// Periodically, the flows that are still needed: in a long capture, most have ended.
     fn needed(&mut self, decoder: &Decoder) -> Option<Vec<u32>> {
         let numbered = decoder.flows();
         let since = (numbered - self.numbered) as usize;
@@ -58,48 +59,46 @@ impl Parting {
 }
 
 impl Part {
-    /// Nothing of a later part is earlier than this.
+    /// Later parts have no earlier events.
     pub fn through(&self) -> EventOrder {
         self.through
     }
 }
 
-/// Where parts come from, and where their events go.
+/// The source of parts, and the receiver of their events.
 pub trait Parts {
-    /// Why events cannot be taken.
+    /// Why the receiver failed.
     type Error;
-    /// The next part of one of the decoders; `None`: it is over.
+    /// The next part of one of the decoders; `None` at the end.
     fn next(&mut self, nth: usize) -> Option<Part>;
-    /// A part of this decoder was read.
+    /// A part of this decoder has been read.
     fn done(&mut self, _nth: usize, _events: Batch) {}
-    /// Takes the next event of all.
+    /// Receives the next event of all.
     ///
-    /// # Errors
-    /// It cannot be taken: nothing more is.
+    /// # Errors The receiver failed: no more events follow.
     fn event(&mut self, event: &Event<'_>) -> Result<(), Self::Error>;
-    /// No more events are here for now.
+    /// There are no more events for now.
     ///
-    /// # Errors
-    /// As [`Parts::event`].
+    /// # Errors As for [`Parts::event`].
     fn pause(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
 }
 
-/// What came of a decoder and waits to be read.
+/// The unread parts of a decoder.
 #[derive(Default)]
 struct PartQueue {
     part: Option<Part>,
-    /// Events of it that were read, and beginnings.
+    /// Number of events of it that were read, and of beginnings of flows.
     event: usize,
     begun: usize,
     is_over: bool,
 }
 
-/// What a queue has next.
+/// The next element of a queue.
 #[derive(Clone, Copy)]
 enum QueueHead {
-    /// Nothing that is here; what comes is not earlier than this.
+    /// Unknown yet; it is not earlier than this.
     Unknown(EventOrder),
     Known(EventOrder),
 }
@@ -112,7 +111,7 @@ impl QueueHead {
     }
 }
 
-/// The events of all decoders, in one order.
+/// Merges the events of all decoders.
 pub struct Merge {
     /// The numbers of each decoder's flows in the whole capture.
     numbers: Vec<FlowNumbers>,
@@ -121,17 +120,16 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// Of this many decoders.
+    /// For this many decoders.
     pub fn new(decoders: usize) -> Merge {
         let numbers = (0..decoders).map(|_| FlowNumbers::default()).collect();
         let queues = (0..decoders).map(|_| PartQueue::default()).collect();
         Merge { numbers, given: 0, queues }
     }
 
-    /// Reads all parts, and hands over their events.
+    /// Reads all parts, and passes on their events.
     ///
-    /// # Errors
-    /// Those of the parts.
+    /// # Errors Those of the parts.
     pub fn run<P: Parts>(&mut self, parts: &mut P) -> Result<(), P::Error> {
         loop {
             let heads = (0..self.queues.len()).filter_map(|nth| Some((self.head(nth)?, nth)));
@@ -151,7 +149,7 @@ impl Merge {
         }
     }
 
-    /// What a decoder has next, if it is not over, in the order of the whole capture.
+    /// The next element of a decoder, if it has not ended, in the order of the whole capture.
     fn head(&self, nth: usize) -> Option<QueueHead> {
         let queue = self.queues.get(nth).filter(|queue| !queue.is_over)?;
         let Some(part) = &queue.part else {
@@ -181,7 +179,7 @@ impl Merge {
         queue.is_over = queue.part.is_none();
     }
 
-    /// Hands over what a decoder has before this moment; all it has, if no other has anything.
+    /// Passes on a decoder's events before this position; all events, if no other decoder has any.
     fn hand_over<P: Parts>(
         &mut self,
         nth: usize,
@@ -197,7 +195,7 @@ impl Merge {
             let whole = |moment: EventOrder| moment.renumbered(|local| numbers.whole(local));
             let is_due = |moment: EventOrder| until.is_none_or(|until| whole(moment) < until);
             let order = part.events.order(queue.event);
-            // A flow has its number before anything of it is reported.
+            // A flow is numbered before its first event.
             if let Some(&begun) = part.begun.get(queue.begun)
                 && order.is_none_or(|order| begun <= order)
             {
@@ -220,12 +218,12 @@ impl Merge {
     }
 }
 
-/// The numbers of a decoder's flows in the whole capture, by its own, as far as they are needed.
+/// Maps a decoder's flow numbers to those in the whole capture, for flows that are still needed.
 #[derive(Default)]
 struct FlowNumbers {
-    /// Those that were kept: own number, and that in the whole capture.
+    /// Stored pairs: own number, and that in the whole capture.
     kept: Vec<(u32, u32)>,
-    /// The last one before all others, which come one after the other.
+    /// The number before all others, which are consecutive.
     before: u32,
     latest: Vec<u32>,
 }
@@ -236,8 +234,8 @@ impl FlowNumbers {
         self.latest.push(whole);
     }
 
-    /// The number in the whole capture. A flow whose beginning is not reported yet comes before all
-    /// others: nothing of it is reported before that.
+    /// The number in the whole capture. A flow without a reported beginning sorts before all
+    /// others: it has no events before that.
     fn whole(&self, own: u32) -> u32 {
         if own == 0 {
             return 0;
@@ -252,7 +250,7 @@ impl FlowNumbers {
         whole.unwrap_or(1)
     }
 
-    /// Forgets all but these, which are in order.
+    /// Keeps only these flows, which are sorted.
     fn keep(&mut self, needed: &[u32]) {
         self.kept = needed.iter().map(|&own| (own, self.whole(own))).collect();
         self.before = self.before.saturating_add(self.latest.len() as u32);

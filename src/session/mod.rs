@@ -91,41 +91,41 @@ pub use totals::{Foreign, Port, Totals};
 pub use traffic::Traffic;
 pub use unknown_links::UnknownLinks;
 
-/// Reads a capture's packets, one after the other.
+/// Decodes the packets of a capture in order.
 struct Session {
     context: PacketContext,
     /// The shards of this session's share.
     shards: Vec<Shard>,
     share: Share,
     fragment_events: Vec<ip_defrag::FragmentEvent>,
-    /// Packets of a link type that cannot be read, and the first such link type.
+    /// Number of packets of a link type that is not supported, and the first such link type.
     unknown_links: u64,
-    /// Packets of layers that are not read.
+    /// Number of packets of layers that are not supported.
     unread: [u64; UnreadLayer::ALL.len()],
     unknown_link: Option<LinkType>,
     files: Files,
-    /// As long as no flow's protocol was identified.
+    /// Counted until the first flow's protocol is identified.
     foreign: Foreign,
     passed_over: u64,
     /// Packets that were cut before their ports.
     cut: Cut,
-    /// Whom others have heard.
+    /// Hosts that other shares have seen.
     heard: Heard,
 }
 
-/// What surrounds a message, whosever it is: the current packet, the time, what was lost.
+/// Context that all messages share: the current packet, the time, losses.
 struct PacketContext {
     options: Options,
     defragmenter: Defragmenter,
     pieces: Vec<Piece>,
-    /// What its headers show of the current packet, for the message that it carries.
+    /// Results of rules about the current packet's headers, for the message in the packet.
     headers: Vec<(&'static Rule, bool, String)>,
-    /// Packets are missing, and nobody knows whose.
+    /// Packets are missing between unknown hosts.
     lossy: bool,
-    /// Some of them from before that was said.
+    /// Some of them from before the notice.
     dropped: bool,
     frame: u64,
-    /// Where the current packet begins in the capture file.
+    /// The offset of the current packet in the capture file.
     offset: u64,
     moment: EventOrder,
     now: Time,
@@ -140,23 +140,22 @@ struct PacketContext {
     hop_limit: u8,
 }
 
-/// The flows that are open when a capture is over: of each shard, in the order of their numbers,
-/// those without one after.
+/// The flows that are open at the end of a capture: of each shard, in the order of their numbers,
+/// those without a number last.
 struct Open {
     shards: Vec<Left>,
 }
 
-/// The flows that a shard has left.
+/// The remaining flows of a shard.
 struct Left {
-    /// The rank of the next one: its number less one, so that those without a number are after.
+    /// The rank of the next one: its number minus one, so that flows without a number come last.
     rank: u64,
     next: Option<Slot>,
     after: InOrder,
 }
 
 impl Left {
-    /// Goes on to the shard's next flow; one that made room for others meanwhile is not there any
-    /// more.
+    /// Moves to the shard's next flow; a flow may have been evicted in the meantime.
     fn go_on(&mut self, shard: &Shard) {
         let next = self.after.find_map(|slot| Some((slot, shard.table.get(slot)?.number)));
         self.next = next.map(|(slot, _)| slot);
@@ -169,12 +168,13 @@ impl Left {
 enum Recorded<'a> {
     /// In the current packet.
     Here,
-    /// In the fragments that were joined.
+    /// In the joined fragments.
     Joined(&'a Whole),
 }
 
 impl Session {
-    /// One of the sessions that have a share of a capture each. The first one tells what concerns no flow.
+    /// One of several sessions that each have a share of a capture. The first one reports events
+    /// without a flow.
     fn share(mut options: Options, share: Share) -> Session {
         options.settings.limits.remembered /= share.all;
         options.settings.limits.inflated_rate /= share.all;
@@ -211,7 +211,7 @@ impl Session {
         }
     }
 
-    /// What was read so far, whom it has heard, and what was cut.
+    /// The totals, the hosts that were seen, and the packets that were cut.
     fn totals(&self) -> Totals {
         let PacketContext { frame: packets, bytes, span, digits, lossy, dropped, .. } =
             self.context;
@@ -242,7 +242,7 @@ impl Session {
         totals
     }
 
-    /// What a listing would show of the flows that are open.
+    /// The rows of open flows, for a listing.
     fn open_rows(&mut self, mut each: impl FnMut(&FlowRow)) {
         let digits = self.context.digits;
         for shard in &mut self.shards {
@@ -288,16 +288,17 @@ impl Session {
         let [source, destination] = glance.hosts().map(IpAddr::from);
         if let Some(shard) = self.share.place_of(source, destination) {
             let transport = if glance.is_udp() { Transport::Udp } else { Transport::Tcp };
-            // Made of what was read, not of what was written for the outcome: a processor that
-            // reads in other pieces than were just written waits for all that was written before.
+            // The key is made from values in registers, not from the outcome that was just written:
+            // reading that in other units than it was written stalls the processor until the stores
+            // complete.
             let key = Key { source, destination, ports: glance.ports(), transport };
             self.carried(shard, key, &glance.outcome(), time, Recorded::Here, recorder);
         }
     }
 
-    /// No packet has come until now: what was due by then is checked, and what is idle ends.
+    /// No packet has come until now: checks what was due by then, and ends idle flows.
     fn reach<F: Fields>(&mut self, now: Time, recorder: &mut Recorder<F>) {
-        /// Flows that are looked at in one turn.
+        /// Maximum number of flows that are checked per call.
         const MOST: u32 = 1000;
         self.context.now = self.context.now.max(now);
         self.expire(recorder);
@@ -307,12 +308,12 @@ impl Session {
         }
     }
 
-    /// The capture is over: what is open is checked, flow after flow, as often as the flows that
-    /// are left are asked for.
+    /// The capture is over: open requests are checked, one flow at a time, each time the caller
+    /// asks for the remaining flows.
     #[must_use]
     fn finish<F: Fields>(&mut self, recorder: &mut Recorder<F>) -> Open {
         self.context.moment = EventOrder::END;
-        // What was due by now does not depend on what else came.
+        // Timeouts that were due by now do not depend on later packets.
         for shard in &mut self.shards {
             shard.ask_due(&mut self.context, recorder);
         }
@@ -326,9 +327,9 @@ impl Session {
         Open { shards: self.shards.iter_mut().map(left).collect() }
     }
 
-    /// Ends the next of the flows that are still open. Returns whether there was one.
+    /// Ends the next open flow. Returns whether there was one.
     fn finish_next<F: Fields>(&mut self, open: &mut Open, recorder: &mut Recorder<F>) -> bool {
-        // There are few shards: to look at each takes less than to keep them in order.
+        // There are few shards: checking each costs less than keeping them sorted.
         let shards = open.shards.iter_mut().enumerate();
         if let Some((at, left)) = shards.min_by_key(|(_, left)| left.rank)
             && let (Some(slot), Some(shard)) = (left.next, self.shards.get_mut(at))
@@ -347,10 +348,10 @@ impl Session {
         false
     }
 
-    /// What time has decided, before the current packet.
+    /// Handles timeouts before the current packet.
     fn elapse<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
         self.expire(recorder);
-        // One shard after the other has its turn; the packet's own looks after itself.
+        // Shards take turns; the packet's own shard handles its timeouts itself.
         let turn = self.context.frame as usize & (self.share.all - 1);
         if let Some(shard) =
             turn.checked_sub(self.share.first).and_then(|at| self.shards.get_mut(at))
@@ -383,7 +384,7 @@ impl Session {
         }
     }
 
-    /// A datagram or a segment, for this shard.
+    /// A datagram or a segment of this shard.
     #[inline]
     fn carried<F: Fields>(
         &mut self,
@@ -425,13 +426,13 @@ impl Session {
         }
         shard.limits_met(context, time, recorder);
         self.headers(time, recorder);
-        // What an ICMP error quotes is not a packet between these ports.
+        // The datagram in an ICMP error is not a packet between these ports.
         if !matches!(outcome, Outcome::Icmp(_)) {
             self.foreign.see(&key, &self.context.numbers);
         }
     }
 
-    /// What carries no message, or is not known yet to carry one.
+    /// A packet that carries no message, or may turn out to carry one later.
     fn no_message<F: Fields>(
         &mut self,
         outcome: &Outcome<'_>,
@@ -456,7 +457,7 @@ impl Session {
                     self.outcome(&frame, time, recorded, depth, recorder);
                 }
             }
-            // It may have been anybody's.
+            // Its hosts are unknown.
             Outcome::Snapped => {
                 self.lose(recorder);
                 self.cut.see(&self.context);
@@ -464,7 +465,7 @@ impl Session {
             Outcome::Unread(layer) => self.unread[*layer as usize] += 1,
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }
-        // What hosts are known to have said, their share tells.
+        // Each share reports the hosts of its own pairs.
         let tells = match (outcome, recorded) {
             (Outcome::Fragment(fragment), _) => self.share.has(&fragment.ip),
             (_, Recorded::Joined(whole)) => self.share.has(&whole.ip),
@@ -476,7 +477,8 @@ impl Session {
         self.context.headers.clear();
     }
 
-    /// Packets are missing from now on, and nobody knows whose. What was due before is not left open by that.
+    /// Packets between unknown hosts are missing from now on. Timeouts before that are checked
+    /// first, because they are not affected.
     #[cold]
     fn lose<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
         if !self.context.lossy {
@@ -487,7 +489,7 @@ impl Session {
         }
     }
 
-    /// A part of a datagram, and the datagram if it is whole with it.
+    /// A fragment, and its datagram if it is now whole.
     fn fragment<F: Fields>(
         &mut self,
         fragment: &Fragment<'_>,
@@ -497,7 +499,7 @@ impl Session {
         recorder: &mut Recorder<F>,
     ) {
         self.context.note(fragment.note.as_ref());
-        // What was due before is not left open by what is under way from now on.
+        // Timeouts are checked first, because the incomplete datagram does not affect them.
         let place = self.share.place_of(fragment.ip.source, fragment.ip.destination);
         if let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) {
             shard.ask_due(&mut self.context, recorder);
@@ -505,7 +507,7 @@ impl Session {
         let at = FrameRef { frame: self.context.frame, time: time.0 };
         let (share, mut is_of_others) = (self.share, false);
         let wanted = |joined: Joined<'_>| {
-            // What may be a tunnel, or no good, is for every share.
+            // Possible tunnels and invalid datagrams are for every share.
             is_of_others = depth < NESTED_DATAGRAMS && joined.is_udp() && !share.has(joined.ip);
             !is_of_others
         };
@@ -540,7 +542,7 @@ impl Session {
         self.context.defragmenter.recycle(whole);
     }
 
-    /// Reports what the packet's headers show, where none of its messages has.
+    /// Reports the results about the packet's headers, if no message has.
     #[inline]
     fn headers<F: Fields>(&mut self, time: Time, recorder: &mut Recorder<F>) {
         if self.context.headers.is_empty() {
@@ -551,13 +553,13 @@ impl Session {
         }
     }
 
-    /// Whether this session tells what concerns no flow.
+    /// Whether this session reports events without a flow.
     fn is_first(&self) -> bool {
         self.share.is_first()
     }
 }
 
-/// The flow of what belongs to none.
+/// The flow of events without one.
 const NOWHERE: FlowFacts = FlowFacts {
     ends: [std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0); 2],
     began: false,

@@ -1,91 +1,92 @@
-//! Which events somebody wants to read, and how much of them.
+//! Selects events and their contents.
 
 use dissectors::kit::{Message, Purpose, Tree};
 
-/// Which events somebody wants to read.
+/// Which events are needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Messages.
     pub messages: Messages,
-    /// With their bytes and their fields: as many as fit in this tree.
+    /// With the servers in lists.
     pub fields: Option<FieldLimits>,
     /// With the servers that they list.
     pub servers: bool,
-    /// What was found.
+    /// Findings.
     pub findings: Findings,
-    /// Which rules each message passed, beside how many did.
+    /// The rules that each message passed, not only their counts.
     pub passes: bool,
-    /// What matters beyond its flow.
+    /// Events for rules that span flows.
     pub cross_flow: bool,
-    /// What messages there were in all, requests by server among it: of this many servers. See
+    /// The counts of all messages, with requests for this many servers. See
     /// [`Totals::traffic`](super::Totals::traffic).
     pub traffic: Option<usize>,
     /// ICMP errors about messages, or about datagrams.
     pub icmp: bool,
-    /// Datagrams of UDP as they come, of whatever protocol, in place of all that flows show: no flow is
-    /// kept, and TCP is not read.
+    /// Single UDP datagrams of any protocol instead of events about flows: no flows are kept, and
+    /// TCP is not read.
     pub datagrams: bool,
-    /// TCP connections that were refused, with what matters beyond its flow.
+    /// TCP connections that were refused, as events for rules that span flows.
     pub refusals: bool,
-    /// Flows that have ended, with what was asked in them.
+    /// Flows that have ended, with the counts of their requests.
     pub flows: bool,
-    /// With what else a listing shows of them: what each end sent, and how requests fared.
+    /// With further details for a listing: the traffic of each end, and the response times.
     pub flow_details: bool,
-    /// From which of several files packets are.
+    /// The files of packets.
     pub files: bool,
-    /// How many packets each port has, ours too; see [`Totals::foreign`](super::Totals::foreign).
+    /// The number of packets of each port, also of supported protocols; see
+    /// [`Totals::foreign`](super::Totals::foreign).
     pub ports: bool,
-    /// Whom the recording has heard; see [`Totals::heard`](super::Totals::heard).
+    /// The hosts in the recording; see [`Totals::heard`](super::Totals::heard).
     pub hosts: bool,
 }
 
 impl Needs {
-    /// All messages with their fields, and what each shows by itself.
+    /// All messages with their fields and their own findings.
     pub fn messages_with_fields() -> Needs {
         let fields = Some(FieldLimits::default());
         let (messages, findings) = (Messages::All, Findings::OfMessages);
         Needs { messages, fields, findings, ..Needs::default() }
     }
 
-    /// Whether rules count beyond the messages that are reported.
+    /// Whether rules of messages that are not reported count, too.
     pub(super) fn count_rules(&self) -> bool {
         let counts_all = matches!(self.findings, Findings::All { .. });
         counts_all || self.passes || self.cross_flow || self.flows || self.traffic.is_some()
     }
 }
 
-/// Which messages are reported.
+/// Which messages are needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Messages {
     /// None.
     #[default]
     None,
-    /// Those in which something was found.
+    /// Those with findings.
     WithFindings,
     /// All.
     All,
 }
 
-/// How large a message's tree of fields becomes.
+/// The size of a message's tree of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldLimits {
-    /// Fields.
+    /// Maximum number of fields.
     pub fields: usize,
-    /// Groups within groups.
+    /// Maximum depth of groups.
     pub depth: usize,
-    /// What is in lists, too; otherwise these are empty.
+    /// With the elements of lists; otherwise lists are empty.
     pub elements: bool,
     /// Which messages have them.
     pub of: FieldsOf,
 }
 
-/// Which messages are reported with their fields.
+/// Which messages have fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldsOf {
-    /// All, and with their bytes.
+    /// All, and their bytes.
     All,
-    /// Those that describe a server, or that masters have a part in; lists, which are long, do not have
-    /// their bytes: what says that they end is no text.
+    /// Those that describe a server, and those from and to masters; lists have no bytes, because they
+    /// are long and their end mark is not a text.
     Servers,
 }
 
@@ -113,30 +114,30 @@ impl Default for FieldLimits {
 }
 
 impl FieldLimits {
-    /// No more than what says something of servers and masters, but for the servers of lists: see
+    /// Only the fields about servers and masters, without the servers of lists: see
     /// [`Needs::servers`].
     pub fn of_servers() -> FieldLimits {
         FieldLimits { elements: false, of: FieldsOf::Servers, ..FieldLimits::default() }
     }
 
-    /// A tree that keeps to them.
+    /// A tree with these limits.
     pub(super) fn tree(self) -> Tree {
         let tree = Tree::bounded(self.fields, self.depth);
         if self.elements { tree } else { tree.without_elements() }
     }
 }
 
-/// Which findings are reported.
+/// Which findings are needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Findings {
     /// None.
     #[default]
     None,
-    /// What a message shows by itself, when it is read.
+    /// Those that a message shows by itself, when it is decoded.
     OfMessages,
-    /// All, also those that only what follows a message shows, and those that are inconclusive.
+    /// All, including those that only later packets show, and inconclusive ones.
     All {
-        /// Each is put into words: otherwise only the first ones of a rule and verdict.
+        /// Each has a text: otherwise only the first ones of a rule and verdict.
         in_words: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! What a session is given before it begins.
+//! The options of a session.
 
 use dissectors::kit::{Settings, Severities};
 
@@ -8,35 +8,36 @@ use crate::flows::Identifier;
 use crate::net::limits::FragmentLimits;
 use crate::net::tcp;
 
-/// What a session is given before it begins.
+/// The options of a session.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How protocols are distinguished.
+    /// Identifies protocols.
     pub identifier: Identifier,
     /// The protocols' settings.
     pub settings: Settings,
-    /// The user vouches that the capture is complete.
+    /// The user states that the capture is complete.
     pub complete: bool,
     /// Check IP, UDP and TCP checksums.
     pub verify_checksums: bool,
-    /// What somebody wants to read of it.
+    /// The events that are needed.
     pub needs: Needs,
-    /// The only messages that are reported, if not all: what else is read is the same. Rules of other
-    /// messages are counted only where [`Needs`] asks for all findings, for flows, or for traffic.
+    /// The only messages that are reported, if not all: this does not affect decoding. Rules of
+    /// other messages are counted only if [`Needs`] requests all findings, flows, or traffic.
     pub filter: Option<Filter>,
-    /// How much each rule weighs.
+    /// The severities of rules.
     pub severities: Severities,
-    /// Flows that are followed at a time.
+    /// Maximum number of flows.
     pub flows: usize,
-    /// Bytes of memory that these flows take, unfinished responses and streams left out.
+    /// Maximum memory of these flows in bytes, without unfinished responses and streams.
     pub flow_bytes: usize,
-    /// Bytes that unfinished responses may hold, over all flows.
+    /// Maximum memory of unfinished responses in bytes, over all flows.
     pub unfinished_bytes: usize,
-    /// What open IP fragments may hold, and for how long.
+    /// Limits for open IP fragments.
     pub fragments: FragmentLimits,
-    /// What TCP connections may hold.
+    /// Limits for TCP connections.
     pub streams: tcp::StreamLimits,
-    /// A flow that is silent for so long, in nanoseconds, has ended; `None`: its protocol says it.
+    /// A flow that has been silent for this long, in nanoseconds, has ended; `None`: the protocol's
+    /// default.
     pub idle: Option<i64>,
 }
 

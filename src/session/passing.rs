@@ -1,4 +1,5 @@
-//! Datagrams as they come, without flows: for what millions of sources send that say one thing only.
+//! Reports single datagrams without flows, for captures with millions of sources of one packet
+//! each.
 
 use super::PacketContext;
 use super::datagram_event::{DatagramEvent, DatagramHeaders};
@@ -11,7 +12,7 @@ use crate::net::icmp::identification;
 use crate::net::{Datagram, IcmpError, Outcome};
 
 impl PacketContext {
-    /// A packet is reported as it comes.
+    /// Reports the datagram in a packet.
     pub(super) fn pass<F: Fields>(
         &mut self,
         shard: &mut Shard,
@@ -35,7 +36,7 @@ impl PacketContext {
         recorder: &mut Recorder<F>,
     ) {
         let (payload, identification) = (&datagram.payload, identification(datagram.headers.ipv4));
-        // What was doubled on the way was sent once.
+        // A duplicate was sent once.
         let (frame, time) = (self.frame, self.now);
         let hash = shard.recent.hash(payload.bytes);
         let sent = Sent { key, bytes: payload.bytes, hash, identification, frame, time };

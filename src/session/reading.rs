@@ -1,5 +1,5 @@
-//! The bytes of a TCP connection, put in order, on their way to messages: which protocol they are
-//! of, and where each message ends.
+//! Reads messages from the ordered bytes of a TCP connection: identifies the protocol, and finds
+//! where each message ends.
 
 use dissectors::kit::{
     Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Rule, Side, Sink, Span, StreamView,
@@ -20,10 +20,10 @@ use crate::net::tcp::{
     StreamLimit, StreamReader,
 };
 
-/// Bytes of each direction that may wait for the other to tell the protocol.
+/// Maximum unread bytes of each direction before the protocol is identified.
 const UNDECIDED: usize = 4096;
 
-/// Reads a connection's bytes, finds its messages and hands them to its conversation.
+/// Reads a connection's bytes, finds its messages and passes them to its conversation.
 pub(super) struct Reading<'s, F> {
     pub(super) speech: Speech,
     pub(super) flow: FlowMut<'s>,
@@ -33,9 +33,9 @@ pub(super) struct Reading<'s, F> {
     pub(super) pieces: Vec<Piece>,
     pub(super) lossy: bool,
     pub(super) tunnels: Tunnels,
-    /// The protocol was identified when both directions had bytes: they are shown again.
+    /// The protocol was identified when both directions had bytes: they are read again.
     pub(super) rereads: bool,
-    /// More bytes might have identified the protocol, but are not here.
+    /// More bytes might have identified the protocol, but are missing.
     pub(super) cut_short: bool,
     pub(super) recorder: &'s mut Recorder<F>,
 }
@@ -52,7 +52,7 @@ impl<F: Fields> StreamReader for Reading<'_, F> {
                 Err(Undecided::More) if self.is_nothing(side, run) => return Next::Consumed(0),
                 Err(Undecided::More) => {
                     self.wait(side, run);
-                    // Bytes are looked at again with those that follow; after a FIN there are none.
+                    // Bytes are read again together with later ones; after a FIN there are none.
                     let is_kept = run.end() == Some(StreamEnd::Fin);
                     return if is_kept { Next::Later } else { Next::Consumed(0) };
                 }
@@ -119,7 +119,7 @@ impl<F: Fields> StreamReader for Reading<'_, F> {
 }
 
 impl<F: Fields> Reading<'_, F> {
-    /// Tells what is wrong with the stream.
+    /// Reports a fault in the stream.
     fn tell(&mut self, id: Id, event: &StreamEvent, rule: &'static Rule, detail: String) {
         let &StreamEvent { frame, time, side, .. } = event;
         let mark = Mark { frame, time: Time(time), length: 0, side };
@@ -148,7 +148,7 @@ impl<F: Fields> Reading<'_, F> {
             ports.swap(0, 1);
         }
         let reported = self.context.options.identifier.stream(&stream, ports);
-        // What was said before may tell.
+        // Earlier bytes may identify the protocol.
         let may_tell = reported == Err(Undecided::None) && run.other_has_hole();
         if reported != Err(Undecided::More) && !may_tell {
             return reported;
@@ -162,14 +162,14 @@ impl<F: Fields> Reading<'_, F> {
         Err(Undecided::More)
     }
 
-    /// Whether neither direction has said anything that is known of.
+    /// Whether neither direction has bytes that are known.
     fn is_nothing(&self, side: Side, run: &Run<'_>) -> bool {
         let is_silent = run.bytes().is_empty() && !run.other_has_hole();
         is_silent && self.speech.wait(side.other()).is_none()
     }
 
-    /// Whether, now that the protocol is identified, the other direction has bytes that are to be
-    /// read with these.
+    /// Whether, after the protocol was identified, the other direction has unread bytes that belong
+    /// before or after these.
     fn other_begins(&self, side: Side, run: &Run<'_>) -> bool {
         let Some(other) = self.speech.wait(side.other()) else { return false };
         match run.end() {
@@ -181,8 +181,8 @@ impl<F: Fields> Reading<'_, F> {
         }
     }
 
-    /// Whether what the other direction said before is to be read first: it is missing yet, or
-    /// waits.
+    /// Whether earlier bytes of the other direction must be read first: they are missing, or
+    /// waiting.
     fn has_to_wait(&self, side: Side, run: &Run<'_>) -> bool {
         match run.end() {
             Some(StreamEnd::Gap | StreamEnd::Limit) => false,
@@ -197,7 +197,7 @@ impl<F: Fields> Reading<'_, F> {
         }
     }
 
-    /// Reads what had to wait and need not any more, in the order in which it was said.
+    /// Reads waiting bytes that need not wait any longer, in the order in which they were sent.
     pub(super) fn catch_up(&mut self, connection: &mut Connection, budget: &mut StreamBudget) {
         if self.speech.conversation.is_none() {
             return;
@@ -221,7 +221,7 @@ impl<F: Fields> Reading<'_, F> {
         }
     }
 
-    /// What is unread of a direction has to wait.
+    /// The unread bytes of a direction must wait.
     fn wait(&mut self, side: Side, run: &Run<'_>) {
         let (since, ended) = (self.first_frame(side, run), self.ended(run));
         let wait = &mut self.speech.waits.get_or_insert_default()[side.index()];
@@ -232,7 +232,7 @@ impl<F: Fields> Reading<'_, F> {
         }
     }
 
-    /// When a direction ends that does: a FIN may have waited for bytes before it.
+    /// When a direction ended: a FIN may have waited for bytes before it.
     fn ended(&self, run: &Run<'_>) -> Time {
         run.fin_time().map_or(self.context.now, Time)
     }
@@ -249,7 +249,7 @@ impl<F: Fields> Reading<'_, F> {
         self.speech.conversation = Some(Box::new(id.conversation()));
     }
 
-    /// Reads one message, or passes over what is none. Returns how many bytes it took.
+    /// Reads one message, or skips bytes that are not one. Returns how many bytes it took.
     fn next(&mut self, side: Side, run: &Run<'_>) -> usize {
         let bytes = run.bytes();
         let facts = self.flow.facts();
@@ -258,7 +258,7 @@ impl<F: Fields> Reading<'_, F> {
             return 0;
         }
         let ended = run.end().is_some();
-        // A direction whose beginning is not in the capture begins in the middle of something.
+        // A direction whose beginning is not in the capture begins in the middle of a message.
         let heard = std::mem::replace(&mut self.speech.heard[side.index()], true);
         let mid = self.speech.cut[side.index()];
         let after_gap = run.after_gap() || mid || !heard && !run.began();
@@ -279,7 +279,7 @@ impl<F: Fields> Reading<'_, F> {
         let cut =
             matches!(run.end(), Some(StreamEnd::Gap | StreamEnd::Limit | StreamEnd::Abandoned));
         let lost = run.after_gap() || mid || cut && length == bytes.len();
-        // What is due is reported before the next message.
+        // Overdue requests are reported before the next message.
         if conversation.deadline().is_some_and(|due| due <= self.context.now) {
             self.elapse(run.other_has_hole(), false);
         }
@@ -310,7 +310,7 @@ impl<F: Fields> Reading<'_, F> {
         self.pieces = pieces;
     }
 
-    /// Lets the conversation check what time has decided; with `end`, all that is open.
+    /// Calls the conversation to check timeouts; with `end`, everything that is open.
     fn elapse(&mut self, other_has_hole: bool, end: bool) {
         let now = self.context.now;
         self.conversation(false, other_has_hole, |conversation, shared, cx| {
@@ -336,7 +336,7 @@ impl<F: Fields> Reading<'_, F> {
         });
     }
 
-    /// The ports are used again: what was said so far is checked as it is.
+    /// The ports are reused: checks the conversation so far.
     fn end_talk(&mut self) {
         self.elapse(false, true);
         if let Some(conversation) = self.speech.conversation.take() {
@@ -354,8 +354,8 @@ impl<F: Fields> Reading<'_, F> {
         Payload { frame, time, ..self.flow.facts().payload(side, bytes, &[]) }
     }
 
-    /// Lets the conversation work, in the context of this flow, and counts what was reported.
-    /// `other_has_hole`: of the other direction, bytes that were sent before are not here.
+    /// Calls the conversation in the context of this flow, and counts what it reports.
+    /// `other_has_hole`: earlier bytes of the other direction are missing.
     fn conversation(
         &mut self,
         lost: bool,
@@ -390,7 +390,7 @@ impl<F: Fields> Reading<'_, F> {
     }
 }
 
-/// What a conversation works with.
+/// What a conversation needs for its work.
 struct Working<'w, F> {
     facts: FlowFacts,
     options: &'w Options,
@@ -404,8 +404,8 @@ impl<F> Working<'_, F> {
     }
 }
 
-/// How, and when, a direction was closed. `waited`: when it was after what had to wait; `now`: when
-/// it was otherwise.
+/// How and when a direction was closed. `waited`: the time if it closed after waiting; `now`:
+/// otherwise.
 fn closing(end: Option<StreamEnd>, waited: Option<Time>, now: Time) -> Option<(Closed, Time)> {
     match end? {
         StreamEnd::Fin => Some((Closed::Orderly, waited.unwrap_or(now))),

@@ -1,7 +1,7 @@
-//! Datagrams of ours that were recorded lately: which of them another one doubles, and which one an
-//! ICMP error quotes.
+//! Recent datagrams of supported protocols: finds the original of a duplicate, and the datagram
+//! that an ICMP error quotes.
 //!
-//! As many are remembered as there is room for: a new one takes the place of the oldest beside it.
+//! The size is fixed: a new datagram replaces the oldest in its bucket.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -10,28 +10,28 @@ use dissectors::kit::{Seed, Time};
 use crate::flows::Key;
 use crate::net::Quote;
 
-/// Buckets, each of this many datagrams that lie side by side.
+/// Number of buckets, and of datagrams in a bucket, which are adjacent in memory.
 const BUCKETS: usize = 1 << 9;
 const WAYS: usize = 4;
 
-/// Bytes of a datagram that choose its bucket: an ICMP error need not quote more.
+/// Bytes of a datagram that determine its bucket: an ICMP error need not quote more.
 const HEAD: usize = 32;
 
-/// A datagram that comes again within this many nanoseconds, with the same IPv4 identification, was
-/// doubled on the way.
+/// A datagram that arrives again within this many nanoseconds, with the same IPv4 identification,
+/// is a duplicate.
 const DOUBLED: i64 = 1_000_000_000;
 
-/// A datagram, as far as it must be known again.
+/// The properties of a datagram that identify it.
 #[derive(Clone, Copy, Default)]
 struct RecentDatagram {
-    /// Of the addresses, the ports and all its bytes.
+    /// A hash of the addresses, the ports and all its bytes.
     hash: u64,
     time: Time,
-    /// The packet; 0: the entry is free.
+    /// The packet; 0: empty.
     frame: u64,
-    /// Of the addresses, the ports, the length and the first bytes.
+    /// A hash of the addresses, the ports, the length and the first bytes.
     head: u32,
-    /// The IPv4 identification, and [`RecentDatagram::NONE`] where it tells nothing.
+    /// The IPv4 identification, or [`RecentDatagram::NONE`] if it identifies nothing.
     identification: u32,
 }
 
@@ -43,23 +43,23 @@ impl RecentDatagram {
 #[derive(Clone, Copy, Default)]
 struct RecentHeader {
     hash: u64,
-    /// 0: several packets have it, or none.
+    /// 0: several packets, or none.
     frame: u64,
 }
 
-/// A datagram that was recorded whole.
+/// A datagram that was recorded completely.
 pub(super) struct Sent<'a> {
     pub(super) key: &'a Key,
     pub(super) bytes: &'a [u8],
-    /// Of all its bytes, by [`Recent::hash`].
+    /// A hash of all its bytes, by [`Recent::hash`].
     pub(super) hash: u64,
-    /// Where it tells one datagram from another.
+    /// Its identification, if it distinguishes datagrams.
     pub(super) identification: Option<u16>,
     pub(super) frame: u64,
     pub(super) time: Time,
 }
 
-/// The latest datagrams. It takes room when the first one comes.
+/// The latest datagrams. Memory is allocated for the first one.
 #[derive(Default)]
 pub(super) struct Recent {
     seed: Seed,
@@ -68,7 +68,7 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// Notes a datagram. The packet of the earlier one that it doubles, if it does.
+    /// Adds a datagram. Returns the packet of the original, if it is a duplicate.
     #[inline]
     pub(super) fn note(&mut self, sent: &Sent<'_>) -> Option<u64> {
         let ends = self.ends(sent.key);
@@ -86,15 +86,15 @@ impl Recent {
         first
     }
 
-    /// Notes a datagram where nobody asks for what errors quote. Whether it doubles an earlier one.
+    /// Adds a datagram if ICMP errors do not matter. Returns whether it is a duplicate.
     #[inline]
     pub(super) fn is_copy(&mut self, sent: &Sent<'_>) -> bool {
         let ends = self.ends(sent.key);
         self.put(sent, ends, sent.hash ^ ends).is_some()
     }
 
-    /// Puts a datagram into the bucket that `head` chooses. The packet of the one there that it doubles, if it
-    /// does.
+    /// Adds a datagram to the bucket that `head` determines. Returns the packet of the original, if
+    /// it is a duplicate.
     #[inline]
     fn put(&mut self, sent: &Sent<'_>, ends: u64, head: u64) -> Option<u64> {
         if self.buckets.is_empty() {
@@ -121,9 +121,9 @@ impl Recent {
         None
     }
 
-    /// The packet of the datagram that is quoted, sent with these addresses and ports: the latest
-    /// one that begins with the bytes that are quoted. Where there are too few of them it is
-    /// recognized by the header, if only one packet has it.
+    /// The packet of a quoted datagram with these addresses and ports: the latest one that begins
+    /// with the quoted bytes. If there are too few, it is found by the header, if only one packet
+    /// has that.
     pub(super) fn quoted(&self, key: &Key, quote: &Quote<'_>) -> Option<u64> {
         let ends = self.ends(key);
         if quote.bytes.len() < quote.length.min(HEAD) {
@@ -170,7 +170,7 @@ impl Recent {
 /// A hash of the addresses, the ports and an identification.
 #[inline]
 fn header(ends: u64, identification: u16) -> u64 {
-    // Odd, so that no two identifications come to the same.
+    // Odd, so that different identifications have different hashes.
     ends ^ u64::from(identification).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(note(&mut recent, b"query", None, 7, 1500), None);
         assert_eq!(note(&mut recent, b"query", None, 8, 1505), Some(7));
         assert_eq!(note(&mut recent, b"query", None, 9, 1506), None, "sent again");
-        // The same where quotes are not asked for.
+        // The same if quotes do not matter.
         let key = &key();
         let (bytes, time) = (&b"query"[..], Time(0));
         let mut is_copy = |id, frame| {

@@ -1,6 +1,6 @@
-//! Where a session's protocols put what they find: counts, and a batch of events.
+//! The sink of a session's protocols: counts, and writes a batch of events.
 //!
-//! What is counted of a flow does not depend on who reads the events.
+//! Counts of a flow do not depend on which events are needed.
 
 use std::net::SocketAddr;
 
@@ -25,12 +25,12 @@ use super::{
 use crate::filter::Subject;
 use crate::flows::{Asked, FlowMut, FlowRow, MessageCounts};
 
-/// Findings of a rule and verdict that are put into words, if not all are.
+/// Maximum number of findings per rule and verdict with a text, if not all have one.
 const IN_WORDS: u32 = RuleResults::MOST as u32;
 
-/// Keeps the fields of the current message, or none.
+/// Keeps the fields of the current message, or drops them.
 pub(super) trait Fields: Sink {
-    /// The tree that they are in.
+    /// The tree of fields, if kept.
     fn tree(&mut self) -> Option<&mut Tree>;
 }
 
@@ -48,32 +48,32 @@ impl Fields for Blind {
     }
 }
 
-/// Takes what a session's protocols find.
+/// Receives everything that a session's protocols report.
 pub(super) struct Recorder<F> {
     gate: Gate<F>,
     needs: Needs,
     filter: Option<EarlyFilter>,
-    /// The filter wants no message of the current flow.
+    /// The filter rejects all messages of the current flow.
     is_unwanted: bool,
-    /// The filter does not want the current message.
+    /// The filter rejects the current message.
     is_ruled_out: bool,
-    /// How rules fare matters for all messages, whatever the filter wants.
+    /// Results of rules matter for all messages, also those that the filter rejects.
     counts_rules: bool,
     results: RuleResults,
     pub(super) batch: Batch,
     counts: MessageCounts,
-    /// What was asked in the current flow, if that is needed.
+    /// The counts of requests in the current flow, if needed.
     pub(super) asked: Asked,
     listed: ListedCounts,
-    /// The request that the current message answers.
+    /// The request of the current message.
     reply: Option<Reply>,
-    /// What the current message is, if it is a request, beside those before it.
+    /// How the current message relates to earlier requests, if it is a request.
     sending: Sending,
-    /// What is counted of all messages, if that is wanted.
+    /// The counts of all messages, if needed.
     traffic: Option<Box<Traffic>>,
-    /// Requests that the current message answers.
+    /// The number of requests that the current message answers.
     answered: u32,
-    /// Findings that were put into words, by rule and verdict.
+    /// The number of findings with a text, by rule and verdict.
     in_words: Box<[[u32; 3]; CODES]>,
 }
 
@@ -103,18 +103,18 @@ impl<F: Fields> Recorder<F> {
         }
     }
 
-    /// How rules fared, and what messages there were.
+    /// The results of rules, and the counts of messages.
     pub(super) fn into_counts(self) -> (RuleCounts, Traffic) {
         let traffic = self.traffic.map(|traffic| *traffic).unwrap_or_default();
         (self.results.into_counts(), traffic)
     }
 
-    /// What messages there were so far, if that is counted.
+    /// The counts of messages so far, if needed.
     pub(super) fn traffic(&self) -> Option<&Traffic> {
         self.traffic.as_deref()
     }
 
-    /// What follows belongs to this flow.
+    /// The following events belong to this flow.
     #[inline]
     pub(super) fn flow_context(&mut self, context: FlowContext) {
         self.batch.set_context(context);
@@ -127,7 +127,7 @@ impl<F: Fields> Recorder<F> {
         self.next_message();
     }
 
-    /// What follows belongs to another message of the same flow.
+    /// The following events belong to another message of the same flow.
     #[inline]
     fn next_message(&mut self) {
         self.reply = None;
@@ -138,7 +138,7 @@ impl<F: Fields> Recorder<F> {
         }
     }
 
-    /// Whether the filter, if there is one, wants no message of the current flow, or not this one.
+    /// Whether the filter, if any, rejects all messages of the current flow, or this one.
     #[inline]
     fn rules_out(&mut self, message: Option<&'static Message>) -> bool {
         match (&mut self.filter, self.batch.context()) {
@@ -147,13 +147,13 @@ impl<F: Fields> Recorder<F> {
         }
     }
 
-    /// Nobody wants to know how the current message fares.
+    /// Whether the results of the current message are not needed.
     #[inline]
     fn is_unchecked(&self) -> bool {
         self.is_ruled_out && !self.counts_rules
     }
 
-    /// Nothing more follows for now; says how much was reported since `flow_context`.
+    /// Ends a group of events; returns the counts since `flow_context`.
     pub(super) fn settle(&mut self) -> MessageCounts {
         if let Some(tree) = self.gate.fields.tree() {
             tree.clear();
@@ -165,7 +165,7 @@ impl<F: Fields> Recorder<F> {
         if self.results.has_found() {
             match self.needs.findings {
                 Findings::All { .. } => self.batch.take_found(&mut self.results),
-                // They are about no message that is whole.
+                // They belong to no complete message.
                 Findings::OfMessages | Findings::None => self.results.clear(),
             }
         }
@@ -175,7 +175,7 @@ impl<F: Fields> Recorder<F> {
         std::mem::take(&mut self.counts)
     }
 
-    /// The same; adds it to what is known of the flow.
+    /// The same; adds the counts to the flow.
     #[inline]
     pub(super) fn settle_in(&mut self, flow: &mut FlowMut<'_>) {
         flow.count_reported(self.settle());
@@ -183,27 +183,27 @@ impl<F: Fields> Recorder<F> {
         flow.count_details(|detail| self.listed.add_to(detail));
     }
 
-    /// Packets are from another file from here on.
+    /// The following packets are from another file.
     pub(super) fn file(&mut self, order: EventOrder, event: FileEvent) {
         if self.needs.files {
             self.batch.push_file(order, event);
         }
     }
 
-    /// An ICMP error quotes a message that was reported before.
+    /// An ICMP error quotes an earlier message.
     pub(super) fn icmp(&mut self, order: EventOrder, icmp: impl FnOnce() -> IcmpEvent) {
         if self.needs.icmp {
             self.batch.push_icmp(order, icmp());
         }
     }
 
-    /// Whether connections that were refused are to be reported.
+    /// Whether refused connections are needed.
     #[inline]
     pub(super) fn wants_refusals(&self) -> bool {
         self.needs.refusals
     }
 
-    /// A datagram, as it comes; `id`: its protocol, by itself.
+    /// A single datagram; `id`: its protocol, identified by its bytes.
     #[inline]
     pub(super) fn datagram(
         &mut self,
@@ -240,7 +240,7 @@ impl<F: Fields> Recorder<F> {
         }
     }
 
-    /// A rule was passed this many times: by a past message of this side, or by the current one.
+    /// A rule passed this many times: for an earlier message of this side, or for the current one.
     #[inline]
     fn passed(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
         if rule.asks_for_answer {
@@ -268,7 +268,7 @@ impl<F: Fields> Recorder<F> {
         }
     }
 
-    /// Requests were answered that no message answers: by the end that plays the part of the asked.
+    /// Requests were answered without a message: by the end with the role of the asked party.
     #[cold]
     fn answered_without_message(&mut self) {
         let times = std::mem::take(&mut self.answered);
@@ -290,8 +290,8 @@ impl<F: Fields> Recorder<F> {
         }
     }
 
-    /// A rule was broken: by a past message, if there is evidence of its own. Says whether that is
-    /// to be put into words.
+    /// A rule was broken, by an earlier message if there is evidence for it. Returns whether the
+    /// finding needs a text.
     #[cold]
     fn broken(&mut self, rule: &'static Rule, recalled: Option<(Evidence, &Mark)>) -> bool {
         let verdict = self.results.verdict(rule, recalled.map(|(evidence, _)| evidence));
@@ -315,7 +315,7 @@ impl<F: Fields> Recorder<F> {
         is_wanted
     }
 
-    /// Counts a breach among those of the flow. Says whether it is certain.
+    /// Counts a breach for the flow. Returns whether it is certain.
     fn count_broken(&mut self, rule: &'static Rule, verdict: Verdict) -> bool {
         let is_certain = verdict != Verdict::Inconclusive;
         self.counts.findings += u32::from(is_certain);
@@ -324,7 +324,7 @@ impl<F: Fields> Recorder<F> {
         is_certain
     }
 
-    /// Whether a finding is to be put into words; counts it, if not.
+    /// Whether a finding needs a text; counts it if not.
     fn puts_into_words(
         &mut self,
         rule: &'static Rule,
@@ -346,7 +346,7 @@ impl<F: Fields> Recorder<F> {
         false
     }
 
-    /// Counts a message among those of the capture; what was doubled on the way is none.
+    /// Counts a message for the capture, unless it is a duplicate.
     fn count_traffic(&mut self, payload: &Payload<'_>) {
         let answered = std::mem::take(&mut self.answered);
         let (Some(traffic), Some(context)) = (&mut self.traffic, self.batch.context()) else {
@@ -360,7 +360,7 @@ impl<F: Fields> Recorder<F> {
         }
     }
 
-    /// Whether the filter, if there is one, wants the current message.
+    /// Whether the filter, if any, selects the current message.
     fn is_filtered_in(&mut self, message: &'static Message, payload: &Payload<'_>) -> bool {
         let (Some(filter), Some(context)) = (&self.filter, self.batch.context()) else {
             return true;
@@ -391,6 +391,12 @@ impl<F: Fields> Recorder<F> {
             self.counts.spoke = Some((payload.side, message.speaker));
         }
         if self.needs.flows {
+<<<<<<< HEAD
+=======
+            // A duplicate is not a new request.
+            let is_copy = self.batch.context().is_some_and(|context| context.copy_of.is_some());
+            let sending = if is_copy { Sending::Again } else { sending };
+>>>>>>> 29128e0 (session, net, flows: comments in plain words; rules and findings in plain words)
             self.asked.message(message, sending, self.reply.as_ref());
         }
         if self.needs.flow_details {
@@ -416,7 +422,21 @@ impl<F: Fields> Recorder<F> {
     }
 }
 
+<<<<<<< HEAD
 /// The group of the hosts between which a message goes: all of it is read by one thread.
+=======
+/// Moves findings to the batch.
+#[cold]
+fn collect(results: &mut RuleResults, batch: &mut Batch) {
+    let left_out = |(rule, verdict, times)| LeftOut { rule, verdict, side: None, times };
+    let found = batch.found();
+    found.left_out.extend(results.left_out().map(left_out));
+    found.findings.append(&mut results.findings);
+    results.clear();
+}
+
+/// The group of the two hosts of a message: one thread decodes all messages of a group.
+>>>>>>> 29128e0 (session, net, flows: comments in plain words; rules and findings in plain words)
 #[inline]
 fn group_of(payload: &Payload<'_>) -> usize {
     shard_of(payload.from.ip(), payload.to.ip(), GROUPS)
@@ -427,7 +447,7 @@ impl<F: Fields> Sink for Recorder<F> {
     #[inline]
     fn begins(&mut self, message: &'static Message) -> bool {
         self.is_ruled_out = self.is_ruled_out || self.rules_out(Some(message));
-        // A filter may look at fields that nobody else reads.
+        // A filter may need fields that events do not.
         let are_fields_read = self.filter.is_some()
             || self.needs.fields.is_some_and(|limits| limits.of.has(message)[0]);
         self.gate.is_shut = self.is_ruled_out || !are_fields_read;
@@ -513,8 +533,7 @@ impl<F: Fields> Sink for Recorder<F> {
     ) {
         match at {
             _ if self.needs.cross_flow => {
-                // The flow has it either way: what explains it, if something does, is in another
-                // one.
+                // It counts for the flow in any case: an explanation would be in another flow.
                 let evidence = at.is_none().then(|| fact.evidence());
                 let verdict = self.results.verdict(rule, evidence);
                 self.count_broken(rule, verdict);

@@ -1,5 +1,4 @@
-//! What the recording itself shows: notices, headers, fragments, and limits that were met. It is
-//! reported round no message.
+//! Results about the recording: notices, headers, fragments, and limits. They belong to no message.
 
 use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Sink, Time, counted};
 use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011};
@@ -13,7 +12,7 @@ use crate::net::ip_defrag::{FragmentEvent, FragmentEventKind, GiveUpCause};
 use crate::net::{Headers, Hosts, Outcome, checksum};
 
 impl Session {
-    /// Something was said about the recording itself.
+    /// A notice about the recording.
     pub(super) fn notice<F: Fields>(&mut self, notice: &Notice, recorder: &mut Recorder<F>) {
         let rule = match notice {
             Notice::Drops { .. } | Notice::InterfaceDown { .. } => &NET010,
@@ -43,7 +42,7 @@ impl Session {
     pub(super) fn fragment_events<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
         for event in std::mem::take(&mut self.fragment_events) {
             let (source, destination) = (event.ip.source, event.ip.destination);
-            // What is said between these hosts, their share tells.
+            // Each share reports the results of its own pairs of hosts.
             let at = self.share.place_of(source, destination);
             let Some(shard) = at.and_then(|at| self.shards.get_mut(at)) else { continue };
             let rule = match &event.kind {
@@ -70,7 +69,7 @@ impl Session {
 }
 
 impl PacketContext {
-    /// Reports what no message of the current packet has reported.
+    /// Reports the results about the current packet that no message has reported.
     pub(super) fn about_packet<F: Fields>(
         &self,
         rule: &'static Rule,
@@ -83,7 +82,7 @@ impl PacketContext {
         tell(recorder, self.flow_context(&NOWHERE), rule, ok, &mark, detail);
     }
 
-    /// Which of merged files packets are from is not known from the current packet on.
+    /// From the current packet on, the file of packets is not stored any more.
     #[cold]
     pub(super) fn files_end<F: Fields>(&self, time: Time, recorder: &mut Recorder<F>) {
         let detail = || format!("from here on, no file is named: they took turns {FILES} times");
@@ -97,7 +96,7 @@ impl PacketContext {
         }
     }
 
-    /// Checks the checksum of a message's IPv4 header, where not all checksums are checked anyway.
+    /// Checks the checksum of a message's IPv4 header, unless all checksums are checked.
     #[inline]
     pub(super) fn header_checksum(
         &self,
@@ -110,7 +109,7 @@ impl PacketContext {
     }
 }
 
-/// What is to be said about a checksum: whether it is right, and what is wrong with it.
+/// The result of a checksum: whether it is correct, and what is wrong with it.
 #[inline]
 fn checked(verdict: checksum::ChecksumResult, report: impl FnOnce(bool, &dyn Fn() -> String)) {
     match verdict {
@@ -122,7 +121,7 @@ fn checked(verdict: checksum::ChecksumResult, report: impl FnOnce(bool, &dyn Fn(
     }
 }
 
-/// Tells what the recording itself shows: nothing that it lost elsewhere leaves that open.
+/// Reports a result about the recording, which losses elsewhere do not affect.
 pub(super) fn tell<F: Fields>(
     recorder: &mut Recorder<F>,
     flow_context: FlowContext,
@@ -137,7 +136,7 @@ pub(super) fn tell<F: Fields>(
     recorder.settle()
 }
 
-/// What happened to a fragmented datagram, in words.
+/// The text about a fragmented datagram.
 pub(super) fn words(event: &FragmentEvent) -> String {
     let datagram = format!("datagram {:#06x}", event.identification);
     match &event.kind {

@@ -1,6 +1,6 @@
-//! Requests and whether they were answered: what NET012 and NET014 are checked by.
+//! Requests and whether they were answered, for NET012 and NET014.
 //!
-//! Which requests count, their own rules say: those that ask for a response.
+//! The requests that count are those that rules require a response to.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{FlowContext, Heard};
 
-/// How many requests were checked, and how many of them were answered.
+/// The number of requests that were checked, and of those that were answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
-    /// Requests that were owed a response.
+    /// Requests to which a response was due.
     pub asked: u64,
-    /// Those of them that got one.
+    /// The number of these that were answered.
     pub answered: u64,
 }
 
@@ -29,25 +29,25 @@ impl Answered {
     }
 }
 
-/// Requests by the servers that were asked.
+/// Requests by server.
 #[derive(Serialize, Deserialize)]
 pub struct Requests {
     /// All of them.
     pub count: Answered,
     servers: Map<SocketAddr, AskedServer>,
-    /// The server that answered last: mostly it answers next, too.
+    /// The server that responded last, which most likely responds next, too.
     latest: Option<SocketAddr>,
-    /// Servers that are kept; there were more than these.
+    /// Maximum number of servers.
     most: usize,
-    /// There were more than are kept.
+    /// There were more servers.
     pub is_full: bool,
 }
 
-/// What came of the requests to one server.
+/// The requests to one server.
 #[derive(Serialize, Deserialize)]
 enum AskedServer {
     Answers,
-    /// Few are: so those that answer take little room.
+    /// Without a response. Boxed, because most servers respond.
     Silent(Box<Silence>),
 }
 
@@ -55,17 +55,17 @@ enum AskedServer {
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Silence {
     requests: u64,
-    /// How many of them drew an ICMP error.
+    /// The number of them with an ICMP error.
     refused: u64,
-    /// After how many of them the capture goes on for long enough.
+    /// The number of them after which the capture continues for long enough.
     waited: u64,
-    /// To how many no response can come any more, for either reason.
+    /// The number of them to which no response can come any more, for either reason.
     settled: u64,
-    /// The recording lost something round one of them.
+    /// The recording lost packets near one of them.
     lossy: bool,
-    /// The server said something to one of those who asked, if no response.
+    /// The server sent other packets to one of the clients.
     heard: bool,
-    /// The latest one, who sent it to whom, and its protocol.
+    /// The latest one, with sender, receiver and protocol.
     mark: Mark,
     client: SocketAddr,
     server: SocketAddr,
@@ -73,40 +73,40 @@ struct Silence {
     digits: u8,
 }
 
-/// A server, or all of them, where a rule asks for a response.
+/// A server, or all servers, that did not respond although a rule requires it.
 pub struct Unanswered {
     /// The rule.
     pub rule: &'static Rule,
     /// The server.
     pub server: SocketAddr,
-    /// Who sent the latest request.
+    /// The sender of the latest request.
     pub client: SocketAddr,
     /// That request.
     pub mark: Mark,
     /// Its protocol.
     pub protocol: Option<Id>,
-    /// How many digits of a second the capture has: 6 or 9.
+    /// Number of digits of a second in the capture's times: 6 or 9.
     pub digits: u8,
-    /// Whether the silence is proven.
+    /// The evidence.
     pub evidence: Evidence,
-    /// How many requests there were, in words.
+    /// The number of requests, as text.
     pub detail: String,
 }
 
-/// What all requests come to.
+/// The results for all requests.
 #[derive(Default)]
 pub struct RequestReview {
-    /// Servers, and all of them together, that never answered.
+    /// Servers, or all of them together, that never responded.
     pub unanswered: Vec<Unanswered>,
-    /// Servers that answered, in no order: each keeps NET014, all together NET012.
+    /// Servers that responded, in no order: each passes NET014, all together pass NET012.
     pub answering: Vec<SocketAddr>,
 }
 
 impl Requests {
-    /// Servers that are kept at most.
+    /// Maximum number of servers.
     const MOST: usize = 1 << 16;
 
-    /// None yet; of at most this many servers.
+    /// Empty, with this maximum number of servers.
     pub fn new(most: usize) -> Requests {
         Requests {
             count: Answered::default(),
@@ -117,7 +117,7 @@ impl Requests {
         }
     }
 
-    /// A server answered this many requests.
+    /// A server responded to this many requests.
     #[inline]
     pub fn answered(&mut self, server: SocketAddr, times: u64) {
         self.count.add(Answered { asked: times, answered: times });
@@ -127,7 +127,7 @@ impl Requests {
         }
     }
 
-    /// A request, which the mark names, was not answered as far as the capture goes.
+    /// A request, which the mark identifies, has no response in the capture.
     pub fn unanswered(&mut self, flow_context: &FlowContext, evidence: Evidence, mark: &Mark) {
         self.count.asked += 1;
         let [client, server] = flow_context.flow.ends_from(mark.side);
@@ -161,7 +161,7 @@ impl Requests {
         }
     }
 
-    /// Takes over what was counted of other flows.
+    /// Adds the counts of other flows.
     pub(super) fn join(&mut self, other: Requests) {
         self.count.add(other.count);
         self.is_full |= other.is_full;
@@ -170,14 +170,14 @@ impl Requests {
         }
     }
 
-    /// What the requests come to, if these hosts are in the recording; nothing, where there were
-    /// more servers than are kept. With `lossy`, packets are missing, and nobody knows whose.
+    /// The results, if these hosts are in the recording; empty if there were too many servers. With
+    /// `lossy`, packets between unknown hosts are missing.
     pub fn review(&mut self, heard: &Heard, vouched: bool, lossy: bool) -> RequestReview {
         let (count, mut review) = (self.servers.len(), RequestReview::default());
         if self.is_full {
             return review;
         }
-        // Most servers answer, and need no order.
+        // Most servers respond and need not be sorted.
         let mut silent = BTreeMap::new();
         review.answering = std::mem::take(&mut self.servers)
             .into_iter()
@@ -202,7 +202,7 @@ impl Requests {
             all = Some(all.map_or(*silence, |all| all.and(&silence)));
         }
         if let Some(all) = all.filter(|_| self.count.answered == 0) {
-            // That one silence is proven shows that answers would be in the recording.
+            // One proven missing response shows that responses would be in the recording.
             let is_proven = any_is_proven && (vouched || all.settled == all.requests);
             let nothing = all.broken(&NET012, is_proven, count);
             review.unanswered.insert(0, nothing);
@@ -223,10 +223,10 @@ impl AskedServer {
 }
 
 impl Silence {
-    /// Requests without a response from which on a silence is not an accident.
+    /// Minimum number of requests without a response that proves a fault.
     const NO_ACCIDENT: u64 = 3;
 
-    /// Both, by whatever order they are put together.
+    /// The sum of both, independent of the order.
     fn and(&self, other: &Silence) -> Silence {
         let latest = [self, other].into_iter().max_by_key(|it| (it.mark.time, it.mark.frame));
         Silence {
@@ -303,7 +303,7 @@ mod tests {
         requests.unanswered(&flow_context, evidence, &Mark { frame, time, length, side });
     }
 
-    /// The rules that are broken, each with whether that is proven, and in which packet.
+    /// Broken rules, each with whether it is proven, and with its packet.
     fn broken(requests: &mut Requests, heard: &[&str], vouched: bool) -> Vec<(String, bool, u64)> {
         let mut hosts = Heard::default();
         heard.iter().for_each(|host| hosts.insert(host.parse().unwrap()));

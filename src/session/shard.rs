@@ -1,10 +1,10 @@
-//! The flows between some of the hosts: everything that remembers a conversation.
+//! The flows between some of the hosts, with all their state.
 //!
-//! A conversation stays between two hosts, so that what one pair of hosts says changes nothing of
-//! what another says. A session therefore keeps its flows in shards, every pair of hosts in one of
-//! them, each with its own shared state, budgets and deadlines: threads can own shards, and what
-//! comes of it all does not depend on who owns which. What does span pairs of hosts is reported as
-//! events, and checked when the capture has been read.
+//! A conversation involves two hosts, and the traffic of one pair of hosts does not affect others.
+//! A session therefore divides its flows into shards by pairs of hosts, each with its own shared
+//! state, budgets and deadlines: threads can own shards, and the results do not depend on which
+//! thread owns which. Rules that span pairs of hosts get events, and are checked at the end of the
+//! capture.
 
 use std::net::IpAddr;
 use std::num::NonZeroU64;
@@ -27,10 +27,10 @@ use crate::net::icmp::identification;
 use crate::net::tcp;
 use crate::net::{Datagram, Hosts, IcmpError, Outcome, Quote};
 
-/// What all connections share.
+/// State that all connections share.
 pub(super) struct Streams {
     pub(super) budget: tcp::StreamBudget,
-    /// Room for the pieces of a message, to be used again.
+    /// A reusable buffer for the pieces of a message.
     pub(super) pieces: Vec<Piece>,
 }
 
@@ -48,16 +48,16 @@ pub(super) struct Shard {
     pub(super) budget: Budget,
     pub(super) deadlines: Deadlines,
     pub(super) incomplete: Incomplete,
-    /// Those that its flows use: a datagram between others need not be looked up.
+    /// The ports that its flows use: a datagram between other ports needs no lookup.
     ports: Box<Ports>,
     pub(super) recent: Recent,
-    /// Whom it has heard.
+    /// The hosts that it has seen.
     pub(super) heard: Heard,
-    /// What was cut before its protocol could be identified.
+    /// Packets that were cut before their protocol could be identified.
     pub(super) cut: Cut,
-    /// Packets since flows were last looked at that may be idle.
+    /// Number of packets since the last check for idle flows.
     pub(super) unlooked: u32,
-    /// That the shared state has forgotten something was reported.
+    /// It was reported that the shared state has forgotten something.
     pub(super) forgot: bool,
 }
 
@@ -95,7 +95,7 @@ impl Shard {
         }
     }
 
-    /// Tells which of the protocols' limits were met by the current packet.
+    /// Reports the limits of protocols that the current packet reached.
     #[inline]
     pub(super) fn limits_met<F: Fields>(
         &mut self,
@@ -148,7 +148,7 @@ impl Shard {
         };
         let Some(slot) = self.flow_of(context, key, &mut payload, recorder) else {
             self.hear(context, key.source);
-            // What was cut may have been a message of ours.
+            // A cut datagram may have been a message of a supported protocol.
             if lost {
                 let has_known_port = self.has_known_port(key);
                 if has_known_port {
@@ -160,7 +160,7 @@ impl Shard {
             }
             return;
         };
-        // What is in one packet needs no list.
+        // The pieces of a single packet need no list.
         let (here, mut joined) = (context.piece(datagram.payload.offset, bytes.len()), Vec::new());
         payload.pieces = match recorded {
             Recorded::Here => std::slice::from_ref(&here),
@@ -189,13 +189,13 @@ impl Shard {
         }
     }
 
-    /// Whether a flow of ours uses one of these ports, or servers usually do.
+    /// Whether a supported flow uses one of these ports, or one is a usual port of servers.
     pub(super) fn has_known_port(&self, key: &Key) -> bool {
         key.ports.iter().any(|&port| self.ports.contains(port) || is_usual(port))
     }
 
-    /// The flow of a datagram of ours: the one that goes on with it, or that it begins. Says in it
-    /// who sends it.
+    /// The flow of a datagram of a supported protocol: an existing or a new one. Records the
+    /// sender.
     #[inline]
     fn flow_of<F: Fields>(
         &mut self,
@@ -228,7 +228,7 @@ impl Shard {
         Some(self.begin_flow(context, key, payload.time, id, began, recorder))
     }
 
-    /// The flow that a datagram belongs to, and who sends it; one that is over ends here.
+    /// The flow of a datagram, and its side; ends a flow that is over.
     #[inline]
     fn goes_on<F: Fields>(
         &mut self,
@@ -293,7 +293,7 @@ impl Shard {
         }
     }
 
-    /// Hands one message to its flow's conversation.
+    /// Passes one message to its flow's conversation.
     fn message<F: Fields>(
         &mut self,
         context: &mut PacketContext,
@@ -356,7 +356,7 @@ impl Shard {
         self.keep_within(context, recorder);
     }
 
-    /// A datagram that was doubled on the way: shown, and nothing else.
+    /// A duplicate datagram, which is only shown.
     #[inline(never)]
     fn copy<F: Fields>(
         &mut self,
@@ -423,7 +423,7 @@ impl Shard {
         recorder.settle();
     }
 
-    /// Where flows take too much memory now, some end.
+    /// Evicts flows if they take too much memory.
     #[inline]
     pub(super) fn keep_within<F: Fields>(
         &mut self,
@@ -450,7 +450,7 @@ fn limit_met<F: Fields>(
 /// The key of a datagram or a segment.
 pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<Key> {
     let (ip, source, destination, transport) = match outcome {
-        // No matter who sent it, it is about what the quoted hosts said.
+        // Whoever sent it, it is about the quoted hosts' datagram.
         Outcome::Icmp(IcmpError { quote, .. }) => {
             let &Quote { source, destination, ports, .. } = quote;
             return Some(Key { source, destination, ports, transport: Transport::Udp });

@@ -1,28 +1,28 @@
-//! Which of all pairs of hosts a session follows.
+//! Divides all pairs of hosts among sessions.
 //!
-//! All pairs are divided into shards by a hash. Threads that read the same packets have some shards each;
-//! machines have a partition each, and within it all shards of it. So what comes of a pair of hosts does not
-//! depend on who follows it, nor beside which others.
+//! Pairs are divided into shards by a hash. Threads that read the same packets have some shards
+//! each; machines have a partition each, with all its shards. The results for a pair of hosts do
+//! not depend on the division.
 
 use std::net::IpAddr;
 
 use super::Options;
 use crate::net::Ip;
 
-/// Shards of a session.
+/// Number of shards of a session.
 const SHARDS: usize = 8;
 
-// What is counted by groups of hosts is counted by one thread each.
+// Groups of hosts that are counted separately must each belong to one thread.
 const _: () = assert!(dissectors::ledger::GROUPS == SHARDS);
 
-// Whose turn it is, is recognized by the lowest bits of a packet's number.
+// The lowest bits of a packet's number select the shard whose turn it is.
 const _: () = assert!(SHARDS.is_power_of_two());
 
-/// With less than this for each shard, one shard has all.
+/// If each shard would have fewer than this, there is only one shard.
 const FEWEST_FLOWS: usize = 1 << 13;
 const FEWEST_BYTES: usize = 1 << 20;
 
-/// How many shards a session has: bounds that are set low are not divided.
+/// The number of shards of a session: low limits are not divided.
 pub(super) fn count_shards(options: &Options) -> usize {
     let limits = &options.settings.limits;
     let bytes = options.unfinished_bytes.min(options.streams.total).min(options.flow_bytes);
@@ -32,8 +32,7 @@ pub(super) fn count_shards(options: &Options) -> usize {
     if few { 1 } else { SHARDS }
 }
 
-/// Which shard the traffic between two hosts belongs to, out of this many. The tables are indexed by
-/// other, secret hashes.
+/// The shard of the traffic between two hosts. The tables use other, secret hashes.
 pub(super) fn shard_of(a: IpAddr, b: IpAddr, shards: usize) -> usize {
     let word = |address: IpAddr| match address {
         IpAddr::V4(address) => u64::from(u32::from(address)),
@@ -50,27 +49,27 @@ pub(super) fn shard_of(a: IpAddr, b: IpAddr, shards: usize) -> usize {
     ((u128::from(mixed) * shards as u128) >> 64) as usize
 }
 
-/// Which shards a session has.
+/// The shards of a session.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
-    /// The number of the first of them, in its partition.
+    /// The index of the first one in its partition.
     pub(super) first: usize,
-    /// How many there are.
+    /// Their number.
     pub(super) shards: usize,
-    /// How many all shares of the partition have.
+    /// The number of shards of the partition.
     pub(super) all: usize,
-    /// Which partition of all pairs of hosts it is, and how many there are.
+    /// The partition.
     partition: Partition,
-    /// What it reports is merged with what others do: flows get their numbers there.
+    /// Its events are merged with those of others, which assigns the numbers of flows.
     pub(super) is_merged: bool,
 }
 
-/// A part of all pairs of hosts: what one machine follows of them.
+/// A part of all pairs of hosts, for one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// Its number, from 0.
+    /// Its index.
     pub nth: usize,
-    /// How many there are.
+    /// The number of partitions.
     pub of: usize,
 }
 
@@ -78,27 +77,27 @@ impl Partition {
     /// All of them.
     pub const WHOLE: Partition = Partition { nth: 0, of: 1 };
 
-    /// Which of this many partitions follows what two hosts say.
+    /// The partition of two hosts' traffic.
     pub fn of(a: IpAddr, b: IpAddr, partitions: usize) -> usize {
         shard_of(a, b, partitions)
     }
 }
 
 impl Share {
-    /// The share of the `nth` thread, from 0, of this many; of no more than there are shards.
+    /// The share of the `nth` thread, from 0, of this many, at most the number of shards.
     pub(super) fn of_thread(options: &Options, nth: usize, of: usize) -> Share {
         let all = count_shards(options);
         let (first, end) = (all * nth / of, all * (nth + 1) / of);
         Share { first, shards: end - first, all, partition: Partition::WHOLE, is_merged: of > 1 }
     }
 
-    /// All of a partition.
+    /// A whole partition.
     pub(super) fn of_partition(options: &Options, partition: Partition) -> Share {
         let all = count_shards(options);
         Share { first: 0, shards: all, all, partition, is_merged: true }
     }
 
-    /// The place of two hosts' shard in this share; `None` if it is of another's.
+    /// The index of two hosts' shard in this share; `None` if it belongs to another one.
     #[inline]
     pub(super) fn place_of(self, a: IpAddr, b: IpAddr) -> Option<usize> {
         let Partition { nth, of } = self.partition;
@@ -111,22 +110,22 @@ impl Share {
         self.place_of(ip.source, ip.destination).is_some()
     }
 
-    /// Whether it reports from where on packets are from another file: those of a partition are its own.
+    /// Whether it reports changes of files: those of a partition are its own.
     pub(super) fn tells_files(self) -> bool {
         self.first == 0
     }
 
-    /// Whether it knows of all packets which file they are from.
+    /// Whether it knows the file of each packet.
     pub(super) fn knows_files(self) -> bool {
         self.is_first() && self.partition.of == 1
     }
 
-    /// Whether what concerns no flow is reported by it.
+    /// Whether it reports events without a flow.
     pub(super) fn is_first(self) -> bool {
         self.first == 0 && self.partition.nth == 0
     }
 
-    /// The number of one of its shards among all that there are.
+    /// The index of one of its shards among all shards.
     pub(super) fn number(self, at: usize) -> usize {
         self.all * self.partition.nth + self.first + at
     }

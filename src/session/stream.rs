@@ -1,4 +1,4 @@
-//! The segments of TCP connections: in which flow each belongs, and what a connection keeps.
+//! The segments of TCP connections: finds their flow, and keeps the state of a connection.
 
 use dissectors::kit::{CrossFlowEvent, Mark, SeenMessage, Side, Sink, Time};
 
@@ -12,19 +12,19 @@ use crate::flows::{Key, State};
 use crate::net::tcp::{Arrival, Connection, StreamBudget};
 use crate::net::{FrameRef, Segment, TcpFlags, Tunnels};
 
-/// Room for this many pieces of a message is kept for the next one.
+/// Maximum capacity that is kept for the next message's pieces.
 const PIECES: usize = 1 << 10;
 
-/// Where a segment belongs.
+/// The flow of a segment.
 pub(super) enum SegmentPlace {
-    /// In the flow that goes on with it, from this side.
+    /// An existing flow, and the side that sent the segment.
     GoesOn(Slot, Side),
-    /// In none that is open. One between the same ends is over.
+    /// None that is open. There may be a closed one between the same ends.
     Begins(Option<Slot>),
 }
 
 impl Shard {
-    /// Where a segment belongs that does something. One that does nothing is counted, and that is all.
+    /// The place of a segment that has an effect. A segment without effect is only counted.
     #[inline]
     pub(super) fn place(
         &mut self,
@@ -54,7 +54,7 @@ impl Shard {
         Some(SegmentPlace::GoesOn(slot, side))
     }
 
-    /// A TCP segment, whose [`place`](Shard::place) this is.
+    /// A TCP segment at this [`place`](Shard::place).
     #[allow(clippy::too_many_arguments, reason = "of whom, where and when, and who is reported")]
     pub(super) fn segment<F: Fields>(
         &mut self,
@@ -122,7 +122,7 @@ impl Shard {
         self.keep_within(context, recorder);
     }
 
-    /// Nothing more comes of this connection: what waits for missing bytes is read without them.
+    /// No more segments of this connection will come: reads bytes after gaps.
     pub(super) fn drain_stream<F: Fields>(
         &mut self,
         context: &mut PacketContext,
@@ -140,7 +140,7 @@ impl Shard {
         );
     }
 
-    /// Lets `work` use a flow's connection and a reader for it.
+    /// Calls `work` with a flow's connection and a reader for it.
     fn with_stream<F: Fields>(
         &mut self,
         context: &mut PacketContext,
@@ -151,7 +151,7 @@ impl Shard {
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
         let state = &mut flow.state;
-        // Flows that are not streams are left alone.
+        // Flows that are not streams are ignored.
         if !matches!(state, State::Stream(_)) {
             return;
         }
@@ -190,7 +190,7 @@ impl Shard {
     }
 }
 
-/// Whether a segment says nothing but that it has what was sent.
+/// Whether a segment only acknowledges received bytes.
 fn acknowledges(connection: &Connection, side: Side, segment: &Segment<'_>) -> bool {
     let &Segment { sequence, acknowledgment, flags, payload, .. } = segment;
     payload.announced == 0 && flags.ack() && connection.is_settled(side, sequence, acknowledgment)

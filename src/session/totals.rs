@@ -1,4 +1,4 @@
-//! What a session has read, and what a capture holds where nothing in it is of a protocol of ours.
+//! Totals of a session, and counts of other traffic.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -11,55 +11,55 @@ use crate::capture::LinkType;
 use crate::flows::Key;
 use crate::net::UnreadLayer;
 
-/// Ports that are named.
+/// Maximum number of ports that are listed.
 const NAMED: usize = 8;
 
-/// Ports that there are.
+/// Number of ports.
 const PORTS: usize = 1 << 16;
 
-/// What a session has read.
+/// Totals of a session.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Packets.
     pub packets: u64,
     /// Bytes of these packets, as they were on the wire.
     pub bytes: u64,
-    /// What they begin with.
+    /// Their link types.
     pub links: Links,
     /// The earliest and the latest time of a packet.
     pub span: Option<[Time; 2]>,
-    /// How many digits of a second the times of its packets have: 6 or 9.
+    /// Number of digits of a second in the times of its packets: 6 or 9.
     pub digits: u8,
     /// Flows whose protocol was identified.
     pub flows: u32,
-    /// The recording lost something unknown.
+    /// The recording lost unknown packets.
     pub lossy: bool,
-    /// The recorder dropped packets before it said so: what was checked by then may be explained.
+    /// The recorder dropped packets before its notice: they may explain earlier breaches.
     pub dropped: bool,
-    /// Packets whose link type cannot be read.
+    /// Packets with an unsupported link type.
     pub unknown_links: u64,
     /// The link type of the first of them.
     pub unknown_link: Option<LinkType>,
-    /// Packets of layers that may carry IP and are not read, by [`UnreadLayer`].
+    /// Packets of unsupported layers that may carry IP, by [`UnreadLayer`].
     pub unread: [u64; UnreadLayer::ALL.len()],
-    /// Which file packets are from.
+    /// The files of packets.
     pub files: Files,
-    /// The hosts with some packet read, if that was to be noted.
+    /// The hosts in the recording, if needed.
     pub heard: Heard,
-    /// Packets that nobody wanted.
+    /// Packets that were not wanted.
     pub passed_over: u64,
-    /// What there is, where no flow's protocol was identified.
+    /// Other traffic, if no flow's protocol was identified.
     pub foreign: Foreign,
-    /// Packets that were cut before anything in them could be known.
+    /// Packets that were cut before their protocol could be identified.
     pub cut: Cut,
-    /// How rules fared, but for passes that were reported one by one.
+    /// The results of rules, without passes that were reported individually.
     pub rules: RuleCounts,
-    /// What messages there were, as far as that was to be counted.
+    /// The counts of messages, if needed.
     pub traffic: Traffic,
 }
 
 impl Totals {
-    /// Adds what another share of the same capture has read.
+    /// Adds the totals of another share of the same capture.
     pub fn add_share(&mut self, other: Totals) {
         self.flows = self.flows.saturating_add(other.flows);
         self.lossy |= other.lossy;
@@ -71,7 +71,7 @@ impl Totals {
         self.traffic.add(other.traffic);
     }
 
-    /// What there is, in words, where nothing is of a protocol of ours.
+    /// A text about the contents of a capture without supported traffic.
     pub fn no_traffic(&self) -> Option<String> {
         let packets = match self.packets {
             1 => "1 packet".to_owned(),
@@ -88,32 +88,32 @@ impl Totals {
     }
 }
 
-/// Packets by their lower port.
+/// The number of packets of a lower port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
     /// UDP or TCP.
     pub transport: Transport,
-    /// The lower one of the two ports: servers have it.
+    /// The lower one of the two ports, usually the server's.
     pub port: u16,
     /// Packets.
     pub packets: u64,
 }
 
-/// Packets of no protocol of ours, by transport and port. Of a packet's two ports the lower one
-/// counts: servers have it. Packets are counted until the first flow's protocol is identified, or
-/// all of them, ours too, where that is asked for.
+/// Packets of other protocols, by transport and port. The lower of a packet's two ports counts,
+/// because it is usually the server's. Packets are counted until the first flow's protocol is
+/// identified, or all packets, also of supported protocols, if needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Foreign {
-    /// All packets are to be counted.
+    /// All packets are counted.
     all: bool,
-    /// By port; empty where there are none.
+    /// By port; empty if there are none.
     #[serde(with = "by_port")]
     udp: Vec<u32>,
     #[serde(with = "by_port")]
     tcp: Vec<u32>,
 }
 
-/// Few ports have packets: only those go to another process.
+/// Few ports have packets: only those are serialized.
 mod by_port {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -135,12 +135,12 @@ mod by_port {
 }
 
 impl Foreign {
-    /// Counts all packets, or those before the first flow of ours.
+    /// Counts all packets, or those before the first supported flow.
     pub(super) fn counting(all: bool) -> Foreign {
         Foreign { all, ..Foreign::default() }
     }
 
-    /// The ports of packets, those with most packets first.
+    /// The ports with their packets, most packets first.
     pub fn ports(&self) -> Vec<Port> {
         let counted = |transport, counts: &[u32]| {
             let ports = (0..=u16::MAX).zip(counts).filter(|(_, count)| **count > 0);
@@ -155,7 +155,7 @@ impl Foreign {
         ports
     }
 
-    /// This many more packets between two ports.
+    /// Adds packets between two ports.
     #[inline]
     pub fn add_packets(&mut self, transport: Transport, ports: [u16; 2], packets: u64) {
         let port = ports[0].min(ports[1]);
@@ -168,7 +168,7 @@ impl Foreign {
         }
     }
 
-    /// Those packets that are not among these others.
+    /// The packets without those of `others`.
     #[must_use]
     pub fn without(mut self, others: &Foreign) -> Foreign {
         for (counts, others) in [(&mut self.udp, &others.udp), (&mut self.tcp, &others.tcp)] {
@@ -179,7 +179,7 @@ impl Foreign {
         self
     }
 
-    /// One more packet; it is the first of ours, if a number was given to a flow.
+    /// Adds a packet; it ends counting if a flow has a number.
     #[inline]
     pub(super) fn see(&mut self, key: &Key, numbers: &Numbers) {
         if self.all || numbers.given() == 0 {
@@ -194,7 +194,7 @@ impl Foreign {
         }
     }
 
-    /// Adds what another share of the capture holds.
+    /// Adds the packets of another share of the capture.
     pub fn add(&mut self, other: &Foreign) {
         for (counts, more) in [(&mut self.udp, &other.udp), (&mut self.tcp, &other.tcp)] {
             counts.resize(counts.len().max(more.len()), 0);

@@ -1,4 +1,4 @@
-//! What a session counts of all messages: how many, by protocol, and what servers are asked.
+//! Counts of all messages: by protocol, and requests to servers.
 
 use std::net::SocketAddr;
 
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{Answered, FlowContext, Requests};
 
-/// What messages there were.
+/// Counts of messages.
 #[derive(Serialize, Deserialize)]
 pub struct Traffic {
-    /// How many.
+    /// Their number.
     pub messages: u64,
-    /// Of which protocols: a bit each, in the order of [`Id::ALL`].
+    /// Their protocols: a bit each, in the order of [`Id::ALL`].
     protocols: u32,
-    /// Requests, and whether servers answered them.
+    /// Requests, and whether they were answered.
     pub requests: Requests,
-    /// How many of each protocol there were, in the order of [`Id::ALL`].
+    /// Requests and answered ones of each protocol, in the order of [`Id::ALL`].
     fared: [Answered; Id::ALL.len()],
-    /// What servers are asked, by how many, how fast.
+    /// The load on servers.
     pub loads: Loads,
 }
 
@@ -44,12 +44,12 @@ impl Traffic {
         }
     }
 
-    /// Of which protocols they are.
+    /// Their protocols.
     pub fn protocols(&self) -> impl Iterator<Item = Id> {
         Id::ALL.iter().copied().filter(|&id| self.protocols & 1 << id as u32 != 0)
     }
 
-    /// A server answered this many requests of a protocol.
+    /// A server responded to this many requests of a protocol.
     #[inline]
     pub(super) fn answered(&mut self, protocol: Option<Id>, server: SocketAddr, times: u64) {
         self.fared(protocol, Answered { asked: times, answered: times });
@@ -67,12 +67,12 @@ impl Traffic {
         fared.into_iter().for_each(|fared| fared.add(more));
     }
 
-    /// How requests fared so far, by protocol.
+    /// Requests and answered ones so far, by protocol.
     pub fn by_protocol(&self) -> impl Iterator<Item = (Id, Answered)> {
         Id::ALL.iter().copied().zip(self.fared)
     }
 
-    /// Adds what another share of the same capture holds.
+    /// Adds the counts of another share of the same capture.
     pub(super) fn add(&mut self, other: Traffic) {
         self.messages += other.messages;
         self.protocols |= other.protocols;

@@ -1,4 +1,4 @@
-//! Packets of a capture that could not be read, because of their link type.
+//! Packets that were skipped because of their link type.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::Totals;
 use crate::capture::LinkType;
 use crate::net;
 
-/// Packets of a capture that could not be read, because of their link type.
+/// Packets that were skipped because of their link type.
 #[derive(Debug)]
 pub struct UnknownLinks {
     name: String,
@@ -16,13 +16,13 @@ pub struct UnknownLinks {
 }
 
 impl UnknownLinks {
-    /// Those of a capture with this name, if there are any.
+    /// Those of a capture with this name, if any.
     pub fn of(name: &str, read: &Totals) -> Option<UnknownLinks> {
         let (link, count, of) = (read.unknown_link?, read.unknown_links, read.packets);
         Some(UnknownLinks { name: name.to_owned(), count, of, link })
     }
 
-    /// Whether there were no others.
+    /// Whether all packets were skipped.
     pub fn is_all(&self) -> bool {
         self.count == self.of
     }

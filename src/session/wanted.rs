@@ -1,4 +1,4 @@
-//! Whether a display filter wants a message that was reported.
+//! Applies a display filter to a reported message.
 
 use dissectors::kit::Verdict;
 
@@ -6,7 +6,7 @@ use super::MessageEvent;
 use crate::filter::{Filter, Subject};
 
 impl MessageEvent<'_> {
-    /// Whether a display filter wants it.
+    /// Whether a display filter selects it.
     pub fn is_wanted(&self, filter: &Filter) -> bool {
         let (payload, context, checked) = (self.payload(), self.context(), self.checked());
         filter.matches(&Subject {

@@ -177,7 +177,7 @@ fn message_type(value: u64) -> Option<&'static str> {
         b'D' => "A2S_PLAYER response",
         b'V' => "A2S_RULES",
         b'E' => "A2S_RULES response",
-        b'l' => "text for the console, not in the document",
+        b'l' => "text for the console, not in the specification",
         _ => return None,
     })
 }

@@ -45,6 +45,6 @@ messages! {
         [LAYOUT, ID, TOTAL, NUMBER, SIZE, DECOMPRESSED_SIZE, CRC32];
     PRINT = "print", "text for the console", Server: Response, "{text}",
         [TEXT, SPLIT];
-    UNKNOWN = "unknown", "not a message of the document", Any: Other, "[message byte {type}]",
+    UNKNOWN = "unknown", "not a message of the specification", Any: Other, "[message byte {type}]",
         [BODY, SPLIT];
 }

@@ -53,7 +53,7 @@ fields! {
     /// HMAC of the challenge by the user's key, in hex.
     A_DIGEST = Field::new("a", "Digest", Kind::Text);
     /// Any other parameter, by its name.
-    UNKNOWN = Field::new("unknown", "Parameter not in the document", Kind::Pair);
+    UNKNOWN = Field::new("unknown", "Parameter not in the specification", Kind::Pair);
     SEPARATORS = Field::new("separators", "Separators", Kind::Bytes).framing();
     UNKNOWN_NAME = Field::new("parameter_name", "Name", Kind::Text).public();
     UNKNOWN_VALUE = Field::new("parameter_value", "Value", Kind::Text).value();

@@ -16,6 +16,6 @@ messages! {
     INFO_FRAGMENT = "info_fragment", "packet of an answer that never became whole", Server: Response,
         "timestamp {timestamp}, packet {index}",
         [TIMESTAMP, INDEX, LAST, PROPERTIES, PLAYERS, TEAMS, VALUES];
-    UNKNOWN = "unknown", "not a message of the document", Any: Other, "",
+    UNKNOWN = "unknown", "not a message of the specification", Any: Other, "",
         [BODY];
 }

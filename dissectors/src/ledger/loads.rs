@@ -217,7 +217,9 @@ impl Loads {
                     return None;
                 }
                 let seconds = self.abuse.source_window as f64 / 1e9;
-                format!("{crowd} sources ask once or twice within {seconds} s and never go on")
+                format!(
+                    "{crowd} sources ask once or twice within {seconds} s and never return a challenge"
+                )
             }
         };
         let first = load.first.map(|witness| witness.seen.mark.time).unwrap_or_default();

@@ -78,7 +78,7 @@ fn message_type(value: u64) -> Option<&'static str> {
         b's' => "challenge",
         b'0' => "challenge response",
         b'b' => "quit",
-        b'c' => "notice of a client, not in the document",
+        b'c' => "notice of a client, not in the specification",
         _ => return None,
     })
 }

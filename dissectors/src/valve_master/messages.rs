@@ -17,5 +17,5 @@ messages! {
     QUIT = "quit", "Quit", Server: Quit, "[{form}]", [];
     NAT_NOTICE = "nat_notice", "Notice of a client, in Xash3D's dialect", Master: Other, "client {client}",
         [CLIENT];
-    UNKNOWN = "unknown", "not a message of the document", Any: Other, "", [];
+    UNKNOWN = "unknown", "not a message of the specification", Any: Other, "", [];
 }

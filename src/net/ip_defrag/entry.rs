@@ -1,7 +1,7 @@
-//! One datagram in the making, and what a fragment is to it.
+//! One incomplete datagram, and how a fragment relates to it.
 //!
-//! Knows what belongs together and what contradicts; refuses to know how many datagrams there are
-//! and what they may cost together.
+//! Finds what belongs together and what contradicts. The number of datagrams and their total cost
+//! are handled elsewhere.
 
 use std::hash::{Hash, Hasher};
 use std::mem;
@@ -19,8 +19,9 @@ use crate::net::limits;
 use crate::net::packet::{Fragment, FrameRef, Ip};
 use crate::net::tunnels::Tunnels;
 
-/// What a datagram counts for beyond its bytes and pieces: what it costs where it is alone of its
-/// source and between its hosts. The number is fixed, so that limits are met alike everywhere.
+/// The cost of a datagram without its bytes and pieces: its actual cost if it is the only one of
+/// its source and between its hosts. The number is fixed, so that limits are reached at the same
+/// point on all platforms.
 pub(super) const ENTRY_COST: usize = 728;
 const _: () = assert!(
     ENTRY_COST
@@ -30,15 +31,15 @@ const _: () = assert!(
             + size_of::<Coverage>()
 );
 
-/// The same of a piece: a third of a list may be empty.
+/// The same for a piece: a third of a list may be empty.
 pub(super) const PIECE_COST: usize = 48;
 const _: () = assert!(PIECE_COST * 2 >= size_of::<HeldPiece>() * 3);
 
-/// With more pieces than this, bytes are copied as they come: pieces are kept in order by moving
-/// those after.
+/// With more pieces than this, bytes are copied on arrival: pieces are kept sorted by moving later
+/// ones.
 const LENT_PIECES: usize = 64;
 
-/// Fragments of one datagram have all of this in common.
+/// The properties that all fragments of one datagram have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DatagramKey {
     pub(super) source: IpAddr,
@@ -65,7 +66,7 @@ impl DatagramKey {
 }
 
 impl Hash for DatagramKey {
-    /// Mostly this is two words: it is asked for with every fragment.
+    /// Usually two words: it is computed for every fragment.
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { source, destination, identification, protocol, vlan, tunnels } = self;
@@ -77,11 +78,11 @@ impl Hash for DatagramKey {
     }
 }
 
-/// A run of a datagram's bytes that came in one packet.
+/// A range of a datagram's bytes from one packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeldPiece {
     piece: Piece,
-    /// Where its bytes are in the capture, if they were left there.
+    /// The position of its bytes in the capture, if they were left there.
     place: usize,
 }
 
@@ -104,32 +105,33 @@ impl InQueues for PartialDatagram {
     }
 }
 
-/// A datagram in the making.
+/// An incomplete datagram.
 #[derive(Debug)]
 pub(super) struct PartialDatagram {
     pub(super) identification: u32,
-    /// Of the fragment at offset 0, as soon as it is there; until then of any.
+    /// Of the fragment at offset 0, once it has arrived; until then of any.
     pub(super) ip: Ip,
     pub(super) protocol: u8,
-    /// Those of the transport header, as soon as the fragment at offset 0 is there.
+    /// Those of the transport header, once the fragment at offset 0 has arrived.
     pub(super) ports: Option<[u16; 2]>,
     pub(super) opened: FrameRef,
-    /// Its bytes, if they are kept here; else they are in the capture, where the pieces say.
+    /// Its bytes, if they are stored here; otherwise the pieces have their positions in the
+    /// capture.
     pub(super) coverage: Option<Box<Coverage>>,
-    /// As they came; in order, if the bytes are in the capture.
+    /// In order of arrival; sorted, if the bytes are in the capture.
     pub(super) pieces: Vec<HeldPiece>,
     pub(super) touched: Touched,
-    /// Bytes held.
+    /// Number of bytes held.
     pub(super) held: u32,
-    /// The farthest byte that any fragment claimed.
+    /// The end of the farthest fragment.
     pub(super) reach: u32,
-    /// The datagram's length, once the last fragment said so.
+    /// The datagram's length, once the last fragment has arrived.
     pub(super) length: Option<u32>,
     pub(super) overlap: Option<Overlap>,
     pub(super) snapped: bool,
-    /// Its datagram was whole a moment ago: probably copies.
+    /// Its datagram was whole recently: probably copies.
     pub(super) echo: bool,
-    /// What it counts for in `used` and in its source.
+    /// Its cost in `used` and in its source.
     pub(super) cost: usize,
     /// The numbers of its source, and of its two hosts.
     pub(super) source: u32,
@@ -144,7 +146,7 @@ pub(super) struct Overlap {
 }
 
 impl PartialDatagram {
-    /// Refuses fragments that contradict what is known of the datagram's length.
+    /// Rejects fragments that contradict the datagram's known length.
     pub(super) fn accepts(&self, extent: &Extent<'_>) -> Result<(), &'static str> {
         match self.length {
             Some(length) if extent.end > length => Err("a fragment reaches beyond the last one"),
@@ -162,8 +164,8 @@ impl PartialDatagram {
         self.length == Some(self.held)
     }
 
-    /// Leaves a fragment's bytes in the capture. Refuses if they are not there, if they meet others,
-    /// or if there are too many pieces: then they are to be copied.
+    /// Leaves a fragment's bytes in the capture. Fails if they are not there, if they overlap
+    /// others, or if there are too many pieces: then they must be copied.
     pub(super) fn lend(
         &mut self,
         extent: &Extent<'_>,
@@ -194,7 +196,7 @@ impl PartialDatagram {
         true
     }
 
-    /// Copies a fragment's bytes, and those first that were left in the capture until now.
+    /// Copies a fragment's bytes, after those that were left in the capture until now.
     pub(super) fn copy(
         &mut self,
         extent: &Extent<'_>,
@@ -222,13 +224,13 @@ impl PartialDatagram {
         }
     }
 
-    /// Brings up to date what it counts for, and says how much more that is.
+    /// Updates its cost, and returns the increase.
     pub(super) fn weigh(&mut self) -> usize {
         let cost = ENTRY_COST + self.touched.cost() + self.pieces.len() * PIECE_COST;
         cost.saturating_sub(mem::replace(&mut self.cost, cost))
     }
 
-    /// What is known of it now that it is whole.
+    /// Its properties, now that it is whole.
     pub(super) fn joined<'a>(&'a self, capture: &'a [u8]) -> Joined<'a> {
         let head = match (&self.coverage, self.pieces.first()) {
             (Some(coverage), _) => coverage.first(8.min(self.held as usize)),
@@ -262,7 +264,8 @@ impl PartialDatagram {
         pieces.extend(self.pieces.iter().map(|it| it.piece));
     }
 
-    /// Where fragments overlapped. Copies of one that was cut may be cut elsewhere: that is none.
+    /// Where fragments overlapped. Copies of a cut fragment may be cut elsewhere, which is not an
+    /// overlap.
     pub(super) fn overlapped(&self) -> Option<Overlap> {
         self.overlap.filter(|overlap| overlap.differs || !self.snapped)
     }
@@ -301,23 +304,23 @@ impl PartialDatagram {
     }
 }
 
-/// Where these bytes are in a capture, if they are a part of its memory.
+/// The position of these bytes in a capture, if they are in its memory.
 fn place_in(capture: &[u8], bytes: &[u8]) -> Option<usize> {
     let place = bytes.as_ptr().addr().checked_sub(capture.as_ptr().addr())?;
     let found = capture.get(place..)?.get(..bytes.len())?;
     std::ptr::eq(found, bytes).then_some(place)
 }
 
-/// Of pieces that are in the capture, each came in a packet of its own.
+/// Each piece in the capture came in a separate packet.
 fn in_order_of_arrival(pieces: &mut [HeldPiece]) {
     pieces.sort_unstable_by_key(|it| it.piece.frame);
 }
 
-/// The part of a datagram that a fragment may fill.
+/// The range of a datagram that a fragment covers.
 #[derive(Debug)]
 pub(super) struct Extent<'a> {
     pub(super) start: u32,
-    /// As announced; beyond `bytes` if the capture cut the packet.
+    /// As announced; after the end of `bytes` if the capture cut the packet.
     pub(super) end: u32,
     pub(super) last: bool,
     /// Whole units of eight bytes, except at the end of the last fragment.
@@ -350,7 +353,7 @@ impl<'a> Extent<'a> {
     }
 }
 
-/// Where a fragment's bytes come from: a packet, or pieces of a joined datagram around it.
+/// The origin of a fragment's bytes: a packet, or pieces of the joined datagram around it.
 #[derive(Clone, Copy)]
 pub(super) struct FragmentOrigin<'a> {
     pub(super) at: FrameRef,
@@ -363,7 +366,7 @@ impl FragmentOrigin<'_> {
         let Some(outer) = self.pieces else {
             let frame = self.at.frame;
             match pieces.last_mut().map(|it| &mut it.piece) {
-                // A run that goes on over a page's end.
+                // A run that continues on the next page.
                 Some(last)
                     if last.frame == frame
                         && last.at + last.length == at
@@ -391,7 +394,7 @@ impl FragmentOrigin<'_> {
     }
 }
 
-/// Adds to a list that never is longer by more than a half than it must be, few pieces apart.
+/// Appends to a list whose capacity exceeds its length by at most a half, plus a few pieces.
 fn add(pieces: &mut Vec<HeldPiece>, piece: Piece) {
     if pieces.len() == pieces.capacity() {
         pieces.reserve_exact(pieces.len() / 2 + 4);

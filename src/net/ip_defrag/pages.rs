@@ -1,10 +1,10 @@
-//! The bytes of unfinished datagrams, in pages that are allocated as bytes arrive and used again.
+//! The bytes of unfinished datagrams, in pages that are allocated on demand and reused.
 //!
-//! A fragment far into a datagram costs the page it lies in, not all that may come before it. Each
-//! page knows which of its units of eight bytes are held, and at which units fragments began;
-//! runs of units are found by counting bits, so placing a fragment costs what copying it costs.
+//! A fragment at a high offset costs one page, not all pages before it. Each page records which of
+//! its units of eight bytes are held, and at which units fragments began; ranges of units are found
+//! by counting bits, so that placing a fragment costs no more than copying it.
 //!
-//! Knows places and bytes; refuses to know datagrams, times and limits.
+//! It handles positions and bytes only: datagrams, times and limits are handled elsewhere.
 
 #![allow(
     clippy::indexing_slicing,
@@ -17,7 +17,7 @@ const PAGE_BYTES: u32 = PAGE_UNITS * UNIT;
 const PAGES: usize = 32;
 const WORDS: usize = (PAGE_UNITS / 64) as usize;
 
-/// Free pages that are kept; more are given back to the allocator.
+/// Maximum number of free pages; more are returned to the allocator.
 const SPARE: usize = 1024;
 
 type Bits = [u64; WORDS];
@@ -26,7 +26,7 @@ type Bits = [u64; WORDS];
 struct BytesPage {
     bytes: [u8; PAGE_BYTES as usize],
     held: Bits,
-    /// Units where a run of some fragment's bytes begins.
+    /// Units where the bytes of some fragment begin.
     starts: Bits,
 }
 
@@ -40,12 +40,13 @@ pub(super) struct Pages {
     blank: Vec<Box<Coverage>>,
 }
 
-/// Which pages of a datagram fragments have touched: what its bytes count for, wherever they are.
+/// The pages of a datagram that fragments have touched, which determine the cost of its bytes
+/// wherever they are stored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Touched(u32);
 
 impl Touched {
-    /// Adds the pages that `length` bytes at `at` lie in.
+    /// Adds the pages of `length` bytes at `at`.
     pub(super) fn add(&mut self, at: u32, length: u32) {
         if length > 0 {
             let (first, last) = (at / PAGE_BYTES, (at + length - 1) / PAGE_BYTES);
@@ -53,25 +54,25 @@ impl Touched {
         }
     }
 
-    /// Bytes of memory; none counts as a page, so that many empty datagrams are not free.
+    /// Bytes of memory; an empty datagram counts as a page, so that many of them are not free.
     pub(super) fn cost(self) -> usize {
         self.0.count_ones().max(1) as usize * size_of::<BytesPage>()
     }
 
-    /// The most that `length` more bytes may cost.
+    /// The maximum cost of `length` more bytes.
     pub(super) fn most(length: usize) -> usize {
         (length / PAGE_BYTES as usize + 2) * size_of::<BytesPage>()
     }
 }
 
-/// The pages of one datagram; those that no fragment touched are not there.
+/// The pages of one datagram; untouched ones are not allocated.
 #[derive(Debug, Default)]
 pub(super) struct Coverage {
     pages: [Option<Box<BytesPage>>; PAGES],
 }
 
 impl Coverage {
-    /// What is known of the first bytes: at most as many as a page has.
+    /// The first bytes: at most as many as a page has.
     pub(super) fn first(&self, length: usize) -> &[u8] {
         self.page(0).and_then(|page| page.bytes.get(..length)).unwrap_or_default()
     }
@@ -99,14 +100,14 @@ impl Coverage {
     }
 }
 
-/// How a fragment's bytes met those already held.
+/// How a fragment's bytes relate to those already held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placement {
-    /// They did not.
+    /// They do not overlap.
     New,
-    /// The very same fragment was held already.
+    /// The same fragment was held already.
     Copy,
-    /// They met others, or the same fragment with other bytes.
+    /// They overlap others, or the same fragment had other bytes.
     Overlap {
         /// Some byte was held with another value.
         differs: bool,
@@ -114,8 +115,8 @@ pub(super) enum Placement {
 }
 
 impl Pages {
-    /// Places those of `bytes`, which belong to `at` of the datagram, that are not held yet, and
-    /// says where: `placed(at, length)` for each run.
+    /// Stores those of `bytes`, at offset `at` of the datagram, that are not held yet, and calls
+    /// `placed(at, length)` for each range.
     pub(super) fn place(
         &mut self,
         coverage: &mut Coverage,
@@ -139,13 +140,13 @@ impl Pages {
             if held {
                 met.held = true;
                 met.differs |= target != source;
-                // The fragment's own first unit may begin a run; any other is a boundary within.
+                // The fragment's own first unit may begin a range; any other is a boundary within.
                 let inner = if unit == first { unit + 1 } else { unit } - base;
                 met.boundary |= inner < run_end && any(&page.starts, inner, run_end);
             } else {
                 target.copy_from_slice(source);
                 set(&mut page.held, unit - base, run_end);
-                // A run that comes over from the page before began there.
+                // A range that continues from the previous page began there.
                 if met.placed_to != Some(from) {
                     set(&mut page.starts, unit - base, unit - base + 1);
                 }
@@ -157,7 +158,7 @@ impl Pages {
         met.placement(coverage, first, last)
     }
 
-    /// A datagram's bytes, none of them there yet.
+    /// Pages for a datagram without bytes.
     pub(super) fn coverage(&mut self) -> Box<Coverage> {
         self.blank.pop().unwrap_or_default()
     }
@@ -175,7 +176,7 @@ impl Pages {
         }
     }
 
-    /// The page that a unit lies in.
+    /// The page of a unit.
     fn page<'a>(&mut self, coverage: &'a mut Coverage, unit: u32) -> &'a mut BytesPage {
         let slot = &mut coverage.pages[(unit / PAGE_UNITS) as usize];
         slot.get_or_insert_with(|| self.blank())
@@ -183,7 +184,7 @@ impl Pages {
 
     fn blank(&mut self) -> Box<BytesPage> {
         match self.spare.pop() {
-            // Its bytes are those of an earlier datagram: only what `held` says may be read.
+            // It has bytes of an earlier datagram: only those in `held` may be read.
             Some(mut page) => {
                 page.held = [0; WORDS];
                 page.starts = [0; WORDS];
@@ -198,7 +199,7 @@ impl Pages {
     }
 }
 
-/// What a fragment met on its way through the pages.
+/// What a fragment overlapped in the pages.
 #[derive(Default)]
 struct Met {
     placed_to: Option<u32>,
@@ -208,7 +209,7 @@ struct Met {
 }
 
 impl Met {
-    /// A copy adds nothing, is held as one run from its first unit to its last, and is the same.
+    /// A copy adds nothing, covers one range from its first unit to its last, and is identical.
     fn placement(&self, coverage: &Coverage, first: u32, last: u32) -> Placement {
         if !self.held {
             return Placement::New;
@@ -227,7 +228,7 @@ fn bit(bits: &Bits, at: u32) -> bool {
     bits[(at / 64) as usize] >> (at % 64) & 1 == 1
 }
 
-/// Whether the bit at `from` is set, and up to where (at most `limit`) bits are like it.
+/// Whether the bit at `from` is set, and the end (at most `limit`) of the bits with the same value.
 fn run(bits: &Bits, from: u32, limit: u32) -> (bool, u32) {
     let value = bit(bits, from);
     let mut at = from;

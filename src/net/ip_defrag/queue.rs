@@ -1,7 +1,7 @@
-//! Queues that run through the entries of a table: each entry is in the queue of all datagrams
-//! and in that of its source, and leaves both from any place in constant time.
+//! Queues of the entries of a table: each entry is in the queue of all datagrams and in that of its
+//! source, and can be removed from both in constant time.
 //!
-//! Knows numbers and links, not what the entries are about.
+//! It handles numbers and links only.
 
 use std::hash::Hash;
 

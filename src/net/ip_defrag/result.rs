@@ -1,4 +1,4 @@
-//! What defragmentation yields: whole datagrams, and events about those that did not go well.
+//! The results of defragmentation: whole datagrams, and events about faults.
 
 use dissectors::kit::Piece;
 
@@ -6,15 +6,15 @@ use crate::net::packet::{FrameRef, Ip, Malformed};
 
 /// A datagram whose fragments have all arrived.
 ///
-/// Give it back with [`Defragmenter::recycle`](super::Defragmenter::recycle) when done, and its
-/// memory serves the next one.
+/// Return it with [`Defragmenter::recycle`](super::Defragmenter::recycle) after use, so that its
+/// memory is reused.
 #[derive(Debug)]
 pub struct Whole {
     /// Addresses, of the first fragment.
     pub ip: Ip,
-    /// What the first fragment says that the bytes are.
+    /// The protocol of the payload, from the first fragment.
     pub protocol: u8,
-    /// The datagram's payload: what followed the IP header (or the IPv6 fragment header).
+    /// The datagram's payload: the bytes after the IP header (or the IPv6 fragment header).
     pub bytes: Vec<u8>,
     /// Where each byte comes from: in order, without holes or overlaps.
     pub pieces: Vec<Piece>,
@@ -32,63 +32,63 @@ impl Whole {
     }
 }
 
-/// What is known of a datagram when its last fragment has come, before its bytes are put together.
+/// The properties of a datagram when its last fragment has arrived, before its bytes are joined.
 #[derive(Clone, Copy, Debug)]
 pub struct Joined<'a> {
     /// Addresses, of the first fragment.
     pub ip: &'a Ip,
-    /// What the first fragment says that the bytes are.
+    /// The protocol of the payload, from the first fragment.
     pub protocol: u8,
     /// The first eight bytes, or all if there are fewer.
     pub head: &'a [u8],
-    /// How many bytes there are.
+    /// Its number of bytes.
     pub length: u32,
 }
 
-/// Something about a datagram that verdicts depend on.
+/// A fault in a datagram that verdicts depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FragmentEvent {
     /// Addresses of the datagram.
     pub ip: Ip,
-    /// Its ports, if the fragment that has them came.
+    /// Its ports, if the fragment with them arrived.
     pub ports: Option<[u16; 2]>,
     /// Its identification.
     pub identification: u32,
-    /// The packet that it is about; of a datagram given up, the first one.
+    /// The packet that it is about; of a dropped datagram, the first one.
     pub at: FrameRef,
     /// What happened.
     pub kind: FragmentEventKind,
 }
 
-/// What can happen to a fragmented datagram.
+/// What happened to a fragmented datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FragmentEventKind {
-    /// Fragments overlap (NET004). Reported once per datagram, when it is whole or given up; `at`
-    /// is the first fragment that overlapped. Copies of a fragment do not overlap it.
+    /// Fragments overlap (NET004). Reported once per datagram, when it is whole or dropped; `at` is
+    /// the first fragment that overlapped. Copies of a fragment do not overlap it.
     Overlap {
         /// Some byte was sent with two different values.
         differs: bool,
     },
-    /// The datagram was given up (NET005).
+    /// The datagram was dropped (NET005).
     Missing {
         /// Why.
         cause: GiveUpCause,
-        /// Packets that carried what there was, at most
+        /// Packets of its fragments, at most
         /// [`limits::NAMED_FRAMES`](crate::net::limits::NAMED_FRAMES).
         frames: Vec<u64>,
-        /// How many bytes there were.
+        /// How many bytes arrived.
         held: u32,
-        /// How many there should have been, if the last fragment said so.
+        /// Its length, if the last fragment arrived.
         length: Option<u32>,
         /// The capture had cut some of its packets.
         snapped: bool,
     },
-    /// A fragment cannot be part of a datagram, or not of the one it belongs to, and was left out
+    /// A fragment cannot be part of a datagram, or contradicts its datagram, and was left out
     /// (NET008).
     Malformed(Malformed),
 }
 
-/// Why a datagram was given up.
+/// Why a datagram was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GiveUpCause {
     /// Its fragments did not arrive in time.

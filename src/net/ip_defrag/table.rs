@@ -1,7 +1,5 @@
-//! Values by their keys, each under a number that is its own while it is there: a holder of the
-//! number needs no look-up.
-//!
-//! Knows keys and numbers, not what the values are about.
+//! A table whose values have keys and numbers. A value keeps its number as long as it exists, so
+//! that code with the number needs no lookup.
 
 #![allow(
     clippy::indexing_slicing,
@@ -20,7 +18,7 @@ pub(super) struct NumberedTable<K, V> {
     index: HashTable<u32>,
     slots: Vec<Option<Slot<K, V>>>,
     free: Vec<u32>,
-    /// The seed differs in every run: the maker of a capture cannot choose what collides.
+    /// The seed differs in every run, so that the author of a capture cannot construct collisions.
     hasher: RandomState,
 }
 
@@ -43,8 +41,8 @@ impl<K, V> Default for NumberedTable<K, V> {
 }
 
 impl<K: Eq + Hash, V> NumberedTable<K, V> {
-    /// What a value costs: its slot, and its places in the index and among free numbers, which may
-    /// be half empty.
+    /// The cost of a value: its slot, and its entries in the index and among free numbers, which
+    /// may be half empty.
     pub(super) const COST: usize = size_of::<Option<Slot<K, V>>>() + 4 * size_of::<u32>();
 
     pub(super) fn len(&self) -> usize {
@@ -66,18 +64,18 @@ impl<K: Eq + Hash, V> NumberedTable<K, V> {
         self.find_hashed(self.hash(key), key)
     }
 
-    /// The same, for who knows the key's hash.
+    /// The same with a known hash.
     #[inline]
     pub(super) fn find_hashed(&self, hash: u64, key: &K) -> Option<u32> {
         self.index.find(hash, |&number| self.slot(number).key == *key).copied()
     }
 
-    /// Puts in a value whose key is not there.
+    /// Inserts a value with a new key.
     pub(super) fn insert(&mut self, key: K, value: V) -> u32 {
         self.insert_hashed(self.hash(&key), key, value)
     }
 
-    /// The same, for who knows the key's hash.
+    /// The same with a known hash.
     pub(super) fn insert_hashed(&mut self, hash: u64, key: K, value: V) -> u32 {
         let slot = Some(Slot { hash, key, value });
         let number = match self.free.pop() {

@@ -22,7 +22,7 @@ fn addresses(version6: bool, source: u32) -> Ip {
     Ip { source, destination, hop_limit: 64, vlan: None, tunnels: Tunnels::default() }
 }
 
-/// One fragment of datagram 1, whole as far as the capture goes.
+/// One fragment of datagram 1, not cut by the capture.
 fn fragment(at: u32, more: bool, bytes: &[u8]) -> Fragment<'_> {
     let payload = Payload { bytes, offset: 34, announced: bytes.len() as u32, snapped: false };
     let headers = Headers { ipv4: &[], transport: &[] };
@@ -36,7 +36,7 @@ struct Bench {
     events: Vec<FragmentEvent>,
     frame: u64,
     time: i64,
-    /// Another, which leaves bytes in memory, and must come to the same.
+    /// Another one, which leaves bytes in memory, and must have the same results.
     lender: Option<Box<Bench>>,
 }
 
@@ -50,7 +50,7 @@ impl Bench {
         Self { defragmenter, events: vec![], frame: 0, time: 0, lender: None }
     }
 
-    /// One beside which another leaves the bytes of fragments in this memory.
+    /// A bench whose twin leaves the bytes of fragments in this memory.
     fn over(memory: &Arc<Vec<u8>>) -> Self {
         let mut lender = Box::new(Self::new());
         lender.defragmenter.lend(Arc::clone(memory) as _);
@@ -75,7 +75,7 @@ impl Bench {
         whole
     }
 
-    /// What the datagrams of a source take.
+    /// The memory of a source's datagrams.
     fn source(&self, address: IpAddr) -> usize {
         let sources = &self.defragmenter.sources;
         sources.find(&address).map_or(0, |number| sources.at(number).used)
@@ -98,7 +98,7 @@ impl Bench {
     }
 }
 
-/// All that there is to see of a datagram.
+/// All observable properties of a datagram.
 #[allow(clippy::type_complexity, reason = "it is only compared")]
 fn seen(whole: &Whole) -> (Ip, u8, bool, &[u8], Vec<(u32, u32, u32, u64)>) {
     let piece = |piece: &Piece| (piece.at, piece.length, piece.offset, piece.frame);
@@ -106,7 +106,7 @@ fn seen(whole: &Whole) -> (Ip, u8, bool, &[u8], Vec<(u32, u32, u32, u64)>) {
     (whole.ip, whole.protocol, whole.overlapped, &whole.bytes, pieces)
 }
 
-/// The bytes 0, 1, 2, ...: each says where it belongs.
+/// The bytes 0, 1, 2, ..., which show their positions.
 fn count(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8).collect()
 }
@@ -301,7 +301,7 @@ fn adjacent_fragments_are_one_boundary_not_one_run() {
     assert!(bench.finish().contains(&FragmentEventKind::Overlap { differs: false }));
 }
 
-/// A doubled fragment with one copy cut by the snap length overlaps nothing.
+/// A duplicate fragment with one copy cut by the snap length is not an overlap.
 #[test]
 fn copies_that_were_cut_elsewhere_are_no_overlap() {
     for [first, second] in [[16, 8], [8, 16]] {
@@ -388,7 +388,7 @@ fn time_is_up_after_the_first_fragment() {
     bench.add(&fragment(0, true, &[1; 8]));
     bench.time += 20 * SECOND;
     bench.add(&fragment(8, true, &[1; 8]));
-    // An earlier time does not turn the clock back.
+    // An earlier time does not set the clock back.
     bench.defragmenter.expire(0, &mut bench.events);
     bench.defragmenter.expire(30 * SECOND, &mut bench.events);
     assert_eq!(bench.events, []);
@@ -417,7 +417,7 @@ fn any_capture_time_is_survived() {
 fn memory_is_bounded_in_all_and_per_source() {
     let limits = FragmentLimits { total: 4 << 20, source: 1 << 20, ..FragmentLimits::default() };
     let mut bench = Bench::with(limits);
-    // The dearest fragment there is: eight bytes, far into a datagram.
+    // The most expensive fragment: eight bytes at a high offset.
     for number in 0..20_000 {
         let far = fragment(65_000, true, &[1; 8]);
         let one = Fragment { identification: number, ..far };

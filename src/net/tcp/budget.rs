@@ -1,21 +1,21 @@
-//! What all connections of one table share: the limits, how much memory is taken, and counts of
-//! what was passed over without an event.
+//! What all connections of one table share: the limits, the memory in use, and counts of ignored
+//! segments.
 
 use super::StreamLimit;
 
-/// How much may be kept, and how long a hole is waited for.
+/// The limits of buffering and of waiting for gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// Bytes of memory that one direction of one connection may take, bookkeeping included.
+    /// Maximum memory of one direction of one connection in bytes, with bookkeeping.
     pub stream: usize,
     /// Separate ranges of out-of-order bytes in one direction.
     pub ranges: usize,
-    /// Bytes of memory that all connections together may take, bookkeeping included. Not counted
-    /// is the fixed size of a connection: 48 bytes, and what
-    /// [`Connection::uncharged`](super::Connection::uncharged) tells once something waits there.
+    /// Maximum memory of all connections together in bytes, with bookkeeping. The fixed size of a
+    /// connection is not counted: 48 bytes, and
+    /// [`Connection::uncharged`](super::Connection::uncharged) once something is buffered.
     pub total: usize,
-    /// How many further segments of the connection an acknowledged hole is waited for, once its
-    /// direction has come as far as it is acknowledged.
+    /// The number of further segments of the connection that are waited for after a gap was
+    /// acknowledged, once its direction has reached the acknowledged position.
     pub patience: u8,
 }
 
@@ -25,15 +25,16 @@ impl Default for StreamLimits {
     }
 }
 
-/// How often something was passed over that deserves no event, over all connections.
+/// Counts of segments that are ignored without an event, over all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamCounts {
-    /// Payload bytes that had been seen before and were compared with the first copy.
+    /// Payload bytes that repeated earlier ones and were compared with the first copy.
     pub repeated: u64,
     /// Payload bytes before the expected ones that could not be compared with a first copy: no
-    /// longer held, or belonging to a hole already given up.
+    /// longer held, or from a gap that was skipped.
     pub uncompared: u64,
-    /// Segments that look like a keep-alive: no or one byte, one before the expected one.
+    /// Segments that look like a keep-alive: at most one byte, at the position before the expected
+    /// one.
     pub keep_alives: u64,
     /// Segments (a RST included) too far from what is expected.
     pub out_of_window: u64,
@@ -41,20 +42,20 @@ pub struct StreamCounts {
     pub after_end: u64,
 }
 
-/// The memory shared by all connections of one table, and its limits.
+/// The memory of all connections of one table, and its limits.
 ///
-/// Every connection must be handed to the same budget again and again, and to
-/// [`finish`](super::Connection::finish) at last, which gives back what it took.
+/// Every connection must be passed the same budget in all calls, and finally to
+/// [`finish`](super::Connection::finish), which returns its memory.
 #[derive(Debug)]
 pub struct StreamBudget {
-    /// What was passed over so far.
+    /// The counts so far.
     pub counts: StreamCounts,
     limits: StreamLimits,
     used: usize,
 }
 
 impl StreamBudget {
-    /// An untouched budget.
+    /// An unused budget.
     #[must_use]
     pub fn new(limits: StreamLimits) -> Self {
         Self { counts: StreamCounts::default(), limits, used: 0 }
@@ -66,7 +67,7 @@ impl StreamBudget {
         &self.limits
     }
 
-    /// Bytes of memory taken at the moment; never more than [`StreamLimits::total`].
+    /// Bytes of memory in use; never more than [`StreamLimits::total`].
     #[must_use]
     pub fn used(&self) -> usize {
         self.used
@@ -78,7 +79,7 @@ impl StreamBudget {
         stream.min(self.limits.total.saturating_sub(self.used))
     }
 
-    /// Which of the two memory limits leaves the direction less room.
+    /// The memory limit that leaves the direction less room.
     pub(super) fn tighter(&self, taken: usize) -> StreamLimit {
         let total = self.limits.total.saturating_sub(self.used);
         if total < self.limits.stream.saturating_sub(taken) {
@@ -88,7 +89,7 @@ impl StreamBudget {
         }
     }
 
-    /// Whether bytes already used up may be remembered: bytes that wait go first.
+    /// Whether consumed bytes may be kept: unread bytes have priority.
     pub(super) fn spares_memory(&self) -> bool {
         self.used < self.limits.total / 2
     }

@@ -7,7 +7,7 @@ use dissectors::kit::Piece;
 
 use crate::net::packet::FrameRef;
 
-/// Where bytes come from, beginning at a position and reaching to the next origin's.
+/// The origin of bytes from a position up to the next origin's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) start: u64,
@@ -46,7 +46,7 @@ impl<'a> Chunk<'a> {
         self.start.saturating_add(self.bytes.len() as u64)
     }
 
-    /// What lies at and after a position.
+    /// The bytes from a position on.
     pub(super) fn from(&self, position: u64) -> Self {
         let skipped = clamp(position.saturating_sub(self.start), self.bytes.len());
         Self {
@@ -56,7 +56,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// What lies before a position.
+    /// The bytes before a position.
     pub(super) fn until(&self, position: u64) -> Self {
         let len = clamp(position.saturating_sub(self.start), self.bytes.len());
         Self { bytes: self.bytes.get(..len).unwrap_or_default(), ..*self }
@@ -83,7 +83,8 @@ impl<'a> Chunk<'a> {
             .map_or_else(FrameRef::default, |&Origin { frame, time, .. }| FrameRef { frame, time })
     }
 
-    /// Compares the bytes that both hold: how many, and the position of the first that differs.
+    /// Compares the bytes that both have: returns their number, and the position of the first
+    /// difference.
     pub(super) fn compare(&self, other: &Chunk<'_>) -> (usize, Option<u64>) {
         let start = self.start.max(other.start);
         let end = self.end().min(other.end());
@@ -97,7 +98,7 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Stored bytes of a stream without a hole.
+/// Stored bytes of a stream without a gap.
 #[derive(Debug, Default)]
 pub(super) struct Buffered {
     bytes: Vec<u8>,
@@ -173,10 +174,10 @@ impl Buffered {
     }
 }
 
-/// Grows by a quarter at least, so that appending moves each byte a bounded number of times; by
-/// more where there is plenty of room.
+/// Grows by at least a quarter, so that appending moves each byte a bounded number of times; by
+/// more if there is plenty of room.
 fn make_room<T>(list: &mut Vec<T>, more: usize, room: &mut usize) -> bool {
-    /// Which part of the room is not missed.
+    /// The fraction of the room that may be used generously.
     const PLENTY: usize = 64;
     let (len, capacity) = (list.len(), list.capacity());
     let needed = len.saturating_add(more);
@@ -197,7 +198,7 @@ fn make_room<T>(list: &mut Vec<T>, more: usize, room: &mut usize) -> bool {
     false
 }
 
-/// Gives memory back once three quarters lie idle.
+/// Frees memory once three quarters are unused.
 fn shrink<T>(list: &mut Vec<T>) {
     const IDLE: usize = 8192;
     let wanted = list.len().saturating_mul(4).saturating_add(IDLE / size_of::<T>().max(1));

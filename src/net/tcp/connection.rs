@@ -1,4 +1,4 @@
-//! Both directions of a connection, and what the flags do to them.
+//! Both directions of a connection, and the effects of the flags.
 
 use dissectors::kit::Side;
 
@@ -8,9 +8,9 @@ use super::stream::{Direction, ReaderContext};
 use super::{Arrival, GapCause, StreamEnd, StreamEvent, StreamEventKind, StreamReader};
 use crate::net::packet::{FrameRef, Segment};
 
-/// A TCP connection as a capture shows it. 48 bytes, until bytes must be kept.
+/// A TCP connection in a capture. It takes 48 bytes until bytes must be buffered.
 ///
-/// Hand it to [`finish`](Self::finish) at last: to drop it leaves what it keeps charged to the
+/// Pass it to [`finish`](Self::finish) at the end: dropping it leaves its memory charged to the
 /// budget, and its last bytes unread.
 #[derive(Debug, Default)]
 pub struct Connection {
@@ -18,7 +18,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Takes the next segment of the capture that bears this connection's addresses and ports.
+    /// Adds the next segment with this connection's addresses and ports.
     pub fn segment<R: StreamReader>(
         &mut self,
         side: Side,
@@ -55,27 +55,27 @@ impl Connection {
         }
     }
 
-    /// Stops buffering for good: neither direction is of interest. SYN, FIN and RST are followed
-    /// still, and a new connection on the same ports is read again.
+    /// Stops buffering for good, because the connection is not needed. SYN, FIN and RST are still
+    /// handled, and a new connection on the same ports is read again.
     pub fn ignore(&mut self, budget: &mut StreamBudget) {
         self.streams.iter_mut().for_each(|stream| stream.ignore(budget));
     }
 
-    /// Gives up all holes, as if no missing byte could come any more: for a connection that has
-    /// been silent for long. What comes after them is handed on.
+    /// Skips all gaps, as if no missing bytes could arrive any more, for a connection that has been
+    /// silent for long. Bytes after gaps are passed to the reader.
     pub fn give_up_gaps<R: StreamReader>(&mut self, budget: &mut StreamBudget, reader: &mut R) {
         for side in [Side::First, Side::Second] {
             self.with(side, budget, reader, |own, cx| own.give_up_all(cx));
         }
     }
 
-    /// Ends it: gives up all holes, shows the reader what is unread for the last time, and gives
-    /// all memory back to the budget.
+    /// Ends it: skips all gaps, passes unread bytes to the reader for the last time, and returns
+    /// all memory to the budget.
     pub fn finish<R: StreamReader>(mut self, budget: &mut StreamBudget, reader: &mut R) {
         self.end(Side::First, StreamEnd::Abandoned, budget, reader);
     }
 
-    /// Shows the reader what it lets wait of a direction: [`Next::Later`](super::Next::Later).
+    /// Passes the bytes that the reader left for later: [`Next::Later`](super::Next::Later).
     pub fn read_again<R: StreamReader>(
         &mut self,
         side: Side,
@@ -88,33 +88,33 @@ impl Connection {
         }
     }
 
-    /// What is unread of both directions counts as if it had not been shown to the reader.
+    /// Unread bytes of both directions count as not passed to the reader yet.
     pub fn forget_shown(&mut self) {
         self.streams.iter_mut().for_each(Direction::forget_shown);
     }
 
-    /// Whether both directions have ended. What comes now is a repeat, or a new connection.
+    /// Whether both directions have ended. Further segments are repeats, or a new connection.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.streams.iter().all(Direction::is_ended)
     }
 
-    /// Whether it is not read any more.
+    /// Whether it is no longer read.
     #[must_use]
     pub fn is_ignored(&self) -> bool {
         self.streams.iter().any(Direction::is_ignored)
     }
 
-    /// Whether nothing is missing in either direction, and a segment without payload that bears
-    /// these numbers and no flag but ACK tells of nothing that is: it has no effect.
+    /// Whether nothing is missing in either direction, and a segment without payload that has these
+    /// numbers and only the ACK flag shows nothing missing: it has no effect.
     #[must_use]
     pub fn is_settled(&self, side: Side, sequence: u32, acknowledgment: u32) -> bool {
         let (own, other) = (self.stream(side), self.stream(side.other()));
         own.beyond(sequence) == Some(0) && other.beyond(acknowledgment).is_some()
     }
 
-    /// Bytes of memory held beside itself that are not charged to a [`StreamBudget`]: what it takes to
-    /// keep something, in each direction that does.
+    /// Heap memory in bytes that is not charged to a [`StreamBudget`]: the fixed part of buffering,
+    /// in each direction that buffers.
     #[must_use]
     pub fn uncharged(&self) -> usize {
         self.streams.iter().map(Direction::uncharged).sum()
@@ -126,7 +126,7 @@ impl Connection {
         self.stream(side).has_begun()
     }
 
-    /// Whether bytes of a direction are known to be missing, though they may still come.
+    /// Whether bytes of a direction are known to be missing but may still arrive.
     #[must_use]
     pub fn has_hole(&self, side: Side) -> bool {
         self.stream(side).has_hole()
@@ -183,7 +183,7 @@ impl Connection {
         }
     }
 
-    /// Whether a SYN begins another connection than the one there is.
+    /// Whether a SYN begins another connection.
     fn is_anew(&self, side: Side, segment: &Segment<'_>) -> bool {
         let (own, other) = (self.stream(side), self.stream(side.other()));
         if !own.is_known() {
@@ -202,7 +202,7 @@ impl Connection {
         budget: &mut StreamBudget,
         reader: &mut R,
     ) {
-        // The other side's SYN may be there already, taken for the old connection's.
+        // The other side's SYN may have arrived already and been taken for the old connection's.
         let (_, other) = self.pair(side);
         let kept = other.is_fresh() && answers(arrival.segment, other);
         let kept = kept.then(|| std::mem::take(other));
@@ -249,8 +249,8 @@ impl Connection {
         }
     }
 
-    /// Ends both directions, after all holes were given up, one of them first. What the reader lets
-    /// wait for the other one is shown to it again.
+    /// Skips all gaps and ends both directions, one of them first. Bytes of it that wait for the
+    /// other direction are passed to the reader again.
     fn end<R: StreamReader>(
         &mut self,
         first: Side,
@@ -274,7 +274,7 @@ impl Connection {
         self.streams.iter_mut().for_each(|stream| stream.end(budget));
     }
 
-    /// Lets `work` show the reader something of a direction.
+    /// Calls `work` with the reader for a direction.
     fn with<R: StreamReader>(
         &mut self,
         side: Side,

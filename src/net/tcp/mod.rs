@@ -117,10 +117,10 @@ use dissectors::kit::{Piece, Side};
 
 use super::packet::{FrameRef, Segment};
 
-/// A segment, and the packets that brought it.
+/// A segment, and its packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'p> {
-    /// What it says.
+    /// Its contents.
     pub segment: &'p Segment<'p>,
     /// Its packet; of several, the first.
     pub at: FrameRef,
@@ -129,55 +129,56 @@ pub struct Arrival<'p> {
     pub pieces: &'p [Piece],
 }
 
-/// What is above a connection: it finds the messages in the bytes.
+/// The code above a connection, which finds the messages in the bytes.
 ///
-/// Both methods are called in the order in which things happened.
+/// Both methods are called in the order of the events.
 pub trait StreamReader {
-    /// Takes what it can use from the front of a run.
+    /// Consumes bytes from the front of a run.
     ///
-    /// Called for every new unread byte, again while something was consumed and something is left,
-    /// and once for every [`StreamEnd`], then perhaps with no bytes at all.
+    /// Called for every new unread byte, again while bytes were consumed and some are left, and
+    /// once for every [`StreamEnd`], possibly without bytes.
     fn read(&mut self, side: Side, run: &Run<'_>) -> Next;
 
-    /// Hears of something noticed on the side. A [`StreamEventKind::Gap`] comes before the bytes after it.
+    /// Reports an event. A [`StreamEventKind::Gap`] comes before the bytes after it.
     fn event(&mut self, event: StreamEvent);
 }
 
-/// A reader's answer to a run.
+/// The result of reading a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// This many bytes from the front are used up (more than there are means all); keep the rest.
+    /// This many bytes from the front were consumed (more than there are means all); the rest is
+    /// kept.
     Consumed(usize),
-    /// It is not their turn: keep them, and a FIN after them, as not shown until
-    /// [`read_again`](Connection::read_again). Before a gap or a limit nothing is kept; where the
-    /// connection ends, they are shown once more after the other direction's.
+    /// The other direction must be read first: keeps the bytes, and a FIN after them, as unread
+    /// until [`read_again`](Connection::read_again). Before a gap or a limit nothing is kept; at
+    /// the end of the connection, they are passed once more after the other direction's.
     Later,
-    /// The connection is of no interest: keep nothing, and do not call again before ports are
-    /// reused.
+    /// The connection is not needed: nothing is kept, and there are no more calls until the ports
+    /// are reused.
     Ignore,
 }
 
-/// Why nothing will ever be added to the bytes of a run. What the reader leaves is dropped.
+/// Why no bytes will be added to a run. The bytes that the reader leaves are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
     /// The sender closed its direction.
     Fin,
-    /// One of both sides reset the connection: its direction ends first.
+    /// One side reset the connection: its direction ends first.
     Reset,
-    /// The bytes that follow are not in the capture; the next run begins after them.
+    /// The following bytes are missing from the capture; the next run begins after them.
     Gap,
-    /// A memory limit does not let more bytes wait; the next run begins after these.
+    /// A memory limit prevents further buffering; the next run begins after these bytes.
     Limit,
-    /// The capture ended, the caller gave the connection up, or its ports were reused.
+    /// The capture ended, the caller dropped the connection, or its ports were reused.
     Abandoned,
 }
 
-/// Something noticed that is not bytes.
+/// An event that is not bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamEvent {
-    /// The direction whose bytes are concerned.
+    /// The direction concerned.
     pub side: Side,
-    /// The frame to look at; see [`StreamEventKind`] for which one it is.
+    /// The frame; see [`StreamEventKind`] for which one it is.
     pub frame: u64,
     /// Its capture time in nanoseconds.
     pub time: i64,
@@ -185,32 +186,32 @@ pub struct StreamEvent {
     pub kind: StreamEventKind,
 }
 
-/// What an [`StreamEvent`] says.
+/// The kind of a [`StreamEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEventKind {
-    /// Bytes are not in the capture. The frame is that of the first byte after them or, if nothing
-    /// is known after them, the one whose acknowledgment, FIN, RST or announced length tells.
+    /// Bytes are missing from the capture. The frame is that of the first byte after them or, if
+    /// there is none, the one whose acknowledgment, FIN, RST or announced length shows it.
     Gap {
         /// The sequence number of the first missing byte.
         sequence: u32,
         /// How many bytes are missing.
         missing: u64,
-        /// Why they are not waited for any longer.
+        /// Why waiting for them ended.
         cause: GapCause,
     },
-    /// A repeat carries other bytes than the first copy, which was kept. The frame is the repeat's.
+    /// A repeat has other bytes than the first copy, which was kept. The frame is the repeat's.
     OverlapDiffers {
         /// The sequence number of the first byte that differs.
         sequence: u32,
         /// The frame of the first copy.
         original: u64,
     },
-    /// A limit was hit. The frame is that of the bytes for which there was no room.
+    /// A limit was reached. The frame is that of the bytes that did not fit.
     Limit {
         /// Which one.
         limit: StreamLimit,
-        /// How many unread bytes were dropped for it; the reader saw them last with [`StreamEnd::Limit`].
-        /// None if a hole was given up instead: a gap of that cause follows.
+        /// How many unread bytes were dropped; the reader saw them last with [`StreamEnd::Limit`].
+        /// None if a gap was skipped instead: an event for that follows.
         dropped: u64,
     },
     /// The ports are reused: what follows belongs to another connection than what came before. The

@@ -1,28 +1,29 @@
 //! Out-of-order bytes of one direction: ranges that never overlap, by position.
 //!
-//! Ranges that touch are joined while they are small, so that tiny segments do not cost a range
-//! each; large ones stay apart, so that joining never moves much.
+//! Adjacent ranges are joined while they are small, so that tiny segments do not cost a range each;
+//! large ones stay separate, so that joining never moves many bytes.
 
 use std::collections::BTreeMap;
 
 use super::buffered::{Buffered, Chunk};
 use crate::net::packet::FrameRef;
 
-/// A range this long takes no more bytes at its end.
+/// Maximum length of a range that is extended at its end.
 const FULL: usize = 64 << 10;
-/// A range takes bytes at its beginning, which moves all of it, up to this many bytes and pieces.
+/// Maximum number of bytes and of pieces of a range that is extended at its beginning, which moves
+/// all of it.
 const SMALL: usize = 512;
 const FEW: usize = 32;
-/// Memory for the entry itself; the nodes of the map are half empty at worst, but for the first one,
+/// Memory of the entry itself; the nodes of the map may be half empty, except for the first one,
 /// which has room for eleven entries.
 const RANGE_COST: usize = 2 * size_of::<(u64, Range)>() + 16;
 const FIRST_COST: usize = 11 * size_of::<(u64, Range)>() + 32;
 
-/// Bytes that wait after a hole.
+/// Bytes after a gap.
 #[derive(Debug, Default)]
 pub(super) struct Range {
     pub(super) kept: Buffered,
-    /// How many bytes after the last one were sent with it, but cut off by the snap length.
+    /// Number of bytes after the last one that the snap length cut off.
     pub(super) cut: u64,
 }
 
@@ -32,14 +33,14 @@ impl Range {
     }
 }
 
-/// How a chunk was received among those already there.
+/// The result of storing a chunk.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
-    /// Bytes that were there already, and compared.
+    /// Number of bytes that were stored already, and compared.
     pub(super) repeated: usize,
-    /// The first byte that differs from the copy already there, and that copy's frame.
+    /// The first byte that differs from the stored copy, and that copy's frame.
     pub(super) differs: Option<(u64, u64)>,
-    /// Where storing stopped for want of room. What lies before is stored.
+    /// Where storing stopped because there was no room. Earlier bytes are stored.
     pub(super) full_at: Option<u64>,
 }
 
@@ -51,7 +52,7 @@ pub(super) struct OutOfOrder {
 }
 
 impl OutOfOrder {
-    /// What [`put_back`](Self::put_back) takes beside the bytes.
+    /// The cost of [`put_back`](Self::put_back) without the bytes.
     pub(super) const PUT_BACK_COST: usize = FIRST_COST + RANGE_COST;
 
     pub(super) fn is_empty(&self) -> bool {
@@ -72,21 +73,21 @@ impl OutOfOrder {
         Some((start, range.kept.chunk(start).at(start)))
     }
 
-    /// The position after all that was sent; 0 if there is nothing.
+    /// The position after all bytes that were sent; 0 if there are none.
     pub(super) fn end(&self) -> u64 {
         self.ranges
             .last_key_value()
             .map_or(0, |(&start, range)| range.kept.chunk(start).end().saturating_add(range.cut))
     }
 
-    /// Whether the first byte was captured at or before a time.
+    /// Whether the first byte was recorded at or before a time.
     pub(super) fn waits_since(&self, time: i64) -> bool {
         self.ranges.first_key_value().is_some_and(|(&start, range)| {
             range.kept.chunk(start).origins.first().is_some_and(|origin| origin.time <= time)
         })
     }
 
-    /// Takes out the first range if it begins at or before a position.
+    /// Removes the first range if it begins at or before a position.
     pub(super) fn take_first(&mut self, position: u64) -> Option<(u64, Range)> {
         let entry = self.ranges.first_entry()?;
         if *entry.key() > position {
@@ -102,15 +103,15 @@ impl OutOfOrder {
         self.cost = 0;
     }
 
-    /// Puts back what was in order until the stream turned out to begin earlier. It lies before all
-    /// ranges.
+    /// Puts back bytes that were in order before the stream turned out to begin earlier. They
+    /// precede all ranges.
     pub(super) fn put_back(&mut self, start: u64, kept: Buffered) {
         let range = Range { kept, cut: 0 };
         self.cost += range.cost();
         self.ranges.insert(start, range);
     }
 
-    /// Stores those bytes of a chunk that are not there yet.
+    /// Stores the bytes of a chunk that are not stored yet.
     pub(super) fn store(&mut self, chunk: Chunk<'_>, cut: u64, room: usize, most: usize) -> Stored {
         let before = self.cost();
         let mut stored = Stored::default();

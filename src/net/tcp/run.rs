@@ -1,4 +1,4 @@
-//! What a reader is shown: unread bytes in order, and where they were recorded.
+//! The unread bytes that a reader gets, and where they were recorded.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::StreamEnd;
 use super::buffered::{Chunk, Origin};
 use crate::net::packet::FrameRef;
 
-/// All unread bytes of one direction, in order and without a hole.
+/// All unread bytes of one direction, in order and without a gap.
 #[derive(Debug)]
 pub struct Run<'a> {
     pub(super) chunk: Chunk<'a>,
@@ -18,16 +18,16 @@ pub struct Run<'a> {
     pub(super) fin_time: Option<i64>,
     pub(super) began: bool,
     pub(super) other: Unshown,
-    /// More bytes follow that are not shown yet.
+    /// More bytes follow that are held back.
     pub(super) held_back: bool,
 }
 
-/// What the reader has not been shown of the other direction.
+/// The state of the other direction's unread bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Unshown {
     /// Bytes are known to be missing.
     pub(super) has_hole: bool,
-    /// The sequence number of the first byte that was not shown, if there are any.
+    /// The sequence number of the first byte that was not passed to the reader, if any.
     pub(super) from: Option<u32>,
 }
 
@@ -44,15 +44,15 @@ impl<'a> Run<'a> {
         self.chunk.bytes
     }
 
-    /// How many of them the reader was shown before: a search for a delimiter may go on there.
+    /// How many of them the reader has seen before: a search for a delimiter can continue there.
     #[must_use]
     pub fn seen(&self) -> usize {
         self.seen
     }
 
     /// How many bytes are missing right before the first unread one, because they are not in the
-    /// capture or were dropped at a limit; 0 if it follows the byte that was consumed last, or is
-    /// the first of all.
+    /// capture or were dropped at a limit; 0 if it follows the last consumed byte, or is the first
+    /// of all.
     #[must_use]
     pub fn missing_before(&self) -> u64 {
         self.missing_before
@@ -64,13 +64,13 @@ impl<'a> Run<'a> {
         self.missing_before > 0
     }
 
-    /// Set if nothing will ever be added to these bytes; what is not consumed now is dropped.
+    /// Set if no bytes will be added; bytes that are not consumed now are dropped.
     #[must_use]
     pub fn end(&self) -> Option<StreamEnd> {
         self.end
     }
 
-    /// When a FIN was recorded that had to wait for bytes before it, in nanoseconds.
+    /// When a FIN was recorded that waited for bytes before it, in nanoseconds.
     #[must_use]
     pub fn fin_time(&self) -> Option<i64> {
         self.fin_time
@@ -82,35 +82,35 @@ impl<'a> Run<'a> {
         self.began
     }
 
-    /// Whether bytes of the other direction are known to be missing at this moment, though they may
-    /// still come: what these bytes answer to may be among them.
+    /// Whether bytes of the other direction are known to be missing but may still arrive: the
+    /// request for these bytes may be among them.
     #[must_use]
     pub fn other_has_hole(&self) -> bool {
         self.other.has_hole
     }
 
-    /// Whether the first unread byte was sent after bytes of the other direction that were not
-    /// shown, for they are missing or the reader wants to see them [later](super::Next::Later).
+    /// Whether the first unread byte was sent after bytes of the other direction that the reader
+    /// has not seen, because they are missing or left for [later](super::Next::Later).
     #[must_use]
     pub fn answers_unshown(&self) -> bool {
         self.chunk.own_origins().first().is_some_and(|first| self.other.is_answered_by(first))
     }
 
-    /// Whether bytes follow that are not shown yet, for they [answer](Self::answers_unshown) some
-    /// that were not.
+    /// Whether more bytes follow that are held back, because they [answer](Self::answers_unshown)
+    /// unseen ones.
     #[must_use]
     pub fn is_held_back(&self) -> bool {
         self.held_back
     }
 
-    /// What comes before bytes that answer some that were not shown; all if they come first, if
-    /// there are none, or if what is unread now will not be shown again.
+    /// The bytes before those that answer unseen ones; all, if those come first, if there are none,
+    /// or if the unread bytes will not be passed again.
     pub(super) fn up_to_unshown(&self) -> Run<'a> {
         let is_last = matches!(self.end, Some(StreamEnd::Gap | StreamEnd::Limit));
         if is_last || self.other.from.is_none() || self.answers_unshown() {
             return Run { ..*self };
         }
-        // A direction acknowledges more and more.
+        // The acknowledged position of a direction only increases.
         let origins = self.chunk.own_origins();
         let free = origins.partition_point(|origin| !self.other.is_answered_by(origin));
         let Some(answer) = origins.get(free) else { return Run { ..*self } };
@@ -144,7 +144,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The packet that completed a part of the bytes: where one came late, not the last of them.
+    /// The packet that completed a part of the bytes, which is not the last one if another arrived
+    /// late.
     #[must_use]
     pub fn completed_by(&self, part: Range<usize>) -> Option<FrameRef> {
         let last = self.part(part).own_origins().iter().max_by_key(|origin| origin.frame)?;

@@ -1,4 +1,4 @@
-//! One direction of a connection: puts its bytes in order, compares repeats, gives up holes.
+//! One direction of a connection: orders its bytes, compares repeats, skips gaps.
 
 mod deliver;
 mod held;
@@ -12,11 +12,12 @@ use crate::net::packet::{FrameRef, Segment};
 
 pub(super) use self::deliver::ReaderContext;
 
-/// How far from the expected position a segment may be.
+/// Maximum distance of a segment from the expected position.
 const FAR: u64 = 1 << 30;
-/// How far off a segment may be whose acknowledgment or reset is believed.
+/// Maximum distance of a segment whose acknowledgment or reset is accepted.
 const NEAR: u64 = 1 << 20;
-/// How far before the first segment of a capture the stream may turn out to begin, and how often.
+/// Maximum distance of the stream's beginning before the first segment of a capture, and how often
+/// it may move.
 const START_REACH: u64 = 64 << 10;
 const REWINDS: u8 = 16;
 
@@ -24,29 +25,29 @@ const REWINDS: u8 = 16;
 enum Phase {
     #[default]
     Unseen,
-    /// Segments were seen, but none that tells the position.
+    /// Segments were seen, but none with a position.
     Silent,
     Open,
-    /// All has come, a FIN included, but the reader wants to be shown the last of it later.
+    /// All bytes have arrived, with a FIN, but the reader left the last of them for later.
     Closing,
-    /// Its sender has reset the connection; if it goes on, somebody else has.
+    /// Its sender has reset the connection; if it continues, the reset came from another host.
     Reset,
-    /// The other side has, and what comes now waits for what that says.
+    /// The other side has reset it; segments wait until the other side continues.
     Cut,
     Ended,
 }
 
-/// One direction. 24 bytes, until something must be kept.
+/// One direction. It takes 24 bytes until something must be stored.
 #[derive(Debug, Default)]
 pub(super) struct Direction {
     held: Option<Box<HeldBytes>>,
     /// The position of the byte expected next. Its lower 32 bits are the sequence number.
     next: u64,
-    /// The sequence number before the first byte's: the SYN's own, if it was seen.
+    /// The sequence number before the first byte's: that of the SYN, if it was seen.
     initial: u32,
     phase: Phase,
     began: bool,
-    /// Something was consumed or lost: the beginning cannot be moved any more.
+    /// Bytes were consumed or lost: the beginning is fixed.
     touched: bool,
     ignored: bool,
 }
@@ -64,7 +65,7 @@ impl Direction {
         self.phase == Phase::Ended
     }
 
-    /// Whether its end has come, be it shown to the reader or not.
+    /// Whether its end has arrived, even if the reader has not seen it.
     pub(super) fn is_closed(&self) -> bool {
         matches!(self.phase, Phase::Closing | Phase::Reset | Phase::Cut | Phase::Ended)
     }
@@ -81,7 +82,7 @@ impl Direction {
         self.initial
     }
 
-    /// Whether its SYN is all there was of it.
+    /// Whether nothing but its SYN has arrived.
     pub(super) fn is_fresh(&self) -> bool {
         self.began && self.phase == Phase::Open && self.next as u32 == self.initial.wrapping_add(1)
     }
@@ -90,26 +91,26 @@ impl Direction {
     pub(super) fn has_hole(&self) -> bool {
         self.phase == Phase::Open
             && self.held.as_ref().is_some_and(|held| {
-                // A hole that is not waited for any more does not count.
+                // A gap that was given up does not count.
                 let is_known = held.jump.is_some();
                 !is_known
                     && (self.next < held.acked.0 || !held.ahead.is_empty() || held.fin.is_some())
             })
     }
 
-    /// Whether nothing is missing before this sequence number; how far beyond it the expected one
-    /// is.
+    /// Whether nothing is missing before this sequence number; how far the expected one is after
+    /// it.
     pub(super) fn beyond(&self, sequence: u32) -> Option<u64> {
         let is_whole = self.phase == Phase::Open && !self.has_hole();
         self.position(sequence).and_then(|p| self.next.checked_sub(p)).filter(|_| is_whole)
     }
 
-    /// Whether a sequence number could belong to what is going on.
+    /// Whether a sequence number is plausible.
     pub(super) fn is_near(&self, sequence: u32) -> bool {
         !self.is_known() || self.position(sequence).is_some_and(|p| p.abs_diff(self.next) <= NEAR)
     }
 
-    /// Whether a RST with this number is believed.
+    /// Whether a RST with this number is accepted.
     pub(super) fn accepts_reset(&self, sequence: u32) -> bool {
         self.position(sequence).is_some_and(|p| p >= self.next && p - self.next <= NEAR)
     }
@@ -128,18 +129,18 @@ impl Direction {
     }
 
     fn begin_at(&mut self, sequence: u32) {
-        // One round ahead of zero, so that the beginning can be moved back.
+        // Starts above zero, so that the beginning can be moved back.
         self.next = 1 << 32 | u64::from(sequence);
         self.initial = sequence.wrapping_sub(1);
         self.phase = Phase::Open;
     }
 
-    /// Whether a SYN is the one that was captured after what it opened.
+    /// Whether a SYN was captured after the segments that it opened.
     pub(super) fn is_late_syn(&self, sequence: u32) -> bool {
         !self.began && u64::from(self.initial.wrapping_sub(sequence)) <= START_REACH
     }
 
-    /// Takes a SYN that [`is_late_syn`](Self::is_late_syn).
+    /// Handles a SYN that [`is_late_syn`](Self::is_late_syn).
     pub(super) fn open_late(&mut self, sequence: u32, budget: &mut StreamBudget) {
         if let Some(start) = self.position(sequence.wrapping_add(1)) {
             self.rewind(start, budget);
@@ -147,12 +148,12 @@ impl Direction {
         self.began = self.initial == sequence;
     }
 
-    /// Ends it without a word, as an ignored connection does.
+    /// Ends it without events, as for an ignored connection.
     pub(super) fn close(&mut self) {
         self.phase = Phase::Ended;
     }
 
-    /// Keeps nothing from now on.
+    /// Stores nothing from now on.
     pub(super) fn ignore(&mut self, budget: &mut StreamBudget) {
         self.ignored = true;
         self.release(budget);
@@ -162,28 +163,28 @@ impl Direction {
         self.ignored = false;
     }
 
-    /// Bytes of memory held that are not charged to the budget.
+    /// Memory in bytes that is not charged to the budget.
     pub(super) fn uncharged(&self) -> usize {
         self.held.as_ref().map_or(0, |_| HeldBytes::OWN)
     }
 
-    /// Gives back all memory.
+    /// Returns all memory.
     pub(super) fn release(&mut self, budget: &mut StreamBudget) {
         if let Some(held) = self.held.take() {
             budget.exchange(held.charged, 0);
         }
     }
 
-    /// Whether what has this sequence number was sent after all that was seen: it is not a repeat, nor
-    /// recorded late.
+    /// Whether a segment with this sequence number was sent after all others: it is neither a
+    /// repeat nor reordered.
     pub(super) fn is_latest(&self, sequence: u32) -> bool {
         let end = self.held.as_ref().map_or(self.next, |held| held.end(self.next));
         !self.is_known() || self.position(sequence).is_some_and(|position| position >= end)
     }
 
-    /// The stream is said to reach up to a sequence number. What goes beyond all that was seen
-    /// holds until the next word: an acknowledgment that nobody sent is not repeated. `is_latest`:
-    /// this was said after all before.
+    /// The stream extends to a sequence number. If that is after all seen bytes, it holds until the
+    /// next statement, because a false acknowledgment is not repeated. `is_latest`: this is the
+    /// latest segment.
     pub(super) fn reaches(&mut self, sequence: u32, at: FrameRef, is_latest: bool) {
         if self.phase != Phase::Open {
             return;
@@ -199,11 +200,11 @@ impl Direction {
         }
     }
 
-    /// The other side acknowledges bytes up to a sequence number, of a direction that is not in the
-    /// capture: from which one on bytes are missing, if that is known now, and how many. It is
-    /// reported once.
+    /// The other side acknowledges bytes up to a sequence number, in a direction that is not in the
+    /// capture. Returns the first missing byte, if known, and the number of missing bytes; only
+    /// once.
     pub(super) fn acknowledged_unseen(&mut self, sequence: u32) -> Option<(u32, u64)> {
-        /// Where no position is: it was reported.
+        /// An impossible position: it was reported.
         const REPORTED: u64 = 1;
         if self.is_known() || self.next == REPORTED {
             return None;
@@ -217,7 +218,7 @@ impl Direction {
         Some((first, missing))
     }
 
-    /// Takes a segment of this direction that is not a RST and whose SYN was dealt with.
+    /// Handles a segment of this direction that is not a RST and whose SYN was handled.
     pub(super) fn data<R: StreamReader>(
         &mut self,
         arrival: &Arrival<'_>,
@@ -239,7 +240,7 @@ impl Direction {
             cx.budget.counts.out_of_window += 1;
             return;
         };
-        // What acknowledges nothing answers nothing.
+        // A segment without ACK answers nothing.
         let acknowledgment =
             if flags.ack() { segment.acknowledgment } else { cx.other.from.unwrap_or_default() };
         let FrameRef { frame, time } = at;
@@ -281,7 +282,7 @@ impl Direction {
         self.place(chunk, sent_end, cx);
     }
 
-    /// Looks, at a segment of the connection, whether its hole was waited for long enough.
+    /// Checks at a segment of the connection whether the wait for its gap is over.
     pub(super) fn tick<R: StreamReader>(
         &mut self,
         now: i64,
@@ -304,12 +305,12 @@ impl Direction {
         }
     }
 
-    /// Whether it goes on after missing bytes once what is unread before them has been read.
+    /// Whether it continues after missing bytes once the unread bytes before them have been read.
     fn waits_to_jump(&self) -> bool {
         self.held.as_ref().is_some_and(|held| held.jump.is_some())
     }
 
-    /// Gives up all holes there are.
+    /// Skips all gaps.
     pub(super) fn give_up_all<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         while !self.ignored && (self.has_hole() || self.waits_to_jump()) {
             let (next, waited) = (self.next, self.waits_to_jump());
@@ -320,7 +321,7 @@ impl Direction {
         }
     }
 
-    /// Ends it with a RST, of its sender or not, and keeps nothing.
+    /// Ends it after a RST, and stores nothing.
     pub(super) fn reset(&mut self, is_sender: bool, budget: &mut StreamBudget) {
         self.end(budget);
         self.phase = if is_sender { Phase::Reset } else { Phase::Cut };
@@ -331,13 +332,13 @@ impl Direction {
         self.phase == Phase::Reset
     }
 
-    /// Whether more may come of it.
+    /// Whether more bytes may arrive.
     pub(super) fn is_open(&self) -> bool {
         self.phase == Phase::Open && !self.ignored
     }
 
-    /// Whether a segment shows that it was not its sender who has reset the connection: it goes on,
-    /// or has what `other` said since.
+    /// Whether a segment shows that the reset did not come from its sender: the stream continues,
+    /// or acknowledges what `other` sent since then.
     pub(super) fn resumes(&self, segment: &Segment<'_>, other: &Direction) -> bool {
         let (flags, stash) =
             (segment.flags, other.held.as_ref().map_or(0, |held| held.ahead.end()));
@@ -350,7 +351,7 @@ impl Direction {
         self.phase == Phase::Reset && self.accepts_reset(segment.sequence) && (is_new || has_more())
     }
 
-    /// Goes on after a RST that was not the end.
+    /// Continues after a RST that was not the end.
     pub(super) fn resume<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         if matches!(self.phase, Phase::Reset | Phase::Cut) {
             self.phase = Phase::Open;
@@ -361,13 +362,13 @@ impl Direction {
         }
     }
 
-    /// Ends it, and keeps nothing.
+    /// Ends it, and stores nothing.
     pub(super) fn end(&mut self, budget: &mut StreamBudget) {
         self.phase = Phase::Ended;
         self.release(budget);
     }
 
-    /// Whether nothing waits, and this position is next.
+    /// Whether nothing is stored, and this position is next.
     fn awaits_only(&self, start: u64) -> bool {
         start == self.next
             && self.held.as_ref().is_none_or(|held| {
@@ -375,7 +376,7 @@ impl Direction {
             })
     }
 
-    /// Puts a segment where it belongs. The payload was sent up to `sent_end`.
+    /// Handles a segment's bytes. The payload was sent up to `sent_end`.
     fn place<R: StreamReader>(
         &mut self,
         chunk: Chunk<'_>,
@@ -415,7 +416,7 @@ impl Direction {
         self.show_or_end(cx);
     }
 
-    /// Compares and drops what lies before the expected position.
+    /// Compares and drops bytes before the expected position.
     fn skip_repeated<'a, R: StreamReader>(
         &mut self,
         chunk: Chunk<'a>,
@@ -443,14 +444,14 @@ impl Direction {
         chunk.from(self.next)
     }
 
-    /// Takes payload after the end: a repeat, or nothing that counts.
+    /// Handles payload after the end: a repeat, or ignored.
     fn after_end<R: StreamReader>(&mut self, chunk: Chunk<'_>, cx: &mut ReaderContext<'_, R>) {
         if !self.skip_repeated(chunk, &mut false, cx).bytes.is_empty() {
             cx.budget.counts.after_end += 1;
         }
     }
 
-    /// Stores a chunk after a hole; where it stopped, if there is no room.
+    /// Stores a chunk after a gap; returns where it stopped, if there was no room.
     fn store<R: StreamReader>(
         &mut self,
         chunk: Chunk<'_>,
@@ -467,7 +468,7 @@ impl Direction {
         stored.full_at
     }
 
-    /// Gives up a hole because there is no room for a chunk after it.
+    /// Skips a gap because there is no room for a chunk after it.
     fn make_way<R: StreamReader>(&mut self, chunk: Chunk<'_>, cx: &mut ReaderContext<'_, R>) {
         let at = chunk.at(chunk.start);
         self.jump_at_last(cx);
@@ -488,7 +489,7 @@ impl Direction {
         }
     }
 
-    /// Moves what has come in order from after the hole to the unread bytes.
+    /// Moves bytes after the gap that are now in order to the unread bytes.
     fn absorb<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         while let Some(held) = &mut self.held {
             let Some((start, range)) = held.ahead.take_first(self.next) else { return };
@@ -504,7 +505,7 @@ impl Direction {
         }
     }
 
-    /// Gives up the hole at the expected position.
+    /// Skips the gap at the expected position.
     fn give_up<R: StreamReader>(&mut self, cause: GapCause, cx: &mut ReaderContext<'_, R>) {
         if self.waits_to_jump() {
             self.jump_at_last(cx);
@@ -558,8 +559,8 @@ impl Direction {
         self.held.as_ref()?.fin.map(|(position, _)| position)
     }
 
-    /// Where the hole at the expected position ends as far as this direction tells: position and
-    /// packet of what comes next.
+    /// The end of the gap at the expected position, as far as this direction shows: position and
+    /// packet of the next bytes.
     fn hole_end(&self) -> Option<(u64, FrameRef)> {
         let held = self.held.as_ref()?;
         match (held.ahead.first(), held.fin) {
@@ -569,7 +570,7 @@ impl Direction {
     }
 }
 
-/// Says once for a segment that it differs from what came before.
+/// Reports once per segment that it differs from earlier bytes.
 fn report_difference<R: StreamReader>(
     differs: Option<(u64, u64)>,
     repeat: &Chunk<'_>,

@@ -1,4 +1,4 @@
-//! Events as readers see them: views of what a batch holds.
+//! Events in the form for readers: views of a batch.
 
 use std::net::SocketAddr;
 
@@ -11,26 +11,26 @@ use crate::session::datagram_event::DatagramEvent;
 use crate::session::icmp_event::IcmpEvent;
 use crate::session::{Checked, FileEvent, FlowContext, ListedServers};
 
-/// One thing that a session reports. [`Needs`](crate::session::Needs) says which of them it does.
+/// One event. [`Needs`](crate::session::Needs) selects which of them are reported.
 #[derive(Clone, Copy)]
 pub enum Event<'b> {
-    /// A message is whole.
+    /// A complete message.
     Message(MessageEvent<'b>),
-    /// Something was found about a message of the past, or about the recording.
+    /// Results of rules about an earlier message, or about the recording.
     Checked(CheckedEvent<'b>),
-    /// A message shows something that matters beyond its flow.
+    /// A message shows something that matters for rules that span flows.
     CrossFlow(CrossFlow<'b>),
     /// An ICMP error says that a message did not arrive.
     Icmp(&'b IcmpEvent),
-    /// A datagram, of whatever protocol.
+    /// A datagram of any protocol.
     Datagram(DatagramEvent<'b>),
     /// A flow has ended.
     FlowEnded(&'b FlowRow),
-    /// Packets are from another file from here on.
+    /// The following packets are from another file.
     File(FileEvent),
 }
 
-/// A message, and what was found in it.
+/// A message with its results of rules.
 #[derive(Clone, Copy)]
 pub struct MessageEvent<'b> {
     pub(super) batch: &'b Batch,
@@ -45,7 +45,7 @@ impl<'b> MessageEvent<'b> {
         &self.record.context
     }
 
-    /// Which message of its protocol it is.
+    /// The message of its protocol.
     #[inline]
     pub fn message(&self) -> &'static Message {
         self.decoded.message
@@ -63,8 +63,8 @@ impl<'b> MessageEvent<'b> {
         self.record.context.flow.ends_from(self.decoded.side)
     }
 
-    /// Its bytes, if they were asked for or a finding is about them, and where they were recorded;
-    /// who sent it, and when.
+    /// Its bytes, if requested or if a finding is about them, and where they were recorded; with
+    /// sender and time.
     pub fn payload(&self) -> Payload<'b> {
         let (decoded, [from, to]) = (self.decoded, self.ends());
         Payload {
@@ -84,7 +84,7 @@ impl<'b> MessageEvent<'b> {
         }
     }
 
-    /// Its fields, if they were asked for.
+    /// Its fields, if requested.
     pub fn tree(&self) -> Option<TreeView<'b>> {
         let FieldSpans { nodes, texts, left_out } = self.decoded.fields?;
         let (nodes, store) = (part(&self.batch.nodes, nodes), part(&self.batch.texts, texts));
@@ -96,29 +96,29 @@ impl<'b> MessageEvent<'b> {
         self.decoded.reply.as_ref()
     }
 
-    /// The servers that it lists, if they were asked for.
+    /// The servers that it lists, if requested.
     pub fn listed(&self) -> ListedServers<'b> {
         ListedServers::of(part(&self.batch.listed, self.decoded.listed))
     }
 
-    /// What it is, if it is a request, beside those before it.
+    /// How it relates to earlier requests, if it is a request.
     pub fn sending(&self) -> Sending {
         self.decoded.sending
     }
 
-    /// The library that its client uses, if it is the message that shows that, and flows were asked for.
+    /// The library of its client, if this message shows it, and flows are needed.
     pub fn library(&self) -> Option<&'static str> {
         self.decoded.library
     }
 
-    /// How rules fared by it.
+    /// The results of rules.
     #[inline]
     pub fn checked(&self) -> Checked<'b> {
         self.batch.checked(self.record)
     }
 }
 
-/// How rules fared by something other than the message that was decoded last.
+/// Results of rules about something other than the latest message.
 #[derive(Clone, Copy)]
 pub struct CheckedEvent<'b> {
     pub(super) batch: &'b Batch,
@@ -126,23 +126,23 @@ pub struct CheckedEvent<'b> {
 }
 
 impl<'b> CheckedEvent<'b> {
-    /// The flow concerned; its number is 0 where none is.
+    /// The flow concerned; its number is 0 if there is none.
     pub fn context(&self) -> &'b FlowContext {
         &self.record.context
     }
 
-    /// How they fared.
+    /// The results.
     pub fn checked(&self) -> Checked<'b> {
         self.batch.checked(self.record)
     }
 }
 
-/// Something that matters beyond its flow.
+/// Something that matters for rules that span flows.
 #[derive(Clone, Copy, Debug)]
 pub struct CrossFlow<'b> {
     /// What it is.
     pub event: CrossFlowEvent,
-    /// The message that shows it.
+    /// The message that it is about.
     pub witness: Witness,
     /// The servers of a list.
     pub servers: &'b [Listed],

@@ -21,7 +21,7 @@ rule! {
     /// Such packets request nothing; they are sent to crash parsers that read before checking the
     /// length.
     pub SEC002 "runt-query" { severity: Warning, who: Client, needs: Message,
-        asks: "no connectionless packet toward a server is shorter than its own header demands",
+        asks: "no connectionless packet toward a server is shorter than its header",
         cite: [],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF" }
@@ -58,7 +58,7 @@ rule! {
     /// An attacker can forge the source address: the response, many times larger than the request,
     /// goes to the victim.
     pub SEC003 "unchallenged-info" { severity: Note, who: Server, needs: Message,
-        asks: "an info answer is given to a challenged request: without, the server can be used as a reflector",
+        asks: "info is sent only in response to a request with a challenge: otherwise the server can be misused as a reflector",
         cite: [],
         right: "0.00 c > s  FFFFFFFF 54 'Source Engine Query' 00
 0.02 s > c  FFFFFFFF 41 4BA1D522

@@ -25,7 +25,7 @@ pub(in crate::a2s) fn challenge_layout<S: Sink>(length: usize, at: Span, sink: &
 rule! {
     /// Without these bytes, a server cannot answer a list request.
     pub A2S021 "challenge-present" { severity: Error, who: Client, needs: Message,
-        asks: "a player or rules request carries 4 challenge bytes (fewer break this rule; more are A2S006's, and the first four are the challenge)",
+        asks: "a player or rules request has 4 challenge bytes (fewer break this rule; more break A2S006, and the first four are the challenge)",
         cite: [("A2S_PLAYER, Request format", "FF FF FF FF 55 <4 byte challenge number>")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55" }
@@ -39,7 +39,7 @@ rule! {
     /// A server ignores a challenge that it did not give to this address, or answers with a new
     /// one: the client gets no data.
     pub A2S022 "challenge-echo" { severity: Error, who: Client, needs: Beginning,
-        asks: "the challenge sent is -1 or one this server issued to this client",
+        asks: "the challenge in a request is -1 or one that this server issued to this client",
         cite: [("A2S_PLAYER, Request format", "or use the value from a previous A2S_SERVERQUERY_GETCHALLENGE request.")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n0.03 c > s  FFFFFFFF 55 22D5A14B" }
@@ -72,7 +72,7 @@ pub(super) fn challenge_echo<S: Sink>(
             sink.checked(&A2S022, true, challenge.at, detail)
         }
         ChallengeStatus::Zero => sink.noted(&A2S022, challenge.at, || {
-            "0 is sent to ask for a challenge, where the document has -1".to_owned()
+            "0 is sent to request a challenge, where the specification has -1".to_owned()
         }),
         ChallengeStatus::NeverIssued => sink.checked(&A2S022, false, challenge.at, detail),
         ChallengeStatus::Unknown => {
@@ -102,7 +102,7 @@ rule! {
 rule! {
     /// All servers answer a request with -1 with a challenge; only some answer this message.
     pub A2S025 "getchallenge-obsolete" { severity: Note, who: Client, needs: Message,
-        asks: "a challenge is asked for with -1: `W` does not work on GoldSrc and Left 4 Dead 2",
+        asks: "a challenge is requested with -1: `W` does not work on GoldSrc and Left 4 Dead 2",
         cite: [("A2S_SERVERQUERY_GETCHALLENGE", "the implementation of this query does not function in Goldsource nor Left4Dead2 servers.")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 57\n0.02 s > c  FFFFFFFF 41 4BA1D522" }
@@ -117,7 +117,7 @@ rule! {
     /// Older clients expect the info itself; since 2020 a client must be able to handle a
     /// challenge.
     pub A2S026 "info-challenge" { severity: Note, who: Server, needs: Interval,
-        asks: "an info request is answered by info (by a challenge: later practice, not in the document)",
+        asks: "an info request is answered by info (by a challenge: later practice, not in the specification)",
         cite: [("A2S_INFO, Response format", "")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: info_answered!("41 4BA1D522") }

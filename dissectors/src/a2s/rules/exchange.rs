@@ -12,7 +12,7 @@ use crate::a2s::pending::{PendingRequest, ResponseDue};
 rule! {
     /// A client that gets another kind of response cannot use it.
     pub A2S060 "answer-matches" { severity: Error, who: Server, needs: Interval,
-        asks: "an answer is of the kind that was asked (several answers to one info request, 'm' and 'I' and 'D' from hybrid GoldSrc servers, are a known form: a note)",
+        asks: "a response is of the requested kind (several responses to one info request, 'm' and 'I' and 'D' from hybrid GoldSrc servers, are a known deviation: a note)",
         cite: [("Requests", "The server responds to 5 queries:")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: players_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00") }
@@ -20,7 +20,7 @@ rule! {
 rule! {
     /// Unsolicited responses are noise, or part of a flood; some clients loop on them.
     pub A2S061 "answer-asked-for" { severity: Warning, who: Server, needs: Beginning,
-        asks: "no answer without a request",
+        asks: "no response without a request",
         cite: [("Requests", "")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5\n0.06 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5") }
@@ -36,7 +36,7 @@ rule! {
 rule! {
     /// Most clients, and firewalls, drop responses from an address that was not asked.
     pub A2S065 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
-        asks: "the answer comes from the address and port that was asked (matched by challenge or split ID, else by kind, client endpoint and time if exactly one such request waits)",
+        asks: "the response comes from the address and port that the request was sent to (matched by challenge or split ID, else by kind, client endpoint and time if exactly one such request is pending)",
         cite: [("Requests", "Queries should be sent in UDP packets to the listen port of the server.")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:27016 > c  FFFFFFFF 41 4BA1D522" }
@@ -77,11 +77,11 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
             format!("{} is answered by {}", asked.request.name(), answer.name())
         }),
         Observation::Unasked { answer, elsewhere: None } => {
-            sink.checked(&A2S061, false, at, || format!("nobody asked for {}", answer.name()))
+            sink.checked(&A2S061, false, at, || format!("no request for {}", answer.name()))
         }
         Observation::Unasked { answer, elsewhere: Some(ref occasion) } => {
             let fact = kit::CrossFlowEvent::Unasked(stray(answer, occasion));
-            let detail = || format!("nobody asked for {}", answer.name());
+            let detail = || format!("no request for {}", answer.name());
             sink.unless_explained(&A2S061, Some(at), fact, occasion.seen, detail);
         }
         Observation::UnmatchedList { ref mark, instead: true, evidence } => {
@@ -91,7 +91,7 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
         }
         Observation::UnmatchedList { ref mark, instead: false, evidence } => {
             sink.recalled(&A2S061, false, evidence, mark, || {
-                "nobody asked for a player list".to_owned()
+                "no request for a player list".to_owned()
             });
         }
         Observation::Elsewhere { answer, asked, from } => sink.checked(&A2S065, false, at, || {

@@ -21,7 +21,7 @@ pub(in crate::a2s) fn info_request<S: Sink>(ok: bool, at: Span, sink: &mut S) {
 rule! {
     /// Browsers use it to filter out listen servers and relays.
     pub A2S011 "server-type" { severity: Warning, who: Server, needs: Message,
-        asks: "the server type is D, L or P, in either case (0 from Rag Doll Kung Fu, app 1002, the document's own example: a note)",
+        asks: "the server type is D, L or P, in either case (0 from Rag Doll Kung Fu, app 1002, the specification's own example: a note)",
         cite: [("A2S_INFO, Response format", "Indicates the type of server: - 'D' for a dedicated server")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'xl' 00 01 '1.38' 00") }
@@ -114,7 +114,7 @@ rule! {
     /// The mod fields have no length of their own: a reader that trusts the mod byte reads
     /// everything after it wrong.
     pub A2S015 "goldsrc-mod-section" { severity: Error, who: Server, needs: Message,
-        asks: "the mod fields are there exactly where mod is 1, and their NULL byte is 0",
+        asks: "the mod fields are present exactly if mod is 1, and their NULL byte is 0",
         cite: [("A2S_INFO, Response format", "These fields are only present in the response if \"Mod\" is 1:")],
         right: info_answered!("6D '10.0.0.2:27015' 00 'Test' 00 'crossfire' 00 'tfc' 00 'Team Fortress' 00 05 10 2F 'dl' 00 01 'a.b' 00 'a.b/c' 00 00 01000000 00100000 00 00 01 00"),
         wrong: info_answered!("6D '10.0.0.2:27015' 00 'Test' 00 'crossfire' 00 'tfc' 00 'Team Fortress' 00 05 10 2F 'dl' 00 01 01 00") }
@@ -155,7 +155,7 @@ rule! {
     /// The fields are in the middle of the message: if they are missing, all following fields are
     /// misread.
     pub A2S017 "ship-fields" { severity: Error, who: Server, needs: Message,
-        asks: "an answer of The Ship (app 2400) has mode 0-5, witnesses and duration between VAC and version",
+        asks: "a response of The Ship (app 2400) has mode 0-5, witnesses and duration between VAC and version",
         cite: [("A2S_INFO, Response format", "These fields only exist in a response if the server is running The Ship:")],
         right: info_answered!("49 07 'Ship Server' 00 'batavier' 00 'ship' 00 'The Ship' 00 le16:2400 01 05 00 'lw' 00 00 01 03 03 '1.0.0.4' 00"),
         wrong: info_answered!("49 07 'Ship Server' 00 'batavier' 00 'ship' 00 'The Ship' 00 le16:2400 01 05 00 'lw' 00 00 '1.0.0.4' 00") }
@@ -194,7 +194,7 @@ rule! {
     /// The old format has neither an application ID nor a version, and newer clients cannot read
     /// it.
     pub A2S019 "obsolete-info" { severity: Note, who: Server, needs: Message,
-        asks: "info is answered in the Source form: the GoldSrc 'm' reply is obsolete",
+        asks: "info is answered in the Source format: the GoldSrc 'm' reply is obsolete",
         cite: [("A2S_INFO, Response format", "GoldSource servers (except for HLTV ones?) now report using the same protocol as Source servers.")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: info_answered!("6D '10.0.0.2:27015' 00 'Test' 00 'crossfire' 00 'tfc' 00 'Team Fortress' 00 05 10 2F 'dl' 00 00 01 00") }
@@ -228,7 +228,7 @@ pub(in crate::a2s) fn bare_ping<S: Sink>(at: Span, sink: &mut S) {
 rule! {
     /// Newer servers do not answer it; use an info request to see whether a server is running.
     pub A2S064 "ping-deprecated" { severity: Note, who: Client, needs: Message,
-        asks: "a server is not asked with A2A_PING, which is deprecated",
+        asks: "a client does not send A2A_PING, which is deprecated",
         cite: [("A2A_PING", "is considered a deprecated feature.")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 69\n0.02 s > c  FFFFFFFF 6A 00" }

@@ -67,7 +67,7 @@ fn too_long(length: usize) -> String {
 rule! {
     /// Engines use the port and the header for messages of their own; readers skip unknown ones.
     pub A2S003 "known-message" { severity: Note, who: Any, needs: Message,
-        asks: "the message byte is one the document names (other connectionless requests to a server known to speak A2S, as the old `details`, `players`, `rules`, `ping` in words, are messages of this kind)",
+        asks: "the message byte is one of the specification (other connectionless requests to a known A2S server, such as the old text commands `details`, `players`, `rules`, `ping`, break this rule)",
         cite: [("Requests", "The server responds to 5 queries:")],
         right: "0.00 c > s  FFFFFFFF 57\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: info_answered!("6C 'Banned by server' 00") }
@@ -76,7 +76,7 @@ rule! {
 /// `named`: the specification names the message byte.
 pub(in crate::a2s) fn known_message<S: Sink>(kind: Read<u8>, named: bool, sink: &mut S) {
     sink.checked(&A2S003, named, kind.at, || {
-        format!("the document names no message 0x{:02X}", kind.value)
+        format!("the specification has no message 0x{:02X}", kind.value)
     });
 }
 

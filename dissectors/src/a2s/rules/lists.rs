@@ -64,7 +64,7 @@ pub(in crate::a2s) fn cut_off_list<S: Sink>(
 rule! {
     /// Browsers that trust the number read past the end, or drop players.
     pub A2S030 "player-count" { severity: Error, who: Server, needs: Message,
-        asks: "as many player entries as Num Players says",
+        asks: "the number of player entries is Num Players",
         cite: [("A2S_PLAYER, Response format", "The number of players reported in this response")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: players_answered!("FFFFFFFF 44 02 00 'Ann' 00 03000000 f32:61.5") }
@@ -128,7 +128,7 @@ const LOST: &str = "the capture does not hold the rest of the list";
 rule! {
     /// Readers that trust the number read past the end, or drop rules.
     pub A2S033 "rules-count" { severity: Error, who: Server, needs: Message,
-        asks: "as many rules as Num Rules says",
+        asks: "the number of rules is Num Rules",
         cite: [("A2S_RULES, Response format", "The number of rules reported in this response")],
         right: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00"),
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00") }

@@ -12,7 +12,7 @@ use crate::a2s::split::Repeat;
 rule! {
     /// A reader allocates by this number, and waits for this number of packets.
     pub A2S040 "split-total" { severity: Error, who: Server, needs: Message,
-        asks: "total is 2 to 15 in the GoldSrc layout, not 0 in the Source layouts (real Source servers send compressed answers with total 1: A2S051 alone)",
+        asks: "total is 2 to 15 in the GoldSrc layout, not 0 in the Source layouts (real Source servers send compressed responses with total 1, which is A2S051 only)",
         cite: [("Multi-packet Response", "bottom 4 bits represent the total number of packets (2 to 15).")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
@@ -114,7 +114,7 @@ pub(in crate::a2s) fn split_incomplete<S: Sink>(
 rule! {
     /// A reader keeps the first or the last copy: if they differ, readers see different responses.
     pub A2S044 "split-repeat" { severity: Error, who: Server, needs: Message,
-        asks: "a number repeated has the same bytes (identical copies: a note)",
+        asks: "a packet with a repeated number has the same bytes (identical copies: a note)",
         cite: [("Multi-packet Response", "every packet should be verified by its \"ID\" and \"Number\"!")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
@@ -174,7 +174,7 @@ pub(in crate::a2s) fn bzip2_decodes<S: Sink>(failed: Option<&'static str>, at: S
 rule! {
     /// Readers allocate by this number before they decompress.
     pub A2S047 "bzip2-size" { severity: Error, who: Server, needs: Message,
-        asks: "a compressed response decompresses to the size announced",
+        asks: "a compressed response decompresses to the announced size",
         cite: [("Multi-packet Response", "Size of the whole response once it is decompressed.")],
         right: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D"),
         wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:99 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D") }
@@ -193,7 +193,7 @@ pub(in crate::a2s) fn bzip2_size<S: Sink>(announced: u32, length: usize, more: b
 rule! {
     /// Only the checksum distinguishes a damaged response from a good one.
     pub A2S048 "bzip2-crc32" { severity: Error, who: Server, needs: Message,
-        asks: "a compressed response has the CRC32 announced",
+        asks: "a decompressed response has the announced CRC32",
         cite: [("Multi-packet Response", "CRC32 checksum of uncompressed response.")],
         right: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D"),
         wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 12345678 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D") }
@@ -209,7 +209,7 @@ rule! {
     /// A reader computes each packet's position from this size; with another size it puts the bytes
     /// in the wrong places.
     pub A2S050 "split-size" { severity: Warning, who: Server, needs: Message,
-        asks: "no packet carries more than Size (default 1248), all but the last carry the same",
+        asks: "no payload is longer than Size (default 1248), and all but the last are of equal length",
         cite: [("Multi-packet Response", "Maximum size of packet before packet switching occurs.")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
@@ -238,7 +238,7 @@ pub(in crate::a2s) fn split_size<S: Sink>(
 rule! {
     /// Each further packet increases the risk of loss. Proxies split small responses, too.
     pub A2S051 "split-needless" { severity: Note, who: Server, needs: Message,
-        asks: "an answer that fits one packet is not split",
+        asks: "a response that fits in one packet is not split",
         cite: [("Protocol", "If a request or response needs more packets for the data it starts the packets with an additional header.")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
@@ -256,7 +256,7 @@ rule! {
     /// Only the ID distinguishes packets: if responses share one, a late packet corrupts the next
     /// response.
     pub A2S052 "split-id-unique" { severity: Warning, who: Server, needs: Interval,
-        asks: "an ID is not used for two answers in one conversation",
+        asks: "an ID is not used for two responses in one conversation",
         cite: [("Multi-packet Response", "Unique number assigned by server per answer.")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'llo' 00
@@ -301,7 +301,7 @@ pub(in crate::a2s) fn split_layout<S: Sink>(layout: Layout, before: Layout, sink
 rule! {
     /// Networks reorder packets; a client that relies on their order shows garbage.
     pub A2S054 "split-order" { severity: Note, who: Capture, needs: Message,
-        asks: "packets of one answer arrive in order",
+        asks: "the packets of one response arrive in order",
         cite: [("Multi-packet Response", "Because UDP packets can arrive in different order or delayed")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),

@@ -10,7 +10,7 @@ use crate::rule;
 rule! {
     /// A master that follows the specification handles no other methods.
     pub ACR001 "method-get" { severity: Error, who: Any, needs: Message,
-        asks: "every endpoint is asked with GET",
+        asks: "every request uses GET",
         cite: [("Specification", "Every endpoint uses the GET method")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
         wrong: concat!(
@@ -50,7 +50,7 @@ rule! {
     /// A misspelt parameter is ignored, and its default used; if it occurs twice, masters differ in
     /// which one they use.
     pub ACR003 "parameter-known" { severity: Warning, who: Any, needs: Message,
-        asks: "no parameter is outside the endpoint's list, and none occurs twice",
+        asks: "all parameters are in the endpoint's list, and none occurs twice",
         cite: [("Specification", "parameters (all optional)")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4&builddefs=4" => r"'masterserver_flags 0\n'") }
@@ -111,7 +111,7 @@ pub(in crate::acr_master) fn parameter_range<S: Sink>(
 ) {
     sink.checked(&ACR005, number.is_some_and(|number| number <= most), at, || match number {
         Some(number) => format!("{name} is {number}, the most is {most}"),
-        None => format!("{name} is {}, and no decimal number", crate::kit::Quoted(text)),
+        None => format!("{name} is {}, not a decimal number", crate::kit::Quoted(text)),
     });
 }
 
@@ -185,7 +185,7 @@ pub(in crate::acr_master) fn nonce_hex<S: Sink>(
 rule! {
     /// One of them alone is ignored: the player is admitted without a proof.
     pub ACR009 "pair-whole" { severity: Warning, who: Server, needs: Message,
-        asks: "i and u come together, or not at all",
+        asks: "i and u are both present, or both absent",
         cite: [("Specification", "optional, ignored unless both are present")],
         right: challenged!(),
         wrong: registered!(asked!("1", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7" => r"'*a\n'")) }

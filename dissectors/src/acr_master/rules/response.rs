@@ -28,7 +28,7 @@ pub(in crate::acr_master) fn lines_lf<S: Sink>(
 rule! {
     /// It shows the client whether it is banned.
     pub ACR011 "flags-line" { severity: Error, who: Master, needs: Message,
-        asks: "/c, asked with GET, answers with a line `masterserver_flags` and a number up to 65535",
+        asks: "the response to GET /c has a line `masterserver_flags` with a number up to 65535",
         cite: [("Specification", "masterserver_flags [flags]"),
                ("Specification", "All lines are mandatory unless otherwise stated.")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 1\n'"),
@@ -63,7 +63,7 @@ pub(in crate::acr_master) fn flags_reserved<S: Sink>(flags: u64, at: Span, sink:
 rule! {
     /// Clients compare it with their own version, and offer an update.
     pub ACR013 "version-line" { severity: Error, who: Master, needs: Message,
-        asks: "`current_version`, if there, has two 32-bit numbers",
+        asks: "`current_version`, if present, has two 32-bit numbers",
         cite: [("Specification", "current_version [version] [protocol] with the ACR latest game and protocol version numbers (uint32, uint32, optional)")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\ncurrent_version 20700 140\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\ncurrent_version 2.7\n'") }
@@ -78,7 +78,7 @@ pub(in crate::acr_master) fn version_line<S: Sink>(line: &[u8], ok: bool, at: Sp
 rule! {
     /// The client executes the line unchanged: with an unreadable address, the server is not shown.
     pub ACR014 "addserver-line" { severity: Error, who: Master, needs: Message,
-        asks: "a server line has an IPv4 or IPv6 address, and perhaps a port from 0 to 65534 and a 32-bit weight",
+        asks: "a server line has an IPv4 or IPv6 address, and optionally a port from 0 to 65534 and a 32-bit weight",
         cite: [("Specification", "[ip] IPv4 (dotted-decimal format in RFC 1123) or IPv6 (RFC 4291) address (string)"),
                ("Specification", "[weight] (int32, optional, default 0)")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\naddserver 10.0.0.2\naddserver 2001:db8::2 28780 -1\n'"),
@@ -100,7 +100,7 @@ rule! {
     /// The client executes every line: a master that sends other commands runs them on players'
     /// machines.
     pub ACR015 "line-known" { severity: Warning, who: Master, needs: Message,
-        asks: "/c answers with `masterserver_flags`, `current_version` and `addserver` lines only",
+        asks: "the response to /c has `masterserver_flags`, `current_version` and `addserver` lines only",
         cite: [("Specification", "response lines")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\naddserver 10.0.0.2\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\necho hello\n'") }

@@ -6,7 +6,7 @@ use crate::rule;
 rule! {
     /// An unregistered host that gets challenges can impersonate the master to its players.
     pub ACR030 "register-first" { severity: Warning, who: Master, needs: Beginning,
-        asks: "an auth check of a server that is not registered is answered *f; a server is its source address and p; without --complete inconclusive where no /r of it is in the capture",
+        asks: "an auth check from an unregistered server is answered *f; a server is identified by its source address and p; without --complete inconclusive if the capture has no /r from it",
         cite: [("Specification", "unregistered server")],
         right: asked!("0", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => r"'*f\n*a\n'"),
         wrong: asked!("0", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => "'*c' 'ab'*128" r"'\n*a\n'") }
@@ -36,7 +36,7 @@ rule! {
     /// A repeated challenge allows replaying an old response. The ledger checks this, over all
     /// servers of a master.
     pub ACR031 "challenge-fresh" { severity: Error, who: Master, needs: Interval,
-        asks: "no 1024-bit challenge is handed out twice",
+        asks: "no 1024-bit challenge is given twice",
         cite: [("Specification", "cryptography-grade 1024-bit random challenge")],
         right: challenged!(
             asked!("2", "s:40002" "/a?p=28770&a=::ffff:192.0.2.128&i=8&u=43" => "'*c' 'cd'*128" r"'\n*a\n'")),
@@ -47,7 +47,7 @@ rule! {
 rule! {
     /// With an id that can be used again, an attacker can try digests one after the other.
     pub ACR032 "verify-known-id" { severity: Error, who: Master, needs: Beginning,
-        asks: "/v for an id that was not challenged, or was verified before, is answered *f; without --complete inconclusive where no /a with that id is in the capture",
+        asks: "/v for an id that was not challenged, or was verified before, is answered *f; without --complete inconclusive if the capture has no /a with that id",
         cite: [("Specification", "invalid request ID")],
         right: challenged!(concat!(
             "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=8&c=' '5f'*48 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
@@ -76,14 +76,14 @@ pub(in crate::acr_master) fn id_refused<S: Sink>(id: u64, at: Span, sink: &mut S
 /// An id whose challenge is not in the capture gets another response than `*f`.
 pub(in crate::acr_master) fn id_unknown<S: Sink>(id: u64, mark: &Mark, sink: &mut S) {
     sink.recalled(&ACR032, false, Evidence::default(), mark, || {
-        format!("no challenge was handed out for id {id}")
+        format!("no challenge was given for id {id}")
     });
 }
 
 rule! {
     /// This is the purpose of the protocol: only users with the key are admitted.
     pub ACR033 "digest" { severity: Error, who: Master, needs: Message,
-        asks: "with the user's key given: the answer is *s exactly if a is HMAC-SHA256 with that key over client nonce and master challenge, else *d",
+        asks: "if the user's key is given: the response is *s exactly if a is HMAC-SHA256 with that key over client nonce and master challenge, else *d",
         cite: [("Specification", "expected response: HMAC (RFC 2104) result with"),
                ("Specification", "key: pre-shared key between the client and master-server")],
         right: challenged!(concat!(

@@ -47,7 +47,7 @@ rule! {
     /// By this code a master recognizes a game: with a wrong one, a server is not listed, and a
     /// client gets no list.
     pub GS1005 "validate-code" { severity: Error, who: Any, needs: Interval,
-        asks: "the response is the one the GameSpy algorithm gives for the challenge and the game's key (known games only; where the challenge itself is not in the capture and the beginning is missing: inconclusive)",
+        asks: "the response is the result of the GameSpy algorithm for the challenge and the game's key (known games only; inconclusive if the challenge and the beginning are not in the capture)",
         cite: [("Clients", "All legitimate game clients automatically respond with the correct code")],
         right: registered!(),
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\XuXkWPKC\\final\\'") }

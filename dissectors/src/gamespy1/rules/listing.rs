@@ -10,7 +10,7 @@ rule! {
     /// A client waits for the challenge, and does not understand another first message of the
     /// master.
     pub GS1010 "master-speaks-first" { severity: Error, who: Master, needs: Beginning,
-        asks: "on TCP the master opens with basic and a secure challenge (secure without basic is a known form: a note); checked by the master's own first words, whenever they come",
+        asks: "on TCP the master opens with basic and a secure challenge (secure without basic is a known deviation: a note); checked on the master's first message, whenever it comes",
         cite: [("Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: r"0.00 m:28900 > c  tcp '\\echo\\welcome\\final\\' fin" }
@@ -32,13 +32,13 @@ pub(in crate::gamespy1) fn master_opens<S: Sink>(
 
 /// The master has sent nothing. `mark`: the client's first message.
 pub(in crate::gamespy1) fn master_silent<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
-    sink.recalled(&GS1010, false, evidence, mark, || "the master says nothing".into());
+    sink.recalled(&GS1010, false, evidence, mark, || "the master sends nothing".into());
 }
 
 rule! {
     /// Without the game's name, a master has no key to check the response with.
     pub GS1011 "client-validates" { severity: Error, who: Client, needs: Beginning,
-        asks: "the client's first words are gamename, location and validate (a list asked for as the first words breaks this as well as GS1012)",
+        asks: "the client's first message has gamename, location and validate (a list request as the first message also breaks GS1012)",
         cite: [("Clients", "The client, if legitimate, responds with its game name, location and 8 byte validation code")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: concat!(
@@ -60,7 +60,7 @@ pub(in crate::gamespy1) fn client_opens<S: Sink>(
 rule! {
     /// A master gives lists to games only.
     pub GS1012 "list-after-validate" { severity: Error, who: Client, needs: Beginning,
-        asks: "`\\list\\` is asked only after a validate",
+        asks: "`\\list\\` is requested only after a validate",
         cite: [("Clients", "Immediately after sending the correct response, the client requests the list of game server addresses.")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: concat!(
@@ -76,7 +76,7 @@ pub(in crate::gamespy1) fn list_after_validate<S: Sink>(ok: bool, at: Span, sink
 rule! {
     /// The response proves one game: it gives no access to lists of other games.
     pub GS1013 "list-game" { severity: Error, who: Client, needs: Interval,
-        asks: "the list is asked for the game that was validated",
+        asks: "the list is requested for the validated game",
         cite: [("Clients", "\\list\\gamename\\ut")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: validated!(r"0.03 c > m:28900  tcp '\\list\\\\gamename\\unreal\\final\\'", "0.05 m:28900 > c  tcp fin") }
@@ -213,7 +213,7 @@ rule! {
     /// An error message would help an attacker; the specification requires that the master sends
     /// nothing.
     pub GS1018 "bad-validate-closed" { severity: Warning, who: Master, needs: Answer,
-        asks: "on TCP a wrong validate closes the connection without an answer",
+        asks: "on TCP a wrong validate closes the connection without a response",
         cite: [("Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
         right: concat!(
             r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'", "\n",
@@ -285,7 +285,7 @@ rule! {
     /// A message before the challenge cannot answer it, and the master may already have read it as
     /// the response.
     pub GS1019 "client-waits" { severity: Warning, who: Client, needs: Beginning,
-        asks: "on TCP the client's first words follow the master's challenge (checked where a challenge of the master is in the capture)",
+        asks: "on TCP the client's first message follows the master's challenge (checked if the capture has a challenge from the master)",
         cite: [("Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: concat!(
@@ -302,6 +302,6 @@ pub(in crate::gamespy1) fn client_waits<S: Sink>(at: Span, sink: &mut S) {
 /// It has not. `mark`: its first message.
 pub(in crate::gamespy1) fn client_hastens<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
     sink.recalled(&GS1019, false, evidence, mark, || {
-        "the client speaks before the master's challenge".into()
+        "the client sends a message before the master's challenge".into()
     });
 }

@@ -25,7 +25,7 @@ rule! {
     ///
     /// The ledger checks this rule, because it needs several flows.
     pub GS1033 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
-        asks: "a query's answer comes from the address and port that was asked (matched by kind, client endpoint and time, if exactly one such query waits)",
+        asks: "a query's response comes from the address and port that the query was sent to (matched by kind, client endpoint and time, if exactly one such query is pending)",
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
         right: concat!(
             r"0.00 c > s:7778  '\\info\\'", "\n",
@@ -66,7 +66,7 @@ pub(in crate::gamespy1) fn unasked<S: Sink>(evidence: Evidence, seen: SeenMessag
 rule! {
     /// Datagrams can be reordered or lost: a reader can assemble a response only by the numbers.
     pub GS1031 "queryid" { severity: Error, who: Server, needs: Answer,
-        asks: "the parts of an answer carry one queryid, numbered from 1 without a gap, `\\final\\` in the last",
+        asks: "the parts of a response have the same queryid, numbered from 1 without a gap, `\\final\\` in the last",
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
         right: concat!(
             r"0.00 c > s:7778  '\\status\\'", "\n",
@@ -133,7 +133,7 @@ rule! {
     ///
     /// The ledger checks this rule, because it needs more than one pair of hosts.
     pub GS1032 "listed-then-queried" { severity: Note, who: Client, needs: Beginning,
-        asks: "a client queries the servers of the list it got",
+        asks: "a client queries servers of its list",
         cite: [("Clients", "In-game, the server browser queries all servers in the list in order to display individual server statistics.")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\n0.10 c > s:7778  '\\\\info\\\\'\n0.12 s:7778 > c  '\\\\hostname\\\\Test\\\\queryid\\\\1.1\\\\final\\\\'"),
         wrong: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\nend 60") }

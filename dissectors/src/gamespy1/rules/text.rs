@@ -23,7 +23,7 @@ rule! {
     /// A reader of a stream waits for `\final\`: without it the message does not end, and the
     /// following bytes cannot be assigned.
     pub GS1002 "final-closes" { severity: Error, who: Any, needs: Message,
-        asks: "`\\final` closes a validate, a list and a query answer, with nothing after it but a backslash (a list cut by the close is GS1016's)",
+        asks: "`\\final` closes a validate, a list and a query response, followed by nothing except a backslash (a list cut by the close breaks GS1016)",
         cite: [("Clients", "\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final"),
                ("Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),

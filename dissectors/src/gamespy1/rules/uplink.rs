@@ -39,7 +39,7 @@ pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
 rule! {
     /// A server without a challenge cannot prove its game, and is not listed.
     pub GS1021 "first-heartbeat-challenged" { severity: Warning, who: Master, needs: Answer,
-        asks: "the first heartbeat is answered by basic and a secure challenge (secure without basic is a known form: a note)",
+        asks: "the first heartbeat is answered by basic and a secure challenge (secure without basic is a known deviation: a note)",
         cite: [("Servers", "After receiving the first heartbeat, the masterserver responds with a \"secure\\validate\" challenge")],
         right: registered!(),
         wrong: concat!(
@@ -113,7 +113,7 @@ pub(in crate::gamespy1) fn challenge_ignored<S: Sink>(
 rule! {
     /// The challenge was for one server: the response of another proves nothing about it.
     pub GS1023 "validate-same-server" { severity: Error, who: Server, needs: Beginning,
-        asks: "the answer to a challenge has the port and the game name of its heartbeat",
+        asks: "the response to a challenge has the port and the game name of its heartbeat",
         cite: [("Servers", "responds with its heartbeat port, game name and 8 byte validation code")],
         right: registered!(),
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7779\\gamename\\ut\\validate\\SAaJHX96\\final\\'") }
@@ -150,7 +150,7 @@ rule! {
     /// Masters drop a server after some minutes of silence, and treat too frequent heartbeats as an
     /// attack. A tenth more or less is tolerated, since timers are not exact.
     pub GS1024 "heartbeat-interval" { severity: Warning, who: Server, needs: Interval,
-        asks: "heartbeats come twice a minute to once in five minutes; the answer to a challenge does not count",
+        asks: "heartbeats come twice a minute to once in five minutes; the response to a challenge does not count",
         cite: [("Servers", "The time between heartbeats varies between twice per minute and once per few minutes.")],
         right: registered!(r"60.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'"),
         wrong: registered!(r"10.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'") }

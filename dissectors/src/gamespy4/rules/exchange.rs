@@ -8,7 +8,7 @@ use crate::rule;
 rule! {
     /// Only the timestamp shows a client which of its requests is answered.
     pub GS4004 "timestamp-echo" { severity: Error, who: Server, needs: Interval,
-        asks: "an answer repeats the request's 4 timestamp bytes, every packet of it",
+        asks: "every packet of a response repeats the request's 4 timestamp bytes",
         cite: [("Packet 2: First response", "(XX XX XX XX) are the sequence number that was in the initial request."),
                ("Packet 4: Server information response", "are the new timestamp, sent in Packet 3.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
@@ -35,7 +35,7 @@ rule! {
 rule! {
     /// A server that responds to any challenge amplifies forged requests.
     pub GS4010 "challenge-verified" { severity: Error, who: Server, needs: Beginning,
-        asks: "an info request with a wrong challenge is not answered (one that was given to another client, or to nobody, is wrong)",
+        asks: "an info request with a wrong challenge is not answered (one that was given to another client, or never given, is wrong)",
         cite: [("UT3 query protocol", "Server replies with a unique number")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000008 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'" }
@@ -43,7 +43,7 @@ rule! {
 rule! {
     /// An unsolicited response is a stray packet, a reflection, or noise.
     pub GS4030 "answer-asked-for" { severity: Warning, who: Server, needs: Beginning,
-        asks: "no answer without a request",
+        asks: "no response without a request",
         cite: [("UT3 query protocol", "Client sends request to Server")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 s > c  09 10203040 '8\\0'" }
@@ -62,7 +62,7 @@ rule! {
     ///
     /// The ledger checks this rule, because it needs several flows.
     pub GS4033 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
-        asks: "the answer comes from the address and port that was asked (matched by timestamp, client endpoint and time)",
+        asks: "the response comes from the address and port that the request was sent to (matched by timestamp, client endpoint and time)",
         cite: [("UT3 query protocol", "Server replies with query information")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 t > c  09 10203040 '1234567\\0'" }
@@ -126,7 +126,7 @@ pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, s
         return;
     }
     sink.checked(&GS4004, got.value == asked, got.at, || {
-        format!("the answer says {:08X}, the request {asked:08X}", got.value)
+        format!("the response says {:08X}, the request {asked:08X}", got.value)
     });
 }
 
@@ -138,7 +138,7 @@ pub(in crate::gamespy4) fn packet_timestamp<S: Sink>(
     sink: &mut S,
 ) {
     sink.recalled(&GS4004, false, evidence, mark, || {
-        format!("a packet of the answer says {got:08X}, the request {asked:08X}")
+        format!("a packet of the response says {got:08X}, the request {asked:08X}")
     });
 }
 

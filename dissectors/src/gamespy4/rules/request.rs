@@ -37,7 +37,7 @@ rule! {
     /// The last four bytes select the sections, and show that the client accepts a response in
     /// several packets.
     pub GS4009 "request-tail" { severity: Error, who: Client, needs: Message,
-        asks: "FF FF FF 01 closes the info request (00 00 00 00, no tail, and the SDK's selectors FF 00 00 and 00 FF FF are known forms)",
+        asks: "FF FF FF 01 closes the info request (00 00 00 00, no tail, and the SDK's selectors FF 00 00 and 00 FF FF are known deviations)",
         cite: [("Packet 3: Second request", "Bytes 12 to 15 are always (FF FF FF 01).")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD00 10203041 0091295B FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD00 10203041 0091295B 01020304" }

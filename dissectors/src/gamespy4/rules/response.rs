@@ -37,7 +37,7 @@ rule! {
 rule! {
     /// Clients identify a packet by this byte, and drop unknown ones.
     pub GS4034 "response-type" { severity: Error, who: Server, needs: Message,
-        asks: "an answer starts with the type of its request: 09 or 00",
+        asks: "a response starts with the type of its request: 09 or 00",
         cite: [("Packet 2: First response", "The first byte (09) indicates this is a reply to the initial request."),
                ("Packet 4: Server information response", "Byte 1 (00) indicates that this is a reply for a server information request.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",

@@ -15,7 +15,7 @@ rule! {
     /// A reader orders the packets by their index; if one is missing or repeated, the response is
     /// unreadable.
     pub GS4021 "packet-index" { severity: Error, who: Server, needs: Answer,
-        asks: "the packet indices of one answer run from 0 without a gap or a repeat",
+        asks: "the packet indices of one response run from 0 without a gap or a repeat",
         cite: [("Packet 4: Server information response", "The low 7 bits are the packet index (starting at zero).")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 81 01 'player_\\0' 00 'Ann\\0\\0\\0'\n0.06 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'\n0.06 s > c  00 10203041 'splitnum\\0' 82 01 'player_\\0' 00 'Ann\\0\\0\\0'\nend 10" }
@@ -33,7 +33,7 @@ rule! {
     /// Readers take names and values alternately: after the first gap, every value is read as a
     /// name.
     pub GS4023 "pairs-complete" { severity: Error, who: Server, needs: Message,
-        asks: "names and values alternate, all zero-terminated, over the joined answer",
+        asks: "names and values alternate, all zero-terminated, over the joined response",
         cite: [("Packet 4: Server information response", "This data is then exploded, meaning that the \\0 character is used to separate different values."),
                ("Packet 4: Server information response", "These values can be combined as \"value n\" => \"value n+1\"")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0p1073741828\\0\\0\\0'",

@@ -8,7 +8,7 @@ use crate::valve_master::registration::Why;
 rule! {
     /// The client waits, repeats the query, and finally treats the master as not responding.
     pub VM026 "query-answered" { severity: Warning, who: Master, needs: Answer, checks: requests,
-        asks: "a query is answered before the capture ends or the client gives up",
+        asks: "a query is answered before the response timeout",
         cite: [("Client to master server", "Send the following UDP query to a master server to get a list of Source host servers.")],
         right: listed!("31 FF '0.0.0.0:0' 00 00"),
         wrong: paged!("0.03 c > m  31 FF '10.0.1.2:27015' 00 00\nend 9") }
@@ -16,7 +16,7 @@ rule! {
 rule! {
     /// A list without a query goes to a forged address, or is part of a flood.
     pub VM027 "reply-asked-for" { severity: Warning, who: Master, needs: Beginning,
-        asks: "a reply answers a query of that client (further packets of one reply in Xash3D's dialect, where the query has one of its keys or the reply its key, are a known form)",
+        asks: "a reply answers a query of that client (several packets per reply in Xash3D's dialect, recognized by a key in the query or the reply, are a known deviation)",
         cite: [("End of IP address list", "Subsequent packets must be requested by using the last received IP address and Port as the 'seed' in the next request.")],
         right: listed!("31 FF '0.0.0.0:0' 00 00"),
         wrong: paged!("9.00 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }

@@ -129,7 +129,7 @@ rule! {
     /// The two engines have different quit messages, and masters for one engine need not read the
     /// other's.
     pub VM051 "quit-matches-engine" { severity: Warning, who: Server, needs: Interval,
-        asks: "the form of the quit is that of the engine the info string shows",
+        asks: "the form of the quit matches the engine that the info string shows",
         cite: [("Quit", "")],
         right: registered!("9.00 s:27015 > m  62 0A"),
         wrong: registered!("9.00 s:27015 > m  62 0A 00") }
@@ -151,7 +151,7 @@ rule! {
     /// The master has removed the server from its list; a later message adds it again although it
     /// is not running.
     pub VM052 "silent-after-quit" { severity: Warning, who: Server, needs: Interval,
-        asks: "nothing but a new join follows a quit",
+        asks: "only a new join follows a quit",
         cite: [("Quit", "to signal that the game server has shut down.")],
         right: registered!("9.00 s:27015 > m  62 0A\n20.00 s:27015 > m  71\n20.02 m > s:27015  FFFFFFFF 730A le32:133961823"),
         wrong: registered!("9.00 s:27015 > m  62 0A\n9.01 s:27015 > m  62 0A") }
@@ -159,5 +159,7 @@ rule! {
 
 /// `joins`: a join follows the quit.
 pub(in crate::valve_master) fn after_quit<S: Sink>(joins: bool, at: Span, sink: &mut S) {
-    sink.checked(&VM052, joins, at, || "the server has quit, and speaks without a join".to_owned());
+    sink.checked(&VM052, joins, at, || {
+        "the server has quit, and sends a message without a join".to_owned()
+    });
 }

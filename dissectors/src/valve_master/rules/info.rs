@@ -90,7 +90,7 @@ pub(in crate::valve_master) fn info_required<S: Sink, N: Iterator<Item = &'stati
 rule! {
     /// Some masters, and programs that replace them, read the pairs by position.
     pub VM035 "info-key-order" { severity: Warning, who: Server, needs: Message,
-        asks: "the order of the keys is the GoldSrc, the Source or the Orange Box example's",
+        asks: "the keys are in the order of the GoldSrc, the Source or the Orange Box example",
         cite: [("Differences", "The field order is a bit different with Source than with Goldsource.")],
         right: joined!(goldsrc!("1339895702")),
         wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\product\\cstrike\\region\\255' 0A") }
@@ -105,7 +105,7 @@ pub(in crate::valve_master) fn info_order<S: Sink>(
 ) {
     sink.checked(&VM035, stray.is_none(), stray.unwrap_or(at), || {
         let key = piece(text, stray.unwrap_or(at), at.start);
-        format!("\\{key} has this place in none of the orders")
+        format!("\\{key} is in another place in each of the orders")
     });
 }
 

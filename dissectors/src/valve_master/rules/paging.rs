@@ -93,7 +93,7 @@ pub(in crate::valve_master) fn asked<S: Sink>(
 rule! {
     /// Repeated servers are queried twice, and displace others in lists of clients with a limit.
     pub VM025 "no-repeats" { severity: Note, who: Master, needs: Interval,
-        asks: "no address is handed out twice in one listing",
+        asks: "no address is sent twice in one listing",
         cite: [("Reply format", "")],
         right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27015 00*6"),
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.0.2:27015 00*6") }
@@ -107,7 +107,7 @@ pub(in crate::valve_master) fn repeats<S: Sink>(
 ) {
     let (block, at) = repeated.unwrap_or((&[], at));
     sink.checked(&VM025, repeated.is_none(), at, || match block.try_into() {
-        Ok(block) => format!("{} is handed out twice", shown(block)),
-        Err(_) => "an address is handed out twice".to_owned(),
+        Ok(block) => format!("{} is sent twice", shown(block)),
+        Err(_) => "an address is sent twice".to_owned(),
     });
 }

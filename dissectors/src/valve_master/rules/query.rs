@@ -103,7 +103,7 @@ pub(in crate::valve_master) fn filter_grammar<S: Sink>(
 rule! {
     /// Masters ignore unknown conditions: the client gets more servers than it requested.
     pub VM005 "filter-key-known" { severity: Warning, who: Client, needs: Message,
-        asks: "every filter key is in the document's table",
+        asks: "every filter key is in the specification's table",
         cite: [("Filter", "Filter code What the filter returns")],
         right: listed!(r"31 FF '0.0.0.0:0' 00 '\\gamedir\\cstrike' 00"),
         wrong: listed!(r"31 FF '0.0.0.0:0' 00 '\\gamename\\cstrike' 00") }
@@ -118,9 +118,9 @@ pub(in crate::valve_master) fn filter_key<S: Sink>(
     sink.checked(&VM005, known, pair.key_at(), || {
         let key = pair.key.escape_ascii();
         if xash3d {
-            format!("\\{key} is Xash3D's, and not in the document's table")
+            format!("\\{key} is Xash3D's, and not in the specification's table")
         } else {
-            format!("\\{key} is not in the document's table")
+            format!("\\{key} is not in the specification's table")
         }
     });
 }

@@ -73,7 +73,7 @@ rule! {
 rule! {
     /// Clients cannot query such a server.
     pub VM013 "address-usable" { severity: Warning, who: Master, needs: Message,
-        asks: "no block, the one that ends the list aside, has address 0.0.0.0 or port 0",
+        asks: "no block except the end mark has address 0.0.0.0 or port 0",
         cite: [("End of IP address list", "")],
         right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:0 00*6") }

@@ -248,7 +248,7 @@ fn an_address_handed_out_on_two_pages_is_noted() {
     let outcome = converse(&steps, 9000);
     assert_eq!(outcome.failed(), ["VM025"]);
     assert_eq!(outcome.findings[0].1, Severity::Note);
-    assert_eq!(outcome.detail("VM025"), "10.0.0.2:27015 is handed out twice");
+    assert_eq!(outcome.detail("VM025"), "10.0.0.2:27015 is sent twice");
 }
 
 #[test]

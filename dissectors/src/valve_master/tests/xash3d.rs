@@ -46,7 +46,10 @@ fn a_reply_repeats_the_key_of_its_query() {
     ];
     let outcome = converse(&steps, 9000);
     assert_eq!(outcome.failed(), ["VM005", "VM005"]);
-    assert_eq!(outcome.detail("VM005"), "\\clver is Xash3D's, and not in the document's table");
+    assert_eq!(
+        outcome.detail("VM005"),
+        "\\clver is Xash3D's, and not in the specification's table"
+    );
     let (_, lines) = shown(steps[1].3);
     let expected = [
         "header 0..4 = -1",

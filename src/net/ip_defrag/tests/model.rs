@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What a fragment of the property tests is: a part of a datagram, with bytes of its own.
+/// A fragment of the property tests: a part of a datagram, with its own bytes.
 #[derive(Clone, Debug)]
 struct Part {
     from: usize,
@@ -67,8 +67,8 @@ fn parts() -> impl Strategy<Value = Vec<Part>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Cut a datagram anyhow, shuffle, repeat and lose fragments: it is whole exactly when all of
-    /// them came, and then it is what was sent.
+    /// Cut a datagram arbitrarily, shuffle, repeat and lose fragments: it is whole exactly when all
+    /// arrived, and then has the bytes that were sent.
     #[test]
     fn cut_shuffled_repeated_lost(
         length in 1usize..20_000,
@@ -117,7 +117,7 @@ proptest! {
         prop_assert_eq!(missing.len(), usize::from(lost.is_some() && !received.is_empty()));
     }
 
-    /// Overlaps and contradictions as they come: the result is the model's, byte by byte.
+    /// Arbitrary overlaps and contradictions: the result equals the model's, byte by byte.
     #[test]
     fn any_overlap_is_the_models(
         parts in parts(),
@@ -134,7 +134,7 @@ proptest! {
             let from = (end / 16) * 8;
             sent.insert(place.index(sent.len() + 1), (from, vec![end as u8; end - from], true));
         }
-        // What closes the remaining holes, so that most runs become whole.
+        // Closes the remaining gaps, so that most runs become whole.
         sent.push((0, count(7200), false));
         let (memory, places) = in_memory(sent.iter().map(|(_, bytes, _)| bytes));
         let mut bench = Bench::over(&memory);
@@ -171,7 +171,7 @@ proptest! {
             known.push((from, units, value));
             bench.add(&fragment(from as u32 * 8, true, &memory[range]));
             if overlap {
-                // Runs are cut from here on, and one report is all there is.
+                // From here on pieces are cut, and there is only one report.
                 break;
             }
         }

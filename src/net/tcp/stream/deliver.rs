@@ -1,4 +1,4 @@
-//! Hands bytes to the reader: shows what is unread, keeps what is left, tells of gaps and limits.
+//! Passes bytes to the reader, stores unread ones, and reports gaps and limits.
 
 use super::held::{Growth, HISTORY, Jump};
 use super::{Direction, Phase};
@@ -10,7 +10,7 @@ use crate::net::tcp::{
     GapCause, Next, Side, StreamEnd, StreamEvent, StreamEventKind, StreamLimit, StreamReader,
 };
 
-/// What the code below needs from outside while it works on one direction.
+/// The state outside of one direction that the functions below need.
 pub(in crate::net::tcp) struct ReaderContext<'c, R> {
     pub(in crate::net::tcp) side: Side,
     pub(in crate::net::tcp) budget: &'c mut StreamBudget,
@@ -18,12 +18,12 @@ pub(in crate::net::tcp) struct ReaderContext<'c, R> {
     pub(in crate::net::tcp) other: Unshown,
 }
 
-/// What came of showing a run.
+/// The result of passing a run.
 struct Offered {
     consumed: usize,
-    /// How many of the bytes that are left the reader has looked at.
+    /// How many of the remaining bytes the reader has seen.
     seen: usize,
-    /// It wants to be shown the rest later.
+    /// The reader left the rest for later.
     later: bool,
 }
 
@@ -32,7 +32,7 @@ impl<R: StreamReader> ReaderContext<'_, R> {
         self.reader.event(StreamEvent { side: self.side, frame, time, kind });
     }
 
-    /// Shows a run until the reader takes no more of it; None if it will have none of it.
+    /// Passes a run until the reader consumes no more of it; `None` if it ignores the connection.
     fn offer(&mut self, mut run: Run<'_>) -> Option<Offered> {
         let start = run.chunk.start;
         let offered = |run: &Run<'_>, seen, later| {
@@ -60,7 +60,7 @@ impl<R: StreamReader> ReaderContext<'_, R> {
 }
 
 impl Direction {
-    /// Hands on a chunk that is next while nothing is unread.
+    /// Passes on a chunk that is next while no bytes are unread.
     pub(super) fn fresh<R: StreamReader>(
         &mut self,
         chunk: Chunk<'_>,
@@ -84,7 +84,7 @@ impl Direction {
         }
     }
 
-    /// A run was shown, and its end. Whether what the reader has left of it is kept.
+    /// A run was passed with its end. Whether the remaining bytes are kept.
     fn keeps(&mut self, end: Option<StreamEnd>, later: bool) -> bool {
         self.phase = match end {
             Some(StreamEnd::Fin) if later => Phase::Closing,
@@ -100,7 +100,7 @@ impl Direction {
         }
     }
 
-    /// Keeps what was not consumed of a fresh chunk, seen up to a point, and some of what was.
+    /// Stores the bytes of a fresh chunk that were not consumed, and some consumed ones.
     fn remember<R: StreamReader>(
         &mut self,
         chunk: Chunk<'_>,
@@ -183,9 +183,9 @@ impl Direction {
         kept
     }
 
-    /// Goes on after missing bytes. The reader sees what it left before them once more, and then
-    /// that is dropped. Where it lets that wait for the other direction, it goes on when that has
-    /// come, or when there is more to go on after.
+    /// Continues after missing bytes. The reader gets the unread bytes before them once more; the
+    /// rest is dropped. If the reader leaves these for the other direction, this waits until that
+    /// has arrived, or until there is another gap.
     pub(super) fn jump<R: StreamReader>(
         &mut self,
         to: u64,
@@ -209,10 +209,10 @@ impl Direction {
         self.jump_now(Jump { to, cause, witness }, cx);
     }
 
-    /// Goes on after missing bytes that are not waited for any more, even if a reader waits.
+    /// Continues after missing bytes that were given up, even if a reader waits.
     pub(super) fn jump_at_last<R: StreamReader>(&mut self, cx: &mut ReaderContext<'_, R>) {
         if let Some(jump) = self.held.as_mut().and_then(|held| held.jump.take()) {
-            // Some of what was missing may have come meanwhile.
+            // Some of the missing bytes may have arrived meanwhile.
             let to = self.hole_end().map_or(jump.to, |(end, _)| end.min(jump.to));
             self.jump_now(Jump { to, ..jump }, cx);
             self.absorb(cx);
@@ -263,7 +263,7 @@ impl Direction {
         }
     }
 
-    /// Shows the reader what is unread, if there is anything new about it.
+    /// Passes the unread bytes to the reader, if there is anything new.
     pub(super) fn show<R: StreamReader>(
         &mut self,
         end: Option<StreamEnd>,
@@ -296,7 +296,7 @@ impl Direction {
         held.settle(cx.budget);
     }
 
-    /// Shows the reader what had to wait, and the FIN after it.
+    /// Passes waiting bytes to the reader, and the FIN after them.
     pub(in crate::net::tcp) fn show_again<R: StreamReader>(
         &mut self,
         cx: &mut ReaderContext<'_, R>,
@@ -311,7 +311,7 @@ impl Direction {
         }
     }
 
-    /// Shows the reader what is unread for the last time.
+    /// Passes the unread bytes to the reader for the last time.
     pub(in crate::net::tcp) fn show_last<R: StreamReader>(
         &mut self,
         end: StreamEnd,
@@ -325,7 +325,8 @@ impl Direction {
         }
     }
 
-    /// Shows unread bytes for the last time, for want of room. They are no longer in the buffer.
+    /// Passes unread bytes for the last time, because there is no room. They are no longer in the
+    /// buffer.
     fn drop_at_limit<R: StreamReader>(
         &mut self,
         leftover: Chunk<'_>,
@@ -358,14 +359,14 @@ impl Direction {
         Run { chunk, seen, missing_before, end, fin_time, began, other, held_back: false }
     }
 
-    /// What is unread counts as not shown.
+    /// The unread bytes count as not passed to the reader.
     pub(in crate::net::tcp) fn forget_shown(&mut self) {
         if let Some(held) = &mut self.held {
             held.shown = 0;
         }
     }
 
-    /// What of this direction the reader of the other one has not been shown.
+    /// The bytes of this direction that the reader of the other one has not seen.
     pub(in crate::net::tcp) fn unshown(&self) -> Unshown {
         let unshown = self.held.as_ref().map_or(0, |held| held.unread().saturating_sub(held.shown));
         let has_hole = self.has_hole();

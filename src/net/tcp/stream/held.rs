@@ -1,4 +1,4 @@
-//! What a direction keeps, and how it forgets.
+//! The stored bytes of a direction.
 
 use crate::net::packet::FrameRef;
 use crate::net::tcp::GapCause;
@@ -6,43 +6,43 @@ use crate::net::tcp::budget::StreamBudget;
 use crate::net::tcp::buffered::Buffered;
 use crate::net::tcp::out_of_order::OutOfOrder;
 
-/// How long a hole is waited for, in nanoseconds, if nobody is there to acknowledge it, or more is
-/// acknowledged than was seen.
+/// How long to wait for a gap, in nanoseconds, if the other side is not recorded, or has
+/// acknowledged more than was seen.
 pub(super) const WAIT: i64 = 3_000_000_000;
-/// How much of what was used up is remembered to compare repeats with, in bytes and pieces.
+/// How many consumed bytes and pieces are kept to compare repeats with.
 pub(super) const HISTORY: usize = 2048;
 const HISTORY_PIECES: usize = 64;
 
-/// What a direction keeps.
+/// The stored state of a direction.
 #[derive(Debug, Default)]
 pub(super) struct HeldBytes {
     /// Consumed bytes (for comparison), then unread ones, up to `Stream::next`.
     pub(super) buffer: Buffered,
     /// How many bytes of the buffer are consumed.
     pub(super) read: usize,
-    /// How many of the unread bytes the reader has been shown.
+    /// How many of the unread bytes the reader has seen.
     pub(super) shown: usize,
     /// How many bytes are missing before the first unread one.
     pub(super) missing: u64,
-    /// A gap that only grew since it was reported; said when there is more to say.
+    /// A gap that only grew since it was reported; reported with the next event.
     pub(super) growth: Option<Growth>,
-    /// The reader lets what is unread wait.
+    /// The reader left the unread bytes for later.
     pub(super) later: bool,
-    /// Missing bytes that are not waited for any more; but what is unread before them waits.
+    /// A gap that was given up; but unread bytes before it are waiting.
     pub(super) jump: Option<Jump>,
     pub(super) ahead: OutOfOrder,
     /// Position and packet of a FIN that is not reached yet.
     pub(super) fin: Option<(u64, FrameRef)>,
-    /// Position up to which the stream is said to exist, and the packet that says so.
+    /// The acknowledged end of the stream, and the packet that acknowledges it.
     pub(super) acked: (u64, FrameRef),
-    /// For how long an acknowledged hole has been waited for.
+    /// The wait for an acknowledged gap.
     pub(super) wait: Option<GapWait>,
     pub(super) rewinds: u8,
-    /// What the budget believes that this takes.
+    /// The memory charged to the budget.
     pub(super) charged: usize,
 }
 
-/// Where to go on after missing bytes, and what shows that they are.
+/// Where to continue after missing bytes, and the packet that shows they are missing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jump {
     pub(super) to: u64,
@@ -58,33 +58,33 @@ pub(super) struct Growth {
     pub(super) witness: FrameRef,
 }
 
-/// How the wait for the bytes of a hole goes on.
+/// The progress of waiting for the bytes of a gap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GapWait {
-    /// Where the hole begins: what comes there begins another wait.
+    /// The start of the gap: if it changes, another wait begins.
     at: u64,
     since: i64,
-    /// How many more segments of the connection are waited for.
+    /// How many more segments of the connection to wait for.
     patience: u8,
 }
 
 impl HeldBytes {
-    /// Bytes of memory that it takes itself, beside what is charged: an allocator gives out blocks of
-    /// sixteen bytes and keeps eight of them, for this and for the two lists of the buffer.
+    /// The memory of the struct itself, not charged: an allocator returns blocks of sixteen bytes
+    /// and uses eight of them, for this and for the two lists of the buffer.
     pub(super) const OWN: usize = size_of::<HeldBytes>() + 3 * 24;
 
-    /// Up to where the direction has shown itself that it reaches, a FIN included.
+    /// The end of the direction's own bytes, with a FIN.
     pub(super) fn end(&self, next: u64) -> u64 {
         let fin = self.fin.map_or(0, |(position, _)| position.saturating_add(1));
         next.max(self.ahead.end()).max(fin)
     }
 
-    /// Whether an acknowledged hole at the expected position has been waited for long enough, as
-    /// seen at a segment of the connection.
+    /// Whether the wait for an acknowledged gap at the expected position is over, checked at a
+    /// segment of the connection.
     ///
-    /// Segments are counted once the direction has come as far as it is acknowledged. Before that,
-    /// the acknowledgments may have been recorded ahead of what they acknowledge, by any number of
-    /// segments: time tells.
+    /// Segments are counted once the direction has reached the acknowledged position. Before that,
+    /// the acknowledgments may have been recorded ahead of the bytes, by any number of segments, so
+    /// that time decides.
     pub(super) fn is_overdue(&mut self, next: u64, now: i64, patience: u8) -> bool {
         let may_be_early = self.acked.0 > self.end(next);
         let begun = self.wait.filter(|wait| wait.at == next);
@@ -114,13 +114,13 @@ impl HeldBytes {
         (self.read, self.shown) = (0, 0);
     }
 
-    /// Takes the buffer away; its memory is the caller's to drop.
+    /// Takes the buffer; the caller drops its memory.
     pub(super) fn take_buffer(&mut self) -> (Buffered, usize, usize) {
         let buffer = std::mem::take(&mut self.buffer);
         (buffer, std::mem::take(&mut self.read), std::mem::take(&mut self.shown))
     }
 
-    /// Forgets consumed bytes once they outweigh what would have to be moved.
+    /// Drops consumed bytes once there are more of them than bytes to move.
     pub(super) fn compact(&mut self, next: u64, budget: &StreamBudget) {
         let start = next.saturating_sub(self.buffer.len() as u64);
         if self.unread() == 0 && !budget.spares_memory() {

@@ -1,4 +1,4 @@
-//! Bytes that do not come, and acknowledgments of them.
+//! Missing bytes, and acknowledgments of them.
 
 use super::*;
 
@@ -49,7 +49,7 @@ fn an_answer_may_wait_for_what_it_answers_to_and_its_fin_with_it() {
     let mut bench = Bench::begun(Appetite::InOrder, 1000);
     bench.send(B, ACK, 9000, 1000, b"hello");
     bench.send(B, fin, 9005, 1004, b"answer");
-    // An old word, said again, does not undo the later one.
+    // A repeated older acknowledgment does not revert the later one.
     bench.send(B, ACK, 9000, 1000, b"hello");
     assert!(bench.connection.has_hole(A));
     bench.send(A, ACK, 1000, 9005, b"abcd");
@@ -101,7 +101,7 @@ fn acknowledgment_does_not_reach_after_what_it_says() {
         bench.reported(),
         [gap(3, 1000, 4, GapCause::Acknowledged), end("", StreamEnd::Gap)]
     );
-    // The rest of the hole comes after all.
+    // The rest of the gap arrives after all.
     bench.data(1004, b"efghij");
     assert_eq!(bench.reported(), [after(4, "efghijkl")]);
 }
@@ -140,7 +140,7 @@ fn acknowledgments_ahead_of_their_data_are_waited_with() {
         }
     }
     assert_eq!(bench.reported(), vec![bytes("abcd"); 5]);
-    // The rest of what is acknowledged does not come, and others go on.
+    // The rest of the acknowledged bytes does not arrive, and others continue.
     bench.data(1026, b"ghi");
     for i in 0..8 {
         assert_eq!(bench.reported(), [], "{i}");

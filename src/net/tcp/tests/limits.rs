@@ -1,4 +1,4 @@
-//! What happens when there is no room.
+//! Behaviour at limits.
 
 use super::*;
 

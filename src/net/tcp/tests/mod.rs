@@ -1,4 +1,4 @@
-//! Each behaviour of reassembly by itself; `model.rs` checks them together.
+//! Each behaviour of reassembly separately; `model.rs` tests them together.
 
 mod holes;
 mod limits;
@@ -19,7 +19,7 @@ const RST: TcpFlags = TcpFlags::RST;
 const ACK: TcpFlags = TcpFlags::ACK;
 const DATA: TcpFlags = TcpFlags(0);
 
-/// What a reader was given, in order.
+/// The calls of a reader, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reported {
     /// Consumed bytes, and how many are missing before them.
@@ -36,7 +36,7 @@ enum Appetite {
     /// Whole groups of this many bytes; what is left at an end is not consumed.
     Groups(usize),
     Nothing,
-    /// All, but nothing that answers what it was not shown.
+    /// All, but nothing that answers unseen bytes.
     InOrder,
     Ignore,
 }

@@ -1,4 +1,4 @@
-//! Reassembly against a plain model: an array of bytes, and which of them were sent.
+//! Reassembly compared with a simple model: an array of bytes, and which of them were sent.
 
 use proptest::prelude::*;
 
@@ -11,8 +11,8 @@ struct Cut {
     to: usize,
 }
 
-/// Segments that cover the stream once, then some more that overlap them at will, in any order,
-/// some of them lost.
+/// Segments that cover the stream once, then some that overlap them arbitrarily, in any order, some
+/// of them lost.
 fn traffic() -> impl Strategy<Value = (Vec<u8>, Vec<Cut>)> {
     let stream = prop::collection::vec(any::<u8>(), 1..600);
     let cuts = prop::collection::vec(1_usize..40, 1..80);
@@ -69,7 +69,7 @@ fn stretches(len: usize, sent: &[Cut]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Bytes and missing counts as delivered, all that belongs to one stretch put together.
+/// Delivered bytes and missing counts, joined by stream.
 fn delivered(reported: &[Reported]) -> Vec<(u64, Vec<u8>)> {
     let mut found: Vec<(u64, Vec<u8>)> = vec![(0, Vec::new())];
     let mut broken = false;
@@ -107,7 +107,7 @@ fn delivered(reported: &[Reported]) -> Vec<(u64, Vec<u8>)> {
     found
 }
 
-/// What the model says was to be delivered, up to the FIN at the end of the stream.
+/// The delivery that the model expects, up to the FIN at the end of the stream.
 fn expected(stream: &[u8], sent: &[Cut], begin: usize) -> Vec<(u64, Vec<u8>)> {
     let mut at = begin;
     let mut found = Vec::new();
@@ -229,9 +229,9 @@ proptest! {
         first in prop_oneof![any::<u32>(), (u32::MAX - 700)..=u32::MAX],
         appetite in appetite(),
     ) {
-        // As the other side got it: one segment after the other gets lost, and comes again later.
-        // Or nothing is lost but in the recording: where both come together, a segment may come
-        // later than it is waited for.
+        // As received by the other side: single segments are lost and retransmitted. Or segments
+        // are only missing in the recording: if both happen together, a segment may arrive after
+        // the wait for it has ended.
         let mut at = 0;
         let cuts = lengths.iter().cycle().map_while(|len| {
             let cut = Cut { from: at, to: stream.len().min(at + len) };
