@@ -1,22 +1,22 @@
-//! What kind of attack it is.
+//! Kinds of attacks.
 
 use super::target::Target;
 
-/// Addresses that are few: toward them, responses are drawn.
+/// Maximum number of addresses for a reflection: responses are directed at these.
 const FEW: usize = 16;
 
-/// What kind of attack it is, and whose capture shows it.
+/// The kind of an attack, and the position of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AttackKind {
-    /// A server is asked more than it can answer.
+    /// A server gets more requests than it can answer.
     FloodedServer,
-    /// A server is made to flood others.
+    /// A server is misused to flood others.
     Reflector,
-    /// Somebody gets responses that he never asked for.
+    /// An address gets responses that it never requested.
     Victim,
-    /// A link between: both the requests and the responses have passed routers.
+    /// A link between networks: both requests and responses have passed routers.
     Transit,
-    /// A server is sent what is known to crash it.
+    /// A server gets packets that are known to crash it.
     CrashAttempt,
 }
 
@@ -30,7 +30,7 @@ impl AttackKind {
         AttackKind::CrashAttempt,
     ];
 
-    /// The name scripts use.
+    /// The name in scripts.
     pub const fn name(self) -> &'static str {
         match self {
             AttackKind::FloodedServer => "flooded_server",
@@ -42,9 +42,10 @@ impl AttackKind {
     }
 }
 
-/// The kind of a server that is flooded, used against others, or both. A flood from many is the
-/// server's; where few addresses ask for nearly all, responses are drawn toward them. Where both
-/// requests and responses have passed routers, the capture is from a link between.
+/// The kind for a server that is flooded, misused against others, or both. A flood from many
+/// sources is aimed at the server; if few addresses send nearly all requests, the responses are
+/// aimed at these. If both requests and responses have passed routers, the capture is from a link
+/// between.
 pub(super) fn kind_of(
     target: &Target,
     [flooded, reflecting]: [bool; 2],

@@ -1,4 +1,4 @@
-//! Sources that have shown what forged ones cannot: they get what is sent to their addresses.
+//! Sources that did something that forged ones cannot: they receive packets at their addresses.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use dissectors::kit::{Map, Time};
 
 use super::packet::SampledPacket;
 
-/// Packets of clients that are kept of one target.
+/// Maximum number of stored packets of clients per target.
 const MOST: usize = 1 << 14;
 
 /// What shows that a source is real.
@@ -14,9 +14,9 @@ const MOST: usize = 1 << 14;
 pub enum Proof {
     /// It returned a challenge.
     Challenge,
-    /// It went on after the last part of a split response.
+    /// It sent a request after the last part of a split response.
     Split,
-    /// It asked something else after a response.
+    /// It sent another kind of request after a response.
     WentOn,
 }
 
@@ -25,7 +25,7 @@ pub enum Proof {
 pub(super) struct RealClient {
     pub(super) proof: Proof,
     pub(super) packets: u64,
-    /// When the window began, how many packets came in it, and the most that came in one.
+    /// The start of the window, the number of packets in it, and the maximum of all windows.
     window: (Time, u32),
     most: u32,
 }
@@ -34,7 +34,7 @@ pub(super) struct RealClient {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clients {
     all: Map<IpAddr, RealClient>,
-    /// What they sent, as far as there is room, in the order in which it was found to be theirs.
+    /// Their packets, up to a maximum, in the order in which their sources were found to be real.
     packets: Vec<SampledPacket>,
     /// There were more packets.
     pub(super) is_cut: bool,
@@ -45,7 +45,7 @@ impl Clients {
         !self.all.is_empty() && self.all.contains_key(&source)
     }
 
-    /// A source has shown that it is real; `room`: for this many more, over all targets.
+    /// A source is real; `room`: the remaining number over all targets.
     pub(super) fn begin(&mut self, source: IpAddr, proof: Proof, room: &mut usize) {
         if *room == 0 {
             self.is_cut = true;
@@ -56,7 +56,7 @@ impl Clients {
         self.all.entry(source).or_insert(client);
     }
 
-    /// A packet of a source that is real; `window`: in which it is counted.
+    /// A packet of a real source; `window`: the window for counting.
     pub(super) fn see(&mut self, packet: &SampledPacket, window: i64, room: &mut usize) {
         let Some(client) = self.all.get_mut(&packet.source) else { return };
         client.packets += 1;
@@ -73,12 +73,12 @@ impl Clients {
         }
     }
 
-    /// Whether a source is real and asks no faster than clients do: `repeats` within the window.
+    /// Whether a source is real and sends at most `repeats` requests within the window.
     pub(super) fn is_legitimate(&self, source: IpAddr, repeats: u32) -> bool {
         self.has(source) && self.all.get(&source).is_some_and(|client| client.most <= repeats)
     }
 
-    /// Those that ask no faster than clients do, or those that do.
+    /// Those within the client rate, or those above it.
     pub(super) fn which(
         &self,
         legitimate: bool,
@@ -88,7 +88,7 @@ impl Clients {
         all.filter(move |(_, client)| (client.most <= repeats) == legitimate)
     }
 
-    /// The packets of those that ask no faster than clients do, by time.
+    /// The packets of those within the client rate, by time.
     pub(super) fn packets(&self, repeats: u32) -> Vec<SampledPacket> {
         let theirs = |packet: &&SampledPacket| self.is_legitimate(packet.source, repeats);
         let mut packets: Vec<SampledPacket> = self.packets.iter().filter(theirs).copied().collect();

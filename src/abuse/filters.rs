@@ -1,35 +1,35 @@
-//! Filters against an attack: what they look at. What each would have done to this very capture is in
+//! Candidates for filters against an attack. Their effect on this capture is computed in
 //! [`measure`](super::measure).
 //!
-//! A limit is a bucket of tokens, as firewalls have it: each packet takes one, this many come back each
-//! second, and a packet that finds none is dropped.
+//! A limit is a token bucket, as in firewalls: each packet takes a token, tokens are added at the
+//! rate, and a packet without a token is dropped.
 
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::Time;
 
-/// Packets a second that a source may send, as filters are tried.
+/// Packets per second of a source that are tried as limits.
 pub(super) const OF_SOURCE: [u16; 3] = [1, 3, 10];
 
-/// Packets a second that a network may send, as filters are tried.
+/// Packets per second of a network that are tried as limits.
 pub(super) const OF_NETWORK: [u16; 3] = [5, 20, 100];
 
-/// Packets that may come at once within the limit of a source.
+/// Burst size of a source's limit.
 pub(super) const BURST: u16 = 5;
 
-/// Bytes at the beginning of payloads that are compared.
+/// Number of bytes at the beginning of payloads that are compared.
 const PREFIX: usize = 8;
 
 /// A limit of packets a second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bucket {
-    /// Tokens, in thousandths: less than none before the first packet.
+    /// Used tokens, in thousandths: negative before the first packet.
     spent: u32,
     last: i64,
 }
 
 impl Bucket {
-    /// Whether a packet finds no token. `burst`: of this many at most.
+    /// Takes a token. Returns whether there was none. `burst`: the bucket's size.
     pub(super) fn is_empty(&mut self, time: Time, rate: u16, burst: u16) -> bool {
         const MICROSECOND: i64 = 1000;
         let passed = time.0.saturating_sub(self.last).max(0) / MICROSECOND;
@@ -46,7 +46,7 @@ impl Bucket {
     }
 }
 
-/// What limits would do to one source's packets.
+/// The effect of limits on one source's packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NetworkLimits {
     buckets: [Bucket; OF_SOURCE.len()],
@@ -68,7 +68,7 @@ impl NetworkLimits {
     }
 }
 
-/// How payloads begin.
+/// The common beginning of payloads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prefix(Option<Vec<u8>>);
 
@@ -95,7 +95,7 @@ impl Prefix {
     }
 }
 
-/// What a packet must be to be dropped, beside what all filters look at.
+/// A condition for dropping a packet, besides those of all filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
     /// It has this hop limit.
@@ -106,19 +106,19 @@ pub enum Match {
     MissingChallenge(u16),
     /// It comes from this port.
     SourcePort(u16),
-    /// Its payload has these bytes in this place.
+    /// Its payload has these bytes at this offset.
     Bytes {
-        /// Where they begin.
+        /// The offset.
         at: u8,
         /// The bytes.
         bytes: Vec<u8>,
     },
-    /// It comes from one of these addresses, which are real.
+    /// It comes from one of these real addresses.
     Sources(Vec<IpAddr>),
 }
 
 impl Match {
-    /// The name scripts use.
+    /// The name in scripts.
     pub const fn name(&self) -> &'static str {
         match self {
             Match::HopLimit(_) => "hop_limit",
@@ -131,7 +131,7 @@ impl Match {
     }
 }
 
-/// Only what is above this many packets a second is dropped.
+/// Only packets above this rate are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateLimit {
     /// Of one source.
@@ -151,7 +151,7 @@ impl RateLimit {
         }
     }
 
-    /// Packets that may come at once.
+    /// The burst size.
     pub fn burst(self) -> u32 {
         match self {
             RateLimit::OfSource(_) => BURST.into(),
@@ -160,30 +160,30 @@ impl RateLimit {
     }
 }
 
-/// A filter, and what it would have done to this capture. It drops only packets to the attacked address
-/// and port that begin as its packets do.
+/// A filter, and its effect on this capture. It drops only packets to the attacked address and port
+/// with the common beginning of the attack's packets.
 #[derive(Clone, Debug)]
 pub struct FirewallFilter {
     /// The attacked address and port; of a network, its first address.
     pub target: SocketAddr,
-    /// How many bits of the address count.
+    /// The prefix length of the address.
     pub bits: u8,
-    /// Whether it is for packets to any port of the address.
+    /// Whether it applies to all ports of the address.
     pub any_port: bool,
-    /// How payloads begin.
+    /// The common beginning of payloads.
     pub prefix: Vec<u8>,
-    /// What else a packet must be: all of these.
+    /// Further conditions, all of which must be met.
     pub matches: Vec<Match>,
     /// A limit, if not all such packets are dropped.
     pub limit: Option<RateLimit>,
     /// The share of the attack that it drops.
     pub drops: f64,
-    /// The share of real clients' packets to the attacked address and port that it drops; `None`: there are
-    /// none to measure it by.
+    /// The share of real clients' packets to the attacked address and port that it drops; `None`:
+    /// there are none.
     pub collateral: Option<f64>,
-    /// The same of real clients' packets to any port of the host.
+    /// The same for real clients' packets to all ports of the host.
     pub host_collateral: Option<f64>,
-    /// Packets of the attack a second that it lets through.
+    /// Packets per second of the attack that pass.
     pub remains: f64,
 }
 

@@ -1,4 +1,5 @@
-//! Whether the sources of an attack are forged, and what shows it: each time a number and a sentence.
+//! Whether the sources of an attack are forged, with the evidence: each piece is a sentence with a
+//! number.
 
 use std::net::IpAddr;
 
@@ -8,19 +9,20 @@ use super::sources::{Source, Sources};
 use super::target::{Target, share};
 use crate::text::{counted, grouped};
 
-/// Challenged sources from which on it shows something that none returned its challenge.
+/// Minimum number of challenged sources for the conclusion that none returned its challenge.
 const CHALLENGED: u64 = 20;
 
-/// Networks of 8 bits over which one hop limit, or one series of identifications, is not an accident.
+/// Minimum number of /8 networks with one hop limit, or with one series of identifications, that is
+/// not a coincidence.
 const NETWORKS: usize = 16;
 
-/// Routers by which the ways of one source's packets may differ.
+/// Maximum difference of hop limits of packets of one source.
 const WAYS: u8 = 4;
 
-/// The share of packets from which on they have something in common.
+/// Minimum share of packets for a common property.
 const MOST: f64 = 0.5;
 
-/// Whether sources are what they say.
+/// Whether sources are forged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forged {
     /// They are not.
@@ -42,22 +44,22 @@ impl Forged {
     }
 }
 
-/// What is looked at.
+/// The data to evaluate.
 pub(super) struct Sight<'s> {
     pub(super) target: &'s Target,
     /// The attacked address.
     pub(super) at: IpAddr,
     /// The lengths of networks.
     pub(super) lengths: [u8; 2],
-    /// Requests of a source from which on it is not a client.
+    /// Maximum number of requests of a client.
     pub(super) repeats: u32,
 }
 
-/// One piece of evidence, and what it says of the sources.
+/// A piece of evidence, and its conclusion about the sources.
 type ForgeryEvidence = (String, Forged);
 
 impl Sight<'_> {
-    /// Whether sources are forged, and what shows it.
+    /// Whether sources are forged, and the evidence.
     pub(super) fn forged(&self, kind: AttackKind) -> (Forged, Vec<String>) {
         if kind == AttackKind::Victim {
             let text = "the sources are real servers; the requests to them were forged, in the \
@@ -85,7 +87,7 @@ impl Sight<'_> {
         (verdict, all.into_iter().map(|(text, _)| text).collect())
     }
 
-    /// Of the sources that were challenged, how many returned the challenge: the clients aside.
+    /// How many of the challenged sources returned the challenge, without the clients.
     fn challenges(&self) -> ForgeryEvidence {
         let clients = &self.target.clients;
         let is_asked = |address: IpAddr, source: &Source| {
@@ -119,7 +121,7 @@ impl Sight<'_> {
         (text, says)
     }
 
-    /// Sources that ask too fast, and get what is sent to them.
+    /// Sources that send too fast and receive packets at their addresses.
     fn real_attackers(&self) -> Option<ForgeryEvidence> {
         let attackers = self.target.clients.which(false, self.repeats);
         let (count, packets) =
@@ -144,7 +146,7 @@ impl Sight<'_> {
     fn own_network(&self) -> Option<ForgeryEvidence> {
         let own = super::sources::network(self.at, self.lengths);
         let is_own = |it: IpAddr| super::sources::network(it, self.lengths) == own && it != self.at;
-        // Within a private network, and on one host, that is where clients are.
+        // In a private network, and on one host, clients may have such addresses.
         let hops = self.target.hops[0].any_routed();
         (!is_special(self.at) && hops)
             .then(|| self.addresses(is_own, "addresses of the target's own network"))?
@@ -174,7 +176,7 @@ impl Sight<'_> {
         (spread > 0).then_some((text, if many { Forged::Yes } else { Forged::Unknown }))
     }
 
-    /// A hop limit that many packets have, though they claim to come from all over the world.
+    /// The same hop limit in many packets that claim to come from all over the world.
     fn one_hop_limit(&self) -> Option<ForgeryEvidence> {
         let attack = self.attack();
         let (limit, count) = commonest(attack.iter().map(|it| it.hop_limit).filter(|it| *it > 0))?;
@@ -188,7 +190,7 @@ impl Sight<'_> {
         (part >= MOST && networks >= NETWORKS).then_some((text, Forged::Yes))
     }
 
-    /// Identifications that go on from packet to packet, regardless of their sources.
+    /// Identifications that continue from packet to packet, regardless of their sources.
     fn one_series(&self) -> Option<ForgeryEvidence> {
         let ids = self.target.ids;
         let text = format!(
@@ -199,7 +201,7 @@ impl Sight<'_> {
         (is_series && self.is_widespread()).then_some((text, Forged::Yes))
     }
 
-    /// One identification in packets of many.
+    /// The same identification in packets of many sources.
     fn one_identification(&self) -> Option<ForgeryEvidence> {
         let attack = self.attack();
         let all = attack.iter().filter_map(|it| it.identification.filter(|id| *id != 0));
@@ -210,7 +212,7 @@ impl Sight<'_> {
         (is_one && self.is_widespread()).then_some((text, Forged::Yes))
     }
 
-    /// Hosts that did not expect what they were sent.
+    /// Hosts that did not expect the responses.
     fn unreachable(&self) -> Option<ForgeryEvidence> {
         let (errors, responses) = (self.target.unreachable, self.target.packets[1]);
         let text = format!(

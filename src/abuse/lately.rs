@@ -1,7 +1,7 @@
-//! What clients asked servers lately, and what these responded: enough to see that somebody gets what is
-//! sent to his address, and that nobody asked for a response.
+//! Recent requests of clients and responses of servers: enough to see that a client receives
+//! packets at its address, and that a response had no request.
 //!
-//! A source that only ever sent one packet has no more than a place here, until another one needs it.
+//! A source with a single packet has only an entry here, until another source needs it.
 
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
@@ -11,22 +11,22 @@ use dissectors::kit::{Outline, Purpose, Seed, Time};
 use super::clients::Proof;
 use super::packet::SampledPacket;
 
-/// Buckets, each of this many exchanges that lie side by side.
+/// Number of buckets, and of exchanges in a bucket, which are adjacent in memory.
 const BUCKETS: usize = 1 << 13;
 const WAYS: usize = 4;
 
-/// Packets of a source that are kept until it proves something, or is forgotten.
+/// Maximum number of stored packets of a source until it is known to be real, or forgotten.
 const FIRST: usize = 2;
 
-/// For so long a response to a request may take, in units of a millisecond: 30 seconds.
+/// Maximum time of a response to a request, in units of a millisecond: 30 seconds.
 const PATIENCE: u32 = 28_610;
 
-/// What a client asks a server.
+/// The requests of a client to a server.
 #[derive(Clone, Copy, Default)]
 pub(super) struct LatelyExchange {
     /// The challenge that the server gave.
     challenge: Option<u32>,
-    /// A hash of what was asked last, and from which port.
+    /// A hash of the latest request, and its source port.
     asked: u64,
     port: u16,
     /// The latest request returned a challenge.
@@ -34,31 +34,32 @@ pub(super) struct LatelyExchange {
     answered: AnswerState,
     /// Packets that are kept.
     kept: u8,
-    /// How the latest request is called, and how long it was.
+    /// The name and the length of the latest request.
     pub(super) length: u32,
     pub(super) what: &'static str,
 }
 
-/// What was responded to the latest request, beside challenges.
+/// The response to the latest request, except for challenges.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum AnswerState {
     #[default]
     No,
     Yes,
-    /// By all parts of a split response, or by the last of them.
+    /// All parts of a split response, or its last one.
     Split,
 }
 
-/// Whose exchange is in a place, and when it went on: what is looked through lies close together.
+/// The key of an exchange, and its latest time; stored separately so that a search reads adjacent
+/// memory.
 #[derive(Clone, Copy, Default)]
 struct Tag {
-    /// Of the client and the server; 0: the place is free.
+    /// A hash of client and server; 0: empty.
     hash: u32,
     /// In units of [`Lately::UNIT`].
     last: u32,
 }
 
-/// The latest exchanges. It takes room when the first one comes.
+/// The latest exchanges. Memory is allocated for the first one.
 #[derive(Clone, Default)]
 pub(super) struct Lately {
     seed: Seed,
@@ -68,8 +69,8 @@ pub(super) struct Lately {
 }
 
 impl Lately {
-    /// The power of two of nanoseconds that times are kept in: a millisecond, so that of a flood, too, the
-    /// oldest is found.
+    /// Times are stored in units of this power of two of nanoseconds, a millisecond, so that the
+    /// oldest is found even in a flood.
     const UNIT: u32 = 20;
 
     fn place(&self, client: IpAddr, server: SocketAddr) -> (usize, u32) {
@@ -83,7 +84,7 @@ impl Lately {
         (hash as usize % BUCKETS, (hash >> 32) as u32 | 1)
     }
 
-    /// The place of what a client asked a server lately, if it did.
+    /// The entry of a client's recent requests to a server, if any.
     pub(super) fn find(&self, client: IpAddr, server: SocketAddr, now: Time) -> Option<usize> {
         self.find_in(self.place(client, server), now)
     }
@@ -95,7 +96,8 @@ impl Lately {
         Some(bucket * WAYS + way)
     }
 
-    /// The same, or a new one: in the place of the oldest beside it. The client asks again now.
+    /// The same, or a new one that replaces the oldest in its bucket. The client sends a request
+    /// now.
     pub(super) fn entry(&mut self, client: IpAddr, server: SocketAddr, now: Time) -> usize {
         if self.tags.is_empty() {
             self.tags = vec![[Tag::default(); WAYS]; BUCKETS].into();
@@ -121,12 +123,12 @@ impl Lately {
         at
     }
 
-    /// The exchange in this place.
+    /// The exchange of this entry.
     pub(super) fn exchange(&mut self, at: usize) -> Option<&mut LatelyExchange> {
         self.exchanges.get_mut(at)
     }
 
-    /// Keeps a packet of it until the source proves something.
+    /// Stores a packet of it until the source is known to be real.
     pub(super) fn keep(&mut self, at: usize, packet: &SampledPacket) {
         let exchange = self.exchanges.get_mut(at);
         if let (Some(exchange), Some(packets)) = (exchange, self.packets.get_mut(at))
@@ -137,7 +139,7 @@ impl Lately {
         }
     }
 
-    /// The packets of it that were kept.
+    /// Its stored packets.
     pub(super) fn take(&mut self, at: usize) -> impl Iterator<Item = SampledPacket> {
         let kept = self.exchanges.get_mut(at).map_or(0, |it| std::mem::take(&mut it.kept));
         let packets = self.packets.get(at).copied().unwrap_or_default();
@@ -145,13 +147,14 @@ impl Lately {
     }
 }
 
-/// A time in units of [`Lately::UNIT`]. It comes round after 52 days.
+/// A time in units of [`Lately::UNIT`]. It wraps after 52 days.
 fn unit(time: Time) -> u32 {
     (time.0 >> Lately::UNIT) as u32
 }
 
 impl LatelyExchange {
-    /// The client asks. What that proves, if it does: forged sources cannot know what a server sent.
+    /// The client sends a request. Returns what it proves, if anything: forged sources cannot know
+    /// what a server sent.
     pub(super) fn asks(
         &mut self,
         outline: &Outline,
@@ -159,8 +162,8 @@ impl LatelyExchange {
         asked: u64,
     ) -> Option<Proof> {
         let is_returned = self.challenge.is_some() && outline.challenge == self.challenge;
-        // The same again is what an attacker sends; something else after a response is a client that
-        // goes on.
+        // An attacker repeats the same request; another kind of request after a response comes from
+        // a client.
         let goes_on = self.asked != asked && self.port == packet.port;
         let proof = match self.answered {
             _ if is_returned => Some(Proof::Challenge),
@@ -203,7 +206,7 @@ mod tests {
         assert_eq!(lately.find(client, server, at(20)), Some(place));
         assert!(lately.find(client, server, at(40)).is_none());
         assert!(lately.find(client, ([10, 0, 0, 2], 27016).into(), at(1)).is_none());
-        // It goes on as long as the client asks; what comes from before is of now.
+        // It lasts as long as the client sends requests; earlier times count as now.
         assert_eq!(lately.entry(client, server, at(25)), place);
         assert_eq!(lately.find(client, server, at(40)), Some(place));
         assert_eq!(lately.find(client, server, at(10)), Some(place));
@@ -223,7 +226,7 @@ mod tests {
         };
         assert!(known(&lately, 199_800..200_000) > 195, "the latest");
         assert_eq!(known(&lately, 0..100_000), 0);
-        // As fast as a flood can be: half of the places are of the latest.
+        // At the highest rate of a flood, half of the entries are recent.
         for n in 0..200_000_u32 {
             lately.entry(client(n), server, Time(now.0 + i64::from(n) * 2_000));
         }

@@ -1,5 +1,5 @@
-//! Candidates for filters, and what each would have done to this very capture: to the attack, and to the
-//! packets of real clients.
+//! Candidates for filters, and their effect on this capture: on the attack, and on the packets of
+//! real clients.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -12,22 +12,22 @@ use super::filters::{BURST, Bucket, FirewallFilter, Match, OF_NETWORK, OF_SOURCE
 use super::packet::{HEAD, SampledPacket, commonest};
 use super::target::Target;
 
-/// The share of the attack from which on a filter is worth it.
+/// Minimum share of the attack that a filter must drop.
 const WORTH: f64 = 0.5;
 
-/// The share of the attack from which on something is common to it.
+/// Minimum share of the attack for a common property.
 const COMMON: f64 = 0.3;
 
-/// The share that a byte is, where it is the attack's own.
+/// Minimum share for a byte that is characteristic of the attack.
 const NEARLY_ALL: f64 = 0.99;
 
-/// Bytes in one place that a filter compares.
+/// Maximum number of bytes at one offset that a filter compares.
 const BYTES: usize = 8;
 
-/// Sources that a filter names.
+/// Maximum number of sources in a filter.
 const NAMED: usize = 256;
 
-/// Packets a second of all sources together, where no real client says how many are enough.
+/// The limit of packets per second for all sources, if there are no real clients to determine it.
 const OF_ALL: u32 = 100;
 
 /// Filters that are reported.
@@ -35,7 +35,7 @@ const REPORTED: usize = 10;
 
 const SECOND: i64 = 1_000_000_000;
 
-/// What filters are measured by.
+/// The data for measuring filters.
 pub(super) struct Measure<'m> {
     target: &'m Target,
     /// The attack's packets, or a sample of them, and how many each represents.
@@ -47,9 +47,9 @@ pub(super) struct Measure<'m> {
     packets: f64,
     seconds: f64,
     repeats: u32,
-    /// Several targets are attacked: limits of a source were measured at each of them.
+    /// Several targets are attacked: limits per source were measured at each of them.
     is_carpet: bool,
-    /// The bits of networks that are limited, of the target's IP version.
+    /// The prefix length of limited networks, for the target's IP version.
     network: u8,
 }
 
@@ -101,18 +101,18 @@ impl<'m> Measure<'m> {
         all
     }
 
-    /// For a host that gets responses which it did not ask for: one for the port of each service.
+    /// For a host that gets unsolicited responses: one for the port of each service.
     fn of_victim(&self, aim: &Aim) -> Vec<FirewallFilter> {
         let prefix = self.target.prefix.bytes();
         let ours = (!prefix.is_empty()).then(|| self.filter(aim, prefix, Vec::new(), None));
         let others = self.target.others.iter();
-        // What other services send does not begin as ours does.
+        // Responses of other services have another beginning.
         let others =
             others.map(|(port, _)| self.filter(aim, &[], vec![Match::SourcePort(*port)], None));
         ours.into_iter().chain(others).collect()
     }
 
-    /// For a server: by what the packets of the attack have in common, and by rate.
+    /// For a server: by common properties of the attack's packets, and by rate.
     fn of_server(&self, aim: &Aim) -> Vec<FirewallFilter> {
         let prefix = self.target.prefix.bytes();
         let filter = |matches, limit| self.filter(aim, prefix, matches, limit);
@@ -143,7 +143,7 @@ impl<'m> Measure<'m> {
         all
     }
 
-    /// One filter, and what it would have dropped.
+    /// One filter, with its effect.
     fn filter(
         &self,
         aim: &Aim,
@@ -173,7 +173,7 @@ impl<'m> Measure<'m> {
         }
     }
 
-    /// What many packets of the attack have in common.
+    /// Common properties of many packets of the attack.
     fn common(&self) -> Vec<Match> {
         let attack = || self.attack.iter();
         let least = (COMMON * self.attack.len() as f64).max(1.0) as usize;
@@ -195,7 +195,7 @@ impl<'m> Measure<'m> {
         hop_limit.into_iter().chain(length).chain(port).chain(self.bytes()).collect()
     }
 
-    /// Bytes in one place that nearly all of the attack has, and real clients mostly have not.
+    /// Bytes at one offset that nearly all of the attack has, and most real clients do not.
     fn bytes(&self) -> Option<Match> {
         let usual: Vec<Option<u8>> = (0..HEAD)
             .map(|at| {
@@ -217,7 +217,7 @@ impl<'m> Measure<'m> {
         Some(Match::Bytes { at: at as u8, bytes })
     }
 
-    /// Sources that are real and ask faster than clients do, if there are no more than can be named.
+    /// Real sources that send faster than clients do, if there are few enough.
     fn real_attackers(&self) -> Option<Match> {
         let attackers = self.target.clients.which(false, self.repeats);
         let mut sources: Vec<_> =
@@ -228,17 +228,17 @@ impl<'m> Measure<'m> {
         (!sources.is_empty()).then_some(Match::Sources(sources))
     }
 
-    /// A limit for all that lets through at most twice what real clients send.
+    /// A limit for all sources that passes at most twice the packets of real clients.
     fn rate_of_all(&self, narrow: &[Match]) -> u32 {
         if self.clients.is_empty() {
             return OF_ALL;
         }
         let enough = 2.0 * self.share(&self.clients, narrow) * self.clients.len() as f64;
-        // As many again may come at once.
+        // The burst size is the same number.
         (enough / (self.seconds + 1.0)).max(1.0) as u32
     }
 
-    /// The share of the attack, and how many packets of real clients a filter drops.
+    /// The share of the attack, and the number of real clients' packets, that a filter drops.
     fn dropped(&self, prefix: &[u8], matches: &[Match], limit: Option<RateLimit>) -> [f64; 2] {
         let clients = self.clients.len() as f64;
         match limit {
@@ -265,8 +265,8 @@ impl<'m> Measure<'m> {
         }
     }
 
-    /// The share of the responses that a victim asked for that a filter drops: those from this port, or those
-    /// of our servers.
+    /// The share of a victim's requested responses that a filter drops: those from this port, or
+    /// those of game servers.
     fn asked_for(&self, matches: &[Match]) -> Option<f64> {
         let port = matches.iter().find_map(|it| match it {
             Match::SourcePort(port) => Some(*port),
@@ -284,7 +284,7 @@ impl<'m> Measure<'m> {
         packets.iter().filter(is_dropped).count() as f64 / packets.len().max(1) as f64
     }
 
-    /// The share of the attack above the limit of a source: of the sources that are kept, all packets were
+    /// The share of the attack above the limit of a source: all packets of the stored sources were
     /// counted.
     fn over_of_source(&self, at: usize) -> f64 {
         let clients = &self.target.clients;
@@ -306,8 +306,8 @@ impl<'m> Measure<'m> {
         over.count() as f64
     }
 
-    /// A limit for all, in the capture's time: in each second as many pass as there are tokens,
-    /// from all sources together.
+    /// A limit for all sources, over the capture's time: in each second as many packets pass as
+    /// there are tokens.
     fn over_all(&self, matches: &[Match], rate: u32) -> [f64; 2] {
         let mut seconds: BTreeMap<i64, [f64; 2]> = BTreeMap::new();
         let sides = [(&self.attack, self.weight), (&self.clients, 1.0)];
@@ -321,7 +321,7 @@ impl<'m> Measure<'m> {
         let (mut tokens, mut latest, mut dropped) = (rate, i64::MIN, [0.0; 2]);
         for (second, arrived) in seconds {
             let passed = second.saturating_sub(latest).min(1 << 20) as f64;
-            // What came back before this second, and what comes back in it.
+            // The tokens left from earlier seconds, and those added in this one.
             tokens = (tokens + (passed - 1.0) * rate).min(rate) + rate;
             let all = arrived[0] + arrived[1];
             let through = (tokens / all.max(1.0)).min(1.0);
@@ -347,14 +347,14 @@ fn is(packet: &SampledPacket, what: &Match) -> bool {
     }
 }
 
-/// Whether a filter is known to cost no more than it may.
+/// Whether a filter is known to cost no more than allowed.
 pub(super) fn is_harmless(filter: &FirewallFilter, most: f64) -> bool {
     filter.collateral.is_none_or(|share| share <= most)
 }
 
-/// Which filters come before others. A drop must have been measured; without real clients to measure it by,
-/// a limit of each source harms them least. A limit of all sources drops players and attackers alike, and
-/// is for when nothing else helps.
+/// The order of filters. The dropped share must have been measured; without real clients, a limit
+/// per source harms them least. A limit for all sources drops players and attackers alike, and is
+/// the last resort.
 fn rank(filter: &FirewallFilter, most: f64) -> (u8, i64, usize) {
     let millionths = |share: f64| (share * 1e6) as i64;
     let (drops, collateral) = (millionths(filter.drops), filter.collateral.map(millionths));

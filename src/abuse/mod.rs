@@ -1,8 +1,8 @@
-//! Who is attacked, how, and whether the sources are forged.
+//! Attacks: targets, kinds, and whether the sources are forged.
 //!
-//! The rules about abuse (SEC) say from which numbers on something is an attack; what is counted here says
-//! how large it is, what it is made of, and which clients are real. Datagrams are looked at one by one:
-//! there are no flows, and a source that only ever sent one packet takes no room of its own.
+//! The rules about abuse (SEC) define thresholds; the counts here show how large an attack is, what
+//! it consists of, and which clients are real. Datagrams are handled individually: there are no
+//! flows, and a source with a single packet takes no memory of its own.
 
 mod attack_kind;
 mod clients;
@@ -40,33 +40,33 @@ pub use forged::Forged;
 pub use senders::{Sender, Senders, SentPacket};
 pub use verdict::{Attack, Legitimate, SourcesOf};
 
-/// Bytes of memory for which a target is kept, its sources and packets apart.
+/// Bytes of memory per target, without its sources and packets.
 const BYTES_OF_TARGET: usize = 1 << 11;
 
-/// Bytes of memory for which a source is kept.
+/// Bytes of memory per source.
 const BYTES_OF_SOURCE: usize = 1 << 8;
 
-/// Bytes of memory for which a packet is kept.
+/// Bytes of memory per packet.
 const BYTES_OF_PACKET: usize = 1 << 7;
 
-/// Bytes of memory for which the sketches of a target, a network's limits, and a span of time are kept.
+/// Bytes of memory per sketch of a target, limits of networks, and timeline.
 const BYTES_OF_SKETCHES: usize = 1 << 18;
 const BYTES_OF_NETWORK: usize = 1 << 7;
 const BYTES_OF_SPAN: usize = 1 << 5;
 
-/// Memory that is never passed, however much there may be: more would tell nothing more.
+/// Maximum memory, whatever the limit: more would not improve results.
 const MOST_BYTES: usize = 48 << 20;
 
-/// Ports of services that are known to be used against others, beside those that are ours.
+/// Ports of services that are known to be misused for reflection, besides game servers.
 const SERVICES: [u16; 15] =
     [17, 19, 53, 111, 123, 137, 161, 389, 427, 520, 1900, 3283, 3702, 5353, 11211];
 
-/// What is set about attacks.
+/// The settings.
 #[derive(Clone, Copy, Debug)]
 pub struct AbuseSetting {
-    /// From which numbers on it is one.
+    /// The thresholds.
     pub terms: Terms,
-    /// The lengths of the networks that sources are counted by, in IPv4 and in IPv6.
+    /// The prefix lengths of networks by which sources are counted, in IPv4 and in IPv6.
     pub networks: [u8; 2],
     /// The share of real clients' packets that a filter may drop.
     pub collateral: f64,
@@ -76,24 +76,24 @@ pub struct AbuseSetting {
 pub struct Abuse {
     setting: AbuseSetting,
     identifier: Identifier,
-    /// Servers that are asked.
+    /// Servers that get requests.
     servers: Map<Socket, Target>,
-    /// Addresses that are answered and never asked.
+    /// Addresses that get responses without requests.
     victims: Map<IpAddr, Target>,
-    /// Servers that were sent what crashes them.
+    /// Servers that got packets known to crash them.
     crashed: Map<SocketAddr, Target>,
     lately: Lately,
     loads: Loads,
     most: usize,
     room: TargetRoom,
-    /// Who sent what, if reports to others are wanted.
+    /// Senders and their packets, if reports are requested.
     senders: Option<Senders>,
-    /// There were more targets than are kept.
+    /// There were too many targets.
     pub is_cut: bool,
 }
 
 impl Abuse {
-    /// Nothing counted yet. It takes this many bytes of memory at most.
+    /// A new one with this memory limit in bytes.
     pub fn new(bytes: usize, setting: AbuseSetting, identifier: Identifier) -> Abuse {
         let bytes = bytes.min(MOST_BYTES);
         let window = setting.terms.abuse.repeat_window;
@@ -122,22 +122,22 @@ impl Abuse {
         }
     }
 
-    /// The same, and it keeps who sent what, for reports to others.
+    /// Also keeps senders and their packets, for reports.
     pub fn with_senders(self) -> Abuse {
         Abuse { senders: Some(Senders::default()), ..self }
     }
 
-    /// Who sent what, if that is kept.
+    /// Senders and their packets, if kept.
     pub fn senders(&self) -> Option<&Senders> {
         self.senders.as_ref()
     }
 
-    /// Which events are read.
+    /// The events that it needs.
     pub fn needs() -> Needs {
         Needs { datagrams: true, icmp: true, ..Needs::default() }
     }
 
-    /// Forgets what it counted; what clients asked lately stays known.
+    /// Resets the counts; recent requests of clients remain.
     pub fn begin_anew(&mut self) {
         let bytes = self.most * 8 * BYTES_OF_TARGET;
         let anew = Abuse::new(bytes, self.setting, self.identifier.clone());
@@ -146,7 +146,7 @@ impl Abuse {
         self.senders = before.senders.map(|_| Senders::default());
     }
 
-    /// Whether there was nothing that is ours.
+    /// Whether there was no supported traffic.
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty() && self.victims.is_empty() && self.crashed.is_empty()
     }
@@ -193,7 +193,7 @@ impl Abuse {
         }
     }
 
-    /// Whether the receiver is a server, as far as is known, and the sender is none.
+    /// Whether the receiver is a server, as far as known, and the sender is not.
     fn is_toward_server(&self, id: Id, from: SocketAddr, to: SocketAddr) -> bool {
         let is_server = |end: SocketAddr| {
             self.servers.contains_key(&Socket(end)) || is_usual_of(id, end.port())
@@ -201,7 +201,7 @@ impl Abuse {
         is_server(to) && !is_server(from)
     }
 
-    /// A client asks a server.
+    /// A client's request.
     fn request(&mut self, id: Id, outline: &Outline, event: &DatagramEvent<'_>) {
         let (from, to) = (event.headers.from, event.headers.to);
         let label = outline.message.label;
@@ -228,7 +228,7 @@ impl Abuse {
         server.clients.see(&packet, self.room.window, &mut self.room.packets);
     }
 
-    /// A server responds: to a client that asked it, or to somebody who did not.
+    /// A server's response, with or without a request.
     fn response(&mut self, id: Id, outline: &Outline, event: &DatagramEvent<'_>) {
         let headers = &event.headers;
         let (from, to) = (headers.from, headers.to);
@@ -247,7 +247,7 @@ impl Abuse {
         }
     }
 
-    /// Something that is not ours.
+    /// A datagram of another protocol.
     fn other(&mut self, event: &DatagramEvent<'_>) {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
         if SERVICES.contains(&to.port()) {
@@ -260,8 +260,8 @@ impl Abuse {
         }
     }
 
-    /// Somebody gets a response that he asked for: of a service that is not ours, from its port. What a filter
-    /// costs a victim is measured by these.
+    /// A requested response of another service, by its port. The cost of a filter for a victim is
+    /// measured with these.
     fn asked_for(&mut self, by: IpAddr, port: Option<u16>) {
         if !self.victims.is_empty()
             && let Some(victim) = self.victims.get_mut(&by)
@@ -270,7 +270,7 @@ impl Abuse {
         }
     }
 
-    /// Somebody gets a response that he did not ask for.
+    /// A response without a request.
     fn unasked(&mut self, what: (Option<Id>, &'static str), event: &DatagramEvent<'_>) {
         let (from, to) = (event.headers.from, event.headers.to);
         let victim = entry(&mut self.victims, to.ip(), self.most, &mut self.is_cut);
@@ -286,10 +286,10 @@ impl Abuse {
     }
 }
 
-/// How responses of services are called that are not ours.
+/// The name of responses of other services.
 const OTHER: &str = "response of another service";
 
-/// Whether a finding says that somebody is attacked.
+/// Whether a finding is about an attack.
 pub fn concerns(found: &Found) -> bool {
     found.verdict == Verdict::Fail && [SEC005.code, SEC006.code].contains(&found.rule.code)
 }

@@ -1,4 +1,4 @@
-//! Packets that are kept, as far as filters look at them, and a fair sample of all.
+//! Stored packets, with the properties that filters use, and a random sample of them.
 
 use std::net::IpAddr;
 
@@ -6,10 +6,10 @@ use dissectors::kit::Time;
 
 use crate::session::DatagramEvent;
 
-/// Bytes at the beginning of a payload that filters look at.
+/// Number of bytes at the beginning of a payload that filters use.
 pub(super) const HEAD: usize = 48;
 
-/// Packets that are kept of one target.
+/// Maximum number of stored packets per target.
 const MOST: usize = 1 << 12;
 
 /// A packet toward a target.
@@ -24,7 +24,7 @@ pub(super) struct SampledPacket {
     pub(super) identification: Option<u16>,
     /// It has a challenge, returned or invented.
     pub(super) has_challenge: bool,
-    /// Which limits of a network would have dropped it, a bit each.
+    /// The limits of a network that would have dropped it, a bit each.
     pub(super) over_network: u8,
     held: u8,
     head: [u8; HEAD],
@@ -50,25 +50,24 @@ impl SampledPacket {
         }
     }
 
-    /// How its payload begins.
+    /// The beginning of its payload.
     pub(super) fn head(&self) -> &[u8] {
         self.head.get(..self.held.into()).unwrap_or_default()
     }
 }
 
-/// A sample of packets in which each has the same chance to be: all, while they are few.
+/// A sample in which each packet has the same probability: all, while there are few.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sample {
     /// How many there were.
     pub(super) seen: u64,
     kept: Vec<SampledPacket>,
-    /// The state of the generator that chooses. The same in every run: what is measured must not differ
-    /// from run to run.
+    /// The state of the random generator, the same in every run so that results do not vary.
     random: u64,
 }
 
 impl Sample {
-    /// One more packet. `room`: for this many more, over all targets.
+    /// Adds a packet. `room`: the remaining number over all targets.
     pub(super) fn see(&mut self, packet: &SampledPacket, room: &mut usize) {
         self.seen += 1;
         if self.kept.len() < MOST && *room > 0 && self.seen == self.kept.len() as u64 + 1 {
@@ -98,7 +97,7 @@ impl Sample {
     }
 }
 
-/// What most of these are, and how many of them: of as many, the least.
+/// The most frequent value, and its count; of equal counts, the smallest value.
 pub(super) fn commonest<T: Ord + Copy>(all: impl Iterator<Item = T>) -> Option<(T, usize)> {
     let mut all: Vec<T> = all.collect();
     all.sort_unstable();

@@ -1,4 +1,4 @@
-//! Who sent what to whom, with some of the packets that show it: what reports to others are made of.
+//! Senders and targets, with some of their packets: the contents of abuse reports.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,26 +14,26 @@ const MOST: usize = 1 << 13;
 /// Packets of a sender that are kept.
 const PACKETS: usize = 10;
 
-/// Unasked responses from which on a server is reported: fewer may be late.
+/// Minimum number of unsolicited responses of a reported server: fewer may be late.
 const RESPONSES: u64 = 3;
 
-/// Requests from which on a client is reported, and how many a second: players and lists of servers
-/// ask less.
+/// Minimum number of requests of a reported client, and minimum rate: players and browsers send
+/// fewer.
 const REQUESTS: u64 = 100;
 const REQUESTS_A_SECOND: f64 = 5.0;
 
-/// What a sender does.
+/// The behaviour of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Does {
     /// It asks a server.
     Asks,
-    /// It responds to somebody who did not ask.
+    /// It sends unsolicited responses.
     Responds,
     /// It sends what crashes servers.
     Crashes,
 }
 
-/// To whom: where responses go, their port is 0, and any port is meant.
+/// The target; for responses, the port is 0 and means any.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct SenderKey {
     does: Does,
@@ -48,7 +48,7 @@ pub struct SentPacket {
     pub time: Time,
     /// Who sent it, and where to.
     pub ends: [SocketAddr; 2],
-    /// What it is, as the specification calls it.
+    /// Its name in the specification.
     pub message: &'static str,
     /// Bytes of payload.
     pub bytes: u64,
@@ -63,7 +63,7 @@ impl SentPacket {
     }
 }
 
-/// What one sender sent to one target.
+/// The packets of one sender to one target.
 #[derive(Clone, Debug)]
 pub struct Sender {
     /// In which protocol.
@@ -74,18 +74,18 @@ pub struct Sender {
     pub bytes: u64,
     /// When the first and the last one came.
     pub span: [Time; 2],
-    /// The most within a second of the clock.
+    /// The maximum within one second.
     pub peak: u64,
     /// The first packets.
     pub first: Vec<SentPacket>,
-    /// The second of the clock that goes on, and packets in it.
+    /// The current second, and the packets in it.
     second: (i64, u64),
-    /// It returned a challenge: its address is its own.
+    /// It returned a challenge, so that its address is not forged.
     is_real: bool,
 }
 
 impl Sender {
-    /// Packets a second on average; of less than a second, those of one.
+    /// Average packets per second; if shorter than a second, per second.
     pub fn rate(&self) -> f64 {
         let seconds = self.span[1].since(self.span[0]) as f64 / 1e9;
         self.packets as f64 / seconds.max(1.0)
@@ -108,26 +108,26 @@ impl Sender {
     }
 }
 
-/// All senders of a capture, those of few packets left out where there are too many.
+/// All senders of a capture; if there are too many, without those with few packets.
 #[derive(Default)]
 pub struct Senders {
     kept: Map<SenderKey, Sender>,
-    /// Who had no more packets than these when there was no room was left out.
+    /// Senders with at most this many packets were left out.
     pub left_out: u64,
 }
 
 impl Senders {
-    /// A client asks a server; `is_real`: with a challenge that it was given.
+    /// A client's request; `is_real`: with a challenge that it was given.
     pub(super) fn asks(&mut self, id: Id, packet: SentPacket, is_real: bool) {
         self.see(id, Does::Asks, packet.ends[1], packet).is_real |= is_real;
     }
 
-    /// A server responds to somebody who did not ask.
+    /// A server's unsolicited response.
     pub(super) fn responds_unasked(&mut self, id: Id, packet: SentPacket) {
         self.see(id, Does::Responds, SocketAddr::new(packet.ends[1].ip(), 0), packet);
     }
 
-    /// A client sends what crashes servers.
+    /// A packet that crashes servers.
     pub(super) fn crashes(&mut self, id: Id, packet: SentPacket) {
         self.see(id, Does::Crashes, packet.ends[1], packet);
     }
@@ -151,7 +151,7 @@ impl Senders {
         sender
     }
 
-    /// Leaves out those of few packets, until half of the room is free.
+    /// Removes senders with few packets, until half of the room is free.
     fn make_room(&mut self) {
         let mut counts: Vec<_> = self.kept.values().map(|sender| sender.packets).collect();
         let (_, median, _) = counts.select_nth_unstable(MOST / 2);
@@ -160,14 +160,14 @@ impl Senders {
         self.left_out = self.left_out.max(least);
     }
 
-    /// Who of those that take part in an attack can be reported to their networks, most packets first:
-    /// those whose addresses are their own.
+    /// The senders of an attack that can be reported to their networks, most packets first: those
+    /// whose addresses are not forged.
     pub fn reported(&self, attack: &Attack) -> Vec<(IpAddr, &Sender)> {
         let does = match attack.kind {
             AttackKind::FloodedServer | AttackKind::Transit => Does::Asks,
             AttackKind::Victim => Does::Responds,
             AttackKind::CrashAttempt => Does::Crashes,
-            // Its requests come from the attacker, who is not known, in the name of the victims.
+            // Its requests come from the unknown attacker, with the victims' addresses.
             AttackKind::Reflector => return Vec::new(),
         };
         let is_target = |to: SocketAddr| match does {

@@ -1,6 +1,6 @@
-//! How many sources there are and what they do, in bounded room: all of them while they are few. Then they
-//! are counted by a HyperLogLog sketch, the busiest by a sketch of frequent items, and what they are like is
-//! taken from a sample by their hashes, which does not depend on the order in which they come.
+//! The number of sources and their behaviour, in bounded memory: exact while there are few. After
+//! that, a HyperLogLog sketch counts them, a sketch of frequent items finds the busiest, and their
+//! properties come from a sample by hash, which does not depend on their order.
 
 use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
@@ -12,13 +12,13 @@ use dissectors::kit::{Map, Time};
 
 use super::filters::NetworkLimits;
 
-/// Sources that are kept of one target.
+/// Maximum number of stored sources per target.
 const MOST: usize = 1 << 14;
 
-/// The logarithm of the registers of the sketch that counts: 2^14 of them, 0.8 % error.
+/// The logarithm of the number of registers of the counting sketch: 2^14, 0.8 % error.
 const REGISTERS: u8 = 14;
 
-/// Entries of a sketch of frequent items: what is less than a 1,500th of all may not be in it.
+/// Entries of a sketch of frequent items: items below 1/1,500 of all may be missing.
 const FREQUENT: usize = 1 << 12;
 
 const SECOND: i64 = 1_000_000_000;
@@ -26,33 +26,33 @@ const SECOND: i64 = 1_000_000_000;
 /// The sources of one target.
 #[derive(Clone, Default)]
 pub(super) struct Sources {
-    /// Only those are kept whose hashes end in this many zeros.
+    /// Only sources whose hashes end in this many zeros are stored.
     level: u32,
     kept: Map<IpAddr, Source>,
-    /// From when on not all are kept.
+    /// Used once not all are stored.
     sketches: Option<Box<Sketches>>,
 }
 
-/// What all targets share.
+/// The memory that all targets share.
 #[derive(Clone, Debug)]
 pub(super) struct RoomForSources {
     /// Sources that are kept.
     pub(super) entries: usize,
-    /// Targets that have sketches: of others, the sample says how many sources there are.
+    /// Targets that have sketches: for others, the number of sources is estimated from the sample.
     pub(super) sketches: usize,
 }
 
 #[derive(Clone)]
 struct Sketches {
     distinct: HllSketch,
-    /// Of one packet in this many, by chance: who is busy is busy among these, too.
+    /// From a random packet in this many: busy sources are busy among these, too.
     busiest: FrequentItemsSketch<IpAddr>,
     /// The state of the generator that chooses, the same in every run.
     random: u64,
 }
 
 impl Sketches {
-    /// The packets of which one goes into the sketch of the busiest.
+    /// One in this many packets goes into the sketch of the busiest.
     const OF: u64 = 8;
 
     fn see(&mut self, source: IpAddr, hash: u64) {
@@ -64,7 +64,7 @@ impl Sketches {
     }
 }
 
-/// What one source did.
+/// The behaviour of one source.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Source {
     /// Packets that it sent.
@@ -73,9 +73,9 @@ pub(super) struct Source {
     pub(super) answers: u32,
     /// It was challenged.
     pub(super) challenged: bool,
-    /// The least and the greatest distance that its packets came, in routers.
+    /// The minimum and maximum number of routers that its packets have passed.
     hops: [u8; 2],
-    /// Seconds in which it sent something, and the latest of them.
+    /// The number of seconds in which it sent something, and the latest of them.
     seconds: u32,
     second: i32,
     pub(super) limits: NetworkLimits,
@@ -95,19 +95,19 @@ impl Source {
         self.limits.see(time);
     }
 
-    /// How much the ways of its packets differ in length.
+    /// The difference between these.
     pub(super) fn spread_of_hops(&self) -> u8 {
         self.hops[1] - self.hops[0]
     }
 }
 
-/// How many routers a packet has passed: senders begin with 64, 128 or 255.
+/// The number of routers that a packet has passed: senders start with 64, 128 or 255.
 fn distance(hop_limit: u8) -> u8 {
     let begin = [64, 128].into_iter().find(|begin| *begin >= hop_limit);
     begin.unwrap_or(255) - hop_limit
 }
 
-/// The same in every run: what is estimated must not differ from run to run.
+/// The same hash in every run, so that estimates do not vary.
 fn hash(source: IpAddr) -> u64 {
     let mut hasher = foldhash::quality::FixedState::with_seed(0x0AB0_5E00).build_hasher();
     match source {
@@ -126,8 +126,8 @@ impl Sketches {
 }
 
 impl Sources {
-    /// The entry of a source that sends a packet, if it is in the sample. `room`: for this many more
-    /// entries, over all targets.
+    /// The entry of a source that sends a packet, if it is in the sample. `room`: the remaining
+    /// entries over all targets.
     pub(super) fn sends(
         &mut self,
         source: IpAddr,
@@ -153,16 +153,16 @@ impl Sources {
         Some(self.kept.entry(source).or_default())
     }
 
-    /// Counts a source in the sketches, where these have begun with it.
+    /// Counts a source in the sketches, if these contain all sources.
     fn count(&mut self, source: IpAddr, hash: u64) {
         if let Some(sketches) = self.sketches.as_mut().filter(|_| self.level == 1) {
             sketches.see(source, hash);
         }
     }
 
-    /// Leaves half as many in the sample for each level.
+    /// Halves the sample for each level.
     fn thin_out(&mut self, level: u32, room: &mut RoomForSources) {
-        // From the first level on, the sketches have all sources or there are none.
+        // From the first level on, either the sketches have all sources or there are none.
         if self.level == 0
             && level > 0
             && room.sketches > 0
@@ -181,12 +181,12 @@ impl Sources {
         room.entries += before - self.kept.len();
     }
 
-    /// The entry of a source that is known.
+    /// The entry of a known source.
     pub(super) fn known(&mut self, source: IpAddr) -> Option<&mut Source> {
         self.kept.get_mut(&source)
     }
 
-    /// What this many of the sample stand for.
+    /// The estimated total for this many sources of the sample.
     fn scaled(&self, kept: u64) -> u64 {
         let all = self.kept.len().max(1) as f64;
         (kept as f64 * self.count_all() as f64 / all).round() as u64
@@ -200,7 +200,7 @@ impl Sources {
         }
     }
 
-    /// By which share that may be wrong, one standard deviation; 0 where all are counted.
+    /// The error of this number, one standard deviation; 0 if all are counted.
     pub(super) fn error(&self) -> f64 {
         match &self.sketches {
             Some(sketches) => {
@@ -212,7 +212,7 @@ impl Sources {
         }
     }
 
-    /// How many sources are like this, and how many packets they sent.
+    /// The number of sources that satisfy the condition, and of their packets.
     pub(super) fn with(&self, is: impl Fn(IpAddr, &Source) -> bool) -> (u64, u64) {
         let like = self.kept.iter().filter(|(address, source)| is(**address, source));
         let (count, packets) = like.fold((0, 0), |(count, packets), (_, source)| {
@@ -221,26 +221,25 @@ impl Sources {
         (self.scaled(count), self.scaled(packets))
     }
 
-    /// What two numbers of each source of the sample add up to.
+    /// The sums of two numbers over the sources of the sample.
     pub(super) fn sum(&self, of: impl Fn(IpAddr, &Source) -> [u64; 2]) -> [u64; 2] {
         let each = self.kept.iter().map(|(address, source)| of(*address, source));
         each.fold([0; 2], |sum, it| [sum[0] + it[0], sum[1] + it[1]])
     }
 
-    /// Of the sources of a second, the share that was not seen before: of all seconds together.
+    /// The share of a second's sources that were not seen before, over all seconds.
     pub(super) fn new_share(&self) -> f64 {
         let [sources, seconds] = self.sum(|_, source| [1, source.seconds.into()]);
         sources as f64 / seconds.max(1) as f64
     }
 
-    /// The sources that sent most packets, the busiest first, and by how many each number may be too
-    /// high or too low.
+    /// The sources with most packets, the busiest first, and the error of these numbers.
     pub(super) fn top(&self, most: usize) -> (Vec<(IpAddr, u64)>, u64) {
         match &self.sketches {
             Some(sketches) => {
                 let rows = sketches.busiest.frequent_items(ErrorType::NoFalsePositives).into_iter();
                 let top = largest(rows.map(|it| (*it.item(), it.estimate())).collect(), most);
-                // Four standard deviations of what chance chose, beside the sketch's own.
+                // Four standard deviations of the random selection, plus the sketch's own error.
                 let chosen = top.first().map_or(0, |(_, packets)| packets * (Sketches::OF - 1));
                 let chance = 4.0 * (chosen as f64).sqrt();
                 (top, sketches.busiest.maximum_error() + chance.ceil() as u64)
@@ -253,7 +252,7 @@ impl Sources {
         }
     }
 
-    /// The networks that most packets came from, of these lengths in IPv4 and in IPv6.
+    /// The networks with most packets, of these prefix lengths in IPv4 and in IPv6.
     pub(super) fn networks(&self, lengths: [u8; 2], most: usize) -> Vec<(String, u64)> {
         let mut networks: Map<IpAddr, u64> = Map::default();
         self.kept.iter().for_each(|(address, source)| {
@@ -267,7 +266,7 @@ impl Sources {
         .collect()
     }
 
-    /// How many networks of 8 bits, or of 16 in IPv6, there are among these addresses.
+    /// The number of /8 networks, or /16 in IPv6, among these addresses.
     pub(super) fn spread(addresses: impl Iterator<Item = IpAddr>) -> usize {
         let mut networks: Vec<IpAddr> = addresses.map(|it| network(it, [8, 16])).collect();
         networks.sort_unstable();
@@ -293,7 +292,7 @@ impl Sources {
             mine.seconds = mine.seconds.max(source.seconds);
             mine.limits.add(&source.limits);
         }
-        // They are in the room of their targets.
+        // They are counted in the room of their targets.
         let level = self.level.max(other.level);
         let mut room = RoomForSources { entries: 0, sketches: usize::from(level == 0) };
         self.thin_out(level, &mut room);
@@ -303,7 +302,7 @@ impl Sources {
     }
 }
 
-/// Sketches of two together; what has none has all its sources in its map.
+/// The union of two sketches; without a sketch, all sources are in the map.
 fn joined(
     sketches: &[Option<Box<Sketches>>; 2],
     kept: [&Map<IpAddr, Source>; 2],
@@ -331,14 +330,14 @@ fn sorted(kept: &Map<IpAddr, Source>) -> Vec<(IpAddr, Source)> {
     all
 }
 
-/// Those with most packets first; of as many, the lower address.
+/// Those with most packets first; of equal counts, the lower address.
 fn largest(mut all: Vec<(IpAddr, u64)>, most: usize) -> Vec<(IpAddr, u64)> {
     all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     all.truncate(most);
     all
 }
 
-/// The network of an address, of these lengths in IPv4 and in IPv6.
+/// The network of an address, with these prefix lengths in IPv4 and in IPv6.
 pub(super) fn network(address: IpAddr, [v4, v6]: [u8; 2]) -> IpAddr {
     match address {
         IpAddr::V4(ip) => {
@@ -426,7 +425,7 @@ mod tests {
         let room = &mut RoomForSources { entries: 100, sketches: 0 };
         let one = of(5000, |n| n, room);
         assert!(one.kept.len() <= 100 && room.entries == 100 - one.kept.len());
-        // Without a sketch, the sample says how many there are.
+        // Without a sketch, the number is estimated from the sample.
         let off = (one.count_all() as f64 - 5000.0).abs() / 5000.0;
         assert!(one.error() > 0.0 && off <= 4.0 * one.error(), "{}", one.count_all());
     }

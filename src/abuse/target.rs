@@ -1,4 +1,4 @@
-//! What is sent to one target, and what it sends.
+//! The traffic of one target.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,20 +11,20 @@ use super::packet::{Sample, SampledPacket};
 use super::sources::{RoomForSources, Sources, network};
 use super::timeline::Timeline;
 
-/// Kinds of messages, and ports of other services, that are distinguished at a target.
+/// Maximum number of kinds of messages, and of ports of other services, per target.
 const KINDS: usize = 16;
 
-/// Networks whose rates are measured at a target.
+/// Maximum number of networks whose rates are measured per target.
 const NETWORKS: usize = 1 << 12;
 
-/// What is sent to one target, and what it sends.
+/// The traffic of one target.
 #[derive(Clone, Default)]
 pub(super) struct Target {
     pub(super) protocol: Option<Id>,
     pub(super) kinds: Vec<(&'static str, u64)>,
-    /// Requests that take more to answer than others.
+    /// Requests that take more work to answer.
     pub(super) costly: u64,
-    /// Packets to it, and its own.
+    /// Packets to it, and from it.
     pub(super) packets: [u64; 2],
     /// Bytes of payload, as sent.
     pub(super) bytes: [u64; 2],
@@ -34,25 +34,26 @@ pub(super) struct Target {
     pub(super) clients: Clients,
     pub(super) sample: Sample,
     pub(super) networks: Networks,
-    /// A port of it to which packets went.
+    /// A port of it that got packets.
     pub(super) port: u16,
-    /// How what is sent to it begins.
+    /// The common beginning of payloads to it.
     pub(super) prefix: Prefix,
-    /// Hop limits of what is sent to it, and of what it sends.
+    /// Hop limits of packets to it, and from it.
     pub(super) hops: [HopLimits; 2],
     pub(super) ids: Identifications,
     /// ICMP errors about its responses.
     pub(super) unreachable: u64,
-    /// Responses of services that are not ours, by their ports.
+    /// Responses of other services, by port.
     pub(super) others: Vec<(u16, u64)>,
-    /// Responses that a victim asked for while it was attacked, by the same ports; `None`: of servers of ours.
+    /// Requested responses of a victim during the attack, by the same ports; `None`: of game
+    /// servers.
     pub(super) asked_for: Vec<(Option<u16>, u64)>,
-    /// When a window began, how many packets came in it, and the most that came in one.
+    /// The start of the window, the number of packets in it, and the maximum of all windows.
     window: (Time, u64),
     pub(super) most: u64,
 }
 
-/// What all targets share.
+/// The room that all targets share.
 pub(super) struct TargetRoom {
     pub(super) sources: RoomForSources,
     /// Packets that are kept.
@@ -70,7 +71,7 @@ pub(super) struct TargetRoom {
 /// Hop limits of packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HopLimits {
-    /// Some are as their sender set them.
+    /// Some have the sender's initial value.
     fresh: bool,
     /// Some have passed routers.
     routed: bool,
@@ -80,7 +81,7 @@ impl HopLimits {
     fn see(&mut self, hop_limit: u8) {
         match hop_limit {
             0 => {}
-            // What operating systems begin with.
+            // Initial values of operating systems.
             32 | 64 | 128 | 255 => self.fresh = true,
             _ => self.routed = true,
         }
@@ -97,19 +98,19 @@ impl HopLimits {
     }
 }
 
-/// Whether identifications go on from packet to packet, regardless of their sources.
+/// Whether identifications continue from packet to packet, regardless of their sources.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Identifications {
     latest: Option<(IpAddr, u16)>,
     /// Packets that follow one of another source.
     pub(super) pairs: u64,
-    /// Those whose identification is a little greater than that of the packet before.
+    /// Those whose identification is slightly greater than that of the previous packet.
     pub(super) successive: u64,
 }
 
 impl Identifications {
     fn see(&mut self, source: IpAddr, identification: Option<u16>) {
-        /// Packets to others that one host may have sent in between.
+        /// Number of packets to others that a host may have sent in between.
         const BETWEEN: u16 = 16;
         let Some(identification) = identification else { return };
         if let Some((before, latest)) = self.latest
@@ -123,18 +124,18 @@ impl Identifications {
     }
 }
 
-/// What limits for networks would drop.
+/// The effect of limits for networks.
 #[derive(Clone, Default)]
 pub(super) struct Networks {
     all: Map<IpAddr, [Bucket; OF_NETWORK.len()]>,
     /// Packets that each limit would drop.
     pub(super) over: [u64; OF_NETWORK.len()],
-    /// There are more networks: nothing is known of such limits.
+    /// There are too many networks: the effect of such limits is unknown.
     pub(super) is_cut: bool,
 }
 
 impl Networks {
-    /// Which limits would drop a packet, a bit each.
+    /// The limits that would drop a packet, a bit each.
     fn see(&mut self, source: IpAddr, time: Time, lengths: [u8; 2], room: &mut usize) -> u8 {
         if self.is_cut {
             return 0;
@@ -230,7 +231,7 @@ impl Target {
         self.sources.add(&other.sources);
         self.clients.add(&other.clients);
         self.sample.add(&other.sample);
-        // A network's limit holds for all targets together: it was not measured so.
+        // A network's limit applies to all targets together, which was not measured.
         self.networks.is_cut = true;
         self.prefix.add(&other.prefix);
         self.ids.pairs += other.ids.pairs;
@@ -240,12 +241,12 @@ impl Target {
     }
 }
 
-/// The share that some are of all.
+/// The share of `some` in `all`.
 pub(super) fn share(some: u64, all: u64) -> f64 {
     some as f64 / all.max(1) as f64
 }
 
-/// This many more of what is this.
+/// Adds to the count of this value.
 pub(super) fn count<T: PartialEq + Copy>(counts: &mut Vec<(T, u64)>, what: T, times: u64) {
     match counts.iter_mut().find(|(known, _)| *known == what) {
         Some((_, count)) => *count += times,

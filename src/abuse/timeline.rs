@@ -1,20 +1,20 @@
-//! How many packets there were when.
+//! The number of packets over time.
 
 use dissectors::kit::Time;
 
-/// Spans that are kept: with more, two become one.
+/// Maximum number of spans: with more, pairs of them are merged.
 const MOST: usize = 1 << 11;
 
-/// Seconds that a span has at most.
+/// Maximum length of a span in seconds.
 const LONGEST: i64 = 1 << 33;
 
-/// Columns of a sparkline.
+/// Maximum number of columns of a sparkline.
 const COLUMNS: usize = 40;
 
-/// Pulses of an attack that are named.
+/// Maximum number of pulses of an attack that are named.
 const PULSES: usize = 32;
 
-/// An attack that pauses for less than this many seconds has not ended in between.
+/// A shorter pause, in seconds, does not end an attack.
 const PAUSE: i64 = 3;
 
 const SECOND: i64 = 1_000_000_000;
@@ -22,27 +22,27 @@ const SECOND: i64 = 1_000_000_000;
 /// Packets and bytes by time.
 #[derive(Clone, Default)]
 pub(super) struct Timeline {
-    /// When the first span begins, in spans.
+    /// The start of the first span, in spans.
     first: i64,
-    /// How many seconds a span has; 0 before the first packet.
+    /// The length of a span in seconds; 0 before the first packet.
     step: i64,
     counts: Vec<[u64; 2]>,
-    /// The second of the latest packet, and the place of its span.
+    /// The second of the latest packet, and the index of its span.
     latest: (i64, usize),
 }
 
 impl Timeline {
-    /// One more packet of this many bytes. `room`: for this many more spans, over all targets.
+    /// Adds a packet of this many bytes. `room`: the remaining spans over all targets.
     pub(super) fn see(&mut self, time: Time, bytes: u64, room: &mut usize) {
         let second = time.0.div_euclid(SECOND);
-        // Nearly all come in the second of the one before.
+        // Most packets are in the same second as the previous one.
         match self.counts.get_mut(self.latest.1).filter(|_| self.latest.0 == second) {
             Some(counts) => *counts = [counts[0] + 1, counts[1] + bytes],
             None => self.latest = (second, self.add_at(second, [1, bytes], room)),
         }
     }
 
-    /// Returns the place of the span that they went to.
+    /// Returns the index of their span.
     fn add_at(&mut self, second: i64, [packets, bytes]: [u64; 2], room: &mut usize) -> usize {
         if self.step == 0 {
             (self.step, self.first) = (1, second);
@@ -50,7 +50,7 @@ impl Timeline {
         }
         loop {
             let at = second.div_euclid(self.step);
-            // What comes from before the first packet counts with it.
+            // Packets from before the first one count with it.
             let place = usize::try_from(at.saturating_sub(self.first)).unwrap_or(0);
             let more = (place + 1).saturating_sub(self.counts.len());
             let has_room = place < MOST && more <= *room;
@@ -84,21 +84,21 @@ impl Timeline {
         (self.first, self.step, self.counts) = (self.first.div_euclid(2), self.step * 2, counts);
     }
 
-    /// Adds what went to another target.
+    /// Adds the packets of another target.
     pub(super) fn add(&mut self, other: &Timeline) {
         let begins = |timeline: &Timeline| timeline.first.saturating_mul(timeline.step);
         if self.step > 0 && other.step > 0 && begins(other) < begins(self) {
             let mine = std::mem::replace(self, other.clone());
             return self.add(&mine);
         }
-        // Spans may have other places now.
+        // The indices of spans may have changed.
         self.latest = (i64::MIN, 0);
         for (at, counts) in (other.first..).zip(&other.counts) {
             self.add_at(at.saturating_mul(other.step), *counts, &mut MOST.clone());
         }
     }
 
-    /// Packets and bytes a second where there were most.
+    /// Maximum packets and bytes per second.
     pub(super) fn peak(&self) -> [f64; 2] {
         [0, 1].map(|which| {
             let most = self.counts.iter().map(|counts| counts[which]).max();
@@ -106,14 +106,14 @@ impl Timeline {
         })
     }
 
-    /// The most packets within this many seconds.
+    /// Maximum packets within this many seconds.
     pub(super) fn most_within(&self, seconds: i64) -> u64 {
         let spans = (seconds / self.step.max(1)).max(1) as usize;
         let sums = self.counts.windows(spans.min(self.counts.len()).max(1));
         sums.map(|span| span.iter().map(|counts| counts[0]).sum()).max().unwrap_or(0)
     }
 
-    /// When it came: an attack that comes and goes is one with its pulses. A tenth of the peak is a pulse.
+    /// The pulses of an attack with pauses. A tenth of the peak is a pulse.
     pub(super) fn pulses(&self) -> Vec<[Time; 2]> {
         let most = self.counts.iter().map(|counts| counts[0]).max().unwrap_or(0);
         let mut pulses: Vec<[i64; 2]> = Vec::new();

@@ -1,4 +1,4 @@
-//! From counts to attacks.
+//! Determines attacks from counts.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -17,34 +17,34 @@ use super::measure::{Aim, Measure, is_harmless};
 use super::sources::{Sources, network};
 use super::target::{Target, share};
 
-/// Sources and networks that are named.
+/// Maximum number of sources and networks that are named.
 const NAMED: usize = 5;
 
-/// Hosts of a network that are attacked alike, from which on it is the network that is attacked.
+/// Minimum number of attacked hosts in a network for an attack on the network.
 const HOSTS: usize = 16;
 
-/// Responses from which on they are checked, as the rules have it.
+/// Minimum number of responses that are checked, as in the rules.
 const CHECKED_FROM: u64 = 20;
 
-/// Targets of one attack that are named.
+/// Maximum number of targets of one attack that are named.
 const TARGETS: usize = 256;
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Where an attack comes from.
+/// The sources of an attack.
 #[derive(Clone, Debug)]
 pub struct SourcesOf {
     /// How many there are.
     pub count: u64,
-    /// The share by which that may be wrong: one standard deviation.
+    /// The error of this number: one standard deviation.
     pub error: f64,
     /// The share that sent one packet.
     pub single_packet_share: f64,
-    /// Of the sources of a second, the share that had not been seen before.
+    /// The share of a second's sources that were not seen before.
     pub new_share: f64,
     /// Those that sent most packets, with how many.
     pub top: Vec<(IpAddr, u64)>,
-    /// By how many packets these numbers may be wrong.
+    /// The error of these numbers, in packets.
     pub top_error: u64,
     /// The same of networks.
     pub prefixes: Vec<(String, u64)>,
@@ -68,15 +68,15 @@ impl SourcesOf {
     }
 }
 
-/// Clients that did what forged sources cannot, and ask no faster than clients do.
+/// Clients that did something that forged sources cannot do, within the client rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Legitimate {
     /// How many.
     pub clients: u64,
-    /// Packets of theirs.
+    /// Their packets.
     pub packets: u64,
-    /// How many returned a challenge, went on after the last part of a split response, and asked
-    /// something else after a response.
+    /// How many returned a challenge, sent a request after the last part of a split response, and
+    /// sent another kind of request after a response.
     pub proofs: [u64; 3],
 }
 
@@ -98,51 +98,51 @@ impl Legitimate {
 /// One attack.
 #[derive(Clone, Debug)]
 pub struct Attack {
-    /// What kind it is.
+    /// Its kind.
     pub kind: AttackKind,
-    /// What it is as well.
+    /// A second kind that applies.
     pub also: Option<AttackKind>,
-    /// Who is attacked; of a network, its first address.
+    /// The target; of a network, its first address.
     pub target: SocketAddr,
-    /// Of a network, how many bits its address has.
+    /// The prefix length of a network.
     pub network: Option<u8>,
-    /// All targets, the first ones of many.
+    /// All targets, up to a maximum.
     pub targets: Vec<SocketAddr>,
-    /// In which protocol.
+    /// The protocol.
     pub protocol: Option<Id>,
-    /// When it began, and when it ended.
+    /// Its beginning and end.
     pub span: [Time; 2],
-    /// When it came: more than one if it comes and goes.
+    /// Its pulses: more than one if it pauses.
     pub pulses: Vec<[Time; 2]>,
     /// Packets to the target.
     pub packets: u64,
     /// Their payloads' bytes.
     pub bytes: u64,
-    /// Packets and bytes of what the target responds.
+    /// Packets and bytes of the target's responses.
     pub responses: [u64; 2],
-    /// Packets a second: on average, and at most.
+    /// Packets per second: average and maximum.
     pub rate: [f64; 2],
-    /// Bits of payload a second: on average, at most, and on average of what the target responds.
+    /// Payload bits per second: average, maximum, and the average of the target's responses.
     pub bits: [f64; 3],
-    /// How many there were when.
+    /// The packets over time.
     pub sparkline: String,
     /// Packets by kind, most first.
     pub kinds: Vec<(&'static str, u64)>,
-    /// Requests for players or rules, which take more to answer than others.
+    /// Requests for players or rules, which take more work to answer.
     pub costly: u64,
     /// Responses of other services at a victim, by their ports.
     pub other_services: Vec<(u16, u64)>,
-    /// Where they come from.
+    /// Its sources.
     pub sources: SourcesOf,
     /// Whether these are forged.
     pub forged: Forged,
-    /// Why.
+    /// The evidence.
     pub evidence: Vec<String>,
-    /// Bytes out for bytes in, where the target responds.
+    /// Bytes out divided by bytes in, if the target responds.
     pub amplification: Option<f64>,
-    /// The share of what is sent to the target that it responds to.
+    /// The share of requests to the target that it answers.
     pub answered: f64,
-    /// Real clients among the sources; none where there can be none.
+    /// Real clients among the sources; `None` if there cannot be any.
     pub legitimate: Option<Legitimate>,
     /// Filters against it, the best one first.
     pub filters: Vec<FirewallFilter>,
@@ -150,7 +150,7 @@ pub struct Attack {
     pub applied: usize,
 }
 
-/// Where something is attacked, and as what.
+/// A target and the kind of attack.
 struct AttackedPlace<'p> {
     kind: AttackKind,
     also: Option<AttackKind>,
@@ -193,7 +193,7 @@ impl Abuse {
         attacks
     }
 
-    /// The servers that the rules say are flooded, and those that are used against others.
+    /// The servers that the rules report as flooded, and those misused against others.
     fn ruled(&self) -> [Set<SocketAddr>; 2] {
         let mut ruled = [Set::default(), Set::default()];
         for ruling in Ledger::new(self.setting.terms).review(self.loads.clone()).rulings {
@@ -207,21 +207,22 @@ impl Abuse {
         ruled
     }
 
-    /// Requests to a server of sources that are not known to be clients.
+    /// Requests to a server from sources that are not known to be clients.
     fn unproven(&self, target: &Target) -> u64 {
         let clients = target.clients.which(true, self.setting.terms.abuse.repeats);
         let theirs: u64 = clients.map(|(_, client)| client.packets).sum();
         target.packets[0].saturating_sub(theirs)
     }
 
-    /// Requests that make a flood.
+    /// The number of requests that makes a flood.
     fn flood(&self) -> u64 {
         let abuse = self.setting.terms.abuse;
         let window = u128::from(abuse.flood_window.unsigned_abs());
         (u128::from(abuse.flood_rate) * window / 1_000_000_000).max(1) as u64
     }
 
-    /// Whether what real clients do not send would make a flood, too. A crowd of players is none.
+    /// Whether the requests without those of real clients make a flood. A crowd of players does
+    /// not.
     fn is_flood(&self, target: &Target) -> bool {
         self.unproven(target) >= self.flood()
     }
@@ -230,8 +231,8 @@ impl Abuse {
         target.timeline.most_within((self.setting.terms.abuse.flood_window / SECOND).max(1))
     }
 
-    /// Whether responses went to an address in numbers. Those of other services must make a flood:
-    /// not every request for a name may be in the capture.
+    /// Whether an address got many responses. Those of other services must make a flood, because
+    /// their requests may be missing from the capture.
     fn is_victim(&self, target: &Target) -> bool {
         let others: u64 = target.others.iter().map(|(_, packets)| packets).sum();
         let is_ours = target.packets[0].saturating_sub(others) >= CHECKED_FROM
@@ -239,8 +240,8 @@ impl Abuse {
         is_ours || self.most_of_flood(target) >= self.flood()
     }
 
-    /// Networks of which many hosts are asked on the same port, together as fast as in a flood:
-    /// their lengths, their first addresses, the hosts, and all that is sent to them.
+    /// Networks in which many hosts get requests on the same port, together at the rate of a flood:
+    /// prefix lengths, first addresses, hosts, and all their traffic.
     fn carpets(&self) -> Vec<(u8, SocketAddr, Vec<SocketAddr>, Target)> {
         let lengths = self.setting.networks;
         let mut networks: BTreeMap<SocketAddr, Vec<SocketAddr>> = BTreeMap::new();
@@ -254,7 +255,7 @@ impl Abuse {
             let targets = || hosts.iter().filter_map(|host| self.servers.get(&Socket(*host)));
             let unproven: u64 = targets().map(|target| self.unproven(target)).sum();
             let largest = targets().map(|target| self.unproven(target)).max().unwrap_or(0);
-            // One host that is flooded beside others that are not is a target by itself.
+            // One flooded host among others that are not is a target by itself.
             if unproven < self.flood() || largest.saturating_mul(4) > unproven {
                 return None;
             }

@@ -1,22 +1,23 @@
-//! How an interface of a pcapng file counts time.
+//! The clock of an interface in a pcapng file.
 //!
-//! pcap-parser's helpers know no power-of-two resolution, cut fractions to 32 bits, overflow with a
-//! negative offset and read the offset in one byte order only; so times are computed here.
+//! Times are computed here because pcap-parser's helpers lack power-of-two resolutions, cut
+//! fractions to 32 bits, overflow with a negative offset and read the offset in one byte order
+//! only.
 
-/// How an interface counts time.
+/// The clock of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
-    /// As option if_tsresol has it: a power of ten, or of two with the upper bit.
+    /// Option if_tsresol: a power of ten, or of two if the upper bit is set.
     pub(super) resolution: u8,
-    /// As option if_tsoffset has it: seconds to add.
+    /// Option if_tsoffset: seconds to add.
     pub(super) offset: i64,
 }
 
 impl Clock {
-    /// What holds where an interface says nothing: microseconds since 1970.
+    /// The default: microseconds since 1970.
     pub(super) const DEFAULT: Clock = Clock { resolution: 6, offset: 0 };
 
-    /// Nanoseconds since 1970; `Err` holds the nearest that fit in 64 bits.
+    /// Nanoseconds since 1970; `Err` has the nearest value in 64 bits.
     #[inline]
     pub(super) fn nanoseconds(self, units: u64) -> Result<i64, i64> {
         let usual = match (self.resolution, self.offset) {
@@ -46,7 +47,7 @@ impl Clock {
         i64::try_from(time).map_err(|_| if time < 0 { i64::MIN } else { i64::MAX })
     }
 
-    /// Digits of a second: 6 where they tell all, else 9.
+    /// Digits of a second: 6 if these suffice, else 9.
     pub(super) fn digits(self) -> u8 {
         if self.resolution <= 6 { 6 } else { 9 }
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::notice::shown;
 use crate::why;
 
-/// Why a capture cannot be read at all. Each names the file, what is wrong, and what to do.
+/// Why a capture cannot be read at all. Each error names the file, the fault, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file cannot be opened.
@@ -15,10 +15,10 @@ pub enum CaptureError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// Somebody had enough of it before anything came.
+    /// Reading was interrupted before the first packet.
     #[error("{}: interrupted before anything came", shown(path))]
     Interrupted {
         /// The file.
@@ -32,7 +32,7 @@ pub enum CaptureError {
     NotACapture {
         /// The file.
         path: PathBuf,
-        /// What it seems to be.
+        /// What kind of file it seems to be.
         seems: &'static str,
     },
     /// The file is a capture of a version that cannot be read.
@@ -45,8 +45,8 @@ pub enum CaptureError {
     },
 }
 
-/// Why a capture cannot be read, or no further. An error that is not the system's is the decompressor's:
-/// the capture is damaged.
+/// The text for a failed read. An error that is not the system's comes from the decompressor: the
+/// capture is damaged.
 pub(super) fn unreadable(error: &io::Error) -> Cow<'static, str> {
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
@@ -58,14 +58,14 @@ pub(super) fn unreadable(error: &io::Error) -> Cow<'static, str> {
     }
 }
 
-/// What the capture of another recorder seems to be.
+/// A capture format of another recorder.
 macro_rules! recorder {
     ($name:literal) => {
         concat!("seems to be a capture of ", $name, ": convert it with editcap -F pcap")
     };
 }
 
-/// What a file that is not a capture seems to be, by its first bytes.
+/// The kind of a file that is not a capture, by its first bytes.
 pub(super) fn seems(bytes: &[u8]) -> &'static str {
     const MAGICS: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "seems to be a zip archive: unpack it first"),
@@ -97,7 +97,7 @@ pub(super) fn seems(bytes: &[u8]) -> &'static str {
         (b"\x01\x10\x4C\0\x01\x05", recorder!("Novell LANalyzer")),
         (b"TR\0d\0", recorder!("HP-UX nettl")),
         (b"SQLite format 3", "seems to be a SQLite database"),
-        // What is compressed was unpacked before it came here.
+        // Compressed data is decompressed before this function is called.
         (b"\x1F\x8B", "is compressed twice: unpack it first"),
         (b"\x28\xB5\x2F\xFD", "is compressed twice: unpack it first"),
         (b"\n\r\r\n", "begins as a pcapng file and is damaged after that"),
@@ -124,8 +124,9 @@ pub(super) fn seems(bytes: &[u8]) -> &'static str {
     "begins with bytes of no format known here"
 }
 
-/// Whether records of a format without a magic number begin here: three in a row have to look like some, or
-/// two that are all there is. `length`: that of the record at the beginning, if it looks like one.
+/// Whether records of a format without a magic number begin here: three plausible records in a row,
+/// or two if there are no more. `length`: the length of the record at the start, if it is
+/// plausible.
 fn are_records(mut bytes: &[u8], mut length: impl FnMut(&[u8]) -> Option<usize>) -> bool {
     let mut count = 0;
     while let Some(rest) = length(bytes).and_then(|length| bytes.get(length..)) {
@@ -142,7 +143,7 @@ fn is_erf(bytes: &[u8]) -> bool {
     /// 1990, in seconds since 1970; a week.
     const EARLIEST: u32 = 631_152_000;
     const WEEK: u32 = 7 * 24 * 3600;
-    /// Kinds up to this are known, and these two carry no packet.
+    /// Known record types; these two carry no packet.
     const LAST: u8 = 48;
     const WITHOUT_PACKET: [u8; 2] = [27, 48];
     let mut before = None;
@@ -179,7 +180,7 @@ fn is_commview(bytes: &[u8]) -> bool {
     are_records(bytes, ncf) || are_records(bytes, ncfx)
 }
 
-/// Whether CommView may have written this date and time of day: year, month, day, hour, minute, second,
+/// Whether this is a plausible date and time of CommView: year, month, day, hour, minute, second,
 /// microseconds.
 fn is_date(bytes: &[u8]) -> bool {
     let &[y0, y1, month, day, hour, minute, second, u0, u1, u2, u3] = bytes else { return false };

@@ -1,4 +1,4 @@
-//! Bytes to be read from front to back, from a mapped file or from a stream.
+//! Reads bytes from front to back, from a mapped file or from a stream.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -8,44 +8,44 @@ use super::error::unreadable;
 use super::mapping::{self, Mapping, STRETCH};
 use super::{Memory, Notice};
 
-/// How much is read from a stream at a time, where there is room.
+/// Bytes per read from a stream, if there is enough memory.
 const CHUNK: usize = 64 << 10;
 
-/// The least that is read at a time.
+/// Minimum bytes per read.
 const LEAST_CHUNK: usize = 4 << 10;
 
-/// What reading a capture may take of memory, in bytes.
+/// Memory limits for reading a capture, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
-    /// To unpack it.
+    /// For decompression.
     pub(super) unpacking: usize,
-    /// For what is read of a stream at a time.
+    /// For one read from a stream.
     chunk: usize,
 }
 
 impl Room {
-    /// For a capture that is read by itself.
+    /// For a single capture.
     pub(super) fn alone(memory: usize) -> Room {
         Room { unpacking: memory, chunk: CHUNK }
     }
 
-    /// For one of several: half of the memory is for what is read of all, the rest for unpacking.
+    /// For one of several: half of the memory for the reads of all, the rest for decompression.
     pub(super) fn among(captures: usize, memory: usize) -> Room {
         let chunk = (memory / 2 / captures.max(1)).clamp(LEAST_CHUNK, CHUNK);
         Room { unpacking: memory / 2, chunk }
     }
 
-    /// Where this many are unpacked already: all together take no more than there is, however many they are.
+    /// With this many decompressed already: all together stay within the limit.
     pub(super) fn beside(self, unpacked: usize) -> Room {
         Room { unpacking: self.unpacking / (unpacked + 1).pow(2), ..self }
     }
 }
 
-/// How far ahead of a mapped packet memory is asked for what comes next: a walk over a large file
-/// waits for memory more than it computes. Worth 7 % of reading large packets from the page cache.
+/// How far ahead of a mapped packet memory is prefetched. Reading a large file is dominated by
+/// cache misses; this makes reading large packets from the page cache 7 % faster.
 const AHEAD: usize = 2 << 10;
 
-/// Bytes that memory yields at a time.
+/// Size of a cache line.
 const LINE: usize = 64;
 
 /// The unread bytes of a capture.
@@ -58,14 +58,14 @@ pub(super) struct Mapped {
     mapping: Arc<Mapping>,
     /// Bytes consumed so far.
     at: usize,
-    /// Which of the mapping's readers this is, from 0.
+    /// The index of this reader of the mapping.
     reader: u8,
-    /// How many stretches of the mapping it has come to.
+    /// The number of stretches of the mapping that it has entered.
     entered: usize,
 }
 
 impl Mapped {
-    /// Unread bytes.
+    /// Number of unread bytes.
     #[inline]
     fn left(&self) -> usize {
         self.mapping.bytes().len() - self.at
@@ -76,7 +76,7 @@ impl Mapped {
         self.mapping.bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// Goes on after `count` unread bytes.
+    /// Skips `count` unread bytes.
     #[inline]
     fn advance(&mut self, count: usize) {
         self.at += count;
@@ -90,11 +90,11 @@ impl Mapped {
 pub(super) struct Stream {
     /// Bytes consumed so far.
     position: u64,
-    /// How many there are in all, where that is known.
+    /// The total number, if known.
     length: Option<u64>,
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
-    /// How much is read at a time.
+    /// Bytes per read.
     chunk: usize,
     start: usize,
     end: usize,
@@ -119,7 +119,7 @@ impl Input {
         Input::of_stream(reader, Some(length), false)
     }
 
-    /// What a compressed capture unpacks to.
+    /// The decompressed bytes of a compressed capture.
     pub(super) fn unpacked(reader: Box<dyn Read + Send>) -> Input {
         Input::of_stream(reader, None, true)
     }
@@ -141,7 +141,7 @@ impl Input {
         })
     }
 
-    /// The same; what is read of a stream at a time takes no more than there is room.
+    /// The same, with reads limited by the room.
     pub(super) fn within(mut self, room: Room) -> Input {
         if let Input::Stream(stream) = &mut self {
             stream.chunk = room.chunk;
@@ -149,7 +149,7 @@ impl Input {
         self
     }
 
-    /// The same bytes, from the same place on, for somebody else; `None` for a stream.
+    /// A second reader of the same bytes from the current position; `None` for a stream.
     pub(super) fn fork(&self) -> Option<Input> {
         let Input::Mapped(mapped) = self else { return None };
         let reader = mapped.mapping.share();
@@ -164,7 +164,7 @@ impl Input {
         }
     }
 
-    /// Makes `count` unread bytes available, or all that there are. Returns how many are.
+    /// Makes `count` unread bytes available, or all that exist. Returns how many are.
     #[inline]
     pub(super) fn fill(&mut self, count: usize) -> usize {
         match self {
@@ -189,8 +189,8 @@ impl Input {
         }
     }
 
-    /// Consumes `count` bytes, also ones that are not available yet. Where there are fewer, it
-    /// consumes those, and says `false`.
+    /// Consumes `count` bytes, also ones that are not available yet. If there are fewer, it
+    /// consumes these and returns `false`.
     #[inline]
     pub(super) fn consume(&mut self, count: u64) -> bool {
         let consumed = match self {
@@ -204,8 +204,8 @@ impl Input {
         consumed == count
     }
 
-    /// Asks memory for as many bytes further ahead of a mapped file as the current record has: one record
-    /// after the other, all are asked for in time.
+    /// Prefetches the next bytes of a mapped file, as many as the current record has: over
+    /// successive records, all bytes are prefetched in time.
     #[inline]
     pub(super) fn prefetch(&self, record: usize) {
         let Input::Mapped(mapped) = self else { return };
@@ -228,7 +228,7 @@ impl Input {
         }
     }
 
-    /// How many bytes there are in all, where that is known.
+    /// The total number of bytes, if known.
     pub(super) fn length(&self) -> Option<u64> {
         match self {
             Input::Mapped(Mapped { mapping, .. }) => Some(mapping.bytes().len() as u64),
@@ -236,7 +236,7 @@ impl Input {
         }
     }
 
-    /// Whether zeros were read in the place of a file's bytes, because it became shorter.
+    /// Whether zeros were read in place of a file's bytes, because the file became shorter.
     #[inline]
     pub(super) fn shrank(&self) -> bool {
         match self {
@@ -245,8 +245,8 @@ impl Input {
         }
     }
 
-    /// Whether the file is shorter now: asks the system. In the last page of a file that became
-    /// shorter, zeros are read without a word.
+    /// Asks the system whether the file is shorter now. In the last page of a file that became
+    /// shorter, zeros are read without a signal.
     #[cold]
     pub(super) fn is_shorter(&self) -> bool {
         match self {
@@ -255,8 +255,8 @@ impl Input {
         }
     }
 
-    /// Why nothing follows `offset`: `None` where the capture ends as it should, `inside` telling
-    /// that it cannot, because something began there.
+    /// Why nothing follows `offset`: `None` for a regular end. `inside`: the end is irregular,
+    /// because a record began there.
     pub(super) fn end(&mut self, path: &Path, offset: u64, inside: bool) -> Option<Notice> {
         let path = path.to_owned();
         if self.is_shorter() {
@@ -273,7 +273,7 @@ impl Input {
         }
     }
 
-    /// How many bytes a stream's buffer has room for.
+    /// The capacity of a stream's buffer.
     #[cfg(test)]
     pub(super) fn buffered(&self) -> usize {
         match self {
@@ -299,7 +299,7 @@ pub(super) fn numbers<const N: usize>(bytes: &[u8], big_endian: bool) -> Option<
 }
 
 impl Stream {
-    /// The buffer grows with the bytes that arrive, not with the bytes that are announced.
+    /// The buffer grows with the bytes that arrive, not with the announced length.
     #[cold]
     fn fill(&mut self, count: usize) {
         while !self.ended && self.end - self.start < count {
@@ -343,7 +343,7 @@ impl Stream {
 }
 
 impl Read for Input {
-    /// Hands on what was looked at and the rest after it: for what turns out to be compressed.
+    /// Returns the bytes that were inspected and then the rest, for compressed input.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let available = self.fill(1);
         if available == 0 {

@@ -1,4 +1,4 @@
-//! Reading until somebody has enough of it: what came by then is read, checked and reported.
+//! Reads until an interrupt: everything before it is processed.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -9,11 +9,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// How long, in milliseconds, a wait takes at most: then it is looked whether a signal has come.
+/// Maximum time of a wait, in milliseconds, before checking for a signal.
 const WAIT: u16 = 250;
 
-/// Bytes that are still read when a signal has come. Who writes them was often interrupted, too, and
-/// has something left.
+/// Maximum number of bytes that are still read after a signal. The writer of the pipe was often
+/// interrupted, too, and flushes its buffer.
 const REST: usize = 4 << 20;
 
 /// A pipe that ends when SIGINT or SIGTERM asks for it.
@@ -22,16 +22,16 @@ pub(super) struct Interruptible<R> {
     stop: Arc<AtomicBool>,
     /// Bytes that may be read once it has been asked to stop.
     rest: usize,
-    /// Something came.
+    /// Some bytes were read.
     began: bool,
 }
 
-/// Asks whether to stop: a signal sets it.
+/// Whether to stop: set by a signal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stop(pub Option<&'static AtomicBool>);
 
 impl Stop {
-    /// Is set when SIGINT or SIGTERM comes; a second one ends the process.
+    /// Set by SIGINT or SIGTERM; a second one ends the process.
     pub fn at_signals() -> Stop {
         static ASKED: OnceLock<Option<Arc<AtomicBool>>> = OnceLock::new();
         Stop(ASKED.get_or_init(|| asked_to_stop([SIGINT, SIGTERM]).ok()).as_deref())
@@ -44,13 +44,12 @@ impl Stop {
     }
 }
 
-/// It was asked to stop before anything came.
+/// Interrupted before the first byte.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted before anything came")]
 pub(super) struct Stopped;
 
-/// Is set when one of these signals asks to stop. Who asks twice does not want to wait for the
-/// result: the second one ends the process.
+/// A flag that these signals set. The second signal ends the process without waiting for results.
 fn asked_to_stop(signals: impl IntoIterator<Item = i32>) -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in signals {
@@ -70,10 +69,10 @@ impl<R: Read + AsFd> Interruptible<R> {
         })
     }
 
-    /// Waits until there is something to read, or the end. `false`: nothing came for a while.
+    /// Waits for input or the end. `false`: nothing arrived for a while.
     fn wait(&self) -> bool {
         let mut fds = [PollFd::new(self.reader.as_fd(), PollFlags::POLLIN)];
-        // What cannot be waited for is read, which says what is wrong.
+        // If waiting fails, reading reports the error.
         !matches!(poll(&mut fds, PollTimeout::from(WAIT)), Ok(0) | Err(nix::errno::Errno::EINTR))
     }
 }

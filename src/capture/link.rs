@@ -1,9 +1,9 @@
-//! What a capture says of its packets' first headers.
+//! The type of the first header of packets.
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of header a capture's packets begin with, as capture files number it (the `LINKTYPE_`
-/// registry of tcpdump.org).
+/// The type of the first header of packets, as numbered in capture files (the `LINKTYPE_` registry
+/// of tcpdump.org).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LinkType(pub u16);
 

@@ -1,11 +1,11 @@
-//! A file in memory, that may become shorter while it is read.
+//! A mapped file that may become shorter while it is read.
 //!
-//! Reading after the end of a mapped file raises SIGBUS, which kills the process. Here a handler
-//! puts a page of zeros in the place of the missing one and takes a note; the reader sees the note
-//! and stops with what it has. A SIGBUS anywhere else goes to the handler before it.
+//! Reading after the end of a mapped file raises SIGBUS, which kills the process. A handler maps a
+//! page of zeros there and sets a flag; the reader checks the flag and stops. Any other SIGBUS is
+//! passed to the previous handler.
 //!
-//! This is the one module of the capture side that needs `unsafe`: for mapping, for the handler,
-//! and for a hint to the processor.
+//! This is the only module of `capture` that needs `unsafe`: for mapping, for the handler, and for
+//! a prefetch hint.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -14,26 +14,25 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use memmap2::{Mmap, MmapOptions};
 
-/// Files that can be mapped and guarded at a time; further ones are read as streams.
+/// Maximum number of files that are mapped and guarded at a time; further ones are read as streams.
 const GUARDED: usize = 64;
 
-/// Pages are given back in windows of this many bytes.
+/// Pages are released in windows of this many bytes.
 const WINDOW: usize = 4 << 20;
 
-/// Pages are mapped ahead in stretches of this many bytes: of as many, the system keeps the pages
-/// in one table.
+/// Pages are mapped ahead in stretches of this many bytes, the range of one page table.
 pub(super) const STRETCH: usize = 2 << 20;
 
-/// Stretches of a window.
+/// Stretches in a window.
 const STRETCHES: usize = WINDOW / STRETCH;
 
 // A window ends where a stretch does.
 const _: () = assert!(WINDOW.is_multiple_of(STRETCH));
 
-/// This many bytes the system maps at once, round one that is read.
+/// Bytes that the system maps at once around a page fault.
 const AROUND: usize = 64 << 10;
 
-/// A mapped range that the handler may mend.
+/// A mapped range that the handler may repair.
 struct Guard {
     start: AtomicUsize,
     end: AtomicUsize,
@@ -55,17 +54,16 @@ pub(super) struct Mapping {
     map: Mmap,
     file: File,
     guard: &'static Guard,
-    /// How many read it at once, where it is more than one.
+    /// The number of readers.
     readers: AtomicU8,
-    /// How many of them have passed each window.
+    /// The number of readers that have passed each window.
     passed: Box<[AtomicU8]>,
 }
 
 impl Mapping {
     /// Maps a file that is not empty.
     ///
-    /// # Errors
-    /// What the system says; also where no guard is free.
+    /// # Errors The system's error; also if all guards are in use.
     pub(super) fn new(file: File) -> io::Result<Mapping> {
         handler::install()?;
         // SAFETY: the bytes may change while they are mapped; they are read as plain bytes only,
@@ -92,13 +90,12 @@ impl Mapping {
         &self.map
     }
 
-    /// One more reads it from here on, and the one that passed it on does not. Returns how many did
-    /// before.
+    /// Adds a reader. Returns the previous number of readers.
     pub(super) fn share(&self) -> u8 {
         self.readers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A reader, the `nth` from 0, reaches a stretch; to one after the other, from the first on.
+    /// A reader, the `nth` from 0, enters a stretch; called for all stretches in order.
     #[cold]
     pub(super) fn enter(&self, stretch: usize, nth: u8) {
         if stretch > 0 && stretch.is_multiple_of(STRETCHES) {
@@ -107,12 +104,11 @@ impl Mapping {
         self.map_ahead(stretch + 1, nth);
     }
 
-    /// Where several read, each lets the system map every this many of the stretches ahead: all at
-    /// the same place would wait for each other there. Worth 10 % of reading bulk traffic with two
-    /// threads.
+    /// With several readers, each maps different stretches ahead: mapping the same ones would make
+    /// them wait for each other. This makes reading bulk traffic with two threads 10 % faster.
     fn map_ahead(&self, next: usize, nth: u8) {
         let readers = usize::from(self.readers.load(Ordering::Relaxed));
-        // What is gone from the file is reported when it is read, and not before.
+        // Missing parts of the file are reported only when they are read.
         if readers < 2 || next % readers != usize::from(nth) || self.is_shorter() {
             return;
         }
@@ -122,9 +118,8 @@ impl Mapping {
         }
     }
 
-    /// A reader has passed a window and will not come back. When all have, its pages are given
-    /// back: each thread does some of what would else be done at the end by one, and a large file
-    /// does not stay in the memory of the process.
+    /// A reader has passed a window and will not return. When all have, its pages are released, so
+    /// that the work is divided among the threads and a large file does not stay in memory.
     fn pass(&self, window: usize) {
         let Some(passed) = self.passed.get(window) else { return };
         let count = passed.fetch_add(1, Ordering::AcqRel).saturating_add(1);
@@ -146,7 +141,7 @@ impl Mapping {
         self.guard.mended.load(Ordering::Relaxed)
     }
 
-    /// Whether the file is shorter now than it was: asks the system.
+    /// Asks the system whether the file has become shorter.
     pub(super) fn is_shorter(&self) -> bool {
         let length = || self.file.metadata().map(|metadata| metadata.len());
         self.shrank() || length().is_ok_and(|length| length < self.map.len() as u64)
@@ -167,8 +162,8 @@ impl Drop for Mapping {
     }
 }
 
-/// Asks memory for a byte that will be read soon. (Asking the system for the pages ahead instead
-/// was measured, and makes a walk slower by a third.)
+/// Prefetches a byte that will be read soon. (A request to the system for the next pages instead
+/// made reading slower by a third.)
 #[inline]
 pub(super) fn prefetch(byte: &u8) {
     #[cfg(target_arch = "x86_64")]
@@ -227,7 +222,7 @@ mod handler {
         Ok(())
     }
 
-    /// Runs inside the signal: touches atomics and makes two kinds of system call, nothing else.
+    /// Runs inside the signal: uses only atomics and two kinds of system calls.
     extern "C" fn on_bus_error(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
         // SAFETY: with SA_SIGINFO the kernel hands over a valid siginfo, which has an address where
         // the kernel itself raised the signal.

@@ -1,7 +1,7 @@
-//! Several captures as one, in the order of time.
+//! Several captures merged in the order of time.
 //!
-//! Hourly files hardly overlap. So a regular file is looked into, to know when it begins, and is opened
-//! when that time has come: of thousands of files, few are open at once.
+//! Hourly files hardly overlap. Therefore a regular file is opened first to find when it begins,
+//! closed, and opened again at that time, so that few of thousands of files are open at once.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,10 +12,9 @@ use super::input::Room;
 use super::open::{open_as, open_within};
 use super::{CaptureError, Event, Notice, Packet, Packets};
 
-/// Opens several captures as one, in the order of their packets' times, within so much memory.
+/// Opens several captures merged by their packets' times, within this much memory.
 ///
-/// # Errors
-/// As [`open_within`], for the first file that cannot be read.
+/// # Errors As [`open_within`], for the first file that cannot be read.
 pub fn open_merged(
     paths: &[PathBuf],
     memory: usize,
@@ -26,11 +25,11 @@ pub fn open_merged(
     Ok(Box::new(MergedPackets::new(paths, memory)?))
 }
 
-/// Captures side by side; the one whose event is next is in front. Where times are equal, the order
-/// of the files counts. A capture whose own clock goes backwards keeps its own order.
+/// The captures; the one with the next event is at the front. For equal times, the order of the
+/// files decides. A capture whose own clock goes backwards keeps its own order.
 struct MergedPackets {
     captures: Vec<MergedCapture>,
-    /// What each may take.
+    /// The memory for each.
     room: Room,
     waiting: BinaryHeap<Reverse<(i64, usize)>>,
     front: Option<(usize, i64)>,
@@ -41,16 +40,16 @@ struct MergedPackets {
 struct MergedCapture {
     path: PathBuf,
     state: CaptureState,
-    /// Bytes read and bytes in all, when it was last open.
+    /// Bytes read and total bytes, when it was last open.
     progress: Option<(u64, u64)>,
-    /// Its bytes are read as they are: others may read them, too.
+    /// It is not compressed, so that other readers can read it, too.
     is_plain: bool,
     /// Its packets so far.
     packets: u64,
 }
 
 enum CaptureState {
-    /// It is opened when its first event is next, which is at this time.
+    /// It is opened when its first event, at this time, is next.
     Closed(Option<i64>),
     Open(Box<dyn Packets + Send>),
     /// It cannot be opened again.
@@ -59,7 +58,7 @@ enum CaptureState {
 }
 
 impl MergedCapture {
-    /// Opens a capture; closes a regular file again, knowing when it begins.
+    /// Opens a capture; closes a regular file after reading the time of its first event.
     fn new(path: &Path, file: u32, room: Room) -> Result<MergedCapture, CaptureError> {
         let mut packets = open_as(path, file, room)?;
         let (progress, is_plain) = (packets.progress(), packets.in_memory().is_some());
@@ -71,7 +70,7 @@ impl MergedCapture {
         Ok(MergedCapture { path: path.to_owned(), state, progress, is_plain, packets: 0 })
     }
 
-    /// Opens it again, which is closed, and goes on to its first event.
+    /// Opens a closed capture again, and moves to its first event.
     fn begin(&mut self, file: usize, room: Room) {
         let file = u32::try_from(file).unwrap_or(u32::MAX);
         self.state = match open_as(&self.path, file, room) {
@@ -89,7 +88,7 @@ impl MergedCapture {
         };
     }
 
-    /// Goes on to the next event.
+    /// Moves to the next event.
     fn advance(&mut self) -> Option<i64> {
         let next = match &mut self.state {
             CaptureState::Closed(first) => return *first,
@@ -119,14 +118,15 @@ impl MergedPackets {
         MergedPackets { captures, room, waiting: BinaryHeap::new(), front: None, begun: false }
     }
 
-    /// Lets a capture go on; a time before its last one counts as that one.
+    /// Advances a capture; a time before its last one counts as that one.
     fn go_on(&mut self, at: usize, last: i64) {
         if let Some(time) = self.captures.get_mut(at).and_then(MergedCapture::advance) {
             self.waiting.push(Reverse((time.max(last), at)));
         }
     }
 
-    /// Opens a capture whose first event is next. The more are unpacked at once, the less memory for each.
+    /// Opens a capture whose first event is next. The more are decompressed at once, the less
+    /// memory each gets.
     #[cold]
     fn begin(&mut self, at: usize) {
         let is_unpacked =
@@ -139,7 +139,7 @@ impl MergedPackets {
 }
 
 impl MergedPackets {
-    /// The capture that the current event is from.
+    /// The capture of the current event.
     fn open(&self) -> Option<&(dyn Packets + Send)> {
         match &self.captures.get(self.front?.0)?.state {
             CaptureState::Open(packets) => Some(packets.as_ref()),
@@ -167,7 +167,7 @@ impl Packets for MergedPackets {
             if let CaptureState::Open(packets) = &capture.state {
                 capture.packets += u64::from(matches!(packets.current(), Event::Packet(_)));
             }
-            // A file that had packets a moment ago may have none any more.
+            // The file may have become empty meanwhile.
             if !matches!(capture.state, CaptureState::Over) {
                 self.front = Some((at, time));
                 return Some(time);

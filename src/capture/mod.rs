@@ -1,9 +1,8 @@
-//! Where packets come from: pcap and pcapng files, plain or compressed, pipes, and several files
-//! merged.
+//! Reads packets from pcap and pcapng files, plain or compressed, from pipes, and from several
+//! files merged.
 //!
-//! Plain files are memory-mapped and walked without copying a packet; pipes and compressed files go
-//! through a buffer that grows no further than one record. This module knows records and their
-//! times. It refuses to know what a packet's bytes say.
+//! Plain files are memory-mapped and read without copying; pipes and compressed files use a buffer
+//! of at most one record. This module handles records and times, not the contents of packets.
 
 #[cfg(feature = "files")]
 mod clock;
@@ -50,22 +49,23 @@ use std::sync::Arc;
 pub struct Packet<'a> {
     /// When it was recorded: nanoseconds since 1970.
     pub time: i64,
-    /// How its first header reads.
+    /// The type of its first header.
     pub link: LinkType,
-    /// Which of its file's interfaces recorded it, counted from 0 through all sections.
+    /// The interface that recorded it, counted from 0 through all sections of its file.
     pub interface: u32,
-    /// Its length on the wire; more than `data` holds where the snap length cut it, or where it is
-    /// longer than the megabyte that is borrowed of one packet at most.
+    /// Its length on the wire; more than `data` has if the snap length cut it, or if it is longer
+    /// than the maximum of one megabyte.
     pub original_length: u32,
     /// The recorded bytes.
     pub data: &'a [u8],
     /// Which of the merged files it is from, counted from 0.
     pub file: u32,
-    /// Its number in that file, counted from 1; 0 where it is that in the capture.
+    /// Its number in that file, counted from 1; 0 if it is the same as in the capture.
     pub number: u64,
-    /// Where `data` begins in the capture file, in bytes; in a compressed one, decompressed.
+    /// The offset of `data` in the capture file, in bytes; in a compressed one, after
+    /// decompression.
     pub offset: u64,
-    /// How many digits of a second the recorder's clock has: 6 or 9.
+    /// Number of digits of a second in the recorder's clock: 6 or 9.
     pub digits: u8,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// What a capture yields, borrowed until the next is asked for.
+/// One event of a capture, borrowed until the next is requested.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
     /// A packet.
@@ -99,25 +99,26 @@ pub enum Event<'a> {
 /// A capture's bytes.
 pub type Memory = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// A capture that is being read. It ends; it never fails half-way: what is wrong is a [`Notice`].
+/// A capture that is being read. Reading never fails in the middle: faults are reported as a
+/// [`Notice`], and the capture ends.
 pub trait Packets {
-    /// Goes on to the next event and says its time. `None`: the capture is over.
+    /// Moves to the next event and returns its time. `None` at the end.
     fn advance(&mut self) -> Option<i64>;
-    /// The event that `advance` went to.
+    /// The current event.
     fn current(&self) -> Event<'_>;
-    /// Bytes read so far and bytes in all, where that is known.
+    /// Bytes read so far and total bytes, if known.
     fn progress(&self) -> Option<(u64, u64)>;
-    /// Another reader of the same capture, that begins where this one is before its first event;
-    /// `None` where its bytes come only once.
+    /// A second reader of the same capture from the same position, before the first event; `None`
+    /// if its bytes can be read only once.
     fn fork(&self) -> Option<Box<dyn Packets + Send>>;
 
-    /// The bytes that packets are borrowed from, where all of the capture is in memory and stays there. A
-    /// file that becomes shorter meanwhile ends in zeros.
+    /// The bytes of the capture, if all of it is in memory and stays there. A file that becomes
+    /// shorter meanwhile ends in zeros.
     fn in_memory(&self) -> Option<Memory> {
         None
     }
 
-    /// Which of merged files the current event is from, counted from 0.
+    /// The file of the current event among merged files, counted from 0.
     fn file(&self) -> u32 {
         0
     }
@@ -140,6 +141,6 @@ pub trait Packets {
     }
 }
 
-/// At most so much of one packet is borrowed, and buffered: far more than any IP packet has.
+/// Maximum length of a packet that is borrowed and buffered: far more than any IP packet has.
 #[cfg(feature = "files")]
 const BORROWED: usize = 1 << 20;

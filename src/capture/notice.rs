@@ -1,4 +1,4 @@
-//! What can be wrong with a recording while it is read.
+//! Faults in a recording that are found while reading.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::escaped;
 
-/// Something about the recording that its verdicts depend on.
+/// A fact about the recording that verdicts depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
     /// The file ends inside a record.
@@ -17,10 +17,10 @@ pub enum Notice {
         path: PathBuf,
         /// Where the record begins.
         offset: u64,
-        /// That counts bytes of what a compressed file unpacks to.
+        /// The offset counts decompressed bytes.
         unpacked: bool,
     },
-    /// A record or block does not parse and was passed over, or ends the reading.
+    /// A record or block is invalid and was skipped, or ends the reading.
     BrokenBlock {
         /// The file.
         path: PathBuf,
@@ -29,22 +29,22 @@ pub enum Notice {
         /// What is wrong with it.
         what: Cow<'static, str>,
     },
-    /// The recorder says how many packets it dropped.
+    /// The recorder reports how many packets it dropped.
     Drops {
         /// The file.
         path: PathBuf,
-        /// Of which of its interfaces, as packets number them.
+        /// The interface in its file, as numbered for packets.
         interface: u32,
-        /// How many until now: what is said last of an interface counts. 0 is good news.
+        /// The total until now: the last report of an interface counts. 0 means none.
         count: u64,
     },
-    /// The interface was down for a while: what came meanwhile was not captured.
+    /// The interface was down for a while: packets in that time were not captured.
     InterfaceDown {
         /// Its name.
         path: PathBuf,
     },
-    /// A packet's time is outside of what 64 bits of nanoseconds reach, and is taken for the
-    /// nearest time inside. Said once for a file.
+    /// A packet's time does not fit in 64 bits of nanoseconds, and was replaced by the nearest that
+    /// does. Reported once per file.
     TimeOutOfRange {
         /// The file.
         path: PathBuf,
@@ -58,18 +58,18 @@ pub enum Notice {
         /// Where reading stopped.
         offset: u64,
     },
-    /// Somebody had enough of it.
+    /// Reading was interrupted.
     Interrupted {
         /// The file.
         path: PathBuf,
         /// Packets that were read.
         packets: u64,
     },
-    /// One of several files could not be opened when its packets were next: none of it was read.
+    /// One of several files could not be opened when its packets were next: it was not read.
     Unopened {
         /// The file.
         path: PathBuf,
-        /// What the system says, and what to do.
+        /// The system's error, and what to do.
         what: String,
     },
     /// Reading or decompressing failed.
@@ -78,15 +78,15 @@ pub enum Notice {
         path: PathBuf,
         /// Where reading stopped.
         offset: u64,
-        /// That counts bytes of what a compressed file unpacks to.
+        /// The offset counts decompressed bytes.
         unpacked: bool,
-        /// What the system or the decompressor says, and what to do.
+        /// The error of the system or the decompressor, and what to do.
         what: String,
     },
 }
 
 impl Notice {
-    /// What several of its kind are called.
+    /// The plural for this kind of notice.
     pub fn kind(&self) -> &'static str {
         match self {
             Notice::FileCut { .. } => "files that end inside a record",
@@ -101,7 +101,7 @@ impl Notice {
         }
     }
 
-    /// Whether something is wrong with the recording.
+    /// Whether it is a fault of the recording.
     pub fn is_warning(&self) -> bool {
         !matches!(self, Notice::Drops { count: 0, .. })
     }
@@ -153,12 +153,12 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Which bytes are counted, where that is not plain.
+/// Which bytes the offset counts, if not those of the file.
 fn of_what(unpacked: bool) -> &'static str {
     if unpacked { " of what it unpacks to" } else { "" }
 }
 
-/// A path as it is safe to show on a terminal.
+/// A path with terminal controls escaped.
 pub(crate) fn shown(path: &Path) -> String {
     match path.to_str() {
         Some("-") => "standard input".to_owned(),

@@ -1,6 +1,6 @@
-//! From a name to a capture: what kind of file it is, whether it is compressed, which format it has.
+//! Opens a capture: determines the kind of file, the compression, and the format.
 //!
-//! No more is read of a pipe than it takes to tell: its first packets may be seconds away.
+//! A pipe is only read as far as needed for this, because its first packets may be seconds away.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,32 +17,30 @@ use super::pcap::{self, Pcap, Unreadable};
 use super::pcapng::{self, PcapNg};
 use super::zstd::Zstd;
 
-/// How many bytes tell a capture, compressed or not.
+/// Bytes that identify a capture, compressed or not.
 const MAGIC: usize = 12;
 
-/// Bytes that are read to recognize what a file is that is not a capture: some records of a format without a magic number.
+/// Bytes that are read to identify a file that is not a capture: a few records of a format without
+/// a magic number.
 const FIRST: usize = 32 << 10;
 
 /// Opens a capture; `-` is standard input.
 ///
-/// # Errors
-/// The file cannot be opened, is not a capture, or is one of a version that cannot be read.
+/// # Errors The file cannot be opened, is not a capture, or has an unsupported version.
 pub fn open(path: &Path) -> Result<Box<dyn Packets + Send>, CaptureError> {
     open_within(path, usize::MAX)
 }
 
-/// Opens a capture, to unpack which no more than this many bytes of memory are to be taken.
+/// Opens a capture with this memory limit for decompression.
 ///
-/// # Errors
-/// As [`open`], and where it takes more.
+/// # Errors As [`open`], and if it needs more memory.
 pub fn open_within(path: &Path, memory: usize) -> Result<Box<dyn Packets + Send>, CaptureError> {
     open_as(path, 0, Room::alone(memory))
 }
 
-/// Reads a capture from anything that yields bytes; notices and errors call it `name`.
+/// Reads a capture from any reader; notices and errors name it `name`.
 ///
-/// # Errors
-/// As [`open`].
+/// # Errors As [`open`].
 pub fn open_stream(
     name: &Path,
     reader: Box<dyn Read + Send>,
@@ -50,11 +48,9 @@ pub fn open_stream(
     open_stream_within(name, reader, usize::MAX)
 }
 
-/// Reads a capture from anything that yields bytes, to unpack which no more than this many bytes of memory
-/// are to be taken.
+/// Reads a capture from any reader, with this memory limit for decompression.
 ///
-/// # Errors
-/// As [`open_within`].
+/// # Errors As [`open_within`].
 pub fn open_stream_within(
     name: &Path,
     reader: Box<dyn Read + Send>,
@@ -91,7 +87,7 @@ fn plain(path: &Path) -> Result<Input, CaptureError> {
     {
         return Ok(Input::mapped(mapping));
     }
-    // A pipe, say: nobody knows when more comes.
+    // For example a pipe, which may not have data for a long time.
     let stream = Interruptible::new(file)
         .map_err(|error| CaptureError::Open { path: path.to_owned(), error })?;
     let stream = Box::new(stream) as Box<dyn Read + Send>;
@@ -102,7 +98,7 @@ fn plain(path: &Path) -> Result<Input, CaptureError> {
     }
 }
 
-/// Unpacks what is compressed, and finds the reader of its format.
+/// Decompresses if necessary, and finds the reader of the format.
 pub(super) fn recognized(
     path: &Path,
     file: u32,

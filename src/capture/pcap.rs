@@ -1,10 +1,9 @@
-//! The classic format: a header, then records.
+//! The pcap format: a header, then records.
 //!
-//! pcap-parser reads the header. The heads of records are four numbers and are read here, in one
-//! way for all forms: its functions have no big-endian form of the modified record and none with
-//! swapped lengths, and they tell a length only of a record that is there whole, so one that lies
-//! cannot be distinguished from a file that is cut. Its iterators take big-endian files for
-//! little-endian ones, and repeat an error for ever.
+//! pcap-parser reads the file header. Record headers consist of four numbers and are read here, for
+//! all variants: its functions support neither big-endian modified records nor swapped lengths, and
+//! return a length only for complete records, so that a wrong length looks like the end of the
+//! file. Its iterators read big-endian files as little-endian, and repeat an error for ever.
 
 use std::path::{Path, PathBuf};
 
@@ -18,14 +17,13 @@ const HEADER: usize = 24;
 
 const MICROSECONDS: u32 = 0xA1B2_C3D4;
 const NANOSECONDS: u32 = 0xA1B2_3C4D;
-/// The modified format of Alexey Kuznetzov's libpcap, whose records say more of themselves.
+/// The modified format of Alexey Kuznetzov's libpcap, with longer record headers.
 const MODIFIED: u32 = 0xA1B2_CD34;
 
-/// A record of more bytes than this is none: the largest that any recorder writes are USB transfers
-/// of 128 MiB.
+/// Maximum plausible length of a record: the largest in practice are USB transfers of 128 MiB.
 const PLAUSIBLE: usize = 256 << 20;
 
-/// What a file's first four bytes say: the magic number, and whether numbers are big-endian.
+/// The file's first four bytes: the magic number, and whether numbers are big-endian.
 fn magic(bytes: &[u8]) -> Option<(u32, bool)> {
     let little = u32::from_le_bytes(*bytes.first_chunk()?);
     [(little, false), (little.swap_bytes(), true)]
@@ -42,11 +40,11 @@ pub(super) fn is_pcap(bytes: &[u8]) -> bool {
 pub(super) enum Unreadable {
     /// It ends inside the header.
     Cut,
-    /// It is of a version that is not known.
+    /// Its version is unknown.
     Version(u16, u16),
 }
 
-/// In which order a record's two lengths are: they changed places before version 2.3.
+/// The order of a record's two lengths: it was swapped before version 2.3.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lengths {
     InOrder,
@@ -54,8 +52,8 @@ enum Lengths {
     SwappedIfTooLong,
 }
 
-/// What else that may be: recorders of SuSE 6.3 (24) and Nokia (20) use the usual magic number,
-/// some of Red Hat 6.1 (28) the modified one. Only the records tell.
+/// Other possible lengths of record headers: recorders of SuSE 6.3 (24) and Nokia (20) use the
+/// usual magic number, some of Red Hat 6.1 (28) the modified one. Only the records show which.
 fn other_heads(magic: u32, lengths: Lengths) -> &'static [usize] {
     match magic {
         _ if lengths != Lengths::InOrder => &[],
@@ -65,8 +63,8 @@ fn other_heads(magic: u32, lengths: Lengths) -> &'static [usize] {
     }
 }
 
-/// Which of these heads the records have: another than the usual one, if more of them look like
-/// some so. `is_all`: no further records come.
+/// The length of the record headers: an unusual one, if more records are plausible with it.
+/// `is_all`: there are no further records.
 fn record_head(
     records: &[u8],
     usual: usize,
@@ -77,7 +75,7 @@ fn record_head(
     let of_usual = plausible(records, usual, big_endian, is_all);
     let better = others.iter().find(|&&head| {
         let of_other = plausible(records, head, big_endian, is_all);
-        // Of records that have not come, nothing is known.
+        // Nothing is known about records that have not arrived.
         let is_known = is_all || of_usual.broken;
         of_other.count >= 3 && of_other.count > of_usual.count && is_known
     });
@@ -87,11 +85,11 @@ fn record_head(
 /// No recorder is older: 1990, in seconds since 1970.
 const EARLIEST: u32 = 631_152_000;
 
-/// How many of the first records look like some.
+/// The number of plausible records at the start.
 struct Plausible {
     /// Up to 8; one more than that if they end with the file.
     count: usize,
-    /// What follows them does not.
+    /// The bytes after them are not plausible.
     broken: bool,
 }
 
@@ -112,7 +110,7 @@ fn plausible(mut records: &[u8], head: usize, big_endian: bool, is_all: bool) ->
     Plausible { count, broken: false }
 }
 
-/// How many bytes a record has, if a plausible one begins here.
+/// The length of a record, if a plausible one begins here.
 fn plausible_length(record: &[u8], big_endian: bool) -> Option<usize> {
     let [seconds, fraction, length, original] = numbers(record, big_endian)?;
     let is_packet = (1..=original).contains(&length) && original <= 1 << 18;
@@ -125,12 +123,12 @@ pub(super) struct Pcap {
     file: u32,
     input: Input,
     big_endian: bool,
-    /// Bytes of a record before its data.
+    /// Length of a record header.
     head: usize,
-    /// What that may be instead, as long as it is not known.
+    /// Other possible lengths, until it is known.
     others: &'static [usize],
     lengths: Lengths,
-    /// Nanoseconds of one unit of a record's fraction.
+    /// Nanoseconds per unit of a record's fraction.
     unit: i64,
     link: LinkType,
     /// Bytes of the current record, to be consumed before the next.
@@ -139,7 +137,7 @@ pub(super) struct Pcap {
     original_length: u32,
     /// Bytes borrowed from the current packet.
     borrowed: usize,
-    /// In place of a packet; the capture is over then.
+    /// Instead of a packet; the capture is over then.
     notice: Option<Notice>,
 }
 
@@ -149,7 +147,7 @@ impl Pcap {
         input.fill(HEADER);
         let bytes: [u8; HEADER] = *input.unread().first_chunk().ok_or(Unreadable::Cut)?;
         let (magic, big_endian) = magic(&bytes).ok_or(Unreadable::Cut)?;
-        // All forms have the same header, but the parser does not know the magic of all.
+        // All variants have the same header, but the parser does not know every magic number.
         let mut plain = bytes;
         plain[..4].copy_from_slice(&if big_endian {
             MICROSECONDS.to_be_bytes()
@@ -157,11 +155,11 @@ impl Pcap {
             MICROSECONDS.to_le_bytes()
         });
         let (_, header) = parse_pcap_header(&plain).map_err(|_| Unreadable::Cut)?;
-        // The versions that libpcap reads, 543.0 being DG/UX's.
+        // The versions that libpcap supports; 543.0 is DG/UX's.
         let lengths = match (header.version_major, header.version_minor) {
             (2, 0..=2) | (543, 0) => Lengths::Swapped,
             (2, 3) => Lengths::SwappedIfTooLong,
-            // Later minor versions, if there were any, would differ in what is not looked at here.
+            // Later minor versions do not exist; they would not differ in what is read here.
             (2, 4..) => Lengths::InOrder,
             (major, minor) => return Err(Unreadable::Version(major, minor)),
         };
@@ -175,7 +173,8 @@ impl Pcap {
             others: other_heads(magic, lengths),
             lengths,
             unit: if magic == NANOSECONDS { 1 } else { 1_000 },
-            // The upper bits say whether a checksum follows each packet; they are not part of the link type.
+            // The upper bits show whether a checksum follows each packet; they do not belong to the
+            // link type.
             link: LinkType((header.network.0 & 0xFFFF) as u16),
             record: 0,
             time: 0,
@@ -185,9 +184,9 @@ impl Pcap {
         })
     }
 
-    /// Finds out how long the heads of records are, at the first or the second of them. Of a pipe,
-    /// only what has come is looked at: the next packet may be seconds away. What is wrong, if it
-    /// was found out too late.
+    /// Determines the length of record headers, at the first or the second record. Of a pipe, only
+    /// available bytes are used, because the next packet may be seconds away. Returns the fault if
+    /// it was determined too late.
     #[cold]
     fn decide(&mut self) -> Option<&'static str> {
         let is_all = self.input.in_memory().is_some();
@@ -211,8 +210,8 @@ impl Pcap {
         )
     }
 
-    /// Whether two plausible records with such heads begin this many bytes further on. Waits for them
-    /// only as long as it looks so.
+    /// Whether two plausible records with such headers begin this many bytes later. Waits for them
+    /// only while it seems so.
     fn has_two(&mut self, mut at: usize, head: usize) -> bool {
         for _ in 0..2 {
             self.input.fill(at + 16);
@@ -227,7 +226,7 @@ impl Pcap {
         true
     }
 
-    /// A packet has arrived: when it was recorded, how much of it, and how much there was.
+    /// A packet has arrived: its time, its recorded and its original length.
     #[inline(always)]
     fn is_at(&mut self, (seconds, fraction): (u32, u32), (length, original_length): (u32, u32)) {
         self.record = self.head + length as usize;
@@ -252,7 +251,7 @@ impl Pcap {
         }
     }
 
-    /// Nothing comes after `offset`: why, if it is worth a word.
+    /// No more records after `offset`: the reason, if it should be reported.
     #[cold]
     fn end(&mut self, offset: u64, inside: bool) -> Option<i64> {
         let notice = self.input.end(&self.path, offset, inside)?;
@@ -293,7 +292,7 @@ impl Packets for Pcap {
         }
         let numbers = numbers(self.input.unread(), self.big_endian)?;
         let offset = self.input.position();
-        // Where a file became shorter, zeros are read.
+        // In a file that became shorter, zeros are read.
         if self.input.shrank() || (numbers == [0; 4] && self.input.is_shorter()) {
             return self.end(offset, true);
         }

@@ -1,9 +1,9 @@
-//! The newer format: sections of blocks, several interfaces with clocks of their own.
+//! The pcapng format: sections of blocks, several interfaces with their own clocks.
 //!
-//! pcap-parser's functions read the rare blocks. Packet blocks, of which there are millions, are
-//! read here: its parser collects their options in a vector, takes a packet that is longer than its
-//! block for a file that is cut, knows no obsolete packet blocks, and does not cut simple ones at
-//! the interface's snap length.
+//! pcap-parser reads the rare blocks. Packet blocks, which are frequent, are read here: its parser
+//! collects their options in a vector, treats a packet that is longer than its block as the end of
+//! the file, does not support obsolete packet blocks, and does not cut simple ones to the
+//! interface's snap length.
 
 use std::path::{Path, PathBuf};
 
@@ -26,13 +26,13 @@ const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Bytes of a packet's block before its data, but of a simple one's.
+/// Length of a packet block before its data, except for a simple packet block.
 const HEAD: usize = 28;
 
-/// The shortest block: its type, and its length in front and after.
+/// Minimum length of a block: its type, and its length at both ends.
 const SHORTEST: usize = 12;
 
-/// Interfaces a section may describe: more are an attack on memory.
+/// Maximum number of interfaces in a section.
 const INTERFACES: usize = 1 << 16;
 
 /// Whether these bytes begin a pcapng file.
@@ -42,18 +42,18 @@ pub(super) fn is_pcapng(bytes: &[u8]) -> bool {
         && word(8).is_some_and(|order| order == BYTE_ORDER || order.swap_bytes() == BYTE_ORDER)
 }
 
-/// What an interface says of its packets.
+/// The description of an interface.
 #[derive(Clone, Copy)]
 struct Interface {
     link: LinkType,
     /// 0: no limit.
     snaplen: u32,
     clock: Clock,
-    /// Packets dropped, by what its statistics said last; `None`: they said nothing.
+    /// Packets dropped, from its latest statistics; `None`: unknown.
     dropped: Option<u64>,
 }
 
-/// Where the current packet is, and what is said of it.
+/// The position of the current packet, and its metadata.
 struct Here {
     time: i64,
     link: LinkType,
@@ -72,9 +72,9 @@ pub(super) struct PcapNg {
     input: Input,
     big_endian: bool,
     interfaces: Vec<Interface>,
-    /// Their names, as far as they have any.
+    /// Their names, if any.
     names: Vec<Option<Box<str>>>,
-    /// How many interfaces the sections before this one had.
+    /// The number of interfaces in earlier sections.
     earlier: u32,
     /// Bytes of the current block, to be consumed before the next.
     block: usize,
@@ -86,7 +86,7 @@ pub(super) struct PcapNg {
     reported_of_time: bool,
 }
 
-/// What a block came to.
+/// The result of reading a block.
 enum Block {
     /// A packet, or a notice.
     Event,
@@ -94,7 +94,7 @@ enum Block {
     Broken(&'static str),
     /// The file ends inside it.
     Cut,
-    /// Where the next one begins cannot be known.
+    /// The start of the next one is unknown.
     Lost(&'static str),
 }
 
@@ -156,7 +156,7 @@ impl PcapNg {
         if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
     }
 
-    /// Nothing comes after `offset`: why, if it is worth a word.
+    /// No more blocks after `offset`: the reason, if it should be reported.
     #[cold]
     fn end(&mut self, offset: u64, inside: bool) -> Option<i64> {
         self.over = true;
@@ -177,7 +177,7 @@ impl PcapNg {
         const LOST: &str = "no block begins here: the file is damaged from here on";
         let [mut kind, mut length, order] = self.numbers().ok_or(LOST)?;
         if kind == SECTION {
-            // It says in which order its numbers, and all until the next section, are to be read.
+            // It determines the byte order up to the next section.
             if order == BYTE_ORDER.swap_bytes() {
                 self.big_endian = !self.big_endian;
                 [kind, length] = self.numbers().ok_or(LOST)?;
@@ -207,11 +207,11 @@ impl PcapNg {
         }
     }
 
-    /// A block that tells something of the packets to come, or of those that were.
+    /// A block that is not a packet.
     #[cold]
     fn rare(&mut self, kind: u32, length: usize) -> Block {
         if kind == SECTION {
-            // Its interfaces are its own, whatever else is wrong with it.
+            // It has its own interfaces, even if it is otherwise invalid.
             self.earlier = self.earlier.saturating_add(self.interfaces.len() as u32);
             self.interfaces.clear();
             self.names.clear();
@@ -252,7 +252,7 @@ impl PcapNg {
             parse_interfacedescriptionblock_le(bytes)
         };
         let Ok((_, block)) = parsed else {
-            // Its packets must not be taken for another interface's.
+            // Its packets must not be assigned to another interface.
             self.describe(Interface::UNREADABLE);
             return Block::Broken("an interface description that does not parse");
         };
@@ -290,7 +290,7 @@ impl PcapNg {
         is_room
     }
 
-    /// Statistics count from the beginning, and may be written any number of times.
+    /// Statistics count from the beginning, and may occur any number of times.
     fn statistics(&mut self, length: usize) -> Block {
         let bytes = self.input.unread().get(..length).unwrap_or_default();
         let parsed = if self.big_endian {
@@ -322,12 +322,12 @@ impl PcapNg {
         Block::Event
     }
 
-    /// A packet: where its interface, time, lengths and bytes are.
+    /// A packet: the positions of its interface, time, lengths and bytes.
     #[inline]
     fn packet(&mut self, kind: u32, length: usize, offset: u64) -> Block {
         const PAST_ITS_BLOCK: Block = Block::Broken("a packet that is longer than its block");
         let head = if kind == SIMPLE_PACKET { 12 } else { HEAD };
-        // Of a block that is longer, no more is needed than is borrowed of its packet.
+        // Of a longer block, only the part with the borrowed bytes is needed.
         let wanted = length.min(head + BORROWED + 4);
         if self.input.fill(wanted) < wanted {
             return Block::Cut;
@@ -343,7 +343,7 @@ impl PcapNg {
             }
             _ => self.numbers().unwrap_or_default(),
         };
-        // In an obsolete block, the interface's number is 16 bits, and a count of drops is after it.
+        // In an obsolete block, the interface's number has 16 bits, and a drop count follows it.
         let number = match (kind, self.big_endian) {
             (OBSOLETE_PACKET, true) => number >> 16,
             (OBSOLETE_PACKET, false) => number & 0xFFFF,
@@ -354,7 +354,7 @@ impl PcapNg {
         };
         let (time, recorded) = if kind == SIMPLE_PACKET {
             let snaplen = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
-            // It has no time: it is as late as the packet before.
+            // It has no time: it gets that of the previous packet.
             (Ok(self.here.time), recorded.min(snaplen))
         } else {
             (interface.clock.nanoseconds(u64::from(high) << 32 | u64::from(low)), recorded)
@@ -365,7 +365,7 @@ impl PcapNg {
         if time.is_err() && !self.reported_of_time {
             self.reported_of_time = true;
             self.notice = Some(Notice::TimeOutOfRange { path: self.path.clone(), offset });
-            // The same block comes again after the notice.
+            // The same block is read again after the notice.
             self.block = 0;
             return Block::Event;
         }
@@ -382,7 +382,7 @@ impl PcapNg {
         Block::Event
     }
 
-    /// Whether the length after a block is the one in front.
+    /// Whether the lengths at both ends of a block are equal.
     #[inline]
     fn has_both_lengths(&self, length: usize) -> bool {
         let after = self.input.unread().get(length - 4..).unwrap_or_default();
@@ -393,12 +393,12 @@ impl PcapNg {
 const LENGTHS_DIFFER: &str = "a block whose two lengths differ";
 
 impl Interface {
-    /// In place of one whose description does not parse.
+    /// For an interface whose description is invalid.
     const UNREADABLE: Interface =
         Interface { link: LinkType(u16::MAX), snaplen: 0, clock: Clock::DEFAULT, dropped: None };
 }
 
-/// A name of sensible length: an interface has no other, and 65,536 of them are to fit in memory.
+/// A name of sensible length, since 65,536 of them must fit in memory.
 fn brief(bytes: &[u8]) -> Option<Box<str>> {
     let text = String::from_utf8_lossy(bytes.get(..bytes.len().min(64))?);
     let text = text.trim_end_matches('\0');
@@ -429,7 +429,7 @@ impl Packets for PcapNg {
             }
             let offset = self.input.position();
             let block = self.read(offset);
-            // Where a file became shorter, zeros are read.
+            // In a file that became shorter, zeros are read.
             if self.input.shrank() {
                 return self.end(offset, true);
             }
@@ -461,7 +461,7 @@ impl Packets for PcapNg {
         /// The option of this number is a comment.
         const COMMENT: u16 = 1;
         let (mut comments, recorded) = (Vec::new(), self.here.borrowed.next_multiple_of(4));
-        // What is in front of the packet is as long only in blocks that may have options.
+        // The part before the packet has this length only in blocks that may have options.
         let options = self.here.head + recorded..self.block.saturating_sub(4);
         let options = self.input.unread().get(options).filter(|_| self.here.head == HEAD);
         let mut rest = options.unwrap_or_default();

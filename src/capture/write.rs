@@ -1,4 +1,4 @@
-//! Packets into a pcapng file, and the blocks that such a file is made of.
+//! Writes packets to a pcapng file, and builds its blocks.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ pub fn block(number: u32, body: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&length);
 }
 
-/// Adds an option to the body of a block; one that is longer than options can be is cut.
+/// Adds an option to the body of a block; one that is too long is cut.
 pub fn option(code: u16, value: &[u8], body: &mut Vec<u8>) {
     let value = value.get(..usize::from(u16::MAX)).unwrap_or(value);
     body.extend_from_slice(&code.to_le_bytes());
@@ -71,11 +71,11 @@ impl<W: Write> PcapNgWriter<W> {
         Ok(PcapNgWriter { out, interfaces: HashMap::new(), buffer })
     }
 
-    /// Writes a packet, the name of the interface that recorded it, and comments on it. `file` tells the
-    /// captures apart that packets come from. A time before 1970, which the format does not have, becomes 0.
+    /// Writes a packet, the name of the interface that recorded it, and its comments. `file`
+    /// distinguishes the captures of packets. A time before 1970, which the format does not
+    /// support, becomes 0.
     ///
-    /// # Errors
-    /// Those of the output.
+    /// # Errors Those of the output.
     pub fn packet(
         &mut self,
         packet: &Packet<'_>,
@@ -100,10 +100,9 @@ impl<W: Write> PcapNgWriter<W> {
         self.out.write_all(&self.buffer)
     }
 
-    /// Writes how many packets the recorder has dropped by now of the interface that this one came from.
+    /// Writes how many packets the recorder has dropped so far on this packet's interface.
     ///
-    /// # Errors
-    /// Those of the output.
+    /// # Errors Those of the output.
     pub fn drops(&mut self, packet: &Packet<'_>, file: u32, count: u64) -> io::Result<()> {
         self.buffer.clear();
         let (number, time) = self.interface(packet, file, None);
@@ -111,19 +110,18 @@ impl<W: Write> PcapNgWriter<W> {
         self.out.write_all(&self.buffer)
     }
 
-    /// Marks a place where the capture had something that could not be read, by statistics of an interface that is
-    /// not described: gamewire reports them as it does other damage, and Wireshark passes over them.
+    /// Marks a place with unreadable data in the original, by statistics of an interface without a
+    /// description: gamewire reports them like other damage, and Wireshark ignores them.
     ///
-    /// # Errors
-    /// Those of the output.
+    /// # Errors Those of the output.
     pub fn unreadable(&mut self) -> io::Result<()> {
         self.buffer.clear();
         statistics(u32::MAX, [0; 2], 0, &mut self.buffer);
         self.out.write_all(&self.buffer)
     }
 
-    /// The number of the interface that a packet came from, described in the buffer where it is new, and the
-    /// packet's time.
+    /// The number of a packet's interface, whose description is added to the buffer if it is new,
+    /// and the packet's time.
     fn interface(&mut self, packet: &Packet<'_>, file: u32, name: Option<&str>) -> (u32, [u32; 2]) {
         let digits = if packet.digits > 6 { 9 } else { 6 };
         let next = self.interfaces.len() as u32;

@@ -8,21 +8,20 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 /// How much is decoded at a time.
 const STEP: usize = 128 << 10;
 
-/// The largest window, in bytes, that a frame may ask for: what zstd itself accepts unless configured
-/// otherwise.
+/// The largest window, in bytes, that a frame may require: zstd's own default limit.
 const WINDOW: u64 = 128 << 20;
 
-/// A block that is the last of its frame and empty, and room for the frame's checksum.
+/// An empty last block of a frame, and space for the frame's checksum.
 const EMPTY_LAST_BLOCK: [u8; 7] = [0x01, 0, 0, 0, 0, 0, 0];
 
-/// Decompresses frame after frame. (ruzstd's own reader ends after the first, without a word.)
+/// Decompresses frame after frame. (ruzstd's own reader silently ends after the first.)
 pub(super) struct Zstd<R> {
     source: BufReader<WatchedReader<R>>,
     /// The current frame.
     decoder: Option<FrameDecoder>,
-    /// Why nothing can be decoded any more; said once all that was decoded is read.
+    /// Why decoding failed; returned after all decoded bytes have been read.
     failed: Option<io::Error>,
-    /// The largest window that there is memory for.
+    /// The largest window that fits in memory.
     window: u64,
 }
 
@@ -33,10 +32,10 @@ impl<R: Read> Zstd<R> {
         Zstd { source, decoder: None, failed: None, window: window.min(WINDOW) }
     }
 
-    /// Begins the next frame; `false` where there is none.
+    /// Begins the next frame; `false` if there is none.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.source.fill_buf()?.is_empty() {
-            // A new decoder: an old one sets a whole window aside for a frame that only claims it.
+            // A new decoder: an old one allocates a whole window for a frame that only claims it.
             let mut decoder = FrameDecoder::new();
             decoder.set_max_window_size(self.window);
             match decoder.reset(&mut self.source) {
@@ -68,7 +67,7 @@ impl<R: Read> Zstd<R> {
         Ok(false)
     }
 
-    /// The decoder reports a source that ends or fails as one of many errors of its own.
+    /// The decoder reports an end or failure of the source as various errors of its own.
     fn why(&mut self) -> io::Error {
         let source = self.source.get_mut();
         if let Some(error) = source.error.take() {
@@ -108,7 +107,7 @@ impl<R: Read> Read for Zstd<R> {
             }
             let strategy = BlockDecodingStrategy::UptoBytes(STEP);
             if decoder.decode_blocks(&mut self.source, strategy).is_err() {
-                // The decoder keeps a window back until its frame ends: let it end.
+                // The decoder keeps a window back until its frame ends, so the frame is ended.
                 let block = EMPTY_LAST_BLOCK.as_slice();
                 if decoder.decode_blocks(block, BlockDecodingStrategy::All).is_err() {
                     self.decoder = None;
@@ -119,7 +118,7 @@ impl<R: Read> Read for Zstd<R> {
     }
 }
 
-/// A source that is remembered to have ended or failed.
+/// Records whether a source has ended or failed.
 struct WatchedReader<R> {
     source: R,
     ended: bool,

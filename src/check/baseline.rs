@@ -1,6 +1,7 @@
-//! The baseline: findings that a project knows of, and that do not fail its build.
+//! The baseline: known findings of a project, which do not fail its build.
 //!
-//! A file in JSON, sorted, so that versions of it can be compared. It is written whole or not at all.
+//! A sorted JSON file, so that its versions can be compared. It is written completely or not at
+//! all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
@@ -15,16 +16,16 @@ use super::{Fingerprint, Found};
 use crate::text::escaped;
 use crate::why;
 
-/// The version of the file's form.
+/// The version of the file format.
 const VERSION: u32 = 1;
 
-/// No baseline is larger.
+/// Maximum size of a baseline.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Fingerprints of a capture that are remembered.
+/// Maximum number of fingerprints of a capture.
 const MOST: usize = 100_000;
 
-/// Findings of a baseline that are kept whole, by rule; further ones are counted.
+/// Maximum number of stored findings of a baseline per rule; further ones are counted.
 const KEPT: u64 = 1000;
 
 /// Findings that are known.
@@ -39,7 +40,7 @@ pub enum BaselineError {
     Unreadable {
         /// Which file.
         file: PathBuf,
-        /// Why not.
+        /// The reason.
         error: io::Error,
     },
     /// The file is not a baseline.
@@ -63,7 +64,7 @@ pub enum BaselineError {
     Unwritable {
         /// Which file.
         file: PathBuf,
-        /// Why not.
+        /// The reason.
         error: io::Error,
     },
 }
@@ -102,8 +103,8 @@ impl Baseline {
         Ok(Baseline(read.findings))
     }
 
-    /// The codes of its rules that are not known, and of how many findings. It may be from another
-    /// version.
+    /// The codes of its rules that are unknown, and the number of their findings. It may be from
+    /// another version.
     pub fn unknown(&self) -> (BTreeSet<&str>, usize) {
         let known: BTreeSet<String> =
             catalogue::rules().iter().map(|rule| rule.code.to_string()).collect();
@@ -112,10 +113,9 @@ impl Baseline {
         (codes.iter().copied().collect(), codes.len())
     }
 
-    /// Writes it: whole, under another name first, or not at all.
+    /// Writes it under a temporary name and renames it.
     ///
-    /// # Errors
-    /// The file cannot be written.
+    /// # Errors The file cannot be written.
     pub fn write(&self, file: &Path) -> Result<(), BaselineError> {
         let write = || {
             let temporary = temporary(file)?;
@@ -129,10 +129,9 @@ impl Baseline {
         write().map_err(|error| BaselineError::unwritable(file, error))
     }
 
-    /// Whether one could be written: better known before gigabytes are read.
+    /// Whether it could be written, to report an error before reading gigabytes.
     ///
-    /// # Errors
-    /// It could not.
+    /// # Errors It could not.
     pub fn try_writing(file: &Path) -> Result<(), BaselineError> {
         let attempt = || {
             if file.is_dir() {
@@ -155,26 +154,26 @@ impl Baseline {
     }
 }
 
-/// The name under which a file is written that is to be whole or not there.
+/// The temporary name of a file.
 fn temporary(file: &Path) -> io::Result<PathBuf> {
     let name = file.file_name().ok_or_else(|| io::Error::other("this is not a file name"))?;
     let name = format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id());
     Ok(file.with_file_name(name))
 }
 
-/// What a capture shows of the findings that are known.
+/// The known findings of a capture.
 #[derive(Clone, Debug)]
 pub struct Baselined {
     baseline: Arc<Baseline>,
-    /// The fingerprints of all that the capture shows, known or not.
+    /// The fingerprints of all findings of the capture, known or not.
     pub occurred: BTreeSet<Fingerprint>,
-    /// There were more that are not known.
+    /// There were more unknown ones.
     pub is_full: bool,
     /// Findings that are in the baseline, in the order of the packets.
     pub findings: Vec<Found>,
-    /// How many there are, by rule: the broken ones.
+    /// The number of broken rules among them, by rule.
     failed: BTreeMap<Code, u64>,
-    /// How many there are.
+    /// Their total number.
     pub count: u64,
     kept: BTreeMap<Code, u64>,
 }
@@ -192,8 +191,8 @@ impl Baselined {
         }
     }
 
-    /// Takes a finding that is in the baseline; gives back any other. What is inconclusive is
-    /// neither known nor new.
+    /// Takes a finding that is in the baseline; returns any other. Inconclusive ones are neither
+    /// known nor new.
     pub(super) fn take(&mut self, found: Found) -> Option<Found> {
         if found.verdict == Verdict::Inconclusive {
             return Some(found);
@@ -213,10 +212,10 @@ impl Baselined {
         None
     }
 
-    /// Notes that a finding occurred. Says whether it is known.
+    /// Records that a finding occurred. Returns whether it is known.
     fn note(&mut self, fingerprint: Fingerprint) -> bool {
         let is_known = self.baseline.0.contains(&fingerprint);
-        // What is known has room in any case: else it would seem to be gone.
+        // Known ones are always stored: otherwise they would be reported as gone.
         if is_known || self.occurred.len() < MOST {
             self.occurred.insert(fingerprint);
         } else {
@@ -225,12 +224,12 @@ impl Baselined {
         is_known
     }
 
-    /// How often a rule was broken in ways that are known.
+    /// How often a rule was broken by known findings.
     pub(super) fn failed(&self, code: Code) -> u64 {
         self.failed.get(&code).copied().unwrap_or(0)
     }
 
-    /// Adds what another capture shows, the `nth` of those that are summed up.
+    /// Adds the findings of another capture, the `nth` of those that are summed.
     pub(super) fn add(&mut self, other: Baselined, nth: u32) {
         self.occurred.extend(other.occurred);
         self.is_full |= other.is_full;

@@ -1,4 +1,4 @@
-//! What makes a finding the same finding in another recording of the same software.
+//! Identifies the same finding in other recordings of the same software.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::Found;
 
-/// A finding without what differs from one recording to the next: packets, times, addresses, and
-/// the numbers and quoted texts that its words hold.
+/// A finding without the parts that vary between recordings: packets, times, addresses, and numbers
+/// and quoted texts in its text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fingerprint {
     /// The rule's code.
     pub rule: String,
-    /// The kind of party that the rule is for.
+    /// The kind of party that the rule applies to.
     pub who: String,
     /// The protocol's name; empty for none.
     pub protocol: String,
-    /// The message's name; empty where a past message or none is concerned.
+    /// The message's name; empty if the finding is about an earlier message or none.
     pub message: String,
     /// What is wrong: `#` replaces a number, `"…"` a quoted text.
     pub detail: String,
@@ -36,7 +36,7 @@ impl Fingerprint {
         }
     }
 
-    /// Whether the rule is for this kind of party.
+    /// Whether the rule applies to this kind of party.
     pub fn is_of(&self, who: Who) -> bool {
         self.who == who.name()
     }
@@ -69,7 +69,7 @@ fn lasting(text: &str) -> String {
                 rest.split_at(sign.len() + run.len())
             }
         };
-        // Bytes in hex are in a row, and how many there are differs too.
+        // Bytes in hex are consecutive, and their number varies, too.
         let is_repeated = token == "#" && (out.ends_with("# ") || out.ends_with("#, "));
         if is_repeated {
             out.truncate(out.trim_end_matches([' ', ',']).len());
@@ -81,7 +81,7 @@ fn lasting(text: &str) -> String {
     out
 }
 
-/// A word as it is of many, where a number was: of one it would be another finding.
+/// The plural of a word after a number: the singular would be another finding.
 fn of_many<'t>(before: &str, word: &'t str) -> &'t str {
     match word {
         "byte" if before.ends_with("# ") => "bytes",
@@ -98,8 +98,8 @@ fn of_many<'t>(before: &str, word: &'t str) -> &'t str {
     }
 }
 
-/// What follows the quoted text that begins here. No quote is inside of it; one that is cut
-/// has three dots after it.
+/// The text after the quoted text that begins here. It contains no quotes; a cut one is followed by
+/// three dots.
 fn unquoted(text: &str) -> &str {
     let inside = text.get(1..).unwrap_or_default();
     let after = inside.split_once('"').map_or("", |(_, after)| after);

@@ -1,4 +1,4 @@
-//! One finding, with all that a report may say of it.
+//! One finding with everything that reports show.
 
 use std::cell::OnceCell;
 use std::net::SocketAddr;
@@ -9,66 +9,65 @@ use dissectors::kit::{
 
 use crate::session::{FlowContext, MessageEvent};
 
-/// How many bytes before and after the bytes in question are shown.
+/// Number of bytes shown before and after the bytes in question.
 const AROUND: usize = 8;
 
-/// How many bytes of a long run are shown.
+/// Number of bytes shown of a long range.
 const SHOWN: usize = 32;
 
-/// Packets that a finding names, beside the last one.
+/// Number of packets that a finding names, besides the last one.
 const FRAMES: usize = 256;
 
-/// A rule that was not simply kept, and where.
+/// A finding and its position.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// Which rule.
     pub rule: &'static Rule,
-    /// What came of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// How much it weighs.
+    /// The severity.
     pub severity: Severity,
-    /// Which kind of party is at fault: where the rule is for anybody, what its sender plays.
+    /// The kind of party at fault: if the rule is for any, the sender's role.
     pub who: Who,
-    /// The party at fault; nobody for the recording's own faults.
+    /// The party at fault; `None` for faults of the recording.
     pub party: Option<SocketAddr>,
     /// The flow's number; 0 for none.
     pub flow: u32,
-    /// The packets it is about, the last one the one that completed the message; none where no
-    /// packet shows it.
+    /// The packets that it is about, the last one completed the message; empty if no packet shows
+    /// it.
     pub frames: Vec<u64>,
-    /// How many more there are, before the last.
+    /// The number of further packets before the last one.
     pub frames_left_out: u32,
-    /// When that was.
+    /// The time of the last packet.
     pub time: Time,
-    /// Digits of a second that the capture has.
+    /// Number of digits of a second in the capture's times.
     pub digits: u8,
-    /// What is wrong, in this message's own numbers.
+    /// What is wrong, with the values from this message.
     pub detail: String,
     /// The protocol's name; empty for none.
     pub protocol: &'static str,
-    /// The message's name; empty where a past message or none is concerned.
+    /// The message's name; empty if it is about an earlier message or none.
     pub message: &'static str,
-    /// The first byte in question, in the message.
+    /// The offset of the bytes in question in the message.
     pub offset: u32,
-    /// How many bytes.
+    /// Their length.
     pub length: u32,
-    /// Where these bytes begin in the capture file, where the last packet holds them as they are.
+    /// The offset of these bytes in the capture file, if the last packet has them unchanged.
     pub file_offset: Option<u64>,
-    /// Which of the captures it was found in, or which of the merged files its packet is from, if
-    /// that is known.
+    /// The capture, or the merged file of its packet, if known.
     pub capture: Option<u32>,
-    /// Some of the bytes round it.
+    /// Some of the bytes around it.
     pub excerpt: Option<Excerpt>,
 }
 
-/// A few bytes of a message, those in question among them.
+/// A few bytes of a message, including those in question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
-    /// Where the first one is in the message.
+    /// The offset of the first one in the message.
     pub start: usize,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Which of them are in question.
+    /// The range of those in question.
     pub marked: std::ops::Range<usize>,
 }
 
@@ -78,8 +77,8 @@ pub(super) struct AtHand<'m> {
     pub(super) payload: &'m Payload<'m>,
     pub(super) tree: Option<TreeView<'m>>,
     pub(super) reply: Option<&'m Reply>,
-    /// The packets that carried it, as findings name them, and how many these leave out: a message
-    /// of very many may have very many findings.
+    /// The packets that carried it, as findings name them, and the number of those left out.
+    /// Cached, since a message of very many packets may have very many findings.
     frames: OnceCell<(Vec<u64>, u32)>,
 }
 
@@ -104,7 +103,8 @@ impl<'m> AtHand<'m> {
 }
 
 impl Found {
-    /// A finding in the context of its flow; about the current message, or about a past one that its mark names.
+    /// A finding in the context of its flow, about the current message, or about the earlier one
+    /// that its mark identifies.
     pub(super) fn of(
         finding: &Finding,
         flow_context: &FlowContext,
@@ -143,7 +143,7 @@ impl Found {
         }
     }
 
-    /// The same, where this many captures come before its own.
+    /// The same, with this many captures before its own.
     pub(super) fn of_more(self, captures: u32) -> Found {
         let capture = self.capture.map(|capture| capture.saturating_add(captures));
         Found { capture, ..self }
@@ -154,7 +154,7 @@ impl Found {
         self.frames.last().copied().unwrap_or(0)
     }
 
-    /// Which packet it is about, in words.
+    /// The packet that it is about, as text.
     pub fn place(&self) -> String {
         match self.frame() {
             0 => "no packet".to_owned(),
@@ -163,8 +163,8 @@ impl Found {
     }
 }
 
-/// Which kind of party a rule holds to account for what one side of a flow says, and which party
-/// that is: with the message if it is the current one.
+/// The kind of party at fault for a message of one side, and the party itself: with the message if
+/// it is the current one.
 pub(super) fn at_fault(
     rule: &Rule,
     sender: Side,
@@ -180,8 +180,7 @@ pub(super) fn at_fault(
     (plays.unwrap_or(rule.who), side.map(|side| flow_context.flow.ends[side.index()]))
 }
 
-/// Which end is the party at fault: the one in that role; of a message that anybody may speak, its
-/// sender.
+/// The party at fault: the end with that role; for a rule about any party, the sender.
 fn party(who: Who, sender: Side, roles: [Option<Who>; 2]) -> Option<Side> {
     match who {
         Who::Capture => None,
@@ -204,7 +203,7 @@ fn party(who: Who, sender: Side, roles: [Option<Who>; 2]) -> Option<Side> {
 }
 
 fn file_offset(payload: &Payload<'_>, at: u32, (frame, begins): (u64, u64)) -> Option<u64> {
-    // Pieces are in the order of the bytes.
+    // Pieces are sorted by their position.
     let after = payload.pieces.partition_point(|piece| piece.at <= at);
     let piece = payload.pieces.get(after.checked_sub(1)?)?;
     let holds = piece.frame == frame && at < piece.at.saturating_add(piece.length);
@@ -212,7 +211,7 @@ fn file_offset(payload: &Payload<'_>, at: u32, (frame, begins): (u64, u64)) -> O
     Some(begins + u64::from(piece.offset) + u64::from(at - piece.at))
 }
 
-/// What is found before the first packet, and what did not happen, is in no packet.
+/// A finding before the first packet, or about a missing message, names no packet.
 fn named(frame: u64) -> Vec<u64> {
     if frame == 0 { Vec::new() } else { vec![frame] }
 }

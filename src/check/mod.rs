@@ -1,7 +1,7 @@
-//! From findings to verdicts: who broke what, where, and how every rule of the catalogue fared.
+//! Makes verdicts from findings: which party broke which rule where, and the result of every rule.
 //!
-//! A [`Checker`] reads the events of a capture. It keeps what was found, bounded, and the counts of
-//! every rule; [`Checker::outcome`] is what all reports of `gamewire check` are written from.
+//! A [`Checker`] reads the events of a capture. It keeps findings, up to a maximum, and counts of
+//! every rule; all reports of `gamewire check` are made from its [`Checker::outcome`].
 
 mod baseline;
 mod fingerprint;
@@ -40,14 +40,14 @@ pub use parties::{Parties, Party};
 pub use selection::{FailOn, Host, Ignore, Rules, Selection, rule, severity, who};
 use traffic::HeardHosts;
 
-/// Findings of one rule and one verdict that are kept; further ones are counted. One message may
-/// have them all.
+/// Maximum number of findings of one rule and one verdict; further ones are counted. A single
+/// message may reach it.
 const KEPT: u64 = RuleResults::MOST;
 
 /// Findings of one rule, by verdict.
 type VerdictCounts = [u64; 3];
 
-/// What a finding is about where that is not a message.
+/// The payload for findings that are not about a message.
 const NO_MESSAGE: Payload<'static> = Payload {
     bytes: &[],
     pieces: &[],
@@ -64,7 +64,7 @@ const NO_MESSAGE: Payload<'static> = Payload {
     hash: None,
 };
 
-/// Reads a capture and checks it. `complete`: the user vouches that nothing of it is missing.
+/// Reads a capture and checks it. `complete`: the user states that nothing is missing.
 pub fn check(
     packets: &mut dyn Packets,
     options: Options,
@@ -80,16 +80,16 @@ pub fn check(
     checker.outcome(Vec::new(), &mut totals)
 }
 
-/// The terms on which what spans flows is checked, where so much of each kind is remembered.
+/// The settings for rules that span flows, with this limit on remembered items.
 pub fn terms(settings: &Settings, remembered: usize) -> Terms {
-    // Until they are distinguished, the challenges among it take up to twice as much.
+    // Before they are sorted, challenges take up to twice the memory.
     Terms::of(settings, remembered / 2)
 }
 
 /// Checks the events of a capture.
 pub struct Checker {
     results: RuleResults,
-    /// What spans flows.
+    /// State across flows.
     ledger: Ledger,
     terms: Terms,
     selection: Selection,
@@ -97,19 +97,19 @@ pub struct Checker {
     kept: Box<[VerdictCounts; CODES]>,
     left_out: u64,
     baselined: Option<Baselined>,
-    /// What was counted but does not count: findings that the selection leaves out, by verdict.
+    /// Findings that the selection leaves out, by verdict.
     others: Box<[VerdictCounts; CODES]>,
-    /// Of the messages, where a host is asked for.
+    /// The hosts of messages, if a host is selected.
     hosts: HeardHosts,
-    /// What messages there were, once the capture has been read.
+    /// The counts of messages, at the end of the capture.
     traffic: Traffic,
     parties: Parties,
     cut: bool,
 }
 
 impl Checker {
-    /// Nothing checked yet. `terms`: those on which what is known across flows is checked;
-    /// `vouched`: the user vouches that the capture is complete.
+    /// A new checker. `terms`: settings for rules that span flows; `vouched`: the user states that
+    /// the capture is complete.
     pub fn new(selection: Selection, terms: Terms, vouched: bool) -> Checker {
         let mut results = RuleResults::new(selection.severities.clone());
         results.evidence(Evidence { vouched, ..Evidence::default() });
@@ -130,7 +130,7 @@ impl Checker {
         }
     }
 
-    /// Which events a checker reads.
+    /// The events that a checker needs.
     pub fn needs(selection: &Selection, terms: &Terms) -> session::Needs {
         let asks_who = selection.asks_who();
         let fields = selection.filter.as_ref().is_some_and(Filter::needs_fields);
@@ -168,7 +168,7 @@ impl Checker {
         self.checked(&m.checked(), context, Some(&AtHand::of(m, &payload)));
     }
 
-    /// What was found, and passed, by the current message, or by one of the past.
+    /// Findings and passes of the current message, or of an earlier one.
     fn checked(
         &mut self,
         checked: &Checked<'_>,
@@ -189,13 +189,13 @@ impl Checker {
         }
     }
 
-    /// What was found so far, in the order in which it was reported.
+    /// The findings so far, in the order in which they were reported.
     pub fn found(&self) -> &[Found] {
         &self.found
     }
 
-    /// How many findings there are so far, kept or only counted, by rule and severity: of each rule
-    /// that is checked by those of its severity, be they none, and what was only noted.
+    /// The number of findings so far, kept or only counted, by rule and severity. Each checked rule
+    /// is listed with its severity, even without findings, and notes separately.
     pub fn counts(&self) -> impl Iterator<Item = (&'static Rule, Severity, u64)> {
         let rules = catalogue::rules().into_iter().filter(|rule| self.selection.has(rule));
         rules.flat_map(|rule| {
@@ -213,14 +213,14 @@ impl Checker {
         })
     }
 
-    /// How many findings there are so far, kept or only counted, by severity.
+    /// The number of findings so far, kept or only counted, by severity.
     pub fn grave(&self) -> [u64; 3] {
         let mut grave = [0; 3];
         self.counts().for_each(|(_, severity, count)| grave[severity as usize] += count);
         grave
     }
 
-    /// What came of it all.
+    /// The outcome.
     pub fn outcome(mut self, captures: Vec<String>, read: &mut Totals) -> Outcome {
         self.traffic = std::mem::take(&mut read.traffic);
         self.results.add(&read.rules);
@@ -234,7 +234,7 @@ impl Checker {
         for found in self.found.iter_mut().chain(known) {
             found.capture = read.files.of(found.frame());
         }
-        // Sorted as they are, thousands of findings would want as much room again.
+        // Sorting the findings themselves would need as much memory again.
         let place = |found: &Found| (found.frame(), found.rule.code, found.offset, found.flow);
         self.found.sort_by_cached_key(place);
         let counts = |rule: &&Rule| self.selection.has(rule) || self.selection.requires(rule);
@@ -258,7 +258,8 @@ impl Checker {
         }
     }
 
-    /// Packets were dropped, nobody knows where: what lacks something was not proven after all.
+    /// Packets were dropped at unknown places: breaches that depend on missing packets are no
+    /// longer proven.
     fn excuse(&mut self) {
         for found in &mut self.found {
             if found.verdict == Verdict::Fail && is_excused_by_drops(found.rule) {
@@ -272,7 +273,7 @@ impl Checker {
         }
     }
 
-    /// How a rule fared. One that is required, but not checked by, had no occasion.
+    /// The result of a rule. A required rule that is not selected counts as not exercised.
     fn fared(&self, rule: &'static Rule, read: &Totals) -> RuleOutcome {
         let severity = self.selection.severities.of(rule);
         let mut fared = RuleOutcome::new(rule, severity);
@@ -296,8 +297,7 @@ impl Checker {
         fared
     }
 
-    /// A capture that was not cut, and for which no limit was met, keeps the rules that ask for
-    /// that.
+    /// A capture that was not cut, and for which no limit was reached, passes the rules about that.
     fn is_kept_by_silence(&self, rule: &Rule, read: &Totals) -> bool {
         let is_silent = match () {
             () if rule.code == NET009.code => !self.cut,
@@ -307,13 +307,13 @@ impl Checker {
         is_silent && read.packets > 0 && self.selection.asks_for(rule.who, None)
     }
 
-    /// Checks what only all flows together show.
+    /// Checks the rules that only all flows together can break.
     fn review(&mut self, read: &Totals) {
         let loads = std::mem::take(&mut self.traffic.loads);
         let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.terms));
         let review = ledger.review(loads);
         for KeptRule { rule, server, times } in review.kept {
-            // By several hosts together, or toward one server.
+            // Shown by several hosts together, or by requests to one server.
             if let Some(server) = server.filter(|_| rule.asks_for_answer) {
                 self.traffic.requests.answered(server, times);
             }
@@ -356,7 +356,7 @@ impl Checker {
         }
     }
 
-    /// Checks what all requests together show.
+    /// Checks the rules about all requests together.
     fn review_requests(&mut self, read: &Totals) {
         let vouched = self.results.is_vouched();
         let review = self.traffic.requests.review(&read.heard, vouched, read.lossy || read.dropped);
@@ -387,7 +387,7 @@ impl Checker {
         }
     }
 
-    /// Tells how many packets were cut too short to tell anything of them.
+    /// Reports how many packets were cut too short to identify them.
     fn review_cut(&mut self, read: &Totals) {
         let Some((context, mark)) = read.cut.first() else { return };
         self.results.recalled(&NET001, false, Evidence::default(), &mark, || {
@@ -402,7 +402,7 @@ impl Checker {
         self.take(&context);
     }
 
-    /// Takes over what the check found: nothing of it is about a current message.
+    /// Takes the results, which are not about a current message.
     fn take(&mut self, context: &FlowContext) {
         let findings = std::mem::take(&mut self.results.findings);
         for finding in &findings {
@@ -416,7 +416,7 @@ impl Checker {
         if !self.selection.has(finding.rule) {
             return;
         }
-        // There may be very many: no more is made of each than is needed.
+        // There may be very many: only as much work is done for each as needed.
         if self.is_full(finding.rule, finding.verdict) {
             let (side, times) = (finding.mark.map(|mark| mark.side), 1);
             let left_out = LeftOut { rule: finding.rule, verdict: finding.verdict, side, times };
@@ -427,7 +427,7 @@ impl Checker {
         let at = found.rule.code.index();
         let is_wanted = self.selection.wants(found.rule, found.who, found.party);
         if !is_wanted || !self.is_filtered_in(finding, context, at_hand) {
-            // What is ignored of a host was kept all the same.
+            // A breach that is ignored for a host does not count as passed.
             let asked_for = self.selection.asks_for(found.who, found.party);
             self.others[at][found.verdict as usize] +=
                 u64::from(found.verdict != Verdict::Note || !asked_for);
@@ -445,7 +445,7 @@ impl Checker {
         }
     }
 
-    /// Whether the filter, if there is one, wants what a finding is about.
+    /// Whether the filter, if any, selects the message of a finding.
     fn is_filtered_in(
         &self,
         finding: &Finding,
@@ -475,7 +475,7 @@ impl Checker {
         })
     }
 
-    /// Counts a finding. Says whether it is one of those that are kept.
+    /// Counts a finding. Returns whether to keep it.
     fn has_room(&mut self, found: &Found) -> bool {
         let kept = &mut self.kept[found.rule.code.index()][found.verdict as usize];
         *kept += 1;
@@ -484,7 +484,7 @@ impl Checker {
         has_room
     }
 
-    /// Whether no more findings of this rule and verdict are kept.
+    /// Whether the maximum of findings of this rule and verdict is reached.
     fn is_full(&self, rule: &Rule, verdict: Verdict) -> bool {
         self.kept[rule.code.index()][verdict as usize] >= KEPT && !self.selection.weighs_each()
     }
@@ -495,7 +495,7 @@ impl Checker {
         self.left_out += times;
     }
 
-    /// Counts a breach that is left out anyway, without putting it into words. Says whether it is.
+    /// Counts a breach that is left out anyway, without its text. Returns whether it is.
     fn leaves_out(
         &mut self,
         rule: &'static Rule,
@@ -514,7 +514,7 @@ impl Checker {
         is_full
     }
 
-    /// Counts what was passed by the party that is asked for.
+    /// Counts passes of the selected party.
     fn count_passes(
         &mut self,
         passes: &Passes,
@@ -533,8 +533,8 @@ impl Checker {
     }
 }
 
-/// Whether packets that the recorder dropped could explain every breach: what is wrong in a message
-/// itself they cannot, nor what is reported of the recording.
+/// Whether packets that the recorder dropped could explain every breach: not faults within a
+/// message, nor results about the recording.
 fn is_excused_by_drops(rule: &Rule) -> bool {
     rule.needs != NeededEvidence::Message && rule.who != Who::Capture
 }

@@ -1,4 +1,4 @@
-//! What came of checking one or several captures.
+//! The outcome of checking one or several captures.
 
 use std::cmp::Reverse;
 
@@ -7,21 +7,21 @@ use dissectors::kit::{Rule, Severity, Time, Verdict};
 use super::{Answered, Baselined, Found, Parties};
 use crate::text::escaped;
 
-/// How a rule fared over a capture.
+/// The result of a rule over a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fared {
     /// Broken at least once.
     Fail,
     /// Checked at least once, never broken.
     Pass,
-    /// There were occasions, but what is missing from the capture could explain each.
+    /// Checked, but packets missing from the capture could explain each breach.
     Inconclusive,
-    /// There was no occasion.
+    /// Never checked.
     NotExercised,
 }
 
 impl Fared {
-    /// As scripts read it.
+    /// The name in scripts.
     pub const fn name(self) -> &'static str {
         match self {
             Fared::Fail => "fail",
@@ -37,24 +37,24 @@ impl Fared {
 pub struct RuleOutcome {
     /// Which rule.
     pub rule: &'static Rule,
-    /// How much a breach weighs, as the user has it.
+    /// The severity, as configured by the user.
     pub severity: Severity,
     /// Captures in which it was required and not exercised.
     pub missing: u64,
-    /// Kept.
+    /// Passed.
     pub passed: u64,
-    /// Broken.
+    /// Failed.
     pub failed: u64,
-    /// Cannot be known from this capture.
+    /// Unknown from this capture.
     pub inconclusive: u64,
-    /// Broken in ways that the baseline holds.
+    /// Failed by findings in the baseline.
     pub in_baseline: u64,
-    /// Kept in a known form that deviates.
+    /// Passed with a known deviation.
     pub notes: u64,
 }
 
 impl RuleOutcome {
-    /// Of a rule that had no occasion yet.
+    /// For a rule that was not checked yet.
     pub(super) fn new(rule: &'static Rule, severity: Severity) -> RuleOutcome {
         RuleOutcome {
             rule,
@@ -68,14 +68,14 @@ impl RuleOutcome {
         }
     }
 
-    /// How many findings have this severity; what is inconclusive has none.
+    /// The number of findings with this severity; inconclusive ones have none.
     pub fn count(&self, severity: Severity) -> u64 {
         let failed = if self.severity == severity { self.failed } else { 0 };
         let notes = if severity == Severity::Note { self.notes } else { 0 };
         failed + notes
     }
 
-    /// Its verdict. What the baseline holds does not fail, and shows that there was occasion.
+    /// Its verdict. Findings in the baseline do not fail, but show that the rule was exercised.
     pub fn fared(&self) -> Fared {
         match (self.failed, self.passed + self.in_baseline, self.inconclusive) {
             (1.., _, _) => Fared::Fail,
@@ -86,36 +86,36 @@ impl RuleOutcome {
     }
 }
 
-/// What came of it all.
+/// The outcome.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The captures' names.
     pub captures: Vec<String>,
     /// Packets read.
     pub packets: u64,
-    /// The earliest and the latest time of one.
+    /// The earliest and the latest packet.
     pub span: Option<[Time; 2]>,
-    /// Messages reported.
+    /// Messages.
     pub messages: u64,
-    /// Flows of protocols of ours.
+    /// Flows of supported protocols.
     pub flows: u64,
-    /// Requests that were checked, and those of them that were answered.
+    /// Requests that were checked, and those that were answered.
     pub requests: Answered,
-    /// Every rule of the catalogue that counts, by code.
+    /// Every selected rule of the catalogue, by code.
     pub rules: Vec<RuleOutcome>,
-    /// What was found, in the order of the packets.
+    /// The findings, in the order of the packets.
     pub findings: Vec<Found>,
-    /// How often each party broke a rule, of one capture.
+    /// How often each party broke a rule, for a single capture.
     pub parties: Parties,
-    /// Captures that hold nothing of what was asked for, and what they hold instead.
+    /// Captures without any of the selected traffic, and what they contain instead.
     pub lacking: Vec<(String, String)>,
     /// Findings that were counted but not kept.
     pub left_out: u64,
-    /// What the captures show of the baseline, if there is one.
+    /// The known findings of the captures, if there is a baseline.
     pub baselined: Option<Baselined>,
 }
 
-/// Those of some findings that are reported, the gravest first.
+/// The reported ones among some findings, the most severe first.
 pub fn gravest_first<'f>(found: impl Iterator<Item = &'f Found>) -> Vec<&'f Found> {
     let mut reported: Vec<_> = found.filter(|it| it.verdict != Verdict::Inconclusive).collect();
     reported.sort_by_key(|found| Reverse(found.severity));
@@ -123,7 +123,7 @@ pub fn gravest_first<'f>(found: impl Iterator<Item = &'f Found>) -> Vec<&'f Foun
 }
 
 impl Outcome {
-    /// Several captures, each checked on its own, as one.
+    /// Sums several captures, each checked on its own.
     pub fn sum(outcomes: Vec<Outcome>) -> Option<Outcome> {
         outcomes.into_iter().reduce(|mut sum, other| {
             let first = u32::try_from(sum.captures.len()).unwrap_or(u32::MAX);
@@ -155,14 +155,13 @@ impl Outcome {
         })
     }
 
-    /// The name of the file that a finding is in; empty if that is not known.
+    /// The name of a finding's file; empty if unknown.
     pub fn file(&self, found: &Found) -> &str {
         let capture = found.capture.and_then(|at| self.captures.get(at as usize));
         capture.map_or("", String::as_str)
     }
 
-    /// Which packet a finding is about, in words; where files were merged, and counted as one, in
-    /// which of them.
+    /// The packet of a finding, as text; for merged files that are counted as one, with its file.
     pub fn place(&self, found: &Found) -> String {
         let place = found.place();
         if self.captures.len() < 2 || found.frame() == 0 {
@@ -174,19 +173,19 @@ impl Outcome {
         }
     }
 
-    /// A finding in a line: where, by whom, what.
+    /// A finding as a line: packet, party, text.
     pub fn line(&self, found: &Found) -> String {
         let party = found.party.map_or(String::new(), |party| format!(", {party}"));
         escaped(&format!("{}{party}: {}", self.place(found), found.detail)).into_owned()
     }
 
-    /// Whether a rule was broken that weighs at least so much.
+    /// Whether a rule of at least this severity was broken.
     pub fn is_broken(&self, least: Severity) -> bool {
         self.rules.iter().any(|rule| rule.failed > 0 && rule.severity >= least)
     }
 
-    /// The verdict over all rules: broken means broken at `least` or above. What was required and
-    /// not exercised fails, too.
+    /// The verdict over all rules: failed means broken at `least` or above. A required rule that
+    /// was not exercised fails, too.
     pub fn fared(&self, least: Severity) -> Fared {
         let any = |fared| self.rules.iter().any(|rule| rule.fared() == fared);
         if self.is_broken(least) || self.rules.iter().any(|rule| rule.missing > 0) {
@@ -200,12 +199,12 @@ impl Outcome {
         }
     }
 
-    /// How many findings the baseline holds.
+    /// The number of findings in the baseline.
     pub fn in_baseline(&self) -> u64 {
         self.baselined.as_ref().map_or(0, |known| known.count)
     }
 
-    /// How many findings have this severity, whether they were kept or only counted.
+    /// The number of findings with this severity, kept or only counted.
     pub fn count(&self, severity: Severity) -> u64 {
         self.rules.iter().map(|rule| rule.count(severity)).sum()
     }

@@ -1,4 +1,5 @@
-//! How often each party broke a rule: findings are kept by the thousand, and counted by the million.
+//! Counts how often each party broke a rule: findings are kept up to a thousand, but counted up to
+//! millions.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -10,21 +11,21 @@ use super::found::{AtHand, at_fault};
 use super::{Checker, Found};
 use crate::session::{FlowContext, LeftOut};
 
-/// Parties and rules that are counted.
+/// Maximum number of parties and rules.
 const MOST: usize = 1 << 16;
 
-/// A party as it is counted: a server by its address and port, a client by its address, since each of
-/// its queries may come from another port.
+/// A party for counting: a server by address and port, a client by its address, since each query
+/// may have another source port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Party {
     /// Its address.
     pub address: IpAddr,
-    /// Its port, where it is not a client's.
+    /// Its port, if it is not a client.
     pub port: Option<u16>,
 }
 
 impl Hash for Party {
-    /// In few numbers: octet by octet takes several times as long.
+    /// As few numbers as possible: hashing octet by octet takes several times as long.
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self.address {
@@ -36,7 +37,7 @@ impl Hash for Party {
 }
 
 impl Party {
-    /// The party that a finding blames, if it blames one.
+    /// The party at fault in a finding, if any.
     pub fn of(found: &Found) -> Option<Party> {
         Party::new(found.who, found.party)
     }
@@ -57,10 +58,10 @@ impl std::fmt::Display for Party {
     }
 }
 
-/// What is counted of a party: notes on a rule, or breaches.
+/// A counter of a party: notes on a rule, or breaches.
 type PartyCount = (Code, bool, Party);
 
-/// Findings by rule, verdict and party; the first parties, if there are very many.
+/// Findings by rule, verdict and party, up to a maximum of parties.
 #[derive(Clone, Debug, Default)]
 pub struct Parties(Map<PartyCount, u64>);
 
@@ -73,10 +74,10 @@ impl Parties {
         }
     }
 
-    /// How often parties broke each rule, by its code; notes on it apart, under `true`.
+    /// How often parties broke each rule, by its code; notes separately, under `true`.
     pub fn by_rule(&self) -> BTreeMap<(Code, bool), Map<Party, u64>> {
         let mut rules: BTreeMap<_, Map<Party, u64>> = BTreeMap::new();
-        // In whatever order: sums do not depend on it.
+        // Sums do not depend on the order.
         self.0.iter().for_each(|(&(code, is_note, party), &count)| {
             *rules.entry((code, is_note)).or_default().entry(party).or_default() += count;
         });
@@ -89,7 +90,7 @@ fn key(rule: &Rule, verdict: Verdict, party: Party) -> PartyCount {
 }
 
 impl Checker {
-    /// Counts findings of the party that a finding blames.
+    /// Counts a finding for the party at fault.
     pub(super) fn count_party(&mut self, found: &Found) {
         if let Some(party) = Party::of(found)
             && found.verdict != Verdict::Inconclusive
@@ -98,7 +99,7 @@ impl Checker {
         }
     }
 
-    /// Counts findings that are not kept, of the party that they blame.
+    /// Counts findings that are not kept, for the party at fault.
     pub(super) fn count_left_out(
         &mut self,
         left_out: &LeftOut,

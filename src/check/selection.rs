@@ -1,4 +1,4 @@
-//! Which findings count, and how much they weigh.
+//! Selects findings, and sets their severities.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -12,38 +12,38 @@ use crate::filter::Filter;
 pub use crate::filter::Network as Host;
 use crate::text::nearest;
 
-/// Which findings count, and how much they weigh.
+/// Selects findings, and sets their severities.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Only these rules, if there are any.
     pub select: Vec<&'static Rule>,
     /// Not these.
     pub ignores: Vec<Ignore>,
-    /// Only what this kind of party did.
+    /// Only for this kind of party.
     pub who: Option<Who>,
-    /// Only what this host did.
+    /// Only for this host.
     pub host: Option<Host>,
-    /// Only findings of messages that this filter wants.
+    /// Only for messages that this filter selects.
     pub filter: Option<Filter>,
     /// Rules that must be exercised.
     pub require: Vec<&'static Rule>,
-    /// What rules weigh.
+    /// The severities of rules.
     pub severities: Severities,
-    /// Findings that are known; what a capture shows of them is reported, if there are any.
+    /// Known findings; those of a capture are counted separately.
     pub baseline: Option<Arc<Baseline>>,
 }
 
-/// A rule that is not reported.
+/// An ignored rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Ignore {
     /// Which rule.
     pub rule: &'static Rule,
-    /// What this host does against it; whatever is done against it, if none.
+    /// Only breaches by this host; all breaches if `None`.
     pub host: Option<Host>,
 }
 
 impl Selection {
-    /// Whether a rule counts at all.
+    /// Whether a rule is selected.
     pub fn has(&self, rule: &Rule) -> bool {
         let ignored = |ignore: &Ignore| ignore.rule.code == rule.code && ignore.host.is_none();
         (self.select.is_empty() || self.select.iter().any(|other| other.code == rule.code))
@@ -55,7 +55,8 @@ impl Selection {
         self.require.iter().any(|other| other.code == rule.code)
     }
 
-    /// Whether some findings of a rule count and others do not, or are known.
+    /// Whether findings of a rule must be inspected individually, because some are ignored or
+    /// known.
     pub(super) fn weighs_each(&self) -> bool {
         let of_a_host = |ignore: &Ignore| ignore.host.is_some();
         self.asks_who()
@@ -64,18 +65,18 @@ impl Selection {
             || self.baseline.is_some()
     }
 
-    /// Whether it matters who kept or broke a rule.
+    /// Whether the party matters.
     pub(super) fn asks_who(&self) -> bool {
         self.who.is_some() || self.host.is_some()
     }
 
-    /// Whether it matters what this party did.
+    /// Whether this party is selected.
     pub(super) fn asks_for(&self, who: Who, party: Option<SocketAddr>) -> bool {
         self.who.is_none_or(|wanted| wanted == who)
             && self.host.is_none_or(|host| party.is_some_and(|party| host.contains(party)))
     }
 
-    /// Whether a finding of a rule that counts does.
+    /// Whether a finding of a selected rule is selected.
     pub(super) fn wants(&self, rule: &Rule, who: Who, party: Option<SocketAddr>) -> bool {
         let is = |host: Host| party.is_some_and(|party| host.contains(party));
         let ignored =
@@ -84,16 +85,15 @@ impl Selection {
     }
 }
 
-/// The rule that the user means.
+/// The rule with this name.
 ///
-/// # Errors
-/// No rule has this code or name.
+/// # Errors No rule has this code or name.
 pub fn rule(name: &str) -> Result<&'static Rule, String> {
     let name = name.trim();
     catalogue::rule(name).ok_or_else(|| unknown(name))
 }
 
-/// Rules that one word on the command line names.
+/// The rules that one word on the command line selects.
 #[derive(Clone, Debug)]
 pub struct Rules(pub Vec<&'static Rule>);
 
@@ -107,7 +107,7 @@ impl FromStr for Rules {
     }
 }
 
-/// That there is no such rule, and which ones may be meant.
+/// The error for an unknown rule, with similar names.
 fn unknown(word: &str) -> String {
     let rules = catalogue::rules().into_iter();
     let names = rules.flat_map(|rule| [rule.code.to_string(), rule.slug.to_owned()]);
@@ -117,17 +117,17 @@ fn unknown(word: &str) -> String {
     }
 }
 
-/// From which severity on a broken rule fails a capture.
+/// The minimum severity of a broken rule that fails a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailOn {
     /// This one.
     Severity(Severity),
-    /// What is broken is reported, and changes no exit code.
+    /// Broken rules are reported, but do not change the exit code.
     Never,
 }
 
 impl FailOn {
-    /// From which severity on the verdict of a capture is that it failed.
+    /// The minimum severity for the verdict that a capture failed.
     pub fn least(self) -> Severity {
         match self {
             FailOn::Severity(least) => least,
@@ -148,19 +148,17 @@ impl FromStr for FailOn {
     }
 }
 
-/// The severity that the user means.
+/// The severity with this name.
 ///
-/// # Errors
-/// None has this name.
+/// # Errors None has this name.
 pub fn severity(name: &str) -> Result<Severity, String> {
     let named = Severity::ALL.into_iter().find(|severity| severity.name() == name);
     named.ok_or_else(|| "there are error, warning and note".to_owned())
 }
 
-/// The kind of party that the user means.
+/// The kind of party with this name.
 ///
-/// # Errors
-/// None has this name.
+/// # Errors None has this name.
 pub fn who(name: &str) -> Result<Who, String> {
     let all = [Who::Client, Who::Server, Who::Master];
     let named = all.into_iter().find(|who| who.name() == name);

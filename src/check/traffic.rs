@@ -1,4 +1,4 @@
-//! Whether a capture holds anything of what was asked for, and what it holds instead.
+//! Whether a capture has any of the selected traffic, and what it contains instead.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -6,14 +6,14 @@ use std::net::{IpAddr, SocketAddr};
 use super::{Fared, Host, RuleOutcome, Selection};
 use crate::session::{Totals, Traffic};
 
-/// Hosts that are named.
+/// Maximum number of hosts that are named.
 const NAMED: usize = 6;
 
-/// Where a host is asked for, whether some message is from or to it.
+/// Whether any message is from or to the selected host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HeardHosts {
     met: bool,
-    /// Otherwise, the lowest addresses of those that there are: one more than is named.
+    /// Otherwise, the lowest addresses of other hosts: one more than is named.
     hosts: BTreeSet<IpAddr>,
 }
 
@@ -33,7 +33,7 @@ impl HeardHosts {
         }
     }
 
-    /// That nothing of what was asked for is there, and what is.
+    /// The text if a capture has none of the selected traffic, with what it contains.
     pub(super) fn lacking(
         &self,
         selection: &Selection,

@@ -1,4 +1,4 @@
-//! `gamewire abuse`: who is attacked, how, and whether the sources are forged.
+//! `gamewire abuse`: attacks, and whether their sources are forged.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::report::abuse::Report;
 use crate::report::paint::Paint;
 use crate::session::{Decoder, Event, Needs, Totals};
 
-/// How often metrics say which attacks there are, where `--interval` does not say it.
+/// The interval of attacks in metrics, if there is no `--interval`.
 const MEASURED: Duration = Duration::from_secs(10);
 
 /// Runs the command.
@@ -48,7 +48,8 @@ pub fn run(
         args,
         reports: reports.transpose()?,
         rates: Vec::new(),
-        // Without `--interval`, the one report is of all that was captured, and metrics are of what goes on.
+        // Without `--interval`, the report covers the whole capture, and metrics the latest
+        // interval.
         recent: (args.input.live.metrics.is_some() && args.interval.is_none()).then(&new),
         abuse: new(),
         new: Box::new(new),
@@ -66,20 +67,20 @@ pub fn run(
 
 struct Watching<'w> {
     args: &'w cli::AbuseArgs,
-    /// Reports to others, if they are wanted.
+    /// Abuse reports, if requested.
     reports: Option<Reports>,
     /// The attacks that metrics show.
     rates: Vec<AttackRate>,
     abuse: Abuse,
-    /// The same since metrics were measured last, if these are not of the reports.
+    /// The attacks since the last update of metrics, if these differ from the reports.
     recent: Option<Abuse>,
     /// For the next capture.
     new: Box<dyn Fn() -> Abuse + 'w>,
     paint: Paint,
-    /// Which capture it is, where there are several.
+    /// The capture's name, if there are several.
     capture: Option<String>,
     has_begun: bool,
-    /// There was something of ours.
+    /// There was supported traffic.
     has_traffic: bool,
     out: &'w mut dyn Write,
 }
@@ -119,7 +120,7 @@ impl Consumer for Watching<'_> {
         given.map(Duration::from_nanos).or(self.recent.as_ref().map(|_| MEASURED))
     }
 
-    /// Each report is of the time since the one before.
+    /// Each report covers the time since the previous one.
     fn so_far(&mut self, decoder: &mut Decoder) -> io::Result<()> {
         if let Some(recent) = &mut self.recent {
             self.rates = recent.attacks().iter().map(rate).collect();

@@ -1,4 +1,4 @@
-//! `abuse --report`: files for those from whose networks attacks come. Nothing is sent.
+//! `abuse --report`: writes files for the operators of attacking networks. Nothing is sent.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,28 +9,27 @@ use crate::commands::Failure;
 use crate::report::abuse_report::{self, Reporter};
 use crate::text::{counted, escaped};
 
-/// Networks of one attack that are reported, the busiest first.
+/// Maximum number of reported networks per attack, the busiest first.
 const NETWORKS: usize = 256;
 
-/// Sources of one network that are reported.
+/// Maximum number of reported sources per network.
 const SOURCES: usize = 64;
 
-/// Where reports go, and what went there.
+/// The folder of reports, and counts of them.
 pub(super) struct Reports {
     folder: PathBuf,
     reporter: Reporter,
-    /// Attacks of all captures so far.
+    /// Number of attacks in all captures so far.
     attacks: usize,
     written: u64,
-    /// What is to be said at the end.
+    /// Notes for the end of the output.
     notes: Vec<String>,
 }
 
 impl Reports {
-    /// Into a folder that is new, or empty.
+    /// Into a new or an empty folder.
     ///
-    /// # Errors
-    /// It cannot be made, or there is something in it.
+    /// # Errors It cannot be created, or is not empty.
     pub(super) fn into_folder(folder: &Path, reporter: &Reporter) -> Result<Reports, Failure> {
         let failed = |why: String| {
             let name = folder.to_string_lossy();
@@ -92,7 +91,7 @@ impl Reports {
         Ok(())
     }
 
-    /// Makes a file that is not there: names hold addresses only.
+    /// Creates a new file: names consist of addresses.
     fn file(&self, name: &str, ending: &str, bytes: &[u8]) -> io::Result<()> {
         let name = name.replace(':', "-").replace('/', "_");
         let path = self.folder.join(format!("attack{}-{name}.{ending}", self.attacks));
@@ -102,7 +101,7 @@ impl Reports {
         })
     }
 
-    /// Says what was written, and what was not.
+    /// Reports what was written and what was left out.
     pub(super) fn say(&self, err: &mut dyn Write) {
         for note in &self.notes {
             writeln!(err, "gamewire: {note}").ok();

@@ -1,4 +1,4 @@
-//! `gamewire check`: what was said, checked by the protocols' documents.
+//! `gamewire check`: checks messages against the protocols' specifications.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -27,10 +27,9 @@ use crate::report::check::{Unreadable, github, json, junit, sarif, text};
 use crate::session::{Event, Needs, Totals};
 use crate::text::escaped;
 
-/// Runs the command. `true`: something was found that fails.
+/// Runs the command. `true`: a finding fails the capture.
 ///
-/// # Errors
-/// The input cannot be read, or the output not be written.
+/// # Errors The input cannot be read, or the output cannot be written.
 pub fn run(
     args: &CheckArgs,
     out: &mut dyn Write,
@@ -76,13 +75,13 @@ pub fn run(
     let live = args.input.live.interface.is_some();
     let running = terminal.err && (live || !terminal.out);
     let ran = read(&args.input, &config, &mut checking, terminal.stop, err, running);
-    // What was worked out before a file that cannot be read is not lost.
+    // Results from before an unreadable file are kept.
     let outcomes = std::mem::take(&mut checking.outcomes);
     let written = checking.write(outcomes);
     let Checking { found, missing, occurred, is_full, selection, lacks, .. } = checking;
     let fails = !missing.is_empty() || lacks && args.require_traffic;
     match ran.and(written.map_err(Failure::Output)) {
-        // A reader that goes away has seen enough; what was found stays found.
+        // A reader that closes the pipe has seen enough; the exit code still counts findings.
         Err(failure) if failure.reader_is_gone() => return Ok(found || fails),
         ended => ended?,
     }
@@ -126,14 +125,14 @@ fn write_baseline(
     Ok(())
 }
 
-/// Says which rules of the baseline are not known: their findings can never occur.
+/// Warns of unknown rules in the baseline: their findings can never occur.
 fn warn_of_unknown(file: &Path, baseline: &Baseline, err: &mut dyn Write) {
     let (codes, count) = baseline.unknown();
     if count == 0 {
         return;
     }
     let findings = if count == 1 { "finding" } else { "findings" };
-    // A file may hold any number of them.
+    // A file may have any number of them.
     let first: Vec<_> = codes.iter().take(10).map(|code| escaped(code)).collect();
     let more = if codes.len() > first.len() { ", and others" } else { "" };
     writeln!(
@@ -146,8 +145,7 @@ fn warn_of_unknown(file: &Path, baseline: &Baseline, err: &mut dyn Write) {
     .ok();
 }
 
-/// Says which entries of the baseline no capture shows any more; nothing of those that could not
-/// show, because they were not asked for.
+/// Reports baseline entries that no longer occur, except for those that the selection excludes.
 fn gone(
     file: &Path,
     known: &Baseline,
@@ -168,8 +166,8 @@ fn gone(
     }
 }
 
-/// What is not checked by these rules, what by these only, and what everything weighs. What the
-/// command line selects is checked whatever the configuration ignores.
+/// The selection of rules and the severities. Rules selected on the command line are checked even
+/// if the configuration ignores them.
 fn selection(
     args: &CheckArgs,
     config: &Config,
@@ -193,7 +191,7 @@ fn selection(
     })
 }
 
-/// What counts as the configuration, and what is asked of messages, have it.
+/// The selection from the configuration and the options about messages.
 pub(super) fn selection_of(
     wanted: &FilterArgs,
     config: &Config,
@@ -216,18 +214,18 @@ pub(super) fn selection_of(
     Ok(Selection { ignores, host, filter, severities, ..Selection::default() })
 }
 
-/// What is asked of every capture.
+/// The requirements for every capture.
 struct Demands {
-    /// The least severity that fails.
+    /// The minimum severity that fails.
     least: Severity,
-    /// What is broken changes the exit code.
+    /// Broken rules change the exit code.
     fails: bool,
-    /// Captures are vouched for as complete.
+    /// The user states that captures are complete.
     complete: bool,
 }
 
 impl Demands {
-    /// What the command line asks; else what the configuration asks.
+    /// From the command line, or else from the configuration.
     fn of(args: &CheckArgs, config: &Config) -> Demands {
         let fail_on = args.fail_on.or(config.fail_on).unwrap_or(FailOn::Severity(Severity::Error));
         Demands {
@@ -242,35 +240,36 @@ struct Checking<'a> {
     args: &'a CheckArgs,
     demands: Demands,
     selection: Selection,
-    /// Facts of a kind that are kept of what is known across flows.
+    /// Limits of state across flows.
     terms: Terms,
     checker: Checker,
-    /// The names of what is being checked: of one capture, or of those that are merged.
+    /// The names of the current capture, or of all that are merged.
     names: Vec<String>,
     terminal: Terminal,
     found: bool,
-    /// What the last capture holds, if that is nothing of what was asked for; that any has nothing.
+    /// What the last capture contains, if it has none of the selected traffic; whether any has
+    /// none.
     lacking: Option<String>,
     lacks: bool,
-    /// What came of the captures so far, for formats that tell all in one.
+    /// The outcomes so far, for formats that need all of them.
     outcomes: Vec<Outcome>,
     /// Files that cannot be read, and why.
     unreadable: Vec<Unreadable>,
-    /// For people, the sum of them.
+    /// The sum of them, for text output.
     totals: text::Totals,
     /// There is more than one capture.
     several: bool,
     /// Required rules that were not exercised, by capture.
     missing: Vec<(String, String)>,
-    /// What the captures show, known or not, where a baseline is read or written.
+    /// Findings that occurred, known or not, if a baseline is read or written.
     occurred: BTreeSet<Fingerprint>,
-    /// They show more than there is room for.
+    /// There were too many to store.
     is_full: bool,
-    /// An attack was found that `abuse` says more about.
+    /// An attack was found: suggest `abuse`.
     attacked: bool,
-    /// Something was found that `diagnose` has something to say about.
+    /// Something was found that `diagnose` explains: suggest it.
     points: bool,
-    /// Findings of a live capture that were shown as they happened.
+    /// Findings of a live capture that were shown immediately.
     shown: usize,
     stamp: Stamp,
     out: &'a mut dyn Write,
@@ -437,7 +436,7 @@ impl Checking<'_> {
         self.out.write_all(&bytes)
     }
 
-    /// What is checked, as it is typed: one file, or that there are several.
+    /// The input for suggested commands: one file, or a placeholder for several.
     fn files(&self) -> String {
         let files = self.args.input.files.iter().chain(&self.args.input.read);
         let files: Vec<_> = files.take(2).map(|file| file.to_string_lossy()).collect();
@@ -450,7 +449,7 @@ impl Checking<'_> {
     fn require(&mut self, outcome: &Outcome) {
         let capture = outcome.captures.first().cloned().unwrap_or_default();
         for rule in &self.selection.require {
-            // One that is not checked by is not exercised, either.
+            // A rule that is not selected is not exercised, either.
             let is = |fared: &RuleOutcome| fared.rule.code == rule.code && fared.missing == 0;
             if !outcome.rules.iter().any(is) {
                 self.missing.push((capture.clone(), rule.code.to_string()));
@@ -459,7 +458,7 @@ impl Checking<'_> {
     }
 }
 
-/// Appends to a file, which need not be there.
+/// Appends to a file, which is created if needed.
 fn append(file: &Path, text: &str) -> io::Result<()> {
     let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
     opened.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {

@@ -1,4 +1,4 @@
-//! A command as a loop over events, and what is the same for all of them, wherever packets come from.
+//! A command as a loop over events, independent of the source of packets.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -12,82 +12,82 @@ use crate::metrics::Metrics;
 use crate::net;
 use crate::session::{Decoder, Event, Needs, Totals};
 
-/// How many packets pass until it is looked whether to stop.
+/// Number of packets between checks for an interrupt.
 pub(super) const LOOK: u64 = 1 << 10;
 
-/// Why a filter of ports loses fragments, and what to do.
+/// Why a filter by port loses fragments, and what to do.
 pub(super) const FRAGMENTS: &str = "only the first fragment of a datagram has its ports; add `or (ip[6:2] & 0x1fff \
      != 0) or (ip6 proto 44)`, or choose messages with --host or -Y in place of packets";
 
-/// Reads the events of captures: what a command does with them.
+/// A command, as a reader of events.
 pub(super) trait Consumer {
-    /// Which events it wants to read.
+    /// The events that it needs.
     fn needs(&self) -> Needs;
-    /// Whether it wants to be handed only the messages that the user wants to see.
+    /// Whether it needs only the messages that the user selects.
     fn selects_messages(&self) -> bool {
         true
     }
-    /// Whether the user vouches that captures are complete.
+    /// Whether the user states that captures are complete.
     fn complete(&self) -> bool {
         false
     }
-    /// A capture begins; it has a name where there are several.
+    /// A capture begins; it has a name if there are several.
     fn begin(&mut self, name: Option<&str>) -> io::Result<()>;
-    /// Whether it wants to see each packet: one thread reads then.
+    /// Whether it needs each packet: then a single thread reads.
     fn sees_packets(&self) -> bool {
         false
     }
-    /// The next packet of what one thread reads, before its events; `frame`: its number.
+    /// The next packet, before its events, if a single thread reads; `frame`: its number.
     fn packet(&mut self, _frame: u64, _packet: &Packet<'_>) {}
-    /// Where it wants to see how far the reading of files is.
+    /// Reports the progress of reading files, if needed.
     fn meter(&self) -> Option<Arc<Meter>> {
         None
     }
     /// The next event, in the order of the capture.
     fn event(&mut self, event: &Event<'_>) -> io::Result<()>;
-    /// No more events are here for now. `live`: they come from a live capture, and somebody may wait for
-    /// what there is to say.
+    /// There are no more events for now. `live`: they come from a live capture, and output should
+    /// appear immediately.
     fn pause(&mut self, _live: bool) -> io::Result<()> {
         Ok(())
     }
-    /// How often it wants to hear how far a live capture is.
+    /// The interval of progress reports of a live capture.
     fn interval(&self) -> Option<Duration> {
         None
     }
-    /// A live capture goes on: what there is so far.
+    /// A live capture continues: the results so far.
     fn so_far(&mut self, _decoder: &mut Decoder) -> io::Result<()> {
         Ok(())
     }
-    /// A live capture goes on: what is counted of it beside packets and messages.
+    /// A live capture continues: updates its own metrics.
     fn measure(&mut self, _metrics: &Metrics) {}
-    /// What the line of a live capture shows beside the counts.
+    /// Text for the status line of a live capture, after the counts.
     fn running(&self) -> String {
         String::new()
     }
-    /// That a capture has nothing that was asked for, and what it has.
+    /// The text for a capture without any selected traffic, with what it contains.
     fn no_traffic(&self, read: &Totals) -> Option<String> {
         read.no_traffic()
     }
-    /// A file, or the rest of it, cannot be read, and why; the next one follows.
+    /// A file, or the rest of it, cannot be read; the next one follows.
     fn unreadable(&mut self, _file: &str, _why: &Failure) {}
     /// The capture was read.
     fn end(&mut self, read: &mut Totals) -> io::Result<()>;
-    /// A file that it makes when all has been read.
+    /// The files that it creates at the end.
     fn makes(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 }
 
-/// How far the reading of a file is.
+/// The progress of reading a file.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     /// Bytes that were read.
     pub(super) done: AtomicU64,
-    /// Bytes that there are; 0: not known.
+    /// Total bytes; 0: unknown.
     pub(super) all: AtomicU64,
 }
 
-/// Hands the events that are here to a consumer.
+/// Passes the unread events to a consumer.
 #[inline]
 pub(super) fn consume<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io::Result<()> {
     if decoder.has_events() {
@@ -99,7 +99,7 @@ pub(super) fn consume<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> i
     Ok(())
 }
 
-/// Ends all flows that are open, and hands over the events of that.
+/// Ends all open flows, and passes on their events.
 pub(super) fn finish<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io::Result<()> {
     while decoder.finish() {
         consume(decoder, consumer)?;
@@ -107,7 +107,7 @@ pub(super) fn finish<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io
     Ok(())
 }
 
-/// Of a capture with nothing that was asked for, says so, and what it has.
+/// Reports that a capture has none of the selected traffic, and what it contains.
 pub(super) fn tell_no_traffic<C: Consumer>(
     name: &str,
     read: &Totals,
@@ -122,7 +122,7 @@ pub(super) fn tell_no_traffic<C: Consumer>(
                 .ok();
         }
     }
-    // Packets that cannot be read are reported elsewhere.
+    // Unsupported packets are reported elsewhere.
     let is_unread = read.packets > 0 && read.unknown_links == read.packets;
     if let Some(there) = consumer.no_traffic(read).filter(|_| !is_unread) {
         writeln!(err, "gamewire: warning: {name}: {there}").ok();

@@ -1,4 +1,4 @@
-//! `gamewire diagnose`: why players see a server, or do not.
+//! `gamewire diagnose`: why players see a server or not.
 
 use std::io::{self, Write};
 
@@ -17,8 +17,7 @@ use crate::session::{Event, Needs, Totals};
 
 /// Runs the command. `true`: something is wrong with a server.
 ///
-/// # Errors
-/// The input cannot be read, or the output not be written.
+/// # Errors The input cannot be read, or the output cannot be written.
 pub fn run(
     args: &cli::DiagnoseArgs,
     out: &mut dyn Write,
@@ -44,7 +43,7 @@ pub fn run(
     let running = terminal.err && !terminal.out;
     let ran = read(&args.input, &config, &mut diagnosing, terminal.stop, err, running);
     match ran {
-        // A reader that goes away has seen enough; what was found stays found.
+        // A reader that closes the pipe has seen enough; the exit code still counts findings.
         Err(failure) if failure.reader_is_gone() => Ok(diagnosing.found),
         ran => ran.map(|()| diagnosing.found),
     }
@@ -53,13 +52,13 @@ pub fn run(
 struct Diagnosing<'w> {
     args: &'w cli::DiagnoseArgs,
     terms: Terms,
-    /// Memory for what is known of a capture.
+    /// Memory limit for the state of a capture.
     bytes: usize,
-    /// The user vouches that captures are complete.
+    /// The user states that captures are complete.
     complete: bool,
     diagnosis: Diagnosis,
     paint: Paint,
-    /// Which capture it is, where there are several.
+    /// The capture's name, if there are several.
     capture: Option<String>,
     has_begun: bool,
     found: bool,
@@ -71,7 +70,7 @@ impl Consumer for Diagnosing<'_> {
         Diagnosis::needs(&self.terms)
     }
 
-    /// What other messages show is known, too.
+    /// Other messages contribute, too.
     fn selects_messages(&self) -> bool {
         true
     }

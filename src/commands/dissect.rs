@@ -97,12 +97,13 @@ struct How {
     tree: bool,
     paint: Paint,
     limits: Limits,
-    /// Which capture it is, where there are several.
+    /// The capture's name, if there are several.
     capture: Option<String>,
 }
 
 impl How {
-    /// Whether of decompressed messages not all fields are shown. Those of a table were asked for.
+    /// Whether only some fields of decompressed messages are shown. Those of a table were
+    /// requested.
     fn is_brief(&self) -> bool {
         let is_whole = matches!(self.format, DissectFormat::Text | DissectFormat::Json);
         is_whole && !self.detail.full
@@ -133,24 +134,24 @@ impl How {
 
 struct Dissecting<'w> {
     report: Box<dyn Report>,
-    /// What was written of the latest messages.
+    /// The text of the latest messages.
     text: QuotableText,
-    /// What was written before, and waits.
+    /// Earlier text that waits.
     held: Held,
     how: How,
     /// A capture was begun.
     has_begun: bool,
     /// Only some messages are shown.
     filtered: bool,
-    /// What comes while somebody waits for it is written when it comes.
+    /// Output is written immediately, because someone may be watching.
     at_once: bool,
-    /// See [`Held::late`]: of captures that were read before.
+    /// See [`Held::late`]: of earlier captures.
     late: u64,
     out: &'w mut dyn Write,
 }
 
 impl Dissecting<'_> {
-    /// Writes what need not wait any more, or all.
+    /// Writes text that need not wait any longer, or all.
     fn write(&mut self, all: bool) -> io::Result<()> {
         let Dissecting { text, held, report, .. } = self;
         let now = text.latest().filter(|_| !all);
@@ -198,7 +199,7 @@ impl Consumer for Dissecting<'_> {
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         let Some(name) = name else { return Ok(()) };
         self.how.capture = Some(name.to_owned());
-        // Each capture has its own headings.
+        // Each capture has its own header line.
         self.late += self.held.late;
         (self.text, self.held) = (QuotableText::default(), Held::new(self.filtered));
         let is_first = !std::mem::replace(&mut self.has_begun, true);

@@ -1,4 +1,4 @@
-//! `gamewire export`: tables for analysts, each a file.
+//! `gamewire export`: tables as files.
 
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -50,7 +50,7 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
     };
     let ran = read(input, &config, &mut exporting, terminal.stop, err, terminal.err);
     let stop = terminal.stop.map_or(Stop::default(), |stop| stop());
-    // What comes through a pipe ends when it is interrupted; of a file, something would be missing.
+    // The input from a pipe ends with an interrupt; a file would be incomplete.
     if stop.is_asked() && input.files.iter().any(|file| file.is_file()) {
         return Err(Failure::Interrupted);
     }
@@ -74,7 +74,7 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
     ran
 }
 
-/// Which rows are wanted.
+/// The selected rows.
 fn wanted(args: &cli::ExportArgs, config: &Config, err: &mut dyn Write) -> Result<Wanted, Failure> {
     let (input, limits) = (&args.input, args.input.limits());
     let is_named = |table: &Table| args.tables.is_empty() || args.tables.contains(table);
@@ -94,7 +94,7 @@ fn wanted(args: &cli::ExportArgs, config: &Config, err: &mut dyn Write) -> Resul
     Ok(wanted)
 }
 
-/// Bytes of a row group of Parquet at most, where there is memory for it.
+/// Maximum bytes of a row group of Parquet, if there is enough memory.
 #[cfg(feature = "parquet")]
 const ROW_GROUP: usize = 32 << 20;
 
@@ -104,14 +104,14 @@ fn places(args: &cli::ExportArgs, tables: &[Table]) -> impl Iterator<Item = Path
     tables.iter().map(move |table| args.output.join(name(table)))
 }
 
-/// A path, safe to show.
+/// A path with terminal controls escaped.
 fn shown(path: &Path) -> String {
     escaped(&path.to_string_lossy()).into_owned()
 }
 
-/// Takes rows, and writes them into files.
+/// Writes rows to files.
 trait FileSink: Sink {
-    /// No more rows come. Returns the files, still beside their places.
+    /// There are no more rows. Returns the files, still under temporary names.
     fn finish(self: Box<Self>) -> io::Result<Vec<Whole>>;
 }
 
@@ -129,13 +129,12 @@ struct Exporting<'a> {
     collector: Collector,
     /// Rows that were written, by table.
     rows: [u64; Table::ALL.len()],
-    /// There is one once a capture could be read.
+    /// Created once a capture could be read.
     output: Option<Box<dyn FileSink>>,
 }
 
 impl Exporting<'_> {
-    /// Puts the files in their places. Returns how many rows they have, in words; `None`: no capture could be
-    /// read.
+    /// Renames the files. Returns the number of rows, as text; `None`: no capture could be read.
     fn finish(self) -> io::Result<Option<String>> {
         let Some(output) = self.output else { return Ok(None) };
         let mut files = output.finish()?;
@@ -148,7 +147,7 @@ impl Exporting<'_> {
         Ok(Some(Vec::from_iter(rows).join(", ")))
     }
 
-    /// Begins the files.
+    /// Creates the files.
     fn create(&self) -> io::Result<Box<dyn FileSink>> {
         std::fs::create_dir_all(&self.args.output)?;
         let tables = &self.collector.wanted().tables;
@@ -166,7 +165,7 @@ impl Exporting<'_> {
     }
 }
 
-/// Hands rows on, and counts them.
+/// Passes rows on, and counts them.
 struct CountingSink<'o> {
     rows: &'o mut [u64; Table::ALL.len()],
     output: Option<&'o mut (dyn FileSink + 'static)>,

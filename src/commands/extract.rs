@@ -1,7 +1,7 @@
-//! `-w` on files: the packets of the messages that pass, as a capture of their own.
+//! `-w` on files: writes the packets of selected messages to a capture.
 //!
-//! Which packets carried a message is known when it is whole, and that may be long after the first of
-//! them: the input is read again to write them.
+//! The packets of a message are known when it is whole, possibly long after the first of them: the
+//! input is read again to write them.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -24,21 +24,21 @@ use crate::report::{Envelope, text};
 use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals};
 use crate::text::escaped;
 
-/// Bytes of comments that are kept; packets are written without those that do not fit.
+/// Maximum bytes of comments; packets beyond that are written without.
 const COMMENTS: usize = 64 << 20;
 
-/// What is to be written of one capture.
+/// The selected packets of one capture.
 #[derive(Default)]
 pub(super) struct Chosen {
     frames: RoaringTreemap,
-    /// By the packet that completed the message, in their order.
+    /// By the packet that completed the message, in order.
     comments: Vec<(u64, Box<str>)>,
-    /// Connections that carried some: without the segments that open and close them, a stream does not
-    /// read as it did.
+    /// Connections with selected packets: the segments that open and close them are written, too,
+    /// so that streams can be read.
     connections: HashSet<[SocketAddr; 2]>,
 }
 
-/// Connections of a capture whose segments without payload are written.
+/// Maximum number of connections of a capture whose segments without payload are written.
 const CONNECTIONS: usize = 1 << 20;
 
 impl Chosen {
@@ -75,18 +75,18 @@ fn sorted([one, other]: [SocketAddr; 2]) -> [SocketAddr; 2] {
     if one <= other { [one, other] } else { [other, one] }
 }
 
-/// Hands events on to a command, and notes which packets carried the messages that it is handed.
+/// Passes events to a command, and records the packets of its messages.
 pub(super) struct Extracting<'c, C> {
     consumer: &'c mut C,
     output: PathBuf,
     annotate: bool,
-    /// Where the command is handed all messages: those that are wanted.
+    /// If the command gets all messages: the selected ones.
     filter: Option<Filter>,
     chosen: Vec<Chosen>,
-    /// Some capture could be read.
+    /// A capture could be read.
     has_read: bool,
     messages: u64,
-    /// Bytes of comments so far, and messages whose comments were left out.
+    /// Bytes of comments so far, and the number of messages whose comments were left out.
     bytes: usize,
     left_out: u64,
 }
@@ -94,8 +94,7 @@ pub(super) struct Extracting<'c, C> {
 impl<'c, C: Consumer> Extracting<'c, C> {
     /// For this output.
     ///
-    /// # Errors
-    /// The input cannot be read twice, or would be overwritten.
+    /// # Errors The input cannot be read twice, or would be overwritten.
     pub(super) fn new(
         consumer: &'c mut C,
         output: &Path,
@@ -218,7 +217,7 @@ impl<C: Consumer> Consumer for Extracting<'_, C> {
     fn needs(&self) -> Needs {
         let mut needs = self.consumer.needs();
         needs.messages = Messages::All;
-        // Where packets are is kept with the bytes.
+        // The positions of packets are stored with the bytes.
         needs.fields = needs.fields.or(Some(FieldLimits {
             fields: 10_000,
             depth: 32,
@@ -276,7 +275,8 @@ impl<C: Consumer> Consumer for Extracting<'_, C> {
     }
 
     fn unreadable(&mut self, file: &str, why: &Failure) {
-        // Its place among the captures stays; one of which no packet can be read has begun, and has its place.
+        // Its index among the captures remains; a capture without readable packets has begun and
+        // has an index.
         if !matches!(why, Failure::Unread(_)) {
             self.chosen.push(Chosen::default());
         }

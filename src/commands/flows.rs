@@ -1,4 +1,4 @@
-//! `gamewire flows`: a row for every flow of a protocol of ours.
+//! `gamewire flows`: a row for every flow of a supported protocol.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -14,14 +14,14 @@ use crate::report::paint::Paint;
 use crate::report::{Stamp, TimeStyle};
 use crate::session::{Event, Needs, Totals};
 
-/// Flows that have ended and are kept, to be written in the order of their numbers, if there is
-/// memory for it. When there are this many, they are written, and those that end later come after them.
+/// Maximum number of ended flows that are kept to write them in the order of their numbers. When it
+/// is reached, they are written, and flows that end later come after them.
 const KEPT: usize = 1 << 18;
 
-/// Of what flows may take in memory, a row is kept for every this many bytes.
+/// One row may be kept for each of this many bytes of flow memory.
 const BYTES: usize = 2048;
 
-/// Rows that are put into words at a time.
+/// Rows that are formatted at a time.
 const WRITTEN: usize = 1 << 12;
 
 /// Runs the command.
@@ -77,19 +77,19 @@ pub fn run(
     read
 }
 
-/// In which order flows are listed, if not by their numbers.
+/// The order of flows, if not by number.
 struct Sorting {
     by: flows::Column,
     reverse: bool,
-    /// Flows of a capture that are listed at most.
+    /// Maximum number of flows listed per capture.
     most: usize,
-    /// How many are not.
+    /// Number of flows not listed.
     left_out: u64,
 }
 
 impl Sorting {
-    /// Only the first are kept, in any order. Done when there are twice as many, this takes a constant
-    /// time for each.
+    /// Keeps only the first ones, in any order. Called whenever there are twice as many, it takes
+    /// amortized constant time per row.
     fn keep_first(&mut self, rows: &mut Vec<FlowRow>) {
         if rows.len() <= self.most {
             return;
@@ -102,25 +102,25 @@ impl Sorting {
 }
 
 struct FlowListing<'w> {
-    /// Only flows with a message that the user wants are listed; those that are open.
+    /// Only flows with selected messages are listed; the numbers of open ones.
     filtered: bool,
     wanted: HashSet<u32>,
-    /// Flows that have ended and are not written yet.
+    /// Ended flows that are not written yet.
     rows: Vec<FlowRow>,
     format: FlowsFormat,
     paint: Paint,
-    /// The terminal's, if the output is one.
+    /// The terminal's width, if the output is one.
     columns: Option<usize>,
     heading: Option<String>,
-    /// How many flows that have ended wait to be written.
+    /// Maximum number of ended flows that wait.
     kept: usize,
     sorting: Option<Sorting>,
-    /// The table of this capture, where rows of it were written.
+    /// The table of this capture, once rows were written.
     table: Option<flows::Table>,
     times: TimeStyle,
-    /// Writes the times of this capture, relative to its first flow.
+    /// Formats the times of this capture, relative to its first flow.
     stamp: Option<Stamp>,
-    /// Rows of any capture were.
+    /// Rows of any capture were written.
     headed: bool,
     out: &'w mut dyn Write,
 }
@@ -163,7 +163,8 @@ impl Consumer for FlowListing<'_> {
 }
 
 impl FlowListing<'_> {
-    /// Of too many flows, writes the first, or keeps the first in the order that is asked for.
+    /// If there are too many flows, writes the first ones, or keeps the first ones in the requested
+    /// order.
     fn make_room(&mut self) -> io::Result<()> {
         if let Some(sorting) = &mut self.sorting {
             if self.rows.len() >= sorting.most.saturating_mul(2) {
@@ -177,7 +178,7 @@ impl FlowListing<'_> {
         Ok(())
     }
 
-    /// Writes the next this many of the flows that are kept, in their order.
+    /// Writes the next kept flows, in order.
     fn write(&mut self, count: usize) -> io::Result<()> {
         let mut rows: Vec<_> = self.rows.drain(..count).collect();
         match &self.sorting {

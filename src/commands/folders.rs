@@ -1,4 +1,4 @@
-//! Folders in place of files: the captures that they hold, recognized by their content.
+//! Replaces folders by the captures in them, recognized by their content.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::capture::{self, CaptureError};
 use crate::text::escaped;
 
-/// Files of a folder that are named where they are skipped.
+/// Maximum number of skipped files that are named.
 const NAMED: usize = 3;
 
-/// Puts the captures that a folder holds in its place, sorted by name; says what else is there. A
-/// folder that cannot be read, or that holds none, stays: who opens it says what is wrong.
+/// Replaces each folder by its captures, sorted by name, and reports skipped files. A folder that
+/// cannot be read, or has no captures, remains, so that opening it reports the error.
 pub fn expand(files: &mut Vec<PathBuf>, err: &mut dyn Write) {
     if !files.iter().any(|file| file.is_dir()) {
         return;
@@ -28,7 +28,7 @@ pub fn expand(files: &mut Vec<PathBuf>, err: &mut dyn Write) {
     *files = expanded;
 }
 
-/// The captures in a folder, and what else is in it.
+/// The captures in a folder, and its other files.
 fn inside(folder: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let entries = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
     let mut paths = entries.collect::<io::Result<Vec<_>>>()?;
@@ -36,9 +36,9 @@ fn inside(folder: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     Ok(paths.into_iter().partition(|path| is_capture(path)))
 }
 
-/// Whether a file is to be read; what is one and cannot be read is to be reported.
+/// Whether a file should be read; unreadable captures are reported later.
 fn is_capture(path: &Path) -> bool {
-    // A pipe would be waited for.
+    // Opening a pipe would block.
     path.is_file() && !matches!(capture::open(path), Err(CaptureError::NotACapture { .. }))
 }
 

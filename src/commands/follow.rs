@@ -14,10 +14,10 @@ use crate::report::paint::Paint;
 use crate::report::{Envelope, Stamp};
 use crate::session::{Event, Needs, Totals};
 
-/// Columns of a ladder that no terminal shows.
+/// The width of a ladder if the output is not a terminal.
 const COLUMNS: usize = 120;
 
-/// Hosts that a ladder of text has room for.
+/// Maximum number of hosts in a text ladder.
 const HOSTS: usize = 12;
 
 /// Runs the command.
@@ -55,7 +55,7 @@ struct Following<'w> {
     segments: Segments,
     paint: Paint,
     columns: usize,
-    /// Which capture it is, where there are several.
+    /// The capture's name, if there are several.
     capture: Option<String>,
     warnings: Vec<String>,
     out: &'w mut dyn Write,

@@ -1,5 +1,5 @@
-//! Messages that are written but wait for a moment: an ICMP error that quotes one of them is
-//! written into its line.
+//! Delays messages for a short time, so that an ICMP error that quotes one can be added to its
+//! line.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
@@ -10,55 +10,54 @@ use foldhash::quality::RandomState;
 use crate::report::Report;
 use crate::session::IcmpEvent;
 
-/// How much is collected before it is written to what is not a terminal.
+/// Size of the output buffer if the output is not a terminal.
 pub(super) const BUFFER: usize = 64 << 10;
 
-/// Bytes that wait at most.
+/// Maximum number of delayed bytes.
 const MOST: usize = 1 << 20;
 
-/// Nanoseconds of the capture for which a message waits: an error comes as quickly as a response.
+/// How long a message is delayed, in nanoseconds of the capture: errors arrive as quickly as
+/// responses.
 const WAITS: i64 = 1_000_000_000;
 
-/// Errors about messages that were not reported yet.
+/// Maximum number of errors about messages that were not reported yet.
 const EARLY: usize = 32;
 
-/// ICMP errors that one message shows.
+/// Maximum number of ICMP errors in one line.
 const NOTES: usize = 16;
 
-/// Text, and where in it something may be put into the line of a message.
+/// Text, with the positions where a note can be inserted into a message's line.
 #[derive(Default)]
 pub(super) struct QuotableText {
     pub(super) bytes: Vec<u8>,
     lines: Vec<QuotableLine>,
-    /// Packets that carried parts of messages, and whose: the place of the line.
+    /// Packets with parts of messages, and the indices of these messages' lines.
     parts: HashMap<u64, usize, RandomState>,
-    /// What is to be put in, by the line; of a line, in the order of the capture.
+    /// The notes to insert, by line, in the order of the capture.
     notes: Vec<(usize, IcmpEvent)>,
     latest: Option<Time>,
 }
 
-/// A message that may be quoted.
+/// The line of a message.
 struct QuotableLine {
     frame: u64,
-    /// Where in the text its line ends.
+    /// The end of its line in the text.
     end: usize,
-    /// How many notes there are for it.
+    /// The number of its notes.
     notes: usize,
 }
 
 impl QuotableText {
-    /// A message was appended whose last packet this is; at `end` something can be put into its
-    /// line.
+    /// A message with this last packet was appended; notes can be inserted at `end`.
     pub(super) fn push(&mut self, frame: u64, end: usize, time: Time) {
         self.latest = self.latest.max(Some(time));
-        // Rising, so that one can be found. What is reported late is a response that never became
-        // whole.
+        // Increasing, for binary search. A message reported late is an incomplete response.
         if self.lines.last().is_none_or(|line| line.frame < frame) {
             self.lines.push(QuotableLine { frame, end, notes: 0 });
         }
     }
 
-    /// These packets, too, carried parts of the latest message.
+    /// These packets also carried parts of the latest message.
     fn push_parts(&mut self, frames: &[u64]) {
         let latest = self.lines.len().saturating_sub(1);
         self.parts.extend(frames.iter().map(|&frame| (frame, latest)));
@@ -69,7 +68,7 @@ impl QuotableText {
         self.latest
     }
 
-    /// Puts a note into the line of the message in this packet. Says whether the message is here.
+    /// Adds a note to the line of the message in this packet. Returns whether the message is here.
     fn note(&mut self, note: IcmpEvent) -> bool {
         let frame = note.message;
         let found = self.lines.binary_search_by_key(&frame, |line| line.frame).ok();
@@ -109,27 +108,27 @@ impl QuotableText {
     }
 }
 
-/// Texts that wait, the oldest first, and empty ones.
+/// Delayed texts, the oldest first, and empty ones.
 #[derive(Default)]
 pub(super) struct Held {
     waiting: VecDeque<QuotableText>,
     bytes: usize,
     spare: Vec<QuotableText>,
-    /// Errors about packets without a reported message so far: it may come with a later packet.
+    /// Errors about packets without a reported message so far: a later packet may complete it.
     early: Vec<IcmpEvent>,
-    /// Only some messages are shown: an error about one that is not shown is not shown either.
+    /// Only some messages are shown: errors about others are not shown, either.
     only_some: bool,
-    /// ICMP errors about messages that were written before, for which the format has no line.
+    /// ICMP errors about messages that were already written, in formats that cannot add a line.
     pub(super) late: u64,
 }
 
 impl Held {
-    /// Of all messages, or of some.
+    /// For all messages, or for some.
     pub(super) fn new(only_some: bool) -> Held {
         Held { only_some, ..Held::default() }
     }
 
-    /// Takes a text that is full, and leaves an empty one in its place.
+    /// Takes a full text, and leaves an empty one.
     pub(super) fn push(&mut self, text: &mut QuotableText) {
         let empty = self.spare.pop().unwrap_or_default();
         let full = std::mem::replace(text, empty);
@@ -137,8 +136,8 @@ impl Held {
         self.waiting.push_back(full);
     }
 
-    /// Notes an error about the message in this packet, in what waits or in `text` after it; or in
-    /// a line of its own, where the message was written before.
+    /// Adds an error about the message in this packet, in delayed text or in `text`; or as a line
+    /// of its own, if the message was already written.
     pub(super) fn note(
         &mut self,
         text: &mut QuotableText,
@@ -167,7 +166,7 @@ impl Held {
         !self.early.is_empty()
     }
 
-    /// Errors about messages that were written before have lines of their own.
+    /// Errors about messages that were already written get lines of their own.
     pub(super) fn give_up(&mut self, text: &mut QuotableText, report: &mut dyn Report) {
         for note in std::mem::take(&mut self.early) {
             self.tell_late(text, &note, report);
@@ -180,7 +179,7 @@ impl Held {
         }
     }
 
-    /// Writes what need not wait any more at this time, or with `None`, all.
+    /// Writes text that need not wait any longer at this time, or with `None`, all.
     pub(super) fn write(
         &mut self,
         now: Option<Time>,

@@ -1,5 +1,4 @@
-//! `gamewire man` and `gamewire completions`: what packages install beside the program, made from
-//! the command line itself.
+//! `gamewire man` and `gamewire completions`, generated from the command line's definition.
 
 use std::io::Write;
 
@@ -33,7 +32,7 @@ pub fn page(args: &cli::ManArgs, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(out.write_all(&page)?)
 }
 
-/// What the command line itself does not tell.
+/// Sections that the command line's definition lacks.
 fn sections(command: Option<&str>) -> Roff {
     let mut page = Roff::new();
     let examples = examples(command);
@@ -68,7 +67,7 @@ const EXIT_CODES: [(&str, &str); 4] = [
     ("130", "It was interrupted before there was a result."),
 ];
 
-/// What people do with a command most: in words, and as they type it.
+/// Frequent uses of a command: a description, and the command line.
 fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
     match command {
         None => &[

@@ -38,46 +38,46 @@ use crate::report::paint::{self, Choice, Paint};
 use crate::session::UnknownLinks;
 use crate::why;
 
-/// How a command ended, where it did not simply run.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The input cannot be read.
     #[error("{0}")]
     Capture(#[from] CaptureError),
-    /// Somebody had enough of it before there was a result.
+    /// Interrupted before there was a result.
     #[error("interrupted: nothing was written")]
     Interrupted,
-    /// No packet of a capture can be read.
+    /// All packets of a capture have an unsupported link type.
     #[error("{0}")]
     Unread(UnknownLinks),
-    /// A file among those that are merged could not be opened.
+    /// One of the merged files could not be opened.
     #[error("{0}")]
     Unopened(String),
-    /// Files among those that are merged could not be opened, and why has been said.
+    /// Some of the merged files could not be opened, which was reported.
     #[error("{count} of {of} files could not be opened, and were not read")]
     SomeUnopened {
-        /// How many.
+        /// Their number.
         count: usize,
-        /// Of how many.
+        /// The number of all files.
         of: usize,
     },
-    /// Some of the input cannot be read, and why has been said.
+    /// Some of the input cannot be read, which was reported.
     #[error("some of the input could not be read")]
     Reported,
-    /// The configuration, or a key on the command line, cannot be used.
+    /// The configuration, or a key on the command line, is invalid.
     #[error("{0}")]
     Config(#[from] ConfigError),
-    /// What is written would destroy what is read.
+    /// The output would overwrite the input.
     #[error("{output} is {what} {input}, which would be destroyed; write to another file")]
     OntoInput {
         /// The output.
         output: &'static str,
-        /// What the input is.
+        /// The kind of input.
         what: &'static str,
         /// Its name.
         input: String,
     },
-    /// There is no terminal to draw on.
+    /// There is no terminal.
     #[cfg(feature = "tui")]
     #[error(
         "view draws on a terminal, and {0}; `gamewire summary` and `gamewire follow` write text"
@@ -86,18 +86,18 @@ pub enum Failure {
     /// There is no such command.
     #[error("there is no command `{name}`; there are {known}")]
     NoCommand {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The existing ones.
         known: String,
     },
-    /// What is asked of messages cannot be.
+    /// The filter is invalid.
     #[error("{0}")]
     Filter(String),
     /// The baseline cannot be read or written.
     #[error("{0}")]
     Baseline(#[from] BaselineError),
-    /// Live capture does not go, or has ended before its time.
+    /// Live capture is not possible, or ended early.
     #[error("{0}")]
     Live(#[from] LiveError),
     /// Metrics cannot be served.
@@ -107,7 +107,7 @@ pub enum Failure {
     Metrics {
         /// Where.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// The output cannot be written.
@@ -116,13 +116,13 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether the reader of the output went away, which is not a fault.
+    /// Whether the reader of the output closed the pipe, which is not an error.
     pub fn reader_is_gone(&self) -> bool {
         matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 
-/// Colours as the user wants them.
+/// The colours that the user selected.
 fn painted(choice: Choice, is_terminal: bool) -> Paint {
     Paint::new(paint::enabled(choice, is_terminal, std::env::var_os))
 }

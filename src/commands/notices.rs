@@ -1,4 +1,4 @@
-//! What is wrong with recordings, for people: of each kind the first few, the rest counted.
+//! Reports faults of recordings: the first few of each kind, the rest as counts.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -6,16 +6,16 @@ use std::path::PathBuf;
 
 use crate::capture::{Notice, Stop};
 
-/// Notices of a kind that are written out in a run.
+/// Maximum number of notices of a kind that are written in a run.
 const MOST: u64 = 20;
 
-/// Some notices: the first of each kind, and how many there were.
+/// The first notices of each kind, and counts.
 #[derive(Default)]
 pub(super) struct Notices {
     kinds: Vec<(&'static str, u64)>,
     first: Vec<Notice>,
-    /// Files that could not be opened, and why. Threads that share a capture open files each for itself: one may
-    /// be out of reach for some of them.
+    /// Files that could not be opened, and why. Threads that share a capture open files separately,
+    /// so that only some may fail.
     unopened: BTreeMap<PathBuf, String>,
 }
 
@@ -31,7 +31,7 @@ impl Notices {
         }
     }
 
-    /// Counts some more of a kind. How many there were before.
+    /// Counts notices of a kind. Returns the previous count.
     fn count(&mut self, kind: &'static str, more: u64) -> u64 {
         if let Some((_, count)) = self.kinds.iter_mut().find(|(known, _)| *known == kind) {
             let before = *count;
@@ -43,13 +43,13 @@ impl Notices {
     }
 }
 
-/// What goes along with reading: whether to stop, and where warnings go.
+/// Interrupts and warnings while reading.
 pub(super) struct Monitor<'e> {
     /// Whether to stop.
     pub(super) stop: Stop,
     /// Where warnings go.
     pub(super) err: &'e mut dyn Write,
-    /// How many notices there were in this run.
+    /// Counts of notices in this run.
     notices: Notices,
 }
 
@@ -58,7 +58,7 @@ impl<'e> Monitor<'e> {
         Monitor { stop, err, notices: Notices::default() }
     }
 
-    /// Writes those notices that are among the first of their kind in this run.
+    /// Writes the notices that are among the first of their kind in this run.
     pub(super) fn warn(&mut self, more: Notices) {
         for (path, what) in more.unopened {
             let notice = Notice::Unopened { path: path.clone(), what: what.clone() };
@@ -87,7 +87,7 @@ impl<'e> Monitor<'e> {
         self.notices.unopened.iter()
     }
 
-    /// Says how many there were beside those that were written.
+    /// Reports how many more there were.
     pub(super) fn end(&mut self) {
         for (kind, count) in &self.notices.kinds {
             if let Some(more) = count.checked_sub(MOST).filter(|&more| more > 0) {

@@ -1,4 +1,4 @@
-//! What is written must not be what is read: it would be destroyed.
+//! Protects the input from being overwritten by the output.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -8,21 +8,19 @@ use crate::commands::Failure;
 use crate::file_id::FileId;
 use crate::text::escaped;
 
-/// Bytes that wait to be written to a file.
+/// Size of the buffer of an output file.
 const BUFFER: usize = 1 << 18;
 
-/// Refuses to write to a capture what is read from it.
+/// Refuses standard output that is one of the captures.
 ///
-/// # Errors
-/// Standard output is one of the captures.
+/// # Errors It is.
 pub fn refuse_standard_output(output: Option<FileId>, files: &[PathBuf]) -> Result<(), Failure> {
     refuse(output, "standard output", "the capture", files.iter().map(PathBuf::as_path))
 }
 
-/// Refuses to write packets to what is read.
+/// Refuses an output file that is one of the captures.
 ///
-/// # Errors
-/// It is one of the captures.
+/// # Errors It is.
 pub(super) fn refuse_capture(
     output: &Path,
     called: &'static str,
@@ -31,10 +29,9 @@ pub(super) fn refuse_capture(
     refuse(FileId::of(output), called, "the capture", files.iter().map(PathBuf::as_path))
 }
 
-/// Refuses to write a baseline to what is read.
+/// Refuses a baseline file that is one of the captures or the configuration.
 ///
-/// # Errors
-/// It is one of the captures, or the configuration.
+/// # Errors It is.
 pub(super) fn refuse_baseline(
     baseline: &Path,
     files: &[PathBuf],
@@ -61,8 +58,8 @@ fn refuse<'p>(
     }
 }
 
-/// A file that is written whole or not at all: beside its place first, and then in it. Until then, it is
-/// removed where it is dropped.
+/// A file that is written under a temporary name and renamed when complete. If dropped before that,
+/// it is removed.
 pub(super) struct Whole {
     file: Option<BufWriter<File>>,
     beside: PathBuf,
@@ -70,10 +67,9 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// Begins to write what is to be in this place.
+    /// Begins to write a file for this path.
     ///
-    /// # Errors
-    /// It cannot be written there.
+    /// # Errors It cannot be written there.
     pub(super) fn create(place: &Path) -> io::Result<Whole> {
         let mut name = place.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.part", std::process::id()));
@@ -82,10 +78,9 @@ impl Whole {
         Ok(Whole { file, beside, place: place.to_owned() })
     }
 
-    /// It is complete, and still beside its place.
+    /// Completes it, still under its temporary name.
     ///
-    /// # Errors
-    /// Not all of it can be written.
+    /// # Errors Some of it cannot be written.
     pub(super) fn complete(&mut self) -> io::Result<()> {
         let file = self.file.take();
         file.map_or(Ok(()), |file| {
@@ -93,10 +88,9 @@ impl Whole {
         })
     }
 
-    /// Puts it in its place.
+    /// Renames it.
     ///
-    /// # Errors
-    /// Not all of it can be written, or it cannot be put there.
+    /// # Errors Some of it cannot be written, or it cannot be renamed.
     pub(super) fn put(mut self) -> io::Result<()> {
         self.complete()?;
         std::fs::rename(&self.beside, &self.place)
@@ -115,7 +109,7 @@ impl Write for Whole {
 
 impl Drop for Whole {
     fn drop(&mut self) {
-        // Where it is in its place, there is nothing beside it.
+        // After renaming, there is no temporary file.
         let _ = std::fs::remove_file(&self.beside);
     }
 }

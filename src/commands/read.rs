@@ -1,4 +1,4 @@
-//! From the files that were named to events: what is the same for every command.
+//! Reads files and produces events, for all commands.
 
 use std::io::Write;
 use std::path::Path;
@@ -21,14 +21,14 @@ use crate::metrics;
 use crate::net::{self, Outcome};
 use crate::session::{Decoder, Options, Totals, UnknownLinks};
 
-/// Files that are at least this large get a progress bar.
+/// Minimum size of a file with a progress bar.
 const LARGE: u64 = 64 << 20;
 
-/// How many packets pass between two looks at the clock of the progress bar.
+/// Number of packets between updates of the progress bar.
 const STEP: u64 = 1 << 14;
 
-/// Reads all captures, one by one or merged, and writes the packets that are wanted, if that is
-/// asked for. Warnings go to `err`.
+/// Reads all captures, one by one or merged, and writes the selected packets if requested. Warnings
+/// go to `err`.
 pub(super) fn read<C: Consumer>(
     input: &InputArgs,
     config: &Config,
@@ -43,7 +43,7 @@ pub(super) fn read<C: Consumer>(
     };
     let mut extracting = Extracting::new(consumer, output, input)?;
     let ran = read_all(input, config, &mut extracting, stop, err, progress);
-    // What could be read is written, even if some could not.
+    // Packets of readable files are written even if others failed.
     let written = extracting.write(input, err);
     ran.and(written)
 }
@@ -186,7 +186,7 @@ impl<C: Consumer> Reading<'_, C> {
     /// The threads that share a capture; `None`: one thread reads it.
     fn shares(&self, packets: &dyn Packets) -> Option<Shares> {
         let filter = self.options.filter.as_ref();
-        // Until the threads' flows are put in order, their numbers are not those of the capture.
+        // Threads do not know the final numbers of flows, which are assigned by the merge.
         let needs_order = filter.is_some_and(Filter::needs_flow_numbers);
         if self.filter.is_some() || needs_order || self.consumer.sees_packets() {
             return None;
@@ -252,7 +252,7 @@ impl<C: Consumer> Reading<'_, C> {
     }
 }
 
-/// Of packets that could not be read, says so; where there were no others, that is an error.
+/// Reports unsupported packets; if there are no others, that is an error.
 fn tell_unread(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Failure> {
     let Some(unread) = UnknownLinks::of(name, read) else { return Ok(()) };
     if unread.is_all() {
@@ -262,12 +262,12 @@ fn tell_unread(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Fai
     Ok(())
 }
 
-/// A file's name, safe to show.
+/// A file's name with terminal controls escaped.
 fn display(file: &Path) -> String {
     crate::text::escaped(&file.to_string_lossy()).into_owned()
 }
 
-/// Whether a packet is a fragment without the ports of its datagram.
+/// Whether a packet is a fragment without ports.
 fn is_later_fragment(packet: &Packet<'_>) -> bool {
     let mut is_later = false;
     net::decode(packet.link, packet.data, packet.original_length).each(&mut |outcome| {
@@ -276,12 +276,12 @@ fn is_later_fragment(packet: &Packet<'_>) -> bool {
     is_later
 }
 
-/// How protocols are distinguished.
+/// Identifies protocols.
 pub(super) fn identifier(input: &InputArgs, config: &Config) -> Identifier {
     Identifier::new([&input.decode_as[..], &config.decode_as].concat())
 }
 
-/// What the command line says, before what the configuration says.
+/// The options from the command line, or else from the configuration.
 pub(super) fn options(input: &InputArgs, config: &Config) -> Result<Options, ConfigError> {
     let mut settings = config.settings.clone();
     let protocols = &mut settings.protocols;

@@ -1,4 +1,4 @@
-//! `gamewire report`: a page for a browser.
+//! `gamewire report`: an HTML page.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,10 +18,10 @@ use crate::session::{Event, Needs, Totals};
 use crate::summary::Summary;
 use crate::text::{counted, escaped};
 
-/// Messages that a page shows.
+/// Maximum number of messages on a page.
 const MESSAGES: usize = 10_000;
 
-/// Bytes that their fields take on it at most.
+/// Maximum bytes of their fields.
 const DETAILS: usize = 48 << 20;
 
 /// Runs the command.
@@ -71,7 +71,7 @@ pub fn run(args: &cli::ReportArgs, err: &mut dyn Write, terminal: Terminal) -> R
             )));
         }
         collecting.again = Some(0);
-        // What there is to warn of was said the first time.
+        // Warnings were written in the first pass.
         let again = read(input, &config, &mut collecting, terminal.stop, &mut io::sink(), false);
         if !matches!(again, Ok(()) | Err(Failure::Reported)) {
             return again;
@@ -84,13 +84,13 @@ pub fn run(args: &cli::ReportArgs, err: &mut dyn Write, terminal: Terminal) -> R
     ran
 }
 
-/// The name of what is read where it is one capture.
+/// The name of the input if it is one capture.
 fn merged(input: &cli::InputArgs) -> String {
     let names = input.files.iter().map(|file| escaped(&file.to_string_lossy()).into_owned());
     Vec::from_iter(names).join(", ")
 }
 
-/// Writes the page, whole or not at all: beside it first, and then in its place.
+/// Writes the page under a temporary name and renames it.
 fn save(output: &Path, captures: &[Capture]) -> Result<(), Failure> {
     let written = Whole::create(output).and_then(|mut file| {
         html::write(captures, cli::VERSION, &mut file)?;
@@ -102,7 +102,7 @@ fn save(output: &Path, captures: &[Capture]) -> Result<(), Failure> {
     })
 }
 
-/// What is known of the capture that is being read.
+/// The state of the current capture.
 struct Current {
     checker: Checker,
     summary: Summary,
@@ -112,22 +112,22 @@ struct Current {
 struct PageCollector {
     selection: Selection,
     terms: Terms,
-    /// Which messages are shown.
+    /// Selects the messages that are shown.
     filter: Option<Filter>,
     complete: bool,
     fail_on: FailOn,
-    /// Memory for the tables of a capture.
+    /// Memory limit for the tables of a capture.
     bytes: usize,
-    /// Messages of a capture at most, and bytes of their fields.
+    /// Maximum number of messages of a capture, and bytes of their fields.
     most: usize,
     room: usize,
-    /// What the capture is called where there is one.
+    /// The name of a single capture.
     merged: String,
     name: String,
-    /// Those that were read.
+    /// The captures that were read.
     captures: Vec<Capture>,
     current: Option<Current>,
-    /// They are read again, for a sample of their messages: which of them is next.
+    /// In the second pass, for a sample of the messages: the index of the next capture.
     again: Option<usize>,
 }
 
@@ -214,8 +214,8 @@ impl Consumer for PageCollector {
 }
 
 impl PageCollector {
-    /// Shares out what all captures may take together: those that want more than their share are to be
-    /// read again. Says whether there are any.
+    /// Divides the available space among the captures: those that need more than their share are
+    /// read again. Returns whether there are any.
     fn shares_out(&mut self, room: usize) -> bool {
         let seen = self.captures.iter().map(|capture| capture.sample.seen());
         self.most = share(seen.collect(), MESSAGES);
@@ -224,13 +224,13 @@ impl PageCollector {
     }
 }
 
-/// Whether a capture is to be read again, where each may take this many messages.
+/// Whether a capture must be read again, with this maximum number of messages.
 fn is_short(sample: &Sample, most: usize) -> bool {
     sample.is_full() || sample.taken().0 > most
 }
 
-/// How many each may take of this many, so that nobody gets less than it for the sake of one that wants
-/// more.
+/// The share of each of several captures, so that a large one does not reduce the share of smaller
+/// ones.
 fn share(mut wanted: Vec<u64>, all: usize) -> usize {
     wanted.sort_unstable();
     let (mut left, mut sharers) = (all, wanted.len());

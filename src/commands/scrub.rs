@@ -1,6 +1,6 @@
-//! `gamewire scrub`: a capture that may be shown to others.
+//! `gamewire scrub`: a copy of a capture that can be shared.
 //!
-//! What becomes of the bytes of a message is known when the message is whole; its packets are written
+//! The replacement of a message's bytes is known when the message is whole; its packets are written
 //! after that, when the input is read again.
 
 use std::collections::HashSet;
@@ -22,16 +22,16 @@ use crate::scrub::{AllEdits, Edit, Edits, Key, Rewriter, Scrubber};
 use crate::session::{Event, FieldLimits, MessageEvent, Needs, Totals};
 use crate::text::{counted, escaped};
 
-/// Bytes of messages whose replacement is kept until their packets are written.
+/// Maximum bytes of replacements that are kept.
 const HELD: usize = 1 << 29;
 
-/// Flows whose packets are recognized.
+/// Maximum number of flows whose packets are recognized.
 const FLOWS: usize = 1 << 20;
 
-/// An IP header with nothing after it, from nobody to nobody: RFC 3692's protocol for experiments.
+/// An empty IP packet between unspecified addresses, of RFC 3692's experimental protocol.
 const END: [u8; 20] = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 253, 0x79, 0xEE, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// An IP header that does not parse.
+/// An invalid IP header.
 const MALFORMED: [u8; 1] = [0x45];
 
 /// Packets that begin with an IP header.
@@ -88,7 +88,7 @@ pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal) -> Result<
     Ok(())
 }
 
-/// A key that nobody knows.
+/// A random key.
 fn random() -> Result<[u8; 32], Failure> {
     let mut key = [0; 32];
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut key));
@@ -99,7 +99,7 @@ fn random() -> Result<[u8; 32], Failure> {
     read.map(|()| key).map_err(why)
 }
 
-/// What became of the packets.
+/// Counts of packets.
 #[derive(Default)]
 struct PacketCounts {
     packets: u64,
@@ -107,18 +107,19 @@ struct PacketCounts {
     dropped: u64,
 }
 
-/// Takes messages, and keeps what takes the place of their bytes.
+/// Collects the replacements of messages' bytes.
 struct Replacements {
     scrubber: Scrubber,
-    /// Not all messages are wanted: of their flows, only what carries no payload is written beside them.
+    /// Only some messages are selected: of their flows, only packets without payload are written in
+    /// addition.
     is_filtered: bool,
     key: Key,
     /// By the number of the packet.
     edits: AllEdits,
     flows: HashSet<[SocketAddr; 2]>,
-    /// The hosts of the flows, by which fragments are recognized.
+    /// The hosts of the flows, to recognize fragments.
     hosts: HashSet<[IpAddr; 2]>,
-    /// The hosts one by one.
+    /// The hosts individually.
     each_host: HashSet<IpAddr>,
     held: usize,
     is_full: bool,
@@ -176,7 +177,7 @@ impl Replacements {
         }
     }
 
-    /// Whether a packet belongs to a flow of ours.
+    /// Whether a packet belongs to a supported flow.
     fn is_ours(&self, packet: &Packet<'_>) -> bool {
         let mut is_ours = false;
         let outcome = net::decode(packet.link, packet.data, packet.original_length);
@@ -209,8 +210,8 @@ impl Replacements {
         is_wanted && self.flows.contains(&sorted(ends.map(SocketAddr::from)))
     }
 
-    /// Whether a packet is to be written. `heard`: hosts of which one of other traffic is: whether they were heard
-    /// at all decides whether their silence proves something.
+    /// Whether a packet is written. `heard`: hosts with a packet of other traffic, because whether
+    /// a host was recorded decides what a missing response proves.
     fn is_wanted(&self, packet: &Packet<'_>, frame: u64, heard: &mut HashSet<IpAddr>) -> bool {
         if self.edits.contains_key(&frame) || self.is_ours(packet) {
             return true;
@@ -314,8 +315,8 @@ impl Replacements {
     }
 }
 
-/// Writes what still counts of a packet that is left out: headers that do not parse, and the time of the last
-/// packet, since how long the recording went on decides what is overdue.
+/// Writes the remains of a packet that is left out: its invalid headers, and the time of the last
+/// packet, because the length of the recording decides which requests are overdue.
 fn leave_out<W: Write>(
     packet: &Packet<'_>,
     is_last: bool,
@@ -331,7 +332,7 @@ fn leave_out<W: Write>(
     Ok(())
 }
 
-/// How many headers of a packet that carries nothing of ours do not parse.
+/// The number of invalid headers of a packet without supported traffic.
 fn malformed(packet: &Packet<'_>) -> usize {
     let mut count = 0;
     let outcome = net::decode(packet.link, packet.data, packet.original_length);
@@ -339,7 +340,7 @@ fn malformed(packet: &Packet<'_>) -> usize {
     count
 }
 
-/// Writes what was lost of the recording; `before`: the packet before it.
+/// Writes what the recording lost; `before`: the previous packet.
 fn notice<W: Write>(
     writer: &mut PcapNgWriter<W>,
     notice: &Notice,

@@ -1,6 +1,6 @@
-//! Segments that were sent again: bytes of a stream that an earlier packet carried, too.
+//! Retransmitted segments: their bytes were in an earlier packet.
 //!
-//! A stream's reader passes over them. A ladder shows them, as it does copies of datagrams.
+//! A stream's reader ignores them. A ladder shows them, like copies of datagrams.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -12,10 +12,10 @@ use crate::capture::Packet;
 use crate::net::{self, Outcome};
 use crate::report::ladder::SegmentAgain;
 
-/// Segments of a capture that are remembered, and packets of messages.
+/// Maximum number of segments of a capture, and of packets of messages.
 const MOST: usize = 1 << 18;
 
-/// A segment without a byte that an earlier one does not have.
+/// A segment whose bytes are all in an earlier one.
 struct RepeatedSegment {
     frame: u64,
     time: Time,
@@ -23,13 +23,13 @@ struct RepeatedSegment {
     first: u64,
 }
 
-/// What a capture has of them.
+/// The segments of a capture.
 #[derive(Default)]
 pub(super) struct Segments {
-    /// By ends and sequence number: how long the first one was, and its packet.
+    /// By ends and sequence number: the length of the first one, and its packet.
     first: HashMap<([SocketAddr; 2], u32), (u32, u64), RandomState>,
     repeats: Vec<RepeatedSegment>,
-    /// Which message a packet carried a part of, by the packet that completed that.
+    /// By packet, the packet that completed its message.
     messages: HashMap<u64, u64, RandomState>,
 }
 
@@ -67,7 +67,7 @@ impl Segments {
         }
     }
 
-    /// The segments of messages that are shown, in the order of the capture.
+    /// The retransmitted segments of shown messages, in the order of the capture.
     pub(super) fn again(&self) -> impl Iterator<Item = SegmentAgain> {
         self.repeats.iter().filter_map(|&RepeatedSegment { frame, time, first }| {
             let message = *self.messages.get(&first)?;

@@ -1,10 +1,9 @@
-//! One capture read by several threads; each follows the flows of its share of all pairs of
+//! Reads one capture with several threads; each follows the flows of its share of all pairs of
 //! hosts.
 //!
-//! Every thread walks the whole capture, so that none waits for another: to read a packet's headers
-//! takes less than to hand it over. Their events come here in batches, and are put in the order in
-//! which one thread would have reported them. Flows get the numbers that one thread would have
-//! given them.
+//! Every thread reads the whole capture, because reading a packet's headers takes less time than
+//! passing it to another thread. Batches of events are merged here into the order of a single
+//! thread, with its flow numbers.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -16,21 +15,21 @@ use super::notices::{Monitor, Notices};
 use crate::capture::{self, Notice, Packets, Stop};
 use crate::session::{Batch, Decoder, Event, Merge, Options, Part, Parting, Parts, Totals};
 
-/// Files that are at least this large are read by several threads.
+/// Minimum size of a file that is read by several threads.
 const LARGE: u64 = 4 << 20;
 
-/// Batches of a thread that wait at most: with fewer, a thread that is ahead for a moment waits;
-/// with more, what waits is in nobody's cache.
+/// Maximum number of waiting batches per thread: with fewer, threads wait for each other; with
+/// more, batches leave the caches.
 const WAITING: usize = 4;
 
-/// Packets after which a batch is sent, whatever is in it: so many that to wake the thread that
-/// puts batches in order costs little of what reading them does.
+/// Maximum number of packets per batch: enough that waking the merging thread costs little in
+/// comparison.
 const PACKETS: u64 = 1 << 14;
 
-/// Bytes that a batch holds at most, but for its last message.
+/// Maximum bytes of a batch, without its last message.
 const FULL: usize = 1 << 18;
 
-/// What a thread sends: some of what it reports, and what else is to be known.
+/// A message from a thread: events and its progress.
 struct ThreadReport {
     part: Part,
     notices: Notices,
@@ -38,14 +37,14 @@ struct ThreadReport {
     position: u64,
 }
 
-/// The readers of several threads that share a capture.
+/// The readers of threads that share a capture.
 pub(super) struct Shares {
     readers: Vec<Box<dyn Packets + Send>>,
 }
 
 impl Shares {
-    /// As many readers as there are to be threads; `None` where one thread reads it all: of what
-    /// comes only once, or of little, or where to read it takes less than to put it in order.
+    /// One reader per thread; `None` if one thread reads everything: for input that can be read
+    /// only once, for small input, or if merging takes longer than reading.
     pub(super) fn of(
         wanted: Option<u16>,
         options: &Options,
@@ -68,8 +67,7 @@ impl Shares {
 
     /// Reads the capture.
     ///
-    /// # Errors
-    /// What the consumer says of its output.
+    /// # Errors Those of the consumer's output.
     pub(super) fn read<C: Consumer>(
         self,
         options: &Options,
@@ -104,7 +102,7 @@ impl Shares {
             }
             let mut received = Received { queues, consumer, monitor, progress };
             let merged = Merge::new(of).run(&mut received);
-            // Threads that still send learn that nobody receives.
+            // Sending threads notice that the receiver is gone.
             drop(received);
             let parts: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
             merged.map(|()| parts)
@@ -133,7 +131,7 @@ struct ReaderThread {
 
 impl ReaderThread {
     fn run(mut self, count: Option<u64>) -> Totals {
-        // Nobody listens any more: what was read is of no use.
+        // The receiver is gone: the results are not needed.
         self.work(count).unwrap_or_default();
         self.decoder.into_totals()
     }
@@ -187,9 +185,9 @@ impl ReaderThread {
     }
 }
 
-/// What comes of the threads, for a consumer.
+/// Receives the threads' batches for a consumer.
 struct Received<'c, 'm, C> {
-    /// What each thread sends, and where it takes batches from that were read.
+    /// The queue of each thread, and its queue of empty batches.
     queues: Vec<(Receiver<ThreadReport>, SyncSender<Batch>)>,
     consumer: &'c mut C,
     monitor: &'c mut Monitor<'m>,
@@ -211,7 +209,7 @@ impl<C: Consumer> Parts for Received<'_, '_, C> {
 
     fn done(&mut self, nth: usize, events: Batch) {
         if let Some((_, spare)) = self.queues.get(nth) {
-            // Where there are enough, or nobody wants any, its memory goes.
+            // If the thread has enough of them, or has ended, the memory is freed.
             spare.try_send(events).ok();
         }
     }

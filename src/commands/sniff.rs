@@ -1,4 +1,4 @@
-//! From a network device to events: what is the same for every command.
+//! Captures from a network device and produces events, for all commands.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
 use std::io::{self, Write};
@@ -17,8 +17,8 @@ use crate::metrics::{self, Exporter, ListenAddress};
 use crate::session::{Decoder, Options, UnknownLinks};
 use crate::text::escaped;
 
-/// Captures until a signal, a count, a time or the device ends it. What was worked out until then is
-/// reported, however it ends.
+/// Captures until a signal, a count, a time limit or the device ends it. Results until then are
+/// reported in any case.
 pub(super) fn sniff<C: Consumer>(
     request: &Request,
     wanted: LiveWanted,
@@ -27,7 +27,7 @@ pub(super) fn sniff<C: Consumer>(
     err: &mut dyn Write,
     running: bool,
 ) -> Result<(), Failure> {
-    // Once the device is open, the process may not listen any more.
+    // After the device is open, the process may no longer be allowed to listen.
     let endpoint = wanted.metrics.map(listening).transpose()?;
     let mut live = Live::open(request)?;
     let interface = escaped(&request.interface).into_owned();
@@ -75,10 +75,10 @@ pub(super) fn sniff<C: Consumer>(
     Ok(ended.and_then(|()| finished.map(|_| ())).map_err(|error: LiveError| error)?)
 }
 
-/// What a live capture is asked for, beside what is captured.
+/// Options of a live capture.
 #[derive(Clone, Copy)]
 pub(super) struct LiveWanted {
-    /// How many packets end it.
+    /// The number of packets after which it ends.
     pub(super) packets: Option<u64>,
     /// Where metrics are served.
     pub(super) metrics: Option<SocketAddr>,
@@ -88,7 +88,7 @@ fn listening(address: SocketAddr) -> Result<ListenAddress, Failure> {
     ListenAddress::bind(address).map_err(|error| Failure::Metrics { address, error })
 }
 
-/// Who reads events: a command, and metrics if they are wanted.
+/// The readers of events: a command, and metrics if requested.
 struct EventReader<'r, C> {
     consumer: &'r mut C,
     exporter: Option<&'r mut Exporter>,
@@ -113,8 +113,7 @@ impl<C: Consumer> EventReader<'_, C> {
     }
 }
 
-/// Captures, and tells what was captured, until something ends it: that is what it returns. Errors are
-/// those of the output.
+/// Captures and reports until something ends it, which is returned. Errors are those of the output.
 fn listen<C: Consumer>(
     live: &mut Live,
     decoder: &mut Decoder,
@@ -184,7 +183,7 @@ fn listen<C: Consumer>(
     }
 }
 
-/// Says how many packets are to be read yet, where it may take a while.
+/// Reports how many packets are still unread, if that may take a while.
 fn say_unread(count: u64, err: &mut dyn Write) {
     if count > LOOK {
         writeln!(err, "gamewire: {count} packets are still to be read; Ctrl-C again leaves them")
@@ -192,17 +191,17 @@ fn say_unread(count: u64, err: &mut dyn Write) {
     }
 }
 
-/// Says what was lost.
+/// Reports losses.
 struct Reported<'a> {
     interface: &'a str,
     lost: u64,
     downs: u64,
-    /// Packets that were captured, and left when somebody had enough.
+    /// Packets that were captured but skipped after an interrupt.
     unread: u64,
 }
 
 impl Reported<'_> {
-    /// Tells the session as soon as more is lost: what is missing from then on proves nothing.
+    /// Reports increased losses to the session: later missing packets prove nothing.
     fn losses(&mut self, counts: Counts, decoder: &mut Decoder) {
         let lost = counts.lost();
         if lost > self.lost {
@@ -215,7 +214,7 @@ impl Reported<'_> {
         }
     }
 
-    /// What is left is lost like what was never captured.
+    /// Skipped packets count as lost.
     fn unread(&mut self, count: u64, decoder: &mut Decoder) {
         if count > 0 {
             self.unread = count;
@@ -282,8 +281,7 @@ impl StatusLine {
     }
 }
 
-/// Whether the output is a pipe that nobody reads from any more: without traffic no write would
-/// show it.
+/// Whether the output is a pipe whose reader has closed it: without traffic no write would show it.
 fn reader_is_gone() -> bool {
     let stdout = io::stdout();
     let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];

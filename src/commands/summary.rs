@@ -1,4 +1,4 @@
-//! `gamewire summary`: what there is, at a glance.
+//! `gamewire summary`: an overview of a capture.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::report::summary::{Report, Shown, Table};
 use crate::session::{Decoder, Event, FieldLimits, Needs, Totals};
 use crate::summary::Summary;
 
-/// Rows of a table on a screen.
+/// Rows per table in text output.
 const ROWS: usize = 20;
 
-/// How often tables that change in place are written anew.
+/// The interval of updates in place.
 const IN_PLACE: Duration = Duration::from_secs(1);
 
-/// What makes a terminal begin anew at its top.
+/// Moves the cursor to the top and clears the terminal.
 const ABOVE: &[u8] = b"\x1b[H\x1b[2J";
 
 /// Runs the command.
@@ -52,14 +52,14 @@ pub fn run(
 
 struct Summarizing<'w> {
     args: &'w cli::SummaryArgs,
-    /// Memory for the tables of a capture.
+    /// Memory limit for the tables of a capture.
     bytes: usize,
-    /// Only some messages are wanted.
+    /// Only some messages are selected.
     filtered: bool,
     summary: Summary,
     paint: Paint,
     is_terminal: bool,
-    /// Which capture it is, where there are several.
+    /// The capture's name, if there are several.
     capture: Option<String>,
     has_begun: bool,
     out: &'w mut dyn Write,
@@ -67,7 +67,7 @@ struct Summarizing<'w> {
 
 impl Consumer for Summarizing<'_> {
     fn needs(&self) -> Needs {
-        // A filter may ask for any field.
+        // A filter may need any field.
         let fields = Some(match self.filtered {
             true => FieldLimits::default(),
             false => FieldLimits::of_servers(),
@@ -85,7 +85,7 @@ impl Consumer for Summarizing<'_> {
         Ok(())
     }
 
-    /// The tables say it.
+    /// The tables show it.
     fn no_traffic(&self, _: &Totals) -> Option<String> {
         None
     }
@@ -96,7 +96,7 @@ impl Consumer for Summarizing<'_> {
         given.map(Duration::from_nanos).or(in_place)
     }
 
-    /// Flows that are open count as if they had ended.
+    /// Open flows count as if they had ended.
     fn so_far(&mut self, decoder: &mut Decoder) -> io::Result<()> {
         let mut summary = self.summary.clone();
         let read = decoder.so_far(|row| summary.flow(row));
@@ -119,7 +119,7 @@ impl Consumer for Summarizing<'_> {
 }
 
 impl Summarizing<'_> {
-    /// Whether the tables of a live capture take the place of those before.
+    /// Whether the tables of a live capture are updated in place.
     fn is_in_place(&self) -> bool {
         let is_live = self.args.input.live.interface.is_some();
         is_live && self.is_terminal && self.args.format == SummaryFormat::Text

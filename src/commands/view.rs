@@ -1,8 +1,8 @@
-//! `gamewire view`: captures to look around in, on a terminal.
+//! `gamewire view`: browses captures in a terminal.
 //!
-//! Packets are read where the other commands read them: on the thread that opened them, since only that
-//! one is confined when an interface is open. The screen has a thread of its own that it starts, and
-//! what takes longer than a key has further ones; so all of them are confined alike.
+//! Packets are read on the thread that opened them, as in other commands, because only that thread
+//! is confined when an interface is open. It starts a thread for the screen, which starts further
+//! ones for long tasks, so that all of them are confined.
 
 mod again;
 mod kept;
@@ -31,10 +31,10 @@ use crate::view::{Model, Reading, View};
 use again::Again;
 use kept::{Kept, KeptReader};
 
-/// How often a live capture's tables are made anew.
+/// The interval of updates of a live capture's tables.
 const TABLES: Duration = Duration::from_secs(1);
 
-/// How long the reading thread lets others have what it fills.
+/// How long the reading thread yields the model to other threads.
 const LET: Duration = Duration::from_micros(50);
 
 /// Runs the command.
@@ -66,7 +66,7 @@ pub fn run(args: cli::ViewArgs, err: &mut dyn Write, terminal: Terminal) -> Resu
         Some(Ok(shown)) => shown.map_err(|error| Failure::NoTerminal(error.to_string())),
         Some(Err(panic)) => std::panic::resume_unwind(panic),
     };
-    // What was said on the way, but that it listens.
+    // Notes from reading, except for the address of metrics.
     let notes = std::mem::take(&mut shared.lock_now().notes);
     let failed = ran.as_ref().err().map(Failure::to_string);
     for note in notes.iter().filter(|note| !note.contains("listening on")) {
@@ -77,17 +77,17 @@ pub fn run(args: cli::ViewArgs, err: &mut dyn Write, terminal: Terminal) -> Resu
     shown.and(ran)
 }
 
-/// What the threads share.
+/// State shared by the threads.
 pub(super) struct Shared {
     model: Mutex<Model>,
-    /// How many want the model: who fills it lets them.
+    /// Number of threads waiting for the model; the filling thread yields to them.
     wanted: AtomicUsize,
-    /// Nobody looks any more.
+    /// The user has quit.
     has_quit: AtomicBool,
     is_read: AtomicBool,
     meter: Arc<Meter>,
     kept: Mutex<Kept>,
-    /// Of each capture, which of the files it is, and whether its packets are kept.
+    /// Of each capture, the index of its file, and whether its packets are kept.
     captures: Mutex<Vec<(usize, bool)>>,
 }
 
@@ -96,7 +96,8 @@ impl Shared {
         let limits = input.limits();
         let terms = check::terms(&config.settings, limits.protocols.remembered);
         let selection = selection(config);
-        // Of the memory of a run, flows take half. Of the rest, an eighth each is for what is shown.
+        // Flows take half of the memory of a run. An eighth of the rest is for each kind of state
+        // here.
         let part = limits.flow_bytes / 4;
         Shared {
             model: Mutex::new(Model::new(part, part, selection, terms)),
@@ -109,7 +110,7 @@ impl Shared {
         }
     }
 
-    /// The model, for who fills it: others come first.
+    /// The model, for the filling thread: others have priority.
     fn lock(&self) -> MutexGuard<'_, Model> {
         while self.wanted.load(Ordering::Relaxed) > 0 {
             std::thread::sleep(LET);
@@ -117,7 +118,7 @@ impl Shared {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The model, for who looks at it.
+    /// The model, for other threads.
     fn lock_now(&self) -> MutexGuard<'_, Model> {
         self.wanted.fetch_add(1, Ordering::Relaxed);
         let model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,18 +134,18 @@ impl Shared {
         self.has_quit.load(Ordering::Relaxed)
     }
 
-    /// How many captures have begun.
+    /// The number of captures that have begun.
     fn captures(&self) -> usize {
         self.captures.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Which of the files a capture is.
+    /// The index of a capture's file.
     fn file_of(&self, capture: usize) -> usize {
         let captures = self.captures.lock().unwrap_or_else(PoisonError::into_inner);
         captures.get(capture).map_or(capture, |(file, _)| *file)
     }
 
-    /// The packets of a capture, if they are kept because they come only once.
+    /// The packets of a capture, if they are kept because they can be read only once.
     fn kept_of(&self, capture: usize) -> Option<KeptReader> {
         let captures = self.captures.lock().unwrap_or_else(PoisonError::into_inner);
         captures.get(capture).filter(|(_, is_kept)| *is_kept)?;
@@ -153,7 +154,7 @@ impl Shared {
     }
 }
 
-/// What is checked: as the project has it.
+/// The rules to check, from the project's configuration.
 fn selection(config: &Config) -> Selection {
     let (ignores, _) = config.ignores(config::today());
     Selection { ignores, severities: config.severities.clone(), ..Selection::default() }
@@ -166,7 +167,7 @@ impl Again {
     }
 }
 
-/// Lines for people, kept for the screen.
+/// Messages for the user, kept for the screen.
 struct ScreenLog {
     shared: Arc<Shared>,
     line: Vec<u8>,
@@ -198,7 +199,7 @@ struct ModelFiller<S> {
     start: Option<S>,
     screen: Option<ScreenThread>,
     name: String,
-    /// How many files were opened, or could not be.
+    /// The number of files that were opened, or failed to open.
     files: usize,
     /// The current capture's packets are kept.
     is_kept: bool,
@@ -214,7 +215,7 @@ impl<S: FnOnce(Again) -> ScreenThread> ModelFiller<S> {
         &self.again.shared
     }
 
-    /// Whether the capture's packets come only once.
+    /// Whether the capture's packets can be read only once.
     fn comes_once(&self) -> bool {
         let input = &self.again.input;
         let files = match input.merge {
@@ -224,7 +225,7 @@ impl<S: FnOnce(Again) -> ScreenThread> ModelFiller<S> {
         input.live.interface.is_some() || files.iter().any(|file| !file.is_file())
     }
 
-    /// What the capture is called.
+    /// The capture's name.
     fn called(&self, name: Option<&str>) -> String {
         let input = &self.again.input;
         let names = input.files.iter().map(|file| file.to_string_lossy());
@@ -244,7 +245,7 @@ impl<S: FnOnce(Again) -> ScreenThread> Consumer for ModelFiller<S> {
         Model::needs(&selection(config), &terms)
     }
 
-    /// The display filter can be changed: all messages are read.
+    /// The display filter can be changed, so all messages are read.
     fn selects_messages(&self) -> bool {
         false
     }
@@ -302,7 +303,7 @@ impl<S: FnOnce(Again) -> ScreenThread> Consumer for ModelFiller<S> {
     }
 
     fn unreadable(&mut self, _: &str, why: &Failure) {
-        // One of which no packet can be read has begun.
+        // A capture without readable packets has begun.
         self.files += usize::from(!matches!(why, Failure::Unread(_)));
     }
 

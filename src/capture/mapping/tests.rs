@@ -1,4 +1,4 @@
-//! The handler mends mappings of ours, and leaves all else to the handler before it.
+//! The handler repairs its own mappings, and leaves other signals to the previous handler.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::process::ExitStatusExt;
@@ -47,7 +47,7 @@ fn a_page_that_vanishes_reads_as_zeros_and_is_reported() {
     assert!(!mapping.shrank() && mapping.is_shorter());
     assert_eq!(mapping.bytes().iter().map(|byte| u32::from(*byte)).sum::<u32>(), 0);
     assert!(mapping.shrank() && mapping.is_shorter());
-    // The next mapping in the same place begins unharmed.
+    // The next mapping at the same address is not marked.
     drop(mapping);
     let other = Shrinking::new("whole");
     let mapping = Mapping::new(other.handle()).expect("a mapping");
@@ -66,7 +66,7 @@ fn more_mappings_than_guards_are_refused_and_freed_ones_come_back() {
     assert!(Mapping::new(file.handle()).is_ok());
 }
 
-/// Runs one test of this file in a process of its own, which is informed of that.
+/// Runs one test of this file in a child process.
 fn in_a_process(test: &str) -> std::process::ExitStatus {
     Command::new(std::env::current_exe().expect("the tests"))
         .args(["--exact", &format!("capture::mapping::tests::{test}"), "--nocapture"])
@@ -116,7 +116,7 @@ fn a_signal_that_is_sent_kills_as_before() {
     }
 }
 
-/// Pages of the process that are there, of the mapping that holds this address.
+/// The number of resident pages of the mapping that contains this address.
 #[cfg(target_os = "linux")]
 fn resident(address: usize) -> usize {
     let maps = fs::read_to_string("/proc/self/smaps").expect("the process's mappings");
@@ -152,7 +152,7 @@ fn a_window_that_all_have_passed_is_given_back_and_can_be_read_again() {
     mapping.pass(0);
     assert_eq!(resident(address), all - WINDOW / 1024);
     assert!(mapping.bytes() == bytes);
-    // Of what is not there nothing is given back.
+    // A page that is not resident is not released.
     mapping.pass(2);
 }
 

@@ -1,4 +1,5 @@
-//! Whatever was written is read; whatever is read, it ends, and from a stream as from a file.
+//! Arbitrary captures are read completely; reading arbitrary bytes ends, with the same result from
+//! a stream and from a file.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! Captures of public test suites, many malformed on purpose, where they are beside the checkout.
-//! They are not part of the project; without them this test says so and does nothing.
+//! Captures of public test suites, many malformed on purpose, if they are next to the checkout.
+//! They are not part of the project; without them this test prints a note and does nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

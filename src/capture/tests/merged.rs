@@ -82,7 +82,7 @@ fn more_files_than_can_be_guarded_are_merged_all_the_same() {
     assert_eq!(order(&all), ".".repeat(100) + &"!".repeat(100));
 }
 
-/// Only this many files are mapped at a time: how far the others are read is known all the same.
+/// Only this many files are mapped at a time: the progress of the others is known all the same.
 #[test]
 fn progress_is_known_of_files_that_are_not_mapped() {
     let folder = Folder::new();
@@ -111,7 +111,7 @@ fn progress_is_added_up() {
     assert_eq!(packets.progress(), Some((all, all)));
 }
 
-/// Of files that follow each other, few are open at once.
+/// Of consecutive files, few are open at once.
 #[test]
 fn files_that_follow_each_other_are_opened_one_after_the_other() {
     let folder = Folder::new();
@@ -134,7 +134,7 @@ fn files_that_follow_each_other_are_opened_one_after_the_other() {
     assert!(most < 200, "{most} at once");
 }
 
-/// Each frame says that it takes 8 MiB; together they would take more than there is.
+/// Each frame announces that it needs 8 MiB; together they would exceed the limit.
 #[test]
 fn compressed_files_that_follow_each_other_share_the_memory() {
     let folder = Folder::new();

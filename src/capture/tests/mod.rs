@@ -1,4 +1,4 @@
-//! Captures built byte by byte, and read in every way there is.
+//! Captures built byte by byte, and read in all possible ways.
 
 mod any_bytes;
 mod corpora;
@@ -45,7 +45,7 @@ impl Order {
     }
 }
 
-/// A packet that outlives its reader.
+/// A copy of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Kept {
     time: i64,
@@ -68,7 +68,7 @@ impl Kept {
     }
 }
 
-/// All that a capture yielded.
+/// All events of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Yield {
     packets: Vec<Kept>,

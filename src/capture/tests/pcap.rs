@@ -171,7 +171,7 @@ fn of_a_very_long_packet_a_part_is_lent_and_the_next_is_found() {
     assert_eq!(all.packets[0].original_length as usize, long);
     assert_eq!(all.packets[1].data, b"next");
     assert_eq!(all.notices, []);
-    // Cut after what is borrowed.
+    // Cut after the borrowed part.
     let all = both(&bytes[..24 + 16 + BORROWED + 100]);
     assert_eq!((all.packets.len(), cut_at(&all)), (1, Some(24)));
 }
@@ -212,7 +212,8 @@ fn unknown_versions_are_refused_with_their_number() {
     }
 }
 
-/// Old Red Hat, SuSE and Nokia recorders write more before a packet than their magic number says.
+/// Old Red Hat, SuSE and Nokia recorders write longer record headers than their magic number
+/// implies.
 #[test]
 fn recorders_that_say_less_than_they_write() {
     for order in ORDERS {
@@ -247,8 +248,8 @@ fn recorders_that_say_less_than_they_write() {
     }
 }
 
-/// One record that would look like one further on does not make a pipe another recorder's, nor do records
-/// that would, as long as the usual ones go on.
+/// A pipe is not recognized as another recorder's by one record that would be plausible later, nor
+/// by several, as long as the usual ones continue.
 #[test]
 fn a_pipe_is_taken_for_what_a_file_is() {
     for order in ORDERS {

@@ -38,7 +38,7 @@ fn shorten(path: &Path, length: u64) {
     file.set_len(length).expect("a shorter file");
 }
 
-/// What comes is right, but for the packet that the file ends in; then the reading ends.
+/// Packets are correct, except for the one in which the file ends; then reading ends.
 fn reads_on(mut packets: Box<dyn Packets + Send>, before: u32, path: &Path, length: u64) {
     for number in 0..before {
         match packets.next() {

@@ -1,4 +1,4 @@
-//! What is not a capture: what it is taken for, and that it is said in one line.
+//! Files that are not captures: the kind that is reported, in one line.
 
 use std::io;
 use std::path::Path;
@@ -64,7 +64,7 @@ fn what_is_no_capture_is_reported_by_its_first_bytes() {
         (commview(20, &[1, 12]), "of CommView: convert it with editcap -F pcap"),
         (commview(24, &[1]), "no format known here"),
         (commview(20, &[1, 13, 1]), "no format known here"),
-        // Not enough of them, or not one after the other.
+        // Too few, or not consecutive.
         (erf(&[0]), "no format known here"),
         (erf(&[0, 60])[..100].to_vec(), "no format known here"),
         (erf(&[0, 60, 900_000]), "no format known here"),

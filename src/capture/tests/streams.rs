@@ -84,7 +84,7 @@ fn members_and_frames_follow_each_other() {
     assert_eq!(both(&frames.concat()), expected);
 }
 
-/// Cut at three quarters, more than two thirds of the packets are there and right.
+/// Cut at three quarters, more than two thirds of the packets are read correctly.
 fn is_read_up_to_the_cut(all: &Yield, whole: &Yield) {
     let count = all.packets.len();
     assert!(count * 3 > whole.packets.len() * 2, "only {count} packets");
@@ -99,7 +99,7 @@ fn a_compressed_capture_that_is_cut_is_read_up_to_the_cut() {
     for compressed in [gzip(&plain), zstd(&plain)] {
         is_read_up_to_the_cut(&both(&compressed[..compressed.len() / 4 * 3]), &whole);
     }
-    // All is there but the checksum.
+    // Only the checksum is missing.
     let compressed = gzip(&plain);
     let all = both(&compressed[..compressed.len() - 3]);
     assert_eq!(all.packets, whole.packets);

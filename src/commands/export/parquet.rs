@@ -1,5 +1,5 @@
-//! Parquet files, written by a thread of their own: to encode and compress rows takes about as long as to
-//! make them.
+//! Parquet files, written by a separate thread: encoding and compressing rows takes about as long
+//! as producing them.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -11,7 +11,7 @@ use super::FileSink;
 use crate::commands::outputs::Whole;
 use crate::tables::{Batches, Parquet, Row, Sink, Table};
 
-/// Batches that wait to be written at most.
+/// Maximum number of batches that wait to be written.
 const WAITING: usize = 4;
 
 type Batch = (Table, RecordBatch);
@@ -33,11 +33,12 @@ impl Thread {
         let parquet = Parquet::new(files, row_group)?;
         let (sender, receiver) = sync_channel(WAITING);
         let writer = std::thread::Builder::new().spawn(|| write(parquet, receiver))?;
-        // As many as wait, and those of all tables that take rows, are held beside a row group.
+        // The waiting batches, and those of all tables that are being filled, are in memory
+        // together with a row group.
         Ok(Thread { batches: Batches::of(row_group / 8), sender, writer: Some(writer) })
     }
 
-    /// Hands over what is full.
+    /// Sends full batches.
     fn send(&mut self) -> io::Result<()> {
         while let Some(batch) = self.batches.next_full() {
             if self.sender.send(batch).is_err() {
@@ -47,10 +48,10 @@ impl Thread {
         Ok(())
     }
 
-    /// What became of the writing.
+    /// The result of writing.
     fn join(&mut self) -> Written {
         let Some(writer) = self.writer.take() else { return Ok(Vec::new()) };
-        // It ends when nobody can send any more.
+        // The thread ends when the sender is dropped.
         self.sender = sync_channel(0).0;
         writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -71,7 +72,7 @@ impl Sink for Thread {
 }
 
 impl Drop for Thread {
-    /// Nothing is left of files that are not complete: the writer must have let go of them.
+    /// The writer must have released the files before incomplete ones are removed.
     fn drop(&mut self) {
         let _ = self.join();
     }

@@ -1,5 +1,4 @@
-//! Captures are read again where somebody wants to see more than the index has: from files, or from
-//! packets that were kept.
+//! Reads captures again to show details that the index lacks: from files, or from kept packets.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -19,10 +18,10 @@ use crate::view::Conversation;
 
 use super::kept::KeptReader;
 
-/// How many packets pass until it is looked whether to go on.
+/// Number of packets between checks for cancellation.
 const LOOK: u64 = 1 << 12;
 
-/// What captures are read again with.
+/// What is needed to read captures again.
 #[derive(Clone)]
 pub(super) struct Again {
     pub(super) input: Arc<InputArgs>,
@@ -30,12 +29,12 @@ pub(super) struct Again {
     pub(super) shared: Arc<Shared>,
 }
 
-/// Which conversations are looked for, all of one capture.
+/// The conversations to find, all of one capture.
 pub(super) struct WantedConversations {
     conversations: HashMap<[SocketAddr; 2], Vec<Conversation>>,
-    /// Only packets between these can matter to them.
+    /// Only packets between these hosts can matter.
     hosts: HashSet<[IpAddr; 2]>,
-    /// The packet after which nothing of them comes.
+    /// The last packet of these conversations.
     last: u64,
 }
 
@@ -51,7 +50,7 @@ impl WantedConversations {
         wanted
     }
 
-    /// The conversation that a message is of, if it is one of them.
+    /// The conversation of a message, if it is one of them.
     pub(super) fn of(&self, m: &MessageEvent<'_>) -> Option<u32> {
         let all = self.conversations.get(&sorted(m.ends()))?;
         let payload = m.payload();
@@ -61,8 +60,8 @@ impl WantedConversations {
         all.iter().rev().find(is_it).map(|it| it.number)
     }
 
-    /// Whether a packet can matter: it is between their hosts, or it is not clear at a glance
-    /// between whom it is.
+    /// Whether a packet can matter: it is between these hosts, or its hosts are not known without
+    /// decoding.
     fn needs(&self, packet: &Packet<'_>) -> bool {
         let glance = glance(packet.link, packet.data).filter(|glance| !glance.is_fragment());
         glance.is_none_or(|glance| self.hosts.contains(&sorted(glance.hosts().map(IpAddr::from))))
@@ -73,7 +72,7 @@ fn sorted<T: Ord>([a, b]: [T; 2]) -> [T; 2] {
     if a <= b { [a, b] } else { [b, a] }
 }
 
-/// Whether somebody still waits for it, and wants to know how far it is.
+/// Cancellation and progress of a task.
 pub(super) struct Going<'g> {
     pub(super) cancel: &'g AtomicBool,
     pub(super) progress: &'g dyn Fn(f64),
@@ -108,8 +107,8 @@ impl Again {
         Ok(CaptureSource::File(packets))
     }
 
-    /// Decodes a capture again: with `wanted` only what is needed for that. `each` says whether to
-    /// go on.
+    /// Decodes a capture again: with `wanted` only the needed part. `each` returns whether to
+    /// continue.
     pub(super) fn decode(
         &self,
         capture: usize,
@@ -159,7 +158,7 @@ impl Again {
     }
 }
 
-/// A decoder at work.
+/// A running decoder.
 struct Decoding<'d> {
     decoder: Decoder,
     wanted: Option<&'d WantedConversations>,
@@ -168,7 +167,7 @@ struct Decoding<'d> {
 }
 
 impl Decoding<'_> {
-    /// The next packet. Says whether to go on.
+    /// The next packet. Returns whether to continue.
     fn packet(
         &mut self,
         frame: u64,
@@ -176,7 +175,7 @@ impl Decoding<'_> {
         is_taken: bool,
         share: impl Fn() -> f64,
     ) -> bool {
-        // Of those that were let go, or did not pass, only the number counts.
+        // Dropped and skipped packets are only counted.
         while self.decoder.packets() + 1 < frame {
             self.decoder.pass_over();
         }
@@ -207,7 +206,7 @@ impl Decoding<'_> {
         true
     }
 
-    /// What is open ends: a response that never became whole is reported then.
+    /// Ends open flows: an incomplete response is reported then.
     fn finish(&mut self) {
         while !self.going.is_cancelled() && self.decoder.finish() && self.read() {}
     }

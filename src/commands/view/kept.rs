@@ -1,22 +1,22 @@
-//! Packets of what comes only once - a pipe, an interface - as long as there is room for them.
+//! Keeps packets from a pipe or an interface, as long as there is room.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::capture::{LinkType, Packet};
 
-/// Bytes of packets that are let go at a time.
+/// Number of bytes that are dropped at a time.
 const CHUNK: usize = 1 << 20;
 
-/// What a packet takes beside its bytes.
+/// The memory of a packet besides its bytes.
 const HEAD: usize = size_of::<PacketHead>();
 
-/// Packets that were read, the newest of them.
+/// The latest packets.
 pub(super) struct Kept {
     chunks: VecDeque<Arc<PacketChunk>>,
-    /// What comes next goes here.
+    /// The chunk that is being filled.
     open: PacketChunk,
-    /// Bytes of memory that they take, and may take.
+    /// Bytes of memory, and its maximum.
     bytes: usize,
     most: usize,
     count: u64,
@@ -36,7 +36,7 @@ struct PacketChunk {
 struct PacketHead {
     frame: u64,
     time: i64,
-    /// Where its bytes end.
+    /// The end of its bytes.
     end: usize,
     original_length: u32,
     interface: u32,
@@ -45,13 +45,13 @@ struct PacketHead {
 }
 
 impl Kept {
-    /// Room for this many bytes.
+    /// With this maximum of bytes.
     pub(super) fn new(most: usize) -> Kept {
         let (chunks, open) = (VecDeque::new(), PacketChunk::default());
         Kept { chunks, open, bytes: 0, most: most.max(2 * CHUNK), count: 0, let_go: 0 }
     }
 
-    /// The next packet; the oldest go where there is no room.
+    /// Adds a packet; the oldest are dropped if there is no room.
     pub(super) fn push(&mut self, capture: usize, frame: u64, packet: &Packet<'_>) {
         let size = HEAD + packet.data.len();
         if self.open.size() + size > CHUNK || self.open.capture != capture {
@@ -82,7 +82,7 @@ impl Kept {
         }
     }
 
-    /// How many packets are kept, and how many were let go.
+    /// The number of kept packets, and of dropped ones.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.count, self.let_go)
     }
@@ -101,10 +101,10 @@ impl PacketChunk {
     }
 }
 
-/// Reads packets that are kept.
+/// Reads kept packets.
 pub(super) struct KeptReader {
     chunks: Vec<Arc<PacketChunk>>,
-    /// The chunk, and the packet in it, that is next.
+    /// The indices of the next chunk, and of the packet in it.
     at: (usize, usize),
 }
 

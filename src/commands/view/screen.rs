@@ -1,4 +1,4 @@
-//! The terminal: what is drawn on it, and the keys that come from it.
+//! The terminal: drawing, and keys.
 #![allow(clippy::disallowed_methods, reason = "the screen's clock is the system's")]
 
 use std::fs::File;
@@ -30,13 +30,13 @@ use super::{ScreenThread, Shared};
 use crate::filter::Filter;
 use crate::view::{Model, Reading, Reply, Request, View, draw};
 
-/// How long it is waited for a key.
+/// How long to wait for a key.
 const WAIT: Duration = Duration::from_millis(50);
 
-/// How often what was read in the meantime is shown.
+/// The interval of updates while reading.
 const REFRESH: Duration = Duration::from_millis(250);
 
-/// Starts the screen's thread. `filter`: the display filter that is there from the beginning.
+/// Starts the screen's thread. `filter`: the initial display filter.
 pub(super) fn start(
     again: Again,
     view: View,
@@ -63,7 +63,7 @@ pub(super) fn start(
     })
 }
 
-/// Nobody looks any more: reading ends as it does by Ctrl-C, unless a signal has ended it.
+/// The user has quit: reading ends as with Ctrl-C, unless a signal has ended it.
 fn quit(shared: &Shared, ended: &Ended) {
     shared.has_quit.store(true, Ordering::Relaxed);
     if !shared.is_read() && !ended.by_signal.load(Ordering::Relaxed) {
@@ -71,16 +71,16 @@ fn quit(shared: &Shared, ended: &Ended) {
     }
 }
 
-/// What signals say.
+/// Flags set by signals.
 struct Ended {
-    /// One that ends the reading as well.
+    /// A signal that also ends reading.
     by_signal: Arc<AtomicBool>,
-    /// The terminal went away.
+    /// The terminal was closed.
     by_hangup: Arc<AtomicBool>,
 }
 
 impl Ended {
-    /// `writes`: of a capture that is written, SIGHUP begins a new file.
+    /// `writes`: if a capture is being written, SIGHUP begins a new file.
     fn register(writes: bool) -> Ended {
         let ended = Ended { by_signal: Arc::default(), by_hangup: Arc::default() };
         for signal in [SIGINT, SIGTERM] {
@@ -97,18 +97,18 @@ impl Ended {
     }
 }
 
-/// The terminal, while it is the screen's.
+/// The terminal in raw mode.
 struct Terminal {
     drawn: ratatui::Terminal<CrosstermBackend<BufWriter<File>>>,
 }
 
-/// Standard output past its lock, which the program holds.
+/// Standard output, bypassing its lock, which the program holds.
 fn output() -> io::Result<File> {
     Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
 
-/// What is drawn with, in the terminal's size. That is fixed: ratatui's own way to resize asks the
-/// terminal where its cursor is, through the locked output.
+/// The drawing backend in the terminal's size. The size is fixed, because ratatui's resize asks the
+/// terminal for its cursor position, through the locked output.
 fn drawn() -> io::Result<ratatui::Terminal<CrosstermBackend<BufWriter<File>>>> {
     let backend = CrosstermBackend::new(BufWriter::new(output()?));
     let viewport = Viewport::Fixed(Rect::from((Position::ORIGIN, backend.size()?)));
@@ -116,7 +116,7 @@ fn drawn() -> io::Result<ratatui::Terminal<CrosstermBackend<BufWriter<File>>>> {
 }
 
 impl Terminal {
-    /// Takes it; whatever panics from now on gives it back first.
+    /// Takes over the terminal; a panic restores it first.
     fn enter() -> io::Result<Terminal> {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -143,7 +143,7 @@ impl Terminal {
         self.fit()
     }
 
-    /// Begins anew with an empty screen of the size that the terminal has now.
+    /// Begins again with an empty screen of the terminal's current size.
     fn fit(&mut self) -> io::Result<()> {
         self.drawn = drawn()?;
         execute!(self.drawn.backend_mut(), Clear(ClearType::All))
@@ -154,7 +154,7 @@ impl Terminal {
     }
 }
 
-/// Gives the terminal back as it was.
+/// Restores the terminal.
 fn give_back(out: &mut impl Write) -> io::Result<()> {
     let left = execute!(
         out,
@@ -166,7 +166,7 @@ fn give_back(out: &mut impl Write) -> io::Result<()> {
     disable_raw_mode().and(left)
 }
 
-/// A view that is shown.
+/// A running view.
 struct Showing<'s> {
     shared: &'s Shared,
     view: View,
@@ -211,7 +211,7 @@ impl Showing<'_> {
         }
     }
 
-    /// Takes what became of tasks that were not given up. Says whether there was something.
+    /// Handles results of tasks that were not cancelled. Returns whether there were any.
     fn replies(&mut self) -> bool {
         let mut has_some = false;
         while let Ok((cancelled, reply)) = self.replies.try_recv() {
@@ -237,7 +237,7 @@ impl Showing<'_> {
         model.kept = Some(kept.counts());
     }
 
-    /// Takes an event. `true`: that was the last.
+    /// Handles an event. `true`: the user quits.
     fn event(&mut self, event: &Event, terminal: &mut Terminal) -> io::Result<bool> {
         let request = {
             let model = self.shared.lock_now();
@@ -291,7 +291,7 @@ impl Showing<'_> {
     }
 }
 
-/// What the screen depends on, of what is read.
+/// The state of reading that the screen depends on.
 fn state(model: &Model) -> (u64, u64, Option<(u64, u64)>, Reading, usize, usize) {
     let matches = model.matches.as_ref().map_or(0, |it| it.changes + u64::from(it.is_complete));
     let found = model.found().count();

@@ -1,5 +1,4 @@
-//! What takes longer than a key: each task has a thread of its own, and is given up when the next one of
-//! its kind begins.
+//! Long tasks: each has a thread of its own, and is cancelled when the next one of its kind begins.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
@@ -21,19 +20,19 @@ use crate::session::{Event, Findings, Messages, Needs};
 use crate::text::{counted, escaped};
 use crate::view::{Chosen, Conversation, Drawn, Matches, Opened, Reply};
 
-/// How long a filter waits until it looks again whether a capture has begun.
+/// The interval at which a filter checks whether a capture has begun.
 const WAIT: Duration = Duration::from_millis(50);
 
-/// Starts tasks, and sends what becomes of them.
+/// Starts tasks, and sends their results.
 pub(super) struct Tasks {
     again: Again,
     replies: Sender<(Arc<AtomicBool>, Reply)>,
-    /// Whether the latest task, and the latest filter, were given up.
+    /// Whether the latest task, and the latest filter, were cancelled.
     latest: Arc<AtomicBool>,
     filtering: Arc<AtomicBool>,
 }
 
-/// What a task is given.
+/// The inputs of a task.
 pub(super) struct Task {
     again: Again,
     cancel: Arc<AtomicBool>,
@@ -46,7 +45,7 @@ impl Tasks {
         Tasks { again, replies, latest, filtering }
     }
 
-    /// Nobody waits any more.
+    /// Cancels the task.
     pub(super) fn cancel(&self) {
         self.latest.store(true, Ordering::Relaxed);
         self.filtering.store(true, Ordering::Relaxed);
@@ -64,7 +63,7 @@ impl Tasks {
         self.start(move |task| task.write(&file, &chosen));
     }
 
-    /// Looks for what a filter wants; without one, all is wanted.
+    /// Finds what a filter selects; without one, everything.
     pub(super) fn filter(&mut self, filter: Option<Filter>) {
         self.filtering.store(true, Ordering::Relaxed);
         let matches = filter.clone().map(Matches::of);
@@ -102,11 +101,11 @@ impl Task {
     }
 
     fn send(&self, reply: Reply) {
-        // Where nobody listens, nobody wants it.
+        // If the receiver is gone, the result is not needed.
         self.replies.send((Arc::clone(&self.cancel), reply)).ok();
     }
 
-    /// Works with somebody to be shown how far it is.
+    /// Runs work that reports its progress.
     fn going<T>(&self, work: impl FnOnce(&Going<'_>) -> T) -> T {
         let progress = |share| self.send(Reply::Progress(share));
         work(&Going { cancel: &self.cancel, progress: &progress })
@@ -193,7 +192,7 @@ impl Task {
             messages: Messages::All,
             findings: Findings::OfMessages,
             fields: filter.needs_fields().then_some(Needs::messages_with_fields().fields).flatten(),
-            // What is kept of a flow is the same as when it got its number: so are the numbers.
+            // A flow's state is the same as when it got its number, so that numbers are equal.
             flows: true,
             ..Needs::default()
         };
@@ -226,7 +225,7 @@ impl Task {
         Ok(Reply::Filtered)
     }
 
-    /// The number of the first conversation of a capture; waits until that has begun.
+    /// The number of a capture's first conversation; waits until the capture has begun.
     fn first_of(&self, capture: usize) -> Option<u32> {
         loop {
             let (first, is_over) = {
@@ -240,8 +239,8 @@ impl Task {
         }
     }
 
-    /// Of a capture whose oldest packets may have been let go, so that flows have other numbers: its
-    /// conversations by their ends.
+    /// For a capture whose oldest packets may have been dropped, so that flows have other numbers:
+    /// its conversations by their ends.
     fn kept(&self, capture: usize) -> Option<WantedConversations> {
         self.again.shared.kept_of(capture)?;
         let model = self.again.shared.lock_now();
@@ -263,7 +262,7 @@ impl Task {
         if self.cancel.load(Ordering::Relaxed) || messages == 0 {
             return Err(Failure::Filter("nothing was written".to_owned()));
         }
-        // Whatever is there stays: it may be what is read.
+        // An existing file is not overwritten: it may be the input.
         let opened = OpenOptions::new().write(true).create_new(true).open(Path::new(file));
         let out = BufWriter::with_capacity(1 << 18, opened.map_err(failed)?);
         let mut writer = PcapNgWriter::new(out).map_err(failed)?;
@@ -285,7 +284,7 @@ impl Task {
         Ok(Reply::Done(format!("wrote {packets} of {messages} to {called}")))
     }
 
-    /// Which packets of a capture are to be written, and of how many messages.
+    /// The packets of a capture to write, and the number of their messages.
     fn choose(&self, capture: usize, chosen: &Chosen) -> Result<(extract::Chosen, u64), Failure> {
         let (wanted, filter) = match chosen {
             Chosen::Conversations(numbers) => {
@@ -299,7 +298,7 @@ impl Task {
             }
             Chosen::Messages(filter) => (None, filter.clone()),
         };
-        // Where packets are is kept with the bytes.
+        // The positions of packets are stored with the bytes.
         let needs = Needs::messages_with_fields();
         let (mut found, mut count) = (extract::Chosen::default(), 0);
         self.going(|going| {
@@ -329,7 +328,7 @@ impl Task {
     }
 }
 
-/// Copies the chosen ones of packets that are kept; returns how many.
+/// Copies the selected packets among the kept ones; returns their number.
 fn copy_kept(
     mut packets: KeptReader,
     first: u32,

@@ -1,4 +1,4 @@
-//! Keys in, screens out: on samples, with what takes longer than a key done at once.
+//! Keys in, screens out: on samples, with tasks run synchronously.
 
 mod picture;
 mod writing;
@@ -23,11 +23,11 @@ use crate::cli::{Cli, Command};
 use crate::text::is_hidden;
 use crate::view::{Matches, Reply, Request, draw};
 
-/// Somebody before a screen.
+/// A user in front of a screen.
 struct Seat {
     again: Again,
     view: View,
-    /// What was copied last, and whether it was the end.
+    /// The text that was copied last, and whether the user has quit.
     copied: String,
     has_quit: bool,
 }
@@ -70,7 +70,7 @@ impl Seat {
     fn key(&mut self, key: KeyEvent) {
         let request = self.view.key(key, &self.again.shared.lock_now());
         self.serve(request);
-        // What is drawn has its lines then.
+        // Drawing determines the number of lines.
         self.buffer(100, 30);
     }
 
@@ -157,7 +157,7 @@ impl Seat {
         rows.collect::<Vec<_>>().join("\n")
     }
 
-    /// The same in both sizes as they should be, with paths that are the same everywhere.
+    /// A snapshot in both sizes, with paths that are the same everywhere.
     fn snapshot(&mut self, name: &str) {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots");
         for (width, height) in [(80, 24), (120, 40)] {
@@ -191,7 +191,7 @@ fn run(args: &[&str]) -> (u8, String, String) {
 
 #[test]
 fn screens_of_two_sizes() {
-    // From the package's folder, where tests run, so that screens name them alike everywhere.
+    // From the package's folder, where tests run, so that paths are the same everywhere.
     let files = ["samples/a2s-quirks.pcap", "samples/valve-master-faults.pcap"];
     let mut seat = Seat::with(&files);
     seat.snapshot("conversations");
@@ -267,7 +267,8 @@ fn what_is_opened_is_what_dissect_shows() {
                 let Ok(Reply::Message(Some(opened))) = seat.task().message(&only, nth) else {
                     panic!("{name}, flow {flow}, message {nth}");
                 };
-                // What `dissect` knows of all packets, an ICMP error say, is put into its line.
+                // Information that `dissect` has from all packets, such as an ICMP error, is added
+                // to its line.
                 let head = &opened.head;
                 assert!(line.starts_with(&**head) || line.contains("via "), "{line}\n{head}");
             }
@@ -364,7 +365,7 @@ fn a_server_leads_to_its_ladder_and_a_finding_to_its_packet() {
     assert!(line.contains(" 20  "), "the packet of the gravest finding: {line}\n{screen}");
 }
 
-/// A server without a conversation that the filter wants is not shown; Enter draws those that it wants.
+/// A server without a selected conversation is not shown; Enter draws the selected ones.
 #[test]
 fn a_filter_narrows_the_servers() {
     let mut seat = Seat::of("a2s-quirks.pcap");
@@ -545,7 +546,7 @@ fn nothing_that_a_terminal_obeys_is_drawn_of_any_capture() {
     }
 }
 
-/// An A2S server whose texts would take over the terminal, in a capture of raw IP.
+/// An A2S server with terminal control sequences in its texts, in a capture of raw IP.
 fn hostile() -> Vec<u8> {
     let evil =
         "\u{1b}[2J\u{1b}]52;c;ZXZpbA==\u{7}\u{202e}gpj\u{200b}\u{9b}31m \u{6f22}\u{5b57}\r\n";

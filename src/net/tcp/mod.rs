@@ -214,27 +214,27 @@ pub enum StreamEventKind {
         /// None if a gap was skipped instead: an event for that follows.
         dropped: u64,
     },
-    /// The ports are reused: what follows belongs to another connection than what came before. The
+    /// The ports are reused: later bytes belong to another connection. The
     /// frame is the SYN's.
     NewConnection,
 }
 
-/// Why missing bytes are not waited for any longer.
+/// Why waiting for missing bytes ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GapCause {
     /// The other side acknowledged them.
     Acknowledged,
-    /// The other side is not in the capture, and they did not come in time.
+    /// The other side is not in the capture, and they did not arrive in time.
     Late,
-    /// A [`StreamLimit`] was hit.
+    /// A [`StreamLimit`] was reached.
     Limit,
     /// The snap length cut them off.
     Snapped,
-    /// The connection or the capture ended, or the caller gave them up.
+    /// The connection or the capture ended, or the caller skipped them.
     End,
 }
 
-/// Which of the [`StreamLimits`] was hit.
+/// Which of the [`StreamLimits`] was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamLimit {
     /// [`StreamLimits::stream`].

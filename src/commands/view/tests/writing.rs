@@ -1,4 +1,4 @@
-//! Packets that are written to a file.
+//! Writing packets to a file.
 
 use super::*;
 
@@ -31,7 +31,8 @@ fn marked_conversations_or_what_the_filter_wants_are_written() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// As a live capture has it: in the folder of `-w` files can be made, and elsewhere it is said why not.
+/// As in a live capture: files can be created in the folder of `-w`, and elsewhere an error
+/// explains why not.
 #[test]
 #[allow(clippy::print_stderr, reason = "a test that skips itself says so")]
 fn a_confined_view_writes_in_its_folder_alone() {
@@ -43,7 +44,7 @@ fn a_confined_view_writes_in_its_folder_alone() {
     Arc::get_mut(&mut seat.again.input).unwrap().live.interface = Some("eth0".to_owned());
     let task = seat.task();
     let (folder, files) = (inside.clone(), [here.clone(), there]);
-    // Only the thread that confines itself is.
+    // Only the thread that confines itself is confined.
     let written = std::thread::spawn(move || {
         let is_confined = crate::live::sandbox::confine(&[&folder]);
         let all = crate::view::Chosen::Messages(None);
