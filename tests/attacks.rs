@@ -202,7 +202,7 @@ fn what_is_special_is_said(name: &str, attack: &Value) {
             assert_eq!(attack["legitimate"]["returned_challenge"], 60);
         }
         "spoofed-without-challenges" => {
-            evidence("goes on from that of another source's");
+            evidence("continues that of another source");
             assert_eq!(attack["legitimate"]["went_on"], 40);
             assert_eq!(attack["legitimate"]["finished_split"], 15);
         }

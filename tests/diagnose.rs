@@ -541,7 +541,10 @@ fn servers_that_are_not_shown_are_counted() {
     let project = Project::new("diagnose-many");
     project.play("capture.pcap", &Setting::udp(27015), &script);
     let shown = text(&[&project.path("capture.pcap")]);
-    assert!(shown.contains("\n10 more servers; --server IP:PORT tells all about one\n"), "{shown}");
+    assert!(
+        shown.contains("\n10 more servers; --server IP:PORT shows all items of one server\n"),
+        "{shown}"
+    );
 }
 
 /// A client that asks for info, players and rules every ten seconds, and again where nothing comes. Of

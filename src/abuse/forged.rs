@@ -127,7 +127,7 @@ impl Sight<'_> {
         let (count, packets) =
             attackers.fold((0, 0), |(count, packets), (_, it)| (count + 1, packets + it.packets));
         let text = format!(
-            "{} with more than {} requests at once returned a challenge or went on: {}",
+            "{} with more than {} requests at once returned a challenge or sent a further request: {}",
             counted(count, "source"),
             self.repeats,
             counted(packets, "packet")
@@ -194,7 +194,7 @@ impl Sight<'_> {
     fn one_series(&self) -> Option<ForgeryEvidence> {
         let ids = self.target.ids;
         let text = format!(
-            "in {:.0} % of the packets the IP identification goes on from that of another source's",
+            "in {:.0} % of the packets the IP identification continues that of another source",
             100.0 * share(ids.successive, ids.pairs)
         );
         let is_series = ids.pairs >= 100 && share(ids.successive, ids.pairs) >= MOST;

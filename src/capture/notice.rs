@@ -95,9 +95,9 @@ impl Notice {
             Notice::InterfaceDown { .. } => "times that the interface was down",
             Notice::TimeOutOfRange { .. } => "files with times outside of the years 1677 to 2262",
             Notice::FileShrank { .. } => "files that became shorter",
-            Notice::Interrupted { .. } => "files of which reading was interrupted",
+            Notice::Interrupted { .. } => "files whose reading was interrupted",
             Notice::Unopened { .. } => "files that could not be opened",
-            Notice::ReadError { .. } => "files of which reading stopped",
+            Notice::ReadError { .. } => "files whose reading stopped",
         }
     }
 

@@ -168,7 +168,7 @@ fn listen<C: Consumer>(
         reader.refresh(live.counts(), waiting(), decoder);
         line.says(decoder, &reader.consumer.running());
         if let Some(error) = live.not_begun_anew() {
-            let goes_on = "what is captured goes on into the file as it was";
+            let goes_on = "capture continues into the same file";
             line.suspended(|| writeln!(err, "gamewire: warning: {error}; {goes_on}").ok());
         }
         if live.counts_wanted() {

@@ -1,4 +1,4 @@
-//! What the end of a capture, and all flows together, show of servers.
+//! Conclusions at the end of a capture, from all flows together.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,12 +15,12 @@ use crate::check::{Checker, Selection};
 use crate::session::Totals;
 use crate::text::grouped;
 
-/// Heartbeats are due at least so often, in nanoseconds: a server that sent none for twice as long
-/// does not.
+/// The usual interval of heartbeats, in nanoseconds: a server without one for twice that time sends
+/// none.
 const HEARTBEAT: i64 = 300_000_000_000;
 
 impl Diagnosis {
-    /// What only all flows together show.
+    /// Results that only all flows together show.
     pub(super) fn across_flows(&mut self, read: &mut Totals) {
         let empty = Checker::new(Selection::default(), self.terms, self.vouched);
         let checker = std::mem::replace(&mut self.checker, empty);
@@ -78,7 +78,7 @@ impl Diagnosis {
         server.good(Item::Answered, sign.frame);
     }
 
-    /// What the end of the capture shows.
+    /// Results at the end of the capture.
     pub(super) fn late_facts(
         &mut self,
         address: SocketAddr,
@@ -161,7 +161,7 @@ impl Diagnosis {
         of_one_kind(server, Item::InTime, NO_ACCIDENT);
     }
 
-    /// A master refused the connection of this server, or that of a client that wants its list.
+    /// A master refused the connection of this server, or of a client that requests its list.
     fn refused_connections(&mut self, address: SocketAddr, server: &mut Server) {
         let listing: Vec<_> = server.masters.iter().map(SocketAddr::ip).collect();
         let ports = server.registers.map_or(&[][..], |id| id.info().ports);
@@ -200,7 +200,7 @@ impl Diagnosis {
         }
     }
 
-    /// Whether the server is in lists, and how.
+    /// Whether and how lists contain the server.
     fn listing(&self, address: SocketAddr, server: &mut Server, seat: Seat, is_named: bool) {
         let elsewhere = server.query.and_then(|id| id.info().diagnosis.registers);
         let protocol = server.registers.or(elsewhere.and_then(Id::named));
@@ -253,7 +253,7 @@ impl Diagnosis {
     }
 }
 
-/// Whether the latest list that could hold a server came to its end: that one.
+/// Whether the latest list that could contain a server is complete: that list.
 fn list_whole<'g>(
     server: &mut Server,
     given: &[&'g Given],
@@ -285,7 +285,7 @@ fn list_whole<'g>(
 fn listed(address: SocketAddr, server: &mut Server, sighting: &Sighting) {
     server.good(Item::Listed, sighting.frame);
     server.good(Item::Accepted, sighting.frame);
-    // Whatever a document asks, this master was content with it.
+    // Whatever the specification requires, this master accepted it.
     for item in [Item::Challenged, Item::Echo, Item::Info, Item::ProbeBack, Item::Stays] {
         if server.fact(item).run > 0 {
             server.good(item, sighting.frame);
@@ -306,7 +306,7 @@ fn listed(address: SocketAddr, server: &mut Server, sighting: &Sighting) {
     }
 }
 
-/// No list in the capture says whether the server is listed.
+/// No list in the capture shows whether the server is listed.
 fn no_list(server: &mut Server, given: &[&Given]) {
     let narrowed = given.iter().filter_map(|given| given.narrowed).max();
     let enciphered = given.iter().filter_map(|given| given.enciphered).max();
@@ -315,7 +315,7 @@ fn no_list(server: &mut Server, given: &[&Given]) {
     let (cause, frame, text) = match (narrowed, enciphered, begun.or(cut)) {
         (Some(frame), ..) => (Cause::ListFiltered, frame, "only filtered lists are in the capture"),
         (None, Some(frame), _) => {
-            (Cause::ListEnciphered, frame, "the list is enciphered, and cannot be read")
+            (Cause::ListEnciphered, frame, "the list is encrypted, and cannot be read")
         }
         (None, None, Some(frame)) => (Cause::ListCut, frame, "no whole list is in the capture"),
         (None, None, None) => (Cause::NotInCapture, 0, "no list is in the capture"),
@@ -323,14 +323,13 @@ fn no_list(server: &mut Server, given: &[&Given]) {
     server.fact_mut(Item::Listed).open(cause, frame, text);
 }
 
-/// Whether a rule of the protocol in which a server registers says that a challenge was not
-/// answered.
+/// Whether a rule of the protocol in which a server registers reports unanswered challenges.
 pub(super) fn has_rule_about_silence(server: &Server) -> bool {
     let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
     symptoms.iter().any(|it| it.item == Item::Echo && it.rule.needs == NeededEvidence::Answer)
 }
 
-/// Whether an address means something only in the network that it is used in.
+/// Whether an address is valid only in its own network.
 fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(ip) => {
@@ -342,8 +341,8 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// Of a server whose responses came from elsewhere, whether most did: one that is set up so does it
-/// always, but for what another program answers.
+/// Whether most responses of a server came from another address or port: a wrong configuration
+/// affects all of them, except those of other programs.
 fn elsewhere(server: &mut Server) {
     let Some((from, cause, _)) = server.elsewhere.first().copied() else { return };
     let count = server.responses_elsewhere;
@@ -357,12 +356,12 @@ fn elsewhere(server: &mut Server) {
     server.fact_mut(Item::FromAsked).fails_by(failures);
 }
 
-/// Of a server that answers some kinds of requests, whether others get no response.
+/// Whether a server answers some kinds of requests and never others.
 fn only_info(server: &mut Server) {
     if server.fact(Item::Answered).good == 0 || server.kinds.is_empty() {
         return;
     }
-    // Where some requests with its challenge are answered, the challenge is not what fails others.
+    // If some requests with its challenge are answered, the challenge is not the reason for others.
     let verified = server.fact_mut(Item::Verified);
     let cause = verified.failure(true).map(|failure| failure.cause);
     if verified.good > 0 && cause == Some(Cause::ChallengedRequestUnanswered) {
@@ -382,14 +381,14 @@ fn only_info(server: &mut Server) {
             text: format!("{} never gets a response", kind.name),
             ..it
         }),
-        // What was answered before, and is not any more.
+        // Answered before, but no longer.
         None => server.kinds.iter().filter(is_answered).find_map(fails),
     };
     server.fact_mut(Item::Answered).fails_by(failure.into_iter().collect());
 }
 
-/// Of a server whose responses are mostly right, whether those to one kind of request never are: so often
-/// at least that it is no accident.
+/// Whether a server's responses to one kind of request are always wrong, while most are correct:
+/// often enough that it is not a coincidence.
 fn of_one_kind(server: &mut Server, item: Item, least: u64) {
     let fact = |kind: &Kind| kind.fact(item).cloned();
     let never = |fact: &Fact| fact.good == 0 && fact.run >= least;

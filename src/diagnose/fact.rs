@@ -1,22 +1,22 @@
-//! What a capture shows of one item: how often it was so, and why it was not.
+//! What a capture shows about one condition: how often it was met, and why it was not.
 
 use dissectors::kit::Cause;
 
-/// Packets that are named, of all that show it.
+/// Maximum number of packets named.
 const NAMED: usize = 3;
 
-/// Failures that are kept.
+/// Maximum number of failures stored.
 const KEPT: usize = 4;
 
-/// Failures in a row above which they are not accidental, where others went well before.
+/// More failures in a row than this are not coincidental, even if others succeeded before.
 pub(super) const NO_ACCIDENT: u64 = 3;
 
-/// What is known of an item of one server.
+/// The state of one condition of a server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fact {
-    /// How often it was so.
+    /// How often it was met.
     pub(super) good: u64,
-    /// The first packets that show that.
+    /// The first packets that show it.
     pub(super) shown: Vec<u64>,
     /// The last one.
     last: u64,
@@ -24,24 +24,24 @@ pub(super) struct Fact {
     bad: Vec<Failure>,
     /// How many there were.
     pub(super) run: u64,
-    /// Failures that were followed by something better.
+    /// Failures that were followed by a success.
     pub(super) mended: u64,
-    /// What the capture leaves open.
+    /// Why it is unknown.
     pub(super) open: Option<Failure>,
 }
 
-/// Why it was not so, or why that is unknown.
+/// Why it was not met, or why that is unknown.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) cause: Cause,
     /// The packet that shows it; 0 for none.
     pub(super) frame: u64,
-    /// What was found, in words.
+    /// The details.
     pub(super) text: String,
 }
 
 impl Fact {
-    /// It is so, as this packet shows.
+    /// It is met, as this packet shows.
     pub(super) fn good(&mut self, frame: u64) {
         self.good += 1;
         if self.shown.len() < NAMED && frame > 0 && self.shown.last() != Some(&frame) {
@@ -56,13 +56,13 @@ impl Fact {
         }
     }
 
-    /// It is not so.
+    /// It is not met.
     pub(super) fn bad(&mut self, cause: Cause, frame: u64, text: impl Into<String>) {
         if frame > 0 && frame < self.last {
             self.mended += 1;
             return;
         }
-        // What an ICMP error has said of a request is not said again by the silence that follows.
+        // A missing response after an ICMP error adds nothing to it.
         if is_mere_silence(cause) && self.bad.iter().any(|it| !is_mere_silence(it.cause)) {
             return;
         }
@@ -73,18 +73,18 @@ impl Fact {
         self.bad.push(Failure { cause, frame, text: text.into() });
     }
 
-    /// Whether it is so is unknown.
+    /// It is unknown whether it is met.
     pub(super) fn open(&mut self, cause: Cause, frame: u64, text: impl Into<String>) {
         self.open = Some(Failure { cause, frame, text: text.into() });
     }
 
-    /// It was so, but may not always be, as these packets suggest.
+    /// It was met, but these packets suggest that it may not always be.
     pub(super) fn doubt(&mut self, cause: Cause, frames: Vec<u64>, text: String) {
         (self.good, self.shown) = (0, frames);
         self.open = Some(Failure { cause, frame: 0, text });
     }
 
-    /// Its failures count no more, but for these, if there are any, as one, whatever went well.
+    /// Replaces its failures by these, which count as one, regardless of successes.
     pub(super) fn fails_by(&mut self, failures: Vec<Failure>) {
         self.mended += self.run;
         self.run = u64::from(!failures.is_empty());
@@ -94,24 +94,24 @@ impl Fact {
         self.bad = failures;
     }
 
-    /// The failure that counts in the end, if one does. `of_many`: it happens again and again, so
-    /// that one failure after many successes means little.
+    /// The failure that counts at the end, if any. `of_many`: the condition is checked repeatedly,
+    /// so that one failure after many successes means little.
     pub(super) fn failure(&self, of_many: bool) -> Option<&Failure> {
         let enough = if of_many && self.good > 0 { NO_ACCIDENT } else { 1 };
         if self.run < enough {
             return None;
         }
-        // What an ICMP error says is more than that nothing came.
+        // An ICMP error says more than a missing response.
         let says_why = |failure: &&Failure| !is_mere_silence(failure.cause);
         self.bad.iter().rev().find(says_why).or_else(|| self.bad.last())
     }
 
-    /// The failures since it was so, as far as they are kept.
+    /// The failures since the last success, up to a maximum.
     pub(super) fn failures(&self) -> &[Failure] {
         &self.bad
     }
 
-    /// The packets of the failures that are kept.
+    /// The packets of these failures.
     pub(super) fn failed(&self) -> Vec<u64> {
         let mut frames: Vec<_> = self.bad.iter().map(|failure| failure.frame).collect();
         frames.retain(|frame| *frame > 0);
@@ -121,7 +121,7 @@ impl Fact {
     }
 }
 
-/// Whether a cause says no more than that nothing came.
+/// Whether a cause only says that no response came.
 fn is_mere_silence(cause: Cause) -> bool {
     matches!(
         cause,

@@ -1,38 +1,38 @@
-//! The lists that masters gave, and which servers were in them.
+//! The lists of masters, and the servers in them.
 
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Map, RecentMap, Set, Time};
 
-/// Listings that are under way at a time.
+/// Maximum number of listings in progress.
 const MOST: usize = 1 << 12;
 
-/// Masters that are known.
+/// Maximum number of masters.
 const MASTERS: usize = 1 << 12;
 
-/// Games with a master's latest whole list known.
+/// Maximum number of games per master whose latest whole list is stored.
 const GAMES: usize = 1 << 8;
 
-/// Questions for some servers only, to which the latest whole list is known.
+/// Maximum number of filtered requests whose latest whole list is stored.
 const NARROWED: usize = 1 << 5;
 
-/// Ports of one host that are known to be listed.
+/// Maximum number of listed ports per host.
 const PORTS: usize = 1 << 4;
 
-/// A master's host, and its protocol: servers register on one port, and lists are given on another.
+/// A master's host, and its protocol: registration and lists may use different ports.
 type Giver = (IpAddr, Id);
 
-/// What was asked for, and when.
+/// A list request with its time.
 #[derive(Clone, Debug)]
 pub(super) struct Listing {
-    /// Listings are numbered as they begin.
+    /// Listings are numbered in order.
     number: u64,
     /// When it began.
     pub(super) begun: Time,
     /// The packet that ended it, or the last one so far.
     pub(super) last: u64,
-    /// The values of the fields by which it asks for some servers only, if it does.
+    /// The values of its filter fields, if it has a filter.
     narrowed: Option<Vec<Vec<u8>>>,
     /// For servers of this game; empty for any.
     game: Vec<u8>,
@@ -46,20 +46,20 @@ pub(super) struct Sighting {
     pub(super) client: SocketAddr,
 }
 
-/// What one master gave, or all of a protocol.
+/// The lists of one master, or of all masters of a protocol.
 #[derive(Debug, Default)]
 pub(super) struct Given {
-    /// The latest whole list of all servers, and the latest whole one of each game, in lower case.
+    /// The latest whole list of all servers, and of each game, in lower case.
     whole: Map<Vec<u8>, Listing>,
-    /// The latest that asked for some servers only.
+    /// The latest filtered one.
     pub(super) narrowed: Option<u64>,
-    /// Whole ones of those: of each that asked for the same, the latest.
+    /// Whole filtered lists: the latest for each filter.
     narrowed_whole: Vec<Listing>,
-    /// The latest that is enciphered.
+    /// The latest encrypted one.
     pub(super) enciphered: Option<u64>,
-    /// The latest that did not come to its end so far.
+    /// The latest that is still incomplete.
     pub(super) begun: Option<Listing>,
-    /// Why a list was cut.
+    /// Why a list was cut off.
     pub(super) cut: Option<(u64, String)>,
 }
 
@@ -69,12 +69,12 @@ pub(super) struct Lists {
     number: u64,
     open: RecentMap<(SocketAddr, SocketAddr), Listing>,
     given: Map<Giver, Given>,
-    /// The same of all masters of a protocol together.
+    /// The same for all masters of a protocol together.
     all: [Given; Id::ALL.len()],
     listed: Map<SocketAddr, Sighting>,
-    /// The ports with which hosts are listed.
+    /// The listed ports of hosts.
     ports: Map<IpAddr, Vec<u16>>,
-    /// How many more servers of lists can be kept.
+    /// How many more listed servers can be stored.
     room: usize,
     /// There were more.
     pub(super) is_cut: bool,
@@ -86,7 +86,7 @@ impl Lists {
         Lists { room, ..Lists::default() }
     }
 
-    /// A client asks a master for a list, from its beginning.
+    /// A client requests a list from its beginning.
     pub(super) fn asked(
         &mut self,
         (client, master): (SocketAddr, SocketAddr),
@@ -106,7 +106,7 @@ impl Lists {
         self.open.insert((client, master), listing, MOST);
     }
 
-    /// What a master gave, and what all of its protocol did.
+    /// Changes the lists of a master, and those of all masters of its protocol.
     fn each(&mut self, giver: Giver, change: impl Fn(&mut Given)) {
         let Some(given) = self.given.get_mut(&giver) else { return };
         change(given);
@@ -115,7 +115,7 @@ impl Lists {
         }
     }
 
-    /// A master lists servers. `ends`: that is the end of the list.
+    /// A master lists servers. `ends`: this is the end of the list.
     pub(super) fn listed(
         &mut self,
         id: Id,
@@ -167,7 +167,7 @@ impl Lists {
         });
     }
 
-    /// A master gives an enciphered list.
+    /// A master sends an encrypted list.
     pub(super) fn enciphered(
         &mut self,
         id: Id,
@@ -187,7 +187,7 @@ impl Lists {
         self.each((master.ip(), id), |given| given.cut = Some((frame, why.to_owned())));
     }
 
-    /// What these masters gave; where there is none, all of the protocol.
+    /// The lists of these masters; if there are none, of the whole protocol.
     pub(super) fn of(&self, masters: &[SocketAddr], protocol: Option<Id>) -> Vec<&Given> {
         let Some(id) = protocol else { return Vec::new() };
         if masters.is_empty() {
@@ -199,12 +199,12 @@ impl Lists {
         hosts.into_iter().filter_map(|host| self.given.get(&(host, id))).collect()
     }
 
-    /// Where a server was listed last.
+    /// The latest list that contained a server.
     pub(super) fn sighting(&self, server: &SocketAddr) -> Option<&Sighting> {
         self.listed.get(server)
     }
 
-    /// Whether a list came after one in which a server was seen.
+    /// Whether a list came after one that contained the server.
     pub(super) fn is_later(listing: &Listing, sighting: Option<&Sighting>) -> bool {
         sighting.is_none_or(|sighting| sighting.number < listing.number)
     }
@@ -218,8 +218,8 @@ impl Lists {
 }
 
 impl Given {
-    /// The latest whole list that could hold a server of this game; an empty name: its game is not
-    /// known. `selects`: whether one that was asked for with these values has the server.
+    /// The latest whole list that could contain a server of this game; an empty name: unknown game.
+    /// `selects`: whether a list with this filter includes the server.
     pub(super) fn whole(
         &self,
         game: &[u8],

@@ -1,8 +1,8 @@
-//! Why players see a server, or do not.
+//! Diagnoses why players see a server or not.
 //!
-//! What must be so is a list of items, in the order in which they must happen; each protocol says
-//! which of them its servers have, and which rules show that one is not so. Messages show what went
-//! well, findings what did not; in the end the latest of both counts.
+//! The conditions are a list in the order in which they must be met; each protocol defines which of
+//! them apply to its servers, and which rules show that one is not met. Messages show successes,
+//! findings show failures; at the end the latest of both counts.
 
 mod conclude;
 mod fact;
@@ -39,48 +39,48 @@ pub use seat::Seat;
 pub use signs::concerns;
 pub use verdict::{Diagnosed, Diagnoses, ItemVerdict, Outcome, Verdict};
 
-/// Bytes of memory for which a server is kept.
+/// Bytes of memory per server.
 const BYTES_OF_SERVER: usize = 1 << 13;
 
-/// Bytes of memory for which a server of a list, or a packet, is remembered.
+/// Bytes of memory per listed server, or per remembered packet.
 const BYTES_OF_FACT: usize = 1 << 7;
 
 /// Reads the events of a capture, and diagnoses its servers.
 pub struct Diagnosis {
     servers: Map<SocketAddr, Server>,
-    /// The servers of each host: for what names no port.
+    /// The servers of each host, for messages without a port.
     hosts: Map<IpAddr, Host>,
     most: usize,
-    /// There were more servers than are kept.
+    /// There were too many servers.
     is_cut: bool,
-    /// From which addresses servers speak to masters.
+    /// The servers by the addresses from which they send to masters.
     aliases: RecentMap<SocketAddr, SocketAddr>,
     lists: Lists,
-    /// Whose packets there were, and what for.
+    /// The senders and purposes of packets.
     sent: RecentMap<u64, Sent>,
-    /// Whom each client asked last.
+    /// The server that each client queried last.
     asked: RecentMap<SocketAddr, SocketAddr>,
-    /// Responses that nobody asked their senders for, and whom the client asked last.
+    /// Unsolicited responses, with the server that the client queried last.
     unasked: RecentMap<u64, SocketAddr>,
-    /// Which client was challenged by which server, and for which kind of request; `None`: it had
-    /// asked for just that, and whatever it asks next needs the challenge.
+    /// The challenges of clients by servers, with the kind of request; `None`: the client had
+    /// requested the challenge itself, and any further request needs it.
     challenged: RecentMap<[SocketAddr; 2], Option<&'static str>>,
     responded: Responded,
-    /// Packets that are remembered.
+    /// Maximum number of packets.
     remembered: usize,
     everywhere: Everywhere,
-    /// Hosts that sent something.
+    /// Hosts that sent packets.
     speakers: Set<IpAddr>,
     /// Masters that have challenged some server.
     challengers: Set<SocketAddr>,
-    /// Who refused a TCP connection last, of whom, and in which packet.
+    /// The host that refused a server's latest TCP connection, and the packet.
     refused: RecentMap<SocketAddr, (IpAddr, u64)>,
-    /// The rules that a heartbeat keeps which comes on time.
+    /// The rules that a heartbeat on time passes.
     on_time: Vec<&'static Rule>,
-    /// Checks what only all flows together show.
+    /// Checks the rules that only all flows together can break.
     checker: Checker,
     terms: Terms,
-    /// The user vouches that the capture is complete.
+    /// The user states that the capture is complete.
     vouched: bool,
 }
 
@@ -90,7 +90,7 @@ struct Host {
     server: SocketAddr,
     /// There are more.
     has_more: bool,
-    /// A packet of a response that lost a fragment, where it is not known which server sent it.
+    /// A packet of a response with a lost fragment, if the server that sent it is unknown.
     lost: Option<u64>,
 }
 
@@ -103,17 +103,17 @@ struct Sent {
 
 #[derive(Clone, Copy)]
 enum What {
-    /// A client asks it. `follows`: it had challenged this client for that, and no ICMP error says that
+    /// A client's request. `follows`: it uses a challenge from this server, and no ICMP error says that
     /// the request did not arrive.
     Request { message: &'static Message, follows: bool },
-    /// It speaks to a master.
+    /// A message to a master.
     Join,
-    /// It responds to a request of this kind.
+    /// A response to a request of this kind.
     Response { to: Option<&'static str> },
 }
 
 impl Diagnosis {
-    /// Nothing known yet. It takes this many bytes of memory at most.
+    /// A new one with this memory limit in bytes.
     pub fn new(bytes: usize, terms: Terms, vouched: bool) -> Diagnosis {
         Diagnosis {
             servers: Map::default(),
@@ -139,7 +139,7 @@ impl Diagnosis {
         }
     }
 
-    /// Which events are read.
+    /// The events that it needs.
     pub fn needs(terms: &Terms) -> Needs {
         Needs {
             messages: Messages::All,
@@ -176,7 +176,7 @@ impl Diagnosis {
         }
     }
 
-    /// The server at one of these addresses, or that speaks to masters from it.
+    /// The server at one of these addresses, or that sends to masters from one.
     fn resolve(&mut self, end: SocketAddr) -> Option<SocketAddr> {
         if self.servers.contains_key(&end) {
             return Some(end);
@@ -184,7 +184,7 @@ impl Diagnosis {
         self.aliases.get_mut(&end, self.remembered).copied()
     }
 
-    /// The server at an address, which is known from now on.
+    /// The server at an address, which is added if unknown.
     fn server(&mut self, address: SocketAddr) -> Option<&mut Server> {
         if !self.servers.contains_key(&address) {
             if self.servers.len() >= self.most {
@@ -200,7 +200,7 @@ impl Diagnosis {
 
     fn message(&mut self, event: &MessageEvent<'_>) {
         let context = event.context();
-        // A datagram that was doubled on the way shows nothing new.
+        // A duplicate datagram adds no information.
         let (Some(id), None) = (context.protocol, context.copy_of) else { return };
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
@@ -271,7 +271,7 @@ impl Diagnosis {
         }
     }
 
-    /// A client asks a server.
+    /// A client's request to a server.
     fn query(&mut self, id: Id, event: &MessageEvent<'_>) -> Option<SocketAddr> {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
@@ -299,7 +299,7 @@ impl Diagnosis {
         Some(to)
     }
 
-    /// A server responds to a client.
+    /// A server's response to a client.
     fn response(&mut self, event: &MessageEvent<'_>, shown: &mut Vec<Item>) -> Option<SocketAddr> {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
@@ -311,7 +311,7 @@ impl Diagnosis {
             return self.servers.contains_key(&from).then_some(from);
         };
         let request = self.sent.get_mut(&reply.request, self.remembered).map(|sent| sent.what);
-        // A challenge is not what was asked for.
+        // A challenge is not the requested data.
         let kind = match request {
             _ if event.message().purpose == Purpose::ClientChallenge => None,
             Some(What::Request { message, .. }) => Some(message.name),
@@ -348,7 +348,7 @@ impl Diagnosis {
         let mut packets = Vec::new();
         payload.frames(&mut packets);
         server.packets = server.packets.max(packets.len());
-        // Where some are in one packet, and others are not, only the latter can be cut short.
+        // If some responses have one packet and others several, only the latter can be cut short.
         match packets.len() {
             0 | 1 => server.in_one_packet = Some(frame),
             _ if server.too_large.is_some_and(|packet| packets.contains(&packet)) => {}
@@ -368,7 +368,7 @@ impl Diagnosis {
         Some(from)
     }
 
-    /// A client asks a master for a list, or for the next page of one.
+    /// A client's request to a master for a list, or for its next page.
     fn list_asked(&mut self, id: Id, event: &MessageEvent<'_>) {
         if !described::begins_list(event) {
             return;
@@ -413,7 +413,7 @@ impl Diagnosis {
     }
 }
 
-/// Whether a request is wrong, so that it need not be answered.
+/// Whether a request is wrong, so that no response is due.
 fn is_clients_fault(finding: &&Finding) -> bool {
     let is_error = finding.rule.severity == Severity::Error && finding.verdict == Ruled::Fail;
     is_error && finding.rule.who == Who::Client && finding.mark.is_none()

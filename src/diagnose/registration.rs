@@ -1,4 +1,4 @@
-//! How a server registers with a master, as messages show it.
+//! The registration of a server with a master.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use crate::session::{MessageEvent, Value};
 use crate::summary::described;
 
 impl Diagnosis {
-    /// A server joins a master, or says that it is still there.
+    /// A server joins a master, or sends a heartbeat.
     pub(super) fn join(
         &mut self,
         id: Id,
@@ -27,7 +27,7 @@ impl Diagnosis {
             server.game = game.iter().copied().take(64).collect();
         }
         server.joins_at(time);
-        // Nothing came to the challenge before.
+        // There was no response to the previous challenge.
         if let Some((challenge, _)) =
             server.challenged.take().filter(|_| !conclude::has_rule_about_silence(server))
         {
@@ -42,7 +42,7 @@ impl Diagnosis {
         Some(address)
     }
 
-    /// The server that speaks to a master, which is known from now on.
+    /// The server that sends to a master, which is added if unknown.
     pub(super) fn announced(&mut self, id: Id, event: &MessageEvent<'_>) -> Option<SocketAddr> {
         let payload = event.payload();
         let (from, to) = (payload.from, payload.to);
@@ -66,7 +66,7 @@ impl Diagnosis {
         if self.challengers.len() < self.most {
             self.challengers.insert(payload.from);
         }
-        // A server may be challenged by a client, too, to see whether it is genuine.
+        // A client may challenge a server, too, to check whether it is genuine.
         let server = self.servers.get_mut(&address).filter(|server| server.joins.is_some())?;
         let is_proven =
             [Item::Echo, Item::Info].map(|item| server.fact(item)).iter().all(|fact| fact.run == 0)
@@ -77,7 +77,7 @@ impl Diagnosis {
         Some(address)
     }
 
-    /// A master checks a server: by a challenge, or by a probe of a port of its own.
+    /// A master checks a server: by a challenge, or by a probe from another port.
     pub(super) fn probe(
         &mut self,
         id: Id,
@@ -115,7 +115,7 @@ impl Diagnosis {
         let names_port = masters(id)
             .and_then(|it| it.query_port)
             .is_some_and(|path| event.field(path).is_some());
-        // A client may be challenged, too, and answers in the same way.
+        // A client may be challenged, too, and responds in the same way.
         let address = match known {
             Some(address) => address,
             None if names_port || event.message().speaker == Who::Server => {
@@ -146,7 +146,7 @@ impl Diagnosis {
         Some(address)
     }
 
-    /// A master answers a registration.
+    /// A master's response to a registration.
     pub(super) fn join_response(
         &mut self,
         id: Id,
@@ -177,7 +177,7 @@ impl Diagnosis {
         Some(address)
     }
 
-    /// A master answers what a server asked about a player.
+    /// A master's response to a server's request about a player.
     pub(super) fn authenticated(
         &mut self,
         id: Id,
@@ -196,7 +196,7 @@ impl Diagnosis {
         Some(address)
     }
 
-    /// A server takes leave.
+    /// A server signs off.
     pub(super) fn quit(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
         let payload = event.payload();
         let address = self.resolve(payload.from)?;

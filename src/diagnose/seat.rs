@@ -1,9 +1,9 @@
-//! Where a capture was taken, as hop limits and directions tell: that decides what can be known
-//! from it.
+//! The position of the capture, from hop limits and directions: it determines what the capture can
+//! show.
 
 use std::net::IpAddr;
 
-/// Where the capture was taken.
+/// The position of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seat {
     /// At the server.
@@ -12,14 +12,14 @@ pub enum Seat {
     Client,
     /// At the master.
     Master,
-    /// Somewhere on the way.
+    /// On the path between them.
     Between,
     /// Unknown.
     Unknown,
 }
 
 impl Seat {
-    /// The name scripts use.
+    /// The name in scripts.
     pub const fn name(self) -> &'static str {
         match self {
             Seat::Server => "server",
@@ -34,18 +34,18 @@ impl Seat {
 /// Hop limits of packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hops {
-    /// Some are as their sender set them.
+    /// Some have the sender's initial value.
     fresh: bool,
     /// Some have passed routers.
     routed: bool,
 }
 
 impl Hops {
-    /// A packet with this hop limit; 0: it is not known.
+    /// Adds a packet's hop limit; 0: unknown.
     pub(super) fn see(&mut self, hop_limit: u8) {
         match hop_limit {
             0 => {}
-            // What operating systems begin with.
+            // Initial values of operating systems.
             32 | 64 | 128 | 255 => self.fresh = true,
             _ => self.routed = true,
         }
@@ -60,7 +60,7 @@ impl Hops {
     }
 }
 
-/// The hop limits of a server's packets, and of those that are sent to it.
+/// The hop limits of packets from a server, and of packets to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HopLimits {
     pub(super) server: Hops,
@@ -68,7 +68,7 @@ pub(super) struct HopLimits {
     pub(super) masters: Hops,
 }
 
-/// The hosts that have a part in every message.
+/// The hosts that are an end of every message.
 #[derive(Debug, Default)]
 pub(super) struct Everywhere {
     /// `None` before the first message.
@@ -90,7 +90,7 @@ impl Everywhere {
     }
 }
 
-/// Where the capture was taken, as seen from one server.
+/// The position of the capture, as seen from one server.
 pub(super) fn seat(
     server: IpAddr,
     hops: &HopLimits,

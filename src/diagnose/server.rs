@@ -1,4 +1,4 @@
-//! What is known of one server.
+//! The state of one server.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,23 +9,23 @@ use super::fact::Fact;
 use super::seat::HopLimits;
 use super::sizes::Sizes;
 
-/// Masters, or other addresses, that are kept of a server.
+/// Maximum number of masters, or of other addresses, per server.
 const ADDRESSES: usize = 8;
 
-/// Clients that are counted: further ones are not.
+/// Maximum number of clients that are counted.
 const CLIENTS: usize = 1 << 10;
 
-/// What is kept of what a server says of itself: this many keys, and of each this many bytes.
+/// Maximum number of keys in a server's description of itself, and maximum length of each.
 const KEYS: usize = 32;
 const LONG: usize = 64;
 
-/// Kinds of requests that are distinguished.
+/// Maximum number of kinds of requests.
 const KINDS: usize = 16;
 
-/// What is known of one server.
+/// The state of one server.
 #[derive(Debug, Default)]
 pub(super) struct Server {
-    /// The protocol in which clients ask it.
+    /// The protocol of its clients' queries.
     pub(super) query: Option<Id>,
     /// The protocol in which it registers.
     pub(super) registers: Option<Id>,
@@ -34,36 +34,36 @@ pub(super) struct Server {
     pub(super) players: Option<u64>,
     facts: [Fact; Item::ALL.len()],
     pub(super) masters: Vec<SocketAddr>,
-    /// The first responses that did not come from the address asked: from where, why that is, in
-    /// which packet; and how many there were.
+    /// The first responses from another address than the queried one: source, cause and packet; and
+    /// their number.
     pub(super) elsewhere: Vec<(SocketAddr, Cause, u64)>,
     pub(super) responses_elsewhere: u64,
     pub(super) clients: Set<IpAddr>,
-    /// A request that is wrong: its packet, and what is wrong with it.
+    /// A wrong request: its packet, and the fault.
     pub(super) wrong: Option<(u64, String)>,
-    /// What it said of itself to a master, by key; `None`: now this, now that.
+    /// Its description of itself to a master, by key; `None`: contradictory values.
     pub(super) said: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    /// The game that it named to a master.
+    /// The game in its registration.
     pub(super) game: Vec<u8>,
-    /// What the master said to its registration.
+    /// The master's response to its registration.
     pub(super) reported: Option<String>,
-    /// A packet by which a master may say that it does not know it.
+    /// A packet in which a master may say that it does not know it.
     pub(super) stranger: Option<u64>,
-    /// Joins or heartbeats: the first, the last, and how many.
+    /// Joins or heartbeats: the first, the last, and their number.
     pub(super) joins: Option<(Time, Time, u64)>,
-    /// A challenge of a master that is not answered yet.
+    /// A master's challenge that is not answered yet.
     pub(super) challenged: Option<(u64, Time)>,
-    /// A packet by which a master goes on with it as with a server that it knows.
+    /// A packet in which a master treats it as a known server.
     pub(super) known: Option<u64>,
     pub(super) kinds: Vec<Kind>,
     pub(super) slowest: u64,
     /// Bytes of its largest challenge to a client.
     pub(super) largest_challenge: u64,
-    /// A response that was whole in one packet.
+    /// A response that was complete in one packet.
     pub(super) in_one_packet: Option<u64>,
-    /// The latest packet of it that was too large for the path.
+    /// Its latest packet that exceeded the path's MTU.
     pub(super) too_large: Option<u64>,
-    /// The most packets of one response.
+    /// The maximum number of packets of a response.
     pub(super) packets: usize,
     pub(super) hops: HopLimits,
 }
@@ -72,7 +72,7 @@ pub(super) struct Server {
 #[derive(Debug, Default)]
 pub(super) struct Kind {
     pub(super) name: &'static str,
-    /// Whether what answers them describes the server.
+    /// Whether the responses to them describe the server.
     pub(super) describes: bool,
     pub(super) answered: Fact,
     pub(super) sizes: Sizes,
@@ -83,7 +83,7 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// What is known of an item, where it may depend on what was asked for.
+    /// The state of a condition for this kind of request.
     pub(super) fn fact(&self, item: Item) -> Option<&Fact> {
         match item {
             Item::Answered => Some(&self.answered),
@@ -104,7 +104,7 @@ impl Kind {
 }
 
 impl Server {
-    /// What is known of an item.
+    /// The state of a condition.
     pub(super) fn fact(&self, item: Item) -> &Fact {
         &self.facts[item as usize]
     }
@@ -113,12 +113,12 @@ impl Server {
         &mut self.facts[item as usize]
     }
 
-    /// The item is so, as this packet shows.
+    /// The condition is met, as this packet shows.
     pub(super) fn good(&mut self, item: Item, frame: u64) {
         self.fact_mut(item).good(frame);
     }
 
-    /// The same of a response to a request of this kind.
+    /// The same, for a response to a request of this kind.
     pub(super) fn good_of(&mut self, kind: Option<&'static str>, item: Item, frame: u64) {
         self.good(item, frame);
         if let Some(fact) = self.fact_of(kind, item) {
@@ -126,7 +126,7 @@ impl Server {
         }
     }
 
-    /// A response to a request of this kind shows that the item is not so.
+    /// A response to a request of this kind shows that the condition is not met.
     pub(super) fn bad_of(
         &mut self,
         kind: Option<&'static str>,
@@ -143,13 +143,13 @@ impl Server {
         self.kind(kind?)?.fact_mut(item)
     }
 
-    /// It has to do with this master.
+    /// It communicates with this master.
     pub(super) fn meets(&mut self, master: SocketAddr, id: Id) {
         self.registers.get_or_insert(id);
         note(&mut self.masters, master);
     }
 
-    /// A response came from here, and not from the address asked.
+    /// A response came from here instead of the queried address.
     pub(super) fn responds_from(&mut self, from: SocketAddr, cause: Cause, frame: u64) {
         self.responses_elsewhere += 1;
         if self.elsewhere.len() < ADDRESSES {
@@ -157,7 +157,7 @@ impl Server {
         }
     }
 
-    /// It says this of itself to a master.
+    /// Its description of itself to a master has this value.
     pub(super) fn says(&mut self, key: &[u8], value: &[u8]) {
         if key.len() > LONG || value.len() > LONG {
             return;
@@ -169,7 +169,7 @@ impl Server {
         }
     }
 
-    /// Whether a list that was asked for with these values has it, if that is known.
+    /// Whether a list with this filter includes it, if known.
     pub(super) fn is_selected(&self, asked: &[Vec<u8>]) -> Option<bool> {
         let masters = self.registers.and_then(|id| id.info().masters)?;
         let said = |key: &str| {
@@ -179,20 +179,20 @@ impl Server {
         (masters.selects?.selects)(asked, &said)
     }
 
-    /// A client asks it.
+    /// A client queries it.
     pub(super) fn asked_by(&mut self, client: IpAddr) {
         if self.clients.len() < CLIENTS {
             self.clients.insert(client);
         }
     }
 
-    /// It joins, or shows that it is still there.
+    /// It joins, or sends a heartbeat.
     pub(super) fn joins_at(&mut self, time: Time) {
         let (_, last, count) = self.joins.get_or_insert((time, time, 0));
         (*last, *count) = (time.max(*last), *count + 1);
     }
 
-    /// Nanoseconds from one join to the next, on average.
+    /// Average nanoseconds between joins.
     pub(super) fn interval(&self) -> Option<i64> {
         let (first, last, count) = self.joins?;
         let gaps = i64::try_from(count.checked_sub(self.masters.len().max(1) as u64)?).ok()?;

@@ -1,4 +1,4 @@
-//! What findings and ICMP errors show of servers.
+//! What findings and ICMP errors show about servers.
 
 use std::net::SocketAddr;
 
@@ -14,26 +14,26 @@ use crate::check::Found;
 use crate::session::{FlowContext, IcmpEvent, MessageEvent};
 use crate::text::grouped;
 
-/// The symptom that a finding is.
+/// The symptom of a finding.
 pub(super) fn symptom(rule: &Rule, words: &str) -> Option<&'static Symptom> {
     let all = Id::ALL.iter().flat_map(|id| id.info().diagnosis.symptoms);
     let mut of_rule = all.filter(|symptom| symptom.rule.code == rule.code);
     of_rule.find(|symptom| words.contains(symptom.words))
 }
 
-/// Whether a finding says something about why players do not see a server.
+/// Whether a finding may explain why players do not see a server.
 pub fn concerns(found: &Found) -> bool {
     found.verdict == Ruled::Fail
         && (found.rule.code == NET014.code || symptom(found.rule, &found.detail).is_some())
 }
 
-/// The rules by which it is known whether an item is so.
+/// The rules that show whether a condition is met.
 pub(super) fn rules_of(item: Item) -> Vec<&'static Rule> {
     let all = Id::ALL.iter().flat_map(|id| id.info().diagnosis.symptoms);
     all.filter(|symptom| symptom.item == item).map(|symptom| symptom.rule).collect()
 }
 
-/// A finding that matters to a server.
+/// A finding that matters for a server.
 pub(super) struct Sign<'f> {
     pub(super) rule: &'static Rule,
     pub(super) verdict: Ruled,
@@ -41,7 +41,7 @@ pub(super) struct Sign<'f> {
     pub(super) frame: u64,
 }
 impl Diagnosis {
-    /// What is wrong in a message; returns which items it shows not to be so.
+    /// Handles findings in a message; returns the conditions that are not met.
     pub(super) fn findings(&mut self, event: &MessageEvent<'_>) -> Vec<Item> {
         let (context, payload) = (event.context(), event.payload());
         let mut failed = Vec::new();
@@ -52,8 +52,7 @@ impl Diagnosis {
         failed
     }
 
-    /// Something was found; `about`: in a message that is here. Returns which item that shows not
-    /// to be so.
+    /// Handles a finding; `about`: in this message. Returns the condition that is not met.
     pub(super) fn finding(
         &mut self,
         finding: &Finding,
@@ -99,7 +98,7 @@ impl Diagnosis {
         (is_about_message && sign.verdict != Ruled::Note).then_some(symptom.item)
     }
 
-    /// A finding shows something of a server.
+    /// A finding shows something about a server.
     pub(super) fn sign(&mut self, address: SocketAddr, symptom: &Symptom, sign: &Sign<'_>) {
         let sent = self.sent.get_mut(&sign.frame, self.remembered).map(|sent| sent.what);
         let Some(server) = self.servers.get_mut(&address) else { return };
@@ -131,8 +130,8 @@ impl Diagnosis {
         }
     }
 
-    /// A datagram's fragments did not all come. Its sender's port is 0 where the fragment that has
-    /// it did not.
+    /// Some fragments of a datagram are missing. The sender's port is 0 if the fragment with it is
+    /// missing.
     fn lost_fragment(&mut self, sender: SocketAddr, frame: u64, words: &str) {
         let Some(host) = self.hosts.get_mut(&sender.ip()) else { return };
         let server = match sender.port() {
@@ -170,14 +169,14 @@ impl Diagnosis {
                     _ => unanswered(server, Some(what), cause, error.frame, &text),
                 }
             }
-            // A response, or a part of one that is still under way.
+            // A response, or a part of an incomplete one.
             _ if cause == Cause::IcmpTooBig => {
                 let [from, _] = error.ends;
                 let Some(server) = self.servers.get_mut(&from) else { return };
                 server.too_large = Some(error.message);
                 server.fact_mut(Item::Whole).bad(cause, error.frame, text);
             }
-            // That a client is gone is not a fault of the server's.
+            // A missing client is not the server's fault.
             _ => {}
         }
     }
@@ -196,7 +195,7 @@ fn is_lost_fragment(rule: &Rule) -> bool {
     rule.code == NET005.code
 }
 
-/// What an ICMP error means, if it means that what was sent did not arrive for good.
+/// The cause that an ICMP error shows, if it means that the packet was lost for good.
 fn of_icmp(error: &IcmpEvent) -> Option<Cause> {
     let is_v6 = error.from.is_ipv6();
     Some(match (is_v6, error.kind) {
@@ -208,7 +207,7 @@ fn of_icmp(error: &IcmpEvent) -> Option<Cause> {
     })
 }
 
-/// Why what a rule asks is unknown from a capture: by what the rule needs.
+/// Why the result of a rule is unknown, by what the rule needs.
 pub(super) fn why_open(rule: &Rule) -> Cause {
     match rule.needs {
         NeededEvidence::Beginning => Cause::CaptureStartsLate,

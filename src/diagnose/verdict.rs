@@ -1,4 +1,4 @@
-//! From what is known of servers to verdicts.
+//! Determines verdicts from the state of servers.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,7 +11,7 @@ use super::{Diagnosis, Seat, words};
 use crate::session::Totals;
 use crate::text::{brief_span, counted, grouped, long_span};
 
-/// Whether an item is so.
+/// Whether a condition is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is.
@@ -23,7 +23,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The name scripts use.
+    /// The name in scripts.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Yes => "yes",
@@ -33,19 +33,19 @@ impl Verdict {
     }
 }
 
-/// What came of one server.
+/// The result for one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Something is wrong.
     Fault,
-    /// Nothing is wrong, as far as is known.
+    /// Nothing is known to be wrong.
     Unknown,
     /// Clients see it.
     Good,
 }
 
 impl Outcome {
-    /// The name scripts use.
+    /// The name in scripts.
     pub const fn name(self) -> &'static str {
         match self {
             Outcome::Fault => "fault",
@@ -55,87 +55,87 @@ impl Outcome {
     }
 }
 
-/// One item of a server.
+/// The verdict on one condition of a server.
 #[derive(Clone, Debug)]
 pub struct ItemVerdict {
     /// Which.
     pub item: Item,
-    /// Whether it is so.
+    /// Whether it is met.
     pub verdict: Verdict,
     /// Why not, or why it is unknown.
     pub cause: Option<Cause>,
     /// The first packets that show it.
     pub frames: Vec<u64>,
-    /// More packets do.
+    /// There are more packets.
     pub has_more: bool,
-    /// What there is to say of it.
+    /// The details.
     pub text: String,
 }
 
 /// One server.
 #[derive(Clone, Debug)]
 pub struct Diagnosed {
-    /// Its address, with the port that it takes queries on.
+    /// Its address, with its query port.
     pub server: SocketAddr,
-    /// The protocol in which clients ask it, or, if none does, in which it registers.
+    /// The protocol of clients' queries, or, without any, of its registration.
     pub protocol: Option<Id>,
     /// Its name, as it says.
     pub name: Option<String>,
-    /// Where the capture was taken.
+    /// The position of the capture.
     pub seat: Seat,
-    /// What must be so.
+    /// Its conditions.
     pub items: Vec<ItemVerdict>,
     /// It needs no master.
     pub needs_no_master: bool,
 }
 
 impl ItemVerdict {
-    /// Whether the capture has something of it, and leaves it open.
+    /// Whether the capture has messages about it, but does not decide it.
     fn is_open(&self) -> bool {
         self.verdict == Verdict::Unknown && self.cause != Some(Cause::NotInCapture)
     }
 }
 
-/// How it is said that a server leaves one kind of request unanswered.
+/// The text for a server that leaves one kind of request unanswered.
 const BUT: &str = "but never to ";
 
 impl Diagnosed {
-    /// The first item that is not so.
+    /// The first condition that is not met.
     pub fn first_no(&self) -> Option<&ItemVerdict> {
         self.items.iter().find(|item| item.verdict == Verdict::No)
     }
 
-    /// What came of it.
+    /// The result.
     pub fn outcome(&self) -> Outcome {
         let is_so = |wanted: &[Item]| {
             self.items.iter().any(|it| wanted.contains(&it.item) && it.verdict == Verdict::Yes)
         };
         match self.first_no() {
             Some(_) => Outcome::Fault,
-            // Clients that asked may have got nothing.
+            // Clients may have got no response.
             None if self.unanswered().is_some() || self.asked_again().is_some() => Outcome::Unknown,
             None if is_so(&[Item::Answered, Item::Accepted, Item::Listed]) => Outcome::Good,
             None => Outcome::Unknown,
         }
     }
 
-    /// That it responds, where clients ask it and that is unknown.
+    /// The condition that it responds, if clients query it and that is unknown.
     fn unanswered(&self) -> Option<&ItemVerdict> {
         self.items.iter().find(|it| it.item == Item::Answered && it.is_open())
     }
 
-    /// That whole responses reach clients, where these ask again for some.
+    /// The condition that complete responses reach clients, if clients repeat some requests.
     fn asked_again(&self) -> Option<&ItemVerdict> {
         self.items.iter().find(|it| it.cause == Some(Cause::LargeAskedAgain))
     }
 
-    /// Whether it is said what to do about an item.
+    /// Whether the advice for a condition is shown.
     pub fn is_advised(&self, item: &ItemVerdict) -> bool {
         let is_decisive = self.decisive().is_some_and(|it| it.item == item.item);
         item.verdict == Verdict::No || is_decisive || item.cause.is_some_and(is_doubt)
     }
 
-    /// The item that the first line is about, if it is about one.
+    /// The condition for the first line, if any.
     pub fn decisive(&self) -> Option<&ItemVerdict> {
         let open = || self.items.iter().find(|it| it.is_open());
         self.first_no().or_else(|| match self.outcome() {
@@ -144,7 +144,7 @@ impl Diagnosed {
         })
     }
 
-    /// What the first line says of it.
+    /// The text of the first line.
     pub fn headline(&self) -> String {
         if let Some(it) = self.decisive() {
             let say = if it.verdict == Verdict::No { words::headline } else { words::open };
@@ -167,25 +167,25 @@ impl Diagnosed {
     }
 }
 
-/// What came of a capture's servers.
+/// The results for a capture's servers.
 #[derive(Debug)]
 pub struct Diagnoses {
     /// Those with faults first, then by address.
     pub servers: Vec<Diagnosed>,
-    /// What did not fit, in words.
+    /// What was left out because of limits.
     pub cut: Option<&'static str>,
 }
 
 impl Diagnosis {
-    /// What came of it all. `wanted`: only servers of this address, and port if there is one; one
-    /// that is named with its port has a diagnosis even if nothing is known of it.
+    /// The results. `wanted`: only servers with this address and port; one that is named with its
+    /// port has a result even if nothing is known about it.
     pub fn outcome(
         mut self,
         read: &mut Totals,
         wanted: Option<(IpAddr, Option<u16>)>,
     ) -> Diagnoses {
         self.across_flows(read);
-        // A server that registers asks its masters, too: that makes no server of them.
+        // A server that registers also sends requests to its masters, which are not servers.
         let masters = self.servers.values().flat_map(|server| &server.masters);
         let masters: Set<_> = masters.copied().collect();
         let known = self.servers.keys().copied();
@@ -253,8 +253,8 @@ impl Diagnosis {
         }
     }
 
-    /// Whether there is something to say of a server's registration: its protocol has none, or
-    /// registers in another one, which the capture may lack.
+    /// Whether to show a server's registration: its protocol may have none, or it may register in
+    /// another one, which the capture may lack.
     fn shows_registration(&self, server: &Server) -> bool {
         let own = server.query.is_some_and(|id| id.info().diagnosis.items.contains(&Item::Join));
         server.registers.is_some() || own
@@ -266,8 +266,8 @@ fn is_of_registration(item: Item) -> bool {
     item <= Item::Address
 }
 
-/// Whether an item is so. `heard`: the party that is to respond is in the capture; `lacks`: packets
-/// are missing.
+/// The verdict on a condition. `heard`: the capture has packets from the party that should respond;
+/// `lacks`: packets are missing.
 fn verdict(
     item: Item,
     server: &Server,
@@ -334,17 +334,17 @@ fn verdict(
     }
 }
 
-/// Whether a cause is a suspicion only.
+/// Whether a cause is only a suspicion.
 const fn is_doubt(cause: Cause) -> bool {
     matches!(cause, Cause::LargeMissing | Cause::LargeAskedAgain)
 }
 
-/// Whether an item is that somebody responds.
+/// Whether a condition is that a party responds.
 fn is_awaited(item: Item) -> bool {
     matches!(item, Item::Challenged | Item::Accepted | Item::Answered | Item::Verified)
 }
 
-/// What there is to say of an item that is so.
+/// The details of a condition that is met.
 fn said(item: Item, server: &Server, address: SocketAddr) -> String {
     let every = || {
         server.interval().map_or(String::new(), |interval| {

@@ -1,4 +1,4 @@
-//! What people read: each item, what is wrong where it is not so, and what to do about it.
+//! The texts: for each condition, what is wrong if it is not met, and what to do about it.
 
 use dissectors::kit::{Cause, Item};
 
@@ -30,7 +30,7 @@ pub const fn label(item: Item) -> &'static str {
     }
 }
 
-/// What is wrong with an item, as the first line says it.
+/// The text of the first line about a condition that is not met.
 pub fn headline(item: Item, cause: Cause) -> String {
     let what = of_cause(cause);
     match item {
@@ -41,13 +41,13 @@ pub fn headline(item: Item, cause: Cause) -> String {
     }
 }
 
-/// That it is unknown whether an item is so, as the first line says it.
+/// The text of the first line about a condition that is unknown.
 pub fn open(item: Item, cause: Cause) -> String {
     let it = if item == Item::ListWhole { "" } else { "it " };
     format!("whether {it}{} is unknown: {}", label(item), of_cause(cause))
 }
 
-/// Whether an ICMP error says so.
+/// Whether an ICMP error shows the cause.
 const fn is_icmp(cause: Cause) -> bool {
     matches!(cause, Cause::IcmpPort | Cause::IcmpHost | Cause::IcmpProhibited | Cause::IcmpTooBig)
 }
@@ -65,10 +65,10 @@ const fn of_cause(cause: Cause) -> &'static str {
             "it answers the master with another challenge than it was given"
         }
         Cause::ChallengeByteswapped => "it answers the master's challenge with its bytes reversed",
-        Cause::InfoKeysMissing => "what it tells the master lacks keys",
-        Cause::InfoMalformed => "what it tells the master cannot be read",
-        Cause::InfoPlayersOverMax => "it tells the master of more players than fit",
-        Cause::HeartbeatRare => "it shows too seldom that it is there, and the master forgets it",
+        Cause::InfoKeysMissing => "its info string lacks keys",
+        Cause::InfoMalformed => "its info string cannot be read",
+        Cause::InfoPlayersOverMax => "its info string has more players than its maximum",
+        Cause::HeartbeatRare => "its heartbeats are too rare, and the master drops it",
         Cause::QuitSent => "it announced to the master that it has shut down",
         Cause::NotInList => "the master's list does not have it",
         Cause::NotChallenged => "it sends heartbeats, and the master does not challenge it",
@@ -87,29 +87,29 @@ const fn of_cause(cause: Cause) -> &'static str {
         Cause::ListedLoopback => "it is listed with a loopback address",
         Cause::ListedOtherPort => "it is listed with another port than it responds on",
         Cause::QueriesUnanswered => "clients ask it, and it does not respond",
-        Cause::OnlyInfoAnswered => "it responds to nothing but the request for its name and map",
+        Cause::OnlyInfoAnswered => "it responds only to the request for its name and map",
         Cause::ChallengedRequestUnanswered => {
-            "it gives challenges, and does not respond to requests that have them"
+            "it gives challenges, but does not respond to requests with them"
         }
         Cause::ChallengeLoop => {
             "it answers its own challenge with another challenge, again and again"
         }
         Cause::OtherAddress => "clients ask it, and its responses come from another address",
         Cause::OtherPort => "clients ask it, and its responses come from another port",
-        Cause::AnsweredLate => "its responses come when clients have given up",
+        Cause::AnsweredLate => "its responses come after clients have stopped waiting",
         Cause::FragmentLost => "IP fragments of its responses are lost",
         Cause::SplitPartMissing => "parts of its responses are missing",
-        Cause::HeaderBroken => "its responses break the form that clients read",
+        Cause::HeaderBroken => "its responses do not have the format that clients expect",
         Cause::ChallengeNotANumber => "its challenge is not a number",
         Cause::CaptureTooShort => "the capture is too short",
         Cause::CaptureOneSided => "the capture has only one direction",
         Cause::CaptureStartsLate => "the capture begins too late",
         Cause::CaptureDrops => "the recorder lost packets that may explain it",
-        Cause::ListFiltered => "the lists in the capture were asked for with a filter",
-        Cause::ListEnciphered => "the list is enciphered",
-        Cause::NotInCapture => "nothing of it is in the capture",
-        Cause::LargeMissing => "no response comes that may be large",
-        Cause::LargeAskedAgain => "clients ask again for large responses only",
+        Cause::ListFiltered => "the lists in the capture were requested with a filter",
+        Cause::ListEnciphered => "the list is encrypted",
+        Cause::NotInCapture => "the capture has no messages of this kind",
+        Cause::LargeMissing => "all possibly large responses are missing",
+        Cause::LargeAskedAgain => "clients repeat only requests for large responses",
         Cause::RequestWrong => "the requests are wrong, and need no response",
         Cause::KeyUnknown => "the game's secret key is not known",
     }
@@ -119,27 +119,27 @@ const fn of_cause(cause: Cause) -> &'static str {
 pub const fn advice(cause: Cause) -> &'static str {
     match cause {
         Cause::NeverJoined => {
-            "Switch on the server's public listing, and check which master it is set to register with."
+            "Enable the server's public listing, and check the master in its configuration."
         }
         Cause::JoinUnanswered | Cause::RegistrationUnanswered => {
             "Check the master's address and port, and that a firewall lets its packets back in; else the \
              master is down."
         }
         Cause::IcmpPort => {
-            "The host says that the port is closed: start what should listen there, or correct the port."
+            "The port is closed: start the program that should listen there, or correct the port."
         }
-        Cause::IcmpHost => "A router has no way there: check the address, and that the host is up.",
-        Cause::IcmpProhibited => "Open the port in the firewall that says so.",
+        Cause::IcmpHost => "A router has no route: check the address, and that the host is up.",
+        Cause::IcmpProhibited => "Open the port in the firewall that sent the error.",
         Cause::IcmpTooBig => {
-            "Set the MTU of the server's interface to what the router says, or make its responses smaller, or \
+            "Set the MTU of the server's interface to the router's, or make its responses smaller, or \
              send them without Don't Fragment; and let ICMP \"fragmentation needed\" through to the server."
         }
         Cause::ChallengeUnanswered | Cause::SecureUnanswered => {
-            "The challenge does not reach the game, or it does not know it: let packets of the master \
+            "The challenge does not reach the game, or the game does not know it: let packets of the master \
              in, on the port that the server sends from."
         }
         Cause::ChallengeNotEchoed => {
-            "Answer with the challenge of the latest join to this very master: each master gives its own."
+            "Answer with the challenge of the latest join to this master: each master gives its own."
         }
         Cause::ChallengeByteswapped => {
             "Read the master's 4 bytes as a little-endian number, whatever the byte order of the machine."
@@ -147,9 +147,9 @@ pub const fn advice(cause: Cause) -> &'static str {
         Cause::InfoKeysMissing | Cause::InfoMalformed => {
             "Send all keys of the protocol's table, as \\key\\value pairs with a line feed at the end."
         }
-        Cause::InfoPlayersOverMax => "Send a player count that is not above the number of slots.",
+        Cause::InfoPlayersOverMax => "Send a player count that is at most the number of slots.",
         Cause::HeartbeatRare => {
-            "Send heartbeats as often as the protocol asks; check that the server does not stop while \
+            "Send heartbeats as often as the protocol requires; check that the server does not stop while \
              it is empty."
         }
         Cause::QuitSent => {
@@ -163,9 +163,11 @@ pub const fn advice(cause: Cause) -> &'static str {
             "Check the game name in the heartbeat: masters ignore games that they do not know."
         }
         Cause::ValidateWrong => {
-            "Check the game's secret key, and the port and game name that go with the answer."
+            "Check the game's secret key, and the port and game name in the response."
         }
-        Cause::RegistrationRefused => "The master says why: correct that, and register again.",
+        Cause::RegistrationRefused => {
+            "The master's response has the reason: correct that, and register again."
+        }
         Cause::NotRegistered => {
             "Register anew: restart the server, or wait until it does so by itself. Where it is listed, the \
              player is unknown, or the master checks none."

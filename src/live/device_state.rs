@@ -1,8 +1,8 @@
-//! Whether a device was down: libpcap goes on when it is up again, and says nothing.
+//! Detects that a device was down: libpcap continues without a notice when it is up again.
 
 use std::path::{Path, PathBuf};
 
-/// What the system says of a device. Where it says nothing, as of `any`, it is never down.
+/// The system's state of a device. If there is none, as for `any`, it counts as up.
 pub(super) struct DeviceState {
     folder: PathBuf,
     last: Option<SeenState>,
@@ -11,11 +11,11 @@ pub(super) struct DeviceState {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct SeenState {
     is_up: bool,
-    /// How often it lost its carrier, or was set down.
+    /// How often it lost its carrier, or was taken down.
     losses: Option<u64>,
 }
 
-/// Set where the device is up, in what the system calls its flags.
+/// The flag for a device that is up.
 const IFF_UP: u32 = 1;
 
 impl DeviceState {
@@ -25,7 +25,7 @@ impl DeviceState {
         DeviceState { folder, last }
     }
 
-    /// Whether it went down since the last time, even if it is up again.
+    /// Whether it went down since the last call, even if it is up again.
     pub(super) fn went_down(&mut self) -> bool {
         let now = seen(&self.folder);
         let before = std::mem::replace(&mut self.last, now);
@@ -57,7 +57,7 @@ mod tests {
         says("0x1003\n", "1\n");
         let mut state = DeviceState { folder: folder.clone(), last: seen(&folder) };
         assert!(!state.went_down());
-        // Down and up again between two looks; then down; then up.
+        // Down and up again between two calls; then down; then up.
         says("0x1003\n", "2\n");
         assert!(state.went_down() && !state.went_down());
         says("0x1002\n", "2\n");

@@ -1,9 +1,9 @@
-//! libpcap, looked for when it is needed: gamewire builds and reads files without it.
+//! Loads libpcap on demand, so that gamewire builds and reads files without it.
 //!
 //! The only module that calls into the library, and so the only one of live capture with `unsafe`.
-//! What makes it sound: the signatures are those of `pcap/pcap.h`, unchanged since libpcap 1.5; a
-//! handle is used by one thread at a time, is closed once, and keeps the library loaded; what the
-//! library lends is copied or borrowed from the handle until its next call.
+//! Why it is sound: the signatures are those of `pcap/pcap.h`, unchanged since libpcap 1.5; a
+//! handle is used by one thread at a time, is closed once, and keeps the library loaded; memory of
+//! the library is copied, or borrowed from the handle until its next call.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_uint, c_void};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// The names that the library goes by; Debian's own comes second.
+/// The file names of the library; the second one is Debian's.
 const NAMES: &[&str] = if cfg!(target_os = "macos") {
     &["libpcap.A.dylib", "libpcap.dylib"]
 } else {
@@ -49,7 +49,7 @@ struct PcapStats {
     received: c_uint,
     dropped: c_uint,
     dropped_by_interface: c_uint,
-    /// Some systems write more.
+    /// Some systems have further fields.
     _more: [c_uint; 8],
 }
 
@@ -125,9 +125,9 @@ pub(super) struct Library {
 pub(super) enum Refusal {
     /// There is none of this name.
     NoSuchDevice(String),
-    /// The user may not.
+    /// The user has no permission.
     NoRight(String),
-    /// Anything else, in the library's words.
+    /// Any other error, as text from the library.
     Other(String),
 }
 
@@ -144,7 +144,7 @@ pub(super) struct Opening {
     pub(super) timeout: i32,
 }
 
-/// What was counted since the device was opened. The library's numbers have 32 bits.
+/// Counts since the device was opened. The library's numbers have 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stats {
     pub(super) received: u32,
@@ -152,7 +152,7 @@ pub(super) struct Stats {
     pub(super) dropped_by_interface: u32,
 }
 
-/// A packet, borrowed until the next is asked for.
+/// A packet, borrowed until the next call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Raw<'a> {
     /// Seconds since 1970, and micro- or nanoseconds, as [`Handle::digits`] says.

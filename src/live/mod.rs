@@ -114,7 +114,8 @@ pub enum LiveError {
 fn unwritable(error: &io::Error) -> Cow<'static, str> {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            format!("{error}; -Z USER says who captures, and so who must be allowed to").into()
+            format!("{error}; files are written as the user of -Z USER, who needs write permission")
+                .into()
         }
         _ if error.raw_os_error() == Some(nix::libc::ELOOP) => {
             "it is a symbolic link, in a folder where others may put one; name the file itself"

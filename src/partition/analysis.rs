@@ -1,4 +1,4 @@
-//! What is said between the hosts of one partition, analysed.
+//! Analyses the traffic of one partition.
 
 use std::sync::Arc;
 
@@ -10,33 +10,32 @@ use super::row::{Kind, Row, Run};
 use crate::capture::Notice;
 use crate::session::{Decoder, Event, Heard, Options, Part, Parting, Partition, Totals};
 
-/// Bytes that a part of the events holds at most, but for its last message.
+/// Maximum bytes of a part, without its last message.
 const FULL: usize = 1 << 18;
 
-/// Packets after which a part is closed, whatever is in it.
+/// Maximum number of packets of a part.
 const PACKETS: u64 = 1 << 14;
 
-/// Reads the rows of a partition in their order, and reports what their messages come to.
+/// Reads the rows of a partition in order, and reports events.
 pub struct Analysis {
     plan: Arc<Plan>,
     decoder: Decoder,
     partition: Partition,
-    /// From which packets on packets are from which file.
+    /// The files of packets, as runs.
     runs: Vec<Run>,
 }
 
 impl Analysis {
-    /// Of this partition; the options are the same for all.
+    /// For this partition; the options are the same for all.
     pub fn new(plan: Arc<Plan>, options: Options, partition: u32) -> Analysis {
         let partition = Partition { nth: partition as usize, of: plan.partitions };
         let decoder = Decoder::partition(options, partition);
         Analysis { plan, decoder, partition, runs: Vec::new() }
     }
 
-    /// Takes the next row.
+    /// Reads the next row.
     ///
-    /// # Errors
-    /// It says something that it cannot say.
+    /// # Errors It is invalid.
     pub fn row(&mut self, row: &Row<'_>) -> Result<(), Broken> {
         match row.kind {
             Kind::Begins => {}
@@ -56,14 +55,14 @@ impl Analysis {
         Ok(())
     }
 
-    /// Takes note that the capture is over, with its last packet, whosever that is.
+    /// The capture has ended: moves to the last packet of all partitions.
     pub fn end(&mut self) {
         let (packets, time, _) = self.plan.end();
         self.decoder.go_to(packets, time);
     }
 
-    /// Hands over what was reported since the last time. Flows of different partitions have different numbers;
-    /// they are others than those that one process gives.
+    /// Passes on the events since the last call. Flow numbers differ between partitions, and from
+    /// those of a single process.
     pub fn events<E>(
         &mut self,
         each: &mut dyn FnMut(&Event<'_>) -> Result<(), E>,
@@ -85,50 +84,49 @@ impl Analysis {
         Ok(())
     }
 
-    /// What was read and counted.
+    /// The totals.
     pub(super) fn into_totals(self) -> Totals {
         self.decoder.into_totals()
     }
 
-    /// After the end: ends the next of the flows that are open. `false`: there is nothing more.
+    /// After the end: ends the next open flow. `false`: there are no more.
     pub fn finish(&mut self) -> bool {
         self.decoder.finish()
     }
 }
 
-/// Some of what a partition reports, on its way to where all of it is judged.
+/// A part of the results of a partition, to be merged with those of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portion {
-    /// By which task it is to be read, of several that share the work; 0 where it is one.
+    /// The task that reads it, if several share the work; otherwise 0.
     pub share: u32,
-    /// Nothing in it is earlier than this; portions are to be read in this order.
+    /// The earliest position in it; portions are read in this order.
     pub from: u64,
-    /// Whose it is, and which of its portions, from 0.
+    /// Its partition, and its number in that, from 0.
     pub partition: u32,
     /// See [`Portion::partition`].
     pub number: u32,
-    /// What it is.
+    /// The contents.
     pub data: Vec<u8>,
 }
 
-/// What reads the rows of a partition and reports in portions what is to be put together with other partitions'.
+/// Reads the rows of a partition and reports portions, to be merged with those of other partitions.
 pub trait Reports {
-    /// Takes the next row. Hands over portions if there are any.
+    /// Reads the next row. Passes on portions, if any.
     ///
-    /// # Errors
-    /// As [`Analysis::row`].
+    /// # Errors As for [`Analysis::row`].
     fn row(&mut self, row: &Row<'_>, each: &mut dyn FnMut(Portion)) -> Result<(), Broken>;
 
-    /// The capture is over: hands over what is left.
+    /// The capture has ended: passes on the remaining portions.
     fn finish(self, each: &mut dyn FnMut(Portion));
 }
 
-/// What is in a portion: a sign, and that.
+/// The contents of a portion: a tag, and data.
 pub(super) mod content {
     use super::super::{Broken, from_bytes, to_bytes};
     use super::{Part, Run, Totals};
 
-    /// Events follow, or the last ones, or what was counted.
+    /// Events, or the last events, or totals.
     const EVENTS: u8 = 0;
     const LAST: u8 = 1;
     const TOTALS: u8 = 2;
@@ -137,7 +135,7 @@ pub(super) mod content {
         to_bytes(&(if is_last { LAST } else { EVENTS }, part))
     }
 
-    /// Events, and whether they are the last ones.
+    /// The events, and whether they are the last ones.
     pub(in crate::partition) fn events(data: &[u8]) -> Result<(Part, bool), Broken> {
         let (sign, part) = from_bytes::<(u8, Part)>(data)?;
         Ok((part, sign == LAST))
@@ -147,7 +145,7 @@ pub(super) mod content {
         to_bytes(&(TOTALS, totals, runs))
     }
 
-    /// What was counted, and from which packets on packets are from which file; `None`: these are events.
+    /// The totals, and the files of packets as runs; `None`: these are events.
     pub(in crate::partition) fn totals(data: &[u8]) -> Option<(Totals, Vec<Run>)> {
         let sign = data.first()?;
         let (_, totals, runs) = (*sign == TOTALS).then(|| from_bytes::<(u8, _, _)>(data))?.ok()?;
@@ -155,7 +153,7 @@ pub(super) mod content {
     }
 }
 
-/// Analyses a partition for what is judged of all.
+/// Analyses a partition for the verdict on all of them.
 pub struct Portions {
     analysis: Analysis,
     parting: Parting,
@@ -166,7 +164,8 @@ pub struct Portions {
 }
 
 impl Portions {
-    /// Of this partition; the options' needs are those of a [`Checker`](crate::check::Checker).
+    /// For this partition; the options' needs must be those of a
+    /// [`Checker`](crate::check::Checker).
     pub fn new(plan: Arc<Plan>, options: Options, partition: u32) -> Portions {
         let analysis = Analysis::new(plan, options, partition);
         let (parting, number, from, packets) = (Parting::default(), 0, 0, 0);

@@ -1,11 +1,11 @@
-//! What one process writes and another of the same version reads: anything that serde serializes, as postcard.
+//! Serialization between processes of the same version: serde with postcard.
 
 use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What came from another process is not what this version writes.
+/// Data from another process that is not valid in this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken;
 
@@ -19,16 +19,16 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// A value as bytes. Of one that cannot be written, such as a path that is not text, there are none: reading those
-/// fails.
+/// Serializes a value. A value that cannot be serialized, such as a path that is not text, gives no
+/// bytes, which cannot be deserialized.
 pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     postcard::to_extend(value, Vec::new()).unwrap_or_default()
 }
 
-/// The value that all of these bytes are. No more room is taken than they justify, whatever lengths they announce.
+/// Deserializes a value from all of these bytes. It allocates no more than their number justifies,
+/// whatever lengths they contain.
 ///
-/// # Errors
-/// They are none of this version's.
+/// # Errors They are invalid in this version.
 pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Broken> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(from_bytes::<(u64, String, Vec<Option<i64>>)>(&bytes), Err(Broken));
     }
 
-    /// To take room for so much would end the test.
+    /// Allocating the announced length would abort the test.
     #[test]
     fn no_room_is_taken_for_what_is_announced_only() {
         let mut bytes = to_bytes(&u64::MAX);

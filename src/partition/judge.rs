@@ -1,4 +1,4 @@
-//! The verdict on what all partitions report.
+//! The verdict on the results of all partitions.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -45,31 +45,31 @@ pub fn judge(
     Ok((checker.outcome(plan.names(), &mut totals), totals))
 }
 
-/// What of a partition has come.
+/// The unread portions of a partition.
 #[derive(Clone, Default)]
 struct Waiting {
     portions: VecDeque<Vec<u8>>,
-    /// No more events come.
+    /// There are no more events.
     is_over: bool,
 }
 
-/// Portions as they come, and where their events go.
+/// Reads portions, and passes on their events.
 struct Arriving<'p> {
     portions: &'p mut dyn Iterator<Item = Portion>,
     checker: &'p mut Checker,
     waiting: Vec<Waiting>,
     totals: Option<Totals>,
     runs: Vec<Run>,
-    /// Partitions whose totals have come.
+    /// Number of partitions whose totals have been read.
     counted: usize,
     is_broken: bool,
 }
 
 impl Arriving<'_> {
-    /// Takes one more portion. `None`: there is none.
+    /// Reads another portion. `None` at the end.
     fn pull(&mut self) -> Option<()> {
         let Portion { partition, data, .. } = self.portions.next()?;
-        // Nobody waits for totals: they are not events.
+        // Totals are not events, so no reader waits for them.
         if let Some((totals, runs)) = content::totals(&data) {
             match &mut self.totals {
                 Some(all) => all.add_share(totals),

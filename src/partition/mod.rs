@@ -1,16 +1,18 @@
-//! A capture in many files, read by many processes: which packets each is to see, and what comes of it all.
+//! Analyses a capture of many files with many processes: which packets each gets, and how their
+//! results are merged.
 //!
 //! ```text
 //! files --survey--> Plan --Route, per file--> rows --Analysis, per partition--> Portions --judge--> Outcome
 //! ```
 //!
-//! What two hosts say to each other is analysed by one [`Analysis`], which has a partition of all pairs of
-//! hosts ([`Decoder::partition`](crate::session::Decoder::partition)); what spans pairs is merged and judged as it is
-//! for threads ([`Merge`](crate::session::Merge)). So it comes to what one process makes of the same files,
-//! merged. Packets of other traffic are left out as early as that is sure, and leave their mark: numbers and
-//! times of packets, hosts that were heard.
+//! The traffic between two hosts is handled by one [`Analysis`], which has a partition of all pairs
+//! of hosts ([`Decoder::partition`](crate::session::Decoder::partition)); results that span pairs
+//! are merged and checked as they are for threads ([`Merge`](crate::session::Merge)). The outcome
+//! equals that of one process that reads the same files, merged. Packets of other traffic are left
+//! out as early as possible, but what they show is passed on: numbers and times of packets, and
+//! hosts in the recording.
 //!
-//! Nothing here knows how rows get from one process to another, sorted: that is the work of an engine.
+//! How rows get from one process to another, sorted, is the work of an engine such as Spark.
 
 mod analysis;
 mod bytes;

@@ -1,4 +1,4 @@
-//! What all processes must know of all files.
+//! The information about all files that all processes need.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -22,17 +22,17 @@ fn version<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     if version == VERSION { Ok(version) } else { Err(D::Error::custom("another version")) }
 }
 
-/// What all processes must know: which files there are, and who may speak a protocol of ours.
+/// The information for all processes: the files, and the pairs of hosts that may use a supported protocol.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
-    /// Comes first: what follows is only known of the same version.
+    /// The first field, because the rest can be read only by the same version.
     #[serde(deserialize_with = "version")]
     version: String,
     /// Partitions of all pairs of hosts.
     pub partitions: usize,
     /// The files, in the order in which they are merged where times are the same.
     pub paths: Vec<String>,
-    /// What is known of each; who speaks is known of all together.
+    /// The surveys of the files, without the pairs of hosts, which are combined.
     surveys: Vec<Survey>,
     speaking: RoaringBitmap,
     tunnels: RoaringBitmap,
@@ -41,18 +41,18 @@ pub struct Plan {
     foreign: Foreign,
 }
 
-/// Where the packets of a file are among those of all.
+/// The position of a file's packets among those of all files.
 pub(super) struct Place {
     /// Packets of the files before it.
     pub(super) before: u64,
-    /// When the last of these came.
+    /// The time of the last of these.
     pub(super) time: Time,
-    /// The files that are recorded at the same time, it among them, by their numbers.
+    /// The indices of the files that were recorded at the same time, including itself.
     pub(super) beside: Vec<usize>,
 }
 
 impl Plan {
-    /// A plan for these files, each with what is known of it.
+    /// A plan for these files with their surveys.
     pub fn new(files: Vec<(String, Survey)>, partitions: usize) -> Plan {
         let mut plan = Plan {
             version: VERSION.to_owned(),
@@ -80,7 +80,7 @@ impl Plan {
         self.paths.iter().map(|path| escaped(path).into_owned()).collect()
     }
 
-    /// What is wrong with the recordings, in words.
+    /// Texts about faults of the recordings.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         self.surveys.iter().flat_map(|survey| &survey.warnings).map(String::as_str)
     }
@@ -95,18 +95,18 @@ impl Plan {
         self.surveys.get(file).map_or(0, |survey| survey.events)
     }
 
-    /// Whether two hosts may speak a protocol of ours.
+    /// Whether two hosts may use a supported protocol.
     #[inline]
     pub(super) fn speak(&self, [a, b]: [IpAddr; 2]) -> bool {
         self.all_speak || self.speaking.contains(pair(a, b))
     }
 
-    /// Whether fragments between two hosts may be of packets within which there are others.
+    /// Whether fragments between two hosts may belong to tunnels.
     pub(super) fn tunnel(&self, a: IpAddr, b: IpAddr) -> bool {
         self.tunnels.contains(pair(a, b))
     }
 
-    /// Who follows two hosts.
+    /// The partition of two hosts.
     pub(super) fn partition_of(&self, [a, b]: [IpAddr; 2]) -> usize {
         Partition::of(a, b, self.partitions)
     }
@@ -131,7 +131,7 @@ impl Plan {
         Some(place)
     }
 
-    /// How many packets there are, and when the last one came.
+    /// The number of packets, and the time of the last one.
     pub(super) fn end(&self) -> (u64, Time, u8) {
         let packets = self.surveys.iter().map(|survey| survey.packets).sum();
         let lasts = self.surveys.iter().enumerate();
@@ -141,10 +141,10 @@ impl Plan {
         })
     }
 
-    /// Adds what is known of the recording without any of its messages.
+    /// Adds the totals that do not depend on messages.
     pub(super) fn complete(&self, totals: &mut Totals) {
         (totals.packets, _, totals.digits) = self.end();
-        // Partitions count of it what came to them.
+        // Partitions count only their own packets.
         (totals.bytes, totals.unknown_links, totals.unread) = Default::default();
         for survey in &self.surveys {
             totals.bytes += survey.bytes;
@@ -157,7 +157,7 @@ impl Plan {
             totals.unknown_link = totals.unknown_link.or(survey.unknown_links.1);
             totals.unread.iter_mut().zip(&survey.unread).for_each(|(all, more)| *all += more);
         }
-        // Where nothing is ours, there is this.
+        // Used if there is no supported traffic.
         totals.foreign = if totals.flows > 0 { Foreign::default() } else { self.foreign.clone() };
     }
 }

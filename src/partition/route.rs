@@ -1,4 +1,4 @@
-//! Which packets of a file go to which partition.
+//! Sends the packets of a file to partitions.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,43 +13,44 @@ use crate::capture::{self, CaptureError, Event, Packet, Packets};
 use crate::net::Outcome;
 use crate::session::{Heard, Partition};
 
-/// Rows of runs are written when this many are here.
+/// Number of stored runs at which rows are written.
 const RUNS: usize = 1 << 12;
 
-/// Hosts that are heard are kept in as many groups as a session does.
+/// Number of groups of hosts, as in a session.
 const GROUPS: usize = 8;
 
-/// Reads a file and hands each packet that may matter to the partition that it matters to.
+/// Reads a file and passes each packet that may matter to its partition.
 ///
-/// Packets have the numbers that they have among those of all files. Files that were recorded at the same
-/// time are therefore walked beside it, but not looked into.
+/// Packets have their numbers among those of all files. Files that were recorded at the same time
+/// are therefore read along, but not decoded.
 pub struct Route {
     plan: Arc<Plan>,
     packets: Option<Box<dyn Packets + Send>>,
-    /// Its number among all files, and among those that are walked, whose numbers these are.
+    /// Its index among all files, and among those that are read along.
     file: u32,
     own: usize,
     beside: Vec<usize>,
-    /// The latest packet's number, its time, and its file, where there is one.
+    /// The latest packet's number, its time, and its file, if any.
     frame: u64,
     time: Time,
     previous: Option<u32>,
-    /// Of its own: where the latest event is in the order of merged files, packets, and events that are left.
+    /// Of its own: the position of the latest event in the merged order, packets, and remaining
+    /// events.
     place: i64,
     number: u64,
     left: u64,
-    /// A packet of it was cut before anything in it could be known.
+    /// A packet of it was cut before its hosts could be determined.
     was_snapped: bool,
     begun: bool,
     leaves: Leaves,
 }
 
-/// What packets leave that are not kept.
+/// Information about packets that are not kept.
 struct Leaves {
     heard: [Heard; GROUPS],
-    /// From which packets on they are from this file, and the numbers of these in it.
+    /// Runs of packets of this file, with their numbers in it.
     runs: Vec<Run>,
-    /// To whom the current packet goes.
+    /// The partitions of the current packet.
     partitions: Vec<u32>,
 }
 
@@ -88,12 +89,11 @@ impl Route {
         })
     }
 
-    /// Goes on to the next packet or notice, and hands `each` the rows that it comes to. `false`: there is
-    /// nothing more.
+    /// Reads the next packet or notice, and calls `each` with its rows. `false` at the end.
     pub fn next(&mut self, each: &mut dyn FnMut(&Row<'_>)) -> bool {
         if !self.begun {
             self.begun = true;
-            // Once is enough.
+            // Only the first file does this.
             let partitions = if self.file == 0 { self.plan.partitions } else { 0 };
             for partition in 0..partitions as u32 {
                 each(&Row::beside(Kind::Begins, partition, self.file, &[]));
@@ -116,7 +116,7 @@ impl Route {
             Event::Packet(packet) => {
                 self.frame += 1;
                 self.time = Time(packet.time);
-                // A file that is opened alone has no number.
+                // The only open file has no number.
                 let is_own = self.beside.len() == 1 || packet.file as usize == self.own;
                 let file = match is_own {
                     true => self.file,
@@ -143,7 +143,8 @@ impl Route {
                 if packets.file() as usize == self.own || self.beside.len() == 1 {
                     self.left -= 1;
                     self.place = self.place.max(time);
-                    // Of several between two packets, the first one has most after it.
+                    // Of several between two packets, the first has the largest number of remaining
+                    // events.
                     let (data, number) = (to_bytes(&(self.time, notice)), u64::MAX / 2 - self.left);
                     for partition in 0..self.plan.partitions as u32 {
                         let row = Row::beside(Kind::Notice, partition, self.file, &data);
@@ -174,7 +175,7 @@ impl Route {
 }
 
 impl Leaves {
-    /// To whom a packet goes; of one that goes to nobody, who was heard.
+    /// The partitions of a packet; of one without, the hosts that it shows.
     fn choose(&mut self, plan: &Plan, packet: &Packet<'_>, was_snapped: &mut bool) {
         self.partitions.clear();
         let all = 0..plan.partitions as u32;
@@ -187,7 +188,7 @@ impl Leaves {
                     self.partitions.push(plan.partition_of([a, b]) as u32);
                 }
             }
-            // From the first one on, packets are missing, and nobody knows whose.
+            // From the first one on, packets between unknown hosts are missing.
             Outcome::Snapped if !std::mem::replace(was_snapped, true) => {
                 self.partitions.extend(all.clone());
             }

@@ -1,4 +1,4 @@
-//! What a file says to a partition: a packet, or something about the recording.
+//! A row from a file to a partition: a packet, or information about the recording.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use super::{Broken, from_bytes};
 use crate::capture::{LinkType, Packet};
 
-/// What a row is.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
-    /// A partition is there, be there packets for it or none.
+    /// A partition exists, with or without packets.
     Begins,
-    /// Hosts that were heard, and do not speak a protocol of ours.
+    /// Hosts in the recording that do not use a supported protocol.
     Heard,
-    /// From where on packets are from this file.
+    /// Runs of packets of this file.
     Files,
     /// A packet.
     Packet,
-    /// Something about the recording.
+    /// A notice about the recording.
     Notice,
 }
 
@@ -28,23 +28,24 @@ impl Kind {
     }
 }
 
-/// From which packet on packets are from a file: its number among all, the file, its number in that.
+/// A run of packets of a file: the first packet's number among all, the file, its number in the
+/// file.
 pub(super) type Run = (u64, u32, u64);
 
 /// A row. Those of a partition are read in the order of [`Row::order`].
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    /// Whose it is.
+    /// Its partition.
     pub partition: u32,
     /// The packet's number among those of all files; of a notice, that of the packet before it.
     pub frame: u64,
     /// What it is.
     pub kind: Kind,
-    /// When; of a notice, where it is in the order of merged files.
+    /// The time; of a notice, its position in the merged order.
     pub time: i64,
     /// The file, by its number.
     pub file: u32,
-    /// The packet's number in it; of a notice, a number by which those of a file are in order.
+    /// The packet's number in it; of a notice, a number that orders those of a file.
     pub number: u64,
     /// Where the packet begins in the file.
     pub offset: u64,
@@ -56,7 +57,7 @@ pub struct Row<'a> {
     pub original_length: u32,
     /// See [`Packet::digits`].
     pub digits: u8,
-    /// The packet's bytes; otherwise what there is to say.
+    /// The packet's bytes; otherwise serialized information.
     pub data: &'a [u8],
 }
 
@@ -79,7 +80,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What is said beside packets.
+    /// A row that is not a packet.
     pub(super) fn beside(kind: Kind, partition: u32, file: u32, data: &'a [u8]) -> Row<'a> {
         let (frame, time, number, offset) = (0, 0, 0, 0);
         let (link, interface, original_length, digits) = (0, 0, 0, 0);
@@ -114,12 +115,12 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// By what the rows of a partition are sorted.
+    /// The sort key of a partition's rows.
     pub fn order(&self) -> (u64, u8, i64, u32, u64) {
         (self.frame, self.kind as u8, self.time, self.file, self.number)
     }
 
-    /// What it says beside packets.
+    /// The information in a row that is not a packet.
     pub(super) fn said<T: DeserializeOwned>(&self) -> Result<T, Broken> {
         from_bytes(self.data)
     }

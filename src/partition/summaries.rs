@@ -1,4 +1,4 @@
-//! What there is of servers, masters and clients: of each what all partitions have of it.
+//! The tables of servers, masters and clients: merges the rows of all partitions.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use crate::filter::Filter;
 use crate::session::{Event, Options, Totals};
 use crate::summary::{Changes, Said, Summary};
 
-/// Messages that name servers in a portion.
+/// Maximum number of messages with servers' names in a portion.
 const NAMED: usize = 1 << 16;
 
 /// What is in a portion.
 #[derive(Serialize, Deserialize)]
 enum Content {
-    /// What servers said of their names.
+    /// Messages with servers' names.
     Names(Said),
-    /// All that is added up, and what was read.
+    /// Rows that are added up, and totals.
     Rows(Box<Summary>, Option<Box<Totals>>),
 }
 
-/// Analyses a partition for the tables of servers, masters and clients. It divides their rows by host into
-/// shares, each of which is [put together](put_together) by itself.
+/// Analyses a partition for the tables of servers, masters and clients. The rows are divided by
+/// host into shares, each of which is [merged](put_together) separately.
 pub struct Summaries {
     analysis: Analysis,
     summary: Summary,
@@ -37,8 +37,8 @@ pub struct Summaries {
 }
 
 impl Summaries {
-    /// Of this partition; the options' needs are those of a summary. Only messages that this filter wants count.
-    /// Tables take this many bytes of memory at most.
+    /// For this partition; the options' needs must be those of a summary. Only messages that this
+    /// filter selects count. Tables take at most this many bytes of memory.
     pub fn new(
         plan: Arc<Plan>,
         options: Options,
@@ -73,7 +73,7 @@ impl Summaries {
         }
     }
 
-    /// Hands over what servers said of their names.
+    /// Passes on the messages with servers' names.
     fn names(&mut self, each: &mut dyn FnMut(Portion)) {
         let said = self.summary.take_said().split(self.shares as usize);
         for (share, said) in (0..).zip(said).filter(|(_, said)| !said.is_empty()) {
@@ -102,19 +102,18 @@ impl Reports for Summaries {
         let Summaries { analysis, summary, shares, partition, number, .. } = self;
         let mut totals = Some(Box::new(analysis.into_totals()));
         for (share, summary) in (0..).zip(summary.split(shares as usize)) {
-            // What was read is reported once.
+            // Totals are reported once.
             let data = to_bytes(&Content::Rows(Box::new(summary), totals.take()));
             each(Portion { share, from: u64::MAX >> 1, partition, number, data });
         }
     }
 }
 
-/// Puts together one share of what all partitions have of servers, masters and clients: its portions, in the
-/// order of [`Portion::from`]. Tables take this many bytes of memory at most. Returns what was read, too, with the
-/// first share; packets of other traffic are not counted by port.
+/// Merges one share of all partitions' servers, masters and clients: its portions, in the order of
+/// [`Portion::from`]. Tables take at most this many bytes of memory. Returns the totals, too, with
+/// the first share; packets of other traffic are not counted by port.
 ///
-/// # Errors
-/// A portion is none of this version's, or one is missing.
+/// # Errors A portion is invalid in this version, or missing.
 pub fn put_together(
     plan: &Plan,
     bytes: usize,

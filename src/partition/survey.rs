@@ -1,5 +1,5 @@
-//! What must be known of every file before packets are chosen: who may speak a protocol of ours, how many
-//! packets there are, and when.
+//! The first pass over a file: which pairs of hosts may use a supported protocol, the number of
+//! packets, and their times.
 
 use std::path::Path;
 
@@ -14,30 +14,30 @@ use crate::flows::{Identifier, is_usual};
 use crate::net::{Fragment, Ip, Outcome, Payload, UnreadLayer, decode, decode_ip_payload, glance};
 use crate::session::{Foreign, Links, Options};
 
-/// With fewer bytes than this, what was cut by the snap length may be anything.
+/// A payload cut to fewer bytes than this may belong to any protocol.
 const TELLING: usize = 4;
 
-/// Fragments within fragments that are looked into.
+/// Maximum depth of nested fragments.
 const NESTED: usize = 4;
 
-/// What is known of one file.
+/// The survey of one file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Survey {
     /// Packets.
     pub packets: u64,
-    /// These and notices.
+    /// Packets and notices.
     pub events: u64,
     /// Bytes of the packets, as they were on the wire.
     pub bytes: u64,
     /// The earliest and the latest time of a packet.
     pub span: Option<[i64; 2]>,
-    /// Where it begins and ends in the order of merged files: a time before an earlier one counts as that.
+    /// Its beginning and end in the merged order, in which times never go backwards.
     pub place: Option<[i64; 2]>,
-    /// Where the last packet is in that order, and its own time.
+    /// The position of the last packet in that order, and its own time.
     pub last: Option<(i64, i64)>,
     /// How many digits of a second the last packet's time has.
     pub digits: u8,
-    /// What packets begin with.
+    /// The packets' link types.
     pub links: Links,
     /// Packets whose link type cannot be read, and the first such type.
     pub unknown_links: (u64, Option<LinkType>),
@@ -45,13 +45,13 @@ pub struct Survey {
     pub unread: Vec<u64>,
     /// Packets by port.
     pub foreign: Foreign,
-    /// What is wrong with the recording, in words.
+    /// Texts about faults of the recording.
     pub warnings: Vec<String>,
-    /// Pairs of hosts that may speak a protocol of ours, by `pair`.
+    /// Pairs of hosts that may use a supported protocol, by `pair`.
     pub speaking: RoaringBitmap,
-    /// Pairs of hosts that send fragments of packets within which others may be.
+    /// Pairs of hosts that send fragments of possible tunnels.
     pub tunnels: RoaringBitmap,
-    /// All pairs of hosts may speak one.
+    /// All pairs of hosts may use one.
     pub all_speak: bool,
 }
 
@@ -63,7 +63,7 @@ pub fn survey(path: &Path, options: &Options, memory: usize) -> Result<Survey, C
     let mut packets = capture::open_within(path, memory)?;
     let mut survey = Survey {
         unread: vec![0; UnreadLayer::ALL.len()],
-        // Of checksums every packet counts.
+        // For checksums, every packet counts.
         all_speak: options.verify_checksums,
         ..Survey::default()
     };
@@ -133,8 +133,8 @@ impl Survey {
         }
     }
 
-    /// Its datagram may be whole in another file only: who sends fragments is taken for a speaker, and so is
-    /// who speaks in a tunnel of which a fragment shows the beginning.
+    /// The datagram may be complete only in another file: senders of fragments count as users of a
+    /// protocol, and so do hosts in a tunnel whose first fragment shows them.
     fn fragment(&mut self, fragment: &Fragment<'_>, depth: usize) {
         self.speaks(&fragment.ip);
         if !fragment.may_be_tunnel() {
@@ -152,7 +152,7 @@ impl Survey {
             (_, Some([a, b])) => {
                 self.speaking.insert(pair(a, b));
             }
-            // What is in it begins in a later fragment.
+            // Its contents begin in a later fragment.
             (Outcome::Malformed(_) | Outcome::Snapped, None) => self.all_speak = true,
             _ => {}
         });
@@ -163,7 +163,7 @@ impl Survey {
     }
 }
 
-/// What a packet holds.
+/// Decodes a packet.
 pub(super) fn outcome_of<'p>(packet: &Packet<'p>) -> Outcome<'p> {
     match glance(packet.link, packet.data) {
         Some(glance) => glance.outcome(),
@@ -171,12 +171,12 @@ pub(super) fn outcome_of<'p>(packet: &Packet<'p>) -> Outcome<'p> {
     }
 }
 
-/// Whether it was cut, and may have been a message of ours.
+/// Whether it was cut, and may have been a message of a supported protocol.
 fn may_be_cut(payload: &Payload<'_>, ports: [u16; 2]) -> bool {
     payload.snapped && (payload.bytes.len() < TELLING || ports.into_iter().any(is_usual))
 }
 
-/// Whether a stream that begins with these bytes, from either side, may be one of ours.
+/// Whether a stream that begins with these bytes, from either side, may use a supported protocol.
 fn may_begin(bytes: &[u8], [from, to]: [u16; 2], identifier: &Identifier) -> bool {
     !bytes.is_empty()
         && [(true, false), (true, true), (false, false), (false, true)].into_iter().any(

@@ -14,7 +14,7 @@ use super::{Stamp, TimeStyle, put};
 use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, RateLimit};
 use crate::text::{counted, escaped, grouped, percent};
 
-/// Sources from which on it says something how many are new.
+/// Minimum number of sources for showing the share of new ones.
 const MANY: u64 = 20;
 
 /// Attacks to be written.
@@ -27,7 +27,7 @@ pub struct Report<'r> {
     pub digits: u8,
     /// How times are written for people, and the first one of the capture.
     pub times: (TimeStyle, Option<Time>),
-    /// There were more targets than are kept.
+    /// There were too many targets.
     pub is_cut: bool,
 }
 
@@ -58,13 +58,14 @@ impl Report<'_> {
         Stamp::new(style).since(first)
     }
 
-    /// From when to when, and what is said after times.
+    /// Beginning and end, and the suffix of times.
     fn span(&self, span: [Time; 2], stamp: &mut Stamp) -> (String, String) {
         let [(begin, _), (end, zone)] = span.map(|time| stamp.second(time, self.digits));
         (format!("{begin} - {end}"), zone)
     }
 
-    /// The best filter against each attack, for a firewall; at a victim those that are applied together.
+    /// The best filter against each attack, for a firewall; at a victim those that are applied
+    /// together.
     pub fn rules(&self, firewall: Firewall, out: &mut Vec<u8>) {
         let mut stamp = self.stamp();
         for (attack, number) in self.attacks.iter().zip(1..) {
@@ -75,7 +76,7 @@ impl Report<'_> {
             let taken = attack.filters.iter().take(within).filter(|it| firewall.takes(it));
             let best: Vec<_> = taken.take(attack.applied).collect();
             if best.is_empty() {
-                let nothing = "Nothing that this firewall sees tells its packets from others.";
+                let nothing = "No property that this firewall can match distinguishes its packets from others.";
                 put(out, format_args!("{comment} {nothing}\n"));
             }
             for (nth, filter) in best.into_iter().enumerate() {
@@ -203,7 +204,7 @@ impl JsonFilter {
     }
 }
 
-/// With three digits: more would promise what it does not keep.
+/// Rounded to three digits, the precision of the measurement.
 fn rounded(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
@@ -350,9 +351,9 @@ impl Report<'_> {
         say("forged", format!("{forged}{}", attack.evidence.join("; ")));
         if let Some(real) = attack.legitimate {
             let clients = match real.clients {
-                0 => "no client returned a challenge or went on".to_owned(),
+                0 => "no client returned a challenge or sent a further request".to_owned(),
                 clients => format!(
-                    "{} returned a challenge or went on: {}",
+                    "{} returned a challenge or sent a further request: {}",
                     counted(clients, "client"),
                     counted(real.packets, "packet")
                 ),
@@ -361,13 +362,13 @@ impl Report<'_> {
         }
         match attack.applied {
             0 if attack.kind == AttackKind::CrashAttempt => {}
-            0 => say("filter", "nothing tells its packets from others".to_owned()),
+            0 => say("filter", "no property distinguishes its packets from others".to_owned()),
             best => attack.filters.iter().take(best).for_each(|it| say("filter", filtered(it))),
         }
     }
 }
 
-/// What it is as well, in words.
+/// The text for the second kind.
 fn also_is(kind: AttackKind) -> &'static str {
     match kind {
         AttackKind::FloodedServer => "the server is flooded: it is asked more than it can answer",
@@ -380,7 +381,7 @@ fn also_is(kind: AttackKind) -> &'static str {
     }
 }
 
-/// What a filter drops, in words.
+/// The text about what a filter drops.
 fn dropped(filter: &FirewallFilter) -> String {
     let matches = filter.matches.iter().map(|it| match it {
         Match::HopLimit(limit) => format!("hop limit {limit}"),
@@ -409,7 +410,7 @@ fn dropped(filter: &FirewallFilter) -> String {
     }
 }
 
-/// The best filter, and what it would have done.
+/// The best filter, and its effect.
 fn filtered(filter: &FirewallFilter) -> String {
     let cost = match filter.collateral.map(percent) {
         None if filter.any_port => "it asked for none to measure by".to_owned(),
@@ -426,7 +427,7 @@ fn filtered(filter: &FirewallFilter) -> String {
     format!("{}: drops {drops} of the attack, {cost}{remains}  (--emit nft)", dropped(filter))
 }
 
-/// What an attack is, and when it was.
+/// The kind of an attack, and its time.
 fn headline(attack: &Attack, (span, zone): (String, String)) -> String {
     let kind = attack.kinds.first().map_or("messages", |(name, _)| name);
     let target = match network(attack) {
@@ -468,7 +469,7 @@ fn bits(attack: &Attack) -> String {
     }
 }
 
-/// How much is sent in, and out.
+/// The amount of traffic in both directions.
 fn amount(attack: &Attack) -> String {
     let bytes = format!("{} in, {} bytes", grouped(attack.packets), grouped(attack.bytes));
     match attack.responses {

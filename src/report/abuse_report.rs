@@ -1,4 +1,5 @@
-//! Reports to those from whose networks an attack comes: as X-ARF 4 for machines, as mail for people.
+//! Abuse reports for the operators of networks from which an attack comes: as X-ARF 4 for machines,
+//! as mail for people.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -16,10 +17,10 @@ use crate::text::{counted, grouped};
 /// The version of X-ARF that is written.
 const VERSION: &str = "4.2.0";
 
-/// Bytes of an organisation's name.
+/// Maximum length of an organisation's name.
 const NAME: usize = 200;
 
-/// Who reports.
+/// The reporter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reporter {
     org: String,
@@ -72,8 +73,8 @@ pub struct Network<'s> {
     pub senders: Vec<(IpAddr, &'s Sender)>,
 }
 
-/// Those of one report together: a server that was misused gets one of its own, clients one for their
-/// network of 24 bits, or of 48 in IPv6.
+/// Divides senders into reports: a misused server gets its own, clients one for each /24 network,
+/// or /48 in IPv6.
 pub fn networks<'s>(kind: AttackKind, senders: &[(IpAddr, &'s Sender)]) -> Vec<Network<'s>> {
     let mut networks: Vec<Network<'s>> = Vec::new();
     let mut places = std::collections::HashMap::new();
@@ -104,7 +105,7 @@ fn prefix(address: IpAddr) -> String {
     }
 }
 
-/// Why nobody is reported, where nobody can be.
+/// Why no one is reported.
 pub fn why_not(attack: &Attack) -> &'static str {
     match (attack.kind, attack.forged) {
         (AttackKind::Reflector, _) => {
@@ -130,7 +131,7 @@ fn utc(time: Time) -> String {
     format!("{time:.6}")
 }
 
-/// What the packets of the attack are to whom they are sent.
+/// A description of the attack's packets for the receiver of the report.
 fn what(attack: &Attack, sender: &Sender) -> String {
     let kind = sender.first.first().map_or("messages", |packet| packet.message);
     match attack.kind {
@@ -289,8 +290,8 @@ pub fn xarf(attack: &Attack, from: IpAddr, sender: &Sender, reporter: &Reporter)
     json
 }
 
-/// A UUID that the same capture always gets: a report that is sent again is known for the same one. It has
-/// the form of version 4, which X-ARF asks for.
+/// A UUID that depends only on the capture, so that a repeated report is recognized. It has the
+/// form of version 4, as X-ARF requires.
 fn identifier(attack: &Attack, from: IpAddr, sender: &Sender) -> String {
     let of = format!("{} {} {from} {:?}", attack.kind.name(), attack.target, sender.span);
     let digest = hex(&Sha256::digest(of));

@@ -1,4 +1,4 @@
-//! Times of the capture as UTC text, fast: neighbouring messages mostly share the second.
+//! Times of the capture as UTC text, fast: neighbouring messages usually have the same second.
 
 use dissectors::kit::Time;
 
@@ -11,7 +11,7 @@ const NANOSECONDS: i64 = 1_000_000_000;
 /// Writes times as RFC 3339 and remembers the last second it wrote.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
-    /// The second since 1970 that `text` tells.
+    /// The second since 1970 in `text`.
     second: i64,
     /// `YYYY-MM-DDTHH:MM:SS`.
     text: [u8; 19],
@@ -86,7 +86,7 @@ pub enum TimeStyle {
     Utc,
     /// In the time zone of `TZ`, or of the system.
     Local,
-    /// Seconds since the first message that is shown.
+    /// Seconds since the first message shown.
     Relative,
     /// Seconds since the message shown before.
     Delta,
@@ -94,7 +94,7 @@ pub enum TimeStyle {
     Epoch,
 }
 
-/// Writes times as the user wants them.
+/// Formats times in the user's style.
 pub struct Stamp {
     style: TimeStyle,
     clock: Clock,
@@ -125,7 +125,7 @@ impl Stamp {
         Stamp { first, last: first, ..self }
     }
 
-    /// What is written of the times that follow is relative to this one.
+    /// Later times are relative to this one.
     pub(super) fn seen(&mut self, time: Time) {
         self.first.get_or_insert(time);
         self.last = Some(time);
@@ -136,7 +136,8 @@ impl Stamp {
         time.to_zoned(self.zone.clone())
     }
 
-    /// The day, and its zone, that is above the times of [`Stamp::brief`]; nothing where these need none.
+    /// The day and its zone, as a heading for the times of [`Stamp::brief`]; empty if these need
+    /// none.
     pub(super) fn day(&mut self, time: Time, out: &mut Vec<u8>) {
         match self.style {
             TimeStyle::Utc => {
@@ -148,7 +149,7 @@ impl Stamp {
         }
     }
 
-    /// The time, where the day is above it.
+    /// The time under a heading with the day.
     pub(super) fn brief(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
         match self.style {
             TimeStyle::Utc => self.clock.time_of_day(time, digits, out),
@@ -160,8 +161,8 @@ impl Stamp {
         }
     }
 
-    /// The day, the time to the second, and its zone. In UTC where other times are relative: it is what
-    /// they are relative to.
+    /// The day, the time to the second, and its zone. In UTC for relative styles, as their
+    /// reference.
     pub(super) fn moment(&mut self, time: Time, out: &mut Vec<u8>) {
         match self.style {
             TimeStyle::Local => put(out, format_args!("{}", self.local(time).strftime("%F %T %Z"))),
@@ -175,13 +176,13 @@ impl Stamp {
         }
     }
 
-    /// The time by itself; what follows is relative to it, if it is relative to what is before.
+    /// The time; in the delta style, the next one is relative to it.
     pub(super) fn next(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
         self.whole(time, digits, out);
         self.seen(time);
     }
 
-    /// The same to the second, where times do not count seconds themselves, and what is said after it.
+    /// The same to the second, unless the style counts seconds, and its suffix.
     pub(super) fn second(&mut self, time: Time, digits: u8) -> (String, String) {
         let mut out = Vec::new();
         let zone = match self.style {
@@ -231,7 +232,7 @@ pub(super) fn day(time: Time) -> i64 {
     time.0.div_euclid(NANOSECONDS * SECONDS_PER_DAY)
 }
 
-/// The point, and the digits after it, cut and not rounded.
+/// The point and the digits after it, truncated.
 #[inline]
 fn fraction(time: Time, digits: u8, out: &mut Vec<u8>) {
     let nanoseconds = time.0.rem_euclid(NANOSECONDS) as u32;
@@ -245,7 +246,8 @@ fn fraction(time: Time, digits: u8, out: &mut Vec<u8>) {
 /// The Gregorian date of a day since 1970-01-01. 64-bit nanoseconds reach from 1677 to 2262, so a
 /// year has always four digits.
 fn civil(day: i64) -> (u32, u32, u32) {
-    // Counted from 0000-03-01, a leap day is the last day of its year, and of its 400 years.
+    // Counted from 0000-03-01, so that a leap day is the last day of its year, and of its 400
+    // years.
     let day = day + 719_468;
     let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -271,7 +273,7 @@ mod tests {
 
     fn by_jiff(time: i64, digits: u8) -> String {
         let time = jiff::Timestamp::from_nanosecond(time.into()).expect("in range");
-        // jiff rounds towards zero, which is up before 1970: cut there by hand.
+        // jiff rounds towards zero, which is up before 1970: truncated here.
         let text = format!("{time:.9}");
         let digits = text.len() - 1 - (9 - usize::from(digits));
         format!("{}Z", &text[..digits])

@@ -26,7 +26,7 @@ pub enum Layout {
     Ndjson,
 }
 
-/// Lines of a table for people by which its columns are laid out.
+/// Number of lines that determine the widths of columns.
 const FIRST: usize = 200;
 
 /// A line for each message.
@@ -37,9 +37,9 @@ pub struct Columns {
     /// The capture's name, where there are several.
     capture: Option<String>,
     cells: Vec<String>,
-    /// Of a table for people: the widest cell so far.
+    /// The widest cell of each column so far, in a table for people.
     widths: Vec<usize>,
-    /// Of such a table, the first lines: their widest cells are to be known before the header is written.
+    /// The first lines of such a table, kept until the widths are known.
     first: Vec<Vec<String>>,
     laid_out: bool,
     headed: bool,
@@ -77,7 +77,7 @@ impl Columns {
     fn widen(&mut self, cells: &[String]) {
         self.widths.resize(cells.len(), 0);
         for (cell, width) in cells.iter().zip(&mut self.widths) {
-            // A cell that is far longer than the others pushes its own line only.
+            // A cell that is much longer than the others affects only its own line.
             *width = (*width).max(escaped(cell).chars().count().clamp(1, 40));
         }
     }

@@ -9,10 +9,10 @@ use super::{markdown, put};
 use crate::diagnose::{Diagnosed, Diagnoses, ItemVerdict, Outcome, Verdict, words};
 use crate::text::{counted, escaped, shortened};
 
-/// Servers that get a line each, where people read it.
+/// Maximum number of servers with a line each, in text.
 const SERVERS: usize = 50;
 
-/// Characters of a text on a line.
+/// Maximum length of a text on a line.
 const WIDE: usize = 120;
 
 /// Diagnoses to be written.
@@ -21,7 +21,7 @@ pub struct Report<'r> {
     pub diagnoses: &'r Diagnoses,
     /// The capture's name, where there are several.
     pub capture: Option<&'r str>,
-    /// A server was asked for: all is said about it.
+    /// A server was requested: everything about it is shown.
     pub is_named: bool,
 }
 
@@ -93,7 +93,7 @@ impl Report<'_> {
         }
     }
 
-    /// For a script: all about all servers.
+    /// For a script: everything about all servers.
     pub fn json(&self, out: &mut Vec<u8>) {
         #[derive(Serialize)]
         struct Capture<'r> {
@@ -122,7 +122,7 @@ impl Report<'_> {
         &others[..others.len().min(SERVERS)]
     }
 
-    /// What is not shown.
+    /// A note about what is not shown.
     fn note(&self) -> Option<String> {
         let lines = self.in_a_line().len();
         let more = self.diagnoses.servers.len().saturating_sub(lines.max(self.whole().len()));
@@ -132,13 +132,13 @@ impl Report<'_> {
         }
         notes.extend(self.diagnoses.cut.map(str::to_owned));
         if lines > 0 {
-            notes.push("--server IP:PORT tells all about one".to_owned());
+            notes.push("--server IP:PORT shows all items of one server".to_owned());
         }
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 }
 
-/// One server as JSON has it.
+/// One server in JSON.
 #[derive(Serialize)]
 struct Server<'r> {
     server: String,
@@ -213,7 +213,7 @@ fn headline(server: &Diagnosed) -> String {
     format!("{}{known}: {}", address(server), server.headline())
 }
 
-/// All about one server.
+/// Everything about one server.
 fn whole(server: &Diagnosed, paint: Paint, out: &mut Vec<u8>) {
     paint
         .paint(tone(server.outcome()), out, |out| put(out, format_args!("{}\n", headline(server))));
@@ -241,7 +241,7 @@ fn whole(server: &Diagnosed, paint: Paint, out: &mut Vec<u8>) {
         let items = server.items.iter().filter(|it| (from..=to).contains(&it.item));
         for item in items {
             one(item, (wide, frames_wide), paint, out);
-            // What to do is said once.
+            // The advice is shown once.
             let advice = advice(item).filter(|_| server.is_advised(item));
             if let Some(advice) = advice.filter(|advice| advised != Some(*advice)) {
                 put(out, format_args!("     {advice}\n"));
@@ -251,7 +251,7 @@ fn whole(server: &Diagnosed, paint: Paint, out: &mut Vec<u8>) {
     }
 }
 
-/// Items that are shown in one line where the capture has nothing of them.
+/// Conditions that are shown as one line if the capture has no messages about them.
 const GROUPS: [(Item, Item, &str); 3] = [
     (Item::Join, Item::Stays, "registers with a master"),
     (Item::ListWhole, Item::Address, "is in a master's list"),
@@ -272,12 +272,12 @@ fn one(item: &ItemVerdict, (wide, frames_wide): (usize, usize), paint: Paint, ou
     put(out, format_args!("{}\n", line.trim_end()));
 }
 
-/// What to do about an item that is not so, or that is unknown.
+/// What to do about a condition that is not met, or unknown.
 fn advice(item: &ItemVerdict) -> Option<&'static str> {
     item.cause.map(words::advice)
 }
 
-/// A verdict as people read it.
+/// The text of a verdict.
 fn shown(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Yes => "yes",

@@ -1,8 +1,6 @@
-//! Decimal digits, eight at a time.
-//!
-//! It knows unsigned integers and bytes, and refuses to know what is counted.
+//! Formats decimal digits, eight at a time.
 
-/// Powers of ten that decide how a number is split.
+/// Powers of ten at which a number is split.
 const TEN_TO_8: u64 = 100_000_000;
 
 /// An integer without leading zeros.
@@ -31,8 +29,7 @@ fn short(out: &mut Vec<u8>, value: u32) {
     leading(out, digits, length);
 }
 
-/// The digits of an integer if it has at most eight, and how many these are. Zero bytes follow
-/// them.
+/// The digits of an integer if it has at most eight, and their number, padded with zero bytes.
 #[inline]
 pub(super) fn word(value: u64) -> Option<([u8; 8], usize)> {
     let (digits, length) = few(value.try_into().ok().filter(|_| value < TEN_TO_8)?);
@@ -64,11 +61,12 @@ fn leading(out: &mut Vec<u8>, bytes: u64, width: usize) {
 
 const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
 
-/// Eight digits of a number below 100,000,000, one a byte; the lowest byte is the first digit.
+/// The eight digits of a number below 100,000,000, one per byte; the lowest byte is the first
+/// digit.
 ///
-/// The number is halved thrice, into fours, twos and single digits, in all parts of one word at
-/// once. Multiplying and shifting divides: 10486 / 2^20 is a hundredth, 103 / 2^10 a tenth, both
-/// exact enough for what a part holds.
+/// The number is split three times, into fours, twos and single digits, in all parts of one word at
+/// once. Division is done by multiplication and shift: 10486 / 2^20 is a hundredth, 103 / 2^10 a
+/// tenth, both exact for these ranges.
 #[inline]
 fn eight(value: u32) -> u64 {
     let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;

@@ -1,4 +1,4 @@
-//! Filters as firewalls read them.
+//! Filters in the languages of firewalls.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -21,7 +21,7 @@ pub enum Firewall {
 }
 
 impl Firewall {
-    /// What is between two filters that are applied together.
+    /// The separator of two filters that are applied together.
     pub fn between(self) -> &'static str {
         match self {
             Firewall::Nft | Firewall::Iptables | Firewall::CiscoFlowspec => "",
@@ -29,13 +29,13 @@ impl Firewall {
         }
     }
 
-    /// Whether the filter can be said in this language.
+    /// Whether the language can express the filter.
     pub fn takes(self, filter: &FirewallFilter) -> bool {
         let is_length = |it: &Match| matches!(it, Match::Length(_) | Match::MissingChallenge(_));
         match self {
             Firewall::Nft | Firewall::Iptables | Firewall::Bpf => true,
-            // It does not see payloads: without a length, it would take what players send in the game. At a
-            // victim, the ports of other services say enough.
+            // It cannot match payloads: without a length, it would drop players' game traffic. At a
+            // victim, the ports of other services suffice.
             Firewall::CiscoFlowspec if filter.any_port => !filter.matches.is_empty(),
             Firewall::CiscoFlowspec => {
                 let others = |it: &Match| is_length(it) || matches!(it, Match::SourcePort(_));
@@ -46,7 +46,7 @@ impl Firewall {
     }
 }
 
-/// The filter, ready to be loaded, with what it was measured to do.
+/// The filter, ready to be loaded, with its measured effect.
 pub fn rules(filter: &FirewallFilter, firewall: Firewall, name: &str) -> String {
     let numbers = numbers(filter);
     numbers
@@ -84,7 +84,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes that a payload must have, and where.
+/// The bytes that a payload must have, and their offsets.
 fn contents(filter: &FirewallFilter) -> impl Iterator<Item = (usize, &[u8])> {
     let bytes = filter.matches.iter().filter_map(|it| match it {
         Match::Bytes { at, bytes } => Some((usize::from(*at), &bytes[..])),
@@ -175,7 +175,7 @@ fn iptables(filter: &FirewallFilter, name: &str) -> String {
     if !filter.any_port {
         what += &format!(" --dport {}", filter.target.port());
     }
-    // Where the payload begins, from the IP header on.
+    // The offset of the payload from the IP header.
     let begin = if is_v6 { 48 } else { 28 };
     for (at, bytes) in contents(filter) {
         let (from, to) = (begin + at, begin + at + bytes.len());
@@ -230,7 +230,7 @@ fn bpf(filter: &FirewallFilter) -> String {
     if !filter.any_port {
         all.push(format!("dst port {}", filter.target.port()));
     }
-    // The UDP header: of IPv6 libpcap does not look for it.
+    // The UDP header: libpcap does not find it in IPv6.
     let udp = |at: usize, length: usize| match is_v6 {
         true => format!("ip6[{}:{length}]", 40 + at),
         false => format!("udp[{at}:{length}]"),
@@ -263,7 +263,7 @@ fn bpf(filter: &FirewallFilter) -> String {
         None => "",
     };
     let all = all.join(" and ");
-    // Several are joined at a victim, and `or` does not wait for `and`.
+    // Several are joined at a victim, where `or` and `and` have equal precedence.
     if filter.any_port { format!("{note}({all})\n") } else { format!("{note}{all}\n") }
 }
 

@@ -1,15 +1,15 @@
 //! The rows of `gamewire flows`: as a table, as JSON, as CSV.
 //!
 //! The names of the columns are the same in JSON, in CSV and for `--sort`: `flow`, `transport`, `a`
-//! (who sent the first packet that was recorded), `b` (the other end), `protocol`, `first`, `last`
-//! (times of the first and the last packet), `packets`, `bytes` (of payload), `messages`, `findings`;
-//! `role_a`, `role_b` (client, server or master, as far as the end has spoken); `packets_a`,
-//! `packets_b`, `bytes_a`, `bytes_b`, `messages_a`, `messages_b` (what each end sent); `duration` (in
-//! seconds, as all that follow); `requests` (those that were answered or given up), `answered`,
-//! `response_time_p50`, `response_time_p95`, `response_time_max` (percentiles by nearest rank; of more
-//! than a thousand, within 2 %); of several captures also `capture`.
+//! (the sender of the first recorded packet), `b` (the other end), `protocol`, `first`, `last`
+//! (times of the first and the last packet), `packets`, `bytes` (of payload), `messages`,
+//! `findings`; `role_a`, `role_b` (client, server or master, if the end has sent messages);
+//! `packets_a`, `packets_b`, `bytes_a`, `bytes_b`, `messages_a`, `messages_b` (sent by each end);
+//! `duration` (in seconds, like the following times); `requests` (those that were answered or timed
+//! out), `answered`, `response_time_p50`, `response_time_p95`, `response_time_max` (percentiles by
+//! nearest rank; with more than a thousand values, within 2 %); of several captures also `capture`.
 //!
-//! The table has the client to the left and whom it asks to the right, and counts of both as `1/2`.
+//! The table has the client on the left and the server on the right, and counts of both as `1/2`.
 
 use std::cmp::Ordering;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use crate::report::paint::{Paint, Tone};
 use crate::report::put;
 use crate::text::{brief_span, escaped};
 
-/// What a row has in a column. What is counted or measured is sorted with the largest first.
+/// The value of a row in a column. Counts and measurements are sorted with the largest first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FlowCell {
     Absent,
@@ -84,7 +84,7 @@ fn response_time(row: &FlowRow, nth: usize) -> FlowCell {
     time.map_or(FlowCell::Absent, FlowCell::Seconds)
 }
 
-/// A column, by its place among all.
+/// A column, by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column(usize);
 
@@ -99,9 +99,8 @@ impl Column {
         COLUMNS.get(self.0).map_or("", |(name, _)| name)
     }
 
-    /// Which of two rows comes first: that with the larger count or time span, the earlier time, the
-    /// earlier text, or the other way round; one that has nothing here comes last. Of rows that are
-    /// alike, the flow that began first.
+    /// The order of two rows: larger counts and durations, earlier times and texts first, or
+    /// reversed; rows without a value last. For equal values, the flow that began first.
     pub fn compare(self, reverse: bool, a: &FlowRow, b: &FlowRow) -> Ordering {
         let Some((_, value)) = COLUMNS.get(self.0) else { return a.flow.cmp(&b.flow) };
         let (x, y) = (value(a), value(b));
@@ -142,7 +141,7 @@ const FINDINGS: &str = "FINDINGS";
 
 type Cells = [String; HEADINGS.len() + 1];
 
-/// Columns that a narrow terminal does without, the first one first.
+/// Columns that are left out on a narrow terminal, in this order.
 const DISPENSABLE: [&str; 7] = ["P95", "BYTES", "P50", "DURATION", "MESSAGES", "PACKETS", "MAX"];
 
 /// A table with a line of headings; its columns are as wide as the cells of its first rows.
@@ -152,8 +151,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table that begins with these rows: writes its headings. On a terminal of this many columns, what
-    /// does not fit is left out.
+    /// A table that begins with these rows: writes its header. On a terminal with this many
+    /// columns, columns that do not fit are left out.
     pub fn new(
         rows: &[FlowRow],
         terminal: Option<usize>,
@@ -202,7 +201,7 @@ fn line(cells: &Cells, widths: &[Option<usize>], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// What the table shows of a flow.
+/// The cells of a flow.
 fn cells(row: &FlowRow) -> Cells {
     let ends = if client_is_second(row) { [1, 0] } else { [0, 1] };
     let end = |nth: usize, heading: Who| {
@@ -239,7 +238,7 @@ fn cells(row: &FlowRow) -> Cells {
     ]
 }
 
-/// Whether the second end asks the first.
+/// Whether the second end is the client.
 fn client_is_second(row: &FlowRow) -> bool {
     match row.roles {
         [Some(Who::Client), _] => false,
@@ -249,7 +248,7 @@ fn client_is_second(row: &FlowRow) -> bool {
     }
 }
 
-/// A count in few digits.
+/// A count with few digits.
 fn short(count: u64) -> String {
     match count {
         0..100_000 => count.to_string(),
@@ -265,7 +264,7 @@ pub fn json(row: &FlowRow, capture: Option<&str>, out: &mut Vec<u8>) {
         put(out, format_args!("{}\"{name}\":", if index > 0 { "," } else { "{" }));
         match value(row) {
             FlowCell::Absent => out.extend_from_slice(b"null"),
-            // No text holds a character that JSON would have to escape.
+            // These texts need no JSON escapes.
             value @ (FlowCell::Text(_) | FlowCell::Address(_) | FlowCell::Time(_)) => {
                 out.push(b'"');
                 write(&value, row.digits, out);
@@ -318,8 +317,8 @@ pub(crate) fn csv_line<'c>(cells: impl Iterator<Item = &'c str>, out: &mut Vec<u
     out.extend_from_slice(b"\r\n");
 }
 
-/// A cell that a spreadsheet would run as a formula has a `'` before it; what a terminal would act on
-/// is escaped, the end of a line too: a record is a line.
+/// A cell: one that a spreadsheet would run as a formula is prefixed with `'`; terminal controls
+/// and line ends are escaped, so that a record is a line.
 pub(crate) fn csv_cell(cell: &str, out: &mut Vec<u8>) {
     let cell = escaped(cell);
     let quote = if cell.starts_with(['=', '+', '-', '@']) { "'" } else { "" };

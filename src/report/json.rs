@@ -1,7 +1,7 @@
 //! Messages as JSON, one object a line: the envelope.
 //!
-//! Written by hand from the tree into a buffer that is reused: no value is built, and nothing is
-//! allocated per message or field. Every key but the envelope's own comes from the tree.
+//! Written directly from the tree into a reused buffer: no intermediate values, and no allocation
+//! per message or field. All keys except the envelope's own come from the tree.
 
 mod fields;
 mod keys;
@@ -35,7 +35,7 @@ pub(super) use self::write::Escaped;
 #[derive(Default)]
 pub struct Json {
     with_tree: bool,
-    /// What is said of the capture in each object.
+    /// The members about the capture in each object.
     capture: Vec<u8>,
     clock: Clock,
     frames: Vec<u64>,
@@ -48,7 +48,7 @@ impl Json {
         Json { with_tree, ..Json::default() }
     }
 
-    /// Where there are several captures: each object says which one it is of.
+    /// For several captures: each object names its own.
     #[must_use]
     pub fn of(self, capture: &str) -> Json {
         let mut out = Vec::new();
@@ -66,7 +66,7 @@ impl Json {
         *out = projection.out;
     }
 
-    /// Its fields alone: an object. Returns what is beside them, as another one, if there is something.
+    /// Its fields only: an object. Returns the members next to them as another one, if any.
     pub(crate) fn fields(&mut self, m: &Envelope<'_>, out: &mut String) -> Option<String> {
         let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
         let (line, scratch) = (std::mem::take(out).into_bytes(), &mut self.scratch);
@@ -184,7 +184,7 @@ impl Report for Json {
     }
 }
 
-/// What the message responds to, and the packet that it is a copy of.
+/// The request of a response, and the original of a copy.
 fn request(m: &Envelope<'_>, out: &mut Vec<u8>) {
     if let Some(reply) = m.reply {
         let now = m.payload.time;

@@ -16,22 +16,22 @@ use crate::text::escaped;
 
 pub use text::Line;
 
-/// Arrows that are drawn of one capture; further messages are counted.
+/// Maximum number of arrows per capture; further messages are counted.
 pub const STEPS: usize = 20_000;
 
-/// What a ladder is drawn from.
+/// The data of a ladder.
 #[derive(Default)]
 pub struct Ladder {
     parties: Vec<LadderColumn>,
     steps: Vec<Arrow>,
-    /// The latest message that each packet completed, by its place among the steps.
+    /// By packet, the index of the latest message that it completed.
     by_frame: Map<u64, usize>,
     left_out: u64,
-    /// The latest request from one end to another, while nothing has come back.
+    /// The latest unanswered request from one end to another.
     waiting: HashMap<[SocketAddr; 2], OpenRequest>,
 }
 
-/// A segment of a message, sent again.
+/// A retransmitted segment of a message.
 pub struct SegmentAgain {
     /// Its packet.
     pub frame: u64,
@@ -43,7 +43,7 @@ pub struct SegmentAgain {
     pub message: u64,
 }
 
-/// A request to which nothing has come back.
+/// An unanswered request.
 struct OpenRequest {
     message: &'static Message,
     bytes: Box<[u8]>,
@@ -51,7 +51,7 @@ struct OpenRequest {
     frame: u64,
 }
 
-/// A column: a host, or, where a host talks to itself, one of its ports.
+/// A column: a host, or one of its ports if a host communicates with itself.
 struct LadderColumn {
     address: IpAddr,
     /// The only port that belongs to it.
@@ -67,7 +67,7 @@ struct Arrow {
     packets: usize,
     time: Time,
     digits: u8,
-    /// Places among the parties.
+    /// The indices of the parties.
     from: usize,
     to: usize,
     ends: [SocketAddr; 2],
@@ -77,17 +77,17 @@ struct Arrow {
     /// The packet of the request that it answers, and how long after it, in nanoseconds.
     reply: Option<(u64, i64)>,
     copy_of: Option<u64>,
-    /// The packet in which the same request, or the same segment, was sent first: nothing has come back since.
+    /// The packet in which the same unanswered request, or the same segment, was sent first.
     again: Option<u64>,
-    /// A request, which may be answered.
+    /// A request that may be answered.
     asks: bool,
-    /// Of a request: the packet of its response, and whether that is all that was asked for.
+    /// For a request: the packet of its response, and whether that has all the requested data.
     response: Option<(u64, bool)>,
-    /// The recording lacks some of it.
+    /// The recording lost some of it.
     lost: bool,
-    /// An ICMP error, and not a message.
+    /// An ICMP error instead of a message.
     icmp: bool,
-    /// A segment that was sent again, and not a message.
+    /// A retransmitted segment instead of a message.
     segment: bool,
     findings: Vec<(Severity, Verdict, String)>,
 }
@@ -103,12 +103,12 @@ impl Ladder {
         self.steps.len()
     }
 
-    /// The packet of the arrow in this place.
+    /// The packet of the arrow at this index.
     pub fn frame(&self, step: usize) -> Option<u64> {
         self.steps.get(step).map(|step| step.frame)
     }
 
-    /// Messages that were not drawn.
+    /// Number of messages that were not drawn.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -148,7 +148,7 @@ impl Ladder {
             reply: m.reply.map(|reply| (reply.request, payload.time.since(reply.sent))),
             copy_of: m.copy_of,
             again,
-            // Others may answer what a master checks, or not.
+            // Masters' checks need not be answered.
             asks: m.message.purpose.begins_exchange(),
             response: None,
             lost: payload.lost,
@@ -158,7 +158,7 @@ impl Ladder {
         });
     }
 
-    /// Of a request that is sent again, the packet in which it was sent first.
+    /// For a repeated request, the packet in which it was sent first.
     fn again(&mut self, m: &Envelope<'_>) -> Option<u64> {
         let payload = m.payload;
         if m.copy_of.is_some() {
@@ -183,7 +183,7 @@ impl Ladder {
         first
     }
 
-    /// Notes which packet has the response to a request that has an arrow.
+    /// Records the packet of the response to a request with an arrow.
     pub fn response(&mut self, reply: &Reply, frame: u64) {
         if let Some(&request) = self.by_frame.get(&reply.request)
             && let Some(request) = self.steps.get_mut(request)
@@ -194,12 +194,12 @@ impl Ladder {
         }
     }
 
-    /// Whether the arrow in this place is a request for which not all has come that was asked for.
+    /// Whether the arrow at this index is a request without all the requested data.
     pub fn is_open(&self, step: usize) -> bool {
         self.steps.get(step).is_some_and(|step| step.asks && step.is_open())
     }
 
-    /// Adds segments that were sent again, of messages that have an arrow; they are in the order of the capture.
+    /// Adds retransmitted segments of messages that have an arrow, in the order of the capture.
     pub fn segments_again(&mut self, segments: impl Iterator<Item = SegmentAgain>) {
         let steps = std::mem::take(&mut self.steps);
         let again = segments.filter_map(|it| {
@@ -280,7 +280,7 @@ impl Ladder {
         at
     }
 
-    /// Names of the columns: with the port, where a host has one only.
+    /// Names of the columns: with the port, if a host has only one.
     fn names(&self) -> Vec<String> {
         let name = |party: &LadderColumn| match party.only.or(only(&party.ports)) {
             Some(port) => SocketAddr::new(party.address, port).to_string(),
@@ -289,7 +289,7 @@ impl Ladder {
         self.parties.iter().map(name).collect()
     }
 
-    /// What is to be said of an arrow beside its name: which ports, if that is not clear, and the rest.
+    /// The text of an arrow besides its name: ports if they are ambiguous, and further details.
     fn details(&self, step: &Arrow) -> String {
         let mut text = String::new();
         let several = |at: usize| {
@@ -331,7 +331,7 @@ fn only(ports: &BTreeSet<u16>) -> Option<u16> {
     ports.first().copied().filter(|_| ports.len() == 1)
 }
 
-/// How severe a finding is, in a word: `error`, or `error?` where the capture leaves it open.
+/// The severity of a finding: `error`, or `error?` if it is inconclusive.
 fn severity(severity: Severity, verdict: Verdict) -> String {
     let mark = if verdict == Verdict::Inconclusive { "?" } else { "" };
     format!("{}{mark}", severity.name())

@@ -1,11 +1,11 @@
-//! Text of others in Markdown.
+//! Escapes texts from the wire for Markdown.
 
 use crate::text::escaped;
 
-/// What parts a text where GitHub and others, once Markdown is HTML, would make a link of it.
+/// Inserted where GitHub and others would turn a text into a link.
 const PART: &str = "<!-- -->";
 
-/// Text in a cell of a table: nothing in it is Markdown or HTML, calls somebody by name, or becomes a link.
+/// Text for a table cell: without Markdown, HTML, mentions of users, or links.
 pub(super) fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';

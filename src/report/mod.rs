@@ -1,20 +1,15 @@
-//! What users read: views of the one decoded tree.
+//! Output formats: views of the decoded tree.
 //!
-//! A report is handed every message with its annotated fields and its findings, in capture order,
-//! and appends to a buffer. It decodes nothing, checks nothing, opens nothing, and writes no name
-//! of its own but those of the envelope: fields, messages and rules are named where they are
-//! declared.
+//! A report gets every message with its annotated fields and its findings, in capture order, and
+//! appends to a buffer. It decodes, checks and opens nothing, and uses no names of its own except
+//! those of the envelope: fields, messages and rules are named where they are declared.
 //!
-//! - [`json`]: one object a line, for scripts.
-//! - [`text`]: one line a message, the annotated fields and the bytes beneath it, for people.
-//! - [`columns`]: chosen fields of messages as a table.
-//! - [`check`]: verdicts, and the catalogue of rules.
-//! - [`fields`]: the catalogue of fields.
-//! - [`flows`]: the rows of `gamewire flows`.
-//! - [`html`]: the page of `gamewire report`.
-//! - [`ladder`]: who said what to whom, as a diagram.
-//! - [`summary`]: the tables of `gamewire summary`.
-//! - [`paint`]: the only place that knows colours.
+//! [`json`]: one object a line, for scripts. [`text`]: one line a message, with annotated fields
+//! and bytes, for people. [`columns`]: chosen fields of messages as a table. [`check`]: verdicts,
+//! and the catalogue of rules. [`fields`]: the catalogue of fields. [`flows`]: the rows of
+//! `gamewire flows`. [`html`]: the page of `gamewire report`. [`ladder`]: conversations as a
+//! diagram. [`summary`]: the tables of `gamewire summary`. [`paint`]: the only place that knows
+//! colours.
 
 #[cfg(feature = "cli")]
 pub mod abuse;
@@ -62,33 +57,33 @@ use dissectors::kit::{Finding, Info, Message, Node, Payload, Reply, Time, TreeVi
 
 use crate::session::{IcmpEvent, MessageEvent};
 
-/// One message as a report sees it.
+/// One message, for a report.
 #[derive(Clone, Copy)]
 pub struct Envelope<'a> {
-    /// The protocol it belongs to.
+    /// Its protocol.
     pub info: &'static Info,
-    /// Which message of it.
+    /// The message of the protocol.
     pub message: &'static Message,
     /// The bytes it was decoded from, and where they were recorded.
     pub payload: &'a Payload<'a>,
     /// Its fields.
     pub tree: TreeView<'a>,
-    /// What was found in it.
+    /// Its findings.
     pub findings: &'a [Finding],
-    /// How many more were found.
+    /// The number of further findings.
     pub findings_left_out: u64,
-    /// Digits of a second that the capture has: 6, or 9 for anything finer.
+    /// Number of digits of a second in the capture's times: 6, or 9 for anything finer.
     pub digits: u8,
     /// The request that it answers, where it is a response to one.
     pub reply: Option<&'a Reply>,
-    /// The packet that its own is a copy of, where the datagram was doubled on the way.
+    /// The original packet, if its datagram is a duplicate.
     pub copy_of: Option<u64>,
     /// The tunnels that its packets passed through, if any.
     pub via: Option<&'a dyn fmt::Display>,
 }
 
 impl<'a> Envelope<'a> {
-    /// A message of a session, with `payload` taken from it; `None`: its fields were not asked for.
+    /// A message of a session, with `payload` taken from it; `None`: its fields were not requested.
     pub fn of(m: &MessageEvent<'a>, payload: &'a Payload<'a>) -> Option<Envelope<'a>> {
         let (context, checked) = (m.context(), m.checked());
         Some(Envelope {
@@ -106,12 +101,12 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Fields that are shown of any decompressed message.
+/// Number of fields that are shown of any decompressed message.
 const INFLATED: usize = 512;
 
 impl<'a> Envelope<'a> {
-    /// The same message, which was sent in this many bytes, with no more of its fields than anyone reads: a
-    /// few compressed bytes may stand for any number. `room` holds those that are left.
+    /// The same message with a limited number of fields, because a few compressed bytes may
+    /// decompress to very many. `length`: its length as sent; `room` stores the remaining fields.
     #[must_use]
     pub fn brief<'r>(self, length: u64, room: &'r mut Vec<Node>) -> Envelope<'r>
     where
@@ -125,22 +120,22 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// One format. Messages come in the order of the capture; the text they become is appended.
+/// One format. Messages come in the order of the capture; their text is appended.
 pub trait Report {
-    /// Appends what is above a message of this time, if something does.
+    /// Appends a heading above a message of this time, if needed.
     fn heading(&mut self, _: Time, _: &mut Vec<u8>) {}
 
-    /// Appends one message. Returns where its line ends: what [`Report::icmp`] says belongs there.
+    /// Appends one message. Returns the end of its line, where [`Report::icmp`] inserts notes.
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize;
 
-    /// Appends what still waits, because it is laid out with what comes after it.
+    /// Appends buffered text, in formats whose layout depends on later messages.
     fn rest(&mut self, _: &mut Vec<u8>) {}
 
-    /// Appends what is put into the line of a message that did not arrive.
+    /// Appends the notes for the line of a message that did not arrive.
     fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpEvent>, out: &mut Vec<u8>);
 
-    /// Appends a line of its own about a message that was written before. Says whether there is
-    /// one.
+    /// Appends a separate line about a message that was already written. Returns whether the format
+    /// has such lines.
     fn icmp_late(&mut self, _note: &IcmpEvent, _out: &mut Vec<u8>) -> bool {
         false
     }

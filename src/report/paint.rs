@@ -1,7 +1,7 @@
-//! Colours: which there are, and whether there are any.
+//! Colours.
 //!
-//! It knows ANSI styles, through owo-colors, and nobody else does. It refuses to look at the
-//! environment or the terminal itself: the caller says what they are.
+//! Only this module uses ANSI styles, through owo-colors. The caller passes the environment and
+//! whether the output is a terminal.
 
 use std::ffi::OsString;
 
@@ -10,7 +10,7 @@ use owo_colors::Style;
 
 use crate::report::put;
 
-/// What the user asks for with `--color`.
+/// The user's choice with `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Choice {
     /// Colours on a terminal.
@@ -22,8 +22,8 @@ pub enum Choice {
     Never,
 }
 
-/// Whether to colour. What the user asks for counts most, then the variables `NO_COLOR`,
-/// `CLICOLOR_FORCE`, `CLICOLOR` and `TERM`, then whether a terminal reads it.
+/// Whether to use colours. The user's choice has priority, then the variables `NO_COLOR`,
+/// `CLICOLOR_FORCE`, `CLICOLOR` and `TERM`, then whether the output is a terminal.
 pub fn enabled(
     choice: Choice,
     is_terminal: bool,
@@ -40,12 +40,12 @@ pub fn enabled(
     }
 }
 
-/// What a piece of text is, and so how it looks.
+/// The role of a piece of text, which determines its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// What is looked at last: times, numbers of bytes, headings.
+    /// Less important text: times, numbers of bytes, headings.
     Faint,
-    /// Who speaks to whom.
+    /// Sender and receiver.
     Endpoints,
     /// The name of a protocol.
     Protocol,
@@ -53,9 +53,9 @@ pub enum Tone {
     Message,
     /// The label of a field.
     Label,
-    /// A finding of this weight.
+    /// A finding of this severity.
     Finding(Severity, Verdict),
-    /// What went well, and headings.
+    /// Success, and headings.
     Good,
     /// The bytes of a leaf, by its number in the payload: neighbours differ.
     Leaf(usize),
@@ -85,7 +85,7 @@ impl Tone {
     }
 }
 
-/// Colours what is written, or leaves it as it is.
+/// Styles text, or leaves it unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paint {
     enabled: bool,

@@ -1,7 +1,7 @@
 //! `gamewire summary`: the tables of a capture, for a terminal, a web page or a script.
 //!
-//! A column has one name in JSON, in CSV and for `--sort`. Some are only for scripts; where people read
-//! better what several say together, a column is only for them.
+//! A column has the same name in JSON, in CSV and for `--sort`. Some columns are only for scripts;
+//! others, which combine several, are only for people.
 
 mod cell;
 mod tables;
@@ -25,20 +25,20 @@ pub use tables::{Table, columns};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order(pub String);
 
-/// What of a summary is shown.
+/// What is shown of a summary.
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// The only table; `None`: all.
     pub table: Option<Table>,
-    /// The column that tables are sorted by, where they have it.
+    /// The sort column of tables that have it.
     pub order: Option<Order>,
-    /// Rows of a table at most.
+    /// Maximum number of rows per table.
     pub top: usize,
-    /// How times are written, but in JSON.
+    /// The style of times, except in JSON.
     pub times: TimeStyle,
 }
 
-/// Ports of other traffic that are named in the line about it.
+/// Maximum number of ports in the line about other traffic.
 const PORTS: usize = 8;
 
 /// A summary to be written.
@@ -123,7 +123,7 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// Tables with rows; that of ports only where it was asked for, since a line says the same.
+    /// Tables with rows; that of ports only if requested, because a line shows the same.
     fn for_people(&self) -> impl Iterator<Item = &Grid> {
         let shown = |grid: &&Grid| {
             self.has_one_table || (grid.table != Table::Ports && !grid.rows.is_empty())
@@ -135,7 +135,7 @@ impl<'r> Report<'r> {
         Stamp::new(self.times).since(self.read.span.map(|[first, _]| first))
     }
 
-    /// When it was recorded, how much, and whether something is missing.
+    /// The time of the recording, its size, and losses.
     pub(in crate::report) fn recording(&self) -> String {
         let Totals { packets, bytes, span, .. } = *self.read;
         let (packets, size) = (counted(packets, "packet"), cell::bytes(bytes));

@@ -1,8 +1,8 @@
-//! Messages as text: a line each, for people who search a capture at night.
+//! Messages as text: a line each, easy to read and to search.
 //!
-//! A line is never broken, whatever a packet says: what a terminal would obey is spelled out, and
-//! a text that is not a plain word is in quotes; a quote inside is written `\x22`.
-//! With [`Detail::fields`] the annotated fields follow the line, with [`Detail::bytes`] the bytes.
+//! A line is never broken, whatever a packet contains: terminal controls are escaped, and a text
+//! that is not a plain word is in quotes; a quote inside is written `\x22`. With [`Detail::fields`]
+//! the annotated fields follow the line, with [`Detail::bytes`] the bytes.
 
 mod dump;
 mod lines;
@@ -32,12 +32,12 @@ pub struct Detail {
     pub fields: bool,
     /// The bytes, each field's bytes marked: `-x`.
     pub bytes: bool,
-    /// All bytes of what was decompressed, not only the first.
+    /// All bytes of decompressed messages, not only the first.
     pub full: bool,
 }
 
-/// One line a message. The date is above the first message of a day, so that messages must
-/// come in the order in which they are to be read.
+/// One line per message. The date is printed above the first message of a day, so messages must
+/// come in reading order.
 pub struct Text {
     detail: Detail,
     paint: Paint,
@@ -51,8 +51,8 @@ pub struct Text {
 }
 
 impl Text {
-    /// Columns of `source > destination`, and of the protocol and the message: what is longer
-    /// pushes the rest of its line to the right.
+    /// Widths of `source > destination`, and of the protocol and the message: longer texts shift
+    /// the rest of the line.
     const ENDS_WIDTH: usize = 36;
     const NAMES_WIDTH: usize = 22;
 
@@ -118,7 +118,7 @@ impl Text {
         out.push(b'\n');
     }
 
-    /// What carried the message, where it was not a packet of its own.
+    /// How the message was carried, if it was not a single packet.
     fn carriage(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
         m.payload.frames(&mut self.frames);
         let is_verbose = self.detail.fields;
@@ -152,8 +152,8 @@ impl Text {
         }
     }
 
-    /// Each rule once, at the end of the line: with what is wrong, unless that follows below. A
-    /// note is only reported with the fields.
+    /// Each rule once, at the end of the line: with its text, unless that follows below. Notes are
+    /// shown only with the fields.
     fn findings(&mut self, findings: &[Finding], out: &mut Vec<u8>) {
         let is_verbose = self.detail.fields;
         let is_reported = |it: &&Finding| is_verbose || it.severity > Severity::Note;
@@ -233,7 +233,7 @@ impl Report for Text {
     }
 }
 
-/// What a message says, and what is wrong with it: each finding by itself.
+/// The summary of a message, and its findings one by one.
 pub fn parts(m: &Envelope<'_>) -> (String, Vec<(Severity, Verdict, String)>) {
     let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
     let mut out = Vec::new();
@@ -247,7 +247,7 @@ pub fn parts(m: &Envelope<'_>) -> (String, Vec<(Severity, Verdict, String)>) {
     (String::from_utf8_lossy(&out).into_owned(), findings.collect())
 }
 
-/// What a message says, in a line, and in further ones what is wrong with it: for other programs.
+/// The summary of a message in a line, and its findings in further lines: for other programs.
 pub fn comment(m: &Envelope<'_>) -> String {
     let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
     let mut out = format!("{} {}  ", m.info.id, m.message.name).into_bytes();
@@ -265,7 +265,7 @@ fn finding_tone(finding: &Finding) -> Tone {
     Tone::Finding(finding.severity, finding.verdict)
 }
 
-/// `! error A2S030 player-count`; with `?` for what the capture leaves open.
+/// `! error A2S030 player-count`; with `?` if inconclusive.
 fn name(finding: &Finding, out: &mut Vec<u8>) {
     let mark = if finding.verdict == Verdict::Inconclusive { '?' } else { '!' };
     let (severity, rule) = (finding.severity.name(), finding.rule);
@@ -280,12 +280,12 @@ fn detail(finding: &Finding, out: &mut Vec<u8>) {
     put(out, format_args!(": {}", crate::text::escaped(&finding.detail)));
 }
 
-/// Spaces up to the next column, two at least.
+/// Spaces up to the next column, at least two.
 fn pad(out: &mut Vec<u8>, width: usize, column: usize) {
     out.resize(out.len() + column.saturating_sub(width) + 2, b' ');
 }
 
-/// Takes back the spaces at the end.
+/// Removes trailing spaces.
 fn trim(out: &mut Vec<u8>) {
     let spaces = out.iter().rev().take_while(|&&byte| byte == b' ').count();
     out.truncate(out.len() - spaces);

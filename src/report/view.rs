@@ -1,4 +1,4 @@
-//! A tree and the bytes it annotates, read together: what every format needs to know of a node.
+//! A tree together with its payload.
 
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ pub(super) struct MessageView<'a> {
     pub(super) lost: bool,
 }
 
-/// A text among other bytes, so that several bytes can be read at once.
+/// A text within other bytes, so that several bytes can be loaded at once.
 #[derive(Clone, Copy)]
 pub(super) struct Among<'a> {
-    /// What the text is in.
+    /// The bytes that contain the text.
     pub(super) bytes: &'a [u8],
     /// Where it begins.
     pub(super) start: usize,
@@ -83,7 +83,7 @@ impl<'a> MessageView<'a> {
         self.tree.pair_nodes(at)
     }
 
-    /// Whether of a pair's value no byte was recorded.
+    /// Whether no byte of a pair's value was recorded.
     pub(super) fn lacks(self, value: Option<usize>) -> bool {
         let is_after = |value: &Node| {
             value.field.kind == Kind::Text && self.text_among(value).start >= self.payload.len()

@@ -1,25 +1,25 @@
-//! Addresses become others: those that share a prefix still do, and no two become one.
+//! Replaces addresses, preserving common prefixes; different addresses stay different.
 //!
-//! An address also is a text in some messages, where the other one must take as many characters. So
-//! octets are replaced one by one, each by one of as many digits, in a way that depends on the octets
-//! before it; and of IPv6 addresses hexadecimal digits. What an address is for stays: private,
-//! loopback, link-local and multicast addresses remain so.
+//! Some messages contain addresses as text, where the replacement must have the same length.
+//! Therefore octets are replaced one by one, each by one with the same number of digits, depending
+//! on the octets before it; in IPv6 addresses, hexadecimal digits. The kind of address is
+//! preserved: private, loopback, link-local and multicast addresses remain so.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::secret::Key;
 
-/// Tables that are kept: each says what becomes of the octets after a prefix.
+/// Maximum number of tables, each of which maps the octets after a prefix.
 const KEPT: usize = 4096;
 
-/// Addresses that are remembered.
+/// Maximum number of cached addresses.
 const KNOWN: usize = 1 << 18;
 
 /// Replaces addresses.
 pub struct Addresses {
     key: Key,
-    /// Addresses that were replaced lately: the same ones come again and again.
+    /// A cache of replaced addresses, since the same ones recur.
     known: HashMap<IpAddr, IpAddr>,
     /// By the octets before.
     octets: HashMap<Vec<u8>, Box<[u8; 256]>>,
@@ -36,7 +36,7 @@ impl Addresses {
         Addresses { key, known: HashMap::new(), octets: HashMap::new(), digits: HashMap::new() }
     }
 
-    /// The other address.
+    /// The replacement of an address.
     pub fn of(&mut self, address: IpAddr) -> IpAddr {
         if let Some(other) = self.known.get(&address) {
             return *other;
@@ -52,7 +52,7 @@ impl Addresses {
         other
     }
 
-    /// The other IPv4 address.
+    /// The replacement of an IPv4 address.
     pub fn of_v4(&mut self, address: Ipv4Addr) -> Ipv4Addr {
         let octets = address.octets();
         if matches!(octets[0], 0 | 127 | 224..) {
@@ -72,7 +72,7 @@ impl Addresses {
         other.into()
     }
 
-    /// The other IPv6 address.
+    /// The replacement of an IPv6 address.
     pub fn of_v6(&mut self, address: Ipv6Addr) -> Ipv6Addr {
         if let Some(mapped) = address.to_ipv4_mapped() {
             return self.of_v4(mapped).to_ipv6_mapped();
@@ -82,7 +82,7 @@ impl Addresses {
         }
         let digits =
             Vec::from_iter(address.octets().into_iter().flat_map(|it| [it >> 4, it & 0xF]));
-        // The first digits say what kind of address it is: fe80, fd, 2001.
+        // The first digits determine the kind of address: fe80, fd, 2001.
         let kept = if digits.first() == Some(&0xF) { 3 } else { 1 };
         let mut other = digits.clone();
         for (at, digit) in other.iter_mut().enumerate().skip(kept) {
@@ -93,8 +93,8 @@ impl Addresses {
             let key = &self.key;
             let table = self.digits.entry(before.to_vec()).or_insert_with(|| {
                 let mut table: [u8; 16] = std::array::from_fn(|digit| digit as u8);
-                // A text leaves zeros out, so that there must be as many; and letters and figures are
-                // of one length.
+                // Texts omit leading zeros, so their number must be kept; letters and figures have
+                // the same length.
                 shuffle(&mut table[1..], &mut key.numbers(DIGIT, before));
                 table
             });
@@ -107,7 +107,8 @@ impl Addresses {
         octets.into()
     }
 
-    /// The other address as a text of the same length, where the text is one, with or without a port.
+    /// The replacement of an address text with the same length, if the text is an address, with or
+    /// without a port.
     pub fn of_text(&mut self, text: &str) -> Option<String> {
         let other = if let Ok(address) = text.parse::<IpAddr>() {
             match (address, self.of(address)) {
@@ -122,7 +123,7 @@ impl Addresses {
     }
 }
 
-/// An address in hexadecimal, its groups as wide as this text's.
+/// An address in hexadecimal, with groups as wide as this text's.
 fn hex_text(address: Ipv6Addr, text: &str) -> Option<String> {
     let groups = address.segments();
     let wide =
@@ -140,7 +141,7 @@ fn hex_text(address: Ipv6Addr, text: &str) -> Option<String> {
     Some(if is_upper { other.to_ascii_uppercase() } else { other })
 }
 
-/// What becomes of the octets after these.
+/// The mapping of the octets after these.
 fn table(key: &Key, before: &[u8]) -> [u8; 256] {
     let mut table: [u8; 256] = std::array::from_fn(|octet| octet as u8);
     // The private range 172.16.0.0/12, and that of carriers, 100.64.0.0/10.
@@ -156,7 +157,7 @@ fn table(key: &Key, before: &[u8]) -> [u8; 256] {
             [169] => matches!(octet, 0 | 254 | 255),
             _ => matches!(octet, 0 | 255),
         };
-        // Digits and range; what stays is alone in its class.
+        // Digits and range; a fixed octet is alone in its class.
         if fixed {
             1000 + u32::from(octet)
         } else {

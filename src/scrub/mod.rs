@@ -1,6 +1,6 @@
-//! What tells of somebody, replaced by what does not: for captures that are shown to others.
+//! Replaces personal data in messages and packets, for captures that are shared.
 //!
-//! It knows the bytes of messages and of packets, and what their fields hold; it refuses to know files.
+//! It handles bytes and fields, not files.
 
 mod addresses;
 mod packets;
@@ -13,21 +13,21 @@ pub use self::addresses::Addresses;
 pub use self::packets::{AllEdits, Edit, Edits, Rewriter, Rewritten};
 pub use self::secret::Key;
 
-/// Keys whose values come from the specifications, name a game or are repeated by the other side, and
-/// stay.
+/// Keys whose values are kept, because they are defined by the specifications, name a game, or are
+/// repeated by the other side.
 const PUBLIC_KEYS: &str = "challenge connection content-length content-type enctype final gamedir \
     gamemode gamename gametype gamever hostport key lan list minnetver napp appid os p1 product \
     protocol queryid region secure splitnum transfer-encoding type validate version where \
     engineversion minnetversion";
 
-/// Replaces what messages hold.
+/// Replaces the contents of messages.
 pub struct Scrubber {
     key: Key,
     addresses: Addresses,
 }
 
 impl Scrubber {
-    /// By this key: the same text or address always becomes the same other one.
+    /// With this key: the same text or address is always replaced by the same other one.
     pub fn new(key: Key) -> Scrubber {
         Scrubber { addresses: Addresses::new(key.clone()), key }
     }
@@ -37,8 +37,8 @@ impl Scrubber {
         &mut self.addresses
     }
 
-    /// The bytes that take the place of a message's, as many as these. What no field accounts for is
-    /// replaced as if it were text.
+    /// The replacement of a message's bytes, of the same length. Bytes that belong to no field are
+    /// replaced like text.
     pub fn message(&mut self, payload: &[u8], tree: TreeView<'_>) -> Vec<u8> {
         let mut out = Vec::with_capacity(payload.len());
         let mut key: &[u8] = &[];
@@ -71,7 +71,7 @@ impl Scrubber {
         out
     }
 
-    /// What takes the place of a field's bytes; `key`: the key before it, if it is the value of one.
+    /// The replacement of a field's bytes; `key`: the key before it, if it is the value of one.
     fn field(&mut self, node: &Node, bytes: &[u8], key: &[u8]) -> Vec<u8> {
         let field = node.field;
         match field.kind {
@@ -91,7 +91,7 @@ impl Scrubber {
         match field.kind {
             _ if !is_private => bytes.to_vec(),
             Kind::Text | Kind::Bytes => self.text(bytes),
-            // A number: the account that a Steam ID names is in its lower half.
+            // A number: the lower half of a Steam ID is the account.
             _ => {
                 let mut numbers = self.key.numbers(NUMBER, bytes);
                 let other = |(at, &byte): (usize, &u8)| {
@@ -102,7 +102,7 @@ impl Scrubber {
         }
     }
 
-    /// An address whose text is written with escapes, such as `%3A` for a colon: its other one likewise.
+    /// An address whose text has escapes, such as `%3A` for a colon: its replacement has them, too.
     fn escaped_address(&mut self, decoded: &[u8], written: &[u8]) -> Option<Vec<u8>> {
         let other = self.addresses.of_text(std::str::from_utf8(decoded).ok()?)?;
         let (mut out, mut rest) = (Vec::new(), written);
@@ -139,7 +139,7 @@ impl Scrubber {
 
 const NUMBER: u8 = 2;
 
-/// Where in these bytes of a field its text is: without what begins and ends it.
+/// The position of a field's text in its bytes, without prefix and suffix.
 fn text_within(
     node: &Node,
     payload: &[u8],

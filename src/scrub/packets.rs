@@ -1,7 +1,7 @@
-//! A packet without what tells of somebody: its innermost IP datagram, with other addresses and other
-//! bytes of payload, and checksums that are right or wrong as they were.
+//! Rewrites a packet: its innermost IP datagram, with other addresses and payload; checksums stay
+//! correct or wrong.
 //!
-//! Link layers and tunnels are left off, and with them their addresses: what is written is IP alone.
+//! Link layers and tunnels are removed with their addresses: the output is IP only.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
@@ -13,7 +13,7 @@ use super::{Addresses, Key, texts};
 use crate::capture::Packet;
 use crate::net::{self, Datagram, Fragment, IcmpError, Ip, Outcome, Segment};
 
-/// Bytes that take the place of others in a packet.
+/// Replacement bytes in a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     /// Where the first is, in the packet's recorded bytes.
@@ -22,10 +22,10 @@ pub struct Edit {
     pub bytes: Box<[u8]>,
 }
 
-/// What becomes of one packet's payload.
+/// The replacement of one packet's payload.
 #[derive(Debug, Default)]
 pub struct Edits {
-    /// In any order; a byte that is in none is left out, with all that follow it.
+    /// In any order; the payload is cut at the first byte that is in none.
     pub each: Vec<Edit>,
     /// The recorded bytes end here.
     pub cut: Option<u32>,
@@ -36,44 +36,45 @@ pub struct Edits {
 pub struct Rewritten {
     /// From the IP header on.
     pub bytes: Vec<u8>,
-    /// Bytes of it that are not there.
+    /// Number of missing bytes.
     pub missing: u32,
-    /// There was payload that no message accounts for.
+    /// Some payload belonged to no message.
     pub was_cut: bool,
 }
 
-/// A fragmented datagram: who sends it to whom, its protocol and its number.
+/// A fragmented datagram: sender, receiver, protocol and identification.
 type Whole = (IpAddr, IpAddr, u8, u32);
 
-/// Where the new bytes of a part of a stream are: the packet, and which of its edits; and a hash of the old ones.
+/// The new bytes of a part of a stream: the packet, and the index of its edit; and a hash of the
+/// old bytes.
 type InStream = (u64, usize, u64);
 
-/// What becomes of packets, by their numbers.
+/// The replacements by packet number.
 pub type AllEdits = HashMap<u64, Edits>;
 
 /// Rewrites packets. The checksum of a datagram is in its first fragment and covers the others: all
-/// fragments are [seen](Rewriter::see) before any packet is written.
+/// fragments must be [seen](Rewriter::see) before any packet is written.
 pub struct Rewriter {
-    /// The latest datagram of that number.
+    /// The latest datagram with an identification.
     latest: HashMap<Whole, usize>,
-    /// Of each fragment, by the packet's number and where its payload is: the datagram that it belongs to.
+    /// The datagram of each fragment, by the packet's number and the offset of its payload.
     datagrams: HashMap<(u64, u32), usize>,
-    /// Of each datagram: what its payload's bytes add to the checksum, and did.
+    /// For each datagram, the sums of its new and old payload.
     sums: Vec<[u64; 2]>,
-    /// Of each datagram: which parts came, from where to where.
+    /// For each datagram, the ranges that arrived.
     parts: Vec<BTreeMap<u32, u32>>,
-    /// Of each direction of a connection: the new bytes, by their sequence numbers. A segment that was
-    /// sent again holds bytes that a message has from another one.
+    /// For each direction of a connection, the new bytes by sequence number, for retransmitted
+    /// segments.
     streams: HashMap<[SocketAddr; 2], BTreeMap<u32, InStream>>,
-    /// Datagrams that are rewritten, by a hash of their ends and their bytes: the packet, and where its
-    /// payload is.
+    /// Rewritten datagrams by a hash of their ends and bytes: the packet, and the offset of its
+    /// payload.
     copies: HashMap<u64, (u64, u32)>,
     hasher: RandomState,
     key: Key,
 }
 
-/// What parts of responses begin with that several packets carry: in A2S, and after five bytes in
-/// GameSpy 4; and the most bytes before their text.
+/// The beginnings of split responses' parts, in A2S, and after five bytes in GameSpy 4; and the
+/// maximum number of bytes before their text.
 const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
 const SPLITNUM: &[u8] = b"splitnum\0";
 const SPLIT_HEADER: usize = 24;
@@ -93,7 +94,7 @@ impl Rewriter {
         }
     }
 
-    /// Looks at a packet that will be rewritten.
+    /// Inspects a packet before rewriting.
     pub fn see(&mut self, packet: &Packet<'_>, frame: u64, edits: &Edits) {
         decode(packet).each(&mut |outcome| self.see_outcome(&outcome, frame, edits));
     }
@@ -127,7 +128,8 @@ impl Rewriter {
         let (mut new, _) = edited_part(it, edits);
         let Some(parts) = self.parts.get_mut(of) else { return };
         let mut old = payload.bytes.get(..new.len()).unwrap_or_default().to_vec();
-        // Of parts that overlap, each byte counts once: as a part of the message, or as the first that came.
+        // In overlapping parts, each byte counts once: as a part of the message, or the first one
+        // that arrived.
         let end = at + payload.announced;
         let overlaps = parts.range(..end).next_back().is_some_and(|(_, before)| *before > at);
         if !edits.each.is_empty() {
@@ -169,7 +171,7 @@ impl Rewriter {
         }
     }
 
-    /// What takes the place of a datagram that is, in part or as a whole, in no message: as it does in
+    /// The replacement of a datagram that, in part or as a whole, belongs to no message: that of
     /// its copy, or by the form of a part.
     fn known(&self, ends: &[SocketAddr; 2], payload: &[u8], all: &AllEdits) -> Vec<u8> {
         let copy = self.copies.get(&self.hasher.hash_one((ends, payload)));
@@ -185,7 +187,7 @@ impl Rewriter {
         let part = payload.split_at_checked(16);
         let part = part.filter(|(header, _)| header[5..].starts_with(SPLITNUM));
         let Some((header, rest)) = part else { return vec![b'x'; payload.len()] };
-        // What parts repeat of the others: a column's name, a value.
+        // Parts may repeat a column's name or a value.
         let texts = rest.split(|byte| *byte == 0).map(|text| {
             let is_name = text.ends_with(b"_") || text.ends_with(b"_t") || text.len() < 2;
             if is_name { text.to_vec() } else { texts::other(&self.key, text) }
@@ -193,14 +195,14 @@ impl Rewriter {
         [header, &Vec::from_iter(texts).join(&0)].concat()
     }
 
-    /// The new byte of this number in a stream.
+    /// The new byte at this position of a stream.
     fn streamed(&self, ends: &[SocketAddr; 2], sequence: u32, all: &AllEdits) -> Option<u8> {
         let (start, (frame, edit, _)) = self.streams.get(ends)?.range(..=sequence).next_back()?;
         let edit = all.get(frame)?.each.get(*edit)?;
         edit.bytes.get((sequence - start) as usize).copied()
     }
 
-    /// Whether a segment sends bytes again of a message, and they are others than the first time.
+    /// Whether a segment retransmits bytes of a message with other values.
     fn differs(&self, ends: &[SocketAddr; 2], segment: &Segment<'_>, all: &AllEdits) -> bool {
         let first = self.streams.get(ends).and_then(|stream| stream.get(&segment.sequence));
         let old = first.and_then(|(frame, edit, hash)| {
@@ -210,7 +212,7 @@ impl Rewriter {
         old.is_some_and(|(old, hash)| self.hasher.hash_one(old) != hash)
     }
 
-    /// The packet as it is written, if it is IP that is read: one for each frame in it.
+    /// The rewritten packet, if it is IP: one for each frame in it.
     pub fn rewrite(
         &self,
         packet: &Packet<'_>,
@@ -258,7 +260,7 @@ impl Rewriter {
                     && self.differs(&ends, &segment, all)
                     && let Some(last) = new.0.last_mut()
                 {
-                    // What it says is in no message, only that it is something else.
+                    // It belongs to no message, but must stay different.
                     *last = if *last == b'x' { b'y' } else { b'x' };
                 }
                 let length = transport_length(6, headers.transport);
@@ -275,8 +277,8 @@ impl Rewriter {
     }
 }
 
-/// The byte at this place, if it belongs to the length of a chunk in HTTP, which is in no message:
-/// hexadecimal digits between two ends of lines.
+/// The byte at this position, if it belongs to the length of an HTTP chunk, which is in no message:
+/// hexadecimal digits between two line ends.
 fn chunk_length(bytes: &[u8], at: usize) -> Option<u8> {
     let is_length =
         |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' | b'\r' | b'\n');
@@ -359,16 +361,16 @@ fn part(
     Rewritten { bytes, missing, was_cut }
 }
 
-/// The bytes of a fragment: those that are in no message, because another one had them first or because it never
-/// became whole, are letters.
+/// The bytes of a fragment: those that belong to no message, because another fragment had them
+/// first or the datagram never became whole, are replaced by letters.
 fn edited_part(fragment: &Fragment<'_>, edits: &Edits) -> (Vec<u8>, bool) {
     let Fragment { protocol, at, payload, .. } = fragment;
     let header = if *at == 0 { transport_length(*protocol, payload.bytes) } else { 0 };
     edited(payload.bytes, header, payload.offset, edits, |_| Some(b'x'))
 }
 
-/// The bytes of a payload, its first `kept` as they are, the others as the edits say or `elsewhere`
-/// knows, up to the first that neither has; and whether there was one.
+/// The bytes of a payload: the first `kept` unchanged, the others from the edits or `elsewhere`, up
+/// to the first byte without replacement; and whether there was one.
 fn edited(
     payload: &[u8],
     kept: usize,
@@ -381,7 +383,7 @@ fn edited(
         rest.starts_with(&SPLIT) || rest.get(5..).is_some_and(|it| it.starts_with(SPLITNUM))
     };
     let header = if payload.get(kept..).is_some_and(is_part) {
-        // What precedes the text of a part belongs to no message, and tells of nobody.
+        // Bytes before the text of a part belong to no message, and hold no personal data.
         let first = edits.each.iter().map(|edit| edit.offset.saturating_sub(offset) as usize).min();
         first.filter(|&first| first <= kept + SPLIT_HEADER).unwrap_or(kept)
     } else {
@@ -427,7 +429,7 @@ fn ip_header(
         let old = sum(&header) - sum(&header[10..12]);
         header[12..16].copy_from_slice(&source.octets());
         header[16..20].copy_from_slice(&destination.octets());
-        // Options name routers.
+        // Options contain addresses of routers.
         header[20..].fill(1);
         let new = sum(&header) - sum(&header[10..12]);
         correct(&mut header, 10, [new, old], false);
@@ -447,7 +449,7 @@ fn ip_header(
     header
 }
 
-/// An ICMP error: the headers of what it quotes, and nothing of the payload.
+/// An ICMP error: the quoted headers without payload.
 fn icmp(error: &IcmpError<'_>, addresses: &mut Addresses) -> Rewritten {
     let IcmpError { ip, kind, code, quote, .. } = error;
     let ends = [ip.source, ip.destination].map(|end| addresses.of(end));
@@ -481,8 +483,8 @@ fn icmp(error: &IcmpError<'_>, addresses: &mut Addresses) -> Rewritten {
     Rewritten { bytes, missing: 0, was_cut: false }
 }
 
-/// Corrects a checksum for bytes that were replaced: with these sums, new and old, it is right if it
-/// was right, and wrong if it was wrong. UDP's 0 says that there is none.
+/// Updates a checksum for replaced bytes with these sums, new and old, so that it stays correct or
+/// wrong. UDP's 0 means none.
 fn correct(header: &mut [u8], at: usize, [new, old]: [u64; 2], is_udp: bool) {
     let Some(field) = header.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<2>) else { return };
     let was = u16::from_be_bytes(*field);

@@ -1,22 +1,21 @@
-//! Numbers that only who has the key can tell: what decides by which others names and addresses are
-//! replaced.
+//! Pseudorandom numbers from a key, which determine the replacements of names and addresses.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// A key: the same one replaces the same texts and addresses by the same others.
+/// A key: with the same one, texts and addresses have the same replacements.
 #[derive(Clone)]
 pub struct Key(Hmac<Sha256>);
 
 impl Key {
     /// From bytes of any length.
     pub fn new(bytes: &[u8]) -> Key {
-        // HMAC takes keys of any length; that it could refuse one is the trait's.
+        // HMAC accepts keys of any length; only the trait allows an error.
         let mac = Hmac::new_from_slice(bytes).unwrap_or_else(|_| Hmac::new(&Default::default()));
         Key(mac)
     }
 
-    /// The numbers that belong to `what`, for this `purpose`.
+    /// The numbers for `what`, for this `purpose`.
     pub(super) fn numbers(&self, purpose: u8, what: &[u8]) -> NumberStream {
         let mut mac = self.0.clone();
         mac.update(&[purpose]);
@@ -26,11 +25,11 @@ impl Key {
     }
 }
 
-/// As many numbers as are asked for.
+/// A stream of numbers.
 pub(super) struct NumberStream {
     key: Key,
     block: [u8; 32],
-    /// Bytes of the block that were given out.
+    /// Number of bytes of the block that were used.
     taken: usize,
     count: u64,
 }
@@ -48,7 +47,7 @@ impl NumberStream {
         byte
     }
 
-    /// A number below `end`, which is 1 at least: one as likely as another, but for one in 2^16.
+    /// A number below `end`, which is at least 1, uniformly distributed with an error of 2^-16.
     pub(super) fn below(&mut self, end: u32) -> u32 {
         let wide = (0..4).fold(0, |wide, _| wide << 8 | u32::from(self.byte()));
         wide % end.max(1)

@@ -1,11 +1,11 @@
-//! Texts become others of the same length and kind: letters for letters, figures for figures, and
-//! everything that gives a text its form stays.
+//! Replaces texts by others of the same length and form: letters by letters, figures by figures;
+//! other characters stay.
 
 use super::secret::{Key, NumberStream};
 
 const TEXT: u8 = 1;
 
-/// Another text. The same text always becomes the same one.
+/// The replacement of a text, which is always the same.
 pub(super) fn other(key: &Key, text: &[u8]) -> Vec<u8> {
     let mut numbers = key.numbers(TEXT, text);
     let mut out = Vec::with_capacity(text.len());
@@ -32,7 +32,7 @@ pub(super) fn other(key: &Key, text: &[u8]) -> Vec<u8> {
             if is_escape {
                 let digits = Vec::from_iter(chars.by_ref().take(2));
                 let value = digits.iter().fold(0, |sum, c| sum * 16 + c.to_digit(16).unwrap_or(0));
-                // A letter or a byte of one becomes another, and punctuation stays.
+                // Letters, and bytes of letters, are replaced; punctuation stays.
                 let is_form = value < 0x80 && !(value as u8).is_ascii_alphanumeric();
                 let digits = if is_form { digits } else { vec!['6', '1'] };
                 out.push(b'%');
@@ -42,7 +42,8 @@ pub(super) fn other(key: &Key, text: &[u8]) -> Vec<u8> {
                 out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes());
             }
         }
-        // Bytes that no UTF-8 has, so that it stays none. Those that headers are made of stay.
+        // Invalid bytes are replaced by invalid ones, so that it stays invalid UTF-8. Bytes of
+        // headers stay.
         out.extend(chunk.invalid().iter().map(|&byte| match byte {
             0xFE | 0xFF => byte,
             _ => 0xF8 + numbers.below(6) as u8,
@@ -70,8 +71,7 @@ fn character(c: char, numbers: &mut NumberStream) -> char {
     }
 }
 
-/// Whether the value of a key on the wire says something of the software rather than of people: a
-/// number, yes or no, one letter.
+/// Whether a value describes the software rather than people: a number, yes or no, one letter.
 pub(super) fn is_plain_value(value: &[u8]) -> bool {
     let is_number = value.len() <= 10
         && value.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+'));
@@ -79,7 +79,7 @@ pub(super) fn is_plain_value(value: &[u8]) -> bool {
     is_number || value.len() < 2 || words.iter().any(|word| word.eq_ignore_ascii_case(value))
 }
 
-/// Whether values of this key go, whatever they look like.
+/// Whether values of this key are always replaced.
 pub(super) fn is_secret_key(key: &[u8]) -> bool {
     let key = key.to_ascii_lowercase();
     let parts: [&[u8]; 11] = [
@@ -96,7 +96,7 @@ pub(super) fn is_secret_key(key: &[u8]) -> bool {
         b"ownerid",
     ];
     let has = |part: &&[u8]| key.windows(part.len()).any(|window| window == *part);
-    // `password` itself says whether there is one.
+    // `password` itself only says whether there is one.
     key != b"password" && parts.iter().any(has)
 }
 

@@ -98,7 +98,7 @@ struct Fields<'b> {
 }
 
 impl<'b> Fields<'b> {
-    /// Adds the values at the path below a node.
+    /// Shows the values at the path below a node.
     fn below(self, at: Option<usize>, path: &str, see: See<'_, 'b>) -> ControlFlow<()> {
         if path.is_empty() {
             return GO_ON;
@@ -119,7 +119,7 @@ impl<'b> Fields<'b> {
         GO_ON
     }
 
-    /// Adds the values at the path from a node.
+    /// Shows the values at the path from a node.
     fn at(self, at: usize, node: &Node, path: &str, see: See<'_, 'b>) -> ControlFlow<()> {
         match node.field.kind {
             Kind::List => {

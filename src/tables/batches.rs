@@ -16,11 +16,11 @@ use super::{Cell, Heading, Kind, Row, Sink, Table, VERSION};
 /// Rows of a batch at most.
 const ROWS: usize = 1 << 13;
 
-/// Bytes of text that a batch holds at most, where nobody says how many.
+/// Default maximum bytes of text in a batch.
 const BYTES: usize = 4 << 20;
 
 impl Table {
-    /// Its columns as Arrow has them. The metadata say `gamewire.table` and `gamewire.version`.
+    /// The Arrow schema. Its metadata have `gamewire.table` and `gamewire.version`.
     pub fn schema(self) -> SchemaRef {
         let fields: Vec<_> = self.columns().iter().map(Heading::field).collect();
         let metadata =
@@ -52,7 +52,7 @@ impl Kind {
 
 /// Collects rows into record batches of bounded size.
 pub struct Batches {
-    /// Bytes of text that a batch holds at most, but for its last row.
+    /// Maximum bytes of text in a batch, without its last row.
     most: usize,
     open: [Option<OpenBatch>; Table::ALL.len()],
     ready: VecDeque<(Table, RecordBatch)>,
@@ -76,10 +76,9 @@ impl Batches {
         self.ready.pop_front()
     }
 
-    /// No more rows come: what there is of them becomes batches.
+    /// There are no more rows: the remaining ones become batches.
     ///
-    /// # Errors
-    /// None that rows of a table can have.
+    /// # Errors None for rows of a table.
     pub fn finish(&mut self) -> io::Result<()> {
         for table in Table::ALL {
             self.close(table)?;

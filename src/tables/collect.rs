@@ -1,4 +1,4 @@
-//! From the events of a session to rows.
+//! Makes rows from the events of a session.
 
 use std::io;
 use std::sync::Arc;
@@ -21,23 +21,23 @@ use crate::session::{
 };
 use crate::summary::Summary;
 
-/// Which rows are wanted.
+/// The selected rows.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// Which tables.
     pub tables: Vec<Table>,
-    /// Only messages that this display filter wants, and their flows and servers. Of findings and verdicts,
-    /// `selection` says which count.
+    /// Only messages that this display filter selects, and their flows and servers. `selection`
+    /// selects findings and verdicts.
     pub filter: Option<Filter>,
-    /// Which findings count.
+    /// Selects findings.
     pub selection: Selection,
-    /// On which terms what spans flows is checked.
+    /// Settings for rules that span flows.
     pub terms: Terms,
-    /// The user vouches that captures are complete.
+    /// The user states that captures are complete.
     pub complete: bool,
-    /// Fields of a message, and groups within groups, that are written.
+    /// Limits on fields and on nested groups of a message.
     pub fields: FieldLimits,
-    /// Bytes of memory that servers may take.
+    /// Memory limit for servers, in bytes.
     pub bytes: usize,
 }
 
@@ -66,23 +66,24 @@ impl Wanted {
         self.tables.contains(&table)
     }
 
-    /// Whether messages are checked: all of them are needed for that, whatever the filter wants.
+    /// Whether messages are checked, which needs all of them, regardless of the filter.
     pub fn checks(&self) -> bool {
         self.has(Table::Findings) || self.has(Table::Verdicts)
     }
 
-    /// Which events they take.
+    /// The events that they need.
     pub fn needs(&self) -> Needs {
         let checks = if self.checks() {
             Checker::needs(&self.selection, &self.terms)
         } else {
-            // What only several flows show is not a finding of a message, whether it is checked or not.
+            // Findings that only several flows show do not belong to a message, whether it is
+            // checked or not.
             Needs { findings: Findings::OfMessages, cross_flow: true, ..Needs::default() }
         };
         let filtered = self.filter.is_some();
         let (messages, servers) = (self.has(Table::Messages), self.has(Table::Servers));
         let all = messages || servers || filtered;
-        // A filter may ask for any field.
+        // A filter may need any field.
         let fields = match messages || filtered {
             true => Some(self.fields),
             false => servers.then(FieldLimits::of_servers).or(checks.fields),
@@ -100,10 +101,9 @@ impl Wanted {
     }
 }
 
-/// The rows of what was found in files that were read as one capture. `files`: which packets are in which.
+/// The rows of findings in files that were read as one capture. `files`: the files of packets.
 ///
-/// # Errors
-/// Those of the sink.
+/// # Errors Those of the sink.
 pub fn rows_of_findings(outcome: &Outcome, files: &Files, sink: &mut dyn Sink) -> io::Result<()> {
     let places = Places::known(&outcome.captures, files.clone());
     findings(outcome, &places, files, sink)
@@ -143,7 +143,7 @@ pub struct Collector {
     capture: Arc<str>,
     checker: Option<Checker>,
     summary: Option<Summary>,
-    /// Of flows that are open: those with a message that is wanted.
+    /// Open flows with a selected message.
     flows: Set<u32>,
     message: Message,
     json: Json,
@@ -152,7 +152,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Of rows that are wanted.
+    /// For these rows.
     pub fn new(wanted: Wanted) -> Collector {
         Collector {
             wanted,
@@ -172,7 +172,7 @@ impl Collector {
         &self.wanted
     }
 
-    /// Whether some servers of a capture that has ended have no row: there was no memory for more.
+    /// Whether some servers of the finished capture have no row because of the memory limit.
     pub fn lacks_servers(&self) -> bool {
         self.is_cut
     }
@@ -232,11 +232,10 @@ impl Collector {
         sink.row(Table::Messages, &self.message)
     }
 
-    /// The capture was read: the rows that only the whole of it shows. Returns what came of checking it, if
-    /// it was checked.
+    /// The capture was read: writes the rows that depend on the whole capture. Returns the outcome
+    /// if it was checked.
     ///
-    /// # Errors
-    /// Those of the sink.
+    /// # Errors Those of the sink.
     pub fn end(&mut self, read: &mut Totals, sink: &mut dyn Sink) -> io::Result<Option<Outcome>> {
         if let Some(summary) = self.summary.take() {
             self.is_cut |= summary.servers.is_cut;

@@ -110,7 +110,7 @@ impl Row for Finding {
 }
 
 impl Finding {
-    /// `files`: what the session remembers of the first packets.
+    /// `files`: the files of the first packets that the session remembers.
     pub(super) fn of(found: Found, places: &Places, files: &Files) -> Finding {
         let place = |frame| places.of_either(frame, files);
         Finding {

@@ -11,12 +11,12 @@ use crate::report::{Envelope, json};
 use crate::session::{MessageEvent, Value};
 use crate::summary::described::{each_listed, number};
 
-/// A row; it is filled again for each message.
+/// A row, which is reused for each message.
 #[derive(Default)]
 pub(super) struct Message {
     capture: Arc<str>,
     at: PacketName,
-    /// Which of the messages that the packet completed, counted from 1.
+    /// The index among the messages that the packet completed, counted from 1.
     nth: u32,
     /// The packet's number in the capture.
     last: u64,
@@ -238,7 +238,7 @@ impl Message {
         }
     }
 
-    /// The rules that it breaks, each once: itself, and not a message of the past.
+    /// The rules that it breaks itself, each once.
     fn breaks(&mut self, m: &MessageEvent<'_>) {
         let checked = m.checked();
         let findings = checked.findings.iter().filter(|it| it.mark.is_none());
@@ -271,7 +271,7 @@ impl Message {
         self.tries = reply.map(|reply| reply.tries).filter(|tries| *tries > 1);
     }
 
-    /// What it says of a server, and of how many.
+    /// Its description of a server, and its number of servers.
     fn describe(&mut self, m: &MessageEvent<'_>) {
         let whole = |value| match value {
             Value::Signed(value) => Some(value),

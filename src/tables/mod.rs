@@ -1,8 +1,9 @@
-//! What captures hold as tables for analysts: messages, flows, findings, servers and verdicts.
+//! The contents of captures as tables: messages, flows, findings, servers and verdicts.
 //!
-//! A table is a list of columns, each with its name, its kind, what it means, and how a row fills it. A
-//! [`Collector`] makes rows of a session's events; a [`Sink`] takes them: lines of CSV and JSON, or, with the
-//! feature `tables`, record batches of Arrow (`Batches`). `docs/tables.md` is written from the columns.
+//! A table is a list of columns, each with its name, its kind, its meaning, and its value in a row.
+//! A [`Collector`] makes rows from a session's events; a [`Sink`] takes them: lines of CSV and
+//! JSON, or, with the feature `tables`, record batches of Arrow (`Batches`). `docs/tables.md` is
+//! written from the columns.
 
 #[cfg(feature = "tables")]
 mod batches;
@@ -33,7 +34,8 @@ pub use reader::Reader;
 #[cfg(feature = "cli")]
 pub use text::{Format, Lines};
 
-/// The version of all tables: it changes when a column goes, or means something else; not when one is added.
+/// The version of all tables: it changes when a column is removed or changes its meaning; not when
+/// one is added.
 pub const VERSION: u32 = 1;
 
 /// A table.
@@ -41,13 +43,13 @@ pub const VERSION: u32 = 1;
 pub enum Table {
     /// A row for each message.
     Messages,
-    /// A row for each flow of a protocol of ours.
+    /// A row for each flow of a supported protocol.
     Flows,
     /// A row for each finding of `check`.
     Findings,
     /// A row for each game server.
     Servers,
-    /// A row for each rule: how a capture fared by it.
+    /// A row for each rule: its result for a capture.
     Verdicts,
 }
 
@@ -72,7 +74,7 @@ impl Table {
         Table::ALL.into_iter().find(|table| table.name() == name)
     }
 
-    /// What its rows are, in a sentence.
+    /// A sentence about its rows.
     pub const fn about(self) -> &'static str {
         match self {
             Table::Messages => "A row for each message, in the order of the capture.",
@@ -105,12 +107,12 @@ impl Table {
     }
 }
 
-/// What a column is to those who read it.
+/// A column, for readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heading {
     /// Its name.
     pub name: &'static str,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: Kind,
     /// Whether each row has a value here.
     pub always: bool,
@@ -118,7 +120,7 @@ pub struct Heading {
     pub about: &'static str,
 }
 
-/// What the values of a column are. Numbers are signed: several engines have no others.
+/// The kind of a column's values. Integers are signed, because several engines have no others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Text in UTF-8.
@@ -138,7 +140,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Text => "text",
@@ -152,7 +154,7 @@ impl Kind {
     }
 }
 
-/// What a row has in a column.
+/// The value of a row in a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'c> {
     /// Nothing.
@@ -233,7 +235,7 @@ const fn always<R>(
     Column { heading: Heading { name, kind, always: true, about }, cell }
 }
 
-/// The column that every table begins with.
+/// The first column of every table.
 const fn capture<R>(cell: for<'r> fn(&'r R) -> Cell<'r>) -> Column<R> {
     always(
         "capture",
@@ -243,7 +245,7 @@ const fn capture<R>(cell: for<'r> fn(&'r R) -> Cell<'r>) -> Column<R> {
     )
 }
 
-/// A column that some rows leave empty.
+/// A column that is empty in some rows.
 const fn some<R>(
     name: &'static str,
     kind: Kind,
@@ -268,7 +270,7 @@ mod tests {
 
     use super::*;
 
-    /// What the page says of a table.
+    /// The section of a table in the documentation.
     fn section(table: Table) -> String {
         let mut text = format!("## {}\n\n{}\n\n", table.name(), table.about());
         text += "| column | type | | meaning |\n|---|---|---|---|\n";

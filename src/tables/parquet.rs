@@ -1,4 +1,4 @@
-//! Record batches into Parquet files.
+//! Writes record batches to Parquet files.
 
 use std::io::{self, Write};
 
@@ -17,17 +17,17 @@ const ROWS: usize = 1 << 17;
 /// Bytes of a page at most, where there is memory for it.
 const PAGE: usize = 1 << 20;
 
-/// Writes record batches of each table into an output of its own: Snappy, in row groups of bounded size.
+/// Writes the record batches of each table to a separate output: Snappy, in row groups of bounded
+/// size.
 pub struct Parquet<W: Write + Send> {
     writers: [Option<ArrowWriter<W>>; Table::ALL.len()],
 }
 
 impl<W: Write + Send> Parquet<W> {
-    /// For these tables; batches of others are not written. A row group is held in memory, and takes about
-    /// this many bytes.
+    /// For these tables; batches of others are ignored. A row group is held in memory, and takes
+    /// about this many bytes.
     ///
-    /// # Errors
-    /// Those of the outputs.
+    /// # Errors Those of the outputs.
     pub fn new(
         outputs: impl IntoIterator<Item = (Table, W)>,
         bytes: usize,
@@ -52,10 +52,9 @@ impl<W: Write + Send> Parquet<W> {
         }
     }
 
-    /// No more rows come. Returns the outputs.
+    /// There are no more rows. Returns the outputs.
     ///
-    /// # Errors
-    /// Those of the outputs.
+    /// # Errors Those of the outputs.
     pub fn finish(self) -> io::Result<Vec<(Table, W)>> {
         let writers = Table::ALL.into_iter().zip(self.writers);
         let writers = writers.filter_map(|(table, writer)| Some((table, writer?)));
@@ -72,7 +71,8 @@ fn properties(table: Table, bytes: usize) -> WriterProperties {
         .set_max_row_group_bytes(Some(bytes))
         .set_data_page_size_limit(page)
         .set_dictionary_page_size_limit(page);
-    // Times and numbers of packets rise, and no two are the same: their steps take less than a dictionary.
+    // Times and numbers of packets are increasing and distinct: delta encoding is smaller than a
+    // dictionary.
     for heading in table.columns() {
         let rises = heading.kind == Kind::Time || heading.name.ends_with("frame");
         if rises {

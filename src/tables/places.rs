@@ -1,4 +1,4 @@
-//! Where packets are: in which file, and which packet of it.
+//! The file of a packet, and its number in it.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::session::{FileEvent, Files, Place};
 
-/// The files of a capture, and which packets are in each.
+/// The files of a capture, and the packets in each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Places {
     names: Vec<Arc<str>>,
@@ -20,12 +20,12 @@ impl Places {
         Places { names, files: Files::default() }
     }
 
-    /// The same, where it is known already which packets are in which file.
+    /// The same, with known files of packets.
     pub(super) fn known(names: &[String], files: Files) -> Places {
         Places { files, ..Places::new(names) }
     }
 
-    /// What the capture is called: by its file, or the first of those that were merged.
+    /// The name of the capture: its file, or the first of several.
     pub(super) fn capture(&self) -> Arc<str> {
         match &self.names[..] {
             [] => "".into(),
@@ -49,7 +49,7 @@ impl Places {
         self.files.place(frame).filter(|_| frame > 0)
     }
 
-    /// The same, where a session remembers the first changes, and not the latest ones.
+    /// The same, if a session remembers the first changes and this the latest ones.
     pub(super) fn of_either(&self, frame: u64, first: &Files) -> Option<Place> {
         self.of(frame).or_else(|| first.place(frame).filter(|_| frame > 0))
     }
@@ -60,7 +60,7 @@ impl Places {
     }
 }
 
-/// A packet as rows name it.
+/// A packet's file and number, for rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PacketName {
     /// The file.
@@ -78,12 +78,12 @@ impl PacketName {
     }
 }
 
-/// The packets that carried something, as rows name them.
+/// The packets of a message or finding, for rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Carriers {
     /// Their numbers, in their files.
     pub(super) frames: Vec<i64>,
-    /// Their files, where these are not all the same one.
+    /// Their files, if they are not all the same.
     pub(super) files: Option<Vec<Arc<str>>>,
 }
 
@@ -104,7 +104,7 @@ impl Carriers {
     }
 }
 
-/// An end of a flow, as rows name it.
+/// An end of a flow, for rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlowEndName {
     at: Option<SocketAddr>,
@@ -122,7 +122,7 @@ impl FlowEndName {
         end
     }
 
-    /// Makes it another one. Mostly it is the same as before.
+    /// Replaces it. It is usually the same as before.
     pub(super) fn rewrite(&mut self, at: SocketAddr) {
         if self.at == Some(at) {
             return;

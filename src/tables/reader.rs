@@ -28,7 +28,7 @@ use crate::session::{Decoder, Options, Totals};
 /// ```
 pub struct Reader {
     packets: Box<dyn Packets + Send>,
-    /// `None`: the capture is over, and all its rows were made.
+    /// `None`: the capture has ended, and all rows were made.
     decoder: Option<Decoder>,
     collector: Collector,
     batches: Batches,
@@ -37,11 +37,12 @@ pub struct Reader {
     outcome: Option<Outcome>,
 }
 
-/// Warnings about the recording that wait to be asked for.
+/// Maximum number of unread warnings about the recording.
 const NOTICES: usize = 1 << 10;
 
 impl Reader {
-    /// Of a capture that is made of these files. `wanted` says what is decoded, whatever the options do.
+    /// For a capture of these files. `wanted` determines what is decoded, regardless of the
+    /// options.
     pub fn new(
         packets: Box<dyn Packets + Send>,
         files: &[String],
@@ -68,12 +69,12 @@ impl Reader {
         }
     }
 
-    /// What was said about the recording so far, since it was last asked for: the first thousand.
+    /// The notices about the recording since the last call: at most the first thousand.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         self.notices.drain(..).collect()
     }
 
-    /// What was read, once all batches were yielded; and what came of checking it, if that was wanted.
+    /// The totals, once all batches were read; and the outcome, if it was checked.
     pub fn into_outcome(self) -> (Totals, Option<Outcome>) {
         (self.totals, self.outcome)
     }

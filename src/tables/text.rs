@@ -18,7 +18,7 @@ pub enum Format {
     Ndjson,
 }
 
-/// Writes the rows of each table into an output of its own.
+/// Writes the rows of each table to a separate output.
 pub struct Lines<W> {
     format: Format,
     outputs: [Option<TextOutput<W>>; Table::ALL.len()],
@@ -32,10 +32,9 @@ struct TextOutput<W> {
 }
 
 impl<W: Write> Lines<W> {
-    /// For these tables; rows of others are not written.
+    /// For these tables; rows of others are ignored.
     ///
-    /// # Errors
-    /// Those of the outputs.
+    /// # Errors Those of the outputs.
     pub fn new(
         format: Format,
         outputs: impl IntoIterator<Item = (Table, W)>,
@@ -97,7 +96,7 @@ impl<W: Write> Sink for Lines<W> {
     }
 }
 
-/// A cell of a line of CSV. Of a list, commas are between its parts.
+/// A cell of a line of CSV. The elements of a list are separated by commas.
 fn csv(cell: Cell<'_>, clock: &mut Clock, out: &mut Vec<u8>) {
     match cell {
         Cell::Text(text) | Cell::Json(text) => csv_cell(text, out),
@@ -106,7 +105,7 @@ fn csv(cell: Cell<'_>, clock: &mut Clock, out: &mut Vec<u8>) {
             let many: Vec<_> = many.iter().map(i64::to_string).collect();
             csv_cell(&many.join(","), out);
         }
-        // Digits are not text from the wire: a minus sign before them begins no formula.
+        // Numbers are not text from the wire: their minus sign begins no formula.
         Cell::Time(time) => clock.rfc3339(Time(time), DIGITS, out),
         Cell::Integer(_) | Cell::Number(_) => json(cell, clock, out),
         Cell::Absent => {}
@@ -159,7 +158,7 @@ fn number(value: impl std::fmt::Display, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// A row of `verdicts`, as far as it goes.
+    /// A row with few cells.
     struct Few(Vec<Cell<'static>>);
 
     impl Row for Few {

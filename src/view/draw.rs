@@ -1,4 +1,4 @@
-//! The screen: what a [`View`] shows of a [`Model`], in whatever size the terminal has.
+//! Draws a [`View`] of a [`Model`], in any terminal size.
 
 mod help;
 mod message;
@@ -18,10 +18,10 @@ use crate::report::paint::Tone;
 use crate::text::{counted, grouped, shortened};
 use theme::Theme;
 
-/// Columns of the mark before a conversation.
+/// Width of the mark before a conversation.
 const MARK: u16 = 1;
 
-/// Draws it all. `colours`: there are some.
+/// Draws everything. `colours`: whether to use them.
 pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool) {
     let theme = Theme { colours };
     let lines = note_lines(view, model, theme, frame.area().width);
@@ -105,7 +105,7 @@ fn draw_title(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Them
     frame.render_widget(Line::styled(name, theme.tone(Tone::Faint)).right_aligned(), rest);
 }
 
-/// The display filter: as it is, or as it is typed, with its mistake marked.
+/// The display filter, or its input line with a marked error.
 fn draw_filter(frame: &mut Frame<'_>, view: &View, theme: Theme, area: Rect) {
     let label = Span::styled("filter: ", theme.tone(Tone::Faint));
     let line = match (&view.typing, &view.filter) {
@@ -132,12 +132,12 @@ fn draw_filter(frame: &mut Frame<'_>, view: &View, theme: Theme, area: Rect) {
     frame.render_widget(line, area);
 }
 
-/// The nearest place at or before this one where a letter begins.
+/// The start of the character at or before this offset.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// What is wrong with a filter that is typed, and what its word may become.
+/// The error in a filter that is being typed, and completions.
 fn draw_names(frame: &mut Frame<'_>, line: &FilterLine, theme: Theme, below: Rect) {
     let mut lines = Vec::new();
     if let Some(error) = &line.error {
@@ -159,7 +159,7 @@ fn draw_names(frame: &mut Frame<'_>, line: &FilterLine, theme: Theme, below: Rec
     }
 }
 
-/// The columns for which there is room.
+/// The columns that fit.
 fn columns(tab: Tab, width: u16) -> impl Iterator<Item = (usize, &'static TabColumn)> {
     tab.columns().iter().enumerate().filter(move |(_, column)| column.from <= width)
 }
@@ -206,7 +206,7 @@ fn draw_list(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Theme
     }
 }
 
-/// A row of a list: each cell cut to its column, the gravest part of it in its tone.
+/// A row of a list: each cell cut to its column, the most severe part in its tone.
 fn row<'r>(
     shown: &ShownRow,
     tab: Tab,
@@ -253,7 +253,7 @@ fn draw_ladder(
     }
 }
 
-/// What is asked for a file's name with.
+/// The prompt for a file name.
 fn prompt(view: &View) -> String {
     let what = match view.chosen() {
         Chosen::Conversations(numbers) if view.screens.is_empty() => {
@@ -276,7 +276,7 @@ fn wrapped(text: &str, width: u16, most: usize) -> Vec<String> {
     lines.map(|line| line.iter().collect()).collect()
 }
 
-/// What is selected, what is typed, or what there is to say: one line at least.
+/// The selection, the input line, or a note: at least one line.
 fn note_lines(view: &View, model: &Model, theme: Theme, width: u16) -> Vec<Line<'static>> {
     let said = |text: &str, style| {
         let lines = wrapped(text, width, 3).into_iter();
@@ -290,7 +290,7 @@ fn note_lines(view: &View, model: &Model, theme: Theme, width: u16) -> Vec<Line<
         (_, Some(note)) if note.is_error => said(&note.text, theme.error()),
         (_, Some(note)) => said(&note.text, theme.tone(Tone::Good)),
         _ => {
-            // As many lines for each row, so that nothing jumps.
+            // The same number of lines for each row, so that the layout is stable.
             let rows = match view.screens.last() {
                 Some(Screen::Message(_)) => 2,
                 None if view.tab != Tab::Conversations => 2,
@@ -303,7 +303,7 @@ fn note_lines(view: &View, model: &Model, theme: Theme, width: u16) -> Vec<Line<
     }
 }
 
-/// What the selected row, field or ladder is, without what is cut above.
+/// The selected row, field or ladder, uncut.
 fn about(view: &View, model: &Model) -> String {
     match view.screens.last() {
         Some(Screen::Message(screen)) => {
@@ -341,7 +341,7 @@ fn about(view: &View, model: &Model) -> String {
     }
 }
 
-/// How far reading is, what was read and let go, and the way to the keys.
+/// Progress of reading, counts, and a hint about keys.
 fn draw_status(frame: &mut Frame<'_>, view: &View, model: &Model, theme: Theme, area: Rect) {
     let mut parts = Vec::new();
     match model.reading {

@@ -1,4 +1,4 @@
-//! A line that is typed: a display filter, with what its words may become, or the name of a file.
+//! An input line: for a display filter, with completion, or for a file name.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,10 +12,10 @@ use crate::filter::{Column, Filter, FilterError};
 /// Characters of a line at most.
 const MOST: usize = 4096;
 
-/// Names that are shown for a word.
+/// Maximum number of completions shown.
 const SHOWN: usize = 8;
 
-/// A line, and where in it the next letter goes.
+/// A line, and the cursor in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     text: String,
@@ -23,19 +23,19 @@ pub(super) struct Line {
     at: usize,
 }
 
-/// What a key came to.
+/// The effect of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Typed {
-    /// The line, or the place in it, changed; or nothing did.
+    /// The line or the cursor changed, or nothing did.
     Edited,
-    /// It is done.
+    /// The line is complete.
     Done,
-    /// It was given up.
+    /// The input was cancelled.
     GivenUp,
 }
 
 impl Line {
-    /// This text, and the place after it.
+    /// This text, with the cursor at its end.
     pub(super) fn of(text: &str) -> Line {
         Line { text: text.to_owned(), at: text.len() }
     }
@@ -45,7 +45,7 @@ impl Line {
         &self.text
     }
 
-    /// The place of the next letter, in characters.
+    /// The cursor's column, in characters.
     pub(super) fn column(&self) -> usize {
         self.before().chars().count()
     }
@@ -76,7 +76,7 @@ impl Line {
         Typed::Edited
     }
 
-    /// Puts a text in, as far as it can be shown.
+    /// Inserts a text, without characters that cannot be shown.
     pub(super) fn insert(&mut self, text: &str) {
         let text: String = text.chars().filter(|&c| !crate::text::is_hidden(c)).collect();
         if self.text.len() + text.len() <= MOST {
@@ -98,7 +98,7 @@ impl Line {
         self.at + after.chars().next().map_or(0, char::len_utf8)
     }
 
-    /// Where the word before the place is: all spaces before the place belong to it.
+    /// The word before the cursor, with the spaces after it.
     fn word(&self) -> Range<usize> {
         let before = self.before().trim_end();
         let start = before.rfind(|c: char| !is_of_name(c)).map_or(0, |at| {
@@ -117,11 +117,11 @@ fn is_of_name(c: char) -> bool {
 pub(super) struct FilterLine {
     /// The line.
     pub(super) line: Line,
-    /// What is wrong with it.
+    /// Its error.
     pub(super) error: Option<FilterError>,
-    /// What the word may become, and which of that is chosen.
+    /// Completions of the word.
     pub(super) names: Vec<&'static str>,
-    /// The one that Tab puts in.
+    /// The one that Tab inserts.
     pub(super) chosen: usize,
 }
 
@@ -158,7 +158,7 @@ impl FilterLine {
         self.chosen = (self.chosen + by) % self.names.len().max(1);
     }
 
-    /// Puts the chosen name in the place of the word.
+    /// Replaces the word by the selected completion.
     fn complete(&mut self) {
         if let Some(name) = self.names.get(self.chosen) {
             self.line.replace(self.line.word(), name);
@@ -166,10 +166,9 @@ impl FilterLine {
         }
     }
 
-    /// The filter; `None` of an empty line.
+    /// The filter; `None` for an empty line.
     ///
-    /// # Errors
-    /// It is none.
+    /// # Errors It is invalid.
     pub(super) fn filter(&self) -> Result<Option<Filter>, FilterError> {
         let text = self.line.text().trim();
         if text.is_empty() { Ok(None) } else { self.line.text().parse().map(Some) }
@@ -184,7 +183,7 @@ impl FilterLine {
             return;
         }
         let begins = NAMES.iter().filter(|name| name.starts_with(word));
-        // A field is meant by its own name as well.
+        // The last part of a field's path matches, too.
         let ends = NAMES.iter().filter(|name| {
             let own = name.rsplit('.').next().unwrap_or_default();
             own.starts_with(word) && !name.starts_with(word)
@@ -194,7 +193,7 @@ impl FilterLine {
     }
 }
 
-/// All that a filter may name.
+/// All names in filters.
 static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut names = BTreeSet::from_iter(Column::attributes().map(str::to_owned));
     for id in Id::ALL {
@@ -202,7 +201,7 @@ static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
         names.insert(info.id.to_owned());
         names.extend(info.messages.iter().map(|it| format!("{}.{}", info.id, it.name)));
     }
-    // A key is of the sender's choice.
+    // Keys from the wire cannot be listed.
     names.extend(catalogue::fields().into_iter().map(|it| it.path.replace(".*", "")));
     Vec::from_iter(names)
 });

@@ -1,5 +1,5 @@
-//! The conversations of captures: a few bytes for each, and where its packets are. What messages say is
-//! not kept: it is decoded again when somebody wants to see it.
+//! An index of the conversations of captures: a few bytes for each, and the positions of its
+//! packets. The contents of messages are not stored, but decoded again when needed.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,35 +10,35 @@ use dissectors::kit::{Severity, Time, Transport, Verdict};
 
 use crate::session::{Checked, CheckedEvent, MessageEvent};
 
-/// Bytes that a message takes at most: that of a conversation which has no other.
+/// Maximum bytes per message: that of a conversation with a single one.
 pub const BYTES_OF_MESSAGE: usize = 48;
 
 const _: () = assert!(size_of::<KeptConversation>() + size_of::<u32>() <= BYTES_OF_MESSAGE);
 
-/// A conversation, as it is kept.
+/// A stored conversation.
 #[derive(Clone, Copy, Default)]
 struct KeptConversation {
-    /// The addresses, where they are of IPv4; else their place among those of IPv6, and nothing.
+    /// The IPv4 addresses; or an index into the IPv6 ones, and 0.
     hosts: [u32; 2],
     ports: [u16; 2],
     /// Nanoseconds since 1970: the upper and the lower half.
     start: [u32; 2],
     /// The packet of its first message.
     frame: [u8; 5],
-    /// The protocol, by its place.
+    /// The index of the protocol.
     protocol: u8,
-    /// Its first message, by its place in the protocol.
+    /// The index of its first message in the protocol.
     message: u8,
-    /// The gravest finding, as [`weight`] has it.
+    /// The most severe finding, in the form of [`weight`].
     worst: u8,
     is_tcp: bool,
     is_six: bool,
-    /// Findings, as far as they can be counted.
+    /// The number of findings, up to the maximum.
     findings: u16,
-    /// Packets from that of its first message to that by which its last one was known.
+    /// The distance from the packet of its first message to that which completed its last one.
     frames: u32,
     messages: u32,
-    /// The longest time that it took to respond, in microseconds; the largest number: nothing responded.
+    /// The maximum response time in microseconds; the largest number: no response.
     slowest: u32,
 }
 
@@ -59,27 +59,27 @@ pub struct Conversation {
     pub message: &'static str,
     /// When that was sent.
     pub start: Time,
-    /// The packet of its first message, and that by which its last one was known: a number larger than all
-    /// where they are too far apart.
+    /// The packet of its first message, and that which completed its last one: the maximum if they
+    /// are too far apart.
     pub frames: [u64; 2],
     /// How many messages it has.
     pub messages: u32,
-    /// The longest time that it took to respond, in microseconds.
+    /// The maximum response time in microseconds.
     pub slowest: Option<u32>,
     /// How many findings there are, and the gravest.
     pub findings: u16,
-    /// The gravest of them.
+    /// The most severe finding.
     pub worst: Option<(Severity, Verdict)>,
 }
 
-/// All conversations, bounded: the oldest are let go.
+/// All conversations, up to a limit: the oldest are dropped.
 pub struct Index {
     rows: VecDeque<KeptConversation>,
     /// The number of the first row.
     first: u32,
-    /// The numbers of those with a message, in the order of their first ones.
+    /// The numbers of those with a message, in the order of their first messages.
     order: Vec<u32>,
-    /// The addresses of conversations over IPv6, and how many of those were let go.
+    /// The addresses of conversations over IPv6, and the number of dropped ones.
     six: VecDeque<[Ipv6Addr; 2]>,
     six_gone: u32,
     /// What captures are called, and the number of the first conversation of each.
@@ -134,17 +134,17 @@ impl Index {
         &self.order
     }
 
-    /// Messages of all conversations, of those let go, too.
+    /// The number of messages of all conversations, also of dropped ones.
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// How many conversations were let go.
+    /// The number of dropped conversations.
     pub fn let_go(&self) -> u64 {
         self.let_go
     }
 
-    /// Is larger after something has changed.
+    /// Increases with every change.
     pub fn changes(&self) -> u64 {
         self.changes
     }
@@ -154,7 +154,7 @@ impl Index {
         self.first.saturating_add(u32::try_from(self.rows.len()).unwrap_or(u32::MAX))
     }
 
-    /// The next message of the current capture. Says which conversation it is of, if that is kept.
+    /// The next message of the current capture. Returns its conversation, if that is stored.
     pub fn message(&mut self, m: &MessageEvent<'_>) -> Option<u32> {
         self.messages += 1;
         self.changes += 1;
@@ -192,7 +192,7 @@ impl Index {
             };
         }
         row.messages = row.messages.saturating_add(1);
-        // Some messages are known to be whole only by what comes after them.
+        // Some messages are known to be complete only through later packets.
         let known = frame.max(context.packet.0).saturating_sub(long(row.frame));
         row.frames = row.frames.max(u32::try_from(known).unwrap_or(u32::MAX));
         if let Some(reply) = m.reply() {
@@ -217,14 +217,14 @@ impl Index {
         }
     }
 
-    /// The number of the conversation that is this flow of the current capture; makes room for it.
+    /// The number of the conversation for this flow of the current capture; adds it if needed.
     fn of_flow(&mut self, flow: u32) -> Option<u32> {
         let (_, first) = self.captures.last()?;
         let number = first.checked_add(flow.checked_sub(1)?)?;
         if number < self.first {
             return None;
         }
-        // Flows are numbered one by one: those before it have a row, or will have one.
+        // Flows are numbered consecutively: earlier ones have a row, or will get one.
         while self.end() <= number && self.end() < u32::MAX {
             self.rows.push_back(KeptConversation::default());
         }
@@ -234,14 +234,14 @@ impl Index {
         Some(number)
     }
 
-    /// Bytes of memory that it takes, with the numbers of its rows once more: those that are sorted.
+    /// Memory in bytes, with the numbers of its rows once more for the sorted ones.
     fn bytes(&self) -> usize {
         self.rows.len() * size_of::<KeptConversation>()
             + self.order.len() * 2 * size_of::<u32>()
             + self.six.len() * size_of::<[Ipv6Addr; 2]>()
     }
 
-    /// Lets a part of the oldest conversations go: each time many, so that it takes little for each.
+    /// Drops the oldest conversations: many at a time, so that the amortized cost is low.
     fn let_oldest_go(&mut self) {
         for row in self.rows.drain(..self.rows.len() / 16) {
             self.first += 1;
@@ -249,7 +249,8 @@ impl Index {
         }
         let (first, rows) = (self.first, &self.rows);
         self.order.retain(|&number| number >= first);
-        // In whatever order conversations found their place there: those before the first that is needed.
+        // Conversations may be stored in any order: only those before the first needed one are
+        // dropped.
         let needed = rows.iter().filter(|row| row.is_six && row.messages > 0);
         let needed = needed.map(|row| row.hosts[0].wrapping_sub(self.six_gone)).min();
         let gone = needed.map_or(self.six.len(), |needed| (needed as usize).min(self.six.len()));
@@ -300,12 +301,12 @@ impl Index {
 }
 
 impl Conversation {
-    /// Whether something between these ends belongs to it, as far as the ends tell.
+    /// Whether packets between these ends may belong to it.
     pub fn is_between(&self, ends: [SocketAddr; 2]) -> bool {
         self.ends == ends || self.ends == [ends[1], ends[0]]
     }
 
-    /// Where the packets of its messages are.
+    /// The range of its messages' packets.
     pub fn packets(&self) -> RangeInclusive<u64> {
         self.frames[0]..=self.frames[1]
     }
@@ -323,7 +324,7 @@ impl KeptConversation {
     }
 }
 
-/// Findings by what they weigh: what the capture leaves open weighs less than what it proves.
+/// Findings by severity: inconclusive ones rank below proven ones.
 const WEIGHTS: [Option<(Severity, Verdict)>; 7] = [
     None,
     Some((Severity::Note, Verdict::Inconclusive)),
@@ -334,7 +335,7 @@ const WEIGHTS: [Option<(Severity, Verdict)>; 7] = [
     Some((Severity::Error, Verdict::Fail)),
 ];
 
-/// What a finding weighs: its place in [`WEIGHTS`].
+/// The rank of a finding: its index in [`WEIGHTS`].
 pub(super) fn weight(severity: Severity, verdict: Verdict) -> u8 {
     match (severity, verdict) {
         (Severity::Note, Verdict::Inconclusive) => 1,
@@ -354,7 +355,7 @@ fn six(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// A packet's number in five bytes; a capture of more packets takes hundreds of terabytes.
+/// A packet's number in five bytes, enough for hundreds of terabytes.
 fn short(frame: u64) -> [u8; 5] {
     let [_, _, _, low @ ..] = frame.min((1 << 40) - 1).to_be_bytes();
     low

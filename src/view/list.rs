@@ -1,4 +1,4 @@
-//! A list of which a part is on the screen, with one selected row.
+//! A list with one selected row, of which a part is visible.
 
 /// Which row is selected, and which are on the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub(super) struct List {
     selected: usize,
     top: usize,
     height: usize,
-    /// What is added at the end is selected.
+    /// A row added at the end becomes selected.
     follows: bool,
 }
 
@@ -59,7 +59,7 @@ impl List {
         self.step(pages.saturating_mul(isize::try_from(rows).unwrap_or(1)));
     }
 
-    /// Selects the last row, and whatever becomes the last one.
+    /// Selects the last row, and every new last one.
     pub(super) fn end(&mut self) {
         self.select(usize::MAX);
         self.follows = true;

@@ -1,7 +1,7 @@
-//! `gamewire view`: what is on the screen, and what keys and the mouse do to it.
+//! `gamewire view`: the contents of the screen, and the effects of keys and mouse.
 //!
-//! It knows what was read ([`Model`]) and what a user wants ([`View`]). It refuses to know the terminal,
-//! files and threads: what takes longer than a key is a [`Request`], and what became of it a [`Reply`].
+//! It handles the data ([`Model`]) and the user's view ([`View`]), not the terminal, files or
+//! threads: long work is a [`Request`], and its result a [`Reply`].
 
 mod draw;
 mod edit;
@@ -31,56 +31,56 @@ pub use index::{BYTES_OF_MESSAGE, Conversation, Index};
 pub use model::{Matches, Model, Reading};
 pub use opened::{Drawn, Opened};
 
-/// Bytes that are copied at most: terminals take no more.
+/// Maximum number of bytes copied: terminals accept no more.
 const COPIED: usize = 64 << 10;
 
-/// What is waited for while a display filter looks at what has been read.
+/// The status while a display filter is applied.
 const FILTERING: &str = "filtering";
 
-/// What is to be done outside.
+/// A request to the surrounding program.
 #[derive(Debug)]
 pub enum Request {
-    /// Draw conversations as a ladder; this packet is to be selected.
+    /// Draw conversations as a ladder, with this packet selected.
     Ladder {
         /// Which conversations.
         conversations: RoaringBitmap,
         /// The packet.
         frame: Option<u64>,
     },
-    /// Decode a message again: of these conversations, this many after their first.
+    /// Decode a message again: the index in these conversations.
     Message(RoaringBitmap, u32),
-    /// Look for conversations that a display filter wants; `None`: all are wanted.
+    /// Find the conversations that a display filter selects; `None`: all.
     Filter(Option<Filter>),
     /// Write packets to a file.
     Write(String, Chosen),
     /// Copy a text.
     Copy(String),
-    /// What was asked for last is not needed any more.
+    /// Cancel the last request.
     Cancel,
-    /// Stop for a while, as job control has it.
+    /// Suspend the program, for job control.
     Suspend,
-    /// The end.
+    /// Quit.
     Quit,
 }
 
-/// Whose packets are to be written.
+/// The packets to write.
 #[derive(Clone, Debug)]
 pub enum Chosen {
     /// Those of these conversations.
     Conversations(RoaringBitmap),
-    /// Those of messages that this filter wants, or of all.
+    /// Those of messages that this filter selects, or of all.
     Messages(Option<Filter>),
 }
 
-/// What became of a request.
+/// The result of a request.
 pub enum Reply {
-    /// A ladder: of which conversations, and which packet is to be selected.
+    /// A ladder: its conversations, and the packet to select.
     Ladder(RoaringBitmap, Drawn, Option<u64>),
-    /// A message; `None`: it is not there any more.
+    /// A message; `None`: it no longer exists.
     Message(Option<Opened>),
-    /// So much of what was asked for is done.
+    /// The progress of a request, as a share.
     Progress(f64),
-    /// All that has been read was looked at with the display filter.
+    /// The display filter was applied to everything that has been read.
     Filtered,
     /// Something was done.
     Done(String),
@@ -88,32 +88,32 @@ pub enum Reply {
     Failed(String),
 }
 
-/// What is said in the line above the last.
+/// The text in the line above the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Note {
     text: String,
     is_error: bool,
 }
 
-/// What is on top of the lists.
+/// A screen above the lists.
 enum Screen {
     Ladder(Box<LadderScreen>),
     Message(Box<MessageScreen>),
 }
 
-/// What is typed.
+/// The current input line.
 enum Typing {
     Filter(FilterLine),
     File(Line),
 }
 
-/// What a user sees.
+/// The state of the user interface.
 pub struct View {
     time: TimeStyle,
     tab: Tab,
     lists: [List; 3],
     orders: [SortOrder; 3],
-    /// The conversations that are shown, if not all in the order in which they came.
+    /// The conversations that are shown; `None`: all in their original order.
     shown: Option<Vec<u32>>,
     parties: Vec<Party>,
     findings: Vec<FindingRow>,
@@ -121,16 +121,16 @@ pub struct View {
     filter: Option<Filter>,
     screens: Vec<Screen>,
     typing: Option<Typing>,
-    /// The first line of the help that is on the screen, if that is shown.
+    /// The first visible line of the help, if it is shown.
     help: Option<usize>,
     note: Option<Note>,
-    /// What is waited for, and how much of it is done.
+    /// The pending request, and its progress.
     waiting: Option<(&'static str, f64)>,
     areas: Areas,
 }
 
 impl View {
-    /// The conversations, of which this filter wants some.
+    /// Shows the conversations, with this initial filter.
     pub fn new(time: TimeStyle, filter: Option<Filter>) -> View {
         View {
             time,
@@ -151,7 +151,7 @@ impl View {
         }
     }
 
-    /// Takes over what has been read since the last time.
+    /// Updates the view after more has been read.
     pub fn refresh(&mut self, model: &Model) {
         let order = self.orders[self.tab as usize];
         let length = match self.tab {
@@ -159,7 +159,7 @@ impl View {
                 let was = self.conversation(model);
                 self.shown = sorted(model, order);
                 let length = self.shown.as_ref().map_or(model.index.order().len(), Vec::len);
-                // What is selected stays so, wherever it is now.
+                // The selection stays on the same conversation.
                 let is_elsewhere = was.is_some() && self.conversation(model) != was;
                 if let Some(at) = is_elsewhere
                     .then(|| self.numbers(model).iter().position(|it| Some(*it) == was))
@@ -196,12 +196,12 @@ impl View {
         self.numbers(model).get(self.lists[0].selected()?).copied()
     }
 
-    /// Whether some text is typed: keys are letters.
+    /// Whether an input line is active, so that keys are letters.
     pub fn is_typing(&self) -> bool {
         self.typing.is_some()
     }
 
-    /// Takes a key. What is to be done is returned.
+    /// Handles a key. Returns a request, if any.
     pub fn key(&mut self, key: KeyEvent, model: &Model) -> Option<Request> {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -241,7 +241,7 @@ impl View {
         }
     }
 
-    /// Takes what became of a request.
+    /// Handles the result of a request.
     pub fn reply(&mut self, reply: Reply) {
         if let (Reply::Progress(share), Some((_, done))) = (&reply, &mut self.waiting) {
             *done = *share;
@@ -256,7 +256,7 @@ impl View {
             }
             Reply::Message(Some(opened)) => self.show(opened),
             Reply::Message(None) => self.say("no such message is there any more", true),
-            // Something else may be waited for by now.
+            // Another request may be pending by now.
             Reply::Filtered if self.waiting.is_none_or(|(what, _)| what != FILTERING) => return,
             Reply::Filtered => {}
             Reply::Done(text) => self.say(&text, false),
@@ -302,7 +302,7 @@ impl View {
             }
             (Typed::Done, Typing::Filter(line)) => match line.filter() {
                 Ok(filter) => self.set_filter(filter, model),
-                // The place is shown: it stays to be mended.
+                // The error is shown, and the line can be corrected.
                 Err(_) => {
                     self.typing = Some(Typing::Filter(line));
                     None
@@ -322,7 +322,7 @@ impl View {
         }
     }
 
-    /// Whose packets are written: those of what is open, else of what is marked, else of what is shown.
+    /// The packets to write: of the open screen, else of the marked ones, else of the shown ones.
     fn chosen(&self) -> Chosen {
         match self.screens.first() {
             Some(Screen::Ladder(ladder)) => Chosen::Conversations(ladder.conversations.clone()),
@@ -485,7 +485,7 @@ impl View {
         self.wait("reading", Request::Ladder { conversations, frame })
     }
 
-    /// The message before or after the one that is open.
+    /// The message before or after the open one.
     fn neighbour(&mut self, by: i32) -> Option<Request> {
         let Some(Screen::Message(screen)) = self.screens.last() else { return None };
         let nth = screen.opened.place;
@@ -500,7 +500,7 @@ impl View {
         }
     }
 
-    /// What is open or selected, as text.
+    /// The open or selected element as text.
     fn copy(&mut self, model: &Model) -> Option<Request> {
         let text = match self.screens.last() {
             Some(Screen::Ladder(screen)) => screen.text(),
@@ -527,7 +527,7 @@ impl View {
     }
 }
 
-/// The conversations that are wanted, in an order; `None`: all, as they came.
+/// The selected conversations in an order; `None`: all in the original order.
 fn sorted(model: &Model, order: SortOrder) -> Option<Vec<u32>> {
     if model.matches.is_none() && order == SortOrder::default() {
         return None;

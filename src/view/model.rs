@@ -1,4 +1,4 @@
-//! What was read so far: what the screen shows, filled by the thread that reads.
+//! The data that was read so far, filled by the reading thread.
 
 use roaring::RoaringBitmap;
 
@@ -10,7 +10,7 @@ use crate::filter::Filter;
 use crate::session::{Event, Findings, Messages, Needs, Totals};
 use crate::summary::Summary;
 
-/// Findings of captures that have been read which are kept; further ones are counted.
+/// Maximum number of findings of finished captures; further ones are counted.
 const FINDINGS: usize = 20_000;
 
 /// Lines of notes that are kept.
@@ -22,30 +22,30 @@ pub struct Model {
     pub index: Index,
     /// Servers and masters.
     summary: Summary,
-    /// The same, with flows that are open, where that was worked out.
+    /// The same with open flows, if computed.
     so_far: Option<Summary>,
     selection: Selection,
     terms: Terms,
     checker: Option<Checker>,
-    /// What was found in captures that have been read, and in which.
+    /// The findings of finished captures, with their captures.
     found: Vec<(usize, Found)>,
     left_out: u64,
-    /// Which conversations have a message that the display filter wants.
+    /// The conversations with a message that the display filter selects.
     pub matches: Option<Matches>,
     /// Packets that have been read, of captures to their ends.
     pub packets: u64,
-    /// What there was to say on the way, and of captures that cannot be read.
+    /// Notes, and errors about captures that cannot be read.
     pub notes: Vec<String>,
-    /// How far reading is.
+    /// The progress of reading.
     pub reading: Reading,
-    /// Packets that are kept, of what comes only once, and the number of those let go.
+    /// The number of kept packets of input that can be read only once, and of dropped ones.
     pub kept: Option<(u64, u64)>,
 }
 
-/// How far reading is.
+/// The progress of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Reading {
-    /// Of files; the share that has been read, where that is known.
+    /// Of files; the share, if known.
     Files(Option<f64>),
     /// Of an interface.
     Live,
@@ -54,20 +54,20 @@ pub enum Reading {
     Over,
 }
 
-/// Which conversations a display filter wants.
+/// The conversations that a display filter selects.
 pub struct Matches {
     /// What they are wanted for.
     pub filter: Filter,
     /// Their numbers.
     pub conversations: RoaringBitmap,
-    /// All that has been read was looked at.
+    /// Everything that has been read was checked.
     pub is_complete: bool,
-    /// Is larger after something has changed.
+    /// Increases with every change.
     pub changes: u64,
 }
 
 impl Model {
-    /// Nothing is known. `index`, `tables`: bytes of memory for conversations and for tables.
+    /// Empty. `index`, `tables`: memory limits in bytes.
     pub fn new(index: usize, tables: usize, selection: Selection, terms: Terms) -> Model {
         Model {
             index: Index::new(index),
@@ -86,7 +86,7 @@ impl Model {
         }
     }
 
-    /// Which events it reads.
+    /// The events that it needs.
     pub fn needs(selection: &Selection, terms: &Terms) -> Needs {
         Needs {
             messages: Messages::All,
@@ -125,7 +125,7 @@ impl Model {
         }
     }
 
-    /// A live capture goes on: tables count flows that are open as if they had ended.
+    /// A live capture continues: in tables, open flows count as if they had ended.
     pub fn so_far(&mut self, open: impl FnOnce(&mut Summary)) {
         let mut summary = self.summary.clone();
         open(&mut summary);
@@ -152,7 +152,7 @@ impl Model {
         self.notes.push(crate::text::escaped(line).into_owned());
     }
 
-    /// What was found, and in which capture.
+    /// The findings with their captures.
     pub fn found(&self) -> impl Iterator<Item = (usize, &Found)> {
         let current = self.index.captures().len().saturating_sub(1);
         let now = self
@@ -162,7 +162,7 @@ impl Model {
         self.found.iter().map(|(capture, found)| (*capture, found)).chain(now)
     }
 
-    /// How many findings were only counted.
+    /// The number of findings that were only counted.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -172,7 +172,7 @@ impl Model {
         self.so_far.as_ref().unwrap_or(&self.summary)
     }
 
-    /// The conversation that is this flow of a capture.
+    /// The conversation for this flow of a capture.
     pub fn conversation_of(&self, capture: usize, flow: u32) -> Option<u32> {
         self.index.first_of(capture)?.checked_add(flow.checked_sub(1)?)
     }

@@ -1,4 +1,4 @@
-//! What was opened: a conversation as a ladder, and a message as its fields beside its bytes.
+//! Opened elements: a conversation as a ladder, and a message with its fields and bytes.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::session::IcmpEvent;
 #[derive(Default)]
 pub struct Drawn {
     ladder: Ladder,
-    /// Of each arrow, which of the conversation's messages it is, from 0; none of an ICMP error.
+    /// For each arrow, the index of its message in the conversation; `None` for an ICMP error.
     messages: Vec<Option<u32>>,
     count: u32,
 }
@@ -52,11 +52,11 @@ pub(super) struct LadderScreen {
     pub(super) conversations: RoaringBitmap,
     drawn: Drawn,
     time: TimeStyle,
-    /// Its lines in this many columns, without the first: that is `head`.
+    /// Its lines in this width, without the first one, which is `head`.
     lines: Vec<Line>,
     head: String,
     width: usize,
-    /// The packet that is to be selected when lines are there.
+    /// The packet to select when the lines have been made.
     wanted: Option<u64>,
     /// The selected line.
     pub(super) list: List,
@@ -123,7 +123,7 @@ impl LadderScreen {
         }
     }
 
-    /// How many messages there are, and how many of these have no arrow.
+    /// The number of messages, and of those without an arrow.
     pub(super) fn counts(&self) -> (u32, u64) {
         (self.drawn.count, self.drawn.ladder.left_out())
     }
@@ -139,9 +139,9 @@ impl LadderScreen {
 
 /// A message that was decoded again.
 pub struct Opened {
-    /// Which of the messages of what is drawn it is, from 0.
+    /// Its index among the drawn messages.
     pub place: u32,
-    /// Its name, its packet, what it says.
+    /// Its name, its packet, its summary.
     pub head: String,
     /// Its fields.
     pub fields: Vec<FieldLine>,
@@ -182,7 +182,7 @@ pub(super) struct MessageScreen {
     pub(super) opened: Opened,
     /// The selected field.
     pub(super) list: List,
-    /// The first row of bytes on the screen, bytes in a row, and how many rows there are.
+    /// The first visible row of bytes, bytes per row, and the number of visible rows.
     pub(super) rows: (usize, usize, usize),
 }
 
@@ -200,7 +200,7 @@ impl MessageScreen {
         field.map_or(0..0, |field| field.bytes.clone())
     }
 
-    /// Selects the field that a byte is of: the innermost one.
+    /// Selects the innermost field of a byte.
     pub(super) fn select_byte(&mut self, byte: usize) {
         let fields = self.opened.fields.iter().enumerate();
         let has_it = fields.filter(|(_, it)| it.finding.is_none() && it.bytes.contains(&byte));
@@ -209,7 +209,7 @@ impl MessageScreen {
         }
     }
 
-    /// This many rows of this many bytes fit on the screen: the marked bytes are in them.
+    /// Sets the visible rows and their length, with the marked bytes visible.
     pub(super) fn fit(&mut self, columns: usize, height: usize) {
         let all = self.opened.bytes.len().div_ceil(columns.max(1));
         let marked = self.marked();

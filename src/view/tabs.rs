@@ -20,12 +20,12 @@ use crate::text::{escaped, grouped};
 /// A tab.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Tab {
-    /// Who talked to whom.
+    /// Conversations.
     #[default]
     Conversations,
     /// Game servers and masters.
     Servers,
-    /// What is wrong.
+    /// Findings.
     Findings,
 }
 
@@ -33,7 +33,7 @@ impl Tab {
     /// All of them, in their order.
     pub(super) const ALL: [Tab; 3] = [Tab::Conversations, Tab::Servers, Tab::Findings];
 
-    /// What is above it.
+    /// Its title.
     pub(super) fn title(self) -> &'static str {
         match self {
             Tab::Conversations => "Conversations",
@@ -52,13 +52,13 @@ impl Tab {
     }
 }
 
-/// A column: its heading, its width, and the width of the screen from which on there is room for it.
+/// A column: its heading, its width, and the minimum screen width for it.
 pub(super) struct TabColumn {
     /// What is above it.
     pub(super) heading: &'static str,
-    /// Its width; 0: what is left.
+    /// Its width; 0: the remaining width.
     pub(super) width: u16,
-    /// The width of the screen that it takes.
+    /// The minimum screen width.
     pub(super) from: u16,
     /// Its cells are numbers.
     pub(super) is_number: bool,
@@ -105,10 +105,11 @@ const FINDINGS: &[TabColumn] = &[
     text("WHAT", 0, 0),
 ];
 
-/// The order of a tab.
+/// The sort order of a tab.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SortOrder {
-    /// The column; `None`: as things came, or, of servers and findings, the weightiest first.
+    /// The column; `None`: the original order, or for servers and findings the most important
+    /// first.
     pub(super) column: Option<usize>,
     /// The other way round.
     pub(super) is_reversed: bool,
@@ -116,15 +117,15 @@ pub(super) struct SortOrder {
 
 /// A row as it is shown.
 pub(super) struct ShownRow {
-    /// One for each column, safe to show.
+    /// One cell for each column, with terminal controls escaped.
     pub(super) cells: Vec<String>,
-    /// How it looks, if not as others do.
+    /// Its style, if special.
     pub(super) tone: Option<Tone>,
-    /// All of it in a line, without what is cut.
+    /// The uncut row as a line.
     pub(super) whole: String,
 }
 
-/// Nothing.
+/// No value.
 const NONE: &str = "-";
 
 /// A time of day, to the second.
@@ -144,7 +145,7 @@ fn span(microseconds: u64) -> String {
     }
 }
 
-/// A severity, with `?` where the capture leaves it open.
+/// A severity, with `?` if inconclusive.
 fn severity(severity: Severity, verdict: Verdict) -> String {
     let mark = if verdict == Verdict::Inconclusive { "?" } else { "" };
     format!("{}{mark}", severity.name())
@@ -295,7 +296,7 @@ impl Party {
     }
 }
 
-/// The conversations that a display filter wants, or all.
+/// The conversations that a display filter selects, or all.
 fn wanted(model: &Model) -> impl Iterator<Item = Conversation> {
     let matches = model.matches.as_ref().map(|matches| &matches.conversations);
     let numbers = model.index.order().iter().copied();
@@ -303,8 +304,8 @@ fn wanted(model: &Model) -> impl Iterator<Item = Conversation> {
     wanted.filter_map(|number| model.index.get(number))
 }
 
-/// The wanted conversations of a server: the first ones, as many as a ladder has room for, and how many there are.
-/// Where its port is in none, as that is named by its heartbeats alone, those of its host.
+/// The selected conversations of a server, up to the size of a ladder, and their total number. If
+/// none has its port, because only its heartbeats name it, those of its host.
 pub(super) fn of_party(model: &Model, end: SocketAddr) -> (RoaringBitmap, u64) {
     let of = |is_it: &dyn Fn(SocketAddr) -> bool| {
         let (mut first, mut all, mut messages) = (RoaringBitmap::new(), 0, 0);
@@ -321,7 +322,7 @@ pub(super) fn of_party(model: &Model, end: SocketAddr) -> (RoaringBitmap, u64) {
     if found.1 > 0 { found } else { of(&|it| it.ip() == end.ip()) }
 }
 
-/// Leaves those that have a part in a conversation which the display filter wants.
+/// Keeps the parties of conversations that the display filter selects.
 fn narrow(parties: &mut Vec<Party>, model: &Model) {
     if model.matches.is_none() {
         return;
@@ -333,7 +334,7 @@ fn narrow(parties: &mut Vec<Party>, model: &Model) {
         theirs.extend(Some(end).filter(|end| ends.contains(end)));
         of_hosts.extend(Some(end.ip()).filter(|host| hosts.contains(host)));
     }
-    // The port of some is named by their heartbeats alone.
+    // The ports of some are only named in their heartbeats.
     let all = model.index.order().iter().filter_map(|&number| model.index.get(number));
     let known: HashSet<_> = all.flat_map(|it| it.ends).filter(|end| ends.contains(end)).collect();
     parties.retain(|it| match known.contains(&it.end) {
@@ -342,7 +343,7 @@ fn narrow(parties: &mut Vec<Party>, model: &Model) {
     });
 }
 
-/// Servers and masters that the display filter wants something of, in an order.
+/// Servers and masters with selected conversations, in an order.
 pub(super) fn parties(model: &Model, order: SortOrder) -> Vec<Party> {
     let summary = model.summary();
     let masters = summary.masters.rows();
@@ -418,7 +419,7 @@ impl FindingRow {
     }
 }
 
-/// What was found, in an order: of conversations that are wanted, where some are.
+/// The findings, in an order: only of selected conversations, if there is a filter.
 pub(super) fn findings(model: &Model, order: SortOrder, time: TimeStyle) -> Vec<FindingRow> {
     let wanted = |row: &FindingRow| match &model.matches {
         None => true,

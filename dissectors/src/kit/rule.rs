@@ -224,7 +224,7 @@ macro_rules! rule {
         wrong: $wrong:expr $(,)?
      }) => {
         $(#[doc = $doc])+
-        #[allow(unreachable_pub, reason = "a protocol says itself which of its rules it lets out")]
+        #[allow(unreachable_pub, reason = "each protocol decides which of its rules are public")]
         pub static $name: $crate::kit::Rule = $crate::kit::Rule {
             code: $crate::kit::Code::of(stringify!($name)),
             slug: $slug,

@@ -58,7 +58,7 @@ impl<'de> Deserialize<'de> for &'static ResponseRules {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<&'static ResponseRules, D::Error> {
         static ELSEWHERE: Mutex<Vec<&'static ResponseRules>> = Mutex::new(Vec::new());
         let rules = intern(&ELSEWHERE, Box::<ResponseRules>::deserialize(from)?);
-        rules.ok_or_else(|| D::Error::custom("more rules about who answers than the program has"))
+        rules.ok_or_else(|| D::Error::custom("more rules about responding endpoints than exist"))
     }
 }
 

@@ -7,10 +7,10 @@ use crate::check::{Answered, Found, Outcome};
 use crate::report::markdown::cell;
 use crate::text::escaped;
 
-/// GitHub shows this many annotations of a kind in a step, and says nothing of the others.
+/// GitHub shows this many annotations of a kind per step, and ignores the others.
 const SHOWN: usize = 10;
 
-/// Writes the findings of the outcomes, the gravest first; and how many requests were answered.
+/// Writes the findings of the outcomes, the most severe first; and how many requests were answered.
 pub fn write(outcomes: &[Outcome], out: &mut String) {
     for severity in Severity::ALL {
         let is_reported =
@@ -41,8 +41,7 @@ pub fn write(outcomes: &[Outcome], out: &mut String) {
     }
 }
 
-/// A page in Markdown for the summary of the step: what came of each capture, and the rules that were
-/// broken.
+/// A Markdown summary for the step: the outcome of each capture, and broken rules.
 pub fn summary(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity) -> String {
     let mut out = String::from(
         "### gamewire check\n\n| capture | verdict | errors | warnings | notes | requests answered |\n\
@@ -81,7 +80,7 @@ pub fn summary(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity)
     out
 }
 
-/// How many annotations of a severity there would be.
+/// The number of annotations of a severity.
 fn all(outcome: &Outcome, severity: Severity) -> u64 {
     let missing = outcome.rules.iter().map(|rule| rule.missing).sum();
     outcome.count(severity) + if severity == Severity::Error { missing } else { 0 }
@@ -99,7 +98,7 @@ fn line(found: &Found, outcome: &Outcome) -> String {
     format!("::{kind} file={file},title={title}::{detail}\n")
 }
 
-/// The rules that were required and had no occasion.
+/// Required rules that were not exercised.
 fn required(outcome: &Outcome) -> impl Iterator<Item = String> {
     let file = property(outcome.captures.first().map_or("", String::as_str));
     outcome.rules.iter().filter(|it| it.missing > 0).map(move |it| {
@@ -108,7 +107,7 @@ fn required(outcome: &Outcome) -> impl Iterator<Item = String> {
     })
 }
 
-/// The workflow commands' own escapes: without them a server's name could issue commands.
+/// Escapes for workflow commands: without them a server's name could inject commands.
 fn data(text: &str) -> String {
     let line = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     escaped(&line).into_owned()

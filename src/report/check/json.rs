@@ -21,7 +21,7 @@ struct CheckJson<'a> {
     findings: Vec<FindingObject<'a>>,
     #[serde(skip_serializing_if = "is_zero")]
     findings_left_out: u64,
-    /// Captures that hold nothing of what was asked for.
+    /// Captures without any of the selected traffic.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     no_traffic: Vec<NoTraffic<'a>>,
     #[serde(skip_serializing_if = "is_zero")]
@@ -31,7 +31,7 @@ struct CheckJson<'a> {
 #[derive(Serialize)]
 struct NoTraffic<'a> {
     capture: &'a str,
-    /// What it holds instead.
+    /// What it contains instead.
     holds: &'a str,
 }
 
@@ -67,17 +67,16 @@ struct FindingObject<'a> {
     time: String,
     message: &'a str,
     protocol: Option<&'static str>,
-    /// The name of the message that the finding is about, where that is the current one.
+    /// The name of the message that the finding is about, if it is the current one.
     about: Option<&'static str>,
     capture: &'a str,
     offset: u32,
     length: u32,
 }
 
-/// Appends the outcome. `least` is the severity from which on a broken rule fails the capture.
+/// Appends the outcome. `least`: the minimum severity that fails the capture.
 ///
-/// # Errors
-/// None that a `Vec` can have.
+/// # Errors None for a `Vec`.
 pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_json::Result<()> {
     let mut clock = Clock::default();
     let rules = outcome.rules.iter().map(|fared| RuleObject {

@@ -1,8 +1,8 @@
 //! The outcome as JUnit XML: a suite per capture, a case per rule; valid by the schema that Jenkins
-//! reads such files by.
+//! uses.
 //!
-//! JUnit knows no "inconclusive": such a rule, like one that was not exercised, is skipped and says
-//! why. A rule broken below the severity that fails is a success with its findings as output.
+//! JUnit has no "inconclusive": such a rule, like one that was not exercised, is skipped with a
+//! reason. A rule broken below the failing severity is a success with its findings as output.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::check::{Answered, Excerpt, Fared, Outcome, RuleOutcome, gravest_first
 use crate::report::clock::Clock;
 use crate::text::{escaped as visible, is_hidden};
 
-/// Findings of one rule that are written out.
+/// Maximum number of findings per rule.
 const SHOWN: usize = 20;
 
 /// Writes the outcomes as one document.
@@ -51,7 +51,7 @@ pub fn write(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity, o
 struct Suite<'a> {
     name: String,
     cases: Vec<Case<'a>>,
-    /// That it holds nothing of what was asked for, and what it holds.
+    /// The capture has none of the selected traffic, and what it contains.
     lacking: &'a [(String, String)],
     requests: Answered,
     /// The earliest and the latest time of a packet.
@@ -63,13 +63,13 @@ struct Case<'a> {
     came: Came,
 }
 
-/// What came of a case.
+/// The result of a case.
 enum Came {
-    /// Why, and what was found.
+    /// The reason, and the findings.
     Failure(String, String),
     /// Why.
     Skipped(String),
-    /// What is worth knowing.
+    /// Notes.
     Success(String),
 }
 
@@ -87,7 +87,7 @@ impl Suite<'_> {
         }
     }
 
-    /// When the capture began, in UTC, and how many seconds it lasts, as attributes.
+    /// The beginning of the capture in UTC, and its duration in seconds, as attributes.
     fn times(&self) -> String {
         let Some([began, ended]) = self.span else { return String::new() };
         let mut text = Vec::new();
@@ -188,7 +188,7 @@ fn findings(outcome: &Outcome, fared: &RuleOutcome) -> String {
     text
 }
 
-/// The bytes in question in brackets, some others round them.
+/// The bytes in question in brackets, with some context.
 fn hex(excerpt: &Excerpt) -> String {
     let Excerpt { start, bytes, marked } = excerpt;
     let mut text = format!("  {start:>5} ");
@@ -206,7 +206,7 @@ fn hex(excerpt: &Excerpt) -> String {
     text
 }
 
-/// The words that a rule rests on.
+/// The citations of a rule.
 fn cited(fared: &RuleOutcome) -> String {
     let mut text = String::new();
     let rule = fared.rule;
@@ -218,8 +218,7 @@ fn cited(fared: &RuleOutcome) -> String {
     text
 }
 
-/// The text as it may be between tags and in quotes: its lines, with all that a terminal would act
-/// on written out. What XML cannot hold is among that.
+/// Escapes text for XML, with terminal controls and characters that are invalid in XML written out.
 fn escaped(text: &str) -> Cow<'_, str> {
     let is_markup = |c| matches!(c, '&' | '<' | '>' | '"');
     if !text.contains(|c| is_markup(c) || c != '\n' && is_hidden(c)) {

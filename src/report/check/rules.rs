@@ -11,7 +11,7 @@ struct Entry {
     code: String,
     slug: &'static str,
     severity: &'static str,
-    /// What the catalogue says, where the project says otherwise.
+    /// The catalogue's severity, if the project has changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     default_severity: Option<&'static str>,
     who: &'static str,
@@ -27,7 +27,7 @@ struct Citation {
     quote: &'static str,
 }
 
-/// All rules, a line each, with what they weigh in this project.
+/// All rules, a line each, with their severities in this project.
 pub fn list(rules: &[&Rule], severities: &Severities, out: &mut String) {
     for rule in rules {
         let (code, slug) = (rule.code.to_string(), rule.slug);
@@ -66,8 +66,8 @@ pub fn json(rules: &[&Rule], severities: &Severities, out: &mut Vec<u8>) -> serd
     Ok(())
 }
 
-/// What one rule asks, where the specification says so, why it matters, and both examples.
-/// `severity`: what it weighs in this project.
+/// One rule: its requirement, citations, reason and examples. `severity`: its severity in this
+/// project.
 pub fn explain(rule: &Rule, severity: Severity, paint: Paint, out: &mut String) {
     let head = paint.text(Tone::Good, format!("{} {}", rule.code, rule.slug));
     let (default, who) = (rule.severity.name(), rule.who.name());

@@ -31,7 +31,7 @@ struct SarifRun<'a> {
     results: Vec<Result_<'a>>,
 }
 
-/// Tells runs of gamewire from those of other tools.
+/// Distinguishes runs of gamewire from those of other tools.
 #[derive(Serialize)]
 struct Automation {
     id: &'static str,
@@ -68,12 +68,12 @@ struct Descriptor {
     help: SarifText,
     help_uri: String,
     default_configuration: Configuration,
-    /// Of rules that ask for security.
+    /// For security rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     properties: Option<Security>,
 }
 
-/// What GitHub sorts alerts by: without it, it shows none of a rule as one of security.
+/// GitHub sorts security alerts by this value.
 #[derive(Serialize)]
 struct Security {
     tags: [&'static str; 1],
@@ -86,7 +86,7 @@ struct Configuration {
     level: &'static str,
 }
 
-/// Says which rules do not weigh here what the catalogue says.
+/// The rules whose severity was changed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Invocation {
@@ -96,7 +96,7 @@ struct Invocation {
     tool_execution_notifications: Vec<Notification>,
 }
 
-/// Says that a file cannot be read.
+/// An unreadable file.
 #[derive(Serialize)]
 struct Notification {
     level: &'static str,
@@ -184,7 +184,7 @@ struct Artifact<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Region {
-    /// GitHub shows nothing of a place without a line.
+    /// GitHub needs a line number to show a location.
     start_line: u32,
     #[serde(flatten)]
     bytes: Option<ByteRegion>,
@@ -273,13 +273,13 @@ fn descriptor(rule: &Rule) -> Descriptor {
     }
 }
 
-/// Where the page of rules explains this one.
+/// The URL of the rule's documentation.
 fn help_uri(rule: &Rule) -> String {
     let code = rule.code.to_string().to_lowercase();
     format!("{}/blob/main/docs/rules.md#{code}-{}", env!("CARGO_PKG_REPOSITORY"), rule.slug)
 }
 
-/// How grave a breach is on the scale from 0 to 10 that GitHub reads; `None` for other rules.
+/// The severity on the scale from 0 to 10 that GitHub uses; `None` for other rules.
 fn security(rule: &Rule) -> Option<Security> {
     let severity = match rule.severity {
         Severity::Error => "8.0",
@@ -290,7 +290,7 @@ fn security(rule: &Rule) -> Option<Security> {
     is_security.then_some(Security { tags: ["security"], severity })
 }
 
-/// `None` where every rule weighs what the catalogue says, and every file was read.
+/// `None` if no severity was changed, and every file was read.
 fn invocation(rules: &[RuleOutcome], unreadable: &[Unreadable]) -> Option<Invocation> {
     let changed =
         rules.iter().enumerate().filter(|(_, fared)| fared.severity != fared.rule.severity);
@@ -344,7 +344,7 @@ fn result<'a>(
     }
 }
 
-/// A rule that was required, and had no occasion in the whole file.
+/// A required rule that was not exercised in the whole file.
 fn not_exercised<'a>(
     rule: &Rule,
     at: usize,

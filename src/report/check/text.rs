@@ -1,6 +1,6 @@
-//! The outcome for people: a line that sums up, what is wrong, then how the rules fared that did not
-//! pass. Each rule that was broken leads with what is wrong, says what is expected and by which
-//! paragraph, and who broke it how often.
+//! The outcome as text: a summary line, what is wrong, then the rules that did not pass. Each
+//! broken rule begins with the fault, then the requirement and its source, and which party broke it
+//! how often.
 
 mod groups;
 mod totals;
@@ -21,7 +21,7 @@ pub use totals::Totals;
 /// How an outcome is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// From which severity on what is broken fails the capture.
+    /// The minimum severity that fails the capture.
     pub least: Severity,
     /// Findings of one rule that are written out; further ones are counted.
     pub most: usize,
@@ -110,7 +110,7 @@ pub fn line(found: &Found, stamp: &mut Stamp, paint: Paint, out: &mut String) {
     );
 }
 
-/// One row: the bytes in question in brackets, some others round them.
+/// One row: the bytes in question in brackets, with some context.
 fn hex(excerpt: &Excerpt, indent: &str, paint: Paint, out: &mut String) {
     if excerpt.bytes.is_empty() {
         return;
@@ -181,7 +181,7 @@ fn tone_of(fared: Fared) -> Tone {
     }
 }
 
-/// What is shown, in faint letters.
+/// The text in a faint tone.
 fn faint(text: impl Display, paint: Paint) -> String {
     paint.text(Tone::Faint, text)
 }

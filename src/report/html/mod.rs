@@ -1,8 +1,8 @@
-//! The page of `gamewire report`: one file, for people who were sent it.
+//! The page of `gamewire report`: one file that can be sent to others.
 //!
-//! What is fixed is a template here: verdicts, rules and what they ask, and the frame of all that a script
-//! draws. What it draws is embedded as JSON, which no browser executes; the page's policy allows its own
-//! script and style, and nothing else: no request, no handler in an attribute, no `eval`.
+//! The static part is a template: verdicts, rules and citations, and the frame for the script. The
+//! script's data are embedded as JSON, which browsers do not execute; the page's content security
+//! policy allows only its own script and style: no requests, no inline handlers, no `eval`.
 
 mod sample;
 mod template;
@@ -30,7 +30,7 @@ pub use self::sample::Sample;
 
 const STYLE: &str = include_str!("page.css");
 
-/// Some files, one script, whose names are its own.
+/// Several files that become one script with a scope of its own.
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("data.js"),
@@ -47,12 +47,12 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// What a page has of one capture.
+/// The data of one capture on a page.
 pub struct Capture {
     name: String,
     recording: String,
     verdict: Headline,
-    /// The objects that `summary` and `check` write.
+    /// The JSON of `summary` and `check`.
     summary: Vec<u8>,
     check: Vec<u8>,
     rules: BTreeMap<Code, (&'static Rule, Severity)>,
@@ -117,7 +117,7 @@ pub fn write(captures: &[Capture], version: &str, to: &mut dyn Write) -> io::Res
     write!(to, "<script>{SCRIPT}</script>\n</body>\n</html>\n")
 }
 
-/// What the page may do: apply this style, run this script.
+/// The content security policy: only this style and this script.
 fn policy() -> String {
     let hash = |text: &str| BASE64.encode(Sha256::digest(text.as_bytes()));
     let (style, script) = (hash(STYLE), hash(SCRIPT));
@@ -127,8 +127,8 @@ fn policy() -> String {
     )
 }
 
-/// Writes JSON as data of the page. A `<` is only in texts, and is spelled as they may spell it: nothing
-/// that ends the data, or begins a comment, can be in it.
+/// Writes JSON as data of the page. A `<` occurs only in texts, where it is escaped, so that
+/// nothing can end the data or begin a comment.
 fn data(id: &str, json: &[u8], to: &mut dyn Write) -> io::Result<()> {
     write!(to, "<script type=\"application/json\" id=\"{id}\">")?;
     for (nth, part) in json.split(|byte| *byte == b'<').enumerate() {
@@ -140,7 +140,7 @@ fn data(id: &str, json: &[u8], to: &mut dyn Write) -> io::Result<()> {
     to.write_all(b"</script>\n")
 }
 
-/// All but the fields and bytes of messages.
+/// Everything except the fields and bytes of messages.
 fn report(captures: &[Capture]) -> Vec<u8> {
     let mut json = b"{\"hidden\":".to_vec();
     let out = &mut json;
@@ -165,7 +165,7 @@ fn report(captures: &[Capture]) -> Vec<u8> {
     json
 }
 
-/// The characters that are not shown as they are, as ranges of a regular expression of the script.
+/// The characters that are escaped, as ranges of a regular expression for the script.
 fn hidden() -> String {
     let mut ranges: Vec<[u32; 2]> = Vec::new();
     for c in ('\0'..=char::MAX).filter(|c| is_hidden(*c)).map(u32::from) {

@@ -1,4 +1,4 @@
-//! The messages that a page shows: all, or of very many a sample that has those with findings.
+//! The messages on a page: all, or a sample that includes those with findings.
 
 use dissectors::kit::{Map, Set, Who};
 use serde_json::{Value, json};
@@ -9,38 +9,39 @@ use crate::report::ladder::Ladder;
 use crate::report::{Envelope, put};
 use crate::session::{IcmpEvent, MessageEvent};
 
-/// Bytes that the fields of one message take on a page; of a larger one only its first bytes are shown.
+/// Maximum bytes of the fields of one message; of a larger one only its first bytes are shown.
 const LARGE: usize = 1 << 20;
 
 /// Those first bytes.
 const SHOWN: usize = 4096;
 
-/// Messages as a page has them: an arrow of a ladder each, and apart from it the fields and the bytes.
+/// The messages of a page: an arrow of the ladder each, with the fields and the bytes stored
+/// separately.
 pub struct Sample {
-    /// Messages at most, and bytes that their fields take.
+    /// Maximum number of messages, and bytes of their fields.
     most: usize,
     room: usize,
-    /// Which messages are taken; `None`: all, as long as they fit.
+    /// The messages to take; `None`: all, as long as they fit.
     choice: Option<Choice>,
     ladder: Ladder,
-    /// What a page knows of each arrow beside it; `None` of an ICMP error.
+    /// Further data of each arrow; `None` for an ICMP error.
     rows: Vec<Option<Row>>,
     taken: usize,
-    /// Of each flow of theirs, how many requests were given up, once it has ended.
+    /// For each flow, the number of requests that timed out, once it has ended.
     flows: Map<u32, u64>,
     json: Json,
     /// A line for each arrow: its fields and its bytes.
     details: Vec<u8>,
-    /// Messages that there are.
+    /// The number of messages.
     seen: u64,
     is_full: bool,
 }
 
-/// How a sample is taken of messages whose number is known.
+/// How to take a sample of a known number of messages.
 struct Choice {
     /// Packets that findings are about.
     frames: Set<u64>,
-    /// Other messages that are still to be taken, and that are still to come.
+    /// The number of other messages that are still to be taken, and that are still to come.
     wanted: u64,
     left: u64,
     random: u64,
@@ -51,9 +52,9 @@ struct Row {
     flow: u32,
     length: u64,
     speaker: Who,
-    /// It was taken because a finding is about it, and represents no other message.
+    /// It was taken because of a finding, and represents no other messages.
     is_certain: bool,
-    /// Of a response: what was asked for has come.
+    /// For a response: the requested data has arrived.
     completes: Option<bool>,
 }
 
@@ -75,7 +76,7 @@ impl Sample {
         }
     }
 
-    /// Whether there were more messages than fit: the capture has to be read again, with
+    /// Whether there were more messages than fit: the capture must be read again, with
     /// [`Sample::again`].
     pub fn is_full(&self) -> bool {
         self.is_full && self.choice.is_none()
@@ -91,7 +92,7 @@ impl Sample {
         (self.taken, self.details.len())
     }
 
-    /// An empty sample of the same messages: of those that these packets completed, and of as many
+    /// An empty sample for the second pass: the messages that these packets completed, and as many
     /// others as fit.
     pub fn again(&self, frames: Set<u64>, most: usize, room: usize) -> Sample {
         let of_findings = (frames.len() as u64).min(self.seen);
@@ -108,7 +109,7 @@ impl Sample {
             return;
         }
         let payload = m.payload();
-        // Those that are not taken are responses, too.
+        // Responses that are not taken count, too.
         if let Some(reply) = m.reply() {
             self.ladder.response(reply, payload.frame);
         }
@@ -121,7 +122,7 @@ impl Sample {
             return self.fill();
         }
         let before = self.ladder.steps();
-        // What was found is beside the messages: much of it is known only after them.
+        // Findings are stored separately: many are known only after the message.
         self.ladder.message(&Envelope { findings: &[], ..envelope });
         if self.ladder.steps() == before {
             return self.fill();
@@ -162,8 +163,8 @@ impl Sample {
         }
     }
 
-    /// Which messages are requests that were not answered: those that findings say it of, and of the
-    /// others in their flows the last ones, as many as were given up there.
+    /// Which messages are unanswered requests: those with such findings, and the last ones of each
+    /// flow, as many as timed out.
     fn unanswered(&self, found: &Set<u64>) -> Vec<bool> {
         let mut left = self.flows.clone();
         let mut unanswered = vec![false; self.rows.len()];
@@ -181,7 +182,7 @@ impl Sample {
         unanswered
     }
 
-    /// Writes the fields and the bytes of a message. Says whether there was room for them.
+    /// Writes the fields and the bytes of a message. Returns whether there was room.
     fn detail(&mut self, m: &Envelope<'_>, room: usize) -> bool {
         let (start, out) = (self.details.len(), &mut self.details);
         let line = |out: &mut Vec<u8>, bytes: &[u8]| {
@@ -204,7 +205,8 @@ impl Sample {
         has_room
     }
 
-    /// No more fits: without a choice, all will be read again, and what there is is of no use.
+    /// The sample is full: without a choice, the capture is read again, and the present data is not
+    /// needed.
     fn fill(&mut self) {
         self.is_full = true;
         if self.choice.is_none() {
@@ -213,7 +215,7 @@ impl Sample {
         }
     }
 
-    /// How many messages each one represents, but for those with findings.
+    /// The number of messages that each one represents, except for those with findings.
     fn weight(&self) -> f64 {
         let count = |certain: bool| {
             let is = |row: &&Row| row.is_certain == certain;
@@ -249,8 +251,8 @@ impl Sample {
 }
 
 impl Choice {
-    /// Whether the next message that no finding is about is taken: of those that are left, each is
-    /// with the same probability, and the same ones are each time.
+    /// Whether the next message without a finding is taken: with equal probability for all
+    /// remaining ones, and the same ones in every run.
     fn takes(&mut self) -> bool {
         // SplitMix64.
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -1,4 +1,4 @@
-//! What of a page is fixed: its head, verdicts, rules, and the places that the script fills.
+//! The static part of a page: its head, verdicts, rules, and the elements that the script fills.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::{Capture, STYLE};
 use crate::text::escaped;
 
-/// All that is above the data.
+/// Everything above the data.
 pub(super) fn above(captures: &[Capture], policy: &str, version: &str) -> Markup {
     let names: Vec<_> = captures.iter().map(|it| escaped(&it.name)).collect();
     let title = match &names[..] {
@@ -77,7 +77,7 @@ fn body(captures: &[Capture], names: &[impl AsRef<str>], version: &str) -> Marku
                         div id="times" {}
                     }
                     (findings(captures))
-                    (section("flows", "Conversations", "All that two sockets said to each other. Choose one to see only its messages."))
+                    (section("flows", "Conversations", "All messages between two sockets. Choose a conversation to see only its messages."))
                     (ladder())
                 }
             }
@@ -129,7 +129,8 @@ fn timeline() -> Markup {
     }
 }
 
-/// The rules that were not simply passed, the gravest first: what they ask, and where that is said.
+/// The rules that did not simply pass, the most severe first, with their requirements and
+/// citations.
 fn findings(captures: &[Capture]) -> Markup {
     let mut rules: BTreeMap<Code, (&Rule, Severity)> = BTreeMap::new();
     for capture in captures {
@@ -142,9 +143,9 @@ fn findings(captures: &[Capture]) -> Markup {
         section id="findings-section" aria-labelledby="findings-title" {
             h2 id="findings-title" { "Findings" }
             p class="about" {
-                "Where messages are not what their protocol's specification says, by rule and by party. An "
-                em { "error" } " breaks what it states, a " em { "warning" } " its stated practice; a " em { "note" }
-                " is worth knowing. With " em { "?" } " it is inconclusive: the capture lacks what would decide it."
+                "Messages that break their protocol's specification, by rule and by party. An "
+                em { "error" } " breaks a statement of it, a " em { "warning" } " its stated practice; a " em { "note" }
+                " is worth knowing. With " em { "?" } " a finding is inconclusive: packets missing from the capture could explain it."
             }
             p id="no-findings" hidden { "No findings in what is shown." }
             @for severity in Severity::ALL {

@@ -1,4 +1,4 @@
-//! What came of a capture, in words.
+//! The outcome of a capture as text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::diagnose;
 use crate::session::Totals;
 use crate::text::{counted, escaped, grouped};
 
-/// Rules, and parties, that are named in a sentence.
+/// Maximum number of rules and parties named in a sentence.
 const NAMED: usize = 4;
 
 /// A headline, and what there is to say of it.
@@ -47,11 +47,10 @@ impl Headline {
             .filter_map(|who| broken(*who, outcome))
             .collect();
         if outcome.findings.iter().any(abuse::concerns) {
-            sentences
-                .push("It shows abuse: gamewire abuse says who is attacked, and how.".to_owned());
+            sentences.push("The capture shows abuse: gamewire abuse shows the attacks.".to_owned());
         }
         if outcome.findings.iter().any(diagnose::concerns) {
-            let means = "What this means for players: gamewire diagnose says it, and what to do.";
+            let means = "gamewire diagnose shows what this means for players, and what to do.";
             sentences.push(means.to_owned());
         }
         let (asked, answered) = (outcome.requests.asked, outcome.requests.answered);

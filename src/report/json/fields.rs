@@ -1,4 +1,4 @@
-//! From the tree to `fields`: objects, arrays and scalars, by the kind of each field.
+//! Writes `fields` from the tree: objects, arrays and scalars, by the kind of each field.
 
 use std::net::SocketAddrV6;
 
@@ -33,38 +33,38 @@ const ENVELOPE: [&str; 16] = [
     "findings_left_out",
 ];
 
-/// What is reused from message to message.
+/// Buffers that are reused between messages.
 #[derive(Default)]
 pub(super) struct Scratch {
     /// Names as they are written.
     names: Names,
     /// Rows of lists.
     page: RowPage,
-    /// The names of the fields beside the current pairs.
+    /// The names of the fields next to the current pairs.
     taken: Vec<&'static str>,
     /// The pairs of the current object.
     keys: Keys,
 }
 
-/// One message on its way into a line.
+/// One message while it is written.
 pub(super) struct Projection<'a> {
     pub(super) view: MessageView<'a>,
     /// What is reused.
     pub(super) scratch: &'a mut Scratch,
-    /// The line: owned, so that its length needs no second look-up.
+    /// The line: owned, so that access to its length needs no indirection.
     pub(super) out: Vec<u8>,
-    /// A field was seen that is beside `fields`.
+    /// There is a field next to `fields`.
     pub(super) has_beside: bool,
 }
 
-/// Nodes that become an object or a list.
+/// The nodes of an object or a list.
 #[derive(Clone, Copy)]
 struct NodeGroup {
     /// The first node below it.
     start: usize,
     /// One after the last one.
     end: usize,
-    /// The places of the fields that it shows.
+    /// The kinds of places that it shows.
     shown: ShownFields,
 }
 
@@ -133,11 +133,11 @@ impl Projection<'_> {
         }
     }
 
-    /// An object, with all that is in it: the fields directly below a node, or the outermost ones.
+    /// An object with all its members: the fields directly below a node, or the outermost ones.
     ///
-    /// A comma follows each member, and the last one becomes the bracket. Of two fields with
-    /// one name the first counts: no dissector declares such fields. Of two pairs with one key the
-    /// last counts, and a pair never takes the name of a field.
+    /// A comma follows each member, and the last one becomes the bracket. Of two fields with one
+    /// name the first counts: no dissector declares such fields. Of two pairs with one key the last
+    /// counts, and a pair never takes the name of a field.
     fn object(&mut self, object: NodeGroup) {
         let view = self.view;
         let nodes = view.tree.nodes.get(..object.end).unwrap_or_default();
@@ -208,7 +208,7 @@ impl Projection<'_> {
         self.close(b']');
     }
 
-    /// A bracket in place of the comma after the last member, if there is one.
+    /// Replaces the comma after the last member by a bracket, if there is one.
     #[inline]
     fn close(&mut self, bracket: u8) {
         match self.out.last_mut() {
@@ -249,7 +249,7 @@ impl Projection<'_> {
         self.scratch.keys = keys;
     }
 
-    /// How many underscores tell a key from the names of the object's fields.
+    /// The number of underscores that distinguish a key from the names of the object's fields.
     fn underscores(&self, base: usize, key: &[u8]) -> usize {
         if !is_one_of(&self.scratch.taken, base, key) {
             return 0;
@@ -331,7 +331,7 @@ fn text(view: MessageView<'_>, node: &Node, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Whether a field in front of node `here` has its name. The first one that has ends the search.
+/// Whether an earlier field has the name of node `here`.
 #[inline(never)]
 fn is_repeated(view: MessageView<'_>, object: NodeGroup, here: usize, field: &Field) -> bool {
     let before =

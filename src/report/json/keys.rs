@@ -1,4 +1,4 @@
-//! Keys from the wire, each written once: in linear time, however many there are.
+//! Keys from the wire, each written once, in linear time.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 
-/// The pairs of one object. Of several with one key the last counts, in the first one's place.
+/// The pairs of one object. Of several with one key the last counts, at the first one's place.
 #[derive(Default)]
 pub(super) struct Keys {
     table: HashTable<u32>,
@@ -21,12 +21,12 @@ pub(super) struct Member {
     pub(super) key: usize,
     /// The node of the value, if there is one.
     pub(super) value: Option<usize>,
-    /// Underscores after the key, which tell it from a field's name.
+    /// Underscores after the key, which distinguish it from a field's name.
     pub(super) underscores: usize,
 }
 
 impl Keys {
-    /// A table of more entries is not kept for the next message.
+    /// A larger table is not kept for the next message.
     const KEPT: usize = 4096;
 
     /// Takes the next pair. `text` gives the bytes of a key.
@@ -64,7 +64,7 @@ impl Keys {
     }
 }
 
-/// The key as it is written: two that read alike there are one.
+/// The key as it is written: two keys that are equal in this form are the same.
 fn written(key: &[u8], underscores: usize) -> Cow<'_, str> {
     let utf8 = std::str::from_utf8(key).map(Cow::Borrowed);
     let mut key = utf8.unwrap_or_else(|_| String::from_utf8_lossy(key));

@@ -1,15 +1,13 @@
-//! Names of fields as they are in JSON, put together once for each field.
-//!
-//! It knows names and kinds, and refuses to know values.
+//! Names of fields in their JSON form, cached per field.
 
 use std::ptr;
 
 use dissectors::kit::{Field, Kind};
 
-/// What a name takes with its quotes and colon; a longer one is put together each time.
+/// Maximum length of a name with its quotes and colon; a longer one is not cached.
 pub(super) const ROOM: usize = 31;
 
-/// A cache of one name per place; a field's place is recognized by its address.
+/// A cache with one name per slot; a field's slot is determined by its address.
 pub(super) struct Names {
     places: Box<[Name; Names::PLACES]>,
 }
@@ -51,7 +49,7 @@ impl Names {
 impl Name {
     const NONE: Name = Name { field: None, text: [0; ROOM + 1], length: 0, mask: 0 };
 
-    /// Appends the name, up to where the inside of the value begins.
+    /// Appends the name, up to the beginning of the value.
     #[inline]
     pub(super) fn write(&self, field: &Field, out: &mut Vec<u8>) {
         if self.length == 0 {
@@ -62,8 +60,7 @@ impl Name {
         out.truncate(end);
     }
 
-    /// The name as [`Name::write`] writes it, with bytes after it that are too much, and how long
-    /// it is; `None` if it has no room.
+    /// The name in the form of [`Name::write`], padded, and its length; `None` if it is too long.
     #[inline(always)]
     pub(super) fn text(&self) -> Option<([u8; ROOM + 1], usize)> {
         let length = self.length % (ROOM + 1);
@@ -95,10 +92,10 @@ fn long(field: &Field, out: &mut Vec<u8>) {
     }
 }
 
-/// One bit of 64 that a name has: names without a common bit differ.
+/// One bit of 64 for a name: names without a common bit differ.
 fn mask(name: &[u8]) -> u64 {
-    /// So chosen that in the objects with the most fields, what servers say of themselves, each has a
-    /// bit of its own.
+    /// Chosen so that in the objects with most fields, the descriptions of servers, each name has
+    /// its own bit.
     const BEGINNING: u64 = 69_016;
     let hash = name.iter().fold(BEGINNING, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)

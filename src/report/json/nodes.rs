@@ -53,8 +53,8 @@ impl Projection<'_> {
         self.out.push(b'}');
     }
 
-    /// The bytes, in hex, where the value does not tell them: of a text that is not UTF-8, and of a
-    /// float that is not a number.
+    /// The bytes in hex, if the value does not determine them: for a text that is not UTF-8, and
+    /// for a float that is not a number.
     fn lossless(&mut self, node: &Node) {
         let bytes = match node.field.kind {
             Kind::Text => self.view.text(node),

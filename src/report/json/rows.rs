@@ -1,8 +1,7 @@
-//! Lists whose values are put together in a page: short ones, one after the other, and objects that
-//! have the same members, a table, row by row.
+//! Fast path for lists with short values: scalars, or objects with the same members.
 //!
-//! A list knows nothing of it: its first object says what the others are held against, and one that
-//! differs, or has more to say than is short, is written field by field.
+//! The first object of a list determines the members; one that differs, or has a long value, is
+//! written field by field.
 
 use std::ptr;
 
@@ -12,10 +11,10 @@ use super::names::{Name, Names};
 use super::short::{ITEM, WINDOW, item, member};
 use crate::report::view::MessageView;
 
-/// Members that an object of a table has at most.
+/// Maximum number of members of an object.
 const MOST: usize = 8;
 
-/// Where rows are put together, over those that were there before. One row has room in it.
+/// The buffer in which rows are built, overwriting earlier ones. It has room for one row.
 pub(super) struct RowPage(Box<[u8; RowPage::SIZE]>);
 
 impl RowPage {
@@ -29,8 +28,8 @@ impl Default for RowPage {
 }
 
 impl RowPage {
-    /// Puts pieces together and appends them, up to the one that `next` does not write. Each takes `most`
-    /// bytes at most: so much room there is for it.
+    /// Builds elements and appends them, up to the first that `next` does not write. Each takes at
+    /// most `most` bytes.
     #[inline(always)]
     fn fill(
         &mut self,
@@ -50,8 +49,8 @@ impl RowPage {
     }
 }
 
-/// Writes values of a list, each with a comma after it, up to one that is not short or not shown.
-/// Says how many.
+/// Writes values of a list, each with a comma after it, up to the first that is long or not shown.
+/// Returns their number.
 #[inline(never)]
 pub(super) fn write_values(
     nodes: &[Node],
@@ -70,7 +69,7 @@ pub(super) fn write_values(
     written
 }
 
-/// What the objects of a list have in common.
+/// The common structure of a list's objects.
 pub(super) struct RowShape {
     /// The object's own field.
     field: &'static Field,
@@ -82,12 +81,12 @@ pub(super) struct RowShape {
 #[derive(Clone, Copy)]
 struct RowMember {
     field: &'static Field,
-    /// Its name; none if it does not show.
+    /// Its name; `None` if it is not shown.
     name: Option<Name>,
 }
 
 impl RowShape {
-    /// What the first object of a list has, if that makes a table.
+    /// The structure of a list's first object, if it fits.
     pub(super) fn first(list: &[Node], names: &mut Names) -> Option<RowShape> {
         let (object, after) = list.split_first()?;
         let members = after.get(..object.descendants as usize)?;
@@ -116,8 +115,8 @@ impl RowShape {
         (seen != 0).then_some(RowShape { field: object.field, columns, count: members.len() })
     }
 
-    /// Writes objects, each with a comma after it, up to one that is not short or has other members.
-    /// Says how many nodes were written.
+    /// Writes objects, each with a comma after it, up to the first that is long or has other
+    /// members. Returns the number of nodes written.
     pub(super) fn write_all(
         &self,
         nodes: &[Node],

@@ -1,6 +1,6 @@
-//! Members that are written at once: a name and a short value, as most are.
+//! Fast path for members with a short value, which most have.
 //!
-//! They are put into a window of bytes that have room for any, so that nothing is asked on the way.
+//! They are written into a fixed window that has room for the longest, without further checks.
 
 use std::net::SocketAddrV4;
 
@@ -11,7 +11,7 @@ use super::write::{CHUNK, is_plain, is_usual, short_float, short_ip4};
 use crate::report::digits::word;
 use crate::report::view::MessageView;
 
-/// What a short text has at most.
+/// Maximum length of a short text.
 const SHORT: usize = 2 * CHUNK;
 
 /// A short value, and what follows it.
@@ -20,8 +20,8 @@ const VALUE: usize = SHORT + 2;
 /// A member and its comma.
 pub(super) const WINDOW: usize = ROOM + VALUE;
 
-/// Writes a member and the comma after it at the beginning of a window, if its value is short and
-/// has nothing to escape. Says how long they are.
+/// Writes a member and the comma after it at the start of a window, if its value is short and needs
+/// no escapes. Returns their length.
 #[inline(always)]
 pub(super) fn member(
     name: &Name,
@@ -38,12 +38,12 @@ pub(super) fn member(
 /// A value of a list, with the quote that opens a string, and its comma.
 pub(super) const ITEM: usize = 1 + VALUE;
 
-/// Writes a value and the comma after it at the beginning of a window, if it is short and has nothing
-/// to escape. Says how long they are.
+/// Writes a value and the comma after it at the start of a window, if it is short and needs no
+/// escapes. Returns their length.
 #[inline(always)]
 pub(super) fn item(view: MessageView<'_>, node: &Node, window: &mut [u8; ITEM]) -> Option<usize> {
     let start = usize::from(is_quoted(node.field.kind));
-    // A number is written over it.
+    // Overwritten by a number.
     *window.first_mut()? = b'"';
     let value = window.get_mut(start..)?.first_chunk_mut()?;
     let length = match node.field.kind {
@@ -60,7 +60,7 @@ fn short_endpoint(endpoint: SocketAddrV4, value: &mut [u8; VALUE]) -> Option<usi
     Some(length + 2)
 }
 
-/// Whole chunks are copied, and what is too much is written over by what comes next.
+/// Copies whole chunks; surplus bytes are overwritten later.
 #[inline(always)]
 fn short(view: MessageView<'_>, node: &Node, value: &mut [u8; VALUE]) -> Option<usize> {
     let length = match node.field.kind {

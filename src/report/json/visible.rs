@@ -1,4 +1,4 @@
-//! JSON of any value, safe for a terminal.
+//! JSON of any value, without terminal controls.
 
 use std::io::{self, Write};
 
@@ -8,8 +8,7 @@ use serde_json::ser::{Formatter, Serializer};
 use super::write::character;
 use crate::text::is_hidden;
 
-/// Writes the value in one line, with every character that a terminal would act on or not show as
-/// `\uNNNN`.
+/// Writes the value in one line, with terminal controls and invisible characters as `\uNNNN`.
 ///
 /// # Errors
 ///

@@ -11,16 +11,16 @@ use crate::text::is_hidden;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Whether a byte is anything but printable ASCII that is written as it is in a string.
+/// Whether a byte is not printable ASCII, or needs an escape in a string.
 #[inline]
 const fn is_special(byte: u8) -> bool {
-    // No branches: 16 bytes are classified at once. With one more, 7F to FE are negative and FF is
-    // zero.
+    // Without branches, so that 16 bytes are classified at once. After adding one, 7F to FE are
+    // negative and FF is zero.
     ((byte.wrapping_add(1) as i8) < 0x21) | (byte == b'"') | (byte == b'\\')
 }
 
-/// Whether a byte has to be looked at in UTF-8: all others stand for themselves, within and at the
-/// beginning of characters. What [`is_hidden`] names begins with one of these.
+/// Whether a UTF-8 byte needs a closer check: all others are written unchanged. The characters of
+/// [`is_hidden`] begin with one of these.
 #[inline]
 const fn is_unusual(byte: u8) -> bool {
     (is_special(byte) & (byte < 0x80))
@@ -40,7 +40,7 @@ pub(super) fn signed(out: &mut Vec<u8>, value: i64) {
     unsigned(out, value.unsigned_abs());
 }
 
-/// The shortest digits that read back to the same 32-bit float; JSON knows no other than finite.
+/// The shortest digits that parse to the same 32-bit float; JSON supports only finite ones.
 #[inline]
 pub(super) fn float(out: &mut Vec<u8>, value: f32) {
     if value.is_finite() {
@@ -50,8 +50,8 @@ pub(super) fn float(out: &mut Vec<u8>, value: f32) {
     }
 }
 
-/// The same, at the beginning of bytes that have room for any; how many digits these are.
-/// Called, so that what is more common need not make room for it.
+/// The same, at the start of a buffer with enough room; returns the number of digits. Not inlined,
+/// to keep the common path small.
 #[inline(never)]
 pub(super) fn short_float(mut out: &mut [u8], value: f32) -> Option<usize> {
     let room = out.len();
@@ -61,10 +61,10 @@ pub(super) fn short_float(mut out: &mut [u8], value: f32) -> Option<usize> {
     Some(room - out.len())
 }
 
-/// Bytes that are looked at and copied at once.
+/// Bytes that are checked and copied at once.
 pub(super) const CHUNK: usize = 16;
 
-/// Two chunks of bytes that count, and two of bytes that do not.
+/// A mask: two chunks that count, and two that do not.
 static COUNTING: [bool; 4 * CHUNK] = {
     let mut counting = [false; 4 * CHUNK];
     let mut at = 0;
@@ -81,7 +81,7 @@ pub(super) fn is_plain<const N: usize>(bytes: &[u8; N], counts: usize) -> bool {
     has_none(bytes, counts, is_special)
 }
 
-/// Whether the first `counts` bytes are UTF-8 without any to be looked at.
+/// Whether the first `counts` bytes are UTF-8 that needs no closer check.
 #[inline(never)]
 pub(super) fn is_usual<const N: usize>(bytes: &[u8; N], counts: usize) -> bool {
     let text = bytes.get(..counts).unwrap_or_default();
@@ -96,7 +96,7 @@ fn has_none<const N: usize>(bytes: &[u8; N], counts: usize, of: fn(u8) -> bool) 
     !found.fold(false, |any, found| any | found)
 }
 
-/// The inside of a string: UTF-8, with U+FFFD for what is none, as `String::from_utf8_lossy`.
+/// The contents of a string: UTF-8, with U+FFFD for invalid bytes, as `String::from_utf8_lossy`.
 #[inline]
 pub(crate) fn string(out: &mut Vec<u8>, text: &[u8]) {
     let (chunks, last) = text.as_chunks::<CHUNK>();
@@ -108,8 +108,8 @@ pub(crate) fn string(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// The same. Whole chunks are copied, and what is too much is cut off again: so most texts take
-/// one step, however short they are.
+/// The same. Whole chunks are copied, and surplus bytes are cut off again, so that most texts take
+/// one step.
 #[inline]
 pub(super) fn string_among(out: &mut Vec<u8>, text: Among<'_>) {
     let mut text = text;
@@ -126,7 +126,7 @@ pub(super) fn string_among(out: &mut Vec<u8>, text: Among<'_>) {
         }
         text = text.without(CHUNK);
     }
-    // Plain bytes came before, so no character is cut in two.
+    // The bytes before it were plain, so no character is split.
     string(out, text.text());
 }
 
@@ -143,7 +143,8 @@ fn unusual_string(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// What a terminal would obey or hide is spelled `\uNNNN` as well: parsers see no difference.
+/// Terminal controls and invisible characters are escaped as `\uNNNN`, too, which parsers treat
+/// equally.
 fn valid(out: &mut Vec<u8>, text: &str) {
     let mut rest = text;
     while let Some(at) = rest.as_bytes().iter().position(|&byte| is_unusual(byte)) {
@@ -224,7 +225,7 @@ pub(super) fn ip4(out: &mut Vec<u8>, endpoint: SocketAddrV4) {
     out.truncate(end);
 }
 
-/// The same, at the beginning of bytes that have room for it; how many they are.
+/// The same, at the start of a buffer with enough room; returns the length.
 #[inline(always)]
 pub(super) fn short_ip4(out: &mut [u8], endpoint: SocketAddrV4) -> Option<usize> {
     let mut end = 0;

@@ -24,7 +24,7 @@ impl Ladder {
     }
 }
 
-/// The text, with everything that means something to Mermaid or to HTML as a character reference.
+/// The text, with characters that are special in Mermaid or HTML as character references.
 fn plain(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || " .,:/+-_()!?'".contains(c);
     let mut out = String::new();

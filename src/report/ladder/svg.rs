@@ -11,7 +11,7 @@ const STEP: usize = 34;
 const LEFT: usize = 210;
 const RIGHT: usize = 680;
 
-/// Characters of text beside an arrow, and of a name above a line.
+/// Maximum length of the text next to an arrow, and of a name above a line.
 const TEXT: usize = 90;
 const NAME: usize = 34;
 
@@ -86,7 +86,7 @@ impl Ladder {
     }
 }
 
-/// The text with everything that means something to XML as a reference.
+/// The text with XML's special characters escaped.
 fn xml(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

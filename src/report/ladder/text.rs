@@ -5,16 +5,16 @@ use crate::report::clock::Stamp;
 use crate::report::paint::{Paint, Tone};
 use crate::text::shortened;
 
-/// Columns that the time and the packet's number take at least.
+/// Minimum width of the time and the packet's number.
 const TIME: usize = 15;
 const NUMBER: usize = 6;
 
-/// Columns that the text beside an arrow has at least, while arrows can be shorter.
+/// Minimum width of the text next to an arrow, as long as arrows can be shortened.
 const BESIDE: usize = 44;
 
 /// Where the lines of the hosts are.
 struct Lanes {
-    /// Columns of the time and the packet's number before them, with the space between.
+    /// Width of the time and the packet's number before them, with a space.
     before: usize,
     count: usize,
     gap: usize,
@@ -63,7 +63,7 @@ impl Lanes {
 
 /// A line of a ladder.
 pub struct Line {
-    /// The place of the arrow that it is, or has a finding about; `None`: it is above arrows.
+    /// The index of its arrow, or of the arrow that its finding is about; `None`: a heading.
     pub step: Option<usize>,
     /// Its text, and how each part looks.
     pub parts: Vec<(Option<Tone>, String)>,
@@ -127,7 +127,7 @@ impl Ladder {
             let is_last = at + 1 == self.parties.len();
             let room = if is_last { width.saturating_sub(start) } else { lanes.gap - 2 };
             heads.resize(start, ' ');
-            // Where both do not fit, the address is worth more than its port.
+            // If both do not fit, the address is more important than its port.
             let is_long = name.chars().count() > room;
             let address = self.parties.get(at).map(|party| party.address.to_string());
             let name = address.filter(|_| is_long).unwrap_or_else(|| name.clone());

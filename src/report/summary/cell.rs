@@ -9,21 +9,21 @@ use super::super::clock::{Clock, Stamp};
 use super::super::flows::string;
 use crate::text::{brief_span, escaped, grouped, shortened};
 
-/// Characters of a text in a table for people.
+/// Maximum length of a text in a table for people.
 const WIDE: usize = 48;
 
-/// What a row has in a column.
+/// The value of a row in a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SummaryCell {
-    /// A name, an address: `None`, not known.
+    /// A name or an address; `None`: unknown.
     Text(Option<String>),
-    /// A count: `None`, not known.
+    /// A count; `None`: unknown.
     Count(Option<u64>),
-    /// A count, and of how many more it is unknown.
+    /// A count, and the number for which it is unknown.
     Known(u64, u64),
     /// Bytes.
     Bytes(u64),
-    /// Nanoseconds, shown as seconds: `None`, none were measured.
+    /// Nanoseconds, shown as seconds; `None`: no measurements.
     Span(Option<u64>),
     /// A time.
     Time(Option<Time>),
@@ -35,7 +35,7 @@ pub(super) enum SummaryCell {
     Counts(Vec<(String, u64)>),
     /// Names.
     Names(Vec<&'static str>),
-    /// This many of this many: for people.
+    /// A ratio, for people.
     Share(u64, u64),
 }
 
@@ -65,7 +65,7 @@ impl SummaryCell {
             SummaryCell::Names(names) if names.is_empty() => absent(),
             SummaryCell::Names(names) => names.join(", "),
             SummaryCell::Share(_, 0) => absent(),
-            // Rounded down: 100 % means all.
+            // Rounded down, so that 100 % means all.
             SummaryCell::Share(some, all) => {
                 let tenths = u128::from(*some) * 1000 / u128::from(*all);
                 format!("{}.{} %", tenths / 10, tenths % 10)
@@ -73,7 +73,7 @@ impl SummaryCell {
         }
     }
 
-    /// For CSV: nothing where nothing is known.
+    /// For CSV: empty if unknown.
     pub(super) fn csv(&self, digits: u8, stamp: &mut Stamp) -> String {
         match self {
             SummaryCell::Text(text) => text.clone().unwrap_or_default(),
@@ -97,8 +97,8 @@ impl SummaryCell {
         Json { cell: self, digits }
     }
 
-    /// Which of two comes first: larger counts and spans, earlier times and texts; what is not known is
-    /// last.
+    /// The order of two cells: larger counts and durations, earlier times and texts first; unknown
+    /// values last.
     pub(super) fn compare(&self, other: &SummaryCell) -> Ordering {
         fn larger_first<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Ordering {
             b.partial_cmp(&a).unwrap_or(Ordering::Equal)
@@ -119,7 +119,7 @@ impl SummaryCell {
         }
     }
 
-    /// Whether it is to the right of its column.
+    /// Whether it is right-aligned.
     pub(super) fn is_number(&self) -> bool {
         !matches!(
             self,
@@ -145,7 +145,7 @@ impl Serialize for Json<'_> {
             SummaryCell::Bytes(count) | SummaryCell::Known(count, _) => count.serialize(to),
             SummaryCell::Span(span) => span.map(|span| span as f64 / 1e9).serialize(to),
             SummaryCell::Time(time) => time.map(|time| rfc3339(time, self.digits)).serialize(to),
-            // More digits would promise what a rate does not keep.
+            // More digits would exceed the precision of a rate.
             SummaryCell::Number(number) => {
                 number.map(|it| (it * 1000.0).round() / 1000.0).serialize(to)
             }

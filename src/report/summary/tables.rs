@@ -1,4 +1,4 @@
-//! The tables: which columns they have, and what is in them.
+//! The tables: columns and their contents.
 
 use std::cmp::Ordering;
 use std::net::{IpAddr, SocketAddr};
@@ -22,13 +22,13 @@ use crate::text::grouped;
 /// A table of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Table {
-    /// What there is of each protocol
+    /// The protocols
     Protocols,
     /// Game servers
     Servers,
     /// Master servers
     Masters,
-    /// Hosts that ask
+    /// Hosts that send requests
     Clients,
     /// Ports of other traffic
     Ports,
@@ -47,8 +47,8 @@ impl Table {
     }
 }
 
-/// A column: its name for scripts, its heading for people, and what a row has in it. One without a name
-/// or without a heading is not for them.
+/// A column: its name for scripts, its heading for people, and its value. A column without a name
+/// or a heading is left out there.
 struct SummaryColumn<T> {
     name: &'static str,
     heading: &'static str,
@@ -86,7 +86,7 @@ fn players(server: &Server) -> SummaryCell {
     SummaryCell::Text(known.map(|_| format!("{}/{}", count(players), count(most))))
 }
 
-/// The name, and how often it or the map changed.
+/// The name, and the number of changes of name or map.
 fn latest(name: &str, server: &Server) -> String {
     match server.changes {
         0 => name.to_owned(),
@@ -224,7 +224,7 @@ pub(super) struct Grid {
     /// Names and headings.
     columns: Vec<(&'static str, &'static str)>,
     pub(super) rows: Vec<Vec<SummaryCell>>,
-    /// It had no room for all.
+    /// Some rows were left out because of the limit.
     pub(super) is_cut: bool,
     /// Rows that are not shown.
     left_out: usize,
@@ -254,8 +254,8 @@ impl Grid {
         }
     }
 
-    /// Of rows in any order, each with its place among those that are the same in the column that the table
-    /// is sorted by. There may be very many, and few that are shown: only these are sorted.
+    /// From rows in any order, each with the key that decides between rows that are equal in the sort column.
+    /// There may be very many rows, of which few are shown: only these are sorted.
     fn new<T, P: Ord>(
         table: Table,
         columns: &[SummaryColumn<T>],
@@ -282,7 +282,7 @@ impl Grid {
         Grid { table, columns, rows, is_cut, left_out }
     }
 
-    /// What is not shown.
+    /// A note about what is not shown.
     pub(super) fn note(&self) -> Option<String> {
         let all = self.table.name();
         let name = if self.left_out == 1 { all.trim_end_matches('s') } else { all };
@@ -297,7 +297,7 @@ impl Grid {
         }
     }
 
-    /// The columns for people, each with its place.
+    /// The columns for people, with their indices.
     fn headed(&self) -> Vec<(usize, &'static str)> {
         let columns = self.columns.iter().enumerate();
         columns.map(|(at, (_, heading))| (at, *heading)).filter(|it| !it.1.is_empty()).collect()
@@ -388,7 +388,7 @@ impl Grid {
     }
 }
 
-/// The column that a table is sorted by; where it has none of this name, what is asked most.
+/// The sort column of a table; by default the number of requests.
 fn order<'c, T>(
     table: Table,
     columns: &'c [SummaryColumn<T>],

@@ -1,7 +1,7 @@
-//! The bytes beneath a line: 16 a row, with the fields that begin in each row beside it.
+//! The bytes of a message: 16 a row, with the fields that begin in each row.
 //!
-//! Without colours a bar is before the first byte of every field; with colours neighbouring
-//! fields differ, and a field's name has the colour of its bytes.
+//! Without colours a bar precedes the first byte of every field; with colours neighbouring fields
+//! differ, and a field's name has the colour of its bytes.
 
 use dissectors::kit::{Node, Span};
 
@@ -12,7 +12,8 @@ use crate::report::view::MessageView;
 /// Bytes in a row.
 const ROW: usize = 16;
 
-/// Bytes that are shown of what was decompressed: a few compressed ones may stand for any number.
+/// Number of bytes shown of decompressed messages, because a few compressed bytes may decompress to
+/// very many.
 const INFLATED: usize = 4096;
 
 /// The leaves of a message by their first byte. Reused from message to message.
@@ -68,8 +69,8 @@ impl Dump {
         }
     }
 
-    /// Cuts a row into runs. `next` is the first leaf that may reach into it; returned for the row
-    /// that follows.
+    /// Divides a row into runs. `next`: the first leaf that may extend into it; the one for the
+    /// next row is returned.
     fn runs<'a>(
         &self,
         start: usize,

@@ -1,4 +1,4 @@
-//! The annotated fields as lines that can be pointed at: each knows its bytes.
+//! The annotated fields as lines, each with its bytes.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub struct FieldLine {
     pub depth: usize,
     /// The field's label; of a finding, nothing.
     pub label: &'static str,
-    /// What follows the label: the value and what it means; of a finding, all of it.
+    /// The text after the label: the value and its meaning; for a finding, all of it.
     pub text: String,
     /// How a finding looks.
     pub finding: Option<Tone>,
@@ -22,7 +22,7 @@ pub struct FieldLine {
     pub bytes: Range<usize>,
 }
 
-/// The fields of a message, each with the findings about it after it, in the order of `-v`.
+/// The fields of a message, each followed by its findings, in the order of `-v`.
 pub fn field_lines(m: &Envelope<'_>) -> Vec<FieldLine> {
     let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
     let mut lines = Vec::new();

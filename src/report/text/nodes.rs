@@ -1,5 +1,5 @@
-//! The annotated fields beneath a line: a line each, with its bytes, and what was found in them. A
-//! pair is one line, too, unless something was found in its key or its value.
+//! The annotated fields below a message's line: a line each, with its bytes and findings. A pair is
+//! one line, too, unless its key or value has a finding.
 
 use dissectors::kit::{Finding, Kind, Node, Span};
 
@@ -11,22 +11,23 @@ use crate::report::view::MessageView;
 /// Spaces before everything that belongs to a line.
 const INDENT: &str = "    ";
 
-/// Which node each finding is below. Reused from message to message.
+/// The node of each finding. Reused between messages.
 #[derive(Default)]
 pub(super) struct Placed {
-    /// Findings by the first byte they name.
+    /// Findings by their first byte.
     by_start: Vec<usize>,
-    /// Per finding, its node and that node's length: the shortest that holds all bytes in question.
+    /// For each finding, its node and that node's length: the shortest that contains all bytes in
+    /// question.
     node: Vec<Option<(usize, u32)>>,
     /// Findings by their node, those without one last.
     order: Vec<usize>,
 }
 
-/// What has a line.
+/// An element with a line.
 pub(super) enum NodeLine<'m> {
     /// The field at this place.
     Field(usize, &'m Node),
-    /// A finding, and the field whose bytes it names.
+    /// A finding, and the field of its bytes.
     Finding(&'m Finding, Option<&'m Node>),
 }
 
@@ -91,7 +92,7 @@ impl Placed {
         }
         let start = |&index: &usize| findings.get(index).map_or(0, |finding| finding.span.start);
         by_start.sort_by_key(start);
-        // Fields without bytes may be many at one place, and are no place for a finding.
+        // Fields without bytes, of which there may be many at one position, have no findings.
         for (at, Node { span, .. }) in nodes.iter().enumerate().filter(|(_, n)| !n.span.is_empty())
         {
             let first = by_start.partition_point(|index| start(index) < span.start);
@@ -136,7 +137,7 @@ fn line(
     out.push(b'\n');
 }
 
-/// The value of a field, and what it means: all that follows its label.
+/// The value of a field, and its meaning: everything after its label.
 pub(super) fn said(view: MessageView<'_>, at: usize, node: &Node, paint: Paint, out: &mut Vec<u8>) {
     if node.field.kind != Kind::Group {
         out.extend_from_slice(b": ");

@@ -1,4 +1,4 @@
-//! The summary of a message: its template, filled from the tree.
+//! The summary of a message, from its template and the tree.
 
 use dissectors::kit::{Kind, Node, Place};
 
@@ -6,10 +6,10 @@ use super::value;
 use crate::report::put;
 use crate::report::view::MessageView;
 
-/// Fills a template: `{field}` is a field's value, `{field=}` what that means. `{field#}` is how many
-/// there are below it, of a number itself, `{field# server}` with the noun they are counted by, whose plural is its own
-/// where it follows a `/`. `{field?text}` is a text, where the field is not 0. What is in
-/// `[ ]` is left out where a field in it is absent. Elsewhere an absent field is `?`.
+/// Fills a template: `{field}` is a field's value, `{field=}` its meaning. `{field#}` is the number
+/// of its elements, or a number itself, `{field# server}` the same with its noun, whose plural may
+/// follow a `/`. `{field?text}` is the text, if the field is not 0. The part in `[ ]` is left out
+/// if a field in it is absent. Elsewhere an absent field is `?`.
 pub(super) fn write(template: &str, view: MessageView<'_>, out: &mut Vec<u8>) {
     let mut rest = template;
     while let Some((before, from)) = rest.split_once('[') {
@@ -24,7 +24,7 @@ pub(super) fn write(template: &str, view: MessageView<'_>, out: &mut Vec<u8>) {
     fill(rest, view, out);
 }
 
-/// Whether every field was there.
+/// Returns whether every field was present.
 fn fill(template: &str, view: MessageView<'_>, out: &mut Vec<u8>) -> bool {
     let (mut rest, mut whole) = (template, true);
     while let Some((before, from)) = rest.split_once('{') {
@@ -40,7 +40,7 @@ fn fill(template: &str, view: MessageView<'_>, out: &mut Vec<u8>) -> bool {
     whole
 }
 
-/// What is reported of a field.
+/// How a field is shown.
 enum Shows<'a> {
     Value,
     Meaning,
@@ -65,7 +65,7 @@ fn field(name: &str, view: MessageView<'_>, out: &mut Vec<u8>) -> bool {
             Some(text) => value::meaning(&text, out),
             None => value::brief(view, at, node, out),
         },
-        // Of a list how many there are, of a number itself.
+        // The length of a list, or the number itself.
         Shows::Count(noun) if node.field.kind == Kind::Unsigned => {
             count(usize::try_from(node.value).unwrap_or(usize::MAX), noun, out);
         }
@@ -93,7 +93,7 @@ fn count(count: usize, noun: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// The outermost field of this name, and the first of those.
+/// The first outermost field with this name.
 fn named<'a>(name: &str, view: MessageView<'a>) -> Option<(usize, &'a Node)> {
     if let Some(found) = view.children(None).find(|(_, node)| node.field.name == name) {
         return Some(found);
@@ -102,7 +102,7 @@ fn named<'a>(name: &str, view: MessageView<'a>) -> Option<(usize, &'a Node)> {
     nodes.filter(|(_, node)| node.field.name == name).min_by_key(|(_, node)| node.depth)
 }
 
-/// The value of the first pair whose key the wire spells so.
+/// The value of the first pair with this key.
 fn keyed<'a>(name: &str, view: MessageView<'a>) -> Option<(usize, &'a Node)> {
     let nodes = view.tree.nodes.iter().enumerate();
     let mut pairs = nodes.filter(|(_, node)| node.field.kind == Kind::Pair);

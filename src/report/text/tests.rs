@@ -1,4 +1,4 @@
-//! What a reader of the capture sees.
+//! Output as a user sees it.
 
 use dissectors::kit::{Field, Kind, Mark, Piece, Side, Sink, Span, TextPlace, Time, Tree, Verdict};
 use proptest::prelude::*;
@@ -322,7 +322,7 @@ fn a_rule_that_is_broken_often_is_named_once() {
         "! error A2S030 player-count: Num Players says 3, the packet holds 2 entries (and 1 more)  \
          ! warning A2S032 player-duration: NaN\n"
     ));
-    // The counters are back at nothing: only the date is missing the second time.
+    // The counters are reset: only the date is missing the second time.
     assert_eq!(first.split_once('\n').map(|(_, line)| line), Some(&*sample.report(report)));
 }
 

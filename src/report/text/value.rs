@@ -1,4 +1,4 @@
-//! Values as people read them.
+//! Values as text.
 
 use dissectors::kit::{Kind, Node, Place};
 
@@ -6,7 +6,7 @@ use crate::report::put;
 use crate::report::view::MessageView;
 use crate::text::escaped;
 
-/// Characters of a text, and bytes of hex, that are shown of a value.
+/// Maximum number of characters of a text, and of bytes in hex.
 struct Most {
     characters: usize,
     bytes: usize,
@@ -24,7 +24,7 @@ pub(super) fn brief(view: MessageView<'_>, at: usize, node: &Node, out: &mut Vec
     }
 }
 
-/// The value as exactly as it is sensible to show.
+/// The value with as many digits and characters as useful.
 pub(super) fn full(view: MessageView<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
     value(view, at, node, FULL, out);
 }
@@ -80,7 +80,7 @@ fn text(text: &[u8], most: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(if cut { b"\"..." } else { b"\"" });
 }
 
-/// At most this many characters of a text, escaped. Says whether there are more.
+/// The first characters of a text, escaped. Returns whether there are more.
 fn letters(text: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
     let mut left = most;
     for chunk in text.utf8_chunks() {
@@ -103,14 +103,14 @@ fn letters(text: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
     false
 }
 
-/// What a value means, as far as it is short.
+/// The meaning of a value, cut if it is long.
 pub(super) fn meaning(meaning: &str, out: &mut Vec<u8>) {
     if letters(meaning.as_bytes(), FULL.characters, out) {
         out.extend_from_slice(b"...");
     }
 }
 
-/// Bytes in hex, as many as are shown, and how many there are.
+/// Bytes in hex, up to a maximum, and their number.
 fn bytes(bytes: &[u8], most: usize, out: &mut Vec<u8>) {
     for (index, byte) in bytes.iter().take(most).enumerate() {
         let space = if index > 0 { " " } else { "" };

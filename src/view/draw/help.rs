@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, Clear};
 use super::theme::{Theme, columns};
 use crate::report::paint::Tone;
 
-/// Keys, and what each does; without a key, the line above goes on.
+/// Keys and their effects; an entry without a key continues the previous line.
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "open: the ladder of a conversation, a server or a finding;"),
     ("", "a message's fields and bytes"),
@@ -29,7 +29,7 @@ const KEYS: &[(&str, &str)] = &[
     ("", "right button: back"),
 ];
 
-/// Draws them, from a line on. Returns the line that was the first after all.
+/// Draws them, beginning with a line. Returns the first line that was actually drawn.
 pub(super) fn draw(frame: &mut Frame<'_>, top: usize, theme: Theme, area: Rect) -> usize {
     let (width, height) = (78.min(area.width), (KEYS.len() as u16 + 2).min(area.height));
     let place = Rect {

@@ -1,4 +1,4 @@
-//! A message: its fields, and beside them its bytes, with those of the selected field marked.
+//! A message: its fields, and next to them its bytes, with those of the selected field marked.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -12,10 +12,10 @@ use crate::text::shortened;
 use crate::view::mouse::Areas;
 use crate::view::opened::MessageScreen;
 
-/// Columns of the number of a row's first byte, and the space after it.
+/// Width of the offset of a row, with a space.
 const NUMBER: u16 = 6;
 
-/// Columns of fields that there are at least where rows of 16 bytes are shown.
+/// Minimum width of the fields if rows of 16 bytes are shown.
 const FIELDS: u16 = 44;
 
 /// Columns that this many bytes take in hex, and again as letters, with what is between.
@@ -86,7 +86,7 @@ fn draw_bytes(frame: &mut Frame<'_>, screen: &MessageScreen, theme: Theme, area:
                 spans.push(Span::raw(" "));
             }
             spans.push(Span::styled(format!("{byte:02x}"), style(at)));
-            // Between two marked bytes, too, so that a run of them is one.
+            // The space between two marked bytes is marked, too.
             let joins = at + 1 != columns / 2 && at + 1 < bytes.len();
             spans.push(Span::styled(
                 " ",

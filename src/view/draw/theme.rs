@@ -1,18 +1,18 @@
-//! How things look, with colours and without.
+//! Styles, with colours and without.
 
 use dissectors::kit::{Severity, Verdict};
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::report::paint::Tone;
 
-/// With colours, or without: then only by what every terminal has.
+/// With colours, or only with attributes that every terminal has.
 #[derive(Clone, Copy)]
 pub(super) struct Theme {
     pub(super) colours: bool,
 }
 
 impl Theme {
-    /// As reports have it.
+    /// The same as in reports.
     pub(super) fn tone(self, tone: Tone) -> Style {
         let style = Style::new();
         let (colour, modifier) = match tone {

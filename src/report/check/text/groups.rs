@@ -1,4 +1,4 @@
-//! What breaks one rule, by who did it.
+//! The findings of one rule, by party.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,15 +15,16 @@ use crate::text::{escaped, grouped};
 pub(super) struct FindingGroup<'o> {
     fared: &'o RuleOutcome,
     severity: Severity,
-    /// How many there are, kept or only counted.
+    /// Their number, kept or only counted.
     count: u64,
-    /// Those that break it most often first, as far as they are named; the others in no order.
+    /// The parties with most findings first, up to the number that is named; the others in no
+    /// order.
     parties: Vec<ByParty<'o>>,
-    /// The finding that is reported first.
+    /// The finding that is shown first.
     first: Option<&'o Found>,
 }
 
-/// What one party did: `None` is nobody, for the recording's own faults.
+/// The findings of one party; `None` for faults of the recording.
 struct ByParty<'o> {
     party: Option<Party>,
     count: u64,
@@ -32,7 +33,7 @@ struct ByParty<'o> {
 }
 
 impl ByParty<'_> {
-    /// Its place in the order of those that break a rule.
+    /// Its sort key.
     fn rank(&self) -> impl Ord + use<> {
         let first = self.found.first().map_or(u64::MAX, |found| found.frame());
         (Reverse(self.count), first, self.party)
@@ -40,8 +41,8 @@ impl ByParty<'_> {
 }
 
 impl<'o> FindingGroup<'o> {
-    /// All of them: the gravest first, then by the codes of the rules. Of each, this many parties are
-    /// named.
+    /// All groups: the most severe first, then by the codes of the rules. This many parties are
+    /// named per group.
     pub(super) fn all(outcome: &'o Outcome, named: usize) -> Vec<FindingGroup<'o>> {
         let mut kept: BTreeMap<_, Vec<&Found>> = BTreeMap::new();
         for found in outcome.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive) {
@@ -53,7 +54,7 @@ impl<'o> FindingGroup<'o> {
             let mut parties = by_party(fared, severity.0, &found, &counts);
             let first = parties.iter().filter(|by| !by.found.is_empty()).min_by_key(|by| by.rank());
             let first = first.and_then(|by| by.found.first().copied());
-            // Under a flood there are very many: only those that are named are put in order.
+            // Under a flood there are very many: only those that are named are sorted.
             if named < parties.len() {
                 parties.select_nth_unstable_by_key(named, ByParty::rank);
             }
@@ -109,8 +110,8 @@ impl<'o> FindingGroup<'o> {
         }
     }
 
-    /// The findings that are written out of each party, as far as parties are named: the first one of
-    /// each, then of all what there is room for. Notes are reported once for each party.
+    /// The findings that are shown of each named party: the first one of each, then more if there
+    /// is room. Notes are shown once per party.
     fn shown(&self, most: usize) -> Vec<Vec<&'o Found>> {
         let mut shown: Vec<Vec<_>> = self.parties.iter().take(most).map(|_| Vec::new()).collect();
         let mut left = most;
@@ -143,7 +144,7 @@ impl<'o> FindingGroup<'o> {
         });
         if self.count == 1 || by.party.is_none() && self.parties.len() == 1 && by.count == 1 {
             for found in shown {
-                // For a single message, the port is named, whichever side's it is.
+                // For a single message, the port is shown.
                 let party = found.party.map(|party| format!("{} {party}", found.who.name()));
                 self.finding(found, "  ", party.as_deref(), outcome, style, stamp, out);
             }
@@ -173,7 +174,7 @@ impl<'o> FindingGroup<'o> {
         out: &mut String,
     ) {
         let mut place = outcome.place(found);
-        // What is in no packet has no time.
+        // A finding without a packet has no time.
         if found.frame() > 0 {
             let mut time = Vec::new();
             stamp.next(found.time, found.digits, &mut time);
@@ -210,7 +211,7 @@ fn by_party<'o>(
         }
         at
     };
-    // A rule that is a note itself has its breaches among its notes.
+    // A rule with severity note has its breaches among its notes.
     for (is_note, weighs) in [(true, Severity::Note), (false, fared.severity)] {
         let of_rule = counts.get(&(fared.rule.code, is_note)).filter(|_| weighs == severity);
         for (&party, count) in of_rule.into_iter().flatten() {

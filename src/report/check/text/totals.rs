@@ -6,10 +6,10 @@ use super::{Style, headline};
 use crate::check::{Answered, Fared, Outcome};
 use crate::text::grouped;
 
-/// Captures that failed and are named.
+/// Maximum number of failed captures that are named.
 const NAMED: usize = 20;
 
-/// What several captures come to.
+/// The sum of several captures.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     captures: u64,
@@ -42,7 +42,7 @@ impl Totals {
         self.flows += outcome.flows;
     }
 
-    /// Writes the line, where there are several captures: which of them failed is in it.
+    /// Writes the line for several captures, with the names of failed ones.
     pub fn write(&self, style: &Style, out: &mut String) {
         let (true, Some(fared)) = (self.captures > 1, self.fared) else { return };
         let mut subject = format!("{} captures", grouped(self.captures));
@@ -59,7 +59,7 @@ impl Totals {
     }
 }
 
-/// What several captures come to: as one would that has what both have.
+/// The verdict for several captures: the worse one.
 fn graver(a: Fared, b: Fared) -> Fared {
     let order = [Fared::Fail, Fared::Pass, Fared::Inconclusive, Fared::NotExercised];
     order.into_iter().find(|fared| [a, b].contains(fared)).unwrap_or(a)
