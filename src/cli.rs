@@ -253,7 +253,7 @@ pub struct FlowsArgs {
     /// Sort the flows of each capture by a column of the JSON and CSV output, largest first [default:
     /// by flow number]
     #[arg(long, value_name = "COLUMN", value_parser = flow_column(), hide_possible_values = true)]
-    pub sort: Option<flows::Column>,
+    pub sort: Option<flows::FlowColumn>,
     /// Reverse the sort order
     #[arg(long)]
     pub reverse: bool,
@@ -268,9 +268,9 @@ pub struct FlowsArgs {
     pub input: InputArgs,
 }
 
-fn flow_column() -> impl TypedValueParser<Value = flows::Column> {
+fn flow_column() -> impl TypedValueParser<Value = flows::FlowColumn> {
     PossibleValuesParser::new(flows::columns())
-        .try_map(|name| flows::Column::named(&name).ok_or("no column of this name"))
+        .try_map(|name| flows::FlowColumn::named(&name).ok_or("no column of this name"))
 }
 
 /// How `flows` writes.
@@ -519,8 +519,8 @@ pub struct InputArgs {
 
 impl InputArgs {
     /// The bounds of the run.
-    pub fn limits(&self) -> limits::Limits {
-        limits::Limits::with(self.memory.unwrap_or_default(), &self.limit)
+    pub fn limits(&self) -> limits::RunLimits {
+        limits::RunLimits::with(self.memory.unwrap_or_default(), &self.limit)
     }
 
     /// Bytes of memory for decompressing captures.

@@ -13,7 +13,7 @@ use crate::session::Options;
 
 /// What a run may hold and look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// Flows that are followed at a time.
     pub flows: usize,
     /// Bytes of memory that they take.
@@ -36,10 +36,10 @@ pub struct Limits {
     pub depth: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
+impl Default for RunLimits {
+    fn default() -> RunLimits {
         let options = Options::default();
-        Limits {
+        RunLimits {
             flows: options.flows,
             flow_bytes: options.flow_bytes,
             fragment_bytes: options.fragments.source,
@@ -64,13 +64,13 @@ pub struct Named {
     pub is_bytes: bool,
     /// Below this it makes no sense.
     pub least: usize,
-    place: fn(&mut Limits) -> &mut usize,
+    place: fn(&mut RunLimits) -> &mut usize,
 }
 
 const fn bytes(
     name: &'static str,
     least: usize,
-    place: fn(&mut Limits) -> &mut usize,
+    place: fn(&mut RunLimits) -> &mut usize,
     bounds: &'static str,
 ) -> Named {
     Named { name, bounds, is_bytes: true, least, place }
@@ -78,7 +78,7 @@ const fn bytes(
 
 const fn count(
     name: &'static str,
-    place: fn(&mut Limits) -> &mut usize,
+    place: fn(&mut RunLimits) -> &mut usize,
     bounds: &'static str,
 ) -> Named {
     Named { name, bounds, is_bytes: false, least: 1, place }
@@ -291,10 +291,10 @@ fn number_of(text: &str) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(1 << shift)
 }
 
-impl Limits {
+impl RunLimits {
     /// What fits into this many bytes of memory, but for what is set.
-    pub fn with(memory: Memory, settings: &[Setting]) -> Limits {
-        let mut limits = Limits::within(memory);
+    pub fn with(memory: Memory, settings: &[Setting]) -> RunLimits {
+        let mut limits = RunLimits::within(memory);
         for setting in settings {
             if let Some(named) = ALL.get(setting.index) {
                 *(named.place)(&mut limits) = setting.value;
@@ -305,8 +305,8 @@ impl Limits {
 
     /// What fits into this many bytes of memory. Half of it is for flows; what is remembered beside
     /// them takes up to 500 bytes for each fact, if an attacker tries them all.
-    fn within(Memory(memory): Memory) -> Limits {
-        let mut limits = Limits { flow_bytes: memory / 2, ..Limits::default() };
+    fn within(Memory(memory): Memory) -> RunLimits {
+        let mut limits = RunLimits { flow_bytes: memory / 2, ..RunLimits::default() };
         limits.protocols.remembered = (memory / 2048).max(1);
         limits.streams_bytes = limits.streams_bytes.min((memory / 8).max(1 << 20));
         for bytes in [&mut limits.fragments_bytes, &mut limits.unfinished_bytes] {
@@ -343,7 +343,7 @@ impl Limits {
 impl Named {
     /// What it is where nobody sets it, as it would be typed.
     pub fn default(&self) -> String {
-        let value = *(self.place)(&mut Limits::default());
+        let value = *(self.place)(&mut RunLimits::default());
         match value {
             value if self.is_bytes && value >= 1 << 20 && value.is_multiple_of(1 << 20) => {
                 format!("{}M", value >> 20)
@@ -364,9 +364,9 @@ mod tests {
     fn numbers_are_read_with_their_units() {
         let set = |text: &str| text.parse::<Setting>();
         let limits =
-            Limits::with(Memory::USUAL, &[set("flows=7").unwrap(), set("inflated=3K").unwrap()]);
+            RunLimits::with(Memory::USUAL, &[set("flows=7").unwrap(), set("inflated=3K").unwrap()]);
         assert_eq!((limits.flows, limits.protocols.inflated), (7, 3072));
-        assert_eq!(Limits::with(Memory::USUAL, &[]), Limits::default());
+        assert_eq!(RunLimits::with(Memory::USUAL, &[]), RunLimits::default());
         for wrong in ["flows", "flows=", "flows=x", "flows=0", "fragment-bytes=1K", "flow=3"] {
             assert!(set(wrong).is_err(), "{wrong}");
         }
@@ -378,7 +378,7 @@ mod tests {
         for named in ALL {
             let text = format!("{}={}", named.name, named.default());
             let setting: Setting = text.parse().unwrap();
-            assert_eq!(Limits::with(Memory::USUAL, &[setting]), Limits::default(), "{text}");
+            assert_eq!(RunLimits::with(Memory::USUAL, &[setting]), RunLimits::default(), "{text}");
         }
     }
 

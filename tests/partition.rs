@@ -15,13 +15,13 @@ use dissectors::kit::Severity;
 use gamewire::capture::write::PcapNgWriter;
 use gamewire::capture::{self, Packets};
 use gamewire::check::{self, Checker, Selection};
-use gamewire::limits::{Limits, Memory};
+use gamewire::limits::{Memory, RunLimits};
 use gamewire::partition::{
-    Analysis, Kind, Plan, Portion, Portions, Reports, Route, Row, Summaries, Survey, from_bytes,
-    judge, put_together, survey, to_bytes,
+    Analysis, PartitionRow, Plan, Portion, Portions, Reports, Route, RowKind, Summaries, Survey,
+    from_bytes, judge, put_together, survey, to_bytes,
 };
 use gamewire::report::TimeStyle;
-use gamewire::report::summary::{Report, Shown};
+use gamewire::report::summary::{Shown, SummaryReport};
 use gamewire::tables::{self, Collector, Sink, Table, Wanted};
 use gamewire::{Decoder, Event, Needs, Options};
 use support::{gamewire, samples};
@@ -35,26 +35,34 @@ const MEMORY: usize = 64 << 20;
 struct Held {
     partition: u32,
     order: (u64, u8, i64, u32, u64),
-    kind: Kind,
+    kind: RowKind,
     offset: u64,
     numbers: (u16, u32, u32, u8),
     data: Vec<u8>,
 }
 
 impl Held {
-    fn of(row: &Row<'_>) -> Held {
-        let &Row {
-            partition, kind, offset, link, interface, original_length, digits, data, ..
+    fn of(row: &PartitionRow<'_>) -> Held {
+        let &PartitionRow {
+            partition,
+            kind,
+            offset,
+            link,
+            interface,
+            original_length,
+            digits,
+            data,
+            ..
         } = row;
         let numbers = (link, interface, original_length, digits);
         Held { partition, order: row.order(), kind, offset, numbers, data: data.to_vec() }
     }
 
-    fn row(&self) -> Row<'_> {
+    fn row(&self) -> PartitionRow<'_> {
         let (frame, _, time, file, number) = self.order;
         let (link, interface, original_length, digits) = self.numbers;
         let &Held { partition, kind, offset, ref data, .. } = self;
-        Row {
+        PartitionRow {
             partition,
             frame,
             kind,
@@ -81,7 +89,7 @@ struct Cluster {
 }
 
 fn options() -> Options {
-    Limits::with(Memory::default(), &[]).options(Options::default())
+    RunLimits::with(Memory::default(), &[]).options(Options::default())
 }
 
 impl Cluster {
@@ -102,7 +110,7 @@ impl Cluster {
             }
         }
         rows.values_mut().for_each(|rows| rows.sort_by_key(|row| row.order));
-        let is_packet = |row: &&Held| row.kind == Kind::Packet;
+        let is_packet = |row: &&Held| row.kind == RowKind::Packet;
         let kept = (packets, rows.values().flatten().filter(is_packet).count());
         Cluster { plan, rows, kept }
     }
@@ -158,7 +166,7 @@ impl Cluster {
             if let Some(totals) = totals {
                 let shown =
                     Shown { table: None, order: None, times: TimeStyle::Utc, top: usize::MAX };
-                Report::new(&summary, &totals, None, shown).json(&mut json);
+                SummaryReport::new(&summary, &totals, None, shown).json(&mut json);
             }
         }
         rows.0.sort();
@@ -253,7 +261,7 @@ fn wanted() -> Wanted {
 struct Rows(Vec<String>);
 
 impl Sink for Rows {
-    fn row(&mut self, table: Table, row: &dyn tables::Row) -> io::Result<()> {
+    fn row(&mut self, table: Table, row: &dyn tables::TableRow) -> io::Result<()> {
         let mut cells = Vec::new();
         row.cells(&mut |cell| cells.push(format!("{cell:?}")));
         self.0.push(format!("{table:?}: {}", cells.join(", ")));

@@ -11,7 +11,7 @@ use gamewire::Options;
 use gamewire::capture::Notice;
 use gamewire::check::{Checker, Selection, terms};
 use gamewire::partition::{
-    Kind, Plan, Portions, Reports, Route, Survey, from_bytes, survey, to_bytes,
+    Plan, Portions, Reports, Route, RowKind, Survey, from_bytes, survey, to_bytes,
 };
 use gamewire::session::{Heard, Part, Totals};
 
@@ -34,7 +34,7 @@ fn handed_over(sample: &str) -> Vec<Vec<u8>> {
     let (mut portions, mut early) = (Portions::new(plan.clone(), options, 0), Vec::new());
     let mut route = Route::new(plan, 0, MEMORY).expect("a capture");
     while route.next(&mut |row| {
-        if !matches!(row.kind, Kind::Begins | Kind::Packet) {
+        if !matches!(row.kind, RowKind::Begins | RowKind::Packet) {
             all.push(row.data.to_vec());
         }
         assert_eq!(portions.row(row, &mut |portion| early.push(portion)), Ok(()));

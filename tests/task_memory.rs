@@ -10,8 +10,8 @@ use std::sync::Arc;
 use gamewire::Options;
 use gamewire::capture::LinkType;
 use gamewire::check::{self, Checker, Selection};
-use gamewire::limits::Limits;
-use gamewire::partition::{Kind, Plan, Portions, Reports, Row, Survey};
+use gamewire::limits::RunLimits;
+use gamewire::partition::{PartitionRow, Plan, Portions, Reports, RowKind, Survey};
 use xtask::wire::Datagram;
 
 /// Packets of a partition, each of a flow of its own that stays open.
@@ -29,7 +29,7 @@ fn peak() -> usize {
 fn analyse(memory: &str) {
     let survey = Survey { packets: PACKETS.into(), ..Survey::default() };
     let plan = Arc::new(Plan::new(vec![("generated".to_owned(), survey)], 1));
-    let options = Limits::with(memory.parse().expect("a size"), &[]).options(Options::default());
+    let options = RunLimits::with(memory.parse().expect("a size"), &[]).options(Options::default());
     let terms = check::terms(&options.settings, options.settings.limits.remembered);
     let needs = Checker::needs(&Selection::default(), &terms);
     let mut portions = Portions::new(plan, Options { needs, ..options }, 0);
@@ -44,10 +44,10 @@ fn analyse(memory: &str) {
             b"\xFF\xFF\xFF\xFFTSource Engine Query\0",
         );
         let data = request.packet();
-        let row = Row {
+        let row = PartitionRow {
             partition: 0,
             frame: u64::from(nth) + 1,
-            kind: Kind::Packet,
+            kind: RowKind::Packet,
             time: i64::from(nth) * 1000,
             file: 0,
             number: u64::from(nth) + 1,

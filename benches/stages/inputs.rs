@@ -10,7 +10,7 @@ use dissectors::Id;
 use dissectors::kit::{FlowFacts, Side, Time, Transport};
 use gamewire::capture::LinkType;
 use gamewire::capture::{self, Event};
-use gamewire::flows::{Identifier, Key};
+use gamewire::flows::{FlowKey, Identifier};
 use gamewire::net::{Outcome, decode};
 use xtask::bulk::{self, Input, Size};
 
@@ -88,16 +88,16 @@ pub(super) fn packets(input: Input, packets: u64) -> Vec<Packet> {
 }
 
 /// Who sends each datagram of a capture to whom.
-pub(super) fn keys(input: Input, count: u64) -> Vec<Key> {
+pub(super) fn keys(input: Input, count: u64) -> Vec<FlowKey> {
     packets(input, count).iter().filter_map(|packet| Some(datagram(packet)?.0)).collect()
 }
 
-fn datagram(packet: &Packet) -> Option<(Key, &[u8])> {
+fn datagram(packet: &Packet) -> Option<(FlowKey, &[u8])> {
     let outcome = decode(packet.link, &packet.bytes, packet.bytes.len() as u32);
     let Outcome::Udp(datagram) = outcome else { return None };
     let ports = [datagram.source_port, datagram.destination_port];
     let (source, destination) = (datagram.ip.source, datagram.ip.destination);
-    let key = Key { source, destination, ports, transport: Transport::Udp };
+    let key = FlowKey { source, destination, ports, transport: Transport::Udp };
     Some((key, datagram.payload.bytes))
 }
 

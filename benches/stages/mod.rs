@@ -13,7 +13,7 @@ use dissectors::ledger::Terms;
 use dissectors::{Id, SharedStates};
 use gamewire::capture::{self, Event};
 use gamewire::check::{Checker, Selection};
-use gamewire::flows::{Key, Table};
+use gamewire::flows::{FlowKey, FlowTable};
 use gamewire::net::{Outcome, decode};
 use gamewire::report::json::Json;
 use gamewire::report::{Envelope, Report};
@@ -102,9 +102,9 @@ fn headers() -> Prepared {
 
 /// A table that is empty at first: each packet finds its flow, or gets one.
 fn flows() -> Prepared {
-    let keys: Vec<Key> = inputs::keys(Input::ManyFlows, PACKETS);
+    let keys: Vec<FlowKey> = inputs::keys(Input::ManyFlows, PACKETS);
     Prepared::new(keys.len() as u64, move || {
-        let mut table = Table::new(1 << 20, usize::MAX, None);
+        let mut table = FlowTable::new(1 << 20, usize::MAX, None);
         for (number, key) in (0..).zip(&keys) {
             if table.find(key).is_none() {
                 table.insert(key, dissectors::kit::Time(number));

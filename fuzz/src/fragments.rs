@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use dissectors::kit::Piece;
 use gamewire::net::limits::FragmentLimits;
-use gamewire::net::{Defragmenter, Fragment, FrameRef, Headers, Ip, Payload, Tunnels, Whole};
+use gamewire::net::{
+    Defragmenter, Fragment, FrameRef, Headers, Ip, TransportPayload, Tunnels, WholeDatagram,
+};
 
 use crate::input::Input;
 
@@ -91,7 +93,7 @@ fn fragment<'a>(record: &Record, bytes: &'a [u8]) -> Fragment<'a> {
         protocol: 17,
         at: u32::from(start) * 8,
         more: flags & 4 != 0,
-        payload: Payload {
+        payload: TransportPayload {
             bytes,
             offset: 34,
             announced: bytes.len() as u32 + if snapped { beyond } else { 0 },
@@ -102,13 +104,13 @@ fn fragment<'a>(record: &Record, bytes: &'a [u8]) -> Fragment<'a> {
     }
 }
 
-fn pieces(whole: &Whole) -> Vec<(u32, u32, u32, u64)> {
+fn pieces(whole: &WholeDatagram) -> Vec<(u32, u32, u32, u64)> {
     let piece = |piece: &Piece| (piece.at, piece.length, piece.offset, piece.frame);
     whole.pieces.iter().map(piece).collect()
 }
 
 /// The pieces cover the datagram once, in order.
-fn examine(whole: &Whole, frame: u64) {
+fn examine(whole: &WholeDatagram, frame: u64) {
     let mut at = 0;
     for piece in &whole.pieces {
         assert_eq!(piece.at, at, "a hole or an overlap");

@@ -1,7 +1,7 @@
 //! Link, network and transport headers, and tunnels.
 
 use gamewire::capture::LinkType;
-use gamewire::net::{Outcome, Payload, checksum, decode, decode_ip_payload};
+use gamewire::net::{Outcome, TransportPayload, checksum, decode, decode_ip_payload};
 
 use crate::input::Input;
 
@@ -36,7 +36,7 @@ fn examine(outcome: &Outcome<'_>, data: &[u8]) {
 }
 
 /// A payload's bytes are in the packet where it says.
-fn is_there(payload: &Payload<'_>, data: &[u8]) {
+fn is_there(payload: &TransportPayload<'_>, data: &[u8]) {
     let there = data.get(payload.offset as usize..);
     let is_there = there.is_some_and(|there| there.starts_with(payload.bytes));
     assert!(is_there, "a payload of {} bytes at {}", payload.bytes.len(), payload.offset);

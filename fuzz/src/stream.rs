@@ -6,7 +6,7 @@ use dissectors::kit::Side;
 use gamewire::net::tcp::{
     Arrival, Connection, Next, Run, StreamBudget, StreamEvent, StreamLimits, StreamReader,
 };
-use gamewire::net::{FrameRef, Headers, Ip, Payload, Segment, TcpFlags, Tunnels};
+use gamewire::net::{FrameRef, Headers, Ip, Segment, TcpFlags, TransportPayload, Tunnels};
 
 use crate::input::Input;
 
@@ -55,7 +55,7 @@ pub(crate) fn run(bytes: &[u8]) {
             acknowledgment,
             flags: chosen(flags),
             window: 0,
-            payload: Payload {
+            payload: TransportPayload {
                 bytes: &payload,
                 offset: 54,
                 announced: payload.len() as u32 + missing,

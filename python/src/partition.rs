@@ -12,7 +12,7 @@ use arrow_pyarrow::PyArrowType;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use gamewire::Options;
 use gamewire::check::{Checker, terms};
-use gamewire::partition::{self, Analysis, Broken, Kind, Plan, Portion, Portions, Reports, Row};
+use gamewire::partition::{self, Analysis, BrokenBytes, RowKind, Plan, Portion, Portions, Reports, PartitionRow};
 use gamewire::tables::{self, Batches, Collector, Wanted};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -60,7 +60,7 @@ static PORTION: LazyLock<SchemaRef> = LazyLock::new(|| {
     ])
 });
 
-fn broken(why: Broken) -> PyErr {
+fn broken(why: BrokenBytes) -> PyErr {
     PyRuntimeError::new_err(why.to_string())
 }
 
@@ -162,7 +162,7 @@ impl Rows {
         self.rows < ROWS && self.bytes < BYTES
     }
 
-    fn push(&mut self, row: &Row<'_>) {
+    fn push(&mut self, row: &PartitionRow<'_>) {
         let shorts = [
             short(row.partition),
             short(row.kind as u8),
@@ -202,8 +202,8 @@ impl Rows {
 /// Hands the rows of a batch to `each`.
 fn each_row(
     batch: &RecordBatch,
-    each: &mut dyn FnMut(&Row<'_>) -> Result<(), Broken>,
-) -> Result<(), Broken> {
+    each: &mut dyn FnMut(&PartitionRow<'_>) -> Result<(), BrokenBytes>,
+) -> Result<(), BrokenBytes> {
     let shorts = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<Int32Type>();
     let longs = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<Int64Type>();
     let columns = || {
@@ -212,15 +212,15 @@ fn each_row(
         let data = batch.column_by_name("data")?.as_binary_opt::<i32>()?;
         Some((all(shorts)?, all(longs)?, data))
     };
-    let (shorts, longs, data) = columns().ok_or(Broken)?;
+    let (shorts, longs, data) = columns().ok_or(BrokenBytes)?;
     for at in 0..batch.num_rows() {
         let [partition, kind, file, link, interface, digits] = shorts.map(|it| it.value(at));
         let [frame, time, number, offset, length] = longs.map(|it| it.value(at));
         let row = || {
-            Some(Row {
+            Some(PartitionRow {
                 partition: partition.try_into().ok()?,
                 frame: frame.try_into().ok()?,
-                kind: Kind::numbered(kind.try_into().ok()?)?,
+                kind: RowKind::numbered(kind.try_into().ok()?)?,
                 time,
                 file: file.try_into().ok()?,
                 number: number.try_into().ok()?,
@@ -232,7 +232,7 @@ fn each_row(
                 data: data.value(at),
             })
         };
-        each(&row().ok_or(Broken)?)?;
+        each(&row().ok_or(BrokenBytes)?)?;
     }
     Ok(())
 }
@@ -370,7 +370,7 @@ impl<'py> Arriving<'py> {
     }
 
     /// What came of them all, if none could not be had.
-    pub(crate) fn had<T>(self, result: Result<T, Broken>) -> PyResult<T> {
+    pub(crate) fn had<T>(self, result: Result<T, BrokenBytes>) -> PyResult<T> {
         self.raised.map_or_else(|| result.map_err(broken), Err)
     }
 
@@ -379,7 +379,7 @@ impl<'py> Arriving<'py> {
             if let Some(batch) = self.batch.as_ref().filter(|batch| self.at < batch.num_rows()) {
                 let at = self.at;
                 self.at += 1;
-                return portion(batch, at).map(Some).ok_or_else(|| broken(Broken));
+                return portion(batch, at).map(Some).ok_or_else(|| broken(BrokenBytes));
             }
             let Some(next) = self.batches.next().transpose()? else { return Ok(None) };
             self.batch = Some(next.extract::<PyArrowType<RecordBatch>>()?.0);
@@ -484,7 +484,7 @@ impl MessagesOf {
                 let Some((_, analysis, collector)) = &mut self.current else { return Ok(()) };
                 analysis.row(row)?;
                 analysis.events(&mut |event| {
-                    collector.event(event, &mut self.batches).map_err(|_| Broken)
+                    collector.event(event, &mut self.batches).map_err(|_| BrokenBytes)
                 })
             })
         })
@@ -501,12 +501,12 @@ impl MessagesOf {
 }
 
 impl MessagesOf {
-    fn end(&mut self) -> Result<(), Broken> {
+    fn end(&mut self) -> Result<(), BrokenBytes> {
         let Some((_, mut analysis, mut collector)) = self.current.take() else { return Ok(()) };
         analysis.end();
         while analysis.finish() {
             analysis.events(&mut |event| {
-                collector.event(event, &mut self.batches).map_err(|_| Broken)
+                collector.event(event, &mut self.batches).map_err(|_| BrokenBytes)
             })?;
         }
         Ok(())

@@ -5,10 +5,10 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gamewire::capture::{Event, Memory as Bytes, Notice, Packets};
+use gamewire::capture::{CaptureBytes, Event, Notice, Packets};
 use gamewire::filter::Filter;
 use gamewire::flows::Identifier;
-use gamewire::limits::{Limits, Memory};
+use gamewire::limits::{RunLimits, Memory};
 use gamewire::session::{Totals, UnknownLinks};
 use gamewire::text::escaped;
 use gamewire::{Options, Secret};
@@ -54,7 +54,7 @@ impl Reading {
         let mut options = Options {
             identifier: Identifier::new(forced.collect::<PyResult<_>>()?),
             complete,
-            ..Limits::with(memory, &[]).options(Options::default())
+            ..RunLimits::with(memory, &[]).options(Options::default())
         };
         let protocols = &mut options.settings.protocols;
         protocols.gamespy1.keys = secrets(gamespy_keys);
@@ -239,7 +239,7 @@ impl Packets for Watched {
         None
     }
 
-    fn in_memory(&self) -> Option<Bytes> {
+    fn in_memory(&self) -> Option<CaptureBytes> {
         self.packets.in_memory()
     }
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::attack_kind::AttackKind;
 use super::packet::commonest;
-use super::sources::{Source, Sources};
+use super::sources::{Sources, TrafficSource};
 use super::target::{Target, share};
 use crate::text::{counted, grouped};
 
@@ -90,7 +90,7 @@ impl Sight<'_> {
     /// How many of the challenged sources returned the challenge, without the clients.
     fn challenges(&self) -> ForgeryEvidence {
         let clients = &self.target.clients;
-        let is_asked = |address: IpAddr, source: &Source| {
+        let is_asked = |address: IpAddr, source: &TrafficSource| {
             source.challenged && !clients.is_legitimate(address, self.repeats)
         };
         let (challenged, _) = self.target.sources.with(is_asked);
@@ -164,7 +164,7 @@ impl Sight<'_> {
 
     /// Packets of one source that cannot have come from one place.
     fn ways(&self) -> Option<ForgeryEvidence> {
-        let is_spread = |_: IpAddr, source: &Source| source.spread_of_hops() > WAYS;
+        let is_spread = |_: IpAddr, source: &TrafficSource| source.spread_of_hops() > WAYS;
         let (spread, _) = self.target.sources.with(is_spread);
         let (several, _) = self.target.sources.with(|_, source| source.packets > 1);
         let text = format!(

@@ -36,7 +36,7 @@ const REPORTED: usize = 10;
 const SECOND: i64 = 1_000_000_000;
 
 /// The data for measuring filters.
-pub(super) struct Measure<'m> {
+pub(super) struct TrafficMeasure<'m> {
     target: &'m Target,
     /// The attack's packets, or a sample of them, and how many each represents.
     attack: Vec<SampledPacket>,
@@ -64,7 +64,7 @@ pub(super) struct Aim {
     pub(super) others: u64,
 }
 
-impl<'m> Measure<'m> {
+impl<'m> TrafficMeasure<'m> {
     pub(super) fn of(abuse: &Abuse, target: &'m Target, seconds: f64, is_carpet: bool) -> Self {
         let repeats = abuse.setting.terms.abuse.repeats;
         let is_real = |source: IpAddr| target.clients.is_legitimate(source, repeats);
@@ -72,7 +72,7 @@ impl<'m> Measure<'m> {
         let attack: Vec<_> = sample.iter().filter(|it| !is_real(it.source)).copied().collect();
         let weight = target.sample.seen as f64 / sample.len().max(1) as f64;
         let is_v6 = attack.first().is_some_and(|packet| packet.source.is_ipv6());
-        Measure {
+        TrafficMeasure {
             target,
             weight,
             packets: attack.len() as f64 * weight,

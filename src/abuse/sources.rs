@@ -28,7 +28,7 @@ const SECOND: i64 = 1_000_000_000;
 pub(super) struct Sources {
     /// Only sources whose hashes end in this many zeros are stored.
     level: u32,
-    kept: Map<IpAddr, Source>,
+    kept: Map<IpAddr, TrafficSource>,
     /// Used once not all are stored.
     sketches: Option<Box<Sketches>>,
 }
@@ -66,7 +66,7 @@ impl Sketches {
 
 /// The behaviour of one source.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Source {
+pub(super) struct TrafficSource {
     /// Packets that it sent.
     pub(super) packets: u32,
     /// Responses to it that were not challenges.
@@ -81,7 +81,7 @@ pub(super) struct Source {
     pub(super) limits: NetworkLimits,
 }
 
-impl Source {
+impl TrafficSource {
     /// One more packet of it.
     pub(super) fn sends(&mut self, time: Time, hop_limit: u8) {
         let hops = distance(hop_limit);
@@ -132,7 +132,7 @@ impl Sources {
         &mut self,
         source: IpAddr,
         room: &mut RoomForSources,
-    ) -> Option<&mut Source> {
+    ) -> Option<&mut TrafficSource> {
         let hash = hash(source);
         if let Some(sketches) = &mut self.sketches {
             sketches.see(source, hash);
@@ -182,7 +182,7 @@ impl Sources {
     }
 
     /// The entry of a known source.
-    pub(super) fn known(&mut self, source: IpAddr) -> Option<&mut Source> {
+    pub(super) fn known(&mut self, source: IpAddr) -> Option<&mut TrafficSource> {
         self.kept.get_mut(&source)
     }
 
@@ -213,7 +213,7 @@ impl Sources {
     }
 
     /// The number of sources that satisfy the condition, and of their packets.
-    pub(super) fn with(&self, is: impl Fn(IpAddr, &Source) -> bool) -> (u64, u64) {
+    pub(super) fn with(&self, is: impl Fn(IpAddr, &TrafficSource) -> bool) -> (u64, u64) {
         let like = self.kept.iter().filter(|(address, source)| is(**address, source));
         let (count, packets) = like.fold((0, 0), |(count, packets), (_, source)| {
             (count + 1, packets + u64::from(source.packets))
@@ -222,7 +222,7 @@ impl Sources {
     }
 
     /// The sums of two numbers over the sources of the sample.
-    pub(super) fn sum(&self, of: impl Fn(IpAddr, &Source) -> [u64; 2]) -> [u64; 2] {
+    pub(super) fn sum(&self, of: impl Fn(IpAddr, &TrafficSource) -> [u64; 2]) -> [u64; 2] {
         let each = self.kept.iter().map(|(address, source)| of(*address, source));
         each.fold([0; 2], |sum, it| [sum[0] + it[0], sum[1] + it[1]])
     }
@@ -305,7 +305,7 @@ impl Sources {
 /// The union of two sketches; without a sketch, all sources are in the map.
 fn joined(
     sketches: &[Option<Box<Sketches>>; 2],
-    kept: [&Map<IpAddr, Source>; 2],
+    kept: [&Map<IpAddr, TrafficSource>; 2],
 ) -> Option<Box<Sketches>> {
     let mut union = HllUnion::new(REGISTERS).ok()?;
     let mut busiest = FrequentItemsSketch::new(FREQUENT).ok()?;
@@ -324,7 +324,7 @@ fn joined(
     Some(Box::new(Sketches { distinct: union.to_sketch(HllType::Hll8), busiest, random: 0 }))
 }
 
-fn sorted(kept: &Map<IpAddr, Source>) -> Vec<(IpAddr, Source)> {
+fn sorted(kept: &Map<IpAddr, TrafficSource>) -> Vec<(IpAddr, TrafficSource)> {
     let mut all: Vec<_> = kept.iter().map(|(address, source)| (*address, *source)).collect();
     all.sort_by_key(|(address, _)| *address);
     all
@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn the_ways_of_packets_are_measured() {
         assert_eq!([64, 60, 128, 115, 255, 244].map(distance), [0, 4, 0, 13, 0, 11]);
-        let mut source = Source::default();
+        let mut source = TrafficSource::default();
         [60, 60, 58].into_iter().for_each(|hop_limit| source.sends(Time(0), hop_limit));
         assert_eq!(source.spread_of_hops(), 2);
     }

@@ -39,7 +39,7 @@ pub(super) struct Target {
     /// The common beginning of payloads to it.
     pub(super) prefix: Prefix,
     /// Hop limits of packets to it, and from it.
-    pub(super) hops: [HopLimits; 2],
+    pub(super) hops: [HopLimitKinds; 2],
     pub(super) ids: Identifications,
     /// ICMP errors about its responses.
     pub(super) unreachable: u64,
@@ -70,14 +70,14 @@ pub(super) struct TargetRoom {
 
 /// Hop limits of packets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HopLimits {
+pub(super) struct HopLimitKinds {
     /// Some have the sender's initial value.
     fresh: bool,
     /// Some have passed routers.
     routed: bool,
 }
 
-impl HopLimits {
+impl HopLimitKinds {
     fn see(&mut self, hop_limit: u8) {
         match hop_limit {
             0 => {}

@@ -13,7 +13,7 @@ use super::attack_kind::{AttackKind, kind_of};
 use super::clients::{Clients, Proof};
 use super::filters::FirewallFilter;
 use super::forged::{Forged, Sight};
-use super::measure::{Aim, Measure, is_harmless};
+use super::measure::{Aim, TrafficMeasure, is_harmless};
 use super::sources::{Sources, network};
 use super::target::{Target, share};
 
@@ -297,7 +297,7 @@ impl Abuse {
         let filters = match kind {
             AttackKind::CrashAttempt => Vec::new(),
             _ => {
-                let measure = Measure::of(self, target, seconds, network.is_some());
+                let measure = TrafficMeasure::of(self, target, seconds, network.is_some());
                 let aim = Aim { kind, at, network, others: self.beside(at) };
                 measure.filters(&aim, self.setting.collateral)
             }

@@ -6,16 +6,16 @@
 
 /// The clock of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(super) struct InterfaceClock {
     /// Option if_tsresol: a power of ten, or of two if the upper bit is set.
     pub(super) resolution: u8,
     /// Option if_tsoffset: seconds to add.
     pub(super) offset: i64,
 }
 
-impl Clock {
+impl InterfaceClock {
     /// The default: microseconds since 1970.
-    pub(super) const DEFAULT: Clock = Clock { resolution: 6, offset: 0 };
+    pub(super) const DEFAULT: InterfaceClock = InterfaceClock { resolution: 6, offset: 0 };
 
     /// Nanoseconds since 1970; `Err` has the nearest value in 64 bits.
     #[inline]
@@ -55,10 +55,10 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
-    use super::Clock;
+    use super::InterfaceClock;
 
     fn at(resolution: u8, offset: i64, units: u64) -> Result<i64, i64> {
-        Clock { resolution, offset }.nanoseconds(units)
+        InterfaceClock { resolution, offset }.nanoseconds(units)
     }
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn six_digits_are_shown_where_they_tell_all() {
-        let digits = |resolution| Clock { resolution, offset: 0 }.digits();
+        let digits = |resolution| InterfaceClock { resolution, offset: 0 }.digits();
         assert_eq!([0, 3, 6, 7, 9, 12, 0x8A].map(digits), [6, 6, 6, 9, 9, 9, 9]);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::unreadable;
 use super::mapping::{self, Mapping, STRETCH};
-use super::{Memory, Notice};
+use super::{CaptureBytes, Notice};
 
 /// Bytes per read from a stream, if there is enough memory.
 const CHUNK: usize = 64 << 10;
@@ -51,7 +51,7 @@ const LINE: usize = 64;
 /// The unread bytes of a capture.
 pub(super) enum Input {
     Mapped(Mapped),
-    Stream(Stream),
+    Stream(StreamInput),
 }
 
 pub(super) struct Mapped {
@@ -87,7 +87,7 @@ impl Mapped {
     }
 }
 
-pub(super) struct Stream {
+pub(super) struct StreamInput {
     /// Bytes consumed so far.
     position: u64,
     /// The total number, if known.
@@ -127,7 +127,7 @@ impl Input {
     fn of_stream(reader: Box<dyn Read + Send>, length: Option<u64>, unpacks: bool) -> Input {
         let (buffer, start, end, ended, error) = (Vec::new(), 0, 0, false, None);
         let position = 0;
-        Input::Stream(Stream {
+        Input::Stream(StreamInput {
             position,
             length,
             reader,
@@ -157,9 +157,9 @@ impl Input {
     }
 
     /// All bytes, if they are in memory.
-    pub(super) fn in_memory(&self) -> Option<Memory> {
+    pub(super) fn in_memory(&self) -> Option<CaptureBytes> {
         match self {
-            Input::Mapped(mapped) => Some(Arc::clone(&mapped.mapping) as Memory),
+            Input::Mapped(mapped) => Some(Arc::clone(&mapped.mapping) as CaptureBytes),
             Input::Stream(_) => None,
         }
     }
@@ -298,7 +298,7 @@ pub(super) fn numbers<const N: usize>(bytes: &[u8], big_endian: bool) -> Option<
     Some(if big_endian { numbers.map(u32::from_be_bytes) } else { numbers.map(u32::from_le_bytes) })
 }
 
-impl Stream {
+impl StreamInput {
     /// The buffer grows with the bytes that arrive, not with the announced length.
     #[cold]
     fn fill(&mut self, count: usize) {

@@ -63,7 +63,8 @@ pub(super) struct Mapping {
 impl Mapping {
     /// Maps a file that is not empty.
     ///
-    /// # Errors The system's error; also if all guards are in use.
+    /// # Errors
+    /// The system's error; also if all guards are in use.
     pub(super) fn new(file: File) -> io::Result<Mapping> {
         handler::install()?;
         // SAFETY: the bytes may change while they are mapped; they are read as plain bytes only,

@@ -14,7 +14,8 @@ use super::{CaptureError, Event, Notice, Packet, Packets};
 
 /// Opens several captures merged by their packets' times, within this much memory.
 ///
-/// # Errors As [`open_within`], for the first file that cannot be read.
+/// # Errors
+/// As [`open_within`], for the first file that cannot be read.
 pub fn open_merged(
     paths: &[PathBuf],
     memory: usize,

@@ -97,7 +97,7 @@ pub enum Event<'a> {
 }
 
 /// A capture's bytes.
-pub type Memory = Arc<dyn AsRef<[u8]> + Send + Sync>;
+pub type CaptureBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// A capture that is being read. Reading never fails in the middle: faults are reported as a
 /// [`Notice`], and the capture ends.
@@ -114,7 +114,7 @@ pub trait Packets {
 
     /// The bytes of the capture, if all of it is in memory and stays there. A file that becomes
     /// shorter meanwhile ends in zeros.
-    fn in_memory(&self) -> Option<Memory> {
+    fn in_memory(&self) -> Option<CaptureBytes> {
         None
     }
 

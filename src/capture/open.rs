@@ -13,7 +13,7 @@ use super::error::{CaptureError, seems};
 use super::input::{Input, Room};
 use super::interrupt::{Interruptible, Stopped};
 use super::mapping::Mapping;
-use super::pcap::{self, Pcap, Unreadable};
+use super::pcap::{self, Pcap, PcapError};
 use super::pcapng::{self, PcapNg};
 use super::zstd::Zstd;
 
@@ -26,21 +26,24 @@ const FIRST: usize = 32 << 10;
 
 /// Opens a capture; `-` is standard input.
 ///
-/// # Errors The file cannot be opened, is not a capture, or has an unsupported version.
+/// # Errors
+/// The file cannot be opened, is not a capture, or has an unsupported version.
 pub fn open(path: &Path) -> Result<Box<dyn Packets + Send>, CaptureError> {
     open_within(path, usize::MAX)
 }
 
 /// Opens a capture with this memory limit for decompression.
 ///
-/// # Errors As [`open`], and if it needs more memory.
+/// # Errors
+/// As [`open`], and if it needs more memory.
 pub fn open_within(path: &Path, memory: usize) -> Result<Box<dyn Packets + Send>, CaptureError> {
     open_as(path, 0, Room::alone(memory))
 }
 
 /// Reads a capture from any reader; notices and errors name it `name`.
 ///
-/// # Errors As [`open`].
+/// # Errors
+/// As [`open`].
 pub fn open_stream(
     name: &Path,
     reader: Box<dyn Read + Send>,
@@ -50,7 +53,8 @@ pub fn open_stream(
 
 /// Reads a capture from any reader, with this memory limit for decompression.
 ///
-/// # Errors As [`open_within`].
+/// # Errors
+/// As [`open_within`].
 pub fn open_stream_within(
     name: &Path,
     reader: Box<dyn Read + Send>,
@@ -138,11 +142,11 @@ fn format(
     if pcap::is_pcap(input.unread()) {
         return match Pcap::new(&path, file, input) {
             Ok(pcap) => Ok(Box::new(pcap)),
-            Err(Unreadable::Cut) => {
+            Err(PcapError::Cut) => {
                 let seems = "ends inside the header of a pcap file";
                 Err(CaptureError::NotACapture { path, seems })
             }
-            Err(Unreadable::Version(major, minor)) => {
+            Err(PcapError::Version(major, minor)) => {
                 let what = format!("pcap version {major}.{minor} is not known");
                 Err(CaptureError::Unsupported { path, what })
             }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use pcap_parser::pcap::parse_pcap_header;
 
 use super::input::{Input, numbers};
-use super::{BORROWED, Event, Memory, Notice, Packet, Packets};
+use super::{BORROWED, CaptureBytes, Event, Notice, Packet, Packets};
 use crate::capture::LinkType;
 
 const HEADER: usize = 24;
@@ -37,7 +37,7 @@ pub(super) fn is_pcap(bytes: &[u8]) -> bool {
 }
 
 /// Why a pcap file cannot be read.
-pub(super) enum Unreadable {
+pub(super) enum PcapError {
     /// It ends inside the header.
     Cut,
     /// Its version is unknown.
@@ -143,10 +143,10 @@ pub(super) struct Pcap {
 
 impl Pcap {
     /// Reads the header.
-    pub(super) fn new(path: &Path, file: u32, mut input: Input) -> Result<Pcap, Unreadable> {
+    pub(super) fn new(path: &Path, file: u32, mut input: Input) -> Result<Pcap, PcapError> {
         input.fill(HEADER);
-        let bytes: [u8; HEADER] = *input.unread().first_chunk().ok_or(Unreadable::Cut)?;
-        let (magic, big_endian) = magic(&bytes).ok_or(Unreadable::Cut)?;
+        let bytes: [u8; HEADER] = *input.unread().first_chunk().ok_or(PcapError::Cut)?;
+        let (magic, big_endian) = magic(&bytes).ok_or(PcapError::Cut)?;
         // All variants have the same header, but the parser does not know every magic number.
         let mut plain = bytes;
         plain[..4].copy_from_slice(&if big_endian {
@@ -154,14 +154,14 @@ impl Pcap {
         } else {
             MICROSECONDS.to_le_bytes()
         });
-        let (_, header) = parse_pcap_header(&plain).map_err(|_| Unreadable::Cut)?;
+        let (_, header) = parse_pcap_header(&plain).map_err(|_| PcapError::Cut)?;
         // The versions that libpcap supports; 543.0 is DG/UX's.
         let lengths = match (header.version_major, header.version_minor) {
             (2, 0..=2) | (543, 0) => Lengths::Swapped,
             (2, 3) => Lengths::SwappedIfTooLong,
             // Later minor versions do not exist; they would not differ in what is read here.
             (2, 4..) => Lengths::InOrder,
-            (major, minor) => return Err(Unreadable::Version(major, minor)),
+            (major, minor) => return Err(PcapError::Version(major, minor)),
         };
         input.consume(HEADER as u64);
         Ok(Pcap {
@@ -332,7 +332,7 @@ impl Packets for Pcap {
         Some(Box::new(Pcap { path, input, notice: None, ..*self }))
     }
 
-    fn in_memory(&self) -> Option<Memory> {
+    fn in_memory(&self) -> Option<CaptureBytes> {
         self.input.in_memory()
     }
 

@@ -13,9 +13,9 @@ use pcap_parser::{
     parse_interfacestatisticsblock_le,
 };
 
-use super::clock::Clock;
+use super::clock::InterfaceClock;
 use super::input::{Input, numbers};
-use super::{BORROWED, Event, Memory, Notice, Packet, Packets};
+use super::{BORROWED, CaptureBytes, Event, Notice, Packet, Packets};
 use crate::capture::LinkType;
 
 const SECTION: u32 = 0x0A0D_0D0A;
@@ -48,7 +48,7 @@ struct Interface {
     link: LinkType,
     /// 0: no limit.
     snaplen: u32,
-    clock: Clock,
+    clock: InterfaceClock,
     /// Packets dropped, from its latest statistics; `None`: unknown.
     dropped: Option<u64>,
 }
@@ -256,7 +256,7 @@ impl PcapNg {
             self.describe(Interface::UNREADABLE);
             return Block::Broken("an interface description that does not parse");
         };
-        let mut clock = Clock::DEFAULT;
+        let mut clock = InterfaceClock::DEFAULT;
         let mut name = None;
         for option in &block.options {
             match (option.code, value(option)) {
@@ -394,8 +394,12 @@ const LENGTHS_DIFFER: &str = "a block whose two lengths differ";
 
 impl Interface {
     /// For an interface whose description is invalid.
-    const UNREADABLE: Interface =
-        Interface { link: LinkType(u16::MAX), snaplen: 0, clock: Clock::DEFAULT, dropped: None };
+    const UNREADABLE: Interface = Interface {
+        link: LinkType(u16::MAX),
+        snaplen: 0,
+        clock: InterfaceClock::DEFAULT,
+        dropped: None,
+    };
 }
 
 /// A name of sensible length, since 65,536 of them must fit in memory.
@@ -488,7 +492,7 @@ impl Packets for PcapNg {
         Some(Box::new(PcapNg::new(&self.path, self.file, self.input.fork()?)))
     }
 
-    fn in_memory(&self) -> Option<Memory> {
+    fn in_memory(&self) -> Option<CaptureBytes> {
         self.input.in_memory()
     }
 

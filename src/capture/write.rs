@@ -75,7 +75,8 @@ impl<W: Write> PcapNgWriter<W> {
     /// distinguishes the captures of packets. A time before 1970, which the format does not
     /// support, becomes 0.
     ///
-    /// # Errors Those of the output.
+    /// # Errors
+    /// Those of the output.
     pub fn packet(
         &mut self,
         packet: &Packet<'_>,
@@ -102,7 +103,8 @@ impl<W: Write> PcapNgWriter<W> {
 
     /// Writes how many packets the recorder has dropped so far on this packet's interface.
     ///
-    /// # Errors Those of the output.
+    /// # Errors
+    /// Those of the output.
     pub fn drops(&mut self, packet: &Packet<'_>, file: u32, count: u64) -> io::Result<()> {
         self.buffer.clear();
         let (number, time) = self.interface(packet, file, None);
@@ -113,7 +115,8 @@ impl<W: Write> PcapNgWriter<W> {
     /// Marks a place with unreadable data in the original, by statistics of an interface without a
     /// description: gamewire reports them like other damage, and Wireshark ignores them.
     ///
-    /// # Errors Those of the output.
+    /// # Errors
+    /// Those of the output.
     pub fn unreadable(&mut self) -> io::Result<()> {
         self.buffer.clear();
         statistics(u32::MAX, [0; 2], 0, &mut self.buffer);

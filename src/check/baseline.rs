@@ -115,7 +115,8 @@ impl Baseline {
 
     /// Writes it under a temporary name and renames it.
     ///
-    /// # Errors The file cannot be written.
+    /// # Errors
+    /// The file cannot be written.
     pub fn write(&self, file: &Path) -> Result<(), BaselineError> {
         let write = || {
             let temporary = temporary(file)?;
@@ -131,7 +132,8 @@ impl Baseline {
 
     /// Whether it could be written, to report an error before reading gigabytes.
     ///
-    /// # Errors It could not.
+    /// # Errors
+    /// It could not.
     pub fn try_writing(file: &Path) -> Result<(), BaselineError> {
         let attempt = || {
             if file.is_dir() {

@@ -87,7 +87,8 @@ impl Selection {
 
 /// The rule with this name.
 ///
-/// # Errors No rule has this code or name.
+/// # Errors
+/// No rule has this code or name.
 pub fn rule(name: &str) -> Result<&'static Rule, String> {
     let name = name.trim();
     catalogue::rule(name).ok_or_else(|| unknown(name))
@@ -150,7 +151,8 @@ impl FromStr for FailOn {
 
 /// The severity with this name.
 ///
-/// # Errors None has this name.
+/// # Errors
+/// None has this name.
 pub fn severity(name: &str) -> Result<Severity, String> {
     let named = Severity::ALL.into_iter().find(|severity| severity.name() == name);
     named.ok_or_else(|| "there are error, warning and note".to_owned())
@@ -158,7 +160,8 @@ pub fn severity(name: &str) -> Result<Severity, String> {
 
 /// The kind of party with this name.
 ///
-/// # Errors None has this name.
+/// # Errors
+/// None has this name.
 pub fn who(name: &str) -> Result<Who, String> {
     let all = [Who::Client, Who::Server, Who::Master];
     let named = all.into_iter().find(|who| who.name() == name);

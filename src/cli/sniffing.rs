@@ -103,14 +103,14 @@ impl Sniffing {
     }
 
     /// What is to be captured, if something is.
-    pub fn request(&self) -> Option<live::Request> {
-        let write = self.write.as_ref().map(|path| live::Plan {
+    pub fn request(&self) -> Option<live::CaptureRequest> {
+        let write = self.write.as_ref().map(|path| live::FilePlan {
             path: path.clone(),
             seconds: self.rotate_seconds,
             bytes: self.rotate_size.map(|megabytes| megabytes * 1_000_000),
             files: self.rotate_files.map(|files| files as usize),
         });
-        Some(live::Request {
+        Some(live::CaptureRequest {
             interface: self.interface.clone()?,
             filter: self.capture_filter.clone(),
             snaplen: self.snaplen.unwrap_or(SNAPLEN),

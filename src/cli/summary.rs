@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use super::{InputArgs, TimeOption};
 use crate::config::nanoseconds;
 use crate::report::paint::Choice;
-use crate::report::summary::{Order, Table, columns};
+use crate::report::summary::{Order, SummaryTable, columns};
 
 /// `gamewire summary`.
 #[derive(Args, Debug)]
@@ -19,10 +19,10 @@ pub struct SummaryArgs {
     pub times: TimeOption,
     /// Show only this table [default: all; in csv, servers]
     #[arg(long, value_name = "TABLE")]
-    pub table: Option<Table>,
+    pub table: Option<SummaryTable>,
     /// Sort tables that have it by this column, by its heading or as in JSON and CSV: largest numbers,
     /// earliest times and names in alphabetical order first [default: by number of requests]
-    #[arg(long, value_name = "COLUMN", value_parser = column(), hide_possible_values = true, ignore_case = true)]
+    #[arg(long, value_name = "COLUMN", value_parser = column(), hide_possible_values = true)]
     pub sort: Option<Order>,
     /// Show only the first N rows of each table [default: 20 in text and markdown, else all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -10,12 +10,12 @@ use crate::Terminal;
 use crate::abuse::{Abuse, AbuseSetting, Attack, AttackKind};
 use crate::check;
 use crate::cli::{self, AbuseFormat};
-use crate::commands::abuse_reports::Reports;
+use crate::commands::abuse_reports::AttackReports;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::{identifier, read};
 use crate::commands::{Failure, painted};
 use crate::metrics::{AttackRate, Metrics};
-use crate::report::abuse::Report;
+use crate::report::abuse::AbuseReport;
 use crate::report::paint::Paint;
 use crate::session::{Decoder, Event, Needs, Totals};
 
@@ -38,7 +38,7 @@ pub fn run(
     let setting = AbuseSetting { terms, networks: args.prefix.0, collateral: args.collateral };
     let identifier = identifier(&args.input, &config);
     let reports = args.report.as_deref().zip(args.reporter.as_ref());
-    let reports = reports.map(|(folder, reporter)| Reports::into_folder(folder, reporter));
+    let reports = reports.map(|(folder, reporter)| AttackReports::into_folder(folder, reporter));
     let has_reports = reports.is_some();
     let new = move || {
         let abuse = Abuse::new(limits.flow_bytes / 4, setting, identifier.clone());
@@ -68,7 +68,7 @@ pub fn run(
 struct Watching<'w> {
     args: &'w cli::AbuseArgs,
     /// Abuse reports, if requested.
-    reports: Option<Reports>,
+    reports: Option<AttackReports>,
     /// The attacks that metrics show.
     rates: Vec<AttackRate>,
     abuse: Abuse,
@@ -148,7 +148,7 @@ impl Watching<'_> {
         if let (Some(reports), Some(senders)) = (&mut self.reports, self.abuse.senders()) {
             reports.write(&attacks, senders)?;
         }
-        let report = Report {
+        let report = AbuseReport {
             attacks: &attacks,
             capture: self.capture.as_deref(),
             digits: read.digits,

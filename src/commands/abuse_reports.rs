@@ -16,7 +16,7 @@ const NETWORKS: usize = 256;
 const SOURCES: usize = 64;
 
 /// The folder of reports, and counts of them.
-pub(super) struct Reports {
+pub(super) struct AttackReports {
     folder: PathBuf,
     reporter: Reporter,
     /// Number of attacks in all captures so far.
@@ -26,11 +26,15 @@ pub(super) struct Reports {
     notes: Vec<String>,
 }
 
-impl Reports {
-    /// Into a new or an empty folder.
+impl AttackReports {
+    /// Into a folder that is new, or empty.
     ///
-    /// # Errors It cannot be created, or is not empty.
-    pub(super) fn into_folder(folder: &Path, reporter: &Reporter) -> Result<Reports, Failure> {
+    /// # Errors
+    /// It cannot be made, or there is something in it.
+    pub(super) fn into_folder(
+        folder: &Path,
+        reporter: &Reporter,
+    ) -> Result<AttackReports, Failure> {
         let failed = |why: String| {
             let name = folder.to_string_lossy();
             Failure::Filter(format!("--report {}: {why}", escaped(&name)))
@@ -46,7 +50,7 @@ impl Reports {
             }
             Err(error) => return Err(failed(crate::why::unwritable(&error).into_owned())),
         }
-        Ok(Reports {
+        Ok(AttackReports {
             folder: folder.to_owned(),
             reporter: reporter.clone(),
             attacks: 0,

@@ -29,7 +29,8 @@ use crate::text::escaped;
 
 /// Runs the command. `true`: a finding fails the capture.
 ///
-/// # Errors The input cannot be read, or the output cannot be written.
+/// # Errors
+/// The input cannot be read, or the output cannot be written.
 pub fn run(
     args: &CheckArgs,
     out: &mut dyn Write,
@@ -61,7 +62,7 @@ pub fn run(
         lacks: false,
         outcomes: Vec::new(),
         unreadable: Vec::new(),
-        totals: text::Totals::default(),
+        totals: text::CheckTotals::default(),
         several: false,
         missing: Vec::new(),
         occurred: BTreeSet::new(),
@@ -256,7 +257,7 @@ struct Checking<'a> {
     /// Files that cannot be read, and why.
     unreadable: Vec<Unreadable>,
     /// The sum of them, for text output.
-    totals: text::Totals,
+    totals: text::CheckTotals,
     /// There is more than one capture.
     several: bool,
     /// Required rules that were not exercised, by capture.

@@ -11,13 +11,14 @@ use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::diagnose::{Diagnosis, Outcome};
-use crate::report::diagnose::Report;
+use crate::report::diagnose::DiagnosisReport;
 use crate::report::paint::Paint;
 use crate::session::{Event, Needs, Totals};
 
 /// Runs the command. `true`: something is wrong with a server.
 ///
-/// # Errors The input cannot be read, or the output cannot be written.
+/// # Errors
+/// The input cannot be read, or the output cannot be written.
 pub fn run(
     args: &cli::DiagnoseArgs,
     out: &mut dyn Write,
@@ -94,7 +95,7 @@ impl Consumer for Diagnosing<'_> {
         let diagnosis = std::mem::replace(&mut self.diagnosis, empty);
         let diagnoses = diagnosis.outcome(read, self.args.server);
         self.found |= diagnoses.servers.iter().any(|it| it.outcome() == Outcome::Fault);
-        let report = Report {
+        let report = DiagnosisReport {
             diagnoses: &diagnoses,
             capture: self.capture.as_deref(),
             is_named: self.args.server.is_some(),

@@ -12,11 +12,11 @@ use crate::commands::held::{BUFFER, Held, QuotableText};
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::filter::Column;
-use crate::limits::Limits;
-use crate::report::columns::{Columns, Layout};
+use crate::limits::RunLimits;
+use crate::report::columns::{Columns, TableLayout};
 use crate::report::json::Json;
 use crate::report::paint::Paint;
-use crate::report::text::{Detail, Text};
+use crate::report::text::{DetailLevel, Text};
 use crate::report::{Envelope, Report, Stamp, TimeStyle};
 use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals};
 
@@ -37,7 +37,7 @@ pub fn run(
         format,
         columns: columns(args, format)?,
         times: args.times.style(),
-        detail: Detail { fields: args.verbose, bytes: args.hex, full: args.full },
+        detail: DetailLevel { fields: args.verbose, bytes: args.hex, full: args.full },
         tree: args.tree,
         paint: painted(args.color, terminal.out),
         limits: args.input.limits(),
@@ -93,10 +93,10 @@ struct How {
     /// Of a table.
     columns: Vec<Column>,
     times: TimeStyle,
-    detail: Detail,
+    detail: DetailLevel,
     tree: bool,
     paint: Paint,
-    limits: Limits,
+    limits: RunLimits,
     /// The capture's name, if there are several.
     capture: Option<String>,
 }
@@ -122,10 +122,10 @@ impl How {
                     None => json,
                 });
             }
-            DissectFormat::Csv => Layout::Csv,
-            DissectFormat::Tsv => Layout::Tsv,
-            DissectFormat::Table => Layout::Table,
-            DissectFormat::Ndjson => Layout::Ndjson,
+            DissectFormat::Csv => TableLayout::Csv,
+            DissectFormat::Tsv => TableLayout::Tsv,
+            DissectFormat::Table => TableLayout::Table,
+            DissectFormat::Ndjson => TableLayout::Ndjson,
         };
         let (columns, capture) = (self.columns.clone(), self.capture.clone());
         Box::new(Columns::new(columns, layout, stamp, capture, headed))
@@ -186,7 +186,7 @@ impl Dissecting<'_> {
 
 impl Consumer for Dissecting<'_> {
     fn needs(&self) -> Needs {
-        let Limits { fields, depth, .. } = self.how.limits;
+        let RunLimits { fields, depth, .. } = self.how.limits;
         Needs {
             messages: Messages::All,
             fields: Some(FieldLimits { fields, depth, ..FieldLimits::default() }),

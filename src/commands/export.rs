@@ -11,12 +11,12 @@ use crate::capture::Stop;
 use crate::check::{self, Selection};
 use crate::cli::{self, ExportFormat};
 use crate::commands::consumer::Consumer;
-use crate::commands::outputs::Whole;
+use crate::commands::outputs::AtomicFile;
 use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, outputs};
 use crate::config::Config;
 use crate::session::{Event, FieldLimits, Needs, Totals};
-use crate::tables::{Collector, Format, Lines, Row, Sink, Table, Wanted};
+use crate::tables::{Collector, Format, Lines, Sink, Table, TableRow, Wanted};
 use crate::text::{escaped, grouped};
 
 /// Runs the command.
@@ -112,11 +112,11 @@ fn shown(path: &Path) -> String {
 /// Writes rows to files.
 trait FileSink: Sink {
     /// There are no more rows. Returns the files, still under temporary names.
-    fn finish(self: Box<Self>) -> io::Result<Vec<Whole>>;
+    fn finish(self: Box<Self>) -> io::Result<Vec<AtomicFile>>;
 }
 
-impl FileSink for Lines<Whole> {
-    fn finish(self: Box<Self>) -> io::Result<Vec<Whole>> {
+impl FileSink for Lines<AtomicFile> {
+    fn finish(self: Box<Self>) -> io::Result<Vec<AtomicFile>> {
         Ok(self.into_outputs().map(|(_, file)| file).collect())
     }
 }
@@ -138,8 +138,8 @@ impl Exporting<'_> {
     fn finish(self) -> io::Result<Option<String>> {
         let Some(output) = self.output else { return Ok(None) };
         let mut files = output.finish()?;
-        files.iter_mut().try_for_each(Whole::complete)?;
-        files.into_iter().try_for_each(Whole::put)?;
+        files.iter_mut().try_for_each(AtomicFile::complete)?;
+        files.into_iter().try_for_each(AtomicFile::put)?;
         let rows = self.collector.wanted().tables.iter().map(|&table| {
             let count = self.rows.get(table as usize).copied().unwrap_or_default();
             format!("{} {}", table.name(), grouped(count))
@@ -152,7 +152,8 @@ impl Exporting<'_> {
         std::fs::create_dir_all(&self.args.output)?;
         let tables = &self.collector.wanted().tables;
         let places = places(self.args, tables);
-        let files = tables.iter().zip(places).map(|(&table, at)| Ok((table, Whole::create(&at)?)));
+        let files =
+            tables.iter().zip(places).map(|(&table, at)| Ok((table, AtomicFile::create(&at)?)));
         let files = files.collect::<io::Result<Vec<_>>>()?;
         Ok(match self.args.format {
             ExportFormat::Csv => Box::new(Lines::new(Format::Csv, files)?),
@@ -172,7 +173,7 @@ struct CountingSink<'o> {
 }
 
 impl Sink for CountingSink<'_> {
-    fn row(&mut self, table: Table, row: &dyn Row) -> io::Result<()> {
+    fn row(&mut self, table: Table, row: &dyn TableRow) -> io::Result<()> {
         self.rows[table as usize] += 1;
         self.output.as_mut().map_or(Ok(()), |output| output.row(table, row))
     }

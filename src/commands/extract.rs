@@ -29,7 +29,7 @@ const COMMENTS: usize = 64 << 20;
 
 /// The selected packets of one capture.
 #[derive(Default)]
-pub(super) struct Chosen {
+pub(super) struct Extraction {
     frames: RoaringTreemap,
     /// By the packet that completed the message, in order.
     comments: Vec<(u64, Box<str>)>,
@@ -41,7 +41,7 @@ pub(super) struct Chosen {
 /// Maximum number of connections of a capture whose segments without payload are written.
 const CONNECTIONS: usize = 1 << 20;
 
-impl Chosen {
+impl Extraction {
     /// The packets of a message.
     pub(super) fn add(&mut self, payload: &Payload<'_>) {
         if payload.transport == Transport::Tcp && self.connections.len() < CONNECTIONS {
@@ -82,7 +82,7 @@ pub(super) struct Extracting<'c, C> {
     annotate: bool,
     /// If the command gets all messages: the selected ones.
     filter: Option<Filter>,
-    chosen: Vec<Chosen>,
+    chosen: Vec<Extraction>,
     /// A capture could be read.
     has_read: bool,
     messages: u64,
@@ -94,7 +94,8 @@ pub(super) struct Extracting<'c, C> {
 impl<'c, C: Consumer> Extracting<'c, C> {
     /// For this output.
     ///
-    /// # Errors The input cannot be read twice, or would be overwritten.
+    /// # Errors
+    /// The input cannot be read twice, or would be overwritten.
     pub(super) fn new(
         consumer: &'c mut C,
         output: &Path,
@@ -190,7 +191,7 @@ impl<'c, C: Consumer> Extracting<'c, C> {
 pub(super) fn copy<W: Write>(
     mut packets: Box<dyn Packets + Send>,
     first: u32,
-    mut chosen: Chosen,
+    mut chosen: Extraction,
     writer: &mut PcapNgWriter<W>,
 ) -> io::Result<u64> {
     let mut comments = std::mem::take(&mut chosen.comments);
@@ -238,7 +239,7 @@ impl<C: Consumer> Consumer for Extracting<'_, C> {
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
-        self.chosen.push(Chosen::default());
+        self.chosen.push(Extraction::default());
         self.has_read = true;
         self.consumer.begin(name)
     }
@@ -278,7 +279,7 @@ impl<C: Consumer> Consumer for Extracting<'_, C> {
         // Its index among the captures remains; a capture without readable packets has begun and
         // has an index.
         if !matches!(why, Failure::Unread(_)) {
-            self.chosen.push(Chosen::default());
+            self.chosen.push(Extraction::default());
         }
         self.consumer.unreadable(file, why);
     }

@@ -36,8 +36,8 @@ pub fn run(
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
     let kept = (args.input.limits().flow_bytes / BYTES).clamp(1, KEPT);
-    let by = args.sort.or_else(|| flows::Column::named("flow").filter(|_| args.reverse));
-    let by = by.or_else(|| flows::Column::named("bytes").filter(|_| args.top.is_some()));
+    let by = args.sort.or_else(|| flows::FlowColumn::named("flow").filter(|_| args.reverse));
+    let by = by.or_else(|| flows::FlowColumn::named("bytes").filter(|_| args.top.is_some()));
     let top = args.top.map_or(usize::MAX, |top| top as usize);
     let filtered = !args.input.wanted.is_all();
     let mut listing = FlowListing {
@@ -79,7 +79,7 @@ pub fn run(
 
 /// The order of flows, if not by number.
 struct Sorting {
-    by: flows::Column,
+    by: flows::FlowColumn,
     reverse: bool,
     /// Maximum number of flows listed per capture.
     most: usize,
@@ -116,7 +116,7 @@ struct FlowListing<'w> {
     kept: usize,
     sorting: Option<Sorting>,
     /// The table of this capture, once rows were written.
-    table: Option<flows::Table>,
+    table: Option<flows::FlowTableWriter>,
     times: TimeStyle,
     /// Formats the times of this capture, relative to its first flow.
     stamp: Option<Stamp>,
@@ -194,7 +194,8 @@ impl FlowListing<'_> {
             if let Some(heading) = &self.heading {
                 writeln!(text, "==> {heading} <==")?;
             }
-            self.table = Some(flows::Table::new(&rows, self.columns, self.paint, &mut text));
+            self.table =
+                Some(flows::FlowTableWriter::new(&rows, self.columns, self.paint, &mut text));
         }
         let capture = self.heading.as_deref();
         let began = rows.iter().map(|row| row.first).min();

@@ -13,14 +13,16 @@ const BUFFER: usize = 1 << 18;
 
 /// Refuses standard output that is one of the captures.
 ///
-/// # Errors It is.
+/// # Errors
+/// It is.
 pub fn refuse_standard_output(output: Option<FileId>, files: &[PathBuf]) -> Result<(), Failure> {
     refuse(output, "standard output", "the capture", files.iter().map(PathBuf::as_path))
 }
 
 /// Refuses an output file that is one of the captures.
 ///
-/// # Errors It is.
+/// # Errors
+/// It is.
 pub(super) fn refuse_capture(
     output: &Path,
     called: &'static str,
@@ -31,7 +33,8 @@ pub(super) fn refuse_capture(
 
 /// Refuses a baseline file that is one of the captures or the configuration.
 ///
-/// # Errors It is.
+/// # Errors
+/// It is.
 pub(super) fn refuse_baseline(
     baseline: &Path,
     files: &[PathBuf],
@@ -60,27 +63,29 @@ fn refuse<'p>(
 
 /// A file that is written under a temporary name and renamed when complete. If dropped before that,
 /// it is removed.
-pub(super) struct Whole {
+pub(super) struct AtomicFile {
     file: Option<BufWriter<File>>,
     beside: PathBuf,
     place: PathBuf,
 }
 
-impl Whole {
+impl AtomicFile {
     /// Begins to write a file for this path.
     ///
-    /// # Errors It cannot be written there.
-    pub(super) fn create(place: &Path) -> io::Result<Whole> {
+    /// # Errors
+    /// It cannot be written there.
+    pub(super) fn create(place: &Path) -> io::Result<AtomicFile> {
         let mut name = place.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.part", std::process::id()));
         let beside = place.with_file_name(name);
         let file = Some(BufWriter::with_capacity(BUFFER, File::create_new(&beside)?));
-        Ok(Whole { file, beside, place: place.to_owned() })
+        Ok(AtomicFile { file, beside, place: place.to_owned() })
     }
 
     /// Completes it, still under its temporary name.
     ///
-    /// # Errors Some of it cannot be written.
+    /// # Errors
+    /// Some of it cannot be written.
     pub(super) fn complete(&mut self) -> io::Result<()> {
         let file = self.file.take();
         file.map_or(Ok(()), |file| {
@@ -90,14 +95,15 @@ impl Whole {
 
     /// Renames it.
     ///
-    /// # Errors Some of it cannot be written, or it cannot be renamed.
+    /// # Errors
+    /// Some of it cannot be written, or it cannot be renamed.
     pub(super) fn put(mut self) -> io::Result<()> {
         self.complete()?;
         std::fs::rename(&self.beside, &self.place)
     }
 }
 
-impl Write for Whole {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.as_mut().map_or(Ok(0), |file| file.write(bytes))
     }
@@ -107,7 +113,7 @@ impl Write for Whole {
     }
 }
 
-impl Drop for Whole {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         // After renaming, there is no temporary file.
         let _ = std::fs::remove_file(&self.beside);

@@ -16,7 +16,7 @@ use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, GivenKey};
 use crate::filter::Filter;
 use crate::flows::Identifier;
-use crate::live::{FileFilter, Request};
+use crate::live::{CaptureRequest, FileFilter};
 use crate::metrics;
 use crate::net::{self, Outcome};
 use crate::session::{Decoder, Options, Totals, UnknownLinks};
@@ -68,14 +68,14 @@ fn read_all<C: Consumer>(
     let options =
         Options { complete: consumer.complete(), needs, filter, ..options(input, config)? };
     if let Some(request) = input.live.request() {
-        let request = Request { made_later: consumer.makes(), ..request };
+        let request = CaptureRequest { made_later: consumer.makes(), ..request };
         let wanted = sniff::LiveWanted { packets: input.count, metrics: input.live.metrics };
         return sniff::sniff(&request, wanted, options, consumer, err, progress);
     }
     let stop = stop.map_or(Stop::default(), |stop| stop());
     let filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
     let monitor = Monitor::new(stop, err);
-    let mut reading = Reading { input, options, filter, consumer, monitor, progress };
+    let mut reading = CaptureReading { input, options, filter, consumer, monitor, progress };
     match input.merge && input.files.len() > 1 {
         true => reading.merged(),
         false => reading.one_by_one(),
@@ -83,7 +83,7 @@ fn read_all<C: Consumer>(
 }
 
 /// The captures that are read, with all that goes along with it.
-struct Reading<'r, C> {
+struct CaptureReading<'r, C> {
     input: &'r InputArgs,
     options: Options,
     /// Which packets are taken (`-f`).
@@ -94,7 +94,7 @@ struct Reading<'r, C> {
     progress: bool,
 }
 
-impl<C: Consumer> Reading<'_, C> {
+impl<C: Consumer> CaptureReading<'_, C> {
     /// All files as one capture.
     fn merged(&mut self) -> Result<(), Failure> {
         let files = &self.input.files;

@@ -9,7 +9,7 @@ use crate::Terminal;
 use crate::check::{self, Checker, FailOn, Selection};
 use crate::cli;
 use crate::commands::consumer::Consumer;
-use crate::commands::outputs::Whole;
+use crate::commands::outputs::AtomicFile;
 use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, outputs};
 use crate::filter::Filter;
@@ -92,7 +92,7 @@ fn merged(input: &cli::InputArgs) -> String {
 
 /// Writes the page under a temporary name and renames it.
 fn save(output: &Path, captures: &[Capture]) -> Result<(), Failure> {
-    let written = Whole::create(output).and_then(|mut file| {
+    let written = AtomicFile::create(output).and_then(|mut file| {
         html::write(captures, cli::VERSION, &mut file)?;
         file.put()
     });

@@ -67,7 +67,8 @@ impl Shares {
 
     /// Reads the capture.
     ///
-    /// # Errors Those of the consumer's output.
+    /// # Errors
+    /// Those of the consumer's output.
     pub(super) fn read<C: Consumer>(
         self,
         options: &Options,

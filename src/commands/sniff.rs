@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::Failure;
 use super::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
-use crate::live::{Counts, Live, LiveError, Request, Turn};
+use crate::live::{CaptureRequest, Live, LiveError, QueueCounts, Turn};
 use crate::metrics::{self, Exporter, ListenAddress};
 use crate::session::{Decoder, Options, UnknownLinks};
 use crate::text::escaped;
@@ -20,7 +20,7 @@ use crate::text::escaped;
 /// Captures until a signal, a count, a time limit or the device ends it. Results until then are
 /// reported in any case.
 pub(super) fn sniff<C: Consumer>(
-    request: &Request,
+    request: &CaptureRequest,
     wanted: LiveWanted,
     options: Options,
     consumer: &mut C,
@@ -105,7 +105,7 @@ impl<C: Consumer> EventReader<'_, C> {
         Ok(())
     }
 
-    fn refresh(&mut self, counts: Counts, waiting: u64, decoder: &Decoder) {
+    fn refresh(&mut self, counts: QueueCounts, waiting: u64, decoder: &Decoder) {
         let EventReader { consumer, exporter } = self;
         if let Some(exporter) = exporter {
             exporter.refresh(counts, waiting, decoder, |metrics| consumer.measure(metrics));
@@ -202,7 +202,7 @@ struct Reported<'a> {
 
 impl Reported<'_> {
     /// Reports increased losses to the session: later missing packets prove nothing.
-    fn losses(&mut self, counts: Counts, decoder: &mut Decoder) {
+    fn losses(&mut self, counts: QueueCounts, decoder: &mut Decoder) {
         let lost = counts.lost();
         if lost > self.lost {
             self.lost = lost;
@@ -227,8 +227,8 @@ impl Reported<'_> {
         decoder.notice(&Notice::Drops { path, interface: 0, count });
     }
 
-    fn counts(&self, counts: Counts, err: &mut dyn Write) {
-        let Counts { captured, dropped, dropped_by_interface, missed, downs } = counts;
+    fn counts(&self, counts: QueueCounts, err: &mut dyn Write) {
+        let QueueCounts { captured, dropped, dropped_by_interface, missed, downs } = counts;
         let packets = if captured == 1 { "packet" } else { "packets" };
         writeln!(
             err,

@@ -9,7 +9,7 @@ use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::report::paint::Paint;
-use crate::report::summary::{Report, Shown, Table};
+use crate::report::summary::{Shown, SummaryReport, SummaryTable};
 use crate::session::{Decoder, Event, FieldLimits, Needs, Totals};
 use crate::summary::Summary;
 
@@ -136,7 +136,7 @@ impl Summarizing<'_> {
             top: top.unwrap_or(if is_for_people { ROWS } else { usize::MAX }),
         };
         let capture = self.capture.as_deref();
-        let report = Report::new(summary, read, capture, shown);
+        let report = SummaryReport::new(summary, read, capture, shown);
         let mut bytes = Vec::new();
         if is_for_people && self.has_begun {
             bytes.push(b'\n');
@@ -146,7 +146,7 @@ impl Summarizing<'_> {
             SummaryFormat::Markdown => report.markdown(&mut bytes),
             SummaryFormat::Json => report.json(&mut bytes),
             SummaryFormat::Csv => {
-                let table = self.args.table.unwrap_or(Table::Servers);
+                let table = self.args.table.unwrap_or(SummaryTable::Servers);
                 report.csv(table, !self.has_begun, &mut bytes);
             }
         }

@@ -27,9 +27,9 @@ use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
 use crate::filter::Filter;
 use crate::session::{Decoder, Event, Needs, Totals};
-use crate::view::{Model, Reading, View};
+use crate::view::{Model, ReadingProgress, View};
 use again::Again;
-use kept::{Kept, KeptReader};
+use kept::{KeptPackets, KeptReader};
 
 /// The interval of updates of a live capture's tables.
 const TABLES: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ pub fn run(args: cli::ViewArgs, err: &mut dyn Write, terminal: Terminal) -> Resu
     if let Err(failure) = &ran {
         shared.lock_now().note(&failure.to_string());
     }
-    shared.lock_now().reading = Reading::Over;
+    shared.lock_now().reading = ReadingProgress::Over;
     let shown = match watching.screen.take().map(JoinHandle::join) {
         None => Ok(()),
         Some(Ok(shown)) => shown.map_err(|error| Failure::NoTerminal(error.to_string())),
@@ -86,7 +86,7 @@ pub(super) struct Shared {
     has_quit: AtomicBool,
     is_read: AtomicBool,
     meter: Arc<Meter>,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptPackets>,
     /// Of each capture, the index of its file, and whether its packets are kept.
     captures: Mutex<Vec<(usize, bool)>>,
 }
@@ -105,7 +105,7 @@ impl Shared {
             has_quit: AtomicBool::new(false),
             is_read: AtomicBool::new(false),
             meter: Arc::default(),
-            kept: Mutex::new(Kept::new(part)),
+            kept: Mutex::new(KeptPackets::new(part)),
             captures: Mutex::default(),
         }
     }
@@ -259,7 +259,7 @@ impl<S: FnOnce(Again) -> ScreenThread> Consumer for ModelFiller<S> {
         let is_live = self.again.input.live.interface.is_some();
         let mut model = self.shared().lock();
         model.begin(&self.name);
-        model.reading = if is_live { Reading::Live } else { Reading::Files(None) };
+        model.reading = if is_live { ReadingProgress::Live } else { ReadingProgress::Files(None) };
         drop(model);
         if let Some(start) = self.start.take() {
             self.screen = Some(start(self.again.clone()));

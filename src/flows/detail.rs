@@ -15,7 +15,7 @@ const BUCKETS: usize = FINE as usize + (64 - 6) * BUCKETS_OF_POWER;
 
 /// The counts of a flow's requests, and the traffic of its second end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Detail {
+pub struct FlowDetail {
     /// The flow's first packet.
     pub(super) frame: u64,
     /// Packets of the second end.
@@ -31,7 +31,7 @@ pub struct Detail {
     times: Option<Box<ResponseTimes>>,
 }
 
-impl Detail {
+impl FlowDetail {
     /// Counts packets of one side, with this many payload bytes in total.
     pub(super) fn count(&mut self, side: Side, packets: u64, bytes: usize) {
         if side == Side::Second {
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn few_times_are_exact() {
-        let mut detail = Detail::default();
+        let mut detail = FlowDetail::default();
         assert_eq!((detail.response_times(), detail.held()), (None, 0));
         (1..=20).rev().for_each(|time| detail.response(time * 1_000_003));
         let times = [10, 19, 20].map(|time| time * 1_000_003);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn many_times_take_bounded_room_and_are_near() {
-        let mut detail = Detail::default();
+        let mut detail = FlowDetail::default();
         (0..100_000_u64).for_each(|nth| detail.response(nth * 7919 % 100_000 * 1000));
         assert!(detail.held() < 10_000, "{}", detail.held());
         let [half, most, all] = detail.response_times().unwrap();

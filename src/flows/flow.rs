@@ -6,11 +6,11 @@ use std::ops::{Deref, DerefMut};
 use dissectors::Conversation;
 use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
 
-use super::beside::ByPlace;
-use super::{Asked, Detail, Key, Stream};
+use super::detail::WantedDetails;
+use super::{FlowDetail, FlowKey, Stream};
 
 /// The state of a flow.
-pub enum State {
+pub enum FlowState {
     /// Its protocol is not identified yet.
     New,
     /// Datagrams of a supported protocol.
@@ -25,7 +25,7 @@ pub enum State {
 /// besides the heap memory of its state.
 pub struct Flow {
     /// Its ends and what carries it: the key of its first packet.
-    pub(super) key: Key,
+    pub(super) key: FlowKey,
     /// Its number in this run, from 1, given when its protocol is identified; 0 before.
     pub number: u32,
     /// When it was first recorded.
@@ -33,7 +33,7 @@ pub struct Flow {
     /// When it was last recorded.
     last: Time,
     /// What it is up to.
-    pub state: State,
+    pub state: FlowState,
     /// Packets recorded.
     packets: u64,
     /// Bytes of payload recorded.
@@ -80,13 +80,13 @@ impl DerefMut for FlowMut<'_> {
 
 impl Flow {
     /// A flow that begins with a packet of this key, which is not counted yet.
-    pub(super) fn new(key: &Key, now: Time) -> Flow {
+    pub(super) fn new(key: &FlowKey, now: Time) -> Flow {
         Flow {
             key: *key,
             number: 0,
             first: now,
             last: now,
-            state: State::New,
+            state: FlowState::New,
             packets: 0,
             bytes: 0,
             messages: 0,
@@ -107,7 +107,7 @@ impl Flow {
 
     /// The end that sent a packet of this key, if it belongs to this flow.
     #[inline]
-    pub(super) fn side(&self, key: &Key) -> Option<Side> {
+    pub(super) fn side(&self, key: &FlowKey) -> Option<Side> {
         if *key == self.key {
             return Some(Side::First);
         }
@@ -161,8 +161,8 @@ impl Flow {
     #[inline]
     fn idle(&self) -> i64 {
         match &self.state {
-            State::Conversation(conversation) => conversation.id().info().idle,
-            State::New | State::Stream(_) | State::Ignored => Info::HEARTBEATS,
+            FlowState::Conversation(conversation) => conversation.id().info().idle,
+            FlowState::New | FlowState::Stream(_) | FlowState::Ignored => Info::HEARTBEATS,
         }
     }
 
@@ -199,11 +199,11 @@ impl FlowMut<'_> {
     /// Its row in a listing of flows.
     pub fn row(&self, digits: u8) -> FlowRow {
         let protocol = match &self.state {
-            State::Conversation(conversation) => Some(conversation.id()),
-            State::Stream(stream) => stream.protocol(),
-            State::New | State::Ignored => None,
+            FlowState::Conversation(conversation) => Some(conversation.id()),
+            FlowState::Stream(stream) => stream.protocol(),
+            FlowState::New | FlowState::Ignored => None,
         };
-        let none = Detail::default();
+        let none = FlowDetail::default();
         let detail = self.details.get(self.at).unwrap_or(&none);
         let asked = self.asked();
         let split = |all: u64, second: u64| [all.saturating_sub(second), second];
@@ -295,7 +295,7 @@ impl FlowMut<'_> {
     /// The ports are reused: another conversation begins, from its start. It has no number yet;
     /// recorded sides stay recorded.
     pub fn begin_again(&mut self, now: Time) {
-        let state = std::mem::replace(&mut self.state, State::New);
+        let state = std::mem::replace(&mut self.state, FlowState::New);
         let Flow { key, seen, held, .. } = *self.flow;
         *self.flow = Flow { state, seen, held, began: true, ..Flow::new(&key, now) };
         self.asked.forget(self.at);
@@ -365,9 +365,9 @@ pub struct FlowRow {
 mod tests {
     use super::*;
 
-    fn key(from: &str, to: &str) -> Key {
+    fn key(from: &str, to: &str) -> FlowKey {
         let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
-        Key {
+        FlowKey {
             source: from.ip(),
             destination: to.ip(),
             ports: [from.port(), to.port()],
@@ -421,7 +421,7 @@ mod tests {
             assert_eq!((row.messages, row.findings), ([1, 1], 300));
             assert_eq!((row.requests, row.answered, row.response_times), (2, 1, Some([20; 3])));
             assert_eq!(row.roles, [Some(Who::Client), None]);
-            assert!(flow.details.memory() > size_of::<Detail>());
+            assert!(flow.details.memory() > size_of::<FlowDetail>());
             assert_eq!((row.first, row.last), (Time(5), Time(5)));
             assert_eq!(row.ends.map(|end| end.to_string()), [ends.0, ends.1]);
             assert_eq!(flow.facts().seen, [true; 2]);
@@ -430,7 +430,10 @@ mod tests {
             let row = flow.row(6);
             assert_eq!((row.packets, row.bytes), ([0; 2], [0; 2]));
             assert_eq!((row.messages, row.findings, row.requests), ([0; 2], 0, 0));
-            assert_eq!((row.response_times, flow.details.memory()), (None, size_of::<Detail>()));
+            assert_eq!(
+                (row.response_times, flow.details.memory()),
+                (None, size_of::<FlowDetail>())
+            );
             assert_eq!((row.first, row.last), (Time(9), Time(9)));
             assert_eq!(row.ends.map(|end| end.to_string()), [ends.0, ends.1]);
             let facts = flow.facts();

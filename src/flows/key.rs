@@ -7,7 +7,7 @@ use dissectors::kit::Transport;
 
 /// Both ends of a packet, and what carries it: source first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct FlowKey {
     /// The source address.
     pub source: IpAddr,
     /// The destination address.
@@ -18,7 +18,7 @@ pub struct Key {
     pub transport: Transport,
 }
 
-impl Key {
+impl FlowKey {
     /// The sender.
     pub fn from(&self) -> SocketAddr {
         SocketAddr::new(self.source, self.ports[0])
@@ -31,9 +31,9 @@ impl Key {
 
     /// The key of a packet in the other direction.
     #[inline]
-    pub fn reversed(&self) -> Key {
+    pub fn reversed(&self) -> FlowKey {
         let [from, to] = self.ports;
-        Key { source: self.destination, destination: self.source, ports: [to, from], ..*self }
+        FlowKey { source: self.destination, destination: self.source, ports: [to, from], ..*self }
     }
 
     /// The same for both directions of a flow, for the index.

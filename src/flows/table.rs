@@ -5,18 +5,18 @@ use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 use slab::Slab;
 
-use super::beside::ByPlace;
-use crate::flows::{Asked, Detail, Flow, FlowMut, Key};
+use super::detail::WantedDetails;
+use crate::flows::{Flow, FlowKey, FlowMut};
 
 /// A flow's place in the table, valid until it is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Slot(u32);
+pub struct FlowSlot(u32);
 
 /// How many flows are compared to find one to evict.
 const SAMPLE: usize = 8;
 
 /// The flows, by their ends.
-pub struct Table {
+pub struct FlowTable {
     /// The flows' places, by the hashes of their keys.
     index: HashTable<u32>,
     flows: Slab<Flow>,
@@ -39,13 +39,13 @@ pub struct Table {
     most_memory: usize,
 }
 
-impl Table {
+impl FlowTable {
     /// A table of at most `most` flows, with at most this many bytes of memory. A flow has ended if
     /// it has been silent for longer than `longest` nanoseconds, or than its protocol allows.
-    pub fn new(most: usize, most_memory: usize, longest: Option<i64>) -> Table {
+    pub fn new(most: usize, most_memory: usize, longest: Option<i64>) -> FlowTable {
         let most = most.clamp(1, u32::MAX as usize);
         let hasher = RandomState::default();
-        Table {
+        FlowTable {
             index: HashTable::new(),
             flows: Slab::new(),
             places: 0,
@@ -102,31 +102,31 @@ impl Table {
     }
 
     /// The flow of a packet, and the end that sent it.
-    pub fn find(&mut self, key: &Key) -> Option<(Slot, Side)> {
-        let side = |slot| self.get(Slot(slot))?.side(key);
+    pub fn find(&mut self, key: &FlowKey) -> Option<(FlowSlot, Side)> {
+        let side = |slot| self.get(FlowSlot(slot))?.side(key);
         if let Some(side) = side(self.latest) {
-            return Some((Slot(self.latest), side));
+            return Some((FlowSlot(self.latest), side));
         }
         let is_this = |slot: &u32| side(*slot).is_some();
         let slot = *self.index.find(key.hash(&self.hasher), is_this)?;
         let side = side(slot)?;
         self.latest = slot;
-        Some((Slot(slot), side))
+        Some((FlowSlot(slot), side))
     }
 
     /// Adds a flow that begins with a packet of this new key.
-    pub fn insert(&mut self, key: &Key, now: Time) -> Slot {
+    pub fn insert(&mut self, key: &FlowKey, now: Time) -> FlowSlot {
         let flow = Flow::new(key, now);
         self.memory += flow.memory();
         self.idle.is_there(Time(now.0.saturating_add(self.longest.unwrap_or(Info::QUERIES))));
-        let Table { index, flows, hasher, .. } = self;
+        let FlowTable { index, flows, hasher, .. } = self;
         let slot = flows.insert(flow) as u32;
         let hash = |slot: &u32| flows.get(*slot as usize).map_or(0, |flow| flow.key.hash(hasher));
         index.insert_unique(key.hash(hasher), slot, hash);
         self.places = self.places.max(slot + 1);
         self.asked.forget(slot);
         self.details.forget(slot);
-        Slot(slot)
+        FlowSlot(slot)
     }
 
     /// A flow.
@@ -139,7 +139,7 @@ impl Table {
 
     /// A flow, read-only.
     #[inline]
-    pub fn get(&self, slot: Slot) -> Option<&Flow> {
+    pub fn get(&self, slot: FlowSlot) -> Option<&Flow> {
         self.flows.get(slot.0 as usize)
     }
 
@@ -147,9 +147,9 @@ impl Table {
     /// removed.
     pub fn in_order(&mut self) -> InOrder {
         self.index = HashTable::new();
-        let mut places = Vec::from_iter(self.iter().map(|(Slot(slot), _)| slot));
+        let mut places = Vec::from_iter(self.iter().map(|(FlowSlot(slot), _)| slot));
         let place =
-            |&slot: &u32| self.get(Slot(slot)).map_or(0, |flow| flow.number).wrapping_sub(1);
+            |&slot: &u32| self.get(FlowSlot(slot)).map_or(0, |flow| flow.number).wrapping_sub(1);
         // Usually they are in order: sorting needs as much memory again.
         if !places.is_sorted_by_key(place) {
             places.sort_by_cached_key(place);
@@ -158,7 +158,7 @@ impl Table {
     }
 
     /// Removes a flow. Returns whether it existed.
-    pub fn remove(&mut self, slot: Slot) -> bool {
+    pub fn remove(&mut self, slot: FlowSlot) -> bool {
         let Some(flow) = self.flows.try_remove(slot.0 as usize) else { return false };
         self.memory = self.memory.saturating_sub(flow.memory());
         let hash = flow.key.hash(&self.hasher);
@@ -171,13 +171,13 @@ impl Table {
     }
 
     /// The flow that has been silent longest among the next few, to evict.
-    pub fn stalest(&mut self) -> Option<Slot> {
+    pub fn stalest(&mut self) -> Option<FlowSlot> {
         let mut stalest: Option<(Time, u32)> = None;
         let mut seen = 0;
         for _ in 0..self.places {
             self.hand = if self.hand + 1 < self.places { self.hand + 1 } else { 0 };
             let at = self.hand;
-            let Some(last) = self.get(Slot(at)).map(Flow::last) else { continue };
+            let Some(last) = self.get(FlowSlot(at)).map(Flow::last) else { continue };
             if stalest.is_none_or(|(stalest, _)| last < stalest) {
                 stalest = Some((last, at));
             }
@@ -186,12 +186,12 @@ impl Table {
                 break;
             }
         }
-        stalest.map(|(_, at)| Slot(at))
+        stalest.map(|(_, at)| FlowSlot(at))
     }
 
     /// Whether a flow has been silent for too long to go on.
     #[inline]
-    pub fn has_ended(&self, slot: Slot, now: Time) -> bool {
+    pub fn has_ended(&self, slot: FlowSlot, now: Time) -> bool {
         self.get(slot).is_some_and(|flow| flow.lasts(self.longest) < now)
     }
 
@@ -203,7 +203,7 @@ impl Table {
 
     /// A flow that has been silent for too long: the next one in turn, if it has. Repeated calls
     /// find them all.
-    pub fn idle(&mut self, now: Time) -> Option<Slot> {
+    pub fn idle(&mut self, now: Time) -> Option<FlowSlot> {
         if !self.has_idle(now) {
             return None;
         }
@@ -213,18 +213,18 @@ impl Table {
         }
         let at = self.idle.hand;
         self.idle.hand += 1;
-        let flow = self.get(Slot(at))?;
+        let flow = self.get(FlowSlot(at))?;
         let lasts = flow.lasts(self.longest);
         if lasts < now {
-            return Some(Slot(at));
+            return Some(FlowSlot(at));
         }
         self.idle.seen = self.idle.seen.min(lasts);
         None
     }
 
     /// All flows, by place.
-    pub fn iter(&self) -> impl Iterator<Item = (Slot, &Flow)> {
-        self.flows.iter().map(|(at, flow)| (Slot(at as u32), flow))
+    pub fn iter(&self) -> impl Iterator<Item = (FlowSlot, &Flow)> {
+        self.flows.iter().map(|(at, flow)| (FlowSlot(at as u32), flow))
     }
 }
 
@@ -232,10 +232,10 @@ impl Table {
 pub struct InOrder(std::vec::IntoIter<u32>);
 
 impl Iterator for InOrder {
-    type Item = Slot;
+    type Item = FlowSlot;
 
-    fn next(&mut self) -> Option<Slot> {
-        self.0.next().map(Slot)
+    fn next(&mut self) -> Option<FlowSlot> {
+        self.0.next().map(FlowSlot)
     }
 }
 
@@ -273,12 +273,12 @@ mod tests {
     use dissectors::kit::Transport;
 
     use super::*;
-    use crate::flows::State;
+    use crate::flows::FlowState;
 
-    fn key(from: &str, to: &str) -> Key {
+    fn key(from: &str, to: &str) -> FlowKey {
         let (from, to): (std::net::SocketAddr, std::net::SocketAddr) =
             (from.parse().unwrap(), to.parse().unwrap());
-        Key {
+        FlowKey {
             source: from.ip(),
             destination: to.ip(),
             ports: [from.port(), to.port()],
@@ -289,11 +289,11 @@ mod tests {
     #[test]
     fn both_directions_are_one_flow() {
         for (a, b) in [("10.0.0.1:50000", "10.0.0.2:27015"), ("[::1]:5", "[::1]:6")] {
-            let mut table = Table::new(10, usize::MAX, None);
+            let mut table = FlowTable::new(10, usize::MAX, None);
             let slot = table.insert(&key(a, b), Time(0));
             assert_eq!(table.find(&key(a, b)), Some((slot, Side::First)));
             assert_eq!(table.find(&key(b, a)), Some((slot, Side::Second)));
-            assert_eq!(table.find(&Key { transport: Transport::Tcp, ..key(a, b) }), None);
+            assert_eq!(table.find(&FlowKey { transport: Transport::Tcp, ..key(a, b) }), None);
             assert!(table.remove(slot));
             assert_eq!(table.find(&key(a, b)), None);
         }
@@ -301,14 +301,14 @@ mod tests {
 
     #[test]
     fn a_socket_that_talks_to_itself_is_found() {
-        let mut table = Table::new(10, usize::MAX, None);
+        let mut table = FlowTable::new(10, usize::MAX, None);
         let slot = table.insert(&key("[::1]:5", "[::1]:5"), Time(0));
         assert_eq!(table.find(&key("[::1]:5", "[::1]:5")), Some((slot, Side::First)));
     }
 
     #[test]
     fn many_flows_come_and_go() {
-        let mut table = Table::new(100, usize::MAX, None);
+        let mut table = FlowTable::new(100, usize::MAX, None);
         for port in 1..=5000u16 {
             if table.is_full() {
                 let slot = table.stalest().unwrap();
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn flows_that_are_gone_are_not_in_the_index() {
         for (from, to) in [("10.0.0.1", "10.0.0.2:9"), ("[::1]", "[::2]:9")] {
-            let mut table = Table::new(100, usize::MAX, None);
+            let mut table = FlowTable::new(100, usize::MAX, None);
             for port in 1..=1000u16 {
                 let slot = table.insert(&key(&format!("{from}:{port}"), to), Time(0));
                 assert!(table.remove(slot));
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn flows_end_in_the_order_of_their_numbers() {
         for numbers in [[1, 2, 3, 4, 0], [4, 0, 2, 1, 0]] {
-            let mut table = Table::new(100, usize::MAX, None);
+            let mut table = FlowTable::new(100, usize::MAX, None);
             for (port, number) in (1..).zip(numbers) {
                 let slot = table.insert(&key(&format!("10.0.0.1:{port}"), "10.0.0.2:9"), Time(0));
                 table.flow(slot).unwrap().number = number;
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn the_memory_of_all_is_that_of_each() {
-        let mut table = Table::new(1000, usize::MAX, None);
+        let mut table = FlowTable::new(1000, usize::MAX, None);
         let mut slots = Vec::new();
         for port in 1..=300u16 {
             let from =
@@ -384,11 +384,11 @@ mod tests {
     fn a_flow_lasts_as_long_as_its_protocol_says() {
         let second = |second: i64| Time(second * 1_000_000_000);
         for (longest, lasts) in [(None, [120, 900]), (Some(second(3).0), [3, 3])] {
-            let mut table = Table::new(10, usize::MAX, longest);
+            let mut table = FlowTable::new(10, usize::MAX, longest);
             let flows = [Id::A2s, Id::ValveMaster].map(|id| {
                 let ends = key(&format!("10.0.0.1:{}", id as u16), "10.0.0.2:9");
                 let slot = table.insert(&ends, second(0));
-                table.flow(slot).unwrap().state = State::Conversation(id.conversation());
+                table.flow(slot).unwrap().state = FlowState::Conversation(id.conversation());
                 slot
             });
             for (slot, lasts) in flows.into_iter().zip(lasts) {
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn silent_flows_are_found_and_no_others() {
-        let mut table = Table::new(1000, usize::MAX, Some(0));
+        let mut table = FlowTable::new(1000, usize::MAX, Some(0));
         let slots: Vec<_> = (0..50u16)
             .map(|n| table.insert(&key(&format!("10.0.0.1:{n}"), "10.0.0.2:9"), Time(i64::from(n))))
             .collect();

@@ -359,7 +359,7 @@ impl Handle {
     }
 
     /// Compiles a filter expression; the error is the library's.
-    pub(super) fn compile(&self, expression: &str) -> Result<Filter, String> {
+    pub(super) fn compile(&self, expression: &str) -> Result<BpfFilter, String> {
         let nul = |_| "the expression holds a zero byte".to_owned();
         let expression = CString::new(expression).map_err(nul)?;
         let mut program = Program { length: 0, instructions: ptr::null_mut() };
@@ -376,11 +376,11 @@ impl Handle {
         if status != 0 {
             return Err(self.error());
         }
-        Ok(Filter { library: Arc::clone(&self.library), program })
+        Ok(BpfFilter { library: Arc::clone(&self.library), program })
     }
 
     /// Lets through what the filter takes only.
-    pub(super) fn set_filter(&mut self, filter: &mut Filter) -> Result<(), String> {
+    pub(super) fn set_filter(&mut self, filter: &mut BpfFilter) -> Result<(), String> {
         // SAFETY: handle and program are valid; the library copies the program.
         let status = unsafe {
             (self.library.functions.set_filter)(self.pcap.as_ptr(), &raw mut filter.program)
@@ -430,22 +430,22 @@ impl Handle {
 }
 
 /// A compiled filter.
-pub(super) struct Filter {
+pub(super) struct BpfFilter {
     library: Arc<Library>,
     program: Program,
 }
 
 // SAFETY: the program is plain memory that the library reads.
-unsafe impl Send for Filter {}
+unsafe impl Send for BpfFilter {}
 
-impl Drop for Filter {
+impl Drop for BpfFilter {
     fn drop(&mut self) {
         // SAFETY: the program was compiled, and is freed once.
         unsafe { (self.library.functions.free_program)(&raw mut self.program) }
     }
 }
 
-impl Filter {
+impl BpfFilter {
     /// Whether the filter takes a packet.
     pub(super) fn takes(&self, data: &[u8], length: u32) -> bool {
         let time = libc::timeval { tv_sec: 0, tv_usec: 0 };

@@ -27,14 +27,14 @@ use crate::capture::Packet;
 use crate::text::escaped;
 use crate::why;
 use device_state::DeviceState;
-use libpcap::{Filter, Handle, Library, Opening, Refusal};
+use libpcap::{BpfFilter, Handle, Library, Opening, Refusal};
 use queue::{PacketQueue, QueuedBatch};
 use signals::Signals;
-use write::{Description, Writer};
+use write::{DeviceDescription, Writer};
 
-pub use queue::Counts;
+pub use queue::QueueCounts;
 pub use signals::Ending;
-pub use write::Plan;
+pub use write::FilePlan;
 
 /// Bytes of packets that may wait to be read.
 const QUEUE: usize = 64 << 20;
@@ -127,7 +127,7 @@ fn unwritable(error: &io::Error) -> Cow<'static, str> {
 
 /// What is to be captured.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct CaptureRequest {
     /// The device's name.
     pub interface: String,
     /// A filter in libpcap's language.
@@ -143,7 +143,7 @@ pub struct Request {
     /// The user as whom the capture continues once the device is open.
     pub user: Option<String>,
     /// Where packets are kept.
-    pub write: Option<Plan>,
+    pub write: Option<FilePlan>,
     /// Files that are to be made when the capture is over.
     pub made_later: Vec<PathBuf>,
 }
@@ -208,7 +208,7 @@ impl Live {
     ///
     /// # Errors
     /// Any [`LiveError`].
-    pub fn open(request: &Request) -> Result<Live, LiveError> {
+    pub fn open(request: &CaptureRequest) -> Result<Live, LiveError> {
         let library = Library::load().ok_or(LiveError::NoLibrary)?;
         let mut handle = device(&library, request)?;
         if let Some(expression) = &request.filter {
@@ -221,7 +221,7 @@ impl Live {
         let writer = request.write.as_ref().map(|plan| {
             let interface = request.interface.clone();
             let description =
-                Description { interface, link: link.0, snaplen: request.snaplen, digits };
+                DeviceDescription { interface, link: link.0, snaplen: request.snaplen, digits };
             let path = plan.path.clone();
             Writer::new(plan.clone(), description, now())
                 .map_err(|error| LiveError::Write { path, error })
@@ -333,7 +333,7 @@ impl Live {
     }
 
     /// What was counted so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> QueueCounts {
         self.queue.counts()
     }
 
@@ -351,7 +351,7 @@ impl Live {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn finish(&mut self) -> Result<Counts, LiveError> {
+    pub fn finish(&mut self) -> Result<QueueCounts, LiveError> {
         self.stopped.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.join().ok();
@@ -368,7 +368,7 @@ impl Drop for Live {
     }
 }
 
-fn device(library: &Arc<Library>, request: &Request) -> Result<Handle, LiveError> {
+fn device(library: &Arc<Library>, request: &CaptureRequest) -> Result<Handle, LiveError> {
     let number = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
     let opening = Opening {
         snaplen: number(request.snaplen),
@@ -476,7 +476,7 @@ fn library_number(link: LinkType) -> i32 {
 pub struct FileFilter {
     library: Arc<Library>,
     expression: String,
-    compiled: HashMap<u16, Filter>,
+    compiled: HashMap<u16, BpfFilter>,
 }
 
 impl FileFilter {

@@ -44,7 +44,7 @@ impl QueuedBatch {
 
 /// What has been counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct QueueCounts {
     /// Packets that were handed on.
     pub captured: u64,
     /// Packets that the kernel dropped.
@@ -57,7 +57,7 @@ pub struct Counts {
     pub downs: u64,
 }
 
-impl Counts {
+impl QueueCounts {
     /// Packets that were lost, wherever.
     pub fn lost(&self) -> u64 {
         self.dropped + self.dropped_by_interface + self.missed
@@ -74,7 +74,7 @@ impl Counts {
 #[derive(Default)]
 struct QueueState {
     batch: QueuedBatch,
-    counts: Counts,
+    counts: QueueCounts,
     stats: Stats,
     /// The reading thread has ended, perhaps because of this.
     ended: Option<Option<String>>,
@@ -160,7 +160,7 @@ impl PacketQueue {
     }
 
     /// What has been counted so far.
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> QueueCounts {
         self.state().counts
     }
 }

@@ -6,12 +6,12 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::queue::Counts;
+use super::queue::QueueCounts;
 use crate::capture::write;
 
 /// Which files are written, and when the next one begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct FilePlan {
     /// The name; with rotation a number and a time come before its ending.
     pub path: PathBuf,
     /// A file is full after this many seconds.
@@ -22,7 +22,7 @@ pub struct Plan {
     pub files: Option<usize>,
 }
 
-impl Plan {
+impl FilePlan {
     /// Whether one file follows another.
     pub fn rotates(&self) -> bool {
         self.seconds.is_some() || self.bytes.is_some()
@@ -46,7 +46,7 @@ impl Plan {
 
 /// What the files say of the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Description {
+pub(super) struct DeviceDescription {
     pub(super) interface: String,
     /// The link type, as capture files number it.
     pub(super) link: u16,
@@ -57,8 +57,8 @@ pub(super) struct Description {
 
 /// Writes the files of a plan.
 pub(super) struct Writer {
-    plan: Plan,
-    description: Description,
+    plan: FilePlan,
+    description: DeviceDescription,
     file: BufWriter<File>,
     path: PathBuf,
     /// Bytes in this file.
@@ -71,7 +71,11 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Begins the first file.
-    pub(super) fn new(plan: Plan, description: Description, now: i64) -> io::Result<Writer> {
+    pub(super) fn new(
+        plan: FilePlan,
+        description: DeviceDescription,
+        now: i64,
+    ) -> io::Result<Writer> {
         let path = plan.name(1, now);
         let file = BufWriter::with_capacity(1 << 16, create(&path)?);
         let older = VecDeque::new();
@@ -102,7 +106,7 @@ impl Writer {
 
     fn head(&mut self) -> io::Result<()> {
         self.written = 0;
-        let Description { link, snaplen, digits, .. } = self.description;
+        let DeviceDescription { link, snaplen, digits, .. } = self.description;
         if self.is_pcapng() {
             let mut blocks = Vec::new();
             write::section(&mut blocks);
@@ -161,7 +165,7 @@ impl Writer {
     }
 
     /// Ends the file with what was counted.
-    pub(super) fn end(&mut self, now: i64, counts: Counts) -> io::Result<()> {
+    pub(super) fn end(&mut self, now: i64, counts: QueueCounts) -> io::Result<()> {
         if self.is_pcapng() {
             let unit = if self.description.digits == 9 { 1 } else { 1000 };
             let ticks = (now / unit) as u64;
@@ -222,8 +226,8 @@ mod tests {
         folder
     }
 
-    fn description(digits: u8) -> Description {
-        Description { interface: "lo".to_owned(), link: 1, snaplen: 262_144, digits }
+    fn description(digits: u8) -> DeviceDescription {
+        DeviceDescription { interface: "lo".to_owned(), link: 1, snaplen: 262_144, digits }
     }
 
     /// Times, lengths and bytes of a file's packets, as gamewire reads them; and its dropped ones.
@@ -245,7 +249,7 @@ mod tests {
         let folder = folder("back");
         for (name, digits) in [("a.pcap", 6), ("b.pcap", 9), ("c.pcapng", 6), ("d.pcapng", 9)] {
             let path = folder.join(name);
-            let plan = Plan { path: path.clone(), ..Plan::default() };
+            let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
             let time = 1_795_000_000_123_456_000 + i64::from(digits == 9) * 789;
             let mut writer = Writer::new(plan, description(digits), time).unwrap();
             for n in 0..5 {
@@ -253,7 +257,8 @@ mod tests {
             }
             writer.flush().unwrap();
             assert_eq!(read(&path).0.len(), 5, "readable up to the last packet");
-            let counts = Counts { captured: 5, dropped: 2, missed: 1, ..Counts::default() };
+            let counts =
+                QueueCounts { captured: 5, dropped: 2, missed: 1, ..QueueCounts::default() };
             writer.end(time, counts).unwrap();
             let (packets, dropped) = read(&path);
             let expected: Vec<_> =
@@ -268,7 +273,7 @@ mod tests {
     fn full_files_make_room_for_new_ones() {
         let folder = folder("rotate");
         let path = folder.join("game.pcap");
-        let plan = Plan { path, seconds: Some(10), bytes: Some(300), files: Some(2) };
+        let plan = FilePlan { path, seconds: Some(10), bytes: Some(300), files: Some(2) };
         let start = 1_795_000_000_000_000_000;
         let mut writer = Writer::new(plan, description(9), start).unwrap();
         // Three packets of 116 bytes fill a file; a fourth comes in time for the next, a fifth late.
@@ -277,7 +282,7 @@ mod tests {
         {
             writer.packet(start + second * 1_000_000_000, 100, &data).unwrap();
         }
-        writer.end(start, Counts::default()).unwrap();
+        writer.end(start, QueueCounts::default()).unwrap();
         let mut names: Vec<_> =
             std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
@@ -310,13 +315,13 @@ mod tests {
     fn one_file_is_begun_anew_when_asked() {
         let folder = folder("anew");
         let path = folder.join("game.pcap");
-        let plan = Plan { path: path.clone(), ..Plan::default() };
+        let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
         let mut writer = Writer::new(plan, description(6), 0).unwrap();
         writer.packet(0, 1, b"a").unwrap();
         std::fs::rename(&path, folder.join("old.pcap")).unwrap();
         writer.next(0).unwrap();
         writer.packet(0, 1, b"b").unwrap();
-        writer.end(0, Counts::default()).unwrap();
+        writer.end(0, QueueCounts::default()).unwrap();
         assert_eq!(read(&path).0[0].2, b"b");
         assert_eq!(read(&folder.join("old.pcap")).0[0].2, b"a");
         std::fs::remove_dir_all(folder).unwrap();

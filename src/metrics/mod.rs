@@ -20,7 +20,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::live::Counts;
+use crate::live::QueueCounts;
 use crate::session::{Decoder, Event, MessageEvent, Messages, Needs};
 
 use http::{HttpPage, MetricsServer};
@@ -181,7 +181,7 @@ impl Metrics {
                 drop(self.messages.get_or_create(&of));
             }
         }
-        self.lost(Counts::default());
+        self.lost(QueueCounts::default());
     }
 
     /// The next event of the capture.
@@ -213,7 +213,7 @@ impl Metrics {
     }
 
     /// How far the capture is.
-    fn capture(&self, counts: Counts, waiting: u64, decoder: &Decoder) {
+    fn capture(&self, counts: QueueCounts, waiting: u64, decoder: &Decoder) {
         set(&self.packets, decoder.packets());
         set(&self.bytes, decoder.bytes());
         self.lost(counts);
@@ -230,8 +230,8 @@ impl Metrics {
         }
     }
 
-    fn lost(&self, counts: Counts) {
-        let Counts { dropped, dropped_by_interface, missed, .. } = counts;
+    fn lost(&self, counts: QueueCounts) {
+        let QueueCounts { dropped, dropped_by_interface, missed, .. } = counts;
         for (by, count) in
             [("kernel", dropped), ("interface", dropped_by_interface), ("gamewire", missed)]
         {
@@ -305,7 +305,7 @@ impl Exporter {
     /// Writes the page anew, if it is old. `more`: what a command counts.
     pub(crate) fn refresh(
         &mut self,
-        counts: Counts,
+        counts: QueueCounts,
         waiting: u64,
         decoder: &Decoder,
         more: impl FnOnce(&Metrics),

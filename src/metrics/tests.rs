@@ -118,7 +118,7 @@ fn what_a_session_reads_is_counted() {
         metrics.event(&event);
     }
     drop(events);
-    let counts = Counts { dropped: 5, missed: 1, downs: 2, ..Counts::default() };
+    let counts = QueueCounts { dropped: 5, missed: 1, downs: 2, ..QueueCounts::default() };
     metrics.capture(counts, 9, &decoder);
     let page = metrics.page();
     for line in [

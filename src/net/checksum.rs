@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use etherparse::checksum::Sum16BitWords;
 
 use super::outcome::Outcome;
-use super::packet::{Headers, Ip, Malformed, Payload};
+use super::packet::{Headers, Ip, Malformed, TransportPayload};
 use super::protocol;
 
 /// The results for the checksums of a packet's innermost headers.
@@ -94,7 +94,7 @@ fn ipv4(header: &[u8]) -> ChecksumResult {
 fn udp(
     ip: &Ip,
     headers: &Headers<'_>,
-    payload: &Payload<'_>,
+    payload: &TransportPayload<'_>,
     note: Option<Malformed>,
 ) -> ChecksumResult {
     // Over IPv4, zero means that the sender computed none.
@@ -109,7 +109,7 @@ fn udp(
 fn tcp(
     ip: &Ip,
     headers: &Headers<'_>,
-    payload: &Payload<'_>,
+    payload: &TransportPayload<'_>,
     note: Option<Malformed>,
 ) -> ChecksumResult {
     if !payload.is_whole() || note.is_some() {

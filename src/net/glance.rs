@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use super::ip_defrag::Joined;
 use super::outcome::Outcome;
-use super::packet::{Datagram, Fragment, Headers, Ip, Payload, Segment, TcpFlags};
+use super::packet::{Datagram, Fragment, Headers, Ip, Segment, TcpFlags, TransportPayload};
 use super::protocol::{TCP, UDP};
 use super::tunnels::Tunnels;
 use super::udp_tunnel;
@@ -105,7 +105,7 @@ impl<'a> Glance<'a> {
         let [source_port, destination_port] = self.ports();
         let bytes = self.data.get(self.payload..).unwrap_or_default();
         let (offset, announced) = (self.payload as u32, bytes.len() as u32);
-        let payload = Payload { bytes, offset, announced, snapped: false };
+        let payload = TransportPayload { bytes, offset, announced, snapped: false };
         let ipv4 = self.data.get(ETHERNET..TRANSPORT).unwrap_or_default();
         if self.is_fragment() {
             let (flags, headers) = (self.word(20), Headers { ipv4, transport: &[] });

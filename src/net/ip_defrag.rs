@@ -39,7 +39,7 @@ use self::entry::{
 };
 use self::pages::{Pages, Touched};
 use self::queue::{AgeQueue, QueueKind};
-pub use self::result::{FragmentEvent, FragmentEventKind, GiveUpCause, Joined, Whole};
+pub use self::result::{FragmentEvent, FragmentEventKind, GiveUpCause, Joined, WholeDatagram};
 use self::table::NumberedTable;
 use super::hosts::Hosts;
 use super::limits::{self, FragmentLimits};
@@ -124,7 +124,7 @@ impl Defragmenter {
         packet: FrameRef,
         events: &mut Vec<FragmentEvent>,
         wanted: impl FnOnce(Joined<'_>) -> bool,
-    ) -> Option<Whole> {
+    ) -> Option<WholeDatagram> {
         self.insert(fragment, FragmentOrigin { at: packet, pieces: None }, events, wanted)
     }
 
@@ -133,11 +133,11 @@ impl Defragmenter {
     pub fn add_inside(
         &mut self,
         fragment: &Fragment<'_>,
-        outer: &Whole,
+        outer: &WholeDatagram,
         packet: FrameRef,
         events: &mut Vec<FragmentEvent>,
         wanted: impl FnOnce(Joined<'_>) -> bool,
-    ) -> Option<Whole> {
+    ) -> Option<WholeDatagram> {
         self.insert(
             fragment,
             FragmentOrigin { at: packet, pieces: Some(&outer.pieces) },
@@ -166,8 +166,8 @@ impl Defragmenter {
     }
 
     /// Takes back the memory of a datagram for reuse.
-    pub fn recycle(&mut self, whole: Whole) {
-        let Whole { bytes, mut pieces, .. } = whole;
+    pub fn recycle(&mut self, whole: WholeDatagram) {
+        let WholeDatagram { bytes, mut pieces, .. } = whole;
         if self.spare_wholes.len() < SPARE_WHOLES {
             pieces.clear();
             pieces.shrink_to(SPARE_PIECES_LENGTH);
@@ -202,7 +202,7 @@ impl Defragmenter {
         origin: FragmentOrigin<'_>,
         events: &mut Vec<FragmentEvent>,
         wanted: impl FnOnce(Joined<'_>) -> bool,
-    ) -> Option<Whole> {
+    ) -> Option<WholeDatagram> {
         self.expire(origin.at.time, events);
         let extent = match Extent::of(fragment) {
             Ok(extent) => extent,
@@ -349,7 +349,7 @@ impl Defragmenter {
         number: u32,
         events: &mut Vec<FragmentEvent>,
         wanted: impl FnOnce(Joined<'_>) -> bool,
-    ) -> Option<Whole> {
+    ) -> Option<WholeDatagram> {
         self.recent.insert(self.entries.hash_at(number), self.now);
         let mut entry = self.remove(number);
         let capture = in_memory(&self.capture);
@@ -362,7 +362,7 @@ impl Defragmenter {
         entry.put_together(capture, &mut bytes, &mut pieces);
         let (ip, protocol, overlapped) = (entry.ip, entry.protocol, entry.overlapped().is_some());
         self.recycle_entry(entry);
-        Some(Whole { ip, protocol, bytes, pieces, overlapped })
+        Some(WholeDatagram { ip, protocol, bytes, pieces, overlapped })
     }
 
     fn give_up(&mut self, number: u32, cause: GiveUpCause, events: &mut Vec<FragmentEvent>) {

@@ -45,11 +45,11 @@ pub(crate) mod test_packets;
 pub use decode::{decode, decode_ip_payload};
 pub use glance::{Glance, glance};
 pub use hosts::Hosts;
-pub use ip_defrag::{Defragmenter, Whole};
+pub use ip_defrag::{Defragmenter, WholeDatagram};
 pub use link_types::{link_name, read_links};
 pub use outcome::{Aggregate, Outcome};
 pub use packet::{
-    Datagram, Fragment, FrameRef, Headers, IcmpError, Ip, Layer, Malformed, Payload, Quote,
-    Segment, TcpFlags, UnreadLayer,
+    Datagram, Fragment, FrameRef, Headers, IcmpError, Ip, Layer, Malformed, Quote, Segment,
+    TcpFlags, TransportPayload, UnreadLayer,
 };
 pub use tunnels::{Tunnel, Tunnels};

@@ -77,7 +77,7 @@ pub struct Ip {
 
 /// The bytes that a transport header announces, as far as they were recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Payload<'a> {
+pub struct TransportPayload<'a> {
     /// The recorded bytes.
     pub bytes: &'a [u8],
     /// Their offset in the bytes that were decoded: the packet, or the reassembled datagram.
@@ -88,7 +88,7 @@ pub struct Payload<'a> {
     pub snapped: bool,
 }
 
-impl Payload<'_> {
+impl TransportPayload<'_> {
     /// No announced bytes are missing.
     pub fn is_whole(&self) -> bool {
         usize::try_from(self.announced).is_ok_and(|announced| announced <= self.bytes.len())
@@ -114,7 +114,7 @@ pub struct Datagram<'a> {
     /// UDP destination port.
     pub destination_port: u16,
     /// Its payload.
-    pub payload: Payload<'a>,
+    pub payload: TransportPayload<'a>,
     /// A length that contradicts the packet; the payload has the consistent part.
     pub note: Option<Malformed>,
     /// For checksums.
@@ -139,7 +139,7 @@ pub struct Segment<'a> {
     /// The window in the header, unscaled.
     pub window: u16,
     /// The stream's bytes in this segment.
-    pub payload: Payload<'a>,
+    pub payload: TransportPayload<'a>,
     /// A length that contradicts the packet; the payload has the consistent part.
     pub note: Option<Malformed>,
     /// For checksums.
@@ -206,7 +206,7 @@ pub struct Fragment<'a> {
     /// Another fragment follows this one.
     pub more: bool,
     /// This part of the datagram.
-    pub payload: Payload<'a>,
+    pub payload: TransportPayload<'a>,
     /// A length that contradicts the packet.
     pub note: Option<Malformed>,
     /// For checksums.

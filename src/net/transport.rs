@@ -6,7 +6,7 @@ use etherparse::err::tcp;
 use etherparse::{TcpHeaderSlice, UdpHeaderSlice};
 
 use super::outcome::{Outcome, malformed};
-use super::packet::{Datagram, Headers, Layer, Malformed, Payload, Segment, TcpFlags};
+use super::packet::{Datagram, Headers, Layer, Malformed, Segment, TcpFlags, TransportPayload};
 use super::walk::{Carried, Walk};
 
 const UDP_HEADER: usize = 8;
@@ -50,7 +50,7 @@ impl<'a> Walk<'a> {
         carried: &Carried<'a>,
         rest: &'a [u8],
         announced: usize,
-    ) -> (Payload<'a>, Option<Malformed>) {
+    ) -> (TransportPayload<'a>, Option<Malformed>) {
         if let Some(bytes) = rest.get(..announced) {
             return (self.payload(bytes, 0, false), carried.note);
         }

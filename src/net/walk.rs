@@ -7,7 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
 use super::limits;
-use super::packet::{Ip, Layer, Malformed, Payload};
+use super::packet::{Ip, Layer, Malformed, TransportPayload};
 use super::tunnels::{Tunnel, Tunnels};
 
 /// A packet while it is decoded.
@@ -60,10 +60,15 @@ impl<'a> Walk<'a> {
     }
 
     /// A payload within the packet, with its offset.
-    pub(super) fn payload(&self, bytes: &'a [u8], missing: u32, snapped: bool) -> Payload<'a> {
+    pub(super) fn payload(
+        &self,
+        bytes: &'a [u8],
+        missing: u32,
+        snapped: bool,
+    ) -> TransportPayload<'a> {
         let offset = bytes.as_ptr().addr().wrapping_sub(self.data.as_ptr().addr());
         let held = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        Payload {
+        TransportPayload {
             bytes,
             offset: u32::try_from(offset).unwrap_or(u32::MAX),
             announced: held.saturating_add(missing),

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use dissectors::kit::Time;
 
-use super::Broken;
+use super::BrokenBytes;
 use super::plan::Plan;
-use super::row::{Kind, Row, Run};
+use super::row::{FileRun, PartitionRow, RowKind};
 use crate::capture::Notice;
 use crate::session::{Decoder, Event, Heard, Options, Part, Parting, Partition, Totals};
 
@@ -22,7 +22,7 @@ pub struct Analysis {
     decoder: Decoder,
     partition: Partition,
     /// The files of packets, as runs.
-    runs: Vec<Run>,
+    runs: Vec<FileRun>,
 }
 
 impl Analysis {
@@ -35,18 +35,19 @@ impl Analysis {
 
     /// Reads the next row.
     ///
-    /// # Errors It is invalid.
-    pub fn row(&mut self, row: &Row<'_>) -> Result<(), Broken> {
+    /// # Errors
+    /// It is invalid.
+    pub fn row(&mut self, row: &PartitionRow<'_>) -> Result<(), BrokenBytes> {
         match row.kind {
-            Kind::Begins => {}
-            Kind::Heard => self.decoder.heard(&row.said::<Heard>()?),
-            Kind::Files => self.runs.extend(row.said::<Vec<Run>>()?),
-            Kind::Packet => {
-                let before = row.frame.checked_sub(1).ok_or(Broken)?;
+            RowKind::Begins => {}
+            RowKind::Heard => self.decoder.heard(&row.said::<Heard>()?),
+            RowKind::Files => self.runs.extend(row.said::<Vec<FileRun>>()?),
+            RowKind::Packet => {
+                let before = row.frame.checked_sub(1).ok_or(BrokenBytes)?;
                 self.decoder.go_to(before, Time(row.time));
                 self.decoder.push(&row.packet());
             }
-            Kind::Notice => {
+            RowKind::Notice => {
                 let (now, notice) = row.said::<(Time, Notice)>()?;
                 self.decoder.go_to(row.frame, now);
                 self.decoder.notice(&notice);
@@ -114,8 +115,13 @@ pub struct Portion {
 pub trait Reports {
     /// Reads the next row. Passes on portions, if any.
     ///
-    /// # Errors As for [`Analysis::row`].
-    fn row(&mut self, row: &Row<'_>, each: &mut dyn FnMut(Portion)) -> Result<(), Broken>;
+    /// # Errors
+    /// As for [`Analysis::row`].
+    fn row(
+        &mut self,
+        row: &PartitionRow<'_>,
+        each: &mut dyn FnMut(Portion),
+    ) -> Result<(), BrokenBytes>;
 
     /// The capture has ended: passes on the remaining portions.
     fn finish(self, each: &mut dyn FnMut(Portion));
@@ -123,8 +129,8 @@ pub trait Reports {
 
 /// The contents of a portion: a tag, and data.
 pub(super) mod content {
-    use super::super::{Broken, from_bytes, to_bytes};
-    use super::{Part, Run, Totals};
+    use super::super::{BrokenBytes, from_bytes, to_bytes};
+    use super::{FileRun, Part, Totals};
 
     /// Events, or the last events, or totals.
     const EVENTS: u8 = 0;
@@ -136,17 +142,17 @@ pub(super) mod content {
     }
 
     /// The events, and whether they are the last ones.
-    pub(in crate::partition) fn events(data: &[u8]) -> Result<(Part, bool), Broken> {
+    pub(in crate::partition) fn events(data: &[u8]) -> Result<(Part, bool), BrokenBytes> {
         let (sign, part) = from_bytes::<(u8, Part)>(data)?;
         Ok((part, sign == LAST))
     }
 
-    pub(super) fn of_totals(totals: &Totals, runs: &[Run]) -> Vec<u8> {
+    pub(super) fn of_totals(totals: &Totals, runs: &[FileRun]) -> Vec<u8> {
         to_bytes(&(TOTALS, totals, runs))
     }
 
     /// The totals, and the files of packets as runs; `None`: these are events.
-    pub(in crate::partition) fn totals(data: &[u8]) -> Option<(Totals, Vec<Run>)> {
+    pub(in crate::partition) fn totals(data: &[u8]) -> Option<(Totals, Vec<FileRun>)> {
         let sign = data.first()?;
         let (_, totals, runs) = (*sign == TOTALS).then(|| from_bytes::<(u8, _, _)>(data))?.ok()?;
         Some((totals, runs))
@@ -188,7 +194,11 @@ impl Portions {
 }
 
 impl Reports for Portions {
-    fn row(&mut self, row: &Row<'_>, each: &mut dyn FnMut(Portion)) -> Result<(), Broken> {
+    fn row(
+        &mut self,
+        row: &PartitionRow<'_>,
+        each: &mut dyn FnMut(Portion),
+    ) -> Result<(), BrokenBytes> {
         self.analysis.row(row)?;
         self.packets += 1;
         if self.packets.is_multiple_of(PACKETS) || self.is_full() {

@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 
 /// Data from another process that is not valid in this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken;
+pub struct BrokenBytes;
 
-impl fmt::Display for Broken {
+impl fmt::Display for BrokenBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
             "what another process wrote cannot be read: all must run the same version of gamewire",
@@ -17,7 +17,7 @@ impl fmt::Display for Broken {
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for BrokenBytes {}
 
 /// Serializes a value. A value that cannot be serialized, such as a path that is not text, gives no
 /// bytes, which cannot be deserialized.
@@ -28,11 +28,12 @@ pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
 /// Deserializes a value from all of these bytes. It allocates no more than their number justifies,
 /// whatever lengths they contain.
 ///
-/// # Errors They are invalid in this version.
-pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Broken> {
+/// # Errors
+/// They are invalid in this version.
+pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, BrokenBytes> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
-        _ => Err(Broken),
+        _ => Err(BrokenBytes),
     }
 }
 
@@ -48,10 +49,10 @@ mod tests {
         assert_eq!(from_bytes(&bytes), Ok(value.clone()));
         for cut in 0..bytes.len() {
             let read = from_bytes::<(u64, String, Vec<Option<i64>>)>(&bytes[..cut]);
-            assert_eq!(read, Err(Broken));
+            assert_eq!(read, Err(BrokenBytes));
         }
         bytes.push(0);
-        assert_eq!(from_bytes::<(u64, String, Vec<Option<i64>>)>(&bytes), Err(Broken));
+        assert_eq!(from_bytes::<(u64, String, Vec<Option<i64>>)>(&bytes), Err(BrokenBytes));
     }
 
     /// Allocating the announced length would abort the test.
@@ -59,9 +60,9 @@ mod tests {
     fn no_room_is_taken_for_what_is_announced_only() {
         let mut bytes = to_bytes(&u64::MAX);
         bytes.extend([0; 8]);
-        assert_eq!(from_bytes::<Vec<[u64; 8]>>(&bytes), Err(Broken));
-        assert_eq!(from_bytes::<String>(&bytes), Err(Broken));
-        assert_eq!(from_bytes::<std::collections::HashMap<u64, u64>>(&bytes), Err(Broken));
+        assert_eq!(from_bytes::<Vec<[u64; 8]>>(&bytes), Err(BrokenBytes));
+        assert_eq!(from_bytes::<String>(&bytes), Err(BrokenBytes));
+        assert_eq!(from_bytes::<std::collections::HashMap<u64, u64>>(&bytes), Err(BrokenBytes));
         assert!(from_bytes::<roaring::RoaringBitmap>(&bytes).is_err());
     }
 

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 
-use super::Broken;
+use super::BrokenBytes;
 use super::analysis::{Portion, content};
 use super::plan::Plan;
-use super::row::Run;
+use super::row::FileRun;
 use crate::check::{Checker, Outcome};
-use crate::session::{Event, FileEvent, Files, Merge, Part, Parts, Place, Totals};
+use crate::session::{Event, FileEvent, FilePlace, Files, Merge, Part, Parts, Totals};
 
 /// Judges what all partitions report: their portions, in the order of [`Portion::from`] as far as that is
 /// cheap; in any other order they are only kept longer. `checker` has checked nothing yet. Returns what was
@@ -20,11 +20,11 @@ pub fn judge(
     plan: &Plan,
     mut checker: Checker,
     portions: &mut dyn Iterator<Item = Portion>,
-) -> Result<(Outcome, Totals), Broken> {
+) -> Result<(Outcome, Totals), BrokenBytes> {
     let mut arriving = Arriving {
         portions,
         checker: &mut checker,
-        waiting: vec![Waiting::default(); plan.partitions],
+        waiting: vec![PendingPartition::default(); plan.partitions],
         totals: None,
         runs: Vec::new(),
         counted: 0,
@@ -34,12 +34,12 @@ pub fn judge(
     while arriving.pull().is_some() {}
     let Arriving { totals, mut runs, counted, is_broken, .. } = arriving;
     let whole = totals.filter(|_| !is_broken && counted == plan.partitions);
-    let mut totals = whole.ok_or(Broken)?;
+    let mut totals = whole.ok_or(BrokenBytes)?;
     plan.complete(&mut totals);
     runs.sort_unstable();
     let mut files = Files::default();
     for (frame, file, number) in runs {
-        files.note(FileEvent { frame, place: Place { file, frame: number } });
+        files.note(FileEvent { frame, place: FilePlace { file, frame: number } });
     }
     totals.files = files;
     Ok((checker.outcome(plan.names(), &mut totals), totals))
@@ -47,7 +47,7 @@ pub fn judge(
 
 /// The unread portions of a partition.
 #[derive(Clone, Default)]
-struct Waiting {
+struct PendingPartition {
     portions: VecDeque<Vec<u8>>,
     /// There are no more events.
     is_over: bool,
@@ -57,9 +57,9 @@ struct Waiting {
 struct Arriving<'p> {
     portions: &'p mut dyn Iterator<Item = Portion>,
     checker: &'p mut Checker,
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingPartition>,
     totals: Option<Totals>,
-    runs: Vec<Run>,
+    runs: Vec<FileRun>,
     /// Number of partitions whose totals have been read.
     counted: usize,
     is_broken: bool,

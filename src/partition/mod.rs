@@ -25,10 +25,10 @@ mod summaries;
 mod survey;
 
 pub use analysis::{Analysis, Portion, Portions, Reports};
-pub use bytes::{Broken, from_bytes, to_bytes};
+pub use bytes::{BrokenBytes, from_bytes, to_bytes};
 pub use judge::judge;
 pub use plan::Plan;
 pub use route::Route;
-pub use row::{Kind, Row};
+pub use row::{PartitionRow, RowKind};
 pub use summaries::{Summaries, put_together};
 pub use survey::{Survey, survey};

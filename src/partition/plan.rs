@@ -42,7 +42,7 @@ pub struct Plan {
 }
 
 /// The position of a file's packets among those of all files.
-pub(super) struct Place {
+pub(super) struct FilePosition {
     /// Packets of the files before it.
     pub(super) before: u64,
     /// The time of the last of these.
@@ -112,9 +112,9 @@ impl Plan {
     }
 
     /// Where a file is among all.
-    pub(super) fn place(&self, file: usize) -> Option<Place> {
+    pub(super) fn place(&self, file: usize) -> Option<FilePosition> {
         let [first, last] = self.surveys.get(file)?.place?;
-        let mut place = Place { before: 0, time: Time(i64::MIN), beside: Vec::new() };
+        let mut place = FilePosition { before: 0, time: Time(i64::MIN), beside: Vec::new() };
         let mut latest = None;
         for (other, survey) in self.surveys.iter().enumerate() {
             let Some([begins, ends]) = survey.place else { continue };

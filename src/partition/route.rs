@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dissectors::kit::Time;
 
 use super::plan::Plan;
-use super::row::{Kind, Row, Run};
+use super::row::{FileRun, PartitionRow, RowKind};
 use super::survey::outcome_of;
 use super::to_bytes;
 use crate::capture::{self, CaptureError, Event, Packet, Packets};
@@ -49,7 +49,7 @@ pub struct Route {
 struct Leaves {
     heard: [Heard; GROUPS],
     /// Runs of packets of this file, with their numbers in it.
-    runs: Vec<Run>,
+    runs: Vec<FileRun>,
     /// The partitions of the current packet.
     partitions: Vec<u32>,
 }
@@ -90,13 +90,13 @@ impl Route {
     }
 
     /// Reads the next packet or notice, and calls `each` with its rows. `false` at the end.
-    pub fn next(&mut self, each: &mut dyn FnMut(&Row<'_>)) -> bool {
+    pub fn next(&mut self, each: &mut dyn FnMut(&PartitionRow<'_>)) -> bool {
         if !self.begun {
             self.begun = true;
             // Only the first file does this.
             let partitions = if self.file == 0 { self.plan.partitions } else { 0 };
             for partition in 0..partitions as u32 {
-                each(&Row::beside(Kind::Begins, partition, self.file, &[]));
+                each(&PartitionRow::beside(RowKind::Begins, partition, self.file, &[]));
             }
         }
         if !self.step(each) {
@@ -109,7 +109,7 @@ impl Route {
         true
     }
 
-    fn step(&mut self, each: &mut dyn FnMut(&Row<'_>)) -> bool {
+    fn step(&mut self, each: &mut dyn FnMut(&PartitionRow<'_>)) -> bool {
         let (Some(packets), 1..) = (&mut self.packets, self.left) else { return false };
         let Some(time) = packets.advance() else { return false };
         match packets.current() {
@@ -135,7 +135,7 @@ impl Route {
                     }
                     self.leaves.choose(&self.plan, &packet, &mut self.was_snapped);
                     for &partition in &self.leaves.partitions {
-                        each(&Row::of_packet(&packet, self.frame, file, partition));
+                        each(&PartitionRow::of_packet(&packet, self.frame, file, partition));
                     }
                 }
             }
@@ -147,8 +147,9 @@ impl Route {
                     // events.
                     let (data, number) = (to_bytes(&(self.time, notice)), u64::MAX / 2 - self.left);
                     for partition in 0..self.plan.partitions as u32 {
-                        let row = Row::beside(Kind::Notice, partition, self.file, &data);
-                        each(&Row { frame: self.frame, time: self.place, number, ..row });
+                        let row =
+                            PartitionRow::beside(RowKind::Notice, partition, self.file, &data);
+                        each(&PartitionRow { frame: self.frame, time: self.place, number, ..row });
                     }
                 }
             }
@@ -156,18 +157,18 @@ impl Route {
         true
     }
 
-    fn runs(&mut self, each: &mut dyn FnMut(&Row<'_>)) {
+    fn runs(&mut self, each: &mut dyn FnMut(&PartitionRow<'_>)) {
         let data = to_bytes(&std::mem::take(&mut self.leaves.runs));
-        each(&Row::beside(Kind::Files, 0, self.file, &data));
+        each(&PartitionRow::beside(RowKind::Files, 0, self.file, &data));
     }
 
-    fn end(&mut self, each: &mut dyn FnMut(&Row<'_>)) {
+    fn end(&mut self, each: &mut dyn FnMut(&PartitionRow<'_>)) {
         if !self.leaves.runs.is_empty() {
             self.runs(each);
         }
         for heard in std::mem::take(&mut self.leaves.heard) {
             let data = to_bytes(&heard);
-            each(&Row::beside(Kind::Heard, 0, self.file, &data));
+            each(&PartitionRow::beside(RowKind::Heard, 0, self.file, &data));
         }
         self.packets = None;
         self.left = 0;

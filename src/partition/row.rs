@@ -3,12 +3,12 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Broken, from_bytes};
+use super::{BrokenBytes, from_bytes};
 use crate::capture::{LinkType, Packet};
 
 /// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Kind {
+pub enum RowKind {
     /// A partition exists, with or without packets.
     Begins,
     /// Hosts in the recording that do not use a supported protocol.
@@ -21,26 +21,26 @@ pub enum Kind {
     Notice,
 }
 
-impl Kind {
+impl RowKind {
     /// The kind with this number, as rows are sorted by.
-    pub fn numbered(number: u8) -> Option<Kind> {
+    pub fn numbered(number: u8) -> Option<RowKind> {
         from_bytes(&[number]).ok()
     }
 }
 
 /// A run of packets of a file: the first packet's number among all, the file, its number in the
 /// file.
-pub(super) type Run = (u64, u32, u64);
+pub(super) type FileRun = (u64, u32, u64);
 
-/// A row. Those of a partition are read in the order of [`Row::order`].
+/// A row. Those of a partition are read in the order of [`PartitionRow::order`].
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct PartitionRow<'a> {
     /// Its partition.
     pub partition: u32,
     /// The packet's number among those of all files; of a notice, that of the packet before it.
     pub frame: u64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: RowKind,
     /// The time; of a notice, its position in the merged order.
     pub time: i64,
     /// The file, by its number.
@@ -61,13 +61,18 @@ pub struct Row<'a> {
     pub data: &'a [u8],
 }
 
-impl<'a> Row<'a> {
+impl<'a> PartitionRow<'a> {
     /// A packet with this number.
-    pub(super) fn of_packet(packet: &Packet<'a>, frame: u64, file: u32, partition: u32) -> Row<'a> {
-        Row {
+    pub(super) fn of_packet(
+        packet: &Packet<'a>,
+        frame: u64,
+        file: u32,
+        partition: u32,
+    ) -> PartitionRow<'a> {
+        PartitionRow {
             partition,
             frame,
-            kind: Kind::Packet,
+            kind: RowKind::Packet,
             time: packet.time,
             file,
             number: packet.number,
@@ -81,10 +86,15 @@ impl<'a> Row<'a> {
     }
 
     /// A row that is not a packet.
-    pub(super) fn beside(kind: Kind, partition: u32, file: u32, data: &'a [u8]) -> Row<'a> {
+    pub(super) fn beside(
+        kind: RowKind,
+        partition: u32,
+        file: u32,
+        data: &'a [u8],
+    ) -> PartitionRow<'a> {
         let (frame, time, number, offset) = (0, 0, 0, 0);
         let (link, interface, original_length, digits) = (0, 0, 0, 0);
-        Row {
+        PartitionRow {
             partition,
             frame,
             kind,
@@ -121,7 +131,7 @@ impl<'a> Row<'a> {
     }
 
     /// The information in a row that is not a packet.
-    pub(super) fn said<T: DeserializeOwned>(&self) -> Result<T, Broken> {
+    pub(super) fn said<T: DeserializeOwned>(&self) -> Result<T, BrokenBytes> {
         from_bytes(self.data)
     }
 }

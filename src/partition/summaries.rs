@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::analysis::{Analysis, Portion, Reports};
-use super::bytes::{Broken, from_bytes, to_bytes};
+use super::bytes::{BrokenBytes, from_bytes, to_bytes};
 use super::plan::Plan;
-use super::row::Row;
+use super::row::PartitionRow;
 use crate::filter::Filter;
 use crate::session::{Event, Options, Totals};
 use crate::summary::{Changes, Said, Summary};
@@ -87,7 +87,11 @@ impl Summaries {
 }
 
 impl Reports for Summaries {
-    fn row(&mut self, row: &Row<'_>, each: &mut dyn FnMut(Portion)) -> Result<(), Broken> {
+    fn row(
+        &mut self,
+        row: &PartitionRow<'_>,
+        each: &mut dyn FnMut(Portion),
+    ) -> Result<(), BrokenBytes> {
         self.analysis.row(row)?;
         self.read(each);
         Ok(())
@@ -113,18 +117,19 @@ impl Reports for Summaries {
 /// [`Portion::from`]. Tables take at most this many bytes of memory. Returns the totals, too, with
 /// the first share; packets of other traffic are not counted by port.
 ///
-/// # Errors A portion is invalid in this version, or missing.
+/// # Errors
+/// A portion is invalid in this version, or missing.
 pub fn put_together(
     plan: &Plan,
     bytes: usize,
     portions: &mut dyn Iterator<Item = Portion>,
-) -> Result<(Summary, Option<Totals>), Broken> {
+) -> Result<(Summary, Option<Totals>), BrokenBytes> {
     let mut all = Summary::new(bytes, false);
     let mut changes = Changes::of(&all);
     let (mut totals, mut counted, mut from) = (None::<Totals>, 0, 0);
     for portion in portions {
         if portion.from < from {
-            return Err(Broken);
+            return Err(BrokenBytes);
         }
         from = portion.from;
         match from_bytes(&portion.data)? {
@@ -140,7 +145,7 @@ pub fn put_together(
         }
     }
     if counted != plan.partitions {
-        return Err(Broken);
+        return Err(BrokenBytes);
     }
     changes.finish(&mut all);
     totals.iter_mut().for_each(|totals| plan.complete(totals));

@@ -11,7 +11,9 @@ use super::pair::pair;
 use crate::capture::{self, CaptureError, Event, LinkType, Packet};
 use crate::flows::identify::Undecided;
 use crate::flows::{Identifier, is_usual};
-use crate::net::{Fragment, Ip, Outcome, Payload, UnreadLayer, decode, decode_ip_payload, glance};
+use crate::net::{
+    Fragment, Ip, Outcome, TransportPayload, UnreadLayer, decode, decode_ip_payload, glance,
+};
 use crate::session::{Foreign, Links, Options};
 
 /// A payload cut to fewer bytes than this may belong to any protocol.
@@ -172,7 +174,7 @@ pub(super) fn outcome_of<'p>(packet: &Packet<'p>) -> Outcome<'p> {
 }
 
 /// Whether it was cut, and may have been a message of a supported protocol.
-fn may_be_cut(payload: &Payload<'_>, ports: [u16; 2]) -> bool {
+fn may_be_cut(payload: &TransportPayload<'_>, ports: [u16; 2]) -> bool {
     payload.snapped && (payload.bytes.len() < TELLING || ports.into_iter().any(is_usual))
 }
 

@@ -18,7 +18,7 @@ use crate::text::{counted, escaped, grouped, percent};
 const MANY: u64 = 20;
 
 /// Attacks to be written.
-pub struct Report<'r> {
+pub struct AbuseReport<'r> {
     /// The attacks.
     pub attacks: &'r [Attack],
     /// The capture's name, where there are several.
@@ -31,7 +31,7 @@ pub struct Report<'r> {
     pub is_cut: bool,
 }
 
-impl Report<'_> {
+impl AbuseReport<'_> {
     /// For a terminal.
     pub fn text(&self, paint: Paint, out: &mut Vec<u8>) {
         if let Some(capture) = self.capture {
@@ -300,7 +300,7 @@ fn network(attack: &Attack) -> Option<String> {
     attack.network.map(|bits| format!("{}/{bits}", attack.target.ip()))
 }
 
-impl Report<'_> {
+impl AbuseReport<'_> {
     /// One attack.
     fn one(&self, attack: &Attack, paint: Paint, stamp: &mut Stamp, out: &mut Vec<u8>) {
         use dissectors::kit::{Severity, Verdict};

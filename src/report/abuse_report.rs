@@ -66,7 +66,7 @@ impl FromStr for Reporter {
 }
 
 /// The senders of an attack that are in one network.
-pub struct Network<'s> {
+pub struct SenderNetwork<'s> {
     /// Its prefix; of a victim, the address of the server that was misused.
     pub name: String,
     /// Its senders, those with most packets first.
@@ -75,8 +75,8 @@ pub struct Network<'s> {
 
 /// Divides senders into reports: a misused server gets its own, clients one for each /24 network,
 /// or /48 in IPv6.
-pub fn networks<'s>(kind: AttackKind, senders: &[(IpAddr, &'s Sender)]) -> Vec<Network<'s>> {
-    let mut networks: Vec<Network<'s>> = Vec::new();
+pub fn networks<'s>(kind: AttackKind, senders: &[(IpAddr, &'s Sender)]) -> Vec<SenderNetwork<'s>> {
+    let mut networks: Vec<SenderNetwork<'s>> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for &(from, sender) in senders {
         let name = match kind {
@@ -86,7 +86,7 @@ pub fn networks<'s>(kind: AttackKind, senders: &[(IpAddr, &'s Sender)]) -> Vec<N
         let at = *places.entry(name.clone()).or_insert(networks.len());
         match networks.get_mut(at) {
             Some(network) => network.senders.push((from, sender)),
-            None => networks.push(Network { name, senders: vec![(from, sender)] }),
+            None => networks.push(SenderNetwork { name, senders: vec![(from, sender)] }),
         }
     }
     networks
@@ -161,7 +161,7 @@ fn evidence(sender: &Sender) -> String {
 }
 
 /// A mail about a network, with the headers that are known.
-pub fn mail(attack: &Attack, network: &Network<'_>, reporter: &Reporter) -> String {
+pub fn mail(attack: &Attack, network: &SenderNetwork<'_>, reporter: &Reporter) -> String {
     let packets: u64 = network.senders.iter().map(|(_, sender)| sender.packets).sum();
     let Some(&(first, sender)) = network.senders.first() else { return String::new() };
     let what = what(attack, sender);

@@ -15,7 +15,7 @@ use crate::text::escaped;
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum TableLayout {
     /// Comma-separated values, with a header line.
     Csv,
     /// Separated by tabs, with a header line.
@@ -32,7 +32,7 @@ const FIRST: usize = 200;
 /// A line for each message.
 pub struct Columns {
     columns: Vec<Column>,
-    layout: Layout,
+    layout: TableLayout,
     stamp: Stamp,
     /// The capture's name, where there are several.
     capture: Option<String>,
@@ -49,25 +49,25 @@ impl Columns {
     /// These columns; `headed`: the header was written before.
     pub fn new(
         columns: Vec<Column>,
-        layout: Layout,
+        layout: TableLayout,
         stamp: Stamp,
         capture: Option<String>,
         headed: bool,
     ) -> Columns {
         let widths = columns.iter().map(|column| column.name().len()).collect();
         let cells = vec![String::new(); columns.len()];
-        let (first, laid_out) = (Vec::new(), layout != Layout::Table);
+        let (first, laid_out) = (Vec::new(), layout != TableLayout::Table);
         Columns { columns, layout, stamp, capture, cells, widths, first, laid_out, headed }
     }
 
     fn header(&mut self, out: &mut Vec<u8>) {
-        if std::mem::replace(&mut self.headed, true) || self.layout == Layout::Ndjson {
+        if std::mem::replace(&mut self.headed, true) || self.layout == TableLayout::Ndjson {
             return;
         }
         let names = self.columns.iter().map(Column::name);
         let names = names.chain(self.capture.is_some().then_some("capture"));
         let names = names.map(|name| match self.layout {
-            Layout::Table => name.to_ascii_uppercase(),
+            TableLayout::Table => name.to_ascii_uppercase(),
             _ => name.to_owned(),
         });
         self.line(&Vec::from_iter(names), out);
@@ -84,14 +84,14 @@ impl Columns {
 
     fn line(&mut self, cells: &[String], out: &mut Vec<u8>) {
         match self.layout {
-            Layout::Csv => csv_line(cells.iter().map(String::as_str), out),
-            Layout::Tsv => {
+            TableLayout::Csv => csv_line(cells.iter().map(String::as_str), out),
+            TableLayout::Tsv => {
                 for (at, cell) in cells.iter().enumerate() {
                     put(out, format_args!("{}{}", if at > 0 { "\t" } else { "" }, escaped(cell)));
                 }
                 out.push(b'\n');
             }
-            Layout::Table => {
+            TableLayout::Table => {
                 self.widen(cells);
                 let mut line = String::new();
                 for (cell, width) in cells.iter().zip(&self.widths) {
@@ -101,7 +101,7 @@ impl Columns {
                 out.extend_from_slice(line.trim_end().as_bytes());
                 out.push(b'\n');
             }
-            Layout::Ndjson => {}
+            TableLayout::Ndjson => {}
         }
     }
 
@@ -150,7 +150,7 @@ impl Report for Columns {
             copy_of: m.copy_of,
             broken: &|see| m.findings.iter().for_each(|it| see(it.rule, it.severity)),
         };
-        if self.layout == Layout::Ndjson {
+        if self.layout == TableLayout::Ndjson {
             self.object(&subject, m.digits, out);
             self.stamp.seen(m.payload.time);
             return out.len();

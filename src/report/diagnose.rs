@@ -16,7 +16,7 @@ const SERVERS: usize = 50;
 const WIDE: usize = 120;
 
 /// Diagnoses to be written.
-pub struct Report<'r> {
+pub struct DiagnosisReport<'r> {
     /// What came of the servers.
     pub diagnoses: &'r Diagnoses,
     /// The capture's name, where there are several.
@@ -25,7 +25,7 @@ pub struct Report<'r> {
     pub is_named: bool,
 }
 
-impl Report<'_> {
+impl DiagnosisReport<'_> {
     /// For a terminal.
     pub fn text(&self, paint: Paint, out: &mut Vec<u8>) {
         if let Some(capture) = self.capture {
@@ -99,11 +99,11 @@ impl Report<'_> {
         struct Capture<'r> {
             #[serde(skip_serializing_if = "Option::is_none")]
             capture: Option<&'r str>,
-            servers: Vec<Server<'r>>,
+            servers: Vec<ServerAsJson<'r>>,
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             cut: bool,
         }
-        let servers = self.diagnoses.servers.iter().map(Server::of).collect();
+        let servers = self.diagnoses.servers.iter().map(ServerAsJson::of).collect();
         let capture = Capture { capture: self.capture, servers, cut: self.diagnoses.cut.is_some() };
         // Writing numbers and texts to a vector cannot fail.
         let _ = line(&capture, out);
@@ -140,7 +140,7 @@ impl Report<'_> {
 
 /// One server in JSON.
 #[derive(Serialize)]
-struct Server<'r> {
+struct ServerAsJson<'r> {
     server: String,
     protocol: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -180,10 +180,10 @@ impl JsonItem<'_> {
     }
 }
 
-impl Server<'_> {
-    fn of(server: &Diagnosed) -> Server<'_> {
+impl ServerAsJson<'_> {
+    fn of(server: &Diagnosed) -> ServerAsJson<'_> {
         let no = server.first_no();
-        Server {
+        ServerAsJson {
             server: address(server),
             protocol: server.protocol.map(|id| id.info().id),
             name: server.name.as_deref(),

@@ -37,9 +37,9 @@ enum FlowCell {
 }
 
 /// The columns, by name.
-type Columns = [(&'static str, fn(&FlowRow) -> FlowCell); 25];
+type FlowColumns = [(&'static str, fn(&FlowRow) -> FlowCell); 25];
 
-const COLUMNS: Columns = [
+const COLUMNS: FlowColumns = [
     ("flow", |row| FlowCell::Number(row.flow)),
     ("transport", |row| FlowCell::Text(transport(row.transport))),
     ("a", |row| FlowCell::Address(row.ends[0])),
@@ -86,12 +86,12 @@ fn response_time(row: &FlowRow, nth: usize) -> FlowCell {
 
 /// A column, by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column(usize);
+pub struct FlowColumn(usize);
 
-impl Column {
+impl FlowColumn {
     /// That of this name.
-    pub fn named(name: &str) -> Option<Column> {
-        COLUMNS.iter().position(|(column, _)| *column == name).map(Column)
+    pub fn named(name: &str) -> Option<FlowColumn> {
+        COLUMNS.iter().position(|(column, _)| *column == name).map(FlowColumn)
     }
 
     /// Its name.
@@ -145,12 +145,12 @@ type Cells = [String; HEADINGS.len() + 1];
 const DISPENSABLE: [&str; 7] = ["P95", "BYTES", "P50", "DURATION", "MESSAGES", "PACKETS", "MAX"];
 
 /// A table with a line of headings; its columns are as wide as the cells of its first rows.
-pub struct Table {
+pub struct FlowTableWriter {
     /// Of each column; `None`: it is left out.
     widths: [Option<usize>; HEADINGS.len() + 1],
 }
 
-impl Table {
+impl FlowTableWriter {
     /// A table that begins with these rows: writes its header. On a terminal with this many
     /// columns, columns that do not fit are left out.
     pub fn new(
@@ -158,7 +158,7 @@ impl Table {
         terminal: Option<usize>,
         paint: Paint,
         out: &mut Vec<u8>,
-    ) -> Table {
+    ) -> FlowTableWriter {
         let headings = std::array::from_fn(|at| {
             HEADINGS.get(at).map_or(FINDINGS, |(heading, _)| heading).to_owned()
         });
@@ -176,7 +176,7 @@ impl Table {
             }
         }
         paint.paint(Tone::Faint, out, |out| line(&headings, &widths, out));
-        Table { widths }
+        FlowTableWriter { widths }
     }
 
     /// Writes the next rows.
@@ -394,8 +394,9 @@ mod tests {
 
     #[test]
     fn a_table() {
-        let table =
-            written(|out| Table::new(&rows(), None, Paint::new(false), out).rows(&rows(), out));
+        let table = written(|out| {
+            FlowTableWriter::new(&rows(), None, Paint::new(false), out).rows(&rows(), out)
+        });
         insta::assert_snapshot!(table, @r#"
     FLOW  PROTOCOL  CLIENT          SERVER                        DURATION  PACKETS   BYTES  MESSAGES  ANSWERED   P50   P95   MAX  FINDINGS
        1  a2s       10.0.0.1:50000  10.0.0.2:27015                   877ms      1/2  25/120       1/1       1/1  22ms  22ms  22ms         0
@@ -405,10 +406,11 @@ mod tests {
 
     #[test]
     fn a_table_fits_its_terminal() {
-        let wide = written(|out| _ = Table::new(&rows(), None, Paint::new(false), out));
+        let wide = written(|out| _ = FlowTableWriter::new(&rows(), None, Paint::new(false), out));
         for terminal in [60, 80, 100, 120, 200] {
             let table = written(|out| {
-                Table::new(&rows(), Some(terminal), Paint::new(false), out).rows(&rows(), out);
+                FlowTableWriter::new(&rows(), Some(terminal), Paint::new(false), out)
+                    .rows(&rows(), out);
             });
             let longest = table.lines().map(str::len).max().unwrap_or(0);
             assert!(longest <= terminal || terminal == 60, "{terminal}:\n{table}");

@@ -14,7 +14,7 @@ use crate::report::{Envelope, comment_parts};
 use crate::session::IcmpEvent;
 use crate::text::escaped;
 
-pub use text::Line;
+pub use text::LadderLine;
 
 /// Maximum number of arrows per capture; further messages are counted.
 pub const STEPS: usize = 20_000;

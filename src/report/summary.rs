@@ -19,7 +19,7 @@ use crate::session::{Port, Totals};
 use crate::summary::Summary;
 use crate::text::{counted, grouped, long_span};
 
-pub use tables::{Table, columns};
+pub use tables::{SummaryTable, columns};
 
 /// A column to sort by, by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Order(pub String);
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// The only table; `None`: all.
-    pub table: Option<Table>,
+    pub table: Option<SummaryTable>,
     /// The sort column of tables that have it.
     pub order: Option<Order>,
     /// Maximum number of rows per table.
@@ -42,7 +42,7 @@ pub struct Shown {
 const PORTS: usize = 8;
 
 /// A summary to be written.
-pub struct Report<'r> {
+pub struct SummaryReport<'r> {
     read: &'r Totals,
     capture: Option<&'r str>,
     has_one_table: bool,
@@ -51,22 +51,22 @@ pub struct Report<'r> {
     ports: Vec<Port>,
 }
 
-impl<'r> Report<'r> {
+impl<'r> SummaryReport<'r> {
     /// That of a capture, with its name where there are several.
     pub fn new(
         summary: &Summary,
         read: &'r Totals,
         capture: Option<&'r str>,
         shown: Shown,
-    ) -> Report<'r> {
+    ) -> SummaryReport<'r> {
         let ports = summary.foreign(&read.foreign);
         let has_one_table = shown.table.is_some();
-        let wanted = Table::value_variants()
+        let wanted = SummaryTable::value_variants()
             .iter()
             .copied()
             .filter(|it| shown.table.is_none_or(|only| only == *it));
         let grids = wanted.map(|table| Grid::of(table, summary, &ports, &shown)).collect();
-        Report { read, capture, has_one_table, times: shown.times, grids, ports }
+        SummaryReport { read, capture, has_one_table, times: shown.times, grids, ports }
     }
 
     /// For a terminal.
@@ -116,7 +116,7 @@ impl<'r> Report<'r> {
     }
 
     /// One table as RFC 4180 has it. `header`: with the line of names.
-    pub fn csv(&self, table: Table, header: bool, out: &mut Vec<u8>) {
+    pub fn csv(&self, table: SummaryTable, header: bool, out: &mut Vec<u8>) {
         let mut stamp = self.stamp();
         for grid in self.grids.iter().filter(|grid| grid.table == table) {
             grid.csv(self.capture, header, self.read.digits, &mut stamp, out);
@@ -126,7 +126,7 @@ impl<'r> Report<'r> {
     /// Tables with rows; that of ports only if requested, because a line shows the same.
     fn for_people(&self) -> impl Iterator<Item = &Grid> {
         let shown = |grid: &&Grid| {
-            self.has_one_table || (grid.table != Table::Ports && !grid.rows.is_empty())
+            self.has_one_table || (grid.table != SummaryTable::Ports && !grid.rows.is_empty())
         };
         self.grids.iter().filter(shown)
     }
@@ -170,7 +170,7 @@ impl<'r> Report<'r> {
     }
 }
 
-impl Serialize for Report<'_> {
+impl Serialize for SummaryReport<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(None)?;
         if let Some(capture) = self.capture {

@@ -27,7 +27,7 @@ use crate::session::IcmpEvent;
 
 /// What follows the line of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Detail {
+pub struct DetailLevel {
     /// The annotated fields: `-v`.
     pub fields: bool,
     /// The bytes, each field's bytes marked: `-x`.
@@ -39,7 +39,7 @@ pub struct Detail {
 /// One line per message. The date is printed above the first message of a day, so messages must
 /// come in reading order.
 pub struct Text {
-    detail: Detail,
+    detail: DetailLevel,
     paint: Paint,
     stamp: Stamp,
     /// The day that was written last.
@@ -57,7 +57,7 @@ impl Text {
     const NAMES_WIDTH: usize = 22;
 
     /// With this much detail, and these colours.
-    pub fn new(detail: Detail, paint: Paint) -> Text {
+    pub fn new(detail: DetailLevel, paint: Paint) -> Text {
         Text {
             detail,
             paint,

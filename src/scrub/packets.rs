@@ -43,7 +43,7 @@ pub struct Rewritten {
 }
 
 /// A fragmented datagram: sender, receiver, protocol and identification.
-type Whole = (IpAddr, IpAddr, u8, u32);
+type FragmentedDatagram = (IpAddr, IpAddr, u8, u32);
 
 /// The new bytes of a part of a stream: the packet, and the index of its edit; and a hash of the
 /// old bytes.
@@ -56,7 +56,7 @@ pub type AllEdits = HashMap<u64, Edits>;
 /// fragments must be [seen](Rewriter::see) before any packet is written.
 pub struct Rewriter {
     /// The latest datagram with an identification.
-    latest: HashMap<Whole, usize>,
+    latest: HashMap<FragmentedDatagram, usize>,
     /// The datagram of each fragment, by the packet's number and the offset of its payload.
     datagrams: HashMap<(u64, u32), usize>,
     /// For each datagram, the sums of its new and old payload.
@@ -314,7 +314,7 @@ fn transport(
     header: &[u8],
     checksum: usize,
     ip: &Ip,
-    payload: &net::Payload<'_>,
+    payload: &net::TransportPayload<'_>,
     ipv4: &[u8],
     (new, was_cut): (Vec<u8>, bool),
     addresses: &mut Addresses,

@@ -43,7 +43,7 @@ pub struct Batch {
     files: Vec<FileEvent>,
     details: Vec<Details>,
     /// What the details refer to by index.
-    found: Found,
+    found: BatchFindings,
     /// Findings were added since the last record.
     #[serde(skip)]
     has_found: bool,
@@ -84,7 +84,7 @@ enum EventKind {
 
 /// The results of rules, of all events.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Found {
+pub(super) struct BatchFindings {
     pub(super) findings: Vec<Finding>,
     pub(super) left_out: Vec<LeftOut>,
     pub(super) passes: Vec<Passes>,
@@ -356,12 +356,11 @@ impl Batch {
 
     /// The results, to add to.
     #[inline]
-    pub(super) fn found(&mut self) -> &mut Found {
+    pub(super) fn found(&mut self) -> &mut BatchFindings {
         self.has_found = true;
         &mut self.found
     }
 
-<<<<<<< HEAD
     /// Takes what rules found.
     #[cold]
     pub(super) fn take_found(&mut self, results: &mut RuleResults) {
@@ -372,10 +371,7 @@ impl Batch {
         results.clear();
     }
 
-    /// The findings that were not put into words since the last record.
-=======
     /// The findings without a text since the last record.
->>>>>>> 29128e0 (session, net, flows: comments in plain words; rules and findings in plain words)
     pub(super) fn left_out_now(&mut self) -> &mut [LeftOut] {
         let start = self.details.last().map_or(0, |last| last.left_out.end);
         self.found.left_out.get_mut(start as usize..).unwrap_or_default()
@@ -434,16 +430,10 @@ impl Batch {
         self.servers.push(server);
     }
 
-<<<<<<< HEAD
-    /// The same; the message is to have it.
+    /// The same, for the message.
     #[inline(always)]
     pub(super) fn message_lists(&mut self, number: Listed, server: SocketAddr) {
         listed::append(&mut self.listed, number, server);
-=======
-    /// The same, for the message.
-    pub(super) fn message_lists(&mut self, server: SocketAddr) {
-        self.listed.push(server);
->>>>>>> 29128e0 (session, net, flows: comments in plain words; rules and findings in plain words)
     }
 
     fn take_listed(&mut self) -> Span {
@@ -502,7 +492,7 @@ impl Batch {
     }
 }
 
-impl Found {
+impl BatchFindings {
     fn clear(&mut self) {
         self.findings.clear();
         self.left_out.clear();

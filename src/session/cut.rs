@@ -4,7 +4,7 @@ use dissectors::kit::{Mark, Side, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{FlowContext, PacketContext};
-use crate::net::Payload;
+use crate::net::TransportPayload;
 
 /// With fewer bytes than this no protocol can be identified: the shortest header has four.
 const TELLING: usize = 4;
@@ -12,7 +12,7 @@ const TELLING: usize = 4;
 /// Packets that may be of a supported protocol, but were cut too short to identify it. They are
 /// only counted: if one packet is cut so, nearly all are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
+pub struct CutPackets {
     /// How many.
     pub packets: u64,
     first: Option<First>,
@@ -27,7 +27,7 @@ struct First {
     digits: u8,
 }
 
-impl Cut {
+impl CutPackets {
     /// Counts the current packet.
     #[cold]
     pub(super) fn see(&mut self, context: &PacketContext) {
@@ -37,7 +37,7 @@ impl Cut {
     }
 
     /// Adds the counts of another part of the capture.
-    pub fn add(&mut self, other: &Cut) {
+    pub fn add(&mut self, other: &CutPackets) {
         self.packets += other.packets;
         let firsts = [self.first, other.first].into_iter().flatten();
         self.first = firsts.min_by_key(|first| first.frame);
@@ -53,6 +53,6 @@ impl Cut {
 
 /// Whether an unidentified packet may be of a supported protocol. `known`: one of its ports is that
 /// of a supported flow, or a usual one.
-pub(super) fn may_be_ours(payload: &Payload<'_>, known: bool) -> bool {
+pub(super) fn may_be_ours(payload: &TransportPayload<'_>, known: bool) -> bool {
     payload.snapped && (known || payload.bytes.len() < TELLING)
 }

@@ -6,8 +6,8 @@ use super::batch::{Batch, Event};
 use super::events::Events;
 use super::recorder::Recorder;
 use super::share::{self, Partition, Share};
-use super::{EventOrder, Heard, Open, Options, Session, Totals, Traffic};
-use crate::capture::{self, Memory, Notice, Packet, Packets};
+use super::{EventOrder, Heard, OpenFlows, Options, Session, Totals, Traffic};
+use crate::capture::{self, CaptureBytes, Notice, Packet, Packets};
 use crate::flows::FlowRow;
 
 /// Decodes a capture: packets go in, [events](super::Event) come out. It opens no file, reads no clock
@@ -22,7 +22,7 @@ pub struct Decoder {
 enum EndState {
     NotYet,
     /// These flows are still open.
-    Ending(Open),
+    Ending(OpenFlows),
     Over,
 }
 
@@ -106,7 +106,7 @@ impl Decoder {
     }
 
     /// The whole capture is in memory: parts of it can be referenced instead of copied.
-    pub fn lend(&mut self, capture: Memory) {
+    pub fn lend(&mut self, capture: CaptureBytes) {
         self.session.context.defragmenter.lend(capture);
     }
 

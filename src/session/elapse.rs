@@ -2,11 +2,11 @@
 
 use dissectors::kit::{Evidence, Limit, Sink, Time};
 
-use super::recorder::{Fields, Recorder};
+use super::recorder::{FieldSink, Recorder};
 use super::shard::Shard;
 use super::{FlowContext, PacketContext};
-use crate::flows::State;
-use crate::flows::table::Slot;
+use crate::flows::FlowState;
+use crate::flows::table::FlowSlot;
 
 /// Batch size of the idle scan: batching overlaps cache misses.
 const LOOKED_AT: u32 = 64;
@@ -14,7 +14,7 @@ const LOOKED_AT: u32 = 64;
 impl Shard {
     /// Handles timeouts: all that are due, and periodically a batch of flows that may be idle.
     #[inline]
-    pub(super) fn elapse<F: Fields>(
+    pub(super) fn elapse<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
         recorder: &mut Recorder<F>,
@@ -29,7 +29,7 @@ impl Shard {
 
     /// Looks for idle flows, and for items that were forgotten.
     #[inline(never)]
-    fn look<F: Fields>(&mut self, context: &mut PacketContext, recorder: &mut Recorder<F>) {
+    fn look<F: FieldSink>(&mut self, context: &mut PacketContext, recorder: &mut Recorder<F>) {
         self.unlooked = 0;
         self.end_idle(LOOKED_AT, context, recorder);
         self.see_forgotten();
@@ -45,7 +45,7 @@ impl Shard {
     }
 
     /// Checks the next flows in memory order, and ends those that have been silent for too long.
-    pub(super) fn end_idle<F: Fields>(
+    pub(super) fn end_idle<F: FieldSink>(
         &mut self,
         most: u32,
         context: &mut PacketContext,
@@ -63,7 +63,7 @@ impl Shard {
 
     /// Handles all flows that are due by now.
     #[inline]
-    pub(super) fn ask_due<F: Fields>(
+    pub(super) fn ask_due<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
         recorder: &mut Recorder<F>,
@@ -74,7 +74,11 @@ impl Shard {
     }
 
     #[inline(never)]
-    fn ask_all_due<F: Fields>(&mut self, context: &mut PacketContext, recorder: &mut Recorder<F>) {
+    fn ask_all_due<F: FieldSink>(
+        &mut self,
+        context: &mut PacketContext,
+        recorder: &mut Recorder<F>,
+    ) {
         while let Some((number, slot)) = self.deadlines.due(context.now) {
             if let Some(mut flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
                 flow.set_planned(false);
@@ -84,10 +88,10 @@ impl Shard {
     }
 
     /// Calls a flow's conversation to check timeouts.
-    fn ask<F: Fields>(
+    fn ask<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
-        slot: Slot,
+        slot: FlowSlot,
         end: bool,
         recorder: &mut Recorder<F>,
     ) {
@@ -100,8 +104,8 @@ impl Shard {
         let roles = flow.roles;
         recorder.asked = flow.asked();
         let conversation = match &mut flow.state {
-            State::Conversation(conversation) => conversation,
-            State::Stream(stream) => {
+            FlowState::Conversation(conversation) => conversation,
+            FlowState::Stream(stream) => {
                 // Missing bytes may still arrive and change what is due.
                 if stream.has_hole() && !end {
                     return;
@@ -111,7 +115,7 @@ impl Shard {
                     None => return,
                 }
             }
-            State::New | State::Ignored => return,
+            FlowState::New | FlowState::Ignored => return,
         };
         recorder.flow_context(FlowContext {
             protocol: Some(conversation.id()),
@@ -138,10 +142,10 @@ impl Shard {
     }
 
     /// A flow is over: checks its open requests.
-    pub(super) fn end_flow<F: Fields>(
+    pub(super) fn end_flow<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
-        slot: Slot,
+        slot: FlowSlot,
         recorder: &mut Recorder<F>,
     ) {
         self.drain_stream(context, slot, recorder);

@@ -139,16 +139,12 @@ impl<'b> Fields<'b> {
         }
     }
 
-<<<<<<< HEAD
     /// Shows the value of a node, if it has one.
     fn show(self, at: usize, see: See<'_, 'b>) -> ControlFlow<()> {
         self.value(at).map_or(GO_ON, see)
     }
 
-    /// The value of a node that is not made of others.
-=======
     /// The value of a node without children.
->>>>>>> 29128e0 (session, net, flows: comments in plain words; rules and findings in plain words)
     fn value(self, at: usize) -> Option<Value<'b>> {
         let node = self.tree.nodes.get(at)?;
         Some(match node.field.kind {

@@ -11,7 +11,7 @@ pub(super) const MOST: usize = 1 << 20;
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-pub struct Place {
+pub struct FilePlace {
     /// The file, counted from 0.
     pub file: u32,
     /// The packet's number in it, counted from 1.
@@ -24,14 +24,14 @@ pub struct FileEvent {
     /// The first of them, by its number in the capture.
     pub frame: u64,
     /// Where that is.
-    pub place: Place,
+    pub place: FilePlace,
 }
 
 impl FileEvent {
     /// The position of a packet, if no other change comes before it.
-    fn place(self, frame: u64) -> Place {
+    fn place(self, frame: u64) -> FilePlace {
         let after = frame.saturating_sub(self.frame);
-        Place { frame: self.place.frame.saturating_add(after), ..self.place }
+        FilePlace { frame: self.place.frame.saturating_add(after), ..self.place }
     }
 }
 
@@ -63,8 +63,9 @@ impl Files {
     /// The next packet is from this file, with this number in it; 0: its number in the capture.
     #[inline]
     pub(super) fn go_on(&mut self, frame: u64, file: u32, number: u64) -> Change {
-        let place = Place { file, frame: if number == 0 { frame } else { number } };
-        let expected = self.latest.map_or(Place { file: 0, frame }, |latest| latest.place(frame));
+        let place = FilePlace { file, frame: if number == 0 { frame } else { number } };
+        let expected =
+            self.latest.map_or(FilePlace { file: 0, frame }, |latest| latest.place(frame));
         if place == expected { Change::None } else { self.change(FileEvent { frame, place }) }
     }
 
@@ -96,13 +97,13 @@ impl Files {
     }
 
     /// The position of a packet, by its number in the capture; `None` if it is not stored.
-    pub fn place(&self, frame: u64) -> Option<Place> {
+    pub fn place(&self, frame: u64) -> Option<FilePlace> {
         if self.end.is_some_and(|end| frame >= end) || frame <= self.forgotten && frame > 0 {
             return None;
         }
         let after = self.changes.partition_point(|change| change.frame <= frame);
         let change = after.checked_sub(1).and_then(|at| self.changes.get(at));
-        Some(change.map_or(Place { file: 0, frame }, |change| change.place(frame)))
+        Some(change.map_or(FilePlace { file: 0, frame }, |change| change.place(frame)))
     }
 }
 
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     fn changes(frame: u64, file: u32) -> FileEvent {
-        FileEvent { frame, place: Place { file, frame: 1 } }
+        FileEvent { frame, place: FilePlace { file, frame: 1 } }
     }
 
     #[test]
@@ -121,7 +122,7 @@ mod tests {
         let changed = (1..).zip(of).map(|(frame, (file, number))| files.go_on(frame, file, number));
         let changed: Vec<_> = changed.map(|change| change != Change::None).collect();
         assert_eq!(changed, [false, false, true, false, true, true, false, true]);
-        let place = |(file, frame)| Some(Place { file, frame });
+        let place = |(file, frame)| Some(FilePlace { file, frame });
         assert_eq!(Vec::from_iter((1..=8).map(|frame| files.place(frame))), of.map(place));
         assert_eq!((files.of(0), files.of(99)), (Some(0), Some(2)));
         assert_eq!(Files::default().place(7), place((0, 7)));
@@ -131,7 +132,7 @@ mod tests {
     fn without_numbers_of_their_own_packets_have_that_of_the_capture() {
         let mut files = Files::default();
         assert!((1..9).all(|frame| files.go_on(frame, 0, 0) == Change::None));
-        assert_eq!(files.place(5), Some(Place { file: 0, frame: 5 }));
+        assert_eq!(files.place(5), Some(FilePlace { file: 0, frame: 5 }));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use dissectors::kit::Time;
 use foldhash::quality::RandomState;
 
 use crate::flows::Flow;
-use crate::flows::table::Slot;
+use crate::flows::table::FlowSlot;
 use crate::net::Hosts;
 
 /// Pairs of hosts between which the recording lost something, which may include messages that seem
@@ -47,7 +47,7 @@ impl Incomplete {
 
 /// The deadlines of flows, the earliest first.
 pub(super) struct Deadlines {
-    plans: BinaryHeap<Reverse<(Time, u32, Slot)>>,
+    plans: BinaryHeap<Reverse<(Time, u32, FlowSlot)>>,
     /// The first deadline, stored outside the heap because every packet compares with it.
     first: Time,
 }
@@ -60,7 +60,7 @@ impl Default for Deadlines {
 
 impl Deadlines {
     /// Adds a deadline for a flow, unless an earlier one exists: at most one per flow.
-    pub(super) fn plan(&mut self, flow: &mut Flow, slot: Slot, deadline: Option<Time>) {
+    pub(super) fn plan(&mut self, flow: &mut Flow, slot: FlowSlot, deadline: Option<Time>) {
         if let Some(deadline) = deadline
             && !flow.is_planned()
         {
@@ -72,7 +72,7 @@ impl Deadlines {
 
     /// Removes deadlines of flows that have ended, if they are the majority; `lives` tests whether
     /// a flow exists.
-    pub(super) fn tidy(&mut self, flows: usize, lives: impl Fn(Slot, u32) -> bool) {
+    pub(super) fn tidy(&mut self, flows: usize, lives: impl Fn(FlowSlot, u32) -> bool) {
         /// Fewer are not worth removing.
         const FEW: usize = 1 << 12;
         if self.plans.len() > FEW + 2 * flows {
@@ -89,7 +89,7 @@ impl Deadlines {
     }
 
     /// The next flow whose deadline has passed: its number, and its slot.
-    pub(super) fn due(&mut self, now: Time) -> Option<(u32, Slot)> {
+    pub(super) fn due(&mut self, now: Time) -> Option<(u32, FlowSlot)> {
         if !self.is_due(now) {
             return None;
         }

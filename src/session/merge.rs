@@ -75,11 +75,13 @@ pub trait Parts {
     fn done(&mut self, _nth: usize, _events: Batch) {}
     /// Receives the next event of all.
     ///
-    /// # Errors The receiver failed: no more events follow.
+    /// # Errors
+    /// The receiver failed: no more events follow.
     fn event(&mut self, event: &Event<'_>) -> Result<(), Self::Error>;
     /// There are no more events for now.
     ///
-    /// # Errors As for [`Parts::event`].
+    /// # Errors
+    /// As for [`Parts::event`].
     fn pause(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -129,7 +131,8 @@ impl Merge {
 
     /// Reads all parts, and passes on their events.
     ///
-    /// # Errors Those of the parts.
+    /// # Errors
+    /// Those of the parts.
     pub fn run<P: Parts>(&mut self, parts: &mut P) -> Result<(), P::Error> {
         loop {
             let heads = (0..self.queues.len()).filter_map(|nth| Some((self.head(nth)?, nth)));

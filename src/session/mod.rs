@@ -54,26 +54,26 @@ use dissectors::kit::{FlowFacts, Piece, Rule, RuleCounts, Time, Transport};
 use dissectors::net_rules::{NET004, NET005};
 
 use crate::capture::{LinkType, Packet};
-use crate::flows::table::{InOrder, Slot};
-use crate::flows::{FlowRow, Key};
+use crate::flows::table::{FlowSlot, InOrder};
+use crate::flows::{FlowKey, FlowRow};
 use crate::net::ip_defrag::{self, FragmentEventKind, Joined};
 use crate::net::limits::NESTED_DATAGRAMS;
 use crate::net::{
-    Defragmenter, Fragment, FrameRef, Outcome, UnreadLayer, Whole, decode, decode_ip_payload,
-    glance,
+    Defragmenter, Fragment, FrameRef, Outcome, UnreadLayer, WholeDatagram, decode,
+    decode_ip_payload, glance,
 };
 
 pub use batch::{Batch, CheckedEvent, CrossFlow, Event, MessageEvent};
 pub use checked::{Checked, LeftOut, Passes};
 pub use context::FlowContext;
-pub use cut::Cut;
+pub use cut::CutPackets;
 pub use datagram_event::{DatagramEvent, DatagramHeaders};
 pub use decoder::Decoder;
 pub use event_order::{EventOrder, Numbers};
 pub use events::Events;
 pub use fields::Value;
 use files::Change;
-pub use files::{FileEvent, Files, Place};
+pub use files::{FileEvent, FilePlace, Files};
 pub use heard::Heard;
 pub use icmp_event::IcmpEvent;
 pub use links::Links;
@@ -81,7 +81,7 @@ pub use listed::ListedServers;
 pub use merge::{Merge, Part, Parting, Parts};
 pub use needs::{FieldLimits, FieldsOf, Findings, Messages, Needs};
 pub use options::Options;
-use recorder::{Fields, Recorder};
+use recorder::{FieldSink, Recorder};
 use recording::words;
 pub use requests::{Answered, RequestReview, Requests, Unanswered};
 use shard::Shard;
@@ -108,7 +108,7 @@ struct Session {
     foreign: Foreign,
     passed_over: u64,
     /// Packets that were cut before their ports.
-    cut: Cut,
+    cut: CutPackets,
     /// Hosts that other shares have seen.
     heard: Heard,
 }
@@ -142,7 +142,7 @@ struct PacketContext {
 
 /// The flows that are open at the end of a capture: of each shard, in the order of their numbers,
 /// those without a number last.
-struct Open {
+struct OpenFlows {
     shards: Vec<Left>,
 }
 
@@ -150,7 +150,7 @@ struct Open {
 struct Left {
     /// The rank of the next one: its number minus one, so that flows without a number come last.
     rank: u64,
-    next: Option<Slot>,
+    next: Option<FlowSlot>,
     after: InOrder,
 }
 
@@ -169,7 +169,7 @@ enum Recorded<'a> {
     /// In the current packet.
     Here,
     /// In the joined fragments.
-    Joined(&'a Whole),
+    Joined(&'a WholeDatagram),
 }
 
 impl Session {
@@ -188,7 +188,7 @@ impl Session {
             files: Files::default(),
             foreign: Foreign::counting(options.needs.ports),
             passed_over: 0,
-            cut: Cut::default(),
+            cut: CutPackets::default(),
             heard: Heard::default(),
             context: PacketContext {
                 defragmenter: Defragmenter::new(options.fragments),
@@ -231,7 +231,7 @@ impl Session {
             heard: self.heard.clone(),
             passed_over: self.passed_over,
             foreign: self.foreign.clone(),
-            cut: if self.is_first() { self.cut.clone() } else { Cut::default() },
+            cut: if self.is_first() { self.cut.clone() } else { CutPackets::default() },
             rules: RuleCounts::default(),
             traffic: Traffic::default(),
         };
@@ -255,7 +255,7 @@ impl Session {
     }
 
     /// The next packet.
-    fn packet<F: Fields>(&mut self, packet: &Packet<'_>, recorder: &mut Recorder<F>) {
+    fn packet<F: FieldSink>(&mut self, packet: &Packet<'_>, recorder: &mut Recorder<F>) {
         let context = &mut self.context;
         context.frame += 1;
         let change = self.files.go_on(context.frame, packet.file, packet.number);
@@ -291,13 +291,13 @@ impl Session {
             // The key is made from values in registers, not from the outcome that was just written:
             // reading that in other units than it was written stalls the processor until the stores
             // complete.
-            let key = Key { source, destination, ports: glance.ports(), transport };
+            let key = FlowKey { source, destination, ports: glance.ports(), transport };
             self.carried(shard, key, &glance.outcome(), time, Recorded::Here, recorder);
         }
     }
 
     /// No packet has come until now: checks what was due by then, and ends idle flows.
-    fn reach<F: Fields>(&mut self, now: Time, recorder: &mut Recorder<F>) {
+    fn reach<F: FieldSink>(&mut self, now: Time, recorder: &mut Recorder<F>) {
         /// Maximum number of flows that are checked per call.
         const MOST: u32 = 1000;
         self.context.now = self.context.now.max(now);
@@ -311,7 +311,7 @@ impl Session {
     /// The capture is over: open requests are checked, one flow at a time, each time the caller
     /// asks for the remaining flows.
     #[must_use]
-    fn finish<F: Fields>(&mut self, recorder: &mut Recorder<F>) -> Open {
+    fn finish<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) -> OpenFlows {
         self.context.moment = EventOrder::END;
         // Timeouts that were due by now do not depend on later packets.
         for shard in &mut self.shards {
@@ -324,12 +324,16 @@ impl Session {
             left.go_on(shard);
             left
         };
-        Open { shards: self.shards.iter_mut().map(left).collect() }
+        OpenFlows { shards: self.shards.iter_mut().map(left).collect() }
     }
 
     /// Ends the next open flow. Returns whether there was one.
-    fn finish_next<F: Fields>(&mut self, open: &mut Open, recorder: &mut Recorder<F>) -> bool {
-        // There are few shards: checking each costs less than keeping them sorted.
+    fn finish_next<F: FieldSink>(
+        &mut self,
+        open: &mut OpenFlows,
+        recorder: &mut Recorder<F>,
+    ) -> bool {
+        // There are few shards: to look at each takes less than to keep them in order.
         let shards = open.shards.iter_mut().enumerate();
         if let Some((at, left)) = shards.min_by_key(|(_, left)| left.rank)
             && let (Some(slot), Some(shard)) = (left.next, self.shards.get_mut(at))
@@ -349,7 +353,7 @@ impl Session {
     }
 
     /// Handles timeouts before the current packet.
-    fn elapse<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
+    fn elapse<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
         self.expire(recorder);
         // Shards take turns; the packet's own shard handles its timeouts itself.
         let turn = self.context.frame as usize & (self.share.all - 1);
@@ -360,14 +364,14 @@ impl Session {
         }
     }
 
-    fn expire<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
+    fn expire<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
         self.context.defragmenter.expire(self.context.now.0, &mut self.fragment_events);
         if !self.fragment_events.is_empty() {
             self.fragment_events(recorder);
         }
     }
 
-    fn outcome<F: Fields>(
+    fn outcome<F: FieldSink>(
         &mut self,
         outcome: &Outcome<'_>,
         time: Time,
@@ -386,10 +390,10 @@ impl Session {
 
     /// A datagram or a segment of this shard.
     #[inline]
-    fn carried<F: Fields>(
+    fn carried<F: FieldSink>(
         &mut self,
         shard: usize,
-        key: Key,
+        key: FlowKey,
         outcome: &Outcome<'_>,
         time: Time,
         recorded: Recorded<'_>,
@@ -433,7 +437,7 @@ impl Session {
     }
 
     /// A packet that carries no message, or may turn out to carry one later.
-    fn no_message<F: Fields>(
+    fn no_message<F: FieldSink>(
         &mut self,
         outcome: &Outcome<'_>,
         time: Time,
@@ -480,7 +484,7 @@ impl Session {
     /// Packets between unknown hosts are missing from now on. Timeouts before that are checked
     /// first, because they are not affected.
     #[cold]
-    fn lose<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
+    fn lose<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
         if !self.context.lossy {
             for shard in &mut self.shards {
                 shard.ask_due(&mut self.context, recorder);
@@ -490,7 +494,7 @@ impl Session {
     }
 
     /// A fragment, and its datagram if it is now whole.
-    fn fragment<F: Fields>(
+    fn fragment<F: FieldSink>(
         &mut self,
         fragment: &Fragment<'_>,
         time: Time,
@@ -544,7 +548,7 @@ impl Session {
 
     /// Reports the results about the packet's headers, if no message has.
     #[inline]
-    fn headers<F: Fields>(&mut self, time: Time, recorder: &mut Recorder<F>) {
+    fn headers<F: FieldSink>(&mut self, time: Time, recorder: &mut Recorder<F>) {
         if self.context.headers.is_empty() {
             return;
         }

@@ -4,19 +4,19 @@
 use super::PacketContext;
 use super::datagram_event::{DatagramEvent, DatagramHeaders};
 use super::icmp_event::IcmpEvent;
-use super::recent::Sent;
-use super::recorder::{Fields, Recorder};
+use super::recent::SentDatagram;
+use super::recorder::{FieldSink, Recorder};
 use super::shard::Shard;
-use crate::flows::Key;
+use crate::flows::FlowKey;
 use crate::net::icmp::identification;
 use crate::net::{Datagram, IcmpError, Outcome};
 
 impl PacketContext {
     /// Reports the datagram in a packet.
-    pub(super) fn pass<F: Fields>(
+    pub(super) fn pass<F: FieldSink>(
         &mut self,
         shard: &mut Shard,
-        key: &Key,
+        key: &FlowKey,
         outcome: &Outcome<'_>,
         recorder: &mut Recorder<F>,
     ) {
@@ -28,10 +28,10 @@ impl PacketContext {
         }
     }
 
-    fn pass_datagram<F: Fields>(
+    fn pass_datagram<F: FieldSink>(
         &self,
         shard: &mut Shard,
-        key: &Key,
+        key: &FlowKey,
         datagram: &Datagram<'_>,
         recorder: &mut Recorder<F>,
     ) {
@@ -39,7 +39,7 @@ impl PacketContext {
         // A duplicate was sent once.
         let (frame, time) = (self.frame, self.now);
         let hash = shard.recent.hash(payload.bytes);
-        let sent = Sent { key, bytes: payload.bytes, hash, identification, frame, time };
+        let sent = SentDatagram { key, bytes: payload.bytes, hash, identification, frame, time };
         if payload.is_whole() && shard.recent.is_copy(&sent) {
             return;
         }
@@ -59,7 +59,12 @@ impl PacketContext {
         recorder.datagram(self.moment, datagram, id);
     }
 
-    fn pass_error<F: Fields>(&self, key: &Key, error: &IcmpError<'_>, recorder: &mut Recorder<F>) {
+    fn pass_error<F: FieldSink>(
+        &self,
+        key: &FlowKey,
+        error: &IcmpError<'_>,
+        recorder: &mut Recorder<F>,
+    ) {
         recorder.icmp(self.moment, || IcmpEvent {
             message: 0,
             ends: [key.from(), key.to()],

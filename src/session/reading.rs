@@ -8,7 +8,7 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET001, NET006, NET007, NET011};
 use dissectors::{Conversation, Id, SharedStates};
 
-use super::recorder::{Fields, Recorder};
+use super::recorder::{FieldSink, Recorder};
 use super::recording::tell;
 use super::{FlowContext, Options, PacketContext};
 use crate::flows::identify::Undecided;
@@ -40,7 +40,7 @@ pub(super) struct Reading<'s, F> {
     pub(super) recorder: &'s mut Recorder<F>,
 }
 
-impl<F: Fields> StreamReader for Reading<'_, F> {
+impl<F: FieldSink> StreamReader for Reading<'_, F> {
     fn read(&mut self, side: Side, run: &Run<'_>) -> Next {
         if self.speech.conversation.is_none() {
             match self.identify(side, run) {
@@ -118,7 +118,7 @@ impl<F: Fields> StreamReader for Reading<'_, F> {
     }
 }
 
-impl<F: Fields> Reading<'_, F> {
+impl<F: FieldSink> Reading<'_, F> {
     /// Reports a fault in the stream.
     fn tell(&mut self, id: Id, event: &StreamEvent, rule: &'static Rule, detail: String) {
         let &StreamEvent { frame, time, side, .. } = event;

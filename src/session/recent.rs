@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, Hasher};
 
 use dissectors::kit::{Seed, Time};
 
-use crate::flows::Key;
+use crate::flows::FlowKey;
 use crate::net::Quote;
 
 /// Number of buckets, and of datagrams in a bucket, which are adjacent in memory.
@@ -48,8 +48,8 @@ struct RecentHeader {
 }
 
 /// A datagram that was recorded completely.
-pub(super) struct Sent<'a> {
-    pub(super) key: &'a Key,
+pub(super) struct SentDatagram<'a> {
+    pub(super) key: &'a FlowKey,
     pub(super) bytes: &'a [u8],
     /// A hash of all its bytes, by [`Recent::hash`].
     pub(super) hash: u64,
@@ -61,16 +61,16 @@ pub(super) struct Sent<'a> {
 
 /// The latest datagrams. Memory is allocated for the first one.
 #[derive(Default)]
-pub(super) struct Recent {
+pub(super) struct RecentDatagrams {
     seed: Seed,
     buckets: Box<[[RecentDatagram; WAYS]]>,
     headers: Box<[RecentHeader]>,
 }
 
-impl Recent {
+impl RecentDatagrams {
     /// Adds a datagram. Returns the packet of the original, if it is a duplicate.
     #[inline]
-    pub(super) fn note(&mut self, sent: &Sent<'_>) -> Option<u64> {
+    pub(super) fn note(&mut self, sent: &SentDatagram<'_>) -> Option<u64> {
         let ends = self.ends(sent.key);
         let head = self.head(ends, sent.bytes.len(), sent.bytes);
         let first = self.put(sent, ends, head);
@@ -88,7 +88,7 @@ impl Recent {
 
     /// Adds a datagram if ICMP errors do not matter. Returns whether it is a duplicate.
     #[inline]
-    pub(super) fn is_copy(&mut self, sent: &Sent<'_>) -> bool {
+    pub(super) fn is_copy(&mut self, sent: &SentDatagram<'_>) -> bool {
         let ends = self.ends(sent.key);
         self.put(sent, ends, sent.hash ^ ends).is_some()
     }
@@ -96,7 +96,7 @@ impl Recent {
     /// Adds a datagram to the bucket that `head` determines. Returns the packet of the original, if
     /// it is a duplicate.
     #[inline]
-    fn put(&mut self, sent: &Sent<'_>, ends: u64, head: u64) -> Option<u64> {
+    fn put(&mut self, sent: &SentDatagram<'_>, ends: u64, head: u64) -> Option<u64> {
         if self.buckets.is_empty() {
             self.buckets = vec![[RecentDatagram::default(); WAYS]; BUCKETS].into();
             self.headers = vec![RecentHeader::default(); BUCKETS].into();
@@ -124,7 +124,7 @@ impl Recent {
     /// The packet of a quoted datagram with these addresses and ports: the latest one that begins
     /// with the quoted bytes. If there are too few, it is found by the header, if only one packet
     /// has that.
-    pub(super) fn quoted(&self, key: &Key, quote: &Quote<'_>) -> Option<u64> {
+    pub(super) fn quoted(&self, key: &FlowKey, quote: &Quote<'_>) -> Option<u64> {
         let ends = self.ends(key);
         if quote.bytes.len() < quote.length.min(HEAD) {
             let hash = header(ends, quote.identification.filter(|&it| it != 0)?);
@@ -147,7 +147,7 @@ impl Recent {
 
     /// A hash of the addresses and the ports.
     #[inline]
-    fn ends(&self, key: &Key) -> u64 {
+    fn ends(&self, key: &FlowKey) -> u64 {
         key.words().map_or_else(|| self.seed.hash_one(key), |words| self.seed.hash_one(words))
     }
 
@@ -178,8 +178,8 @@ fn header(ends: u64, identification: u16) -> u64 {
 mod tests {
     use super::*;
 
-    fn key() -> Key {
-        Key {
+    fn key() -> FlowKey {
+        FlowKey {
             source: [10, 0, 0, 1].into(),
             destination: [10, 0, 0, 2].into(),
             ports: [50_000, 27_015],
@@ -188,7 +188,7 @@ mod tests {
     }
 
     fn note(
-        recent: &mut Recent,
+        recent: &mut RecentDatagrams,
         bytes: &[u8],
         id: Option<u16>,
         frame: u64,
@@ -196,17 +196,17 @@ mod tests {
     ) -> Option<u64> {
         let (key, time) = (&key(), Time(ms * 1_000_000));
         let hash = recent.hash(bytes);
-        recent.note(&Sent { key, bytes, hash, identification: id, frame, time })
+        recent.note(&SentDatagram { key, bytes, hash, identification: id, frame, time })
     }
 
     fn quote(bytes: &[u8], length: usize, identification: Option<u16>) -> Quote<'_> {
-        let Key { source, destination, ports, .. } = key();
+        let FlowKey { source, destination, ports, .. } = key();
         Quote { source, destination, ports, identification, length, bytes }
     }
 
     #[test]
     fn a_copy_has_the_same_bytes_and_identification_and_comes_within_a_second() {
-        let mut recent = Recent::default();
+        let mut recent = RecentDatagrams::default();
         assert_eq!(note(&mut recent, b"query", Some(1), 1, 0), None);
         assert_eq!(note(&mut recent, b"query", Some(1), 2, 1000), Some(1));
         assert_eq!(note(&mut recent, b"query", Some(2), 3, 0), None, "sent twice");
@@ -221,14 +221,21 @@ mod tests {
         let (bytes, time) = (&b"query"[..], Time(0));
         let mut is_copy = |id, frame| {
             let hash = recent.hash(bytes);
-            recent.is_copy(&Sent { key, bytes, hash, identification: Some(id), frame, time })
+            recent.is_copy(&SentDatagram {
+                key,
+                bytes,
+                hash,
+                identification: Some(id),
+                frame,
+                time,
+            })
         };
         assert_eq!([is_copy(7, 10), is_copy(7, 11), is_copy(8, 12)], [false, true, false]);
     }
 
     #[test]
     fn the_last_byte_of_a_long_datagram_counts() {
-        let mut recent = Recent::default();
+        let mut recent = RecentDatagrams::default();
         let (first, mut second) = ([7; 1400], [7; 1400]);
         second[1399] = 8;
         assert_eq!(note(&mut recent, &first, Some(1), 1, 0), None);
@@ -238,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_quote_names_the_latest_datagram_that_it_fits() {
-        let mut recent = Recent::default();
+        let mut recent = RecentDatagrams::default();
         let bytes = [9; 100];
         for (frame, id) in [(1, None), (2, None), (3, Some(5)), (4, Some(6))] {
             note(&mut recent, &bytes, id, frame, frame as i64 * 100);
@@ -252,12 +259,12 @@ mod tests {
         assert_eq!(quoted(&bytes[..2], Some(0)), None);
         assert_eq!(quoted(&[8; 100], None), None);
         assert_eq!(recent.quoted(&key(), &quote(&bytes, 101, None)), None);
-        assert_eq!(Recent::default().quoted(&key(), &quote(&bytes, 100, None)), None);
+        assert_eq!(RecentDatagrams::default().quoted(&key(), &quote(&bytes, 100, None)), None);
     }
 
     #[test]
     fn a_header_that_two_packets_have_tells_nothing() {
-        let mut recent = Recent::default();
+        let mut recent = RecentDatagrams::default();
         note(&mut recent, b"one", Some(7), 1, 0);
         note(&mut recent, b"two", Some(7), 2, 0);
         assert_eq!(recent.quoted(&key(), &quote(b"", 3, Some(7))), None);
@@ -265,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_flood_makes_it_forget_and_takes_no_room() {
-        let mut recent = Recent::default();
+        let mut recent = RecentDatagrams::default();
         for frame in 1..100_000u64 {
             assert_eq!(note(&mut recent, &frame.to_be_bytes(), None, frame, 0), None);
         }

@@ -23,25 +23,25 @@ use super::{
     Requests, Traffic,
 };
 use crate::filter::Subject;
-use crate::flows::{Asked, FlowMut, FlowRow, MessageCounts};
+use crate::flows::{FlowDetail, FlowRow, MessageCounts};
 
 /// Maximum number of findings per rule and verdict with a text, if not all have one.
 const IN_WORDS: u32 = RuleResults::MOST as u32;
 
 /// Keeps the fields of the current message, or drops them.
-pub(super) trait Fields: Sink {
+pub(super) trait FieldSink: Sink {
     /// The tree of fields, if kept.
     fn tree(&mut self) -> Option<&mut Tree>;
 }
 
-impl Fields for Tree {
+impl FieldSink for Tree {
     #[inline(always)]
     fn tree(&mut self) -> Option<&mut Tree> {
         Some(self)
     }
 }
 
-impl Fields for Blind {
+impl FieldSink for Blind {
     #[inline(always)]
     fn tree(&mut self) -> Option<&mut Tree> {
         None
@@ -77,7 +77,7 @@ pub(super) struct Recorder<F> {
     in_words: Box<[[u32; 3]; CODES]>,
 }
 
-impl<F: Fields> Recorder<F> {
+impl<F: FieldSink> Recorder<F> {
     pub(super) fn new(fields: F, options: &Options) -> Recorder<F> {
         let (needs, abuse) = (options.needs, options.settings.abuse);
         let results = RuleResults::new(options.severities.clone());
@@ -391,12 +391,6 @@ impl<F: Fields> Recorder<F> {
             self.counts.spoke = Some((payload.side, message.speaker));
         }
         if self.needs.flows {
-<<<<<<< HEAD
-=======
-            // A duplicate is not a new request.
-            let is_copy = self.batch.context().is_some_and(|context| context.copy_of.is_some());
-            let sending = if is_copy { Sending::Again } else { sending };
->>>>>>> 29128e0 (session, net, flows: comments in plain words; rules and findings in plain words)
             self.asked.message(message, sending, self.reply.as_ref());
         }
         if self.needs.flow_details {
@@ -422,27 +416,13 @@ impl<F: Fields> Recorder<F> {
     }
 }
 
-<<<<<<< HEAD
-/// The group of the hosts between which a message goes: all of it is read by one thread.
-=======
-/// Moves findings to the batch.
-#[cold]
-fn collect(results: &mut RuleResults, batch: &mut Batch) {
-    let left_out = |(rule, verdict, times)| LeftOut { rule, verdict, side: None, times };
-    let found = batch.found();
-    found.left_out.extend(results.left_out().map(left_out));
-    found.findings.append(&mut results.findings);
-    results.clear();
-}
-
 /// The group of the two hosts of a message: one thread decodes all messages of a group.
->>>>>>> 29128e0 (session, net, flows: comments in plain words; rules and findings in plain words)
 #[inline]
 fn group_of(payload: &Payload<'_>) -> usize {
     shard_of(payload.from.ip(), payload.to.ip(), GROUPS)
 }
 
-impl<F: Fields> Sink for Recorder<F> {
+impl<F: FieldSink> Sink for Recorder<F> {
     dissectors::forward_fields!(gate);
     #[inline]
     fn begins(&mut self, message: &'static Message) -> bool {

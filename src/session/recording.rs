@@ -4,7 +4,7 @@ use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Sink, Time, counted
 use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011};
 
 use super::files::MOST as FILES;
-use super::recorder::{Fields, Recorder};
+use super::recorder::{FieldSink, Recorder};
 use super::{EventOrder, FlowContext, NOWHERE, PacketContext, Session};
 use crate::capture::Notice;
 use crate::flows::MessageCounts;
@@ -13,7 +13,7 @@ use crate::net::{Headers, Hosts, Outcome, checksum};
 
 impl Session {
     /// A notice about the recording.
-    pub(super) fn notice<F: Fields>(&mut self, notice: &Notice, recorder: &mut Recorder<F>) {
+    pub(super) fn notice<F: FieldSink>(&mut self, notice: &Notice, recorder: &mut Recorder<F>) {
         let rule = match notice {
             Notice::Drops { .. } | Notice::InterfaceDown { .. } => &NET010,
             Notice::FileCut { .. }
@@ -39,7 +39,7 @@ impl Session {
         tell(recorder, context.flow_context(&NOWHERE), rule, is_good, &mark, || notice.to_string());
     }
 
-    pub(super) fn fragment_events<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
+    pub(super) fn fragment_events<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
         for event in std::mem::take(&mut self.fragment_events) {
             let (source, destination) = (event.ip.source, event.ip.destination);
             // Each share reports the results of its own pairs of hosts.
@@ -70,7 +70,7 @@ impl Session {
 
 impl PacketContext {
     /// Reports the results about the current packet that no message has reported.
-    pub(super) fn about_packet<F: Fields>(
+    pub(super) fn about_packet<F: FieldSink>(
         &self,
         rule: &'static Rule,
         ok: bool,
@@ -84,7 +84,7 @@ impl PacketContext {
 
     /// From the current packet on, the file of packets is not stored any more.
     #[cold]
-    pub(super) fn files_end<F: Fields>(&self, time: Time, recorder: &mut Recorder<F>) {
+    pub(super) fn files_end<F: FieldSink>(&self, time: Time, recorder: &mut Recorder<F>) {
         let detail = || format!("from here on, no file is named: they took turns {FILES} times");
         self.about_packet(&NET011, false, time, recorder, detail);
     }
@@ -122,7 +122,7 @@ fn checked(verdict: checksum::ChecksumResult, report: impl FnOnce(bool, &dyn Fn(
 }
 
 /// Reports a result about the recording, which losses elsewhere do not affect.
-pub(super) fn tell<F: Fields>(
+pub(super) fn tell<F: FieldSink>(
     recorder: &mut Recorder<F>,
     flow_context: FlowContext,
     rule: &'static Rule,

@@ -15,14 +15,14 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Id, SharedStates};
 
-use super::cut::{self, Cut};
+use super::cut::{self, CutPackets};
 use super::icmp_event::IcmpEvent;
 use super::memory::{Deadlines, Incomplete};
-use super::recent::{Recent, Sent};
-use super::recorder::{Fields, Recorder};
+use super::recent::{RecentDatagrams, SentDatagram};
+use super::recorder::{FieldSink, Recorder};
 use super::{FlowContext, Heard, Options, PacketContext, Recorded};
-use crate::flows::table::Slot;
-use crate::flows::{FlowMut, Key, Ports, State, Table, is_usual};
+use crate::flows::table::FlowSlot;
+use crate::flows::{FlowKey, FlowMut, FlowState, FlowTable, Ports, is_usual};
 use crate::net::icmp::identification;
 use crate::net::tcp;
 use crate::net::{Datagram, Hosts, IcmpError, Outcome, Quote};
@@ -42,7 +42,7 @@ impl Streams {
 
 /// The flows of a share of all pairs of hosts.
 pub(super) struct Shard {
-    pub(super) table: Table,
+    pub(super) table: FlowTable,
     pub(super) streams: Streams,
     pub(super) shared: SharedStates,
     pub(super) budget: Budget,
@@ -50,11 +50,11 @@ pub(super) struct Shard {
     pub(super) incomplete: Incomplete,
     /// The ports that its flows use: a datagram between other ports needs no lookup.
     ports: Box<Ports>,
-    pub(super) recent: Recent,
+    pub(super) recent: RecentDatagrams,
     /// The hosts that it has seen.
     pub(super) heard: Heard,
     /// Packets that were cut before their protocol could be identified.
-    pub(super) cut: Cut,
+    pub(super) cut: CutPackets,
     /// Number of packets since the last check for idle flows.
     pub(super) unlooked: u32,
     /// It was reported that the shared state has forgotten something.
@@ -67,7 +67,7 @@ impl Shard {
         let mut streams = options.streams;
         streams.total /= shards;
         Shard {
-            table: Table::new(
+            table: FlowTable::new(
                 options.flows.div_ceil(shards),
                 options.flow_bytes / shards,
                 options.idle,
@@ -79,9 +79,9 @@ impl Shard {
             deadlines: Deadlines::default(),
             incomplete: Incomplete::default(),
             ports: Box::default(),
-            recent: Recent::default(),
+            recent: RecentDatagrams::default(),
             heard: Heard::default(),
-            cut: Cut::default(),
+            cut: CutPackets::default(),
             unlooked: 0,
             forgot: false,
         }
@@ -97,7 +97,7 @@ impl Shard {
 
     /// Reports the limits of protocols that the current packet reached.
     #[inline]
-    pub(super) fn limits_met<F: Fields>(
+    pub(super) fn limits_met<F: FieldSink>(
         &mut self,
         context: &PacketContext,
         time: Time,
@@ -109,7 +109,7 @@ impl Shard {
     }
 
     #[cold]
-    fn tell_limits<F: Fields>(
+    fn tell_limits<F: FieldSink>(
         &mut self,
         context: &PacketContext,
         time: Time,
@@ -121,10 +121,10 @@ impl Shard {
     }
 
     /// A UDP datagram.
-    pub(super) fn datagram<F: Fields>(
+    pub(super) fn datagram<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
-        key: &Key,
+        key: &FlowKey,
         datagram: &Datagram<'_>,
         time: Time,
         recorded: Recorded<'_>,
@@ -172,7 +172,7 @@ impl Shard {
         };
         let hash = if lost { 0 } else { self.recent.hash(bytes) };
         payload.hash = NonZeroU64::new(hash);
-        let sent = Sent {
+        let sent = SentDatagram {
             key,
             bytes,
             hash,
@@ -190,23 +190,23 @@ impl Shard {
     }
 
     /// Whether a supported flow uses one of these ports, or one is a usual port of servers.
-    pub(super) fn has_known_port(&self, key: &Key) -> bool {
+    pub(super) fn has_known_port(&self, key: &FlowKey) -> bool {
         key.ports.iter().any(|&port| self.ports.contains(port) || is_usual(port))
     }
 
     /// The flow of a datagram of a supported protocol: an existing or a new one. Records the
     /// sender.
     #[inline]
-    fn flow_of<F: Fields>(
+    fn flow_of<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
-        key: &Key,
+        key: &FlowKey,
         payload: &mut Payload<'_>,
         recorder: &mut Recorder<F>,
-    ) -> Option<Slot> {
+    ) -> Option<FlowSlot> {
         let mut found = self.goes_on(context, key, payload.time, recorder);
         let known = found.and_then(|(slot, _)| match &self.table.flow(slot)?.state {
-            State::Conversation(conversation) => Some(conversation.id()),
+            FlowState::Conversation(conversation) => Some(conversation.id()),
             _ => None,
         });
         if let Some((_, side)) = found {
@@ -230,13 +230,13 @@ impl Shard {
 
     /// The flow of a datagram, and its side; ends a flow that is over.
     #[inline]
-    fn goes_on<F: Fields>(
+    fn goes_on<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
-        key: &Key,
+        key: &FlowKey,
         time: Time,
         recorder: &mut Recorder<F>,
-    ) -> Option<(Slot, Side)> {
+    ) -> Option<(FlowSlot, Side)> {
         let [from, to] = key.ports;
         if !self.ports.contains(from) || !self.ports.contains(to) {
             return None;
@@ -249,15 +249,15 @@ impl Shard {
         Some((slot, side))
     }
 
-    fn begin_flow<F: Fields>(
+    fn begin_flow<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
-        key: &Key,
+        key: &FlowKey,
         time: Time,
         id: Id,
         began: bool,
         recorder: &mut Recorder<F>,
-    ) -> Slot {
+    ) -> FlowSlot {
         self.make_room(context, recorder);
         let slot = self.table.insert(key, time);
         for port in key.ports {
@@ -267,12 +267,12 @@ impl Shard {
             flow.number = context.numbers.next(context.moment);
             flow.begins_with(context.frame);
             flow.set_began(began);
-            flow.state = State::Conversation(id.conversation());
+            flow.state = FlowState::Conversation(id.conversation());
         }
         slot
     }
 
-    pub(super) fn make_room<F: Fields>(
+    pub(super) fn make_room<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
         recorder: &mut Recorder<F>,
@@ -294,10 +294,10 @@ impl Shard {
     }
 
     /// Passes one message to its flow's conversation.
-    fn message<F: Fields>(
+    fn message<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
-        slot: Slot,
+        slot: FlowSlot,
         payload: &mut Payload<'_>,
         datagram: &Datagram<'_>,
         recorder: &mut Recorder<F>,
@@ -358,10 +358,10 @@ impl Shard {
 
     /// A duplicate datagram, which is only shown.
     #[inline(never)]
-    fn copy<F: Fields>(
+    fn copy<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
-        slot: Slot,
+        slot: FlowSlot,
         payload: &mut Payload<'_>,
         datagram: &Datagram<'_>,
         first: u64,
@@ -372,7 +372,7 @@ impl Shard {
         flow.touch(payload.side, payload.time);
         let facts = context.facts(&flow, 0, &self.incomplete);
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
-        let State::Conversation(conversation) = &mut flow.state else { return };
+        let FlowState::Conversation(conversation) = &mut flow.state else { return };
         let protocol = Some(conversation.id());
         let copy_of = Some(first);
         recorder.flow_context(FlowContext {
@@ -391,10 +391,10 @@ impl Shard {
     }
 
     /// An ICMP error about a datagram between these hosts.
-    pub(super) fn icmp<F: Fields>(
+    pub(super) fn icmp<F: FieldSink>(
         &mut self,
         context: &PacketContext,
-        key: &Key,
+        key: &FlowKey,
         error: &IcmpError<'_>,
         recorder: &mut Recorder<F>,
     ) {
@@ -402,7 +402,7 @@ impl Shard {
         let Some((slot, _)) = self.table.find(key) else { return };
         let Some(mut flow) = self.table.flow(slot) else { return };
         let (facts, roles) = (flow.facts(), flow.roles);
-        let State::Conversation(conversation) = &mut flow.state else { return };
+        let FlowState::Conversation(conversation) = &mut flow.state else { return };
         conversation.refused(message);
         recorder.flow_context(FlowContext {
             protocol: Some(conversation.id()),
@@ -425,7 +425,7 @@ impl Shard {
 
     /// Evicts flows if they take too much memory.
     #[inline]
-    pub(super) fn keep_within<F: Fields>(
+    pub(super) fn keep_within<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
         recorder: &mut Recorder<F>,
@@ -437,7 +437,7 @@ impl Shard {
 }
 
 #[cold]
-fn limit_met<F: Fields>(
+fn limit_met<F: FieldSink>(
     limit: Limit,
     context: &PacketContext,
     time: Time,
@@ -448,19 +448,19 @@ fn limit_met<F: Fields>(
 }
 
 /// The key of a datagram or a segment.
-pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<Key> {
+pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<FlowKey> {
     let (ip, source, destination, transport) = match outcome {
         // Whoever sent it, it is about the quoted hosts' datagram.
         Outcome::Icmp(IcmpError { quote, .. }) => {
             let &Quote { source, destination, ports, .. } = quote;
-            return Some(Key { source, destination, ports, transport: Transport::Udp });
+            return Some(FlowKey { source, destination, ports, transport: Transport::Udp });
         }
         Outcome::Udp(it) => (&it.ip, it.source_port, it.destination_port, Transport::Udp),
         Outcome::Tcp(it) => (&it.ip, it.source_port, it.destination_port, Transport::Tcp),
         _ => return None,
     };
     let ports = [source, destination];
-    Some(Key { source: ip.source, destination: ip.destination, ports, transport })
+    Some(FlowKey { source: ip.source, destination: ip.destination, ports, transport })
 }
 
 /// Counts the packets of a message; see [`FlowMut::count`].

@@ -4,11 +4,11 @@ use dissectors::kit::{CrossFlowEvent, Mark, SeenMessage, Side, Sink, Time};
 
 use super::cut;
 use super::reading::Reading;
-use super::recorder::{Fields, Recorder};
+use super::recorder::{FieldSink, Recorder};
 use super::shard::Shard;
 use super::{PacketContext, Recorded};
-use crate::flows::table::Slot;
-use crate::flows::{Key, State};
+use crate::flows::table::FlowSlot;
+use crate::flows::{FlowKey, FlowState};
 use crate::net::tcp::{Arrival, Connection, StreamBudget};
 use crate::net::{FrameRef, Segment, TcpFlags, Tunnels};
 
@@ -18,9 +18,9 @@ const PIECES: usize = 1 << 10;
 /// The flow of a segment.
 pub(super) enum SegmentPlace {
     /// An existing flow, and the side that sent the segment.
-    GoesOn(Slot, Side),
+    GoesOn(FlowSlot, Side),
     /// None that is open. There may be a closed one between the same ends.
-    Begins(Option<Slot>),
+    Begins(Option<FlowSlot>),
 }
 
 impl Shard {
@@ -28,7 +28,7 @@ impl Shard {
     #[inline]
     pub(super) fn place(
         &mut self,
-        key: &Key,
+        key: &FlowKey,
         segment: &Segment<'_>,
         time: Time,
     ) -> Option<SegmentPlace> {
@@ -39,7 +39,7 @@ impl Shard {
             return Some(SegmentPlace::Begins(Some(slot)));
         }
         if let Some(mut flow) = self.table.flow(slot)
-            && let State::Stream(stream) = &flow.state
+            && let FlowState::Stream(stream) = &flow.state
             && segment.flags.0 & TcpFlags::CHANGING == 0
         {
             if stream.connection.is_ignored() {
@@ -56,10 +56,10 @@ impl Shard {
 
     /// A TCP segment at this [`place`](Shard::place).
     #[allow(clippy::too_many_arguments, reason = "of whom, where and when, and who is reported")]
-    pub(super) fn segment<F: Fields>(
+    pub(super) fn segment<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
-        key: &Key,
+        key: &FlowKey,
         place: SegmentPlace,
         segment: &Segment<'_>,
         time: Time,
@@ -77,7 +77,7 @@ impl Shard {
                 if let Some(mut flow) = self.table.flow(slot) {
                     flow.begins_with(context.frame);
                     flow.set_began(segment.flags.syn() && !segment.flags.ack());
-                    flow.state = State::Stream(Box::default());
+                    flow.state = FlowState::Stream(Box::default());
                 }
                 (slot, Side::First)
             }
@@ -123,10 +123,10 @@ impl Shard {
     }
 
     /// No more segments of this connection will come: reads bytes after gaps.
-    pub(super) fn drain_stream<F: Fields>(
+    pub(super) fn drain_stream<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
-        slot: Slot,
+        slot: FlowSlot,
         recorder: &mut Recorder<F>,
     ) {
         self.with_stream(
@@ -141,10 +141,10 @@ impl Shard {
     }
 
     /// Calls `work` with a flow's connection and a reader for it.
-    fn with_stream<F: Fields>(
+    fn with_stream<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
-        slot: Slot,
+        slot: FlowSlot,
         tunnels: Tunnels,
         recorder: &mut Recorder<F>,
         work: impl FnOnce(&mut Connection, &mut StreamBudget, &mut Reading<'_, F>),
@@ -152,10 +152,12 @@ impl Shard {
         let Some(mut flow) = self.table.flow(slot) else { return };
         let state = &mut flow.state;
         // Flows that are not streams are ignored.
-        if !matches!(state, State::Stream(_)) {
+        if !matches!(state, FlowState::Stream(_)) {
             return;
         }
-        let State::Stream(mut stream) = std::mem::replace(state, State::New) else { return };
+        let FlowState::Stream(mut stream) = std::mem::replace(state, FlowState::New) else {
+            return;
+        };
         let lossy = context.facts(&flow, 0, &self.incomplete).lossy;
         let before = flow.memory();
         let mut reading = Reading {
@@ -182,7 +184,7 @@ impl Shard {
             stream.speech.conversation.as_ref().and_then(|conversation| conversation.deadline());
         if let Some(mut flow) = self.table.flow(slot) {
             flow.set_held(stream.memory());
-            flow.state = State::Stream(stream);
+            flow.state = FlowState::Stream(stream);
             let now = flow.memory();
             self.deadlines.plan(&mut flow, slot, deadline);
             self.table.weigh(before, now);

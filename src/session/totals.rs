@@ -6,9 +6,9 @@ use std::fmt;
 use dissectors::kit::{RuleCounts, Time, Transport};
 use serde::{Deserialize, Serialize};
 
-use super::{Cut, Files, Heard, Links, Numbers, Traffic};
+use super::{CutPackets, Files, Heard, Links, Numbers, Traffic};
 use crate::capture::LinkType;
-use crate::flows::Key;
+use crate::flows::FlowKey;
 use crate::net::UnreadLayer;
 
 /// Maximum number of ports that are listed.
@@ -51,7 +51,7 @@ pub struct Totals {
     /// Other traffic, if no flow's protocol was identified.
     pub foreign: Foreign,
     /// Packets that were cut before their protocol could be identified.
-    pub cut: Cut,
+    pub cut: CutPackets,
     /// The results of rules, without passes that were reported individually.
     pub rules: RuleCounts,
     /// The counts of messages, if needed.
@@ -181,7 +181,7 @@ impl Foreign {
 
     /// Adds a packet; it ends counting if a flow has a number.
     #[inline]
-    pub(super) fn see(&mut self, key: &Key, numbers: &Numbers) {
+    pub(super) fn see(&mut self, key: &FlowKey, numbers: &Numbers) {
         if self.all || numbers.given() == 0 {
             self.add_packets(key.transport, key.ports, 1);
         }

@@ -11,7 +11,7 @@ use arrow_array::builder::{
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 
-use super::{Cell, Heading, Kind, Row, Sink, Table, VERSION};
+use super::{Cell, Heading, Kind, Sink, Table, TableRow, VERSION};
 
 /// Rows of a batch at most.
 const ROWS: usize = 1 << 13;
@@ -78,7 +78,8 @@ impl Batches {
 
     /// There are no more rows: the remaining ones become batches.
     ///
-    /// # Errors None for rows of a table.
+    /// # Errors
+    /// None for rows of a table.
     pub fn finish(&mut self) -> io::Result<()> {
         for table in Table::ALL {
             self.close(table)?;
@@ -96,7 +97,7 @@ impl Batches {
 }
 
 impl Sink for Batches {
-    fn row(&mut self, table: Table, row: &dyn Row) -> io::Result<()> {
+    fn row(&mut self, table: Table, row: &dyn TableRow) -> io::Result<()> {
         let Some(place) = self.open.get_mut(table as usize) else { return Ok(()) };
         let open = place.get_or_insert_with(|| OpenBatch::new(table));
         open.push(row);
@@ -119,7 +120,7 @@ impl OpenBatch {
         OpenBatch { schema: table.schema(), columns, rows: 0, bytes: 0 }
     }
 
-    fn push(&mut self, row: &dyn Row) {
+    fn push(&mut self, row: &dyn TableRow) {
         let mut columns = self.columns.iter_mut();
         row.cells(&mut |cell| {
             self.bytes += columns.next().map_or(0, |column| column.push(cell));

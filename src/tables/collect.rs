@@ -6,12 +6,12 @@ use std::sync::Arc;
 use dissectors::kit::Set;
 use dissectors::ledger::Terms;
 
-use super::findings::Finding;
-use super::flows::Flow;
-use super::messages::Message;
+use super::findings::FindingRecord;
+use super::flows::FlowRecord;
+use super::messages::MessageRecord;
 use super::places::Places;
-use super::servers::Server;
-use super::verdicts::Verdict;
+use super::servers::ServerRecord;
+use super::verdicts::VerdictRecord;
 use super::{Sink, Table};
 use crate::check::{self, Checker, Outcome, Selection};
 use crate::filter::Filter;
@@ -103,7 +103,8 @@ impl Wanted {
 
 /// The rows of findings in files that were read as one capture. `files`: the files of packets.
 ///
-/// # Errors Those of the sink.
+/// # Errors
+/// Those of the sink.
 pub fn rows_of_findings(outcome: &Outcome, files: &Files, sink: &mut dyn Sink) -> io::Result<()> {
     let places = Places::known(&outcome.captures, files.clone());
     findings(outcome, &places, files, sink)
@@ -120,7 +121,7 @@ pub fn rows_of_servers(summary: &Summary, files: &[String], sink: &mut dyn Sink)
 fn servers(summary: &Summary, places: &Places, sink: &mut dyn Sink) -> io::Result<()> {
     let (capture, rows) = (places.capture(), summary.servers.rows());
     rows.into_iter().try_for_each(|(end, server)| {
-        sink.row(Table::Servers, &Server::of(capture.clone(), end, server))
+        sink.row(Table::Servers, &ServerRecord::of(capture.clone(), end, server))
     })
 }
 
@@ -130,10 +131,9 @@ fn findings(
     files: &Files,
     sink: &mut dyn Sink,
 ) -> io::Result<()> {
-    outcome
-        .findings
-        .iter()
-        .try_for_each(|found| sink.row(Table::Findings, &Finding::of(found.clone(), places, files)))
+    outcome.findings.iter().try_for_each(|found| {
+        sink.row(Table::Findings, &FindingRecord::of(found.clone(), places, files))
+    })
 }
 
 /// Makes rows of events.
@@ -145,7 +145,7 @@ pub struct Collector {
     summary: Option<Summary>,
     /// Open flows with a selected message.
     flows: Set<u32>,
-    message: Message,
+    message: MessageRecord,
     json: Json,
     /// There were more servers than fit in memory.
     is_cut: bool,
@@ -161,7 +161,7 @@ impl Collector {
             checker: None,
             summary: None,
             flows: Set::default(),
-            message: Message::default(),
+            message: MessageRecord::default(),
             json: Json::new(false),
             is_cut: false,
         }
@@ -209,7 +209,7 @@ impl Collector {
             Event::FlowEnded(row) => {
                 let has_messages = self.wanted.filter.is_none() || self.flows.remove(&row.flow);
                 if has_messages && self.wanted.has(Table::Flows) {
-                    sink.row(Table::Flows, &Flow::of(row, &self.places))?;
+                    sink.row(Table::Flows, &FlowRecord::of(row, &self.places))?;
                 }
             }
             Event::File(change) => self.places.note(*change),
@@ -235,7 +235,8 @@ impl Collector {
     /// The capture was read: writes the rows that depend on the whole capture. Returns the outcome
     /// if it was checked.
     ///
-    /// # Errors Those of the sink.
+    /// # Errors
+    /// Those of the sink.
     pub fn end(&mut self, read: &mut Totals, sink: &mut dyn Sink) -> io::Result<Option<Outcome>> {
         if let Some(summary) = self.summary.take() {
             self.is_cut |= summary.servers.is_cut;
@@ -249,7 +250,7 @@ impl Collector {
         if self.wanted.has(Table::Verdicts) {
             for &fared in &outcome.rules {
                 let (capture, code) = (self.capture.clone(), fared.rule.code.to_string());
-                sink.row(Table::Verdicts, &Verdict { capture, code, fared })?;
+                sink.row(Table::Verdicts, &VerdictRecord { capture, code, fared })?;
             }
         }
         Ok(Some(outcome))

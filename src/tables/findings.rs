@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::places::{Carriers, FlowEndName, PacketName, Places};
-use super::{Cell, Column, Kind, Row, always, capture, cells, some};
+use super::{Cell, Kind, TableColumn, TableRow, always, capture, cells, some};
 use crate::check::Found;
 use crate::session::Files;
 
 /// A row.
-pub(super) struct Finding {
+pub(super) struct FindingRecord {
     capture: Arc<str>,
     at: PacketName,
     carriers: Carriers,
@@ -17,7 +17,7 @@ pub(super) struct Finding {
     found: Found,
 }
 
-pub(super) const COLUMNS: [Column<Finding>; 22] = [
+pub(super) const COLUMNS: [TableColumn<FindingRecord>; 22] = [
     capture(|it| Cell::text(&it.capture)),
     some("file", Kind::Text, "The file with the packet that the finding is about.", |it| {
         Cell::some_text(it.at.file.as_deref())
@@ -103,17 +103,17 @@ pub(super) const COLUMNS: [Column<Finding>; 22] = [
     ),
 ];
 
-impl Row for Finding {
+impl TableRow for FindingRecord {
     fn cells(&self, each: &mut dyn FnMut(Cell<'_>)) {
         cells(&COLUMNS, self, each);
     }
 }
 
-impl Finding {
+impl FindingRecord {
     /// `files`: the files of the first packets that the session remembers.
-    pub(super) fn of(found: Found, places: &Places, files: &Files) -> Finding {
+    pub(super) fn of(found: Found, places: &Places, files: &Files) -> FindingRecord {
         let place = |frame| places.of_either(frame, files);
-        Finding {
+        FindingRecord {
             capture: places.capture(),
             at: PacketName::of(place(found.frame()), places),
             carriers: Carriers::of(&found.frames, places, place),

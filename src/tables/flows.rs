@@ -5,19 +5,19 @@ use std::sync::Arc;
 use dissectors::kit::Who;
 
 use super::places::{FlowEndName, PacketName, Places};
-use super::{Cell, Column, Kind, Row, always, capture, cells, some};
+use super::{Cell, Kind, TableColumn, TableRow, always, capture, cells, some};
 use crate::flows::FlowRow;
 use crate::report::json::transport;
 
 /// A row.
-pub(super) struct Flow {
+pub(super) struct FlowRecord {
     capture: Arc<str>,
     first: PacketName,
     ends: [FlowEndName; 2],
     row: FlowRow,
 }
 
-pub(super) const COLUMNS: [Column<Flow>; 34] = [
+pub(super) const COLUMNS: [TableColumn<FlowRecord>; 34] = [
     capture(|it| Cell::text(&it.capture)),
     always(
         "flow",
@@ -113,19 +113,19 @@ fn both([a, b]: [u64; 2]) -> Cell<'static> {
     Cell::count(a.saturating_add(b))
 }
 
-fn role(it: &Flow, end: usize) -> Cell<'_> {
+fn role(it: &FlowRecord, end: usize) -> Cell<'_> {
     Cell::some_text(it.row.roles.get(end).copied().flatten().map(Who::name))
 }
 
-impl Row for Flow {
+impl TableRow for FlowRecord {
     fn cells(&self, each: &mut dyn FnMut(Cell<'_>)) {
         cells(&COLUMNS, self, each);
     }
 }
 
-impl Flow {
-    pub(super) fn of(row: &FlowRow, places: &Places) -> Flow {
-        Flow {
+impl FlowRecord {
+    pub(super) fn of(row: &FlowRow, places: &Places) -> FlowRecord {
+        FlowRecord {
             capture: places.capture(),
             first: PacketName::of(places.of(row.frame), places),
             ends: row.ends.map(FlowEndName::of),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dissectors::kit::{Code, Payload, Purpose, Verdict};
 
 use super::places::{Carriers, FlowEndName, PacketName, Places};
-use super::{Cell, Column, Kind, Row, always, capture, cells, some};
+use super::{Cell, Kind, TableColumn, TableRow, always, capture, cells, some};
 use crate::report::json::Json;
 use crate::report::{Envelope, json};
 use crate::session::{MessageEvent, Value};
@@ -13,7 +13,7 @@ use crate::summary::described::{each_listed, number};
 
 /// A row, which is reused for each message.
 #[derive(Default)]
-pub(super) struct Message {
+pub(super) struct MessageRecord {
     capture: Arc<str>,
     at: PacketName,
     /// The index among the messages that the packet completed, counted from 1.
@@ -51,7 +51,7 @@ pub(super) struct Message {
     frames: Vec<u64>,
 }
 
-pub(super) const COLUMNS: [Column<Message>; 39] = [
+pub(super) const COLUMNS: [TableColumn<MessageRecord>; 39] = [
     capture(|it| Cell::text(&it.capture)),
     some("file", Kind::Text, "The file with the packet that completed the message.", |it| {
         Cell::some_text(it.at.file.as_deref())
@@ -198,16 +198,16 @@ pub(super) const COLUMNS: [Column<Message>; 39] = [
     ),
 ];
 
-impl Row for Message {
+impl TableRow for MessageRecord {
     fn cells(&self, each: &mut dyn FnMut(Cell<'_>)) {
         cells(&COLUMNS, self, each);
     }
 }
 
-impl Message {
+impl MessageRecord {
     /// Of this capture, before its first message.
     pub(super) fn begin(&mut self, places: &Places) {
-        *self = Message { capture: places.capture(), ..Message::default() };
+        *self = MessageRecord { capture: places.capture(), ..MessageRecord::default() };
     }
 
     /// Fills the row. `json`: writes the fields.

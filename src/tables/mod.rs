@@ -205,7 +205,7 @@ impl<'c> Cell<'c> {
 }
 
 /// A row of some table.
-pub trait Row {
+pub trait TableRow {
     /// Its cells, in the order of the columns.
     fn cells(&self, each: &mut dyn FnMut(Cell<'_>));
 }
@@ -216,11 +216,11 @@ pub trait Sink {
     ///
     /// # Errors
     /// It cannot be written.
-    fn row(&mut self, table: Table, row: &dyn Row) -> io::Result<()>;
+    fn row(&mut self, table: Table, row: &dyn TableRow) -> io::Result<()>;
 }
 
 /// A column, and how a row of type `R` fills it.
-struct Column<R> {
+struct TableColumn<R> {
     heading: Heading,
     cell: for<'r> fn(&'r R) -> Cell<'r>,
 }
@@ -231,12 +231,12 @@ const fn always<R>(
     kind: Kind,
     about: &'static str,
     cell: for<'r> fn(&'r R) -> Cell<'r>,
-) -> Column<R> {
-    Column { heading: Heading { name, kind, always: true, about }, cell }
+) -> TableColumn<R> {
+    TableColumn { heading: Heading { name, kind, always: true, about }, cell }
 }
 
 /// The first column of every table.
-const fn capture<R>(cell: for<'r> fn(&'r R) -> Cell<'r>) -> Column<R> {
+const fn capture<R>(cell: for<'r> fn(&'r R) -> Cell<'r>) -> TableColumn<R> {
     always(
         "capture",
         Kind::Text,
@@ -251,16 +251,16 @@ const fn some<R>(
     kind: Kind,
     about: &'static str,
     cell: for<'r> fn(&'r R) -> Cell<'r>,
-) -> Column<R> {
-    Column { heading: Heading { name, kind, always: false, about }, cell }
+) -> TableColumn<R> {
+    TableColumn { heading: Heading { name, kind, always: false, about }, cell }
 }
 
-fn headings<R>(columns: &[Column<R>]) -> Vec<Heading> {
+fn headings<R>(columns: &[TableColumn<R>]) -> Vec<Heading> {
     columns.iter().map(|column| column.heading).collect()
 }
 
 /// The cells of a row.
-fn cells<R>(columns: &[Column<R>], row: &R, each: &mut dyn FnMut(Cell<'_>)) {
+fn cells<R>(columns: &[TableColumn<R>], row: &R, each: &mut dyn FnMut(Cell<'_>)) {
     columns.iter().for_each(|column| each((column.cell)(row)));
 }
 

@@ -27,7 +27,8 @@ impl<W: Write + Send> Parquet<W> {
     /// For these tables; batches of others are ignored. A row group is held in memory, and takes
     /// about this many bytes.
     ///
-    /// # Errors Those of the outputs.
+    /// # Errors
+    /// Those of the outputs.
     pub fn new(
         outputs: impl IntoIterator<Item = (Table, W)>,
         bytes: usize,
@@ -54,7 +55,8 @@ impl<W: Write + Send> Parquet<W> {
 
     /// There are no more rows. Returns the outputs.
     ///
-    /// # Errors Those of the outputs.
+    /// # Errors
+    /// Those of the outputs.
     pub fn finish(self) -> io::Result<Vec<(Table, W)>> {
         let writers = Table::ALL.into_iter().zip(self.writers);
         let writers = writers.filter_map(|(table, writer)| Some((table, writer?)));

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::session::{FileEvent, Files, Place};
+use crate::session::{FileEvent, FilePlace, Files};
 
 /// The files of a capture, and the packets in each.
 #[derive(Clone, Debug, Default)]
@@ -45,17 +45,17 @@ impl Places {
     }
 
     /// Where a packet is, by its number in the capture; none for 0, which is not a packet.
-    pub(super) fn of(&self, frame: u64) -> Option<Place> {
+    pub(super) fn of(&self, frame: u64) -> Option<FilePlace> {
         self.files.place(frame).filter(|_| frame > 0)
     }
 
     /// The same, if a session remembers the first changes and this the latest ones.
-    pub(super) fn of_either(&self, frame: u64, first: &Files) -> Option<Place> {
+    pub(super) fn of_either(&self, frame: u64, first: &Files) -> Option<FilePlace> {
         self.of(frame).or_else(|| first.place(frame).filter(|_| frame > 0))
     }
 
     /// The name of the file.
-    pub(super) fn file(&self, place: Place) -> Option<Arc<str>> {
+    pub(super) fn file(&self, place: FilePlace) -> Option<Arc<str>> {
         self.names.get(place.file as usize).cloned()
     }
 }
@@ -70,7 +70,7 @@ pub(super) struct PacketName {
 }
 
 impl PacketName {
-    pub(super) fn of(place: Option<Place>, places: &Places) -> PacketName {
+    pub(super) fn of(place: Option<FilePlace>, places: &Places) -> PacketName {
         PacketName {
             file: place.and_then(|place| places.file(place)),
             frame: place.map(|place| place.frame),
@@ -92,10 +92,10 @@ impl Carriers {
     pub(super) fn of(
         frames: &[u64],
         places: &Places,
-        mut place: impl FnMut(u64) -> Option<Place>,
+        mut place: impl FnMut(u64) -> Option<FilePlace>,
     ) -> Carriers {
         let found: Vec<_> = frames.iter().filter_map(|&frame| place(frame)).collect();
-        let frame = |place: &Place| i64::try_from(place.frame).unwrap_or(i64::MAX);
+        let frame = |place: &FilePlace| i64::try_from(place.frame).unwrap_or(i64::MAX);
         let are_many = found.windows(2).any(|pair| matches!(pair, [a, b] if a.file != b.file));
         Carriers {
             frames: found.iter().map(frame).collect(),

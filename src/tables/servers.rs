@@ -6,11 +6,11 @@ use std::sync::Arc;
 use dissectors::Id;
 
 use super::places::FlowEndName;
-use super::{Cell, Column, Kind, Row, always, capture, cells, some};
+use super::{Cell, Kind, TableColumn, TableRow, always, capture, cells, some};
 use crate::summary;
 
 /// A row.
-pub(super) struct Server {
+pub(super) struct ServerRecord {
     capture: Arc<str>,
     end: FlowEndName,
     server: summary::Server,
@@ -18,7 +18,7 @@ pub(super) struct Server {
     times: Option<[u64; 3]>,
 }
 
-pub(super) const COLUMNS: [Column<Server>; 23] = [
+pub(super) const COLUMNS: [TableColumn<ServerRecord>; 23] = [
     capture(|it| Cell::text(&it.capture)),
     always("server", Kind::Text, "The server, as `address:port`.", |it| Cell::text(&it.end.text)),
     always("address", Kind::Text, "Its address.", |it| Cell::text(&it.end.address)),
@@ -92,15 +92,15 @@ fn text_of(text: &summary::Latest<String>) -> Cell<'_> {
     Cell::some_text(text.get().map(String::as_str))
 }
 
-impl Row for Server {
+impl TableRow for ServerRecord {
     fn cells(&self, each: &mut dyn FnMut(Cell<'_>)) {
         cells(&COLUMNS, self, each);
     }
 }
 
-impl Server {
-    pub(super) fn of(capture: Arc<str>, end: SocketAddr, server: &summary::Server) -> Server {
+impl ServerRecord {
+    pub(super) fn of(capture: Arc<str>, end: SocketAddr, server: &summary::Server) -> ServerRecord {
         let times = server.times.of_half_most_all();
-        Server { capture, end: FlowEndName::of(end), server: server.clone(), times }
+        ServerRecord { capture, end: FlowEndName::of(end), server: server.clone(), times }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use dissectors::kit::Time;
 
-use super::{Cell, Heading, Row, Sink, Table};
+use super::{Cell, Heading, Sink, Table, TableRow};
 use crate::report::clock::Clock;
 use crate::report::flows::{csv_cell, csv_line};
 use crate::report::json::string;
@@ -34,7 +34,8 @@ struct TextOutput<W> {
 impl<W: Write> Lines<W> {
     /// For these tables; rows of others are ignored.
     ///
-    /// # Errors Those of the outputs.
+    /// # Errors
+    /// Those of the outputs.
     pub fn new(
         format: Format,
         outputs: impl IntoIterator<Item = (Table, W)>,
@@ -65,7 +66,7 @@ impl<W: Write> Lines<W> {
 }
 
 impl<W: Write> Sink for Lines<W> {
-    fn row(&mut self, table: Table, row: &dyn Row) -> io::Result<()> {
+    fn row(&mut self, table: Table, row: &dyn TableRow) -> io::Result<()> {
         let Lines { format, outputs, clock, line } = self;
         let Some(output) = &mut outputs[table as usize] else { return Ok(()) };
         let mut headings = output.headings.iter();
@@ -161,7 +162,7 @@ mod tests {
     /// A row with few cells.
     struct Few(Vec<Cell<'static>>);
 
-    impl Row for Few {
+    impl TableRow for Few {
         fn cells(&self, each: &mut dyn FnMut(Cell<'_>)) {
             self.0.iter().for_each(|cell| each(*cell));
         }

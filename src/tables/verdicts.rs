@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{Cell, Column, Kind, Row, always, capture, cells};
+use super::{Cell, Kind, TableColumn, TableRow, always, capture, cells};
 use crate::check::RuleOutcome;
 
 /// A row.
-pub(super) struct Verdict {
+pub(super) struct VerdictRecord {
     pub(super) capture: Arc<str>,
     pub(super) code: String,
     pub(super) fared: RuleOutcome,
 }
 
-pub(super) const COLUMNS: [Column<Verdict>; 12] = [
+pub(super) const COLUMNS: [TableColumn<VerdictRecord>; 12] = [
     capture(|it| Cell::text(&it.capture)),
     always("rule", Kind::Text, "The rule's code; docs/rules.md lists all.", |it| {
         Cell::text(&it.code)
@@ -62,7 +62,7 @@ pub(super) const COLUMNS: [Column<Verdict>; 12] = [
     }),
 ];
 
-impl Row for Verdict {
+impl TableRow for VerdictRecord {
     fn cells(&self, each: &mut dyn FnMut(Cell<'_>)) {
         cells(&COLUMNS, self, each);
     }

@@ -13,7 +13,7 @@ use ratatui::widgets::{Cell, Clear, Row, Table};
 use super::edit::FilterLine;
 use super::opened::LadderScreen;
 use super::tabs::{ShownRow, Tab, TabColumn};
-use super::{Areas, Chosen, Model, Reading, Screen, Typing, View};
+use super::{Areas, Chosen, Model, ReadingProgress, Screen, Typing, View};
 use crate::report::paint::Tone;
 use crate::text::{counted, grouped, shortened};
 use theme::Theme;
@@ -198,7 +198,7 @@ fn draw_list(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Theme
             (_, Some(_)) if view.waiting.is_none() && view.tab != Tab::Servers => {
                 "  nothing that the filter wants"
             }
-            (Reading::Over, _) => "  nothing",
+            (ReadingProgress::Over, _) => "  nothing",
             _ => "  nothing yet",
         };
         let place = Rect { y: area.y + 1, height: 1, ..area }.intersection(area);
@@ -345,10 +345,12 @@ fn about(view: &View, model: &Model) -> String {
 fn draw_status(frame: &mut Frame<'_>, view: &View, model: &Model, theme: Theme, area: Rect) {
     let mut parts = Vec::new();
     match model.reading {
-        Reading::Files(Some(share)) => parts.push(format!("reading {:.0} %", share * 100.0)),
-        Reading::Files(None) => parts.push("reading".to_owned()),
-        Reading::Live => parts.push("live".to_owned()),
-        Reading::Over => {}
+        ReadingProgress::Files(Some(share)) => {
+            parts.push(format!("reading {:.0} %", share * 100.0))
+        }
+        ReadingProgress::Files(None) => parts.push("reading".to_owned()),
+        ReadingProgress::Live => parts.push("live".to_owned()),
+        ReadingProgress::Over => {}
     }
     if let Some((what, share)) = view.waiting {
         parts.push(format!("{what} {:.0} % (Esc gives up)", share * 100.0));
@@ -379,7 +381,7 @@ fn draw_status(frame: &mut Frame<'_>, view: &View, model: &Model, theme: Theme, 
     if model.left_out() > 0 {
         parts.push(format!("{} only counted", counted(model.left_out(), "finding")));
     }
-    if let Some(note) = model.notes.last().filter(|_| model.reading != Reading::Live) {
+    if let Some(note) = model.notes.last().filter(|_| model.reading != ReadingProgress::Live) {
         parts.push(note.trim_start_matches("gamewire: ").to_owned());
     }
     let hint = "? keys  q quit";

@@ -17,7 +17,7 @@ const SHOWN: usize = 8;
 
 /// A line, and the cursor in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct InputLine {
     text: String,
     /// In bytes.
     at: usize,
@@ -34,10 +34,10 @@ pub(super) enum Typed {
     GivenUp,
 }
 
-impl Line {
+impl InputLine {
     /// This text, with the cursor at its end.
-    pub(super) fn of(text: &str) -> Line {
-        Line { text: text.to_owned(), at: text.len() }
+    pub(super) fn of(text: &str) -> InputLine {
+        InputLine { text: text.to_owned(), at: text.len() }
     }
 
     /// What was typed.
@@ -116,7 +116,7 @@ fn is_of_name(c: char) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(super) struct FilterLine {
     /// The line.
-    pub(super) line: Line,
+    pub(super) line: InputLine,
     /// Its error.
     pub(super) error: Option<FilterError>,
     /// Completions of the word.
@@ -128,7 +128,7 @@ pub(super) struct FilterLine {
 impl FilterLine {
     /// One that says this.
     pub(super) fn of(text: &str) -> FilterLine {
-        let mut line = FilterLine { line: Line::of(text), ..FilterLine::default() };
+        let mut line = FilterLine { line: InputLine::of(text), ..FilterLine::default() };
         line.look();
         line
     }
@@ -168,7 +168,8 @@ impl FilterLine {
 
     /// The filter; `None` for an empty line.
     ///
-    /// # Errors It is invalid.
+    /// # Errors
+    /// It is invalid.
     pub(super) fn filter(&self) -> Result<Option<Filter>, FilterError> {
         let text = self.line.text().trim();
         if text.is_empty() { Ok(None) } else { self.line.text().parse().map(Some) }
@@ -220,7 +221,7 @@ mod tests {
 
     #[test]
     fn letters_go_where_the_cursor_is() {
-        let mut line = Line::of("a\u{e9}c");
+        let mut line = InputLine::of("a\u{e9}c");
         for code in [KeyCode::Left, KeyCode::Left, KeyCode::Char('x'), KeyCode::Delete] {
             line.key(code.into());
         }

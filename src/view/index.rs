@@ -44,7 +44,7 @@ struct KeptConversation {
 
 /// A conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conversation {
+pub struct ConversationRow {
     /// Its number in all captures, from 0.
     pub number: u32,
     /// Which of the captures it is in, from 0.
@@ -267,7 +267,7 @@ impl Index {
     }
 
     /// The conversation of this number, if it has a message and is kept.
-    pub fn get(&self, number: u32) -> Option<Conversation> {
+    pub fn get(&self, number: u32) -> Option<ConversationRow> {
         let row = self.row(number).filter(|row| row.messages > 0)?;
         let protocol = *Id::ALL.get(usize::from(row.protocol))?;
         let message = protocol.info().messages.get(usize::from(row.message))?;
@@ -283,7 +283,7 @@ impl Index {
         let frame = long(row.frame);
         let last = if row.frames == u32::MAX { u64::MAX } else { frame + u64::from(row.frames) };
         let [high, low] = row.start.map(u64::from);
-        Some(Conversation {
+        Some(ConversationRow {
             number,
             capture: capture.saturating_sub(1),
             ends: [SocketAddr::new(a, row.ports[0]), SocketAddr::new(b, row.ports[1])],
@@ -300,7 +300,7 @@ impl Index {
     }
 }
 
-impl Conversation {
+impl ConversationRow {
     /// Whether packets between these ends may belong to it.
     pub fn is_between(&self, ends: [SocketAddr; 2]) -> bool {
         self.ends == ends || self.ends == [ends[1], ends[0]]

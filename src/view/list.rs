@@ -2,7 +2,7 @@
 
 /// Which row is selected, and which are on the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct List {
+pub(super) struct ListCursor {
     length: usize,
     selected: usize,
     top: usize,
@@ -11,7 +11,7 @@ pub(super) struct List {
     follows: bool,
 }
 
-impl List {
+impl ListCursor {
     /// It has this many rows now.
     pub(super) fn set_length(&mut self, length: usize) {
         self.length = length;
@@ -80,8 +80,8 @@ impl List {
 mod tests {
     use super::*;
 
-    fn list(length: usize, height: usize) -> List {
-        let mut list = List::default();
+    fn list(length: usize, height: usize) -> ListCursor {
+        let mut list = ListCursor::default();
         list.set_length(length);
         list.set_height(height);
         list

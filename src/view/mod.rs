@@ -20,15 +20,15 @@ use roaring::RoaringBitmap;
 use crate::filter::Filter;
 use crate::report::TimeStyle;
 use crate::text::grouped;
-use edit::{FilterLine, Line, Typed};
-use list::List;
+use edit::{FilterLine, InputLine, Typed};
+use list::ListCursor;
 use mouse::Areas;
 use opened::{LadderScreen, MessageScreen};
-use tabs::{FindingRow, Party, SortOrder, Tab};
+use tabs::{FindingRow, PartyRow, SortOrder, Tab};
 
 pub use draw::draw;
-pub use index::{BYTES_OF_MESSAGE, Conversation, Index};
-pub use model::{Matches, Model, Reading};
+pub use index::{BYTES_OF_MESSAGE, ConversationRow, Index};
+pub use model::{Matches, Model, ReadingProgress};
 pub use opened::{Drawn, Opened};
 
 /// Maximum number of bytes copied: terminals accept no more.
@@ -39,7 +39,7 @@ const FILTERING: &str = "filtering";
 
 /// A request to the surrounding program.
 #[derive(Debug)]
-pub enum Request {
+pub enum TaskRequest {
     /// Draw conversations as a ladder, with this packet selected.
     Ladder {
         /// Which conversations.
@@ -73,7 +73,7 @@ pub enum Chosen {
 }
 
 /// The result of a request.
-pub enum Reply {
+pub enum TaskReply {
     /// A ladder: its conversations, and the packet to select.
     Ladder(RoaringBitmap, Drawn, Option<u64>),
     /// A message; `None`: it no longer exists.
@@ -104,18 +104,18 @@ enum Screen {
 /// The current input line.
 enum Typing {
     Filter(FilterLine),
-    File(Line),
+    File(InputLine),
 }
 
 /// The state of the user interface.
 pub struct View {
     time: TimeStyle,
     tab: Tab,
-    lists: [List; 3],
+    lists: [ListCursor; 3],
     orders: [SortOrder; 3],
     /// The conversations that are shown; `None`: all in their original order.
     shown: Option<Vec<u32>>,
-    parties: Vec<Party>,
+    parties: Vec<PartyRow>,
     findings: Vec<FindingRow>,
     marked: BTreeSet<u32>,
     filter: Option<Filter>,
@@ -182,7 +182,7 @@ impl View {
         self.list().set_length(length);
     }
 
-    fn list(&mut self) -> &mut List {
+    fn list(&mut self) -> &mut ListCursor {
         &mut self.lists[self.tab as usize]
     }
 
@@ -202,11 +202,11 @@ impl View {
     }
 
     /// Handles a key. Returns a request, if any.
-    pub fn key(&mut self, key: KeyEvent, model: &Model) -> Option<Request> {
+    pub fn key(&mut self, key: KeyEvent, model: &Model) -> Option<TaskRequest> {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('c') if control => return Some(Request::Quit),
-            KeyCode::Char('z') if control => return Some(Request::Suspend),
+            KeyCode::Char('c') if control => return Some(TaskRequest::Quit),
+            KeyCode::Char('z') if control => return Some(TaskRequest::Suspend),
             _ => {}
         }
         self.note = None;
@@ -219,13 +219,15 @@ impl View {
         }
         match key.code {
             KeyCode::Char('?') | KeyCode::F(1) => self.help = Some(0),
-            KeyCode::Char('q') if self.screens.is_empty() => return Some(Request::Quit),
-            KeyCode::Esc if self.waiting.take().is_some() => return Some(Request::Cancel),
+            KeyCode::Char('q') if self.screens.is_empty() => return Some(TaskRequest::Quit),
+            KeyCode::Esc if self.waiting.take().is_some() => return Some(TaskRequest::Cancel),
             KeyCode::Char('/') => {
                 let text = self.filter.as_ref().map_or(String::new(), Filter::to_string);
                 self.typing = Some(Typing::Filter(FilterLine::of(&text)));
             }
-            KeyCode::Char('w') => self.typing = Some(Typing::File(Line::of("gamewire.pcapng"))),
+            KeyCode::Char('w') => {
+                self.typing = Some(Typing::File(InputLine::of("gamewire.pcapng")))
+            }
             KeyCode::Char('y') => return self.copy(model),
             _ => return self.screen_key(key, model),
         }
@@ -242,25 +244,27 @@ impl View {
     }
 
     /// Handles the result of a request.
-    pub fn reply(&mut self, reply: Reply) {
-        if let (Reply::Progress(share), Some((_, done))) = (&reply, &mut self.waiting) {
+    pub fn reply(&mut self, reply: TaskReply) {
+        if let (TaskReply::Progress(share), Some((_, done))) = (&reply, &mut self.waiting) {
             *done = *share;
             return;
         }
         match reply {
-            Reply::Progress(_) => return,
-            Reply::Ladder(conversations, drawn, frame) => {
+            TaskReply::Progress(_) => return,
+            TaskReply::Ladder(conversations, drawn, frame) => {
                 self.screens.clear();
                 let screen = LadderScreen::new(conversations, drawn, frame, self.time);
                 self.screens.push(Screen::Ladder(Box::new(screen)));
             }
-            Reply::Message(Some(opened)) => self.show(opened),
-            Reply::Message(None) => self.say("no such message is there any more", true),
-            // Another request may be pending by now.
-            Reply::Filtered if self.waiting.is_none_or(|(what, _)| what != FILTERING) => return,
-            Reply::Filtered => {}
-            Reply::Done(text) => self.say(&text, false),
-            Reply::Failed(text) => self.say(&text, true),
+            TaskReply::Message(Some(opened)) => self.show(opened),
+            TaskReply::Message(None) => self.say("no such message is there any more", true),
+            // Something else may be waited for by now.
+            TaskReply::Filtered if self.waiting.is_none_or(|(what, _)| what != FILTERING) => {
+                return;
+            }
+            TaskReply::Filtered => {}
+            TaskReply::Done(text) => self.say(&text, false),
+            TaskReply::Failed(text) => self.say(&text, true),
         }
         self.waiting = None;
     }
@@ -279,12 +283,12 @@ impl View {
         self.note = Some(Note { text: text.to_owned(), is_error });
     }
 
-    fn wait(&mut self, what: &'static str, request: Request) -> Option<Request> {
+    fn wait(&mut self, what: &'static str, request: TaskRequest) -> Option<TaskRequest> {
         self.waiting = Some((what, 0.0));
         Some(request)
     }
 
-    fn typed(&mut self, mut typing: Typing, key: KeyEvent, model: &Model) -> Option<Request> {
+    fn typed(&mut self, mut typing: Typing, key: KeyEvent, model: &Model) -> Option<TaskRequest> {
         let typed = match &mut typing {
             Typing::Filter(line) => line.key(key),
             Typing::File(line) => line.key(key),
@@ -297,7 +301,7 @@ impl View {
             }
             (Typed::Done, Typing::File(line)) if line.text().trim().is_empty() => None,
             (Typed::Done, Typing::File(line)) => {
-                let request = Request::Write(line.text().to_owned(), self.chosen());
+                let request = TaskRequest::Write(line.text().to_owned(), self.chosen());
                 self.wait("writing", request)
             }
             (Typed::Done, Typing::Filter(line)) => match line.filter() {
@@ -311,14 +315,14 @@ impl View {
         }
     }
 
-    fn set_filter(&mut self, filter: Option<Filter>, model: &Model) -> Option<Request> {
+    fn set_filter(&mut self, filter: Option<Filter>, model: &Model) -> Option<TaskRequest> {
         self.filter.clone_from(&filter);
         self.screens.clear();
         self.lists[0].select(0);
         self.refresh(model);
         match filter {
-            Some(_) => self.wait(FILTERING, Request::Filter(filter)),
-            None => Some(Request::Filter(None)),
+            Some(_) => self.wait(FILTERING, TaskRequest::Filter(filter)),
+            None => Some(TaskRequest::Filter(None)),
         }
     }
 
@@ -344,7 +348,7 @@ impl View {
         };
     }
 
-    fn screen_key(&mut self, key: KeyEvent, model: &Model) -> Option<Request> {
+    fn screen_key(&mut self, key: KeyEvent, model: &Model) -> Option<TaskRequest> {
         let list = match self.screens.last_mut() {
             Some(Screen::Ladder(screen)) => &mut screen.list,
             Some(Screen::Message(screen)) => &mut screen.list,
@@ -366,7 +370,8 @@ impl View {
             KeyCode::Char('r') => {
                 if let Some(Screen::Ladder(ladder)) = self.screens.first() {
                     let conversations = ladder.conversations.clone();
-                    return self.wait("reading", Request::Ladder { conversations, frame: None });
+                    return self
+                        .wait("reading", TaskRequest::Ladder { conversations, frame: None });
                 }
             }
             _ if self.screens.is_empty() => self.list_key(key, model),
@@ -424,7 +429,7 @@ impl View {
         }
     }
 
-    fn back(&mut self, code: KeyCode, model: &Model) -> Option<Request> {
+    fn back(&mut self, code: KeyCode, model: &Model) -> Option<TaskRequest> {
         if self.screens.pop().is_some() {
             return None;
         }
@@ -437,12 +442,12 @@ impl View {
         None
     }
 
-    fn open(&mut self, model: &Model) -> Option<Request> {
+    fn open(&mut self, model: &Model) -> Option<TaskRequest> {
         match self.screens.last() {
             Some(Screen::Ladder(ladder)) => {
                 let conversations = ladder.conversations.clone();
                 match ladder.message() {
-                    Some(nth) => self.wait("reading", Request::Message(conversations, nth)),
+                    Some(nth) => self.wait("reading", TaskRequest::Message(conversations, nth)),
                     None => {
                         self.say("this line is not a message", false);
                         None
@@ -454,7 +459,7 @@ impl View {
         }
     }
 
-    fn open_row(&mut self, model: &Model) -> Option<Request> {
+    fn open_row(&mut self, model: &Model) -> Option<TaskRequest> {
         let selected = self.list().selected()?;
         let (conversations, frame) = match self.tab {
             Tab::Conversations => ([self.conversation(model)?].into(), None),
@@ -482,17 +487,17 @@ impl View {
                 (first, None)
             }
         };
-        self.wait("reading", Request::Ladder { conversations, frame })
+        self.wait("reading", TaskRequest::Ladder { conversations, frame })
     }
 
     /// The message before or after the open one.
-    fn neighbour(&mut self, by: i32) -> Option<Request> {
+    fn neighbour(&mut self, by: i32) -> Option<TaskRequest> {
         let Some(Screen::Message(screen)) = self.screens.last() else { return None };
         let nth = screen.opened.place;
         let Some(Screen::Ladder(ladder)) = self.screens.first() else { return None };
         let (all, conversations) = (ladder.counts().0, ladder.conversations.clone());
         match nth.checked_add_signed(by).filter(|&nth| nth < all) {
-            Some(nth) => self.wait("reading", Request::Message(conversations, nth)),
+            Some(nth) => self.wait("reading", TaskRequest::Message(conversations, nth)),
             None => {
                 self.say("no more messages this way", false);
                 None
@@ -501,7 +506,7 @@ impl View {
     }
 
     /// The open or selected element as text.
-    fn copy(&mut self, model: &Model) -> Option<Request> {
+    fn copy(&mut self, model: &Model) -> Option<TaskRequest> {
         let text = match self.screens.last() {
             Some(Screen::Ladder(screen)) => screen.text(),
             Some(Screen::Message(screen)) => screen.opened.text.clone(),
@@ -511,7 +516,7 @@ impl View {
             self.say("too long to be copied; write it with w, or use `gamewire follow`", true);
             return None;
         }
-        Some(Request::Copy(text))
+        Some(TaskRequest::Copy(text))
     }
 
     /// A row of the tab.
@@ -521,7 +526,7 @@ impl View {
                 let it = model.index.get(*self.numbers(model).get(at)?)?;
                 Some(tabs::conversation(&it, model, self.time))
             }
-            Tab::Servers => self.parties.get(at).map(Party::shown),
+            Tab::Servers => self.parties.get(at).map(PartyRow::shown),
             Tab::Findings => self.findings.get(at).map(FindingRow::shown),
         }
     }

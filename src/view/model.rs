@@ -37,14 +37,14 @@ pub struct Model {
     /// Notes, and errors about captures that cannot be read.
     pub notes: Vec<String>,
     /// The progress of reading.
-    pub reading: Reading,
+    pub reading: ReadingProgress,
     /// The number of kept packets of input that can be read only once, and of dropped ones.
     pub kept: Option<(u64, u64)>,
 }
 
 /// The progress of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Reading {
+pub enum ReadingProgress {
     /// Of files; the share, if known.
     Files(Option<f64>),
     /// Of an interface.
@@ -81,7 +81,7 @@ impl Model {
             matches: None,
             packets: 0,
             notes: Vec::new(),
-            reading: Reading::default(),
+            reading: ReadingProgress::default(),
             kept: None,
         }
     }

@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use super::{Model, Request, Screen, View};
+use super::{Model, Screen, TaskRequest, View};
 
 /// Rows by which the wheel moves.
 const WHEEL: isize = 3;
@@ -23,7 +23,7 @@ pub(super) struct Areas {
 
 impl View {
     /// Handles a mouse event; returns the request that follows from it.
-    pub fn mouse(&mut self, event: MouseEvent, model: &Model) -> Option<Request> {
+    pub fn mouse(&mut self, event: MouseEvent, model: &Model) -> Option<TaskRequest> {
         let at = Position::new(event.column, event.row);
         match event.kind {
             MouseEventKind::ScrollDown => self.wheel(WHEEL),
@@ -47,7 +47,7 @@ impl View {
         }
     }
 
-    fn click(&mut self, at: Position, model: &Model) -> Option<Request> {
+    fn click(&mut self, at: Position, model: &Model) -> Option<TaskRequest> {
         if self.help.take().is_some() || self.typing.is_some() {
             return None;
         }
@@ -66,7 +66,7 @@ impl View {
     }
 
     /// Selects a row; opens it if it was selected before.
-    fn click_row(&mut self, row: usize, model: &Model) -> Option<Request> {
+    fn click_row(&mut self, row: usize, model: &Model) -> Option<TaskRequest> {
         let list = match self.screens.last_mut() {
             Some(Screen::Ladder(screen)) => &mut screen.list,
             Some(Screen::Message(screen)) => &mut screen.list,

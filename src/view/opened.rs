@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use roaring::RoaringBitmap;
 
-use super::list::List;
-use crate::report::ladder::{Ladder, Line};
+use super::list::ListCursor;
+use crate::report::ladder::{Ladder, LadderLine};
 use crate::report::paint::Paint;
-use crate::report::text::{Detail, FieldLine, Text, field_lines};
+use crate::report::text::{DetailLevel, FieldLine, Text, field_lines};
 use crate::report::{Envelope, Report, Stamp, TimeStyle};
 use crate::session::IcmpEvent;
 
@@ -53,13 +53,13 @@ pub(super) struct LadderScreen {
     drawn: Drawn,
     time: TimeStyle,
     /// Its lines in this width, without the first one, which is `head`.
-    lines: Vec<Line>,
+    lines: Vec<LadderLine>,
     head: String,
     width: usize,
     /// The packet to select when the lines have been made.
     wanted: Option<u64>,
     /// The selected line.
-    pub(super) list: List,
+    pub(super) list: ListCursor,
 }
 
 impl LadderScreen {
@@ -70,7 +70,7 @@ impl LadderScreen {
         frame: Option<u64>,
         time: TimeStyle,
     ) -> Self {
-        let (lines, head, list) = (Vec::new(), String::new(), List::default());
+        let (lines, head, list) = (Vec::new(), String::new(), ListCursor::default());
         let wanted = Some(frame.unwrap_or(0));
         LadderScreen { conversations, drawn, time, lines, head, width: 0, wanted, list }
     }
@@ -86,7 +86,7 @@ impl LadderScreen {
         let head = self.lines.remove(0);
         self.head = head.parts.into_iter().map(|(_, text)| text).collect();
         self.list.set_length(self.lines.len());
-        let frame = |line: &Line| self.drawn.ladder.frame(line.step?);
+        let frame = |line: &LadderLine| self.drawn.ladder.frame(line.step?);
         let at = match self.wanted.take() {
             Some(wanted) => self.lines.iter().position(|line| frame(line) >= Some(wanted)),
             None => self.lines.iter().position(|line| step.is_some() && line.step == step),
@@ -100,7 +100,7 @@ impl LadderScreen {
     }
 
     /// A line.
-    pub(super) fn line(&self, at: usize) -> Option<&Line> {
+    pub(super) fn line(&self, at: usize) -> Option<&LadderLine> {
         self.lines.get(at)
     }
 
@@ -117,7 +117,7 @@ impl LadderScreen {
     /// Selects the arrow of a message.
     pub(super) fn select(&mut self, message: u32) {
         let step = self.drawn.messages.iter().position(|it| *it == Some(message));
-        let line = |line: &Line| step.is_some() && line.step == step;
+        let line = |line: &LadderLine| step.is_some() && line.step == step;
         if let Some(at) = self.lines.iter().position(line) {
             self.list.select(at);
         }
@@ -157,13 +157,13 @@ impl Opened {
     /// The message in this place.
     pub fn of(place: u32, envelope: &Envelope<'_>) -> Opened {
         let payload = envelope.payload;
-        let detail = Detail { fields: true, bytes: true, full: false };
+        let detail = DetailLevel { fields: true, bytes: true, full: false };
         let mut text = Vec::new();
         let mut report = Text::new(detail, Paint::new(false));
         report.heading(payload.time, &mut text);
         report.message(envelope, &mut text);
         let mut line = Vec::new();
-        Text::new(Detail::default(), Paint::new(false)).message(envelope, &mut line);
+        Text::new(DetailLevel::default(), Paint::new(false)).message(envelope, &mut line);
         let line = String::from_utf8_lossy(&line).into_owned();
         Opened {
             place,
@@ -181,7 +181,7 @@ pub(super) struct MessageScreen {
     /// What is shown.
     pub(super) opened: Opened,
     /// The selected field.
-    pub(super) list: List,
+    pub(super) list: ListCursor,
     /// The first visible row of bytes, bytes per row, and the number of visible rows.
     pub(super) rows: (usize, usize, usize),
 }
@@ -189,7 +189,7 @@ pub(super) struct MessageScreen {
 impl MessageScreen {
     /// This one, with its first field selected.
     pub(super) fn new(opened: Opened) -> MessageScreen {
-        let mut list = List::default();
+        let mut list = ListCursor::default();
         list.set_length(opened.fields.len());
         MessageScreen { opened, list, rows: (0, 16, 0) }
     }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use dissectors::kit::{Severity, Time, Verdict};
 use roaring::RoaringBitmap;
 
-use super::index::{Conversation, weight};
+use super::index::{ConversationRow, weight};
 use super::model::Model;
 use crate::check::Found;
 use crate::flows::ResponseTimes;
@@ -152,7 +152,7 @@ fn severity(severity: Severity, verdict: Verdict) -> String {
 }
 
 /// A conversation's row.
-pub(super) fn conversation(it: &Conversation, model: &Model, time: TimeStyle) -> ShownRow {
+pub(super) fn conversation(it: &ConversationRow, model: &Model, time: TimeStyle) -> ShownRow {
     let [from, to] = it.ends.map(|end| end.to_string());
     let findings = it.worst.map_or(NONE.to_owned(), |(weight, verdict)| {
         let several = if it.findings > 1 { format!(" {}", it.findings) } else { String::new() };
@@ -200,7 +200,7 @@ pub(super) fn sort_conversations(numbers: &mut [u32], order: SortOrder, model: &
         Some("MSGS") => numbers.sort_by_cached_key(|it| Reverse(get(it).map(|it| it.messages))),
         Some("SLOWEST") => numbers.sort_by_cached_key(|it| Reverse(get(it).map(|it| it.slowest))),
         Some(_) => numbers.sort_by_cached_key(|it| {
-            let found = |it: Conversation| (it.worst.map(|it| weight(it.0, it.1)), it.findings);
+            let found = |it: ConversationRow| (it.worst.map(|it| weight(it.0, it.1)), it.findings);
             Reverse(get(it).map(found))
         }),
     }
@@ -210,14 +210,14 @@ pub(super) fn sort_conversations(numbers: &mut [u32], order: SortOrder, model: &
 }
 
 /// A server or a master.
-pub(super) struct Party {
+pub(super) struct PartyRow {
     /// Where it is.
     pub(super) end: SocketAddr,
     cells: Vec<String>,
     numbers: [u64; 5],
 }
 
-impl Party {
+impl PartyRow {
     /// Its row.
     pub(super) fn shown(&self) -> ShownRow {
         let (heads, cells) = (SERVERS.iter().map(|column| column.heading), &self.cells);
@@ -231,7 +231,7 @@ impl Party {
         }
     }
 
-    fn server(end: SocketAddr, it: &Server) -> Party {
+    fn server(end: SocketAddr, it: &Server) -> PartyRow {
         let count = |count: Option<&u64>| count.map_or("?".to_owned(), u64::to_string);
         let [playing, most] = [&it.players, &it.max_players].map(Latest::get);
         let players = playing
@@ -241,7 +241,7 @@ impl Party {
             .map(|text| text.get().map_or(NONE.to_owned(), |text| escaped(text).into_owned()));
         let protocol = it.protocol().map_or(NONE, |id| id.info().id).to_owned();
         let names = [protocol, name, map];
-        Party::of(
+        PartyRow::of(
             end,
             names,
             players,
@@ -251,7 +251,7 @@ impl Party {
         )
     }
 
-    fn master(end: SocketAddr, it: &Master) -> Party {
+    fn master(end: SocketAddr, it: &Master) -> PartyRow {
         let listed = it.listed.len() as u64;
         let protocol = it.protocol.get().map_or(NONE, |id| id.info().id).to_owned();
         let name = format!(
@@ -262,7 +262,7 @@ impl Party {
         );
         let names = [protocol, name, NONE.to_owned()];
         let numbers = [it.lists_asked, it.lists_whole, it.findings];
-        Party::of(end, names, NONE.to_owned(), None, numbers, &it.times)
+        PartyRow::of(end, names, NONE.to_owned(), None, numbers, &it.times)
     }
 
     fn of(
@@ -272,7 +272,7 @@ impl Party {
         playing: Option<u64>,
         [asked, answered, findings]: [u64; 3],
         times: &ResponseTimes,
-    ) -> Party {
+    ) -> PartyRow {
         let times = times.of_half_most_all();
         let [half, _, most] = times.unwrap_or_default();
         let took = |time: u64| times.map_or(NONE.to_owned(), |_| span(time / 1000));
@@ -292,12 +292,12 @@ impl Party {
             took(most),
             grouped(findings),
         ];
-        Party { end, cells, numbers: [playing.unwrap_or(0), asked, half, most, findings] }
+        PartyRow { end, cells, numbers: [playing.unwrap_or(0), asked, half, most, findings] }
     }
 }
 
 /// The conversations that a display filter selects, or all.
-fn wanted(model: &Model) -> impl Iterator<Item = Conversation> {
+fn wanted(model: &Model) -> impl Iterator<Item = ConversationRow> {
     let matches = model.matches.as_ref().map(|matches| &matches.conversations);
     let numbers = model.index.order().iter().copied();
     let wanted = numbers.filter(move |it| matches.is_none_or(|matches| matches.contains(*it)));
@@ -323,7 +323,7 @@ pub(super) fn of_party(model: &Model, end: SocketAddr) -> (RoaringBitmap, u64) {
 }
 
 /// Keeps the parties of conversations that the display filter selects.
-fn narrow(parties: &mut Vec<Party>, model: &Model) {
+fn narrow(parties: &mut Vec<PartyRow>, model: &Model) {
     if model.matches.is_none() {
         return;
     }
@@ -344,15 +344,15 @@ fn narrow(parties: &mut Vec<Party>, model: &Model) {
 }
 
 /// Servers and masters with selected conversations, in an order.
-pub(super) fn parties(model: &Model, order: SortOrder) -> Vec<Party> {
+pub(super) fn parties(model: &Model, order: SortOrder) -> Vec<PartyRow> {
     let summary = model.summary();
     let masters = summary.masters.rows();
     let servers = summary.servers.rows();
-    let masters = masters.into_iter().map(|(end, it)| Party::master(end, it));
-    let servers = servers.into_iter().map(|(end, it)| Party::server(end, it));
+    let masters = masters.into_iter().map(|(end, it)| PartyRow::master(end, it));
+    let servers = servers.into_iter().map(|(end, it)| PartyRow::server(end, it));
     let mut parties: Vec<_> = masters.chain(servers).collect();
     narrow(&mut parties, model);
-    let text = |at: usize| move |it: &Party| it.cells.get(at).cloned();
+    let text = |at: usize| move |it: &PartyRow| it.cells.get(at).cloned();
     match order.column.map(|at| (at, SERVERS[at].heading)) {
         Some((_, "SERVER")) => parties.sort_by_key(|it| it.end),
         Some((_, "PLAYERS")) => parties.sort_by_key(|it| Reverse(it.numbers[0])),

@@ -8,28 +8,28 @@ use std::thread::JoinHandle;
 use arrow_array::RecordBatch;
 
 use super::FileSink;
-use crate::commands::outputs::Whole;
-use crate::tables::{Batches, Parquet, Row, Sink, Table};
+use crate::commands::outputs::AtomicFile;
+use crate::tables::{Batches, Parquet, Sink, Table, TableRow};
 
 /// Maximum number of batches that wait to be written.
 const WAITING: usize = 4;
 
-type Batch = (Table, RecordBatch);
+type TableBatch = (Table, RecordBatch);
 
 /// The files, once all batches were written.
-type Written = io::Result<Vec<(Table, Whole)>>;
+type Written = io::Result<Vec<(Table, AtomicFile)>>;
 
 /// Hands batches of rows to a thread that writes them.
 pub(super) struct Thread {
     batches: Batches,
-    sender: SyncSender<Batch>,
+    sender: SyncSender<TableBatch>,
     /// `None`: it has ended.
     writer: Option<JoinHandle<Written>>,
 }
 
 impl Thread {
     /// For these files, in row groups of about this many bytes.
-    pub(super) fn new(files: Vec<(Table, Whole)>, row_group: usize) -> io::Result<Thread> {
+    pub(super) fn new(files: Vec<(Table, AtomicFile)>, row_group: usize) -> io::Result<Thread> {
         let parquet = Parquet::new(files, row_group)?;
         let (sender, receiver) = sync_channel(WAITING);
         let writer = std::thread::Builder::new().spawn(|| write(parquet, receiver))?;
@@ -57,7 +57,7 @@ impl Thread {
     }
 }
 
-fn write(mut parquet: Parquet<Whole>, batches: Receiver<Batch>) -> Written {
+fn write(mut parquet: Parquet<AtomicFile>, batches: Receiver<TableBatch>) -> Written {
     for (table, batch) in batches {
         parquet.write(table, &batch)?;
     }
@@ -65,7 +65,7 @@ fn write(mut parquet: Parquet<Whole>, batches: Receiver<Batch>) -> Written {
 }
 
 impl Sink for Thread {
-    fn row(&mut self, table: Table, row: &dyn Row) -> io::Result<()> {
+    fn row(&mut self, table: Table, row: &dyn TableRow) -> io::Result<()> {
         self.batches.row(table, row)?;
         self.send()
     }
@@ -79,7 +79,7 @@ impl Drop for Thread {
 }
 
 impl FileSink for Thread {
-    fn finish(mut self: Box<Self>) -> io::Result<Vec<Whole>> {
+    fn finish(mut self: Box<Self>) -> io::Result<Vec<AtomicFile>> {
         self.batches.finish()?;
         self.send()?;
         Ok(self.join()?.into_iter().map(|(_, file)| file).collect())

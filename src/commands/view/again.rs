@@ -14,7 +14,7 @@ use crate::filter::Filter;
 use crate::live::FileFilter;
 use crate::net::glance;
 use crate::session::{Decoder, Event, MessageEvent, Needs, Options};
-use crate::view::Conversation;
+use crate::view::ConversationRow;
 
 use super::kept::KeptReader;
 
@@ -31,7 +31,7 @@ pub(super) struct Again {
 
 /// The conversations to find, all of one capture.
 pub(super) struct WantedConversations {
-    conversations: HashMap<[SocketAddr; 2], Vec<Conversation>>,
+    conversations: HashMap<[SocketAddr; 2], Vec<ConversationRow>>,
     /// Only packets between these hosts can matter.
     hosts: HashSet<[IpAddr; 2]>,
     /// The last packet of these conversations.
@@ -39,7 +39,7 @@ pub(super) struct WantedConversations {
 }
 
 impl WantedConversations {
-    pub(super) fn new(all: impl IntoIterator<Item = Conversation>) -> WantedConversations {
+    pub(super) fn new(all: impl IntoIterator<Item = ConversationRow>) -> WantedConversations {
         let (conversations, hosts) = (HashMap::new(), HashSet::new());
         let mut wanted = WantedConversations { conversations, hosts, last: 0 };
         for it in all {
@@ -54,7 +54,7 @@ impl WantedConversations {
     pub(super) fn of(&self, m: &MessageEvent<'_>) -> Option<u32> {
         let all = self.conversations.get(&sorted(m.ends()))?;
         let payload = m.payload();
-        let is_it = |it: &&Conversation| {
+        let is_it = |it: &&ConversationRow| {
             it.transport == payload.transport && it.packets().contains(&payload.frame)
         };
         all.iter().rev().find(is_it).map(|it| it.number)

@@ -12,7 +12,7 @@ const CHUNK: usize = 1 << 20;
 const HEAD: usize = size_of::<PacketHead>();
 
 /// The latest packets.
-pub(super) struct Kept {
+pub(super) struct KeptPackets {
     chunks: VecDeque<Arc<PacketChunk>>,
     /// The chunk that is being filled.
     open: PacketChunk,
@@ -44,11 +44,11 @@ struct PacketHead {
     digits: u8,
 }
 
-impl Kept {
+impl KeptPackets {
     /// With this maximum of bytes.
-    pub(super) fn new(most: usize) -> Kept {
+    pub(super) fn new(most: usize) -> KeptPackets {
         let (chunks, open) = (VecDeque::new(), PacketChunk::default());
-        Kept { chunks, open, bytes: 0, most: most.max(2 * CHUNK), count: 0, let_go: 0 }
+        KeptPackets { chunks, open, bytes: 0, most: most.max(2 * CHUNK), count: 0, let_go: 0 }
     }
 
     /// Adds a packet; the oldest are dropped if there is no room.
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_newest_packets_stay_within_the_room_there_is() {
-        let mut kept = Kept::new(0);
+        let mut kept = KeptPackets::new(0);
         let data = [7; 1000];
         for frame in 1..=10_000 {
             kept.push(usize::from(frame > 9_999), frame, &Packet::new(frame as i64, &data));

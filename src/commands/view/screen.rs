@@ -28,7 +28,7 @@ use super::again::Again;
 use super::tasks::Tasks;
 use super::{ScreenThread, Shared};
 use crate::filter::Filter;
-use crate::view::{Model, Reading, Reply, Request, View, draw};
+use crate::view::{Model, ReadingProgress, TaskReply, TaskRequest, View, draw};
 
 /// How long to wait for a key.
 const WAIT: Duration = Duration::from_millis(50);
@@ -52,7 +52,7 @@ pub(super) fn start(
         let shared = Arc::clone(&again.shared);
         let writes = again.input.live.write.is_some();
         let ended = Ended::register(writes);
-        let shown = Terminal::enter().and_then(|mut terminal| {
+        let shown = ScreenTerminal::enter().and_then(|mut terminal| {
             let mut showing =
                 Showing { shared: &shared, view, tasks, replies, colours, ended: &ended };
             let shown = showing.run(&mut terminal);
@@ -98,7 +98,7 @@ impl Ended {
 }
 
 /// The terminal in raw mode.
-struct Terminal {
+struct ScreenTerminal {
     drawn: ratatui::Terminal<CrosstermBackend<BufWriter<File>>>,
 }
 
@@ -115,9 +115,9 @@ fn drawn() -> io::Result<ratatui::Terminal<CrosstermBackend<BufWriter<File>>>> {
     ratatui::Terminal::with_options(backend, TerminalOptions { viewport })
 }
 
-impl Terminal {
+impl ScreenTerminal {
     /// Takes over the terminal; a panic restores it first.
-    fn enter() -> io::Result<Terminal> {
+    fn enter() -> io::Result<ScreenTerminal> {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             if let Ok(mut out) = output() {
@@ -125,7 +125,7 @@ impl Terminal {
             }
             before(panic);
         }));
-        let mut terminal = Terminal { drawn: drawn()? };
+        let mut terminal = ScreenTerminal { drawn: drawn()? };
         terminal.take()?;
         Ok(terminal)
     }
@@ -171,13 +171,13 @@ struct Showing<'s> {
     shared: &'s Shared,
     view: View,
     tasks: Tasks,
-    replies: Receiver<(Arc<AtomicBool>, Reply)>,
+    replies: Receiver<(Arc<AtomicBool>, TaskReply)>,
     colours: bool,
     ended: &'s Ended,
 }
 
 impl Showing<'_> {
-    fn run(&mut self, terminal: &mut Terminal) -> io::Result<()> {
+    fn run(&mut self, terminal: &mut ScreenTerminal) -> io::Result<()> {
         let (mut is_new, mut refreshed) = (true, None::<Instant>);
         let mut shown = None;
         loop {
@@ -216,7 +216,7 @@ impl Showing<'_> {
         let mut has_some = false;
         while let Ok((cancelled, reply)) = self.replies.try_recv() {
             if !cancelled.load(Ordering::Relaxed) {
-                let is_filtered = matches!(reply, Reply::Filtered);
+                let is_filtered = matches!(reply, TaskReply::Filtered);
                 self.view.reply(reply);
                 has_some = true;
                 if is_filtered {
@@ -228,7 +228,7 @@ impl Showing<'_> {
     }
 
     fn see_progress(&self, model: &mut Model) {
-        if let Reading::Files(share) = &mut model.reading {
+        if let ReadingProgress::Files(share) = &mut model.reading {
             let done = self.shared.meter.done.load(Ordering::Relaxed);
             let all = self.shared.meter.all.load(Ordering::Relaxed);
             *share = (all > 0).then(|| done as f64 / all as f64);
@@ -238,7 +238,7 @@ impl Showing<'_> {
     }
 
     /// Handles an event. `true`: the user quits.
-    fn event(&mut self, event: &Event, terminal: &mut Terminal) -> io::Result<bool> {
+    fn event(&mut self, event: &Event, terminal: &mut ScreenTerminal) -> io::Result<bool> {
         let request = {
             let model = self.shared.lock_now();
             match event {
@@ -257,42 +257,43 @@ impl Showing<'_> {
         };
         match request {
             None => {}
-            Some(Request::Quit) => return Ok(true),
-            Some(Request::Suspend) => {
+            Some(TaskRequest::Quit) => return Ok(true),
+            Some(TaskRequest::Suspend) => {
                 terminal.leave()?;
                 signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
                 terminal.take()?;
             }
-            Some(Request::Copy(text)) => {
+            Some(TaskRequest::Copy(text)) => {
                 let copied = crate::text::counted(text.lines().count() as u64, "line");
                 // OSC 52: the terminal copies it, also over ssh.
                 let out = terminal.drawn.backend_mut();
                 write!(out, "\x1b]52;c;{}\x07", STANDARD.encode(text))?;
                 Write::flush(out)?;
-                self.view.reply(Reply::Done(format!("copied {copied}, if the terminal allows it")));
+                self.view
+                    .reply(TaskReply::Done(format!("copied {copied}, if the terminal allows it")));
             }
             Some(request) => self.start(request),
         }
         Ok(false)
     }
 
-    fn start(&mut self, request: Request) {
+    fn start(&mut self, request: TaskRequest) {
         match request {
-            Request::Ladder { conversations, frame } => self.tasks.ladder(conversations, frame),
-            Request::Message(conversations, nth) => self.tasks.message(conversations, nth),
-            Request::Filter(filter) => {
+            TaskRequest::Ladder { conversations, frame } => self.tasks.ladder(conversations, frame),
+            TaskRequest::Message(conversations, nth) => self.tasks.message(conversations, nth),
+            TaskRequest::Filter(filter) => {
                 self.tasks.filter(filter);
                 self.view.refresh(&self.shared.lock_now());
             }
-            Request::Write(file, chosen) => self.tasks.write(file, chosen),
-            Request::Cancel => self.tasks.cancel(),
-            Request::Copy(_) | Request::Suspend | Request::Quit => {}
+            TaskRequest::Write(file, chosen) => self.tasks.write(file, chosen),
+            TaskRequest::Cancel => self.tasks.cancel(),
+            TaskRequest::Copy(_) | TaskRequest::Suspend | TaskRequest::Quit => {}
         }
     }
 }
 
 /// The state of reading that the screen depends on.
-fn state(model: &Model) -> (u64, u64, Option<(u64, u64)>, Reading, usize, usize) {
+fn state(model: &Model) -> (u64, u64, Option<(u64, u64)>, ReadingProgress, usize, usize) {
     let matches = model.matches.as_ref().map_or(0, |it| it.changes + u64::from(it.is_complete));
     let found = model.found().count();
     (model.index.changes(), matches, model.kept, model.reading, model.notes.len(), found)

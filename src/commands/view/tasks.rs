@@ -18,7 +18,7 @@ use crate::filter::Filter;
 use crate::report::Envelope;
 use crate::session::{Event, Findings, Messages, Needs};
 use crate::text::{counted, escaped};
-use crate::view::{Chosen, Conversation, Drawn, Matches, Opened, Reply};
+use crate::view::{Chosen, ConversationRow, Drawn, Matches, Opened, TaskReply};
 
 /// The interval at which a filter checks whether a capture has begun.
 const WAIT: Duration = Duration::from_millis(50);
@@ -26,7 +26,7 @@ const WAIT: Duration = Duration::from_millis(50);
 /// Starts tasks, and sends their results.
 pub(super) struct Tasks {
     again: Again,
-    replies: Sender<(Arc<AtomicBool>, Reply)>,
+    replies: Sender<(Arc<AtomicBool>, TaskReply)>,
     /// Whether the latest task, and the latest filter, were cancelled.
     latest: Arc<AtomicBool>,
     filtering: Arc<AtomicBool>,
@@ -36,11 +36,11 @@ pub(super) struct Tasks {
 pub(super) struct Task {
     again: Again,
     cancel: Arc<AtomicBool>,
-    replies: Sender<(Arc<AtomicBool>, Reply)>,
+    replies: Sender<(Arc<AtomicBool>, TaskReply)>,
 }
 
 impl Tasks {
-    pub(super) fn new(again: Again, replies: Sender<(Arc<AtomicBool>, Reply)>) -> Tasks {
+    pub(super) fn new(again: Again, replies: Sender<(Arc<AtomicBool>, TaskReply)>) -> Tasks {
         let (latest, filtering) = (Arc::default(), Arc::default());
         Tasks { again, replies, latest, filtering }
     }
@@ -75,7 +75,7 @@ impl Tasks {
         }
     }
 
-    fn start(&mut self, work: impl FnOnce(&Task) -> Result<Reply, Failure> + Send + 'static) {
+    fn start(&mut self, work: impl FnOnce(&Task) -> Result<TaskReply, Failure> + Send + 'static) {
         self.latest.store(true, Ordering::Relaxed);
         self.latest = Arc::default();
         self.spawn(Arc::clone(&self.latest), work);
@@ -84,11 +84,12 @@ impl Tasks {
     fn spawn(
         &self,
         cancel: Arc<AtomicBool>,
-        work: impl FnOnce(&Task) -> Result<Reply, Failure> + Send + 'static,
+        work: impl FnOnce(&Task) -> Result<TaskReply, Failure> + Send + 'static,
     ) {
         let task = Task { again: self.again.clone(), cancel, replies: self.replies.clone() };
         std::thread::spawn(move || {
-            let reply = work(&task).unwrap_or_else(|failure| Reply::Failed(failure.to_string()));
+            let reply =
+                work(&task).unwrap_or_else(|failure| TaskReply::Failed(failure.to_string()));
             task.send(reply);
         });
     }
@@ -96,23 +97,23 @@ impl Tasks {
 
 impl Task {
     #[cfg(test)]
-    pub(super) fn new(again: Again, replies: Sender<(Arc<AtomicBool>, Reply)>) -> Task {
+    pub(super) fn new(again: Again, replies: Sender<(Arc<AtomicBool>, TaskReply)>) -> Task {
         Task { again, cancel: Arc::default(), replies }
     }
 
-    fn send(&self, reply: Reply) {
+    fn send(&self, reply: TaskReply) {
         // If the receiver is gone, the result is not needed.
         self.replies.send((Arc::clone(&self.cancel), reply)).ok();
     }
 
     /// Runs work that reports its progress.
     fn going<T>(&self, work: impl FnOnce(&Going<'_>) -> T) -> T {
-        let progress = |share| self.send(Reply::Progress(share));
+        let progress = |share| self.send(TaskReply::Progress(share));
         work(&Going { cancel: &self.cancel, progress: &progress })
     }
 
     /// Conversations by their numbers, those of each capture together.
-    fn conversations(&self, numbers: &RoaringBitmap) -> Result<Vec<Conversation>, Failure> {
+    fn conversations(&self, numbers: &RoaringBitmap) -> Result<Vec<ConversationRow>, Failure> {
         let model = self.again.shared.lock_now();
         let all = numbers.iter().filter_map(|number| model.index.get(number));
         let mut all: Vec<_> = all.collect();
@@ -152,7 +153,7 @@ impl Task {
         &self,
         numbers: RoaringBitmap,
         frame: Option<u64>,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<TaskReply, Failure> {
         let mut drawn = Drawn::default();
         self.messages(&numbers, &mut |event| {
             match event {
@@ -169,10 +170,10 @@ impl Task {
         if drawn.is_empty() {
             return Err(Failure::Filter("its packets are no longer kept (--memory)".to_owned()));
         }
-        Ok(Reply::Ladder(numbers, drawn, frame))
+        Ok(TaskReply::Ladder(numbers, drawn, frame))
     }
 
-    pub(super) fn message(&self, numbers: &RoaringBitmap, nth: u32) -> Result<Reply, Failure> {
+    pub(super) fn message(&self, numbers: &RoaringBitmap, nth: u32) -> Result<TaskReply, Failure> {
         let (mut opened, mut count) = (None, 0);
         self.messages(numbers, &mut |event| {
             let Event::Message(message) = event else { return true };
@@ -184,10 +185,10 @@ impl Task {
             count += 1;
             count <= nth
         })?;
-        Ok(Reply::Message(opened))
+        Ok(TaskReply::Message(opened))
     }
 
-    pub(super) fn filter(&self, filter: &Filter) -> Result<Reply, Failure> {
+    pub(super) fn filter(&self, filter: &Filter) -> Result<TaskReply, Failure> {
         let needs = Needs {
             messages: Messages::All,
             findings: Findings::OfMessages,
@@ -222,7 +223,7 @@ impl Task {
         if !self.cancel.load(Ordering::Relaxed) {
             model.matches.iter_mut().for_each(|matches| matches.is_complete = true);
         }
-        Ok(Reply::Filtered)
+        Ok(TaskReply::Filtered)
     }
 
     /// The number of a capture's first conversation; waits until the capture has begun.
@@ -248,7 +249,7 @@ impl Task {
         Some(WantedConversations::new(all.filter(|it| it.capture == capture)))
     }
 
-    pub(super) fn write(&self, file: &str, chosen: &Chosen) -> Result<Reply, Failure> {
+    pub(super) fn write(&self, file: &str, chosen: &Chosen) -> Result<TaskReply, Failure> {
         let called = escaped(file).into_owned();
         let failed = |error: io::Error| {
             Failure::Filter(format!("cannot write {called}: {}", self.unwritable(&error)))
@@ -281,11 +282,15 @@ impl Task {
         }
         writer.finish().map_err(failed)?;
         let (packets, messages) = (counted(packets, "packet"), counted(messages, "message"));
-        Ok(Reply::Done(format!("wrote {packets} of {messages} to {called}")))
+        Ok(TaskReply::Done(format!("wrote {packets} of {messages} to {called}")))
     }
 
     /// The packets of a capture to write, and the number of their messages.
-    fn choose(&self, capture: usize, chosen: &Chosen) -> Result<(extract::Chosen, u64), Failure> {
+    fn choose(
+        &self,
+        capture: usize,
+        chosen: &Chosen,
+    ) -> Result<(extract::Extraction, u64), Failure> {
         let (wanted, filter) = match chosen {
             Chosen::Conversations(numbers) => {
                 let model = self.again.shared.lock_now();
@@ -300,7 +305,7 @@ impl Task {
         };
         // The positions of packets are stored with the bytes.
         let needs = Needs::messages_with_fields();
-        let (mut found, mut count) = (extract::Chosen::default(), 0);
+        let (mut found, mut count) = (extract::Extraction::default(), 0);
         self.going(|going| {
             self.again.decode(capture, needs, filter, wanted.as_ref(), going, &mut |event| {
                 let Event::Message(message) = event else { return true };
@@ -333,7 +338,7 @@ fn copy_kept(
     mut packets: KeptReader,
     first: u32,
     name: Option<&str>,
-    chosen: &extract::Chosen,
+    chosen: &extract::Extraction,
     writer: &mut PcapNgWriter<BufWriter<File>>,
 ) -> io::Result<u64> {
     let mut written = 0;

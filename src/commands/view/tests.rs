@@ -21,7 +21,7 @@ use crate::capture::write::PcapNgWriter;
 use crate::capture::{LinkType, Packet};
 use crate::cli::{Cli, Command};
 use crate::text::is_hidden;
-use crate::view::{Matches, Reply, Request, draw};
+use crate::view::{Matches, TaskReply, TaskRequest, draw};
 
 /// A user in front of a screen.
 struct Seat {
@@ -50,7 +50,7 @@ impl Seat {
         let ran = read(&again.input, &again.config, &mut watching, None, &mut log, false);
         assert!(matches!(ran, Ok(()) | Err(Failure::Reported)), "{ran:?}");
         again.shared.is_read.store(true, Ordering::Relaxed);
-        again.shared.lock_now().reading = Reading::Over;
+        again.shared.lock_now().reading = ReadingProgress::Over;
         let mut seat = Seat { again, view, copied: String::new(), has_quit: false };
         seat.refresh();
         seat
@@ -116,22 +116,22 @@ impl Seat {
         Task::new(self.again.clone(), channel().0)
     }
 
-    fn serve(&mut self, request: Option<Request>) {
+    fn serve(&mut self, request: Option<TaskRequest>) {
         let task = self.task();
         let reply = match request {
-            None | Some(Request::Cancel | Request::Suspend) => return,
-            Some(Request::Quit) => {
+            None | Some(TaskRequest::Cancel | TaskRequest::Suspend) => return,
+            Some(TaskRequest::Quit) => {
                 self.has_quit = true;
                 return;
             }
-            Some(Request::Copy(text)) => {
+            Some(TaskRequest::Copy(text)) => {
                 self.copied = text;
                 return;
             }
-            Some(Request::Ladder { conversations, frame }) => task.ladder(conversations, frame),
-            Some(Request::Message(conversations, nth)) => task.message(&conversations, nth),
-            Some(Request::Write(file, chosen)) => task.write(&file, &chosen),
-            Some(Request::Filter(filter)) => {
+            Some(TaskRequest::Ladder { conversations, frame }) => task.ladder(conversations, frame),
+            Some(TaskRequest::Message(conversations, nth)) => task.message(&conversations, nth),
+            Some(TaskRequest::Write(file, chosen)) => task.write(&file, &chosen),
+            Some(TaskRequest::Filter(filter)) => {
                 self.again.shared.lock_now().matches = filter.clone().map(Matches::of);
                 match filter {
                     Some(filter) => task.filter(&filter),
@@ -139,7 +139,7 @@ impl Seat {
                 }
             }
         };
-        self.view.reply(reply.unwrap_or_else(|failure| Reply::Failed(failure.to_string())));
+        self.view.reply(reply.unwrap_or_else(|failure| TaskReply::Failed(failure.to_string())));
         self.refresh();
     }
 
@@ -264,7 +264,7 @@ fn what_is_opened_is_what_dissect_shows() {
             assert_eq!(lines.len(), it.messages as usize, "{name}, flow {flow}");
             for (nth, line) in (0..).zip(&lines) {
                 let only = [it.number].into();
-                let Ok(Reply::Message(Some(opened))) = seat.task().message(&only, nth) else {
+                let Ok(TaskReply::Message(Some(opened))) = seat.task().message(&only, nth) else {
                     panic!("{name}, flow {flow}, message {nth}");
                 };
                 // Information that `dissect` has from all packets, such as an ICMP error, is added

@@ -9,7 +9,7 @@ use crate::net::packet::{FrameRef, Ip, Malformed};
 /// Return it with [`Defragmenter::recycle`](super::Defragmenter::recycle) after use, so that its
 /// memory is reused.
 #[derive(Debug)]
-pub struct Whole {
+pub struct WholeDatagram {
     /// Addresses, of the first fragment.
     pub ip: Ip,
     /// The protocol of the payload, from the first fragment.
@@ -22,7 +22,7 @@ pub struct Whole {
     pub overlapped: bool,
 }
 
-impl Whole {
+impl WholeDatagram {
     /// The frame, and the offset in its packet, that the byte at `at` comes from.
     pub fn locate(&self, at: u32) -> Option<(u64, u32)> {
         let index = self.pieces.partition_point(|piece| piece.at <= at).checked_sub(1)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::*;
 use crate::capture::LinkType;
 use crate::net::test_packets::*;
-use crate::net::{Headers, Ip, Outcome, Payload, Tunnels};
+use crate::net::{Headers, Ip, Outcome, TransportPayload, Tunnels};
 use crate::net::{decode, decode_ip_payload};
 
 const SECOND: i64 = 1_000_000_000;
@@ -24,7 +24,8 @@ fn addresses(version6: bool, source: u32) -> Ip {
 
 /// One fragment of datagram 1, not cut by the capture.
 fn fragment(at: u32, more: bool, bytes: &[u8]) -> Fragment<'_> {
-    let payload = Payload { bytes, offset: 34, announced: bytes.len() as u32, snapped: false };
+    let payload =
+        TransportPayload { bytes, offset: 34, announced: bytes.len() as u32, snapped: false };
     let headers = Headers { ipv4: &[], transport: &[] };
     let ip = addresses(false, 1);
     Fragment { ip, identification: 1, protocol: 17, at, more, payload, note: None, headers }
@@ -57,7 +58,7 @@ impl Bench {
         Self { lender: Some(lender), ..Self::new() }
     }
 
-    fn add(&mut self, fragment: &Fragment<'_>) -> Option<Whole> {
+    fn add(&mut self, fragment: &Fragment<'_>) -> Option<WholeDatagram> {
         self.frame += 1;
         self.time += SECOND / 1_000_000;
         let packet = FrameRef { frame: self.frame, time: self.time };
@@ -100,7 +101,7 @@ impl Bench {
 
 /// All observable properties of a datagram.
 #[allow(clippy::type_complexity, reason = "it is only compared")]
-fn seen(whole: &Whole) -> (Ip, u8, bool, &[u8], Vec<(u32, u32, u32, u64)>) {
+fn seen(whole: &WholeDatagram) -> (Ip, u8, bool, &[u8], Vec<(u32, u32, u32, u64)>) {
     let piece = |piece: &Piece| (piece.at, piece.length, piece.offset, piece.frame);
     let pieces = whole.pieces.iter().map(piece).collect();
     (whole.ip, whole.protocol, whole.overlapped, &whole.bytes, pieces)
@@ -112,7 +113,7 @@ fn count(length: usize) -> Vec<u8> {
 }
 
 #[track_caller]
-fn consistent(whole: &Whole) {
+fn consistent(whole: &WholeDatagram) {
     let mut at = 0;
     for piece in &whole.pieces {
         assert_eq!(piece.at, at);
@@ -370,7 +371,8 @@ fn an_empty_last_fragment_ends_a_datagram() {
 #[test]
 fn cut_fragments_never_become_whole() {
     let bytes = count(24);
-    let payload = Payload { bytes: &bytes[..13], offset: 34, announced: 16, snapped: true };
+    let payload =
+        TransportPayload { bytes: &bytes[..13], offset: 34, announced: 16, snapped: true };
     let mut bench = Bench::new();
     bench.add(&Fragment { payload, ..fragment(0, true, &[]) });
     assert!(bench.add(&fragment(16, false, &bytes[16..])).is_none());

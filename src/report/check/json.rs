@@ -76,7 +76,8 @@ struct FindingObject<'a> {
 
 /// Appends the outcome. `least`: the minimum severity that fails the capture.
 ///
-/// # Errors None for a `Vec`.
+/// # Errors
+/// None for a `Vec`.
 pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_json::Result<()> {
     let mut clock = Clock::default();
     let rules = outcome.rules.iter().map(|fared| RuleObject {

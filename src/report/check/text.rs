@@ -16,7 +16,7 @@ use crate::report::paint::{Paint, Tone};
 use crate::report::{Stamp, TimeStyle};
 use crate::text::{counted, escaped, grouped};
 
-pub use totals::Totals;
+pub use totals::CheckTotals;
 
 /// How an outcome is written.
 #[derive(Clone, Copy, Debug)]

@@ -78,7 +78,7 @@ impl Capture {
         read: &Totals,
     ) -> io::Result<Capture> {
         let shown = Shown { table: None, order: None, top: usize::MAX, times: TimeStyle::Utc };
-        let report = summary::Report::new(tables, read, None, shown);
+        let report = summary::SummaryReport::new(tables, read, None, shown);
         let (mut summary, mut check) = (Vec::new(), Vec::new());
         report.json(&mut summary);
         json::write(outcome, least, &mut check)?;

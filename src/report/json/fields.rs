@@ -5,7 +5,7 @@ use std::net::SocketAddrV6;
 use dissectors::kit::{Field, Kind, Node, Place};
 
 use super::keys::{Keys, Member};
-use super::names::{Names, is_quoted};
+use super::names::{JsonNames, is_quoted};
 use super::rows::{RowPage, RowShape, write_values};
 use super::short::{WINDOW, member};
 use super::write::{character, float, hex, ip4, signed, string, string_among};
@@ -37,7 +37,7 @@ const ENVELOPE: [&str; 16] = [
 #[derive(Default)]
 pub(super) struct Scratch {
     /// Names as they are written.
-    names: Names,
+    names: JsonNames,
     /// Rows of lists.
     page: RowPage,
     /// The names of the fields next to the current pairs.

@@ -8,13 +8,13 @@ use dissectors::kit::{Field, Kind};
 pub(super) const ROOM: usize = 31;
 
 /// A cache with one name per slot; a field's slot is determined by its address.
-pub(super) struct Names {
-    places: Box<[Name; Names::PLACES]>,
+pub(super) struct JsonNames {
+    places: Box<[JsonName; JsonNames::PLACES]>,
 }
 
 /// One name.
 #[derive(Clone, Copy)]
-pub(super) struct Name {
+pub(super) struct JsonName {
     field: Option<&'static Field>,
     /// `"name":`, and the quote that opens the value where the field's kind has one.
     text: [u8; ROOM + 1],
@@ -24,20 +24,20 @@ pub(super) struct Name {
     pub(super) mask: u64,
 }
 
-impl Default for Names {
-    fn default() -> Names {
-        Names { places: Box::new([Name::NONE; Names::PLACES]) }
+impl Default for JsonNames {
+    fn default() -> JsonNames {
+        JsonNames { places: Box::new([JsonName::NONE; JsonNames::PLACES]) }
     }
 }
 
-impl Names {
+impl JsonNames {
     /// All protocols have fewer fields.
     const PLACES: usize = 512;
 
     /// The name of a field.
     #[inline]
-    pub(super) fn of(&mut self, field: &'static Field) -> &Name {
-        let at = ptr::from_ref(field).addr() / align_of::<Field>() % Names::PLACES;
+    pub(super) fn of(&mut self, field: &'static Field) -> &JsonName {
+        let at = ptr::from_ref(field).addr() / align_of::<Field>() % JsonNames::PLACES;
         let name = &mut self.places[at];
         if !name.field.is_some_and(|known| ptr::eq(known, field)) {
             name.become_of(field);
@@ -46,8 +46,8 @@ impl Names {
     }
 }
 
-impl Name {
-    const NONE: Name = Name { field: None, text: [0; ROOM + 1], length: 0, mask: 0 };
+impl JsonName {
+    const NONE: JsonName = JsonName { field: None, text: [0; ROOM + 1], length: 0, mask: 0 };
 
     /// Appends the name, up to the beginning of the value.
     #[inline]
@@ -73,7 +73,8 @@ impl Name {
         long(field, &mut text);
         let length = text.len();
         text.resize(length.max(ROOM + 1), 0);
-        *self = Name { field: Some(field), mask: mask(field.name.as_bytes()), ..Name::NONE };
+        *self =
+            JsonName { field: Some(field), mask: mask(field.name.as_bytes()), ..JsonName::NONE };
         if length <= ROOM
             && let Some(text) = text.first_chunk()
         {
@@ -117,7 +118,7 @@ pub(super) fn is_quoted(kind: Kind) -> bool {
 mod tests {
     use super::*;
 
-    fn written(names: &mut Names, field: &'static Field) -> String {
+    fn written(names: &mut JsonNames, field: &'static Field) -> String {
         let mut out = Vec::new();
         names.of(field).write(field, &mut out);
         String::from_utf8(out).expect("ASCII")
@@ -128,7 +129,7 @@ mod tests {
         static TEXT: Field = Field::new("text", "Text", Kind::Text);
         static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
         static LONG: Field = Field::new("a_name_that_takes_much_more_room", "", Kind::Text);
-        let names = &mut Names::default();
+        let names = &mut JsonNames::default();
         for _ in 0..2 {
             assert_eq!(written(names, &TEXT), "\"text\":\"");
             assert_eq!(written(names, &NUMBER), "\"number\":");
@@ -156,7 +157,7 @@ mod tests {
     fn the_text_of_a_name_is_what_is_written() {
         static FULL: Field = Field::new("a_name_that_fills_it_all____", "", Kind::Flag);
         static LONG: Field = Field::new("a_name_that_does_not_fit_____", "", Kind::Flag);
-        let names = &mut Names::default();
+        let names = &mut JsonNames::default();
         let text = names.of(&FULL).text().map(|(text, length)| text[..length].to_vec());
         assert_eq!(text, Some(written(names, &FULL).into_bytes()));
         assert_eq!(names.of(&LONG).text(), None);
@@ -165,8 +166,9 @@ mod tests {
     #[test]
     fn two_fields_at_one_place_take_turns() {
         let field = |n: usize| Field::new(n.to_string().leak(), "", Kind::Flag);
-        let fields: &'static [Field] = (0..2 * Names::PLACES).map(field).collect::<Vec<_>>().leak();
-        let names = &mut Names::default();
+        let fields: &'static [Field] =
+            (0..2 * JsonNames::PLACES).map(field).collect::<Vec<_>>().leak();
+        let names = &mut JsonNames::default();
         for field in fields.iter().chain(fields) {
             assert_eq!(written(names, field), format!("\"{}\":", field.name));
         }

@@ -7,7 +7,7 @@ use std::ptr;
 
 use dissectors::kit::{Field, Kind, Node, Place};
 
-use super::names::{Name, Names};
+use super::names::{JsonName, JsonNames};
 use super::short::{ITEM, WINDOW, item, member};
 use crate::report::view::MessageView;
 
@@ -82,12 +82,12 @@ pub(super) struct RowShape {
 struct RowMember {
     field: &'static Field,
     /// Its name; `None` if it is not shown.
-    name: Option<Name>,
+    name: Option<JsonName>,
 }
 
 impl RowShape {
     /// The structure of a list's first object, if it fits.
-    pub(super) fn first(list: &[Node], names: &mut Names) -> Option<RowShape> {
+    pub(super) fn first(list: &[Node], names: &mut JsonNames) -> Option<RowShape> {
         let (object, after) = list.split_first()?;
         let members = after.get(..object.descendants as usize)?;
         // One object is not a table.

@@ -6,7 +6,7 @@ use std::net::SocketAddrV4;
 
 use dissectors::kit::{Kind, Node};
 
-use super::names::{Name, ROOM, is_quoted};
+use super::names::{JsonName, ROOM, is_quoted};
 use super::write::{CHUNK, is_plain, is_usual, short_float, short_ip4};
 use crate::report::digits::word;
 use crate::report::view::MessageView;
@@ -24,7 +24,7 @@ pub(super) const WINDOW: usize = ROOM + VALUE;
 /// no escapes. Returns their length.
 #[inline(always)]
 pub(super) fn member(
-    name: &Name,
+    name: &JsonName,
     view: MessageView<'_>,
     node: &Node,
     window: &mut [u8; WINDOW],
@@ -94,7 +94,7 @@ fn short(view: MessageView<'_>, node: &Node, value: &mut [u8; VALUE]) -> Option<
 mod tests {
     use dissectors::kit::{Field, Sink, Span, TextPlace, Tree};
 
-    use super::super::names::Names;
+    use super::super::names::JsonNames;
     use super::*;
 
     static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
@@ -107,7 +107,7 @@ mod tests {
         let (mut tree, mut window) = (Tree::default(), [b'!'; WINDOW]);
         tree.leaf(field, Span::default(), value);
         let view = MessageView { tree: tree.view(), payload, lost: false };
-        let length = member(Names::default().of(field), view, &tree.nodes()[0], &mut window)?;
+        let length = member(JsonNames::default().of(field), view, &tree.nodes()[0], &mut window)?;
         Some(String::from_utf8_lossy(&window[..length]).into_owned())
     }
 

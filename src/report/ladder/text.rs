@@ -62,7 +62,7 @@ impl Lanes {
 }
 
 /// A line of a ladder.
-pub struct Line {
+pub struct LadderLine {
     /// The index of its arrow, or of the arrow that its finding is about; `None`: a heading.
     pub step: Option<usize>,
     /// Its text, and how each part looks.
@@ -86,13 +86,13 @@ impl Ladder {
     }
 
     /// Its lines in this many columns: first the one that names the parties.
-    pub fn lines(&self, width: usize, stamp: &mut Stamp) -> Vec<Line> {
+    pub fn lines(&self, width: usize, stamp: &mut Stamp) -> Vec<LadderLine> {
         let times = self.times(stamp);
         let widest = times.iter().map(String::len).max().unwrap_or(0).max(TIME);
         let largest = self.steps.iter().map(|step| step.frame).max().unwrap_or(0);
         let number = largest.to_string().len().max(NUMBER);
         let lanes = Lanes::of(widest + number + 3, self.parties.len(), width);
-        let mut lines = vec![Line::above(Tone::Endpoints, self.heads(&lanes, width))];
+        let mut lines = vec![LadderLine::above(Tone::Endpoints, self.heads(&lanes, width))];
         let mut day = Vec::new();
         for (at, (step, time)) in self.steps.iter().zip(times).enumerate() {
             let before = format!("{time:<widest$} {:>number$}  ", step.frame);
@@ -100,7 +100,7 @@ impl Ladder {
             stamp.day(step.time, &mut today);
             if today != day {
                 let text = format!("-- {} --", String::from_utf8_lossy(&today));
-                lines.push(Line::above(Tone::Faint, text));
+                lines.push(LadderLine::above(Tone::Faint, text));
                 day = today;
             }
             self.step(at, before, &lanes, width, &mut lines);
@@ -136,7 +136,14 @@ impl Ladder {
         shortened(heads.into_iter().collect::<String>().trim_end(), width).into_owned()
     }
 
-    fn step(&self, at: usize, before: String, lanes: &Lanes, width: usize, lines: &mut Vec<Line>) {
+    fn step(
+        &self,
+        at: usize,
+        before: String,
+        lanes: &Lanes,
+        width: usize,
+        lines: &mut Vec<LadderLine>,
+    ) {
         let Some(step) = self.steps.get(at) else { return };
         let tone = if step.icmp { Tone::Faint } else { Tone::Message };
         let arrow = lanes.arrow(step);
@@ -148,20 +155,20 @@ impl Ladder {
         if !details.is_empty() {
             parts.push((None, format!("  {details}")));
         }
-        lines.push(Line { step: Some(at), parts });
+        lines.push(LadderLine { step: Some(at), parts });
         for (weight, verdict, what) in &step.findings {
             let empty: String = lanes.empty().into_iter().collect();
             let text = format!("! {} {what}", severity(*weight, *verdict));
             let line = format!("{:1$}{empty}  {text}", "", lanes.before);
             let tone = Tone::Finding(*weight, *verdict);
             let parts = vec![(Some(tone), shortened(&line, width).into_owned())];
-            lines.push(Line { step: Some(at), parts });
+            lines.push(LadderLine { step: Some(at), parts });
         }
     }
 }
 
-impl Line {
-    fn above(tone: Tone, text: String) -> Line {
-        Line { step: None, parts: vec![(Some(tone), text)] }
+impl LadderLine {
+    fn above(tone: Tone, text: String) -> LadderLine {
+        LadderLine { step: None, parts: vec![(Some(tone), text)] }
     }
 }

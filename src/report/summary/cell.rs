@@ -93,8 +93,8 @@ impl SummaryCell {
     }
 
     /// For JSON.
-    pub(super) fn json(&self, digits: u8) -> Json<'_> {
-        Json { cell: self, digits }
+    pub(super) fn json(&self, digits: u8) -> JsonCell<'_> {
+        JsonCell { cell: self, digits }
     }
 
     /// The order of two cells: larger counts and durations, earlier times and texts first; unknown
@@ -132,12 +132,12 @@ impl SummaryCell {
 }
 
 /// A cell as JSON.
-pub(super) struct Json<'c> {
+pub(super) struct JsonCell<'c> {
     cell: &'c SummaryCell,
     digits: u8,
 }
 
-impl Serialize for Json<'_> {
+impl Serialize for JsonCell<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.cell {
             SummaryCell::Text(text) => text.serialize(to),

@@ -21,7 +21,7 @@ use crate::text::grouped;
 
 /// A table of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Table {
+pub enum SummaryTable {
     /// The protocols
     Protocols,
     /// Game servers
@@ -34,15 +34,15 @@ pub enum Table {
     Ports,
 }
 
-impl Table {
+impl SummaryTable {
     /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Table::Protocols => "protocols",
-            Table::Servers => "servers",
-            Table::Masters => "masters",
-            Table::Clients => "clients",
-            Table::Ports => "ports",
+            SummaryTable::Protocols => "protocols",
+            SummaryTable::Servers => "servers",
+            SummaryTable::Masters => "masters",
+            SummaryTable::Clients => "clients",
+            SummaryTable::Ports => "ports",
         }
     }
 }
@@ -220,7 +220,7 @@ pub fn columns() -> Vec<(&'static str, &'static str)> {
 
 /// A table with its rows.
 pub(super) struct Grid {
-    pub(super) table: Table,
+    pub(super) table: SummaryTable,
     /// Names and headings.
     columns: Vec<(&'static str, &'static str)>,
     pub(super) rows: Vec<Vec<SummaryCell>>,
@@ -232,7 +232,12 @@ pub(super) struct Grid {
 
 impl Grid {
     /// A table of a summary.
-    pub(super) fn of(table: Table, summary: &Summary, ports: &[Port], shown: &Shown) -> Grid {
+    pub(super) fn of(
+        table: SummaryTable,
+        summary: &Summary,
+        ports: &[Port],
+        shown: &Shown,
+    ) -> Grid {
         match table {
             Table::Protocols => {
                 let seen = summary.protocols.iter().filter(|it| it.messages > 0).zip(0..);
@@ -390,15 +395,15 @@ impl Grid {
 
 /// The sort column of a table; by default the number of requests.
 fn order<'c, T>(
-    table: Table,
+    table: SummaryTable,
     columns: &'c [SummaryColumn<T>],
     by: Option<&Order>,
 ) -> Option<&'c SummaryColumn<T>> {
     let usual = match table {
-        Table::Protocols | Table::Ports => None,
-        Table::Servers => Some("exchanges"),
-        Table::Masters => Some("lists_asked"),
-        Table::Clients => Some("sent"),
+        SummaryTable::Protocols | SummaryTable::Ports => None,
+        SummaryTable::Servers => Some("exchanges"),
+        SummaryTable::Masters => Some("lists_asked"),
+        SummaryTable::Clients => Some("sent"),
     };
     let named = |name: &str| {
         let is_named = |column: &&SummaryColumn<T>| {

@@ -19,11 +19,11 @@ const INFLATED: usize = 4096;
 /// The leaves of a message by their first byte. Reused from message to message.
 #[derive(Default)]
 pub(super) struct Dump {
-    leaves: Vec<Leaf>,
+    leaves: Vec<DumpLeaf>,
 }
 
 #[derive(Clone, Copy)]
-struct Leaf {
+struct DumpLeaf {
     span: Span,
     name: &'static str,
 }
@@ -33,7 +33,7 @@ struct ByteRun<'a> {
     bytes: &'a [u8],
     /// The column of its first byte.
     column: usize,
-    leaf: Option<(usize, Leaf)>,
+    leaf: Option<(usize, DumpLeaf)>,
     begins: bool,
 }
 
@@ -50,7 +50,7 @@ impl Dump {
         let is_leaf = |node: &&Node| node.descendants == 0 && !node.span.is_empty();
         let leaves = view.tree.nodes.iter().filter(is_leaf);
         self.leaves.clear();
-        self.leaves.extend(leaves.map(|node| Leaf { span: node.span, name: node.field.name }));
+        self.leaves.extend(leaves.map(|node| DumpLeaf { span: node.span, name: node.field.name }));
         self.leaves.sort_by_key(|leaf| leaf.span.start);
         if inflated {
             out.extend_from_slice(b"    decompressed:\n");

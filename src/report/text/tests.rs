@@ -3,21 +3,21 @@
 use dissectors::kit::{Field, Kind, Mark, Piece, Side, Sink, Span, TextPlace, Time, Tree, Verdict};
 use proptest::prelude::*;
 
-use super::{Detail, Text};
+use super::{DetailLevel, Text};
 use crate::report::paint::Paint;
 use crate::report::test_messages::*;
 
-const LINE: Detail = Detail { fields: false, bytes: false, full: false };
-const FIELDS: Detail = Detail { fields: true, bytes: false, full: false };
-const BYTES: Detail = Detail { fields: false, bytes: true, full: false };
-const BOTH: Detail = Detail { fields: true, bytes: true, full: false };
+const LINE: DetailLevel = DetailLevel { fields: false, bytes: false, full: false };
+const FIELDS: DetailLevel = DetailLevel { fields: true, bytes: false, full: false };
+const BYTES: DetailLevel = DetailLevel { fields: false, bytes: true, full: false };
+const BOTH: DetailLevel = DetailLevel { fields: true, bytes: true, full: false };
 
-fn plain(sample: &Sample, detail: Detail) -> String {
+fn plain(sample: &Sample, detail: DetailLevel) -> String {
     sample.report(&mut Text::new(detail, Paint::new(false)))
 }
 
 /// With `^[` for the escape character, as terminals show it.
-fn coloured(sample: &Sample, detail: Detail) -> String {
+fn coloured(sample: &Sample, detail: DetailLevel) -> String {
     sample.report(&mut Text::new(detail, Paint::new(true))).replace('\x1B', "^[")
 }
 

@@ -51,7 +51,7 @@ fn a_confined_view_writes_in_its_folder_alone() {
         is_confined.then(|| files.map(|file| task.write(&file, &all)))
     });
     match written.join().unwrap() {
-        Some([Ok(Reply::Done(done)), Err(refused)]) => {
+        Some([Ok(TaskReply::Done(done)), Err(refused)]) => {
             assert!(done.starts_with("wrote 42 packets of 41 messages to "), "{done}");
             let why = "a live capture may only write in the folder of -w FILE";
             assert!(refused.to_string().contains(why), "{refused}");

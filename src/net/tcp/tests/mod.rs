@@ -8,7 +8,7 @@ mod streams;
 use std::net::IpAddr;
 
 use super::*;
-use crate::net::{Headers, Ip, Payload, TcpFlags, Tunnels};
+use crate::net::{Headers, Ip, TcpFlags, TransportPayload, Tunnels};
 
 const A: Side = Side::First;
 const B: Side = Side::Second;
@@ -121,7 +121,7 @@ fn segment(flags: TcpFlags, numbers: [u32; 2], bytes: &[u8], announced: usize) -
         acknowledgment,
         flags,
         window: 0,
-        payload: Payload {
+        payload: TransportPayload {
             bytes,
             offset: 54,
             announced,

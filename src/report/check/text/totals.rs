@@ -11,7 +11,7 @@ const NAMED: usize = 20;
 
 /// The sum of several captures.
 #[derive(Clone, Debug, Default)]
-pub struct Totals {
+pub struct CheckTotals {
     captures: u64,
     fared: Option<Fared>,
     failed: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Totals {
     flows: u64,
 }
 
-impl Totals {
+impl CheckTotals {
     /// One more.
     pub fn add(&mut self, outcome: &Outcome, style: &Style) {
         let fared = outcome.fared(style.least);
