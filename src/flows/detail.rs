@@ -51,7 +51,7 @@ impl FlowDetail {
     }
 }
 
-impl Beside for Detail {
+impl Beside for FlowDetail {
     #[inline]
     fn held(&self) -> usize {
         self.times.as_ref().map_or(0, |times| {

@@ -6,8 +6,8 @@ use std::ops::{Deref, DerefMut};
 use dissectors::Conversation;
 use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
 
-use super::detail::WantedDetails;
-use super::{FlowDetail, FlowKey, Stream};
+use super::beside::ByPlace;
+use super::{Asked, FlowDetail, FlowKey, Stream};
 
 /// The state of a flow.
 pub enum FlowState {
@@ -59,7 +59,7 @@ pub struct FlowMut<'t> {
     /// Its index.
     pub(super) at: u32,
     pub(super) asked: &'t mut ByPlace<Asked>,
-    pub(super) details: &'t mut ByPlace<Detail>,
+    pub(super) details: &'t mut ByPlace<FlowDetail>,
 }
 
 impl Deref for FlowMut<'_> {
@@ -288,7 +288,7 @@ impl FlowMut<'_> {
 
     /// Changes its details, if they are kept.
     #[inline]
-    pub fn count_details(&mut self, count: impl FnOnce(&mut Detail)) {
+    pub fn count_details(&mut self, count: impl FnOnce(&mut FlowDetail)) {
         self.details.change(self.at, count);
     }
 

@@ -15,8 +15,8 @@ pub mod stream;
 pub mod table;
 
 pub use asked::Asked;
-pub use detail::{Detail, ResponseTimes};
-pub use flow::{Flow, FlowMut, FlowRow, MessageCounts, State};
+pub use detail::{FlowDetail, ResponseTimes};
+pub use flow::{Flow, FlowMut, FlowRow, FlowState, MessageCounts};
 pub use identify::{DecodeAs, Identifier};
 pub use key::FlowKey;
 pub use ports::{Ports, is_usual, is_usual_of};

@@ -5,8 +5,8 @@ use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 use slab::Slab;
 
-use super::detail::WantedDetails;
-use crate::flows::{Flow, FlowKey, FlowMut};
+use super::beside::ByPlace;
+use crate::flows::{Asked, Flow, FlowDetail, FlowKey, FlowMut};
 
 /// A flow's place in the table, valid until it is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ pub struct FlowTable {
     /// One more than the highest index that was ever used.
     places: u32,
     asked: ByPlace<Asked>,
-    details: ByPlace<Detail>,
+    details: ByPlace<FlowDetail>,
     /// The seed differs in every run, so that the author of a capture cannot construct collisions.
     hasher: RandomState,
     /// The flow that was found last: many packets belong to the same flow as the previous one.
@@ -64,8 +64,8 @@ impl FlowTable {
 
     /// With or without counts of requests, and other details for a listing of flows.
     #[must_use]
-    pub fn keeping(self, asked: bool, details: bool) -> Table {
-        Table { asked: ByPlace::kept(asked), details: ByPlace::kept(details), ..self }
+    pub fn keeping(self, asked: bool, details: bool) -> FlowTable {
+        FlowTable { asked: ByPlace::kept(asked), details: ByPlace::kept(details), ..self }
     }
 
     /// How many flows there are.
@@ -131,8 +131,8 @@ impl FlowTable {
 
     /// A flow.
     #[inline]
-    pub fn flow(&mut self, slot: Slot) -> Option<FlowMut<'_>> {
-        let Table { flows, asked, details, .. } = self;
+    pub fn flow(&mut self, slot: FlowSlot) -> Option<FlowMut<'_>> {
+        let FlowTable { flows, asked, details, .. } = self;
         let flow = flows.get_mut(slot.0 as usize)?;
         Some(FlowMut { flow, at: slot.0, asked, details })
     }

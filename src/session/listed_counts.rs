@@ -1,6 +1,6 @@
 //! What a listing of flows shows that is counted message by message.
 
-use crate::flows::Detail;
+use crate::flows::FlowDetail;
 
 /// What a listing shows of a flow's messages, since `flow_context`.
 #[derive(Default)]
@@ -21,7 +21,7 @@ impl ListedCounts {
     }
 
     /// Adds it to what is known of the flow.
-    pub(super) fn add_to(&mut self, detail: &mut Detail) {
+    pub(super) fn add_to(&mut self, detail: &mut FlowDetail) {
         detail.messages = detail.messages.saturating_add(self.messages);
         detail.requests = detail.requests.saturating_add(self.requests);
         detail.answered = detail.answered.saturating_add(self.answered);

@@ -23,7 +23,7 @@ use super::{
     Requests, Traffic,
 };
 use crate::filter::Subject;
-use crate::flows::{FlowDetail, FlowRow, MessageCounts};
+use crate::flows::{Asked, FlowMut, FlowRow, MessageCounts};
 
 /// Maximum number of findings per rule and verdict with a text, if not all have one.
 const IN_WORDS: u32 = RuleResults::MOST as u32;

@@ -311,7 +311,7 @@ impl Shard {
         let facts = context.facts(&flow, silence, &self.incomplete);
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
         recorder.asked = flow.asked();
-        let State::Conversation(conversation) = &mut flow.state else { return };
+        let FlowState::Conversation(conversation) = &mut flow.state else { return };
         recorder.flow_context(FlowContext {
             protocol: Some(conversation.id()),
             roles,

@@ -239,30 +239,32 @@ impl Grid {
         shown: &Shown,
     ) -> Grid {
         match table {
-            Table::Protocols => {
+            SummaryTable::Protocols => {
                 let seen = summary.protocols.iter().filter(|it| it.messages > 0).zip(0..);
                 Grid::new(table, &of_protocols(), seen, false, shown)
             }
-            Table::Servers => {
+            SummaryTable::Servers => {
                 let rows = summary.servers.seen().map(keyed);
                 Grid::new(table, &of_servers(), rows, summary.servers.is_cut, shown)
             }
-            Table::Masters => {
+            SummaryTable::Masters => {
                 let rows = summary.masters.seen().map(keyed);
                 Grid::new(table, &of_masters(), rows, summary.masters.is_cut, shown)
             }
-            Table::Clients => {
+            SummaryTable::Clients => {
                 let rows = summary.clients.seen().map(keyed);
                 Grid::new(table, &of_clients(), rows, summary.clients.is_cut, shown)
             }
-            Table::Ports => Grid::new(table, &of_ports(), ports.iter().zip(0..), false, shown),
+            SummaryTable::Ports => {
+                Grid::new(table, &of_ports(), ports.iter().zip(0..), false, shown)
+            }
         }
     }
 
     /// From rows in any order, each with the key that decides between rows that are equal in the sort column.
     /// There may be very many rows, of which few are shown: only these are sorted.
     fn new<T, P: Ord>(
-        table: Table,
+        table: SummaryTable,
         columns: &[SummaryColumn<T>],
         rows: impl Iterator<Item = (T, P)>,
         is_cut: bool,
