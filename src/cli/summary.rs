@@ -22,7 +22,7 @@ pub struct SummaryArgs {
     pub table: Option<SummaryTable>,
     /// Sort tables that have it by this column, by its heading or as in JSON and CSV: largest numbers,
     /// earliest times and names in alphabetical order first [default: by number of requests]
-    #[arg(long, value_name = "COLUMN", value_parser = column(), hide_possible_values = true)]
+    #[arg(long, value_name = "COLUMN", value_parser = column(), hide_possible_values = true, ignore_case = true)]
     pub sort: Option<Order>,
     /// Show only the first N rows of each table [default: 20 in text and markdown, else all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -1,8 +1,8 @@
 //! Messages as text: a line each, easy to read and to search.
 //!
 //! A line is never broken, whatever a packet contains: terminal controls are escaped, and a text
-//! that is not a plain word is in quotes; a quote inside is written `\x22`. With [`Detail::fields`]
-//! the annotated fields follow the line, with [`Detail::bytes`] the bytes.
+//! that is not a plain word is in quotes; a quote inside is written `\x22`. With [`DetailLevel::fields`]
+//! the annotated fields follow the line, with [`DetailLevel::bytes`] the bytes.
 
 mod dump;
 mod lines;

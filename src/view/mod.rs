@@ -1,7 +1,7 @@
 //! `gamewire view`: the contents of the screen, and the effects of keys and mouse.
 //!
 //! It handles the data ([`Model`]) and the user's view ([`View`]), not the terminal, files or
-//! threads: long work is a [`Request`], and its result a [`Reply`].
+//! threads: long work is a [`TaskRequest`], and its result a [`TaskReply`].
 
 mod draw;
 mod edit;
