@@ -13,17 +13,17 @@ const FINE: u64 = 64;
 const BUCKETS_OF_POWER: usize = 32;
 const BUCKETS: usize = FINE as usize + (64 - 6) * BUCKETS_OF_POWER;
 
-/// The counts of a flow's requests, and the traffic of its second end.
+/// The counts of a flow's requests, and the traffic of its ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowDetail {
     /// The flow's first packet.
     pub(super) frame: u64,
     /// Packets of the second end.
     pub(super) packets: u64,
-    /// Bytes of payload of the second end.
-    pub(super) bytes: u64,
-    /// Messages of the second end.
-    pub messages: u32,
+    /// Bytes of payload of each end, by [`Side::index`].
+    pub(super) bytes: [u64; 2],
+    /// Messages of each end, by [`Side::index`].
+    pub messages: [u32; 2],
     /// Requests that were checked: answered or timed out.
     pub requests: u32,
     /// Requests that were answered.
@@ -36,8 +36,9 @@ impl FlowDetail {
     pub(super) fn count(&mut self, side: Side, packets: u64, bytes: usize) {
         if side == Side::Second {
             self.packets += packets;
-            self.bytes = self.bytes.saturating_add(bytes as u64);
         }
+        let all = &mut self.bytes[side.index()];
+        *all = all.saturating_add(bytes as u64);
     }
 
     /// A response came this many nanoseconds after its request.

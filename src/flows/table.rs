@@ -274,6 +274,7 @@ mod tests {
 
     use super::*;
     use crate::flows::FlowState;
+    use crate::session::Options;
 
     fn key(from: &str, to: &str) -> FlowKey {
         let (from, to): (std::net::SocketAddr, std::net::SocketAddr) =
@@ -378,6 +379,17 @@ mod tests {
         assert!(sum > table.len() * 96);
         slots.iter().for_each(|&slot| _ = table.remove(slot));
         assert_eq!(table.memory(), 0);
+    }
+
+    #[test]
+    fn a_flood_of_three_million_sources_fits_into_the_memory_for_flows() {
+        let (most, sources) = (Options::default().flow_bytes / 1000, 3000_u16);
+        let mut table = FlowTable::new(usize::MAX, most, None).keeping(true, false);
+        for port in 1..=sources {
+            assert!(!table.is_full(), "{} flows of {sources}", table.len());
+            table.insert(&key(&format!("10.0.0.1:{port}"), "10.0.0.2:27015"), Time(0));
+        }
+        assert!(!table.is_too_large());
     }
 
     #[test]

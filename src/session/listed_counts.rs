@@ -5,8 +5,8 @@ use crate::flows::FlowDetail;
 /// What a listing shows of a flow's messages, since `flow_context`.
 #[derive(Default)]
 pub(super) struct ListedCounts {
-    /// Messages of the second end.
-    pub(super) messages: u32,
+    /// Messages of each end.
+    pub(super) messages: [u32; 2],
     pub(super) requests: u32,
     pub(super) answered: u32,
     /// After how many nanoseconds responses came.
@@ -17,12 +17,14 @@ impl ListedCounts {
     /// Nothing yet.
     pub(super) fn clear(&mut self) {
         self.times.clear();
-        (self.messages, self.requests, self.answered) = (0, 0, 0);
+        (self.messages, self.requests, self.answered) = ([0; 2], 0, 0);
     }
 
     /// Adds it to what is known of the flow.
     pub(super) fn add_to(&mut self, detail: &mut FlowDetail) {
-        detail.messages = detail.messages.saturating_add(self.messages);
+        for (all, more) in detail.messages.iter_mut().zip(self.messages) {
+            *all = all.saturating_add(more);
+        }
         detail.requests = detail.requests.saturating_add(self.requests);
         detail.answered = detail.answered.saturating_add(self.answered);
         self.times.drain(..).for_each(|time| detail.response(time));

@@ -386,7 +386,6 @@ impl<F: FieldSink> Recorder<F> {
     /// Counts a message of a flow.
     #[inline]
     fn count(&mut self, message: &'static Message, sending: Sending, payload: &Payload<'_>) {
-        self.counts.messages += 1;
         if matches!(message.speaker, Who::Client | Who::Server | Who::Master) {
             self.counts.spoke = Some((payload.side, message.speaker));
         }
@@ -394,7 +393,7 @@ impl<F: FieldSink> Recorder<F> {
             self.asked.message(message, sending, self.reply.as_ref());
         }
         if self.needs.flow_details {
-            self.listed.messages += u32::from(payload.side == Side::Second);
+            self.listed.messages[payload.side.index()] += 1;
             if let Some(reply) = self.reply.filter(|reply| reply.complete) {
                 self.listed.times.push(payload.time.since(reply.sent).max(0).unsigned_abs());
             }
