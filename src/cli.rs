@@ -1,4 +1,4 @@
-//! The command line, as it is typed.
+//! The command line.
 
 mod abuse;
 mod diagnose;
@@ -47,7 +47,7 @@ pub use wanted::FilterArgs;
 #[derive(Debug, Parser)]
 #[command(name = "gamewire", version = VERSION, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -56,56 +56,57 @@ impl Cli {
     /// Reads a command line.
     ///
     /// # Errors
-    /// It is not one, or asks for help.
+    /// It is invalid, or asks for help.
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
         let mut cli = Cli::try_parse_from(args)?;
         if let Some(input) = cli.command.input_mut() {
             input.files.splice(..0, std::mem::take(&mut input.read));
         }
-        // clap takes no option for missing whose presence would be at odds with another: with files
-        // it would never ask for an interface.
+        // clap does not report a missing option that conflicts with one that is present, so it never
+        // requires an interface where there are files.
         let Some(live) = cli.command.input().map(|input| &input.live) else { return Ok(cli) };
         if let Some(option) = live.idle_option() {
             let why = match option {
-                "--metrics" => "--metrics is for live capture, since files are read once and then it \
-                                ends: it needs --interface IFACE; of files, --format json says the same"
+                "--metrics" => "--metrics is only for live capture and needs --interface IFACE; \
+                                for files, use --format json"
                     .to_owned(),
-                option => format!("{option} is for live capture: it needs --interface IFACE"),
+                option => format!("{option} is only for live capture and needs --interface IFACE"),
             };
             return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, why));
         }
         if live.write.as_deref().is_some_and(|file| file == Path::new("-")) {
-            let why = "--write -: gamewire's own output goes there; name a file";
+            let why = "cannot write packets to standard output, which has gamewire's own output; name a \
+            file with --write";
             return Err(Cli::command().error(ErrorKind::InvalidValue, why));
         }
         Ok(cli)
     }
 }
 
-/// The version, and the commit it was built from where that is known.
+/// The version, and the commit it was built from, if known.
 pub const VERSION: &str = env!("GAMEWIRE_VERSION");
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show what a capture holds: servers, masters, clients, and how many requests were answered
+    /// Summarize a capture: servers, masters and clients, and how many requests were answered
     Summary(SummaryArgs),
-    /// Find out why players see a server or not: what is wrong, and what to do about it
+    /// Find out why players cannot see a server: what is wrong, and what to do about it
     Diagnose(DiagnoseArgs),
     /// Show attacks: which servers are flooded or misused to flood others, who is hit, and whether sources are forged
     Abuse(AbuseArgs),
-    /// Show every message, with all its fields
+    /// Show all messages and their fields
     Dissect(DissectArgs),
     /// List the flows: who talked to whom, in which protocol, and how many requests were answered
     Flows(FlowsArgs),
-    /// Draw conversations as a ladder: a column for each host, an arrow for each message
+    /// Draw conversations as a ladder diagram: a column for each host, an arrow for each message
     Follow(FollowArgs),
-    /// Browse a capture in the terminal: conversations, servers, findings, fields beside bytes
+    /// Browse a capture in the terminal: conversations, servers, findings, fields and bytes
     #[cfg(feature = "tui")]
     View(ViewArgs),
     /// Check messages and conversations against the protocols' specifications
     Check(CheckArgs),
-    /// Write a report for the browser: one HTML file with verdict, charts, tables and ladders
+    /// Write a report for the browser: one HTML file with verdict, charts, tables and ladder diagrams
     Report(ReportArgs),
     /// Write tables for DuckDB, Spark, pandas and others: messages, flows, findings, servers, verdicts
     Export(ExportArgs),
@@ -113,7 +114,7 @@ pub enum Command {
     Scrub(ScrubArgs),
     /// List the rules that captures are checked against
     Rules(RulesArgs),
-    /// Explain a rule: what it demands, where the specification says so, why it matters
+    /// Explain a rule: what it requires, where the specification says so, and why it matters
     Explain(ExplainArgs),
     /// List the fields of all messages: path, type and meaning
     Fields(FieldsArgs),
@@ -140,7 +141,7 @@ pub struct CompletionsArgs {
 }
 
 impl Command {
-    /// Where it reads packets from, if it does.
+    /// Its input, if it reads packets.
     pub fn input(&self) -> Option<&InputArgs> {
         match self {
             Command::Summary(summary) => Some(&summary.input),
@@ -163,7 +164,7 @@ impl Command {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn input_mut(&mut self) -> Option<&mut InputArgs> {
         match self {
             Command::Summary(summary) => Some(&mut summary.input),
@@ -190,15 +191,15 @@ impl Command {
 /// `gamewire dissect`.
 #[derive(Args, Debug)]
 pub struct DissectArgs {
-    /// How messages are written [default: text; with --fields, tsv]
+    /// Output format [default: text; with --fields, tsv]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<DissectFormat>,
-    /// The columns of csv, tsv, table and ndjson: fields such as a2s.info_response.map or map, and what
-    /// is beside them, such as time, src, response_time [default: frame, time, src, dst, protocol, message]
+    /// Columns of csv, tsv, table and ndjson: fields such as a2s.info_response.map or map, and attributes
+    /// such as time, src, response_time [default: frame, time, src, dst, protocol, message]
     #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = names::columns(),
         hide_possible_values = true)]
     pub fields: Vec<Column>,
-    /// How times are written.
+    /// The style of times.
     #[command(flatten)]
     pub times: TimeOption,
     /// Show the fields of each message as a tree: value, meaning, bytes
@@ -219,12 +220,12 @@ pub struct DissectArgs {
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
-    /// Where packets come from.
+    /// The input.
     #[command(flatten)]
     pub input: InputArgs,
 }
 
-/// How `dissect` writes.
+/// Output formats of `dissect`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DissectFormat {
     /// One line per message
@@ -244,10 +245,10 @@ pub enum DissectFormat {
 /// `gamewire flows`.
 #[derive(Args, Debug)]
 pub struct FlowsArgs {
-    /// How flows are written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: FlowsFormat,
-    /// How times are written.
+    /// The style of times.
     #[command(flatten)]
     pub times: TimeOption,
     /// Sort the flows of each capture by a column of the JSON and CSV output, largest first [default:
@@ -263,7 +264,7 @@ pub struct FlowsArgs {
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
-    /// Where packets come from.
+    /// The input.
     #[command(flatten)]
     pub input: InputArgs,
 }
@@ -273,7 +274,7 @@ fn flow_column() -> impl TypedValueParser<Value = flows::FlowColumn> {
         .try_map(|name| flows::FlowColumn::named(&name).ok_or("no column of this name"))
 }
 
-/// How `flows` writes.
+/// Output formats of `flows`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FlowsFormat {
     /// An aligned table
@@ -287,30 +288,30 @@ pub enum FlowsFormat {
 /// `gamewire follow`.
 #[derive(Args, Debug)]
 pub struct FollowArgs {
-    /// How the ladder is drawn
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: FollowFormat,
-    /// How times are written.
+    /// The style of times.
     #[command(flatten)]
     pub times: TimeOption,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
-    /// Where packets come from.
+    /// The input.
     #[command(flatten)]
     pub input: InputArgs,
 }
 
-/// How `follow` draws.
+/// Output formats of `follow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FollowFormat {
-    /// For a terminal
+    /// Text for a terminal
     Text,
-    /// A picture
+    /// An SVG image
     Svg,
     /// One JSON object
     Json,
-    /// A diagram for Markdown
+    /// A Mermaid diagram for Markdown
     Mermaid,
 }
 
@@ -320,14 +321,14 @@ pub struct ScrubArgs {
     /// The capture to write, as pcapng
     #[arg(short, long, value_name = "FILE")]
     pub output: std::path::PathBuf,
-    /// Key for the replacement of addresses and names: with the same key, they are replaced by the same
-    /// ones in several captures [default: a random key]
+    /// Key for replacing addresses and names: with the same key, each has the same replacement in several
+    /// captures [default: a random key]
     #[arg(long, value_name = "TEXT")]
     pub key: Option<String>,
     /// Keep the IP, UDP and TCP headers of other traffic, without its payload
     #[arg(long)]
     pub keep_foreign: bool,
-    /// Where packets come from.
+    /// The input.
     #[command(flatten)]
     pub input: InputArgs,
 }
@@ -335,17 +336,17 @@ pub struct ScrubArgs {
 /// `gamewire check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// How verdicts are written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: CheckFormat,
-    /// How times are written.
+    /// The style of times.
     #[command(flatten)]
     pub times: TimeOption,
     /// Lowest severity of a broken rule that fails the capture: error (the default), warning or note;
     /// with never, broken rules do not change the exit code
     #[arg(long, value_name = "SEVERITY")]
     pub fail_on: Option<FailOn>,
-    /// State that the capture is complete: what is missing from it was not sent
+    /// State that the capture is complete: packets that it does not have were not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,
@@ -388,15 +389,15 @@ pub struct CheckArgs {
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
-    /// Where packets come from.
+    /// The input.
     #[command(flatten)]
     pub input: InputArgs,
 }
 
-/// How `check` writes.
+/// Output formats of `check`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckFormat {
-    /// What is wrong, then a table of verdicts
+    /// Findings, then a table of verdicts
     Text,
     /// One JSON object
     Json,
@@ -408,25 +409,25 @@ pub enum CheckFormat {
     Github,
 }
 
-/// How `rules` and `fields` write.
+/// Output formats of `rules` and `fields`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ListFormat {
     /// One line per item
     Text,
     /// One JSON array
     Json,
-    /// A page for people
+    /// A page in Markdown
     Markdown,
 }
 
 /// `gamewire fields`.
 #[derive(Args, Debug)]
 pub struct FieldsArgs {
-    /// Only these fields: beginnings of paths such as a2s.info_response, or names such as players
+    /// Only these fields: path prefixes such as a2s.info_response, or names such as players
     #[arg(value_name = "FIELD", value_delimiter = ',', value_parser = names::fields(),
         hide_possible_values = true)]
     pub fields: Vec<String>,
-    /// How the fields are written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ListFormat,
 }
@@ -434,14 +435,14 @@ pub struct FieldsArgs {
 /// `gamewire rules`.
 #[derive(Args, Debug)]
 pub struct RulesArgs {
-    /// Only these rules: codes, beginnings of codes such as A2S04, names such as player-count
+    /// Only these rules: codes, code prefixes such as A2S04, or names such as player-count
     #[arg(value_name = "RULE", value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
     pub rules: Vec<check::Rules>,
-    /// How the catalogue is written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ListFormat,
-    /// The project's settings.
+    /// The configuration of the project.
     #[command(flatten)]
     pub config: ConfigFile,
 }
@@ -449,19 +450,19 @@ pub struct RulesArgs {
 /// `gamewire explain`.
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
-    /// The rules: codes such as A2S030, beginnings of codes such as A2S04, names such as player-count
+    /// The rules: codes such as A2S030, code prefixes such as A2S04, or names such as player-count
     #[arg(value_name = "RULE", required = true, value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
     pub rules: Vec<check::Rules>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
-    /// The project's settings.
+    /// The configuration of the project.
     #[command(flatten)]
     pub config: ConfigFile,
 }
 
-/// Where packets come from, and how they are read: the same for every command.
+/// Input options, which all commands share.
 #[derive(Args, Debug)]
 pub struct InputArgs {
     /// pcap or pcapng files, plain or compressed with gzip or zstd, or folders of such files; `-` is
@@ -472,16 +473,16 @@ pub struct InputArgs {
         value_name = "FILE"
     )]
     pub files: Vec<PathBuf>,
-    /// The same as FILE, spelled as in tcpdump
+    /// The same as FILE, for compatibility with tcpdump
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["interface", "list_interfaces"])]
     pub read: Vec<PathBuf>,
-    /// Packets as they come, in place of files.
+    /// Live capture.
     #[command(flatten)]
     pub live: Sniffing,
     /// Read several files as one capture, in time order
     #[arg(long)]
     pub merge: bool,
-    /// Force a protocol on a port: `udp.port==27999,a2s`
+    /// Decode a port as this protocol: `udp.port==27999,a2s`
     #[arg(short = 'd', long, value_name = "PORT,PROTOCOL")]
     pub decode_as: Vec<DecodeAs>,
     /// Stop after this many packets; with -f, after this many that match
@@ -491,34 +492,34 @@ pub struct InputArgs {
     /// on it; compressed input, and input filtered by -f, is read by one thread
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Check UDP and TCP checksums of all packets. Off by default: on the sending host they look wrong,
-    /// since the network card computes them after the packet was recorded
+    /// Check UDP and TCP checksums of all packets. Off by default: in a capture from the sending host they
+    /// are usually wrong, because the network card computes them after the packet was recorded
     #[arg(long)]
     pub verify_checksums: bool,
-    /// Memory that a run may use, such as 512M [default: 1G, or a quarter of the machine's memory if
-    /// that is less]. The limits set by --limit scale with it
+    /// Maximum memory, such as 512M [default: 1G, or a quarter of the machine's memory if that is less].
+    /// The limits that --limit can set scale with it
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<limits::Memory>,
     /// Set one limit on memory or length, such as flows=1000 or inflated=4M; docs/limits.md lists them
     #[arg(long, value_name = "NAME=N")]
     pub limit: Vec<limits::Setting>,
-    /// A GameSpy game's secret key, to check validate codes
+    /// Secret key of a GameSpy game, to check validate codes
     #[arg(long, value_name = "GAME=KEY", value_parser = gamespy_key)]
     pub gamespy_key: Vec<GivenKey>,
-    /// A player's secret key at an AssaultCube Reloaded master, to check digests: in hex, or the
-    /// name of a file that holds the hex
+    /// Secret key of a player at an AssaultCube Reloaded master, to check digests: in hex, or the name
+    /// of a file with the hex
     #[arg(long, value_name = "user=NAME,key=HEX|@FILE", value_parser = acr_key)]
     pub acr_key: Vec<GivenKey>,
-    /// Which messages are wanted.
+    /// The selection of messages.
     #[command(flatten)]
     pub wanted: FilterArgs,
-    /// The project's settings.
+    /// The configuration of the project.
     #[command(flatten)]
     pub config: ConfigFile,
 }
 
 impl InputArgs {
-    /// The bounds of the run.
+    /// The limits of the run.
     pub fn limits(&self) -> limits::RunLimits {
         limits::RunLimits::with(self.memory.unwrap_or_default(), &self.limit)
     }
@@ -529,22 +530,22 @@ impl InputArgs {
     }
 }
 
-/// Where the project's settings come from: the same for every command that they can change.
+/// Options for the configuration file.
 #[derive(Args, Debug)]
 pub struct ConfigFile {
     /// Configuration file [default: the nearest gamewire.toml in the working directory or above it]
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     config: Option<PathBuf>,
-    /// Read no gamewire.toml
+    /// Do not read gamewire.toml
     #[arg(long)]
     no_config: bool,
 }
 
 impl ConfigFile {
-    /// Reads them.
+    /// Reads the configuration.
     ///
     /// # Errors
-    /// The file cannot be read, or says something that cannot be.
+    /// The file cannot be read, or is invalid.
     pub fn load(&self) -> Result<Config, ConfigError> {
         if self.no_config {
             return Ok(Config::default());
@@ -559,12 +560,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn only_what_is_for_interfaces_stands_under_live_capture() {
+    fn only_options_for_interfaces_are_under_live_capture() {
         let command = Cli::command();
         for name in ["dissect", "flows", "check"] {
             let command = command.find_subcommand(name).unwrap();

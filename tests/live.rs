@@ -90,7 +90,7 @@ impl Sniffer {
             lines.map_while(Result::ok).try_for_each(|line| tell.send(line))
         });
         let first = said.recv_timeout(Duration::from_secs(20)).expect("a first line");
-        if first.contains("no right to capture") || first.contains("not installed") {
+        if first.contains("no permission (") || first.contains("not installed") {
             skipped("live", &first);
             child.wait().unwrap();
             return None;
@@ -425,13 +425,13 @@ fn a_second_signal_leaves_what_waits() {
     // As much is read as it takes to be noticed.
     let mut out = sniffer.child.stdout.take().unwrap();
     let (mut some, mut said) = (Vec::new(), String::new());
-    while !said.contains("still to be read") {
+    while !said.contains("still unread") {
         let mut more = vec![0; 50_000];
         out.read_exact(&mut more).expect("it is not over before it was noticed");
         some.extend(more);
         said = sniffer.said.recv_timeout(Duration::from_millis(20)).unwrap_or_default();
     }
-    assert!(said.contains("Ctrl-C again leaves them"), "{said}");
+    assert!(said.contains("Ctrl-C again discards them"), "{said}");
     sniffer.signal("-INT");
     std::thread::sleep(Duration::from_millis(300));
     let mut rest = Vec::new();

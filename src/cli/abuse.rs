@@ -1,4 +1,4 @@
-//! `gamewire abuse`, as it is typed.
+//! Arguments of `gamewire abuse`.
 
 use std::path::PathBuf;
 
@@ -13,40 +13,41 @@ use crate::report::paint::Choice;
 /// `gamewire abuse`.
 #[derive(Args, Debug)]
 pub struct AbuseArgs {
-    /// How it is written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: AbuseFormat,
-    /// Print the best firewall filter against each attack: the one that drops most, within --collateral
+    /// Print the best firewall filter against each attack: the one that drops the most packets within
+    /// --collateral
     #[arg(long, value_name = "FIREWALL", conflicts_with = "format")]
     pub emit: Option<Firewall>,
-    /// The share of real clients' packets, in percent, that a filter may drop
+    /// Maximum share of real clients' packets that a filter may drop, in percent
     #[arg(long, value_name = "PERCENT", default_value = "0.1", value_parser = percentage)]
     pub collateral: f64,
-    /// The lengths of the networks by which sources are counted and limited, in IPv4 and in IPv6
+    /// Prefix lengths of the networks by which sources are counted and limited, for IPv4 and IPv6
     #[arg(long, value_name = "V4,V6", default_value = "24,48", value_parser = prefixes)]
     pub prefix: Prefixes,
     /// Live capture: report attacks at this interval: 10s, 1min [default: only at the end]
     #[arg(long, value_name = "TIME", value_parser = nanoseconds, requires = "interface")]
     pub interval: Option<i64>,
-    /// Write abuse reports for the networks that attacks come from into this new folder: a text to mail
-    /// and an X-ARF file for each source; nothing is sent
+    /// Write abuse reports to the networks that attacks come from into this new folder: the text of a
+    /// mail and an X-ARF file for each source; nothing is sent
     #[arg(long, value_name = "FOLDER", requires = "reporter")]
     pub report: Option<PathBuf>,
-    /// Who reports: 'Example Hosting <abuse@example.net>'
+    /// Sender of the reports: 'Example Hosting <abuse@example.net>'
     #[arg(long, value_name = "NAME <MAIL>", requires = "report")]
     pub reporter: Option<Reporter>,
-    /// How times are written.
+    /// The style of times.
     #[command(flatten)]
     pub times: TimeOption,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
-    /// Where packets come from.
+    /// The input.
     #[command(flatten)]
     pub input: InputArgs,
 }
 
-/// The lengths of networks, in IPv4 and in IPv6.
+/// Prefix lengths for IPv4 and IPv6.
 #[derive(Clone, Copy, Debug)]
 pub struct Prefixes(pub [u8; 2]);
 
@@ -54,7 +55,7 @@ fn percentage(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse();
     match number {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err(format!("`{text}` is not a share from 0 to 100 percent; write it as 0.1")),
+        _ => Err(format!("`{text}` is not a percentage from 0 to 100; write it as 0.1")),
     }
 }
 
@@ -67,11 +68,13 @@ fn prefixes(text: &str) -> Result<Prefixes, String> {
     };
     match (length(v4, 32), length(v6, 128)) {
         (Some(v4), Some(v6)) => Ok(Prefixes([v4, v6])),
-        _ => Err(format!("`{text}` is not a pair of lengths, up to 32 and 128; write it as 24,48")),
+        _ => Err(format!(
+            "`{text}` is not a pair of prefix lengths up to 32 and 128; write it as 24,48"
+        )),
     }
 }
 
-/// How `abuse` writes.
+/// Output formats of `abuse`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AbuseFormat {
     /// One paragraph per attack

@@ -1,4 +1,4 @@
-//! `gamewire diagnose`, as it is typed.
+//! Arguments of `gamewire diagnose`.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,38 +10,39 @@ use crate::report::paint::Choice;
 /// `gamewire diagnose`.
 #[derive(Args, Debug)]
 pub struct DiagnoseArgs {
-    /// Show all items of this server [default: all items if there is one server, else one line per server]
+    /// Show all items of this server [default: all items if there is only one server, else one line per
+    /// server]
     #[arg(long, value_name = "IP[:PORT]", value_parser = server)]
     pub server: Option<(IpAddr, Option<u16>)>,
-    /// How it is written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: DiagnoseFormat,
-    /// State that the capture is complete: what is missing from it was not sent
+    /// State that the capture is complete: packets that it does not have were not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
-    /// Where packets come from.
+    /// The input.
     #[command(flatten)]
     pub input: InputArgs,
 }
 
-/// An address, and a port if there is one.
+/// Parses an address with an optional port.
 fn server(named: &str) -> Result<(IpAddr, Option<u16>), String> {
     let end = named.parse().map(|end: SocketAddr| (end.ip(), Some(end.port())));
     let host = || named.trim_matches(['[', ']']).parse().map(|ip: IpAddr| (ip, None));
     end.or_else(|_| host()).map_err(|_| {
-        "a server is an address such as 203.0.113.5, 203.0.113.5:27015 or [2001:db8::5]:27015"
+        "expected an address such as 203.0.113.5, 203.0.113.5:27015 or [2001:db8::5]:27015"
             .to_owned()
     })
 }
 
-/// How `diagnose` writes.
+/// Output formats of `diagnose`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DiagnoseFormat {
-    /// What is wrong, then each item with the packets that show it
+    /// The problems, then each item with the packets that show it
     Text,
     /// One JSON object per capture
     Json,

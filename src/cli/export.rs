@@ -1,4 +1,4 @@
-//! `gamewire export`, as it is typed.
+//! Arguments of `gamewire export`.
 
 use std::path::PathBuf;
 
@@ -11,28 +11,28 @@ use crate::tables::Table;
 /// `gamewire export`.
 #[derive(Args, Debug)]
 pub struct ExportArgs {
-    /// The folder to write to, created if needed; each table is a file in it: messages.parquet
+    /// Folder to write to, created if needed; each table is a file in it, such as messages.parquet
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// How tables are written
+    /// File format
     #[arg(long, value_name = "FORMAT")]
     pub format: ExportFormat,
-    /// Only these tables; docs/tables.md has their columns [default: all]
+    /// Only these tables; docs/tables.md lists their columns [default: all]
     #[arg(long, value_name = "TABLES", value_delimiter = ',', value_parser = table())]
     pub tables: Vec<Table>,
-    /// State that the capture is complete: what is missing from it was not sent
+    /// State that the capture is complete: packets that it does not have were not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,
-    /// Where packets come from.
+    /// The input.
     #[command(flatten)]
     pub input: InputArgs,
 }
 
-/// How `export` writes.
+/// File formats of `export`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// Parquet files; only where gamewire was built with --features parquet
+    /// Parquet files; only if gamewire was built with --features parquet
     Parquet,
     /// Comma-separated values with a header line
     Csv,
@@ -41,7 +41,7 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// How the names of files end.
+    /// The file extension.
     pub fn ending(self) -> &'static str {
         match self {
             ExportFormat::Parquet => "parquet",

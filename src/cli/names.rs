@@ -1,4 +1,4 @@
-//! Names on the command line: of rules, fields and columns, with what shells complete.
+//! Names of rules, fields and columns on the command line, with their shell completions.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use dissectors::catalogue;
 use crate::check;
 use crate::filter::Column;
 
-/// Reads a name, and tells shells which ones there are.
+/// Parses a name, and lists all names for shell completion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NameParser<T> {
     parse: fn(&str) -> Result<T, String>,
@@ -45,18 +45,18 @@ pub(super) fn rules() -> NameParser<check::Rules> {
     NameParser { parse: str::parse, known }
 }
 
-/// Fields of messages, and the beginnings of their paths.
+/// Fields of messages, and prefixes of their paths.
 pub(super) fn fields() -> NameParser<String> {
     let parse = |named: &str| {
         if catalogue::fields().iter().any(|field| field.is(named)) {
             return Ok(named.to_owned());
         }
-        Err("no field has this name, and no path begins so; `gamewire fields` lists all".to_owned())
+        Err("no field has this name or path prefix; `gamewire fields` lists all".to_owned())
     };
     NameParser { parse, known: paths }
 }
 
-/// Columns of `dissect --fields`: fields, and what there is beside them.
+/// Columns of `dissect --fields`: fields and attributes.
 pub(super) fn columns() -> NameParser<Column> {
     let known = || Column::attributes().map(str::to_owned).chain(paths()).collect();
     NameParser { parse: |name| name.trim().parse(), known }

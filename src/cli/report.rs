@@ -1,4 +1,4 @@
-//! `gamewire report`, as it is typed.
+//! Arguments of `gamewire report`.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,14 @@ use super::InputArgs;
 /// `gamewire report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// The file to write: one HTML file that opens in any browser and loads nothing else
+    /// HTML file to write; it opens in any browser and loads no other files
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// State that the capture is complete: what is missing from it was not sent
+    /// State that the capture is complete: packets that it does not have were not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,
-    /// Where packets come from.
+    /// The input.
     #[command(flatten)]
     pub input: InputArgs,
 }

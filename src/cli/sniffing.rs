@@ -1,4 +1,4 @@
-//! Live capture, as it is asked for.
+//! Arguments of live capture.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use clap::Args;
 use crate::config::nanoseconds;
 use crate::live;
 
-/// What is above the options that are for interfaces only.
+/// The help heading of options that are only for interfaces.
 pub(super) const LIVE: &str = "Live capture";
 
-/// Packets as they come, from a network interface, through libpcap.
+/// Options of live capture.
 #[derive(Args, Debug)]
 pub struct Sniffing {
     /// Capture on this interface, through libpcap, instead of reading files
@@ -20,10 +20,10 @@ pub struct Sniffing {
     /// List the interfaces
     #[arg(help_heading = LIVE, short = 'D', long)]
     pub list_interfaces: bool,
-    /// Only packets that match this libpcap filter (`man pcap-filter`); works on files, too
+    /// Only packets that match this libpcap filter (see `man pcap-filter`); also works on files
     #[arg(short = 'f', long, value_name = "BPF")]
     pub capture_filter: Option<String>,
-    /// Bytes kept of each packet [default: 262144]
+    /// Bytes to record of each packet [default: 262144]
     #[arg(help_heading = LIVE, short, long, value_name = "BYTES",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(SNAPLEN)))]
     pub snaplen: Option<u32>,
@@ -56,17 +56,17 @@ pub struct Sniffing {
     #[arg(help_heading = LIVE, short = 'W', long, value_name = "FILES", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rotate_files: Option<u64>,
-    /// As root: run as this user once the interface is open [default: the user who called sudo, or
-    /// nobody]
+    /// If started as root: switch to this user once the interface is open [default: the user who called
+    /// sudo, else nobody]
     #[arg(help_heading = LIVE, short = 'Z', long, value_name = "USER")]
     pub user: Option<String>,
-    /// Serve metrics at http://ADDRESS:PORT/metrics, in the OpenMetrics format; a port alone is on the
+    /// Serve metrics at http://ADDRESS:PORT/metrics in the OpenMetrics format; without ADDRESS, at the
     /// loopback address
     #[arg(help_heading = LIVE, long, value_name = "[ADDRESS:]PORT", value_parser = endpoint)]
     pub metrics: Option<SocketAddr>,
 }
 
-/// Where to listen: on the loopback address unless another one is named.
+/// Parses the address to listen at; the default is the loopback address.
 fn endpoint(typed: &str) -> Result<SocketAddr, String> {
     let port =
         typed.strip_prefix(':').or_else(|| typed.strip_prefix("localhost:")).unwrap_or(typed);
@@ -79,14 +79,14 @@ fn endpoint(typed: &str) -> Result<SocketAddr, String> {
     }
 }
 
-/// Bytes kept of each packet, and the most that may be.
+/// The default and maximum snap length in bytes.
 const SNAPLEN: u32 = 262_144;
 
-/// What the kernel buffers, in KiB.
+/// The default size of the kernel's buffer in KiB.
 const BUFFER: u32 = 65_536;
 
 impl Sniffing {
-    /// The first option given that means nothing without an interface, where there is none.
+    /// The first option that needs an interface, if no interface is given.
     pub fn idle_option(&self) -> Option<&'static str> {
         let given = [
             ("--snaplen", self.snaplen.is_some()),
@@ -102,7 +102,7 @@ impl Sniffing {
         given.into_iter().find(|&(_, is_given)| is_given && self.interface.is_none()).map(|it| it.0)
     }
 
-    /// What is to be captured, if something is.
+    /// The live capture, if there is one.
     pub fn request(&self) -> Option<live::CaptureRequest> {
         let write = self.write.as_ref().map(|path| live::FilePlan {
             path: path.clone(),

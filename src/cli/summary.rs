@@ -1,4 +1,4 @@
-//! `gamewire summary`, as it is typed.
+//! Arguments of `gamewire summary`.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -11,17 +11,17 @@ use crate::report::summary::{Order, SummaryTable, columns};
 /// `gamewire summary`.
 #[derive(Args, Debug)]
 pub struct SummaryArgs {
-    /// How it is written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: SummaryFormat,
-    /// How times are written.
+    /// The style of times.
     #[command(flatten)]
     pub times: TimeOption,
-    /// Show only this table [default: all; in csv, servers]
+    /// Show only this table [default: all tables; in csv, servers]
     #[arg(long, value_name = "TABLE")]
     pub table: Option<SummaryTable>,
-    /// Sort tables that have it by this column, by its heading or as in JSON and CSV: largest numbers,
-    /// earliest times and names in alphabetical order first [default: by number of requests]
+    /// Sort tables by this column, named by its heading or as in JSON and CSV: largest numbers and
+    /// earliest times first, names in alphabetical order [default: by number of requests]
     #[arg(long, value_name = "COLUMN", value_parser = column(), hide_possible_values = true, ignore_case = true)]
     pub sort: Option<Order>,
     /// Show only the first N rows of each table [default: 20 in text and markdown, else all]
@@ -34,12 +34,12 @@ pub struct SummaryArgs {
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
-    /// Where packets come from.
+    /// The input.
     #[command(flatten)]
     pub input: InputArgs,
 }
 
-/// By its name, or its heading.
+/// Parses the name or the heading of a column.
 fn column() -> impl TypedValueParser<Value = Order> {
     let value = |(name, heading): (&'static str, &'static str)| {
         let heading = Some(heading.to_ascii_lowercase()).filter(|heading| !heading.is_empty());
@@ -48,7 +48,7 @@ fn column() -> impl TypedValueParser<Value = Order> {
     PossibleValuesParser::new(columns().into_iter().map(value)).map(Order)
 }
 
-/// How `summary` writes.
+/// Output formats of `summary`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SummaryFormat {
     /// Tables for a terminal

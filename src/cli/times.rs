@@ -1,4 +1,4 @@
-//! How times are written: the same option for every command that writes some.
+//! The style of times, an option of every command that writes times.
 
 use clap::{Args, ValueEnum};
 
@@ -7,29 +7,29 @@ use crate::report::TimeStyle;
 /// `--time`.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct TimeOption {
-    /// How times are written in text and tables; formats for programs, such as json, always use UTC
+    /// Style of times in text and tables; formats for programs, such as json, always use UTC
     #[arg(long, value_name = "STYLE", default_value = "utc")]
     time: Times,
 }
 
-/// How times are written.
+/// The style of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Times {
-    /// In UTC
+    /// UTC
     Utc,
-    /// In the time zone of TZ, or of the system
+    /// The time zone of TZ, or of the system
     Local,
-    /// In seconds since the first message shown; in flows: since the first flow; in check, summary
-    /// and abuse: since the first packet
+    /// Seconds since the first message shown; in flows: since the first flow; in check, summary and
+    /// abuse: since the first packet
     Relative,
-    /// In seconds since the previous time
+    /// Seconds since the previous time
     Delta,
-    /// In seconds since 1970
+    /// Seconds since 1970-01-01 00:00:00 UTC
     Epoch,
 }
 
 impl TimeOption {
-    /// As reports know it.
+    /// The style in the type of reports.
     pub fn style(self) -> TimeStyle {
         match self.time {
             Times::Utc => TimeStyle::Utc,

@@ -1,4 +1,4 @@
-//! `gamewire view`, as it is typed.
+//! Arguments of `gamewire view`.
 
 use clap::Args;
 
@@ -8,13 +8,13 @@ use crate::report::paint::Choice;
 /// `gamewire view`.
 #[derive(Args, Debug)]
 pub struct ViewArgs {
-    /// How times are written: in lists, local or in UTC.
+    /// The style of times in lists.
     #[command(flatten)]
     pub times: TimeOption,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
-    /// Where packets come from.
+    /// The input.
     #[command(flatten)]
     pub input: InputArgs,
 }

@@ -1,4 +1,4 @@
-//! Which messages a user wants: a display filter, and the short ways to the commonest ones.
+//! The selection of messages: a display filter, and options for common filters.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -7,10 +7,10 @@ use super::names;
 use crate::check::{self, Host};
 use crate::filter::{Filter, FilterError};
 
-/// What is above the options that choose messages.
-const WANTED: &str = "Which messages";
+/// The help heading of options that select messages.
+const WANTED: &str = "Selection of messages";
 
-/// Which messages are shown; for `check`, whose findings count.
+/// The messages to show, or for `check` those whose findings count.
 #[derive(Args, Debug)]
 pub struct FilterArgs {
     /// Only messages that match this display filter, such as `a2s.info_response.players > 0`;
@@ -18,11 +18,11 @@ pub struct FilterArgs {
     #[arg(help_heading = WANTED, short = 'Y', long, value_name = "EXPR",
         value_parser = names::filters(), hide_possible_values = true)]
     pub display_filter: Vec<String>,
-    /// Only messages from or to this host; given twice, messages between both. For check: only findings
-    /// about it
+    /// Only messages from or to this host; if given twice, messages between both. For check: only
+    /// findings about it
     #[arg(help_heading = WANTED, long, value_name = "IP[/LEN][:PORT]")]
     pub host: Vec<Host>,
-    /// Only messages of these flows, by their numbers
+    /// Only messages of the flows with these numbers
     #[arg(help_heading = WANTED, long, value_name = "N", value_delimiter = ',')]
     pub flow: Vec<u32>,
     /// Only messages of these protocols, such as a2s
@@ -46,7 +46,7 @@ pub struct FilterArgs {
 }
 
 impl FilterArgs {
-    /// Whether all messages are wanted.
+    /// Whether all messages are selected.
     pub fn is_all(&self) -> bool {
         self.display_filter.is_empty()
             && self.host.is_empty()
@@ -58,10 +58,10 @@ impl FilterArgs {
             && self.to.is_none()
     }
 
-    /// All that is asked of messages; of the host, only if `with_host`.
+    /// The conjunction of all options, without `--host` if not `with_host`.
     ///
     /// # Errors
-    /// A filter is none.
+    /// A filter is invalid.
     pub fn filter(&self, with_host: bool) -> Result<Option<Filter>, String> {
         let flows: Vec<_> = self.flow.iter().map(u32::to_string).collect();
         let rules = self.rule.iter().flat_map(|rules| &rules.0);
@@ -97,7 +97,7 @@ fn read(source: &str) -> Result<Filter, String> {
     source.parse().map_err(|error: FilterError| error.to_string())
 }
 
-/// The filter for one of these values of what is beside the fields.
+/// A filter for an attribute that has one of these values.
 fn filter(name: &str, values: &[String]) -> Result<Filter, String> {
     if let Some(odd) =
         values.iter().find(|it| !it.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)))

@@ -167,7 +167,7 @@ fn listen<C: Consumer>(
         }
         reader.refresh(live.counts(), waiting(), decoder);
         line.says(decoder, &reader.consumer.running());
-        if let Some(error) = live.not_begun_anew() {
+        if let Some(error) = live.reopen_error() {
             let goes_on = "capture continues into the same file";
             line.suspended(|| writeln!(err, "gamewire: warning: {error}; {goes_on}").ok());
         }
@@ -186,7 +186,7 @@ fn listen<C: Consumer>(
 /// Reports how many packets are still unread, if that may take a while.
 fn say_unread(count: u64, err: &mut dyn Write) {
     if count > LOOK {
-        writeln!(err, "gamewire: {count} packets are still to be read; Ctrl-C again leaves them")
+        writeln!(err, "gamewire: {count} packets are still unread; Ctrl-C again discards them")
             .ok();
     }
 }

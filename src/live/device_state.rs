@@ -15,7 +15,6 @@ struct SeenState {
     losses: Option<u64>,
 }
 
-/// The flag for a device that is up.
 const IFF_UP: u32 = 1;
 
 impl DeviceState {

@@ -78,7 +78,7 @@ macro_rules! functions {
 
         impl Functions {
             /// # Safety
-            /// `library` is libpcap, and stays loaded as long as what is returned is used.
+            /// `library` is libpcap, and stays loaded as long as the result is used.
             unsafe fn of(library: &libloading::Library) -> Result<Functions, libloading::Error> {
                 Ok(Functions { $($field: unsafe { *library.get($name)? },)+ })
             }
@@ -113,7 +113,7 @@ functions! {
     free_all = b"pcap_freealldevs\0": fn(*mut PcapInterface);
 }
 
-/// The library.
+/// The loaded library.
 pub(super) struct Library {
     functions: Functions,
     // Declared after the functions, so that it is dropped after them.
@@ -131,16 +131,16 @@ pub(super) enum Refusal {
     Other(String),
 }
 
-/// How a device is to be opened.
+/// Options for opening a device.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
-    /// Bytes kept of each packet.
+    /// Bytes recorded of each packet.
     pub(super) snaplen: i32,
-    /// Packets for others are wanted as well.
+    /// Also capture packets that are addressed to other hosts.
     pub(super) promiscuous: bool,
-    /// Bytes that the kernel buffers.
+    /// Size of the kernel's buffer in bytes.
     pub(super) buffer: Option<i32>,
-    /// Milliseconds that packets stay with the kernel at most.
+    /// Milliseconds after which the kernel delivers packets at the latest.
     pub(super) timeout: i32,
 }
 
@@ -155,7 +155,7 @@ pub(super) struct Stats {
 /// A packet, borrowed until the next call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Raw<'a> {
-    /// Seconds since 1970, and micro- or nanoseconds, as [`Handle::digits`] says.
+    /// Seconds since 1970, and microseconds or nanoseconds, depending on [`Handle::digits`].
     pub(super) seconds: i64,
     pub(super) fraction: i64,
     pub(super) length: u32,
@@ -173,15 +173,15 @@ pub(super) struct Device {
 }
 
 impl Library {
-    /// Looks for the library where the system keeps libraries.
+    /// Searches the system's library paths.
     pub(super) fn load() -> Option<Arc<Library>> {
         Library::load_as(NAMES)
     }
 
-    /// Looks for it under other names.
+    /// Searches for it under these names.
     pub(super) fn load_as(names: &[&str]) -> Option<Arc<Library>> {
         names.iter().find_map(|name| {
-            // SAFETY: libpcap has no initialisers that could do harm, and the functions are used
+            // SAFETY: libpcap has no initialisers with side effects, and the functions are used
             // with the signatures that its header declares.
             unsafe {
                 let library = libloading::Library::new(*name).ok()?;
@@ -195,7 +195,7 @@ impl Library {
     pub(super) fn devices(&self) -> Result<Vec<Device>, String> {
         let mut error = [0; ERROR];
         let mut first = ptr::null_mut();
-        // SAFETY: both point to what the library may write to; the list is read before it is freed,
+        // SAFETY: both point to memory that the library may write to; the list is read before it is freed,
         // and its texts are copied.
         unsafe {
             if (self.functions.find_all)(&raw mut first, error.as_mut_ptr()) != 0 {
@@ -222,7 +222,7 @@ impl Library {
 }
 
 /// # Safety
-/// `text` is null, or ends with a zero and stays as it is during the call.
+/// `text` is null, or ends with a zero byte and does not change during the call.
 unsafe fn text(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;
@@ -230,50 +230,49 @@ unsafe fn text(text: *const c_char) -> Option<String> {
     Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
-/// An open device, or a stand-in for one with only its link type known.
+/// An open device, or a placeholder of which only the link type is known.
 pub(super) struct Handle {
     library: Arc<Library>,
     pcap: NonNull<Opaque>,
 }
 
-// SAFETY: the library keeps no state of threads in a handle; a handle is not shared, only moved.
+// SAFETY: a handle has no thread-local state in the library; it is not shared, only moved.
 unsafe impl Send for Handle {}
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: the handle is open, and nobody uses it after this.
+        // SAFETY: the handle is open, and not used after this.
         unsafe { (self.library.functions.close)(self.pcap.as_ptr()) }
     }
 }
 
 impl Handle {
-    /// Opens a device.
     pub(super) fn open(
         library: &Arc<Library>,
         device: &str,
         opening: Opening,
     ) -> Result<Handle, Refusal> {
-        let nul = |_| Refusal::NoSuchDevice("the name holds a zero byte".to_owned());
+        let nul = |_| Refusal::NoSuchDevice("the name contains a zero byte".to_owned());
         let name = CString::new(device).map_err(nul)?;
         let functions = &library.functions;
         let mut error = [0; ERROR];
         // SAFETY: name and buffer outlive the call.
         let pcap = unsafe { (functions.create)(name.as_ptr(), error.as_mut_ptr()) };
         let Some(pcap) = NonNull::new(pcap) else {
-            // SAFETY: the library has written a text that ends.
+            // SAFETY: the library has written a text that ends with a zero byte.
             let why = unsafe { text(error.as_ptr()) };
             return Err(Refusal::Other(why.unwrap_or_default()));
         };
         let handle = Handle { library: Arc::clone(library), pcap };
         let at = pcap.as_ptr();
-        // SAFETY: the handle is created and not yet activated, as all of these want it.
+        // SAFETY: the handle is created and not yet activated, as all of these functions require.
         let status = unsafe {
             (functions.set_snaplen)(at, opening.snaplen);
             (functions.set_promiscuous)(at, opening.promiscuous.into());
             (functions.set_timeout)(at, opening.timeout);
-            // Packets are handed on after the timeout at the latest. The library's immediate mode
-            // would be a little faster, but takes room for the longest packet for each of them: on
-            // the loopback interface 64 KiB, so that a buffer of many megabytes is full at once.
+            // Packets are delivered after the timeout at the latest. The library's immediate mode
+            // would be a little faster, but reserves the maximum packet size for each packet: on
+            // the loopback interface 64 KiB, which fills a buffer of many megabytes at once.
             (functions.set_immediate)(at, 0);
             (functions.set_precision)(at, NANOSECONDS);
             if let Some(buffer) = opening.buffer {
@@ -289,11 +288,11 @@ impl Handle {
         }
     }
 
-    /// The library waits for ever where nothing comes: so it is set not to wait at all, and
-    /// [`Handle::wait`] does.
+    /// Switches to non-blocking reads: a blocking one does not return while there are no packets.
+    /// [`Handle::wait`] waits instead.
     fn without_waiting(self) -> Result<Handle, Refusal> {
         let mut error = [0; ERROR];
-        // SAFETY: the handle is activated; the library writes a text that ends.
+        // SAFETY: the handle is activated; the library writes a text that ends with a zero byte.
         unsafe {
             if (self.library.functions.set_nonblocking)(self.pcap.as_ptr(), 1, error.as_mut_ptr())
                 < 0
@@ -304,9 +303,9 @@ impl Handle {
         Ok(self)
     }
 
-    /// Waits until there is something to read, for this many milliseconds at most.
+    /// Waits until there is something to read, at most for this number of milliseconds.
     pub(super) fn wait(&self, milliseconds: u16) {
-        // SAFETY: the handle is open, and so is its descriptor as long as it is borrowed.
+        // SAFETY: the handle is open, so its descriptor is open while it is borrowed.
         let descriptor = unsafe {
             let number = (self.library.functions.descriptor)(self.pcap.as_ptr());
             (number >= 0).then(|| BorrowedFd::borrow_raw(number))
@@ -314,23 +313,23 @@ impl Handle {
         match descriptor {
             Some(descriptor) => {
                 let mut fds = [PollFd::new(descriptor, PollFlags::POLLIN)];
-                // What is wrong with the descriptor shows when it is read.
+                // Errors of the descriptor are reported by the next read.
                 poll(&mut fds, PollTimeout::from(milliseconds)).ok();
             }
             None => std::thread::sleep(std::time::Duration::from_millis(1)),
         }
     }
 
-    /// No device, but something to compile filters for: `link` as the library numbers it.
+    /// A handle without a device, to compile filters for the library's link type `link`.
     pub(super) fn dead(library: &Arc<Library>, link: i32, snaplen: i32) -> Option<Handle> {
-        // SAFETY: two numbers.
+        // SAFETY: the arguments are plain numbers.
         let pcap = unsafe { (library.functions.open_dead)(link, snaplen) };
         Some(Handle { library: Arc::clone(library), pcap: NonNull::new(pcap)? })
     }
 
-    /// What the library says of a status, and of what it met.
+    /// The library's texts for a status and for the last error.
     fn why(&self, status: c_int) -> String {
-        // SAFETY: the handle is open; both return texts that end.
+        // SAFETY: the handle is open; both return texts that end with a zero byte.
         let (status, met) =
             unsafe { (text((self.library.functions.status)(status)), self.error()) };
         match (status, met) {
@@ -341,11 +340,11 @@ impl Handle {
     }
 
     fn error(&self) -> String {
-        // SAFETY: the handle is open, and its buffer holds a text that ends.
+        // SAFETY: the handle is open, and its buffer holds a text that ends with a zero byte.
         unsafe { text((self.library.functions.error)(self.pcap.as_ptr())) }.unwrap_or_default()
     }
 
-    /// The link type, as the library numbers it.
+    /// The link type in the library's numbering.
     pub(super) fn link(&self) -> i32 {
         // SAFETY: the handle is open.
         unsafe { (self.library.functions.link)(self.pcap.as_ptr()) }
@@ -360,7 +359,7 @@ impl Handle {
 
     /// Compiles a filter expression; the error is the library's.
     pub(super) fn compile(&self, expression: &str) -> Result<BpfFilter, String> {
-        let nul = |_| "the expression holds a zero byte".to_owned();
+        let nul = |_| "the expression contains a zero byte".to_owned();
         let expression = CString::new(expression).map_err(nul)?;
         let mut program = Program { length: 0, instructions: ptr::null_mut() };
         // SAFETY: the handle is open; the library fills the program, which is freed once.
@@ -379,7 +378,7 @@ impl Handle {
         Ok(BpfFilter { library: Arc::clone(&self.library), program })
     }
 
-    /// Lets through what the filter takes only.
+    /// From here on, only packets that match the filter are captured.
     pub(super) fn set_filter(&mut self, filter: &mut BpfFilter) -> Result<(), String> {
         // SAFETY: handle and program are valid; the library copies the program.
         let status = unsafe {
@@ -388,11 +387,11 @@ impl Handle {
         if status == 0 { Ok(()) } else { Err(self.error()) }
     }
 
-    /// The next packet, if one is there.
+    /// The next packet, if there is one.
     pub(super) fn next(&mut self) -> Result<Option<Raw<'_>>, String> {
         let (mut header, mut data) = (ptr::null(), ptr::null());
-        // SAFETY: the handle is open. What it lends stays until the next call, for which it must be
-        // borrowed again; the data are as long as the header says.
+        // SAFETY: the handle is open. Header and data are valid until the next call, which must
+        // borrow the handle again; the header has the length of the data.
         unsafe {
             let next = self.library.functions.next;
             match next(self.pcap.as_ptr(), &raw mut header, &raw mut data) {
@@ -415,10 +414,10 @@ impl Handle {
         }
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub(super) fn stats(&mut self) -> Option<Stats> {
         let mut counters = PcapStats::default();
-        // SAFETY: the handle is open; there is more room than any system writes.
+        // SAFETY: the handle is open; the struct is larger than that of any system.
         let status =
             unsafe { (self.library.functions.stats)(self.pcap.as_ptr(), &raw mut counters) };
         (status == 0).then_some(Stats {
@@ -446,12 +445,12 @@ impl Drop for BpfFilter {
 }
 
 impl BpfFilter {
-    /// Whether the filter takes a packet.
+    /// Whether a packet matches the filter.
     pub(super) fn takes(&self, data: &[u8], length: u32) -> bool {
         let time = libc::timeval { tv_sec: 0, tv_usec: 0 };
         let captured = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let header = PcapHeader { time, captured, length };
-        // SAFETY: the program is compiled; the data are as long as the header says.
+        // SAFETY: the program is compiled; the header has the length of the data.
         unsafe {
             let offline = self.library.functions.offline;
             offline(&raw const self.program, &raw const header, data.as_ptr()) != 0
@@ -460,17 +459,17 @@ impl BpfFilter {
 }
 
 #[cfg(test)]
-#[allow(clippy::print_stderr, reason = "a test that skips itself says so")]
+#[allow(clippy::print_stderr, reason = "a skipped test is reported")]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_library_that_is_not_there_is_no_panic() {
+    fn a_missing_library_does_not_panic() {
         assert!(Library::load_as(&["libpcap-of-nowhere.so.0"]).is_none());
     }
 
     #[test]
-    fn filters_take_what_they_say() {
+    fn filters_select_packets() {
         let Some(library) = Library::load() else {
             eprintln!("skipped: libpcap is not installed");
             return;
@@ -488,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_there_is_refused() {
+    fn a_missing_device_is_an_error() {
         let Some(library) = Library::load() else {
             eprintln!("skipped: libpcap is not installed");
             return;

@@ -1,8 +1,8 @@
-//! Packets as they come: from a network device, through libpcap.
+//! Live capture from a network device through libpcap.
 //!
-//! One thread takes packets from the device and never waits for who reads them; what does not fit
-//! in the queue between the two is counted. Signals end the capture, ask for the counts, or begin a
-//! new file. This module refuses to know what a packet's bytes say.
+//! One thread takes packets from the device and never waits for the reader; packets that do not fit
+//! into the queue between the two are counted. Signals end the capture, request the counts, or start
+//! a new file. This module does not interpret packets.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
 mod device_state;
@@ -36,62 +36,65 @@ pub use queue::QueueCounts;
 pub use signals::Ending;
 pub use write::FilePlan;
 
-/// Bytes of packets that may wait to be read.
+/// Maximum size of the packets that wait to be read, in bytes.
 const QUEUE: usize = 64 << 20;
 
-/// How long a wait takes at most: then signals and clocks are looked at.
+/// Maximum time between two looks at signals and clocks.
 const LONGEST_TURN: Duration = Duration::from_millis(100);
 
-/// Milliseconds after which packets are handed on, at the latest.
+/// Milliseconds after which packets are delivered at the latest.
 const HANDED_ON: i32 = 10;
 
-/// How far after the clock packets may still be on their way from the kernel, in nanoseconds.
+/// Maximum delay of packets between the kernel and this process, in nanoseconds.
 const ON_THE_WAY: i64 = 1_000_000_000;
 
-/// Why live capture does not go. Each says what to do.
+/// Why live capture fails, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The library is not installed.
     #[error(
-        "live capture and capture filters need libpcap, which is not installed: on Debian and Ubuntu `apt install libpcap0.8`, on Fedora `dnf install libpcap`, on Alpine `apk add libpcap`"
+        "libpcap is not installed; live capture and capture filters need it: on Debian and Ubuntu `apt install libpcap0.8`, on Fedora `dnf install libpcap`, on Alpine `apk add libpcap`"
     )]
     NoLibrary,
     /// There is no such device.
     #[error(
-        "{}: there is no such interface ({why}); `gamewire dissect -D` lists them",
+        "cannot capture on {}: no such interface ({why}); `gamewire dissect -D` lists all",
         escaped(device)
     )]
     NoSuchDevice {
         /// Its name.
         device: String,
-        /// The library's words.
+        /// The library's error text.
         why: String,
     },
-    /// The user may not.
+    /// The user has no permission.
     #[error(
-        "{}: no right to capture ({why}); run as root, or once: sudo setcap cap_net_raw,cap_net_admin=eip $(command -v gamewire)",
+        "cannot capture on {}: no permission ({why}); run gamewire as root, or permit it once: sudo setcap cap_net_raw,cap_net_admin=eip $(command -v gamewire)",
         escaped(device)
     )]
     NoRight {
         /// The device.
         device: String,
-        /// The library's words.
+        /// The library's error text.
         why: String,
     },
     /// The device cannot be opened, or went away.
-    #[error("{}: {why}", escaped(device))]
+    #[error("cannot capture on {}: {why}", escaped(device))]
     Device {
         /// Its name.
         device: String,
-        /// The library's words.
+        /// The library's error text.
         why: String,
     },
-    /// The filter is none.
-    #[error("-f {expression:?}: {why}; `man pcap-filter` describes the language")]
+    /// The devices cannot be listed.
+    #[error("cannot list interfaces: {0}")]
+    List(String),
+    /// The filter is invalid.
+    #[error("invalid filter -f {expression:?}: {why}; `man pcap-filter` describes the language")]
     Filter {
-        /// As it was typed.
+        /// The expression that was given.
         expression: String,
-        /// The library's words.
+        /// The library's error text.
         why: String,
     },
     /// A file cannot be written.
@@ -99,66 +102,67 @@ pub enum LiveError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// Root's rights cannot be given up.
+    /// Root privileges cannot be dropped.
     #[error("{0}")]
     Privileges(String),
-    /// Signals cannot be waited for.
-    #[error("cannot wait for signals: {0}")]
+    /// Signal handlers cannot be installed.
+    #[error("cannot install signal handlers: {0}")]
     Signals(io::Error),
 }
 
-/// Root's rights are given up before files are written.
+/// Why a file cannot be written. Root privileges are dropped before files are written, so the user of
+/// `-Z` needs the permission.
 fn unwritable(error: &io::Error) -> Cow<'static, str> {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => {
-            format!("{error}; files are written as the user of -Z USER, who needs write permission")
-                .into()
-        }
+        io::ErrorKind::PermissionDenied => format!(
+            "{error}; gamewire writes files as the user of -Z USER, who needs write permission"
+        )
+        .into(),
         _ if error.raw_os_error() == Some(nix::libc::ELOOP) => {
-            "it is a symbolic link, in a folder where others may put one; name the file itself"
+            "it is a symbolic link in a folder that other users can write to; name the file itself"
                 .into()
         }
         _ => why::unwritable(error),
     }
 }
 
-/// What is to be captured.
+/// Options of a live capture.
 #[derive(Clone, Debug, Default)]
 pub struct CaptureRequest {
     /// The device's name.
     pub interface: String,
     /// A filter in libpcap's language.
     pub filter: Option<String>,
-    /// Bytes kept of each packet.
+    /// Bytes recorded of each packet.
     pub snaplen: u32,
-    /// Packets for others are wanted as well.
+    /// Also capture packets that are addressed to other hosts.
     pub promiscuous: bool,
-    /// Bytes that the kernel buffers.
+    /// Size of the kernel's buffer in bytes.
     pub buffer: Option<u32>,
-    /// How long, in nanoseconds.
+    /// Maximum duration in nanoseconds.
     pub duration: Option<i64>,
-    /// The user as whom the capture continues once the device is open.
+    /// The user to switch to once the device is open.
     pub user: Option<String>,
-    /// Where packets are kept.
+    /// The files that packets are written to.
     pub write: Option<FilePlan>,
-    /// Files that are to be made when the capture is over.
+    /// Files that are created at the end of the capture.
     pub made_later: Vec<PathBuf>,
 }
 
-/// What comes next.
+/// The result of a wait.
 pub enum Turn<'a> {
     /// Packets.
     Packets(Batched<'a>),
-    /// Nothing; the time is at least this, in nanoseconds since 1970.
+    /// No packets; the time is at least this, in nanoseconds since 1970.
     Nothing(i64),
     /// The capture is over.
     End,
 }
 
-/// Packets that came together.
+/// Packets that were read together.
 pub struct Batched<'a> {
     batch: &'a QueuedBatch,
     link: LinkType,
@@ -166,7 +170,7 @@ pub struct Batched<'a> {
 }
 
 impl Batched<'_> {
-    /// How many there are.
+    /// The number of packets.
     pub fn count(&self) -> u64 {
         self.batch.entries.len() as u64
     }
@@ -199,12 +203,12 @@ pub struct Live {
     stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     until: Option<Instant>,
-    not_begun_anew: Option<LiveError>,
+    reopen_error: Option<LiveError>,
     is_confined: bool,
 }
 
 impl Live {
-    /// Opens the device, gives up root's rights and begins to capture.
+    /// Opens the device, drops root privileges and starts to capture.
     ///
     /// # Errors
     /// Any [`LiveError`].
@@ -247,7 +251,7 @@ impl Live {
             let state = DeviceState::new(&request.interface);
             std::thread::spawn(move || {
                 capture(handle, state, &queue, [&stopped, &ending.stop]);
-                // Here, since the thread that reads may wait for whom it writes to.
+                // In this thread, because the reader may be blocked in a write to its output.
                 ending.next_signal_leaves();
             })
         };
@@ -265,12 +269,12 @@ impl Live {
             stopped,
             thread: Some(thread),
             until,
-            not_begun_anew: None,
+            reopen_error: None,
             is_confined,
         })
     }
 
-    /// Waits for packets, a moment at most.
+    /// Waits for packets, for a short time at most.
     ///
     /// # Errors
     /// The device went away, or a file cannot be written.
@@ -279,7 +283,7 @@ impl Live {
         if over || self.signals.ending.is_stopped() {
             self.stopped.store(true, Ordering::Relaxed);
             if let Some(thread) = self.thread.take() {
-                // What the thread has to say is in the queue.
+                // The queue has the thread's result.
                 thread.join().ok();
             }
         }
@@ -291,7 +295,7 @@ impl Live {
             }
         }
         if self.signals.reopen.swap(false, Ordering::Relaxed) {
-            self.not_begun_anew = self.written(|writer| writer.next(now())).err();
+            self.reopen_error = self.written(|writer| writer.next(now())).err();
         }
         if self.batch.entries.is_empty() {
             return Ok(Turn::Nothing(now() - ON_THE_WAY));
@@ -316,35 +320,35 @@ impl Live {
         work(writer).map_err(|error| LiveError::Write { path: writer.path().to_owned(), error })
     }
 
-    /// Whether and how it is to end.
+    /// Tells whether and how the capture is to end.
     pub fn ending(&self) -> Ending {
         self.signals.ending.clone()
     }
 
-    /// Whether the system keeps the process to the folders that it writes to.
+    /// Whether the system restricts the process to the folders that it writes to.
     pub fn is_confined(&self) -> bool {
         self.is_confined
     }
 
-    /// Says how many packets were captured and not handed out.
+    /// A function that returns the number of packets that were captured and not yet read.
     pub fn waiting(&self) -> impl Fn() -> u64 + use<> {
         let queue = Arc::clone(&self.queue);
         move || queue.waiting()
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn counts(&self) -> QueueCounts {
         self.queue.counts()
     }
 
-    /// Whether a signal has asked for the counts since the last time.
+    /// Whether a signal has requested the counters since the last call.
     pub fn counts_wanted(&self) -> bool {
         self.signals.counts.swap(false, Ordering::Relaxed)
     }
 
-    /// Why the file was not begun anew when a signal last asked for it: the old one goes on.
-    pub fn not_begun_anew(&mut self) -> Option<LiveError> {
-        self.not_begun_anew.take()
+    /// Why the last signal could not start a new file: the old one is still in use.
+    pub fn reopen_error(&mut self) -> Option<LiveError> {
+        self.reopen_error.take()
     }
 
     /// Ends the capture, and its file.
@@ -384,7 +388,7 @@ fn device(library: &Arc<Library>, request: &CaptureRequest) -> Result<Handle, Li
     })
 }
 
-/// Whether the user that root's rights are given up for can create files beside this one.
+/// Whether the user that gamewire switches to can create files in the folder of this file.
 fn may_make(file: &Path, user: Option<&str>) -> Result<(), LiveError> {
     let folder = folder(file);
     let Some(user) = user else { return Ok(()) };
@@ -399,7 +403,7 @@ fn may_make(file: &Path, user: Option<&str>) -> Result<(), LiveError> {
     Err(LiveError::Privileges(what))
 }
 
-/// Where a file is, or is to be.
+/// The folder of a file that need not exist.
 fn folder(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -407,7 +411,7 @@ fn folder(file: &Path) -> &Path {
     }
 }
 
-/// Takes packets from the device until it is asked to stop, or the device goes away.
+/// Takes packets from the device until it is stopped, or the device goes away.
 fn capture(
     mut handle: Handle,
     mut state: DeviceState,
@@ -456,7 +460,7 @@ fn now() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// The link type as capture files number it: for a few the library has numbers of its own.
+/// The link type in the numbering of capture files: the library has its own numbers for a few.
 fn link_type(number: i32) -> LinkType {
     match number {
         12 | 14 => LinkType::RAW,
@@ -464,7 +468,7 @@ fn link_type(number: i32) -> LinkType {
     }
 }
 
-/// The library's number of a link type.
+/// A link type in the library's numbering.
 fn library_number(link: LinkType) -> i32 {
     match link {
         LinkType::RAW => 12,
@@ -472,7 +476,7 @@ fn library_number(link: LinkType) -> i32 {
     }
 }
 
-/// A filter for the packets of files, compiled for each link type when that turns up.
+/// A filter for the packets of files, compiled for each link type when it first occurs.
 pub struct FileFilter {
     library: Arc<Library>,
     expression: String,
@@ -480,10 +484,10 @@ pub struct FileFilter {
 }
 
 impl FileFilter {
-    /// A filter in libpcap's language. It is tried on Ethernet, so that a mistake shows at once.
+    /// Compiles a filter in libpcap's language for Ethernet, so that errors are reported at once.
     ///
     /// # Errors
-    /// The library is missing, or the expression is none.
+    /// The library is missing, or the expression is invalid.
     pub fn new(expression: &str) -> Result<FileFilter, LiveError> {
         let library = Library::load().ok_or(LiveError::NoLibrary)?;
         let (expression, compiled) = (expression.to_owned(), HashMap::new());
@@ -495,16 +499,16 @@ impl FileFilter {
     fn compile(&mut self, link: LinkType) -> Result<(), LiveError> {
         let refused = |why| LiveError::Filter { expression: self.expression.clone(), why };
         let handle = Handle::dead(&self.library, library_number(link), 262_144)
-            .ok_or_else(|| refused("libpcap has no memory".to_owned()))?;
+            .ok_or_else(|| refused("libpcap is out of memory".to_owned()))?;
         let filter = handle.compile(&self.expression).map_err(refused)?;
         self.compiled.insert(link.0, filter);
         Ok(())
     }
 
-    /// Whether it takes a packet.
+    /// Whether a packet matches.
     ///
     /// # Errors
-    /// The expression does not go with the packet's link type.
+    /// The expression is not possible for the packet's link type.
     pub fn takes(&mut self, packet: &Packet<'_>) -> Result<bool, LiveError> {
         if !self.compiled.contains_key(&packet.link.0) {
             self.compile(packet.link)?;
@@ -520,8 +524,7 @@ impl FileFilter {
 /// The library is missing, or cannot list them.
 pub fn interfaces() -> Result<String, LiveError> {
     let library = Library::load().ok_or(LiveError::NoLibrary)?;
-    let failed = |why| LiveError::Device { device: "the list of interfaces".to_owned(), why };
-    let devices = library.devices().map_err(failed)?;
+    let devices = library.devices().map_err(LiveError::List)?;
     let mut lines = String::new();
     let width = devices.iter().map(|device| device.name.len()).max().unwrap_or(0);
     for device in devices {
@@ -539,7 +542,8 @@ pub fn interfaces() -> Result<String, LiveError> {
         lines.push('\n');
     }
     if lines.is_empty() {
-        return Err(failed("there is none that you may capture on".to_owned()));
+        let why = "there is none, or you have no permission to capture; run gamewire as root";
+        return Err(LiveError::List(why.to_owned()));
     }
     Ok(lines)
 }
@@ -558,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_to_do() {
+    fn errors_name_a_remedy() {
         assert!(LiveError::NoLibrary.to_string().contains("apt install libpcap0.8"));
         let (device, why) = ("eth0".to_owned(), "denied".to_owned());
         assert!(LiveError::NoRight { device, why }.to_string().contains("setcap"));

@@ -1,4 +1,4 @@
-//! Root is needed to open a device, and for nothing after that.
+//! Drops root privileges, which are only needed to open a device.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::unistd::{AccessFlags, Gid, Uid, User, faccessat, geteuid, setgid, setgroups, setuid};
 
-/// Who is to go on.
+/// The user to switch to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Account {
     name: String,
@@ -14,12 +14,12 @@ struct Account {
     group: Gid,
 }
 
-/// Gives root's rights up for those of `user`; where none is named, of the user who called sudo,
-/// else of nobody. Who is not root keeps their name. Returns the name of who goes on, if it is
-/// another one.
+/// Switches from root to `user`, or if there is none to the user who called sudo, or else to
+/// nobody. Does nothing for other users than root. Returns the name of the new user, if there is
+/// one.
 ///
-/// Of root's rights one may stay: that to make files in `folders`, if the process `is_confined` to
-/// them and the user alone may not.
+/// One privilege may stay: that of creating files in `folders`, if the process `is_confined` to
+/// them and the new user has no permission.
 pub(super) fn drop_to(
     user: Option<&str>,
     variable: impl Fn(&str) -> Option<OsString>,
@@ -32,7 +32,9 @@ pub(super) fn drop_to(
                 capabilities::keep(false);
                 Ok(None)
             }
-            Some(user) => Err(format!("-Z {user}: only root can switch to another user")),
+            Some(user) => Err(format!(
+                "cannot switch to user {user}: only root can; run gamewire as root, or without -Z"
+            )),
         };
     }
     let account = account(user, variable)?;
@@ -40,7 +42,7 @@ pub(super) fn drop_to(
         return Ok(Some(account.name));
     }
     let failed = |error| {
-        format!("cannot switch to user {}: {error}; name another user with -Z", account.name)
+        format!("cannot switch to user {}: {error}; name another one with -Z", account.name)
     };
     capabilities::survive_user_change();
     setgroups(&[account.group]).map_err(failed)?;
@@ -56,19 +58,19 @@ pub(super) fn may_make_in(folder: &Path) -> bool {
     faccessat(AT_FDCWD, folder, AccessFlags::W_OK, AtFlags::AT_EACCESS).is_ok()
 }
 
-/// What Linux divides root's rights into. What cannot be given up here was not there.
+/// Linux capabilities. Errors are ignored: a capability that cannot be dropped was not there.
 #[cfg(target_os = "linux")]
 mod capabilities {
     use caps::{CapSet, Capability, CapsHashSet};
 
-    /// Capabilities outlive the change of the user, until [`keep`] says which. No program that were
-    /// started could get any back.
+    /// Keeps capabilities across the change of user, until [`keep`] selects some. Programs that this
+    /// process starts cannot regain any.
     pub(super) fn survive_user_change() {
         caps::clear(None, CapSet::Bounding).ok();
         caps::securebits::set_keepcaps(true).ok();
     }
 
-    /// Gives up all, or all but the right to make files where the user may not.
+    /// Drops all capabilities; with `files`, all but that of creating files without permission.
     pub(super) fn keep(files: bool) {
         let permitted = caps::read(None, CapSet::Permitted).unwrap_or_default();
         let wanted = files.then_some(Capability::CAP_DAC_OVERRIDE);
@@ -76,14 +78,14 @@ mod capabilities {
         for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective] {
             caps::clear(None, set).ok();
         }
-        // What is effective must be permitted: it shrinks first, and grows last.
+        // Effective capabilities must be permitted, so they are removed first, and added last.
         caps::set(None, CapSet::Permitted, &kept).ok();
         caps::set(None, CapSet::Effective, &kept).ok();
         caps::securebits::set_keepcaps(false).ok();
     }
 }
 
-/// Elsewhere the change of the user takes them all.
+/// Other systems have no capabilities: the change of user drops all privileges.
 #[cfg(not(target_os = "linux"))]
 mod capabilities {
     pub(super) fn survive_user_change() {}
@@ -97,7 +99,9 @@ fn account(
     if let Some(name) = user {
         return match named(name) {
             Some(account) => Ok(account),
-            None => Err(format!("-Z {name}: there is no such user")),
+            None => {
+                Err(format!("cannot switch to user {name}: no such user; name another one with -Z"))
+            }
         };
     }
     let number = |name| variable(name)?.to_str()?.parse::<u32>().ok();
@@ -107,7 +111,7 @@ fn account(
         let name = known.unwrap_or_else(|| format!("user {user}"));
         return Ok(Account { name, user, group });
     }
-    let none = "there is no user 'nobody': name another user with -Z";
+    let none = "cannot switch to user nobody: no such user; name another one with -Z";
     named("nobody").ok_or_else(|| none.to_owned())
 }
 
@@ -121,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_user_after_sudo_goes_on_else_nobody() {
+    fn the_new_user_is_the_caller_of_sudo_or_nobody() {
         let sudo = |name: &str| match name {
             "SUDO_UID" => Some("4242".into()),
             "SUDO_GID" => Some("4343".into()),

@@ -1,12 +1,12 @@
-//! Between the thread that takes packets from the device and the one that reads them: what cannot
-//! be kept up with is counted, and never waited for.
+//! The queue from the thread that takes packets from the device to the one that reads them. When it
+//! is full, packets are dropped and counted: the writer never waits.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::libpcap::Stats;
 
-/// One packet's place in a batch.
+/// The position of a packet in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueuedEntry {
     /// Nanoseconds since 1970.
@@ -17,7 +17,7 @@ pub(super) struct QueuedEntry {
     pub(super) end: usize,
 }
 
-/// Packets in the order in which they came.
+/// Packets in the order of capture.
 #[derive(Default)]
 pub(super) struct QueuedBatch {
     pub(super) bytes: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct QueuedBatch {
 }
 
 impl QueuedBatch {
-    /// What packets cost beside their bytes.
+    /// Memory that a packet takes in addition to its bytes.
     const COST: usize = size_of::<QueuedEntry>();
 
     fn cost(&self) -> usize {
@@ -33,7 +33,7 @@ impl QueuedBatch {
     }
 
     fn clear(&mut self) {
-        // A burst's memory is not kept for ever.
+        // Release the memory of a burst.
         if self.bytes.capacity() > 1 << 20 {
             *self = QueuedBatch::default();
         }
@@ -42,28 +42,28 @@ impl QueuedBatch {
     }
 }
 
-/// What has been counted.
+/// Counters of a live capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounts {
-    /// Packets that were handed on.
+    /// Packets that were delivered.
     pub captured: u64,
     /// Packets that the kernel dropped.
     pub dropped: u64,
     /// Packets that the interface dropped.
     pub dropped_by_interface: u64,
-    /// Packets that came faster than they could be read.
+    /// Packets that did not fit into the queue.
     pub missed: u64,
-    /// How often the interface was seen to go down, or to have been down.
+    /// How often the interface went down.
     pub downs: u64,
 }
 
 impl QueueCounts {
-    /// Packets that were lost, wherever.
+    /// All lost packets.
     pub fn lost(&self) -> u64 {
         self.dropped + self.dropped_by_interface + self.missed
     }
 
-    /// Takes the device's counters, whose 32 bits may have overflowed since the last time.
+    /// Adds the device's counters, whose 32 bits may have overflowed since the last time.
     fn take(&mut self, before: Stats, now: Stats) {
         let more = |now: u32, before: u32| u64::from(now.wrapping_sub(before));
         self.dropped += more(now.dropped, before.dropped);
@@ -84,7 +84,7 @@ struct QueueState {
 pub(super) struct PacketQueue {
     state: Mutex<QueueState>,
     filled: Condvar,
-    /// Bytes that may wait.
+    /// Capacity in bytes.
     most: usize,
 }
 
@@ -94,11 +94,11 @@ impl PacketQueue {
     }
 
     fn state(&self) -> MutexGuard<'_, QueueState> {
-        // Nothing that could panic runs while the lock is held.
+        // The lock is never poisoned: nothing that could panic runs while it is held.
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Takes a packet in, unless too much waits already.
+    /// Adds a packet, unless the queue is full.
     pub(super) fn push(&self, time: i64, length: u32, data: &[u8]) {
         let mut state = self.state();
         if state.batch.cost() + data.len() + QueuedBatch::COST > self.most {
@@ -115,7 +115,7 @@ impl PacketQueue {
         }
     }
 
-    /// Takes the device's counters.
+    /// Adds the device's counters.
     pub(super) fn stats(&self, now: Stats) {
         let mut state = self.state();
         let before = std::mem::replace(&mut state.stats, now);
@@ -127,13 +127,14 @@ impl PacketQueue {
         self.state().counts.downs += 1;
     }
 
-    /// Nothing more comes.
+    /// There are no more packets, perhaps because of this error.
     pub(super) fn end(&self, why: Option<String>) {
         self.state().ended.get_or_insert(why);
         self.filled.notify_one();
     }
 
-    /// Puts what waits into `batch`; waits for it for so long. `Err`: nothing more will come.
+    /// Moves the queue's packets into `batch`; waits up to `wait` for the first one. `Err`: there will
+    /// be no more.
     pub(super) fn take(
         &self,
         batch: &mut QueuedBatch,
@@ -154,12 +155,12 @@ impl PacketQueue {
         }
     }
 
-    /// How many packets wait.
+    /// The number of packets in the queue.
     pub(super) fn waiting(&self) -> u64 {
         self.state().batch.entries.len() as u64
     }
 
-    /// What has been counted so far.
+    /// The counters so far.
     pub(super) fn counts(&self) -> QueueCounts {
         self.state().counts
     }
@@ -172,7 +173,7 @@ mod tests {
     const NOW: Duration = Duration::ZERO;
 
     #[test]
-    fn packets_come_out_as_they_went_in() {
+    fn packets_keep_their_order() {
         let queue = PacketQueue::new(1 << 20);
         queue.push(1, 60, b"abc");
         queue.push(2, 3, b"def");
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_up_with_is_counted() {
+    fn packets_beyond_the_capacity_are_counted() {
         let queue = PacketQueue::new(1000);
         for _ in 0..50 {
             queue.push(0, 100, &[0; 100]);
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_comes_after_what_waits() {
+    fn the_end_is_reported_after_the_last_packet() {
         let queue = PacketQueue::new(1000);
         queue.push(0, 1, b"a");
         queue.end(Some("the interface went away".to_owned()));
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_of_32_bits_go_on_counting() {
+    fn counters_of_32_bits_may_overflow() {
         let queue = PacketQueue::new(0);
         queue.stats(Stats { received: 0, dropped: u32::MAX, dropped_by_interface: 1 });
         queue.stats(Stats { received: 9, dropped: 4, dropped_by_interface: 1 });

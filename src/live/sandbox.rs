@@ -1,10 +1,10 @@
-//! What a live capture may still do once its device and its first file are open: read what libpcap
-//! counts, make files in the folders that were named, and nothing else with files or TCP.
+//! Restricts a live capture once its device and its first file are open: it may read libpcap's
+//! counters and create files in the given folders, and has no other access to files or TCP.
 
 use std::path::Path;
 
-/// Confines the process for good; `folders` are those in which it makes files. Returns whether the
-/// system keeps the writing of files to them: that takes Linux 5.13 with Landlock.
+/// Confines the process for the rest of its life to creating files in `folders`. Returns whether the
+/// system enforces it, which Linux does from 5.13 on, with Landlock.
 #[cfg(target_os = "linux")]
 pub(crate) fn confine(folders: &[&Path]) -> bool {
     use landlock::{
@@ -22,11 +22,11 @@ pub(crate) fn confine(folders: &[&Path]) -> bool {
         .and_then(|rules| rules.add_rules(path_beneath_rules(READ, read)))
         .and_then(|rules| rules.add_rules(path_beneath_rules(folders, make | read)))
         .and_then(|rules| rules.restrict_self());
-    // Older systems know fewer of these rights; all of them know those that matter here.
+    // Older kernels support fewer of these rights; all of them support those that matter here.
     confined.is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
 }
 
-/// Other systems have other ways, which were not tried.
+/// Not implemented for other systems.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn confine(_folders: &[&Path]) -> bool {
     false

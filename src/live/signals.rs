@@ -1,16 +1,17 @@
-//! What signals ask of a capture.
+//! Signals that control a capture.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether and how a capture is to end: the first signal stops it, the second leaves unread what waits.
+/// Whether and how a capture is to end: the first signal stops it, the second drops packets that were
+/// not read yet.
 #[derive(Clone, Default)]
 pub struct Ending {
     signals: Vec<i32>,
     pub(super) stop: Arc<AtomicBool>,
     leave: Arc<AtomicBool>,
-    /// It has been said that a signal stopped it.
+    /// The stop was reported.
     said: bool,
 }
 
@@ -28,8 +29,8 @@ impl Ending {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The capture has stopped: the next signal is for `leave`, and one more ends the process. Where that
-    /// cannot be arranged, the first must do.
+    /// The capture has stopped: the next signal sets `leave`, and one more ends the process. Errors are
+    /// ignored: the first signal works without it.
     pub(super) fn next_signal_leaves(&self) {
         for &signal in &self.signals {
             let leave = || Arc::clone(&self.leave);
@@ -38,20 +39,20 @@ impl Ending {
         }
     }
 
-    /// Whether a signal has stopped the capture; says so once.
+    /// Whether a signal has stopped the capture; true only once.
     pub fn is_new(&mut self) -> bool {
         let is_new = !self.said && self.is_stopped();
         self.said |= is_new;
         is_new
     }
 
-    /// Whether what waits is to be left.
+    /// Whether packets that were not read yet are to be dropped.
     pub fn is_left(&self) -> bool {
         self.leave.load(Ordering::Relaxed)
     }
 }
 
-/// What signals ask for.
+/// Flags that signals set.
 #[derive(Clone, Default)]
 pub(super) struct Signals {
     pub(super) ending: Ending,
@@ -60,7 +61,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// With a file that is written, SIGHUP begins it anew; without one it ends the capture.
+    /// If packets are written to a file, SIGHUP reopens it; otherwise it ends the capture.
     pub(super) fn register(writes: bool) -> io::Result<Signals> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
         use signal_hook::flag;

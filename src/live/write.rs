@@ -1,4 +1,4 @@
-//! What was captured, kept in files: pcap, or pcapng by the name's ending, one or many in turn.
+//! Writes captured packets to files: pcap, or pcapng by file extension, with or without rotation.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 use super::queue::QueueCounts;
 use crate::capture::write;
 
-/// Which files are written, and when the next one begins.
+/// The files to write, and when the next one starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilePlan {
-    /// The name; with rotation a number and a time come before its ending.
+    /// The name; with rotation, a number and a time are inserted before its extension.
     pub path: PathBuf,
-    /// A file is full after this many seconds.
+    /// Maximum duration of a file in seconds.
     pub seconds: Option<u64>,
-    /// A file is full with this many bytes.
+    /// Maximum size of a file in bytes.
     pub bytes: Option<u64>,
-    /// The newest files that are kept.
+    /// Number of files to keep, the newest ones.
     pub files: Option<usize>,
 }
 
 impl FilePlan {
-    /// Whether one file follows another.
+    /// Whether there may be several files.
     pub fn rotates(&self) -> bool {
         self.seconds.is_some() || self.bytes.is_some()
     }
@@ -44,11 +44,11 @@ impl FilePlan {
     }
 }
 
-/// What the files say of the device.
+/// The device, for the headers of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DeviceDescription {
     pub(super) interface: String,
-    /// The link type, as capture files number it.
+    /// The link type in the numbering of capture files.
     pub(super) link: u16,
     pub(super) snaplen: u32,
     /// Digits of a second: 6 or 9.
@@ -63,14 +63,14 @@ pub(super) struct Writer {
     path: PathBuf,
     /// Bytes in this file.
     written: u64,
-    /// When it was begun.
-    begun: i64,
+    /// When it was started.
+    started: i64,
     number: u64,
     older: VecDeque<PathBuf>,
 }
 
 impl Writer {
-    /// Begins the first file.
+    /// Starts the first file.
     pub(super) fn new(
         plan: FilePlan,
         description: DeviceDescription,
@@ -80,12 +80,12 @@ impl Writer {
         let file = BufWriter::with_capacity(1 << 16, create(&path)?);
         let older = VecDeque::new();
         let mut writer =
-            Writer { plan, description, file, path, written: 0, begun: now, number: 1, older };
+            Writer { plan, description, file, path, written: 0, started: now, number: 1, older };
         writer.head()?;
         Ok(writer)
     }
 
-    /// Whether it begins further files.
+    /// Whether there may be several files.
     pub(super) fn rotates(&self) -> bool {
         self.plan.rotates()
     }
@@ -135,7 +135,7 @@ impl Writer {
     pub(super) fn packet(&mut self, time: i64, length: u32, data: &[u8]) -> io::Result<()> {
         let full = self.plan.bytes.is_some_and(|bytes| self.written >= bytes)
             || self.plan.seconds.is_some_and(|seconds| {
-                time.saturating_sub(self.begun) / 1_000_000_000 >= seconds.min(1 << 40) as i64
+                time.saturating_sub(self.started) / 1_000_000_000 >= seconds.min(1 << 40) as i64
             });
         if full {
             self.next(time)?;
@@ -159,12 +159,12 @@ impl Writer {
         self.put(data)
     }
 
-    /// What was written can be read from here on.
+    /// Makes all written packets visible to readers of the file.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
 
-    /// Ends the file with what was counted.
+    /// Ends the file; pcapng has the counters, too.
     pub(super) fn end(&mut self, now: i64, counts: QueueCounts) -> io::Result<()> {
         if self.is_pcapng() {
             let unit = if self.description.digits == 9 { 1 } else { 1000 };
@@ -181,8 +181,8 @@ impl Writer {
         self.flush()
     }
 
-    /// Begins the next file, or the same one anew where files are not numbered. Where that cannot be
-    /// made, the current file goes on.
+    /// Starts the next file, or without rotation reopens the same one. After an error, the current file
+    /// stays in use.
     pub(super) fn next(&mut self, now: i64) -> io::Result<()> {
         self.flush()?;
         let path = self.plan.name(self.number + 1, now);
@@ -192,20 +192,20 @@ impl Writer {
             self.older.push_back(std::mem::replace(&mut self.path, path));
             if let Some(files) = self.plan.files {
                 while self.older.len() >= files.max(1) {
-                    // What somebody has moved away need not be removed.
+                    // An error is ignored: the file may have been moved away.
                     self.older.pop_front().map(std::fs::remove_file);
                 }
             } else {
                 self.older.clear();
             }
         }
-        self.begun = now;
+        self.started = now;
         self.head()
     }
 }
 
-/// Creates or empties a file. In a folder where others may put a link, it does not follow one: what root
-/// would write to is then not for them to choose.
+/// Creates or truncates a file. In a folder that other users can write to, it does not follow symbolic
+/// links, so that they cannot choose the file that root overwrites.
 fn create(path: &Path) -> io::Result<File> {
     let others_write =
         fs::metadata(super::folder(path)).is_ok_and(|about| about.mode() & 0o022 != 0);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_packets_read_back() {
         let folder = folder("back");
         for (name, digits) in [("a.pcap", 6), ("b.pcap", 9), ("c.pcapng", 6), ("d.pcapng", 9)] {
             let path = folder.join(name);
@@ -270,13 +270,13 @@ mod tests {
     }
 
     #[test]
-    fn full_files_make_room_for_new_ones() {
+    fn full_files_are_rotated() {
         let folder = folder("rotate");
         let path = folder.join("game.pcap");
         let plan = FilePlan { path, seconds: Some(10), bytes: Some(300), files: Some(2) };
         let start = 1_795_000_000_000_000_000;
         let mut writer = Writer::new(plan, description(9), start).unwrap();
-        // Three packets of 116 bytes fill a file; a fourth comes in time for the next, a fifth late.
+        // Three packets of 116 bytes fill a file; the fourth starts the next one, the fifth is too late for it.
         for (second, data) in
             [(0, [0; 100]), (1, [1; 100]), (2, [2; 100]), (3, [3; 100]), (30, [4; 100])]
         {
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_where_others_may_put_one_is_not_followed() {
+    fn links_in_a_folder_that_others_can_write_to_are_not_followed() {
         use std::os::unix::fs::PermissionsExt;
         let folder = folder("link");
         let (target, link) = (folder.join("target"), folder.join("link.pcap"));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn one_file_is_begun_anew_when_asked() {
+    fn a_single_file_is_reopened_on_request() {
         let folder = folder("anew");
         let path = folder.join("game.pcap");
         let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
