@@ -141,6 +141,7 @@ fn no_output_holds_what_a_terminal_obeys() {
 #[test]
 fn a_colour_is_the_only_escape_that_is_written() {
     let project = Project::new("colours");
+    let mut escapes = 0;
     for (setting, script) in exchanges() {
         project.play("a.pcap", &setting, &script);
         for args in [&["dissect", "-v", "-x"][..], &["check"], &["flows"]] {
@@ -150,9 +151,11 @@ fn a_colour_is_the_only_escape_that_is_written() {
                 let colour = escape.strip_prefix('[').and_then(|rest| rest.split_once('m'));
                 let digits = |code: &str| code.bytes().all(|b| b.is_ascii_digit() || b == b';');
                 assert!(colour.is_some_and(|(code, _)| digits(code)), "{args:?}: {escape:?}");
+                escapes += 1;
             }
         }
     }
+    assert!(escapes > 1000, "{escapes} colours were written");
 }
 
 /// Where `unsafe` may appear: a small module with its reasons for each need.

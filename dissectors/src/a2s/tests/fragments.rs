@@ -49,6 +49,7 @@ fn what_info_says_of_the_layout_does_not_outweigh_the_packets() {
             answer(&mut lab, 0.2, &left);
             lab.end(9.0);
             let fragments = &lab.sink.heard[5..];
+            assert_eq!(fragments.len(), left.len(), "{form:?} {missing}");
             assert!(fragments.iter().all(|heard| heard.value("layout") == Some(form.name())));
             assert_eq!(verdict(&lab, &rules::A2S043), [0, 1, 0], "{form:?} {missing}");
             assert_eq!(verdict(&lab, &rules::A2S044)[1], 0, "{form:?} {missing}");
