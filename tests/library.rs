@@ -4,7 +4,7 @@ mod support;
 
 use std::path::Path;
 
-use gamewire::{Decoder, Event, Needs, Options, Value, capture};
+use gamewire::{Decoder, Event, FieldLimits, Findings, Messages, Needs, Options, Value, capture};
 use serde_json::Value as Json;
 use support::{gamewire, samples};
 
@@ -92,4 +92,76 @@ fn a_field_that_is_not_there_has_no_value() {
         without_fields += 1;
     });
     assert!(without_fields > 0);
+}
+
+/// All that is needed of messages and rules, as different readers need it.
+fn different_needs() -> Vec<Needs> {
+    let all = Findings::All { in_words: true };
+    let with_fields = Needs::messages_with_fields();
+    let mut needs = vec![
+        Needs::default(),
+        with_fields,
+        Needs { messages: Messages::All, ..Needs::default() },
+        Needs {
+            messages: Messages::WithFindings,
+            findings: Findings::OfMessages,
+            ..Needs::default()
+        },
+        Needs {
+            findings: all,
+            passes: true,
+            cross_flow: true,
+            traffic: Some(1000),
+            ..Needs::default()
+        },
+        Needs {
+            findings: Findings::All { in_words: false },
+            refusals: true,
+            icmp: true,
+            ..Needs::default()
+        },
+        Needs { fields: Some(FieldLimits::of_servers()), servers: true, ..with_fields },
+        Needs {
+            fields: Some(FieldLimits { fields: 3, depth: 1, ..FieldLimits::default() }),
+            ..with_fields
+        },
+        Needs { findings: all, passes: true, files: true, ports: true, hosts: true, ..with_fields },
+    ];
+    needs.iter_mut().for_each(|it| (it.flows, it.flow_details) = (true, true));
+    needs
+}
+
+/// What a flow has counted is the same, whatever is needed of its messages, and whichever of them a filter
+/// selects.
+#[test]
+fn counts_of_flows_do_not_depend_on_what_is_needed() {
+    let [mut messages, mut findings, mut requests] = [0; 3];
+    for file in samples() {
+        let rows = |needs: Needs, filter: Option<&str>| {
+            let filter = filter.map(|filter| filter.parse().expect("a filter"));
+            let decoder = Decoder::new(Options { needs, filter, ..Options::default() });
+            let (mut rows, mut packets) = (Vec::new(), capture::open(&file).expect("a capture"));
+            let totals = decoder.read(&mut *packets, |event| {
+                if let Event::FlowEnded(row) = event {
+                    rows.push((*row).clone());
+                }
+            });
+            (rows, totals.packets, totals.flows)
+        };
+        let all = different_needs();
+        let expected = rows(all[0], None);
+        for needs in all {
+            for filter in
+                [None, Some("frame.number > 5"), Some("a2s.info_response"), Some("not udp")]
+            {
+                let found = rows(needs, filter);
+                assert!(found == expected, "{}: {needs:?}, {filter:?}: {found:#?}", file.display());
+            }
+        }
+        for row in expected.0 {
+            messages += row.messages.iter().sum::<u64>();
+            (findings, requests) = (findings + row.findings, requests + row.requests);
+        }
+    }
+    assert!(messages > 500 && findings > 100 && requests > 100, "{messages} {findings} {requests}");
 }
