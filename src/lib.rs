@@ -68,6 +68,7 @@ mod run;
 #[doc(hidden)]
 #[cfg(feature = "cli")]
 pub mod scrub;
+#[doc(hidden)]
 pub mod session;
 #[cfg(any(feature = "cli", feature = "partition", feature = "tables"))]
 #[doc(hidden)]
@@ -82,14 +83,25 @@ pub mod view;
 #[doc(hidden)]
 pub mod why;
 
+#[doc(no_inline)]
+pub use dissectors;
 pub use dissectors::catalogue;
 pub use dissectors::kit::{Finding, Rule, Secret, Settings, Severity, Verdict};
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub use file_id::FileId;
+pub use flows::FlowRow;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub use run::{FOUND, INTERRUPTED, RAN, Terminal, UNUSABLE, run};
 pub use session::{
-    Batch, Checked, CheckedEvent, CrossFlow, Decoder, Event, EventOrder, Events, FieldLimits,
-    FieldsOf, Findings, FlowContext, IcmpEvent, LeftOut, ListedServers, MessageEvent, Messages,
-    Needs, Options, Passes, Totals, Value,
+    Batch, Checked, CheckedEvent, CrossFlow, DatagramEvent, DatagramHeaders, Decoder, Event,
+    EventOrder, Events, FieldLimits, FieldsOf, FileEvent, Findings, FlowContext, IcmpEvent,
+    LeftOut, ListedServers, Merge, MessageEvent, Messages, Needs, Options, Part, Parting, Parts,
+    Passes, Totals, Value,
 };
+
+/// The example of this page is a test, too.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/library.md")]
+struct LibraryPage;

@@ -1,5 +1,15 @@
 //! All rules in the order of their codes, and all fields: the source of listings, reports and
 //! tests.
+//!
+//! ```
+//! use dissectors::catalogue;
+//!
+//! let rule = catalogue::rule("A2S062").expect("a rule");
+//! assert_eq!(rule.slug, "request-answered");
+//! let fields = catalogue::fields();
+//! let map = fields.iter().find(|it| it.path == "a2s.info_response.map").expect("a field");
+//! assert!(!map.field.about.is_empty());
+//! ```
 
 use crate::Id;
 use crate::kit::{Field, Kind, Message, Rule};
@@ -38,6 +48,7 @@ pub fn rules_meant(word: &str) -> Vec<&'static Rule> {
 }
 
 /// See [`Rule::asks_for_answer`].
+#[doc(hidden)]
 pub fn asks_for_answer(rule: &Rule) -> bool {
     rule.asks_for_answer
 }

@@ -27,6 +27,7 @@ mod pcapng;
 #[cfg(all(test, feature = "files"))]
 mod tests;
 #[cfg(feature = "files")]
+#[doc(hidden)]
 pub mod write;
 #[cfg(feature = "files")]
 mod zstd;
@@ -45,6 +46,15 @@ pub use open::{open, open_stream, open_stream_within, open_within};
 use std::sync::Arc;
 
 /// One packet as it was recorded, borrowed until the next is asked for.
+///
+/// ```
+/// use gamewire::capture::{LinkType, Packet};
+///
+/// let bytes = [0x45, 0, 0, 20];
+/// let time = 1_767_225_600_000_000_000; // nanoseconds since 1970
+/// let packet = Packet { link: LinkType::RAW, original_length: 20, ..Packet::new(time, &bytes) };
+/// assert_eq!((packet.data.len(), packet.original_length), (4, 20));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     /// When it was recorded: nanoseconds since 1970.
@@ -101,6 +111,21 @@ pub type CaptureBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// A capture that is being read. Reading never fails in the middle: faults are reported as a
 /// [`Notice`], and the capture ends.
+///
+/// ```
+/// use gamewire::capture::{self, Event};
+///
+/// let mut packets = capture::open("samples/a2s-info-players-rules.pcap".as_ref())?;
+/// let mut bytes = 0;
+/// while let Some(event) = packets.next() {
+///     match event {
+///         Event::Packet(packet) => bytes += packet.data.len(),
+///         Event::Notice(notice) => println!("{notice}"),
+///     }
+/// }
+/// assert!(bytes > 500);
+/// # Ok::<(), capture::CaptureError>(())
+/// ```
 pub trait Packets {
     /// Moves to the next event and returns its time. `None` at the end.
     fn advance(&mut self) -> Option<i64>;

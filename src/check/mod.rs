@@ -32,12 +32,17 @@ use crate::session::{
 
 pub use crate::session::Answered;
 pub use baseline::{Baseline, BaselineError, Baselined};
+#[doc(hidden)]
 pub use fingerprint::Fingerprint;
 use found::AtHand;
 pub use found::{Excerpt, Found};
-pub use outcome::{Fared, Outcome, RuleOutcome, gravest_first};
+#[doc(hidden)]
+pub use outcome::gravest_first;
+pub use outcome::{Fared, Outcome, RuleOutcome};
 pub use parties::{Parties, Party};
-pub use selection::{FailOn, Host, Ignore, Rules, Selection, rule, severity, who};
+pub use selection::{FailOn, Host, Ignore, Rules, Selection};
+#[doc(hidden)]
+pub use selection::{rule, severity, who};
 use traffic::HeardHosts;
 
 /// Maximum number of findings of one rule and one verdict; further ones are counted. A single
@@ -65,6 +70,18 @@ const NO_MESSAGE: Payload<'static> = Payload {
 };
 
 /// Reads a capture and checks it. `complete`: the user states that nothing is missing.
+///
+/// ```
+/// use gamewire::check::{Fared, Selection, check};
+/// use gamewire::{Options, Severity, capture};
+///
+/// let mut packets = capture::open("samples/a2s-info-players-rules.pcap".as_ref())?;
+/// let outcome = check(&mut *packets, Options::default(), Selection::default(), true);
+/// assert!(!outcome.is_broken(Severity::Error));
+/// let rule = outcome.rules.iter().find(|it| it.rule.code.to_string() == "A2S062");
+/// assert_eq!(rule.map(|rule| rule.fared()), Some(Fared::Pass));
+/// # Ok::<(), gamewire::capture::CaptureError>(())
+/// ```
 pub fn check(
     packets: &mut dyn Packets,
     options: Options,
@@ -86,7 +103,22 @@ pub fn terms(settings: &Settings, remembered: usize) -> Terms {
     Terms::of(settings, remembered / 2)
 }
 
-/// Checks the events of a capture.
+/// Checks the events of a capture, where a program reads the packets itself.
+///
+/// ```
+/// use gamewire::check::{Checker, Selection, terms};
+/// use gamewire::{Decoder, Options, Settings, capture};
+///
+/// let settings = Settings::default();
+/// let (selection, terms) = (Selection::default(), terms(&settings, 1 << 20));
+/// let needs = Checker::needs(&selection, &terms);
+/// let mut checker = Checker::new(selection, terms, false);
+/// let mut packets = capture::open("samples/a2s-quirks.pcap".as_ref())?;
+/// let decoder = Decoder::new(Options { needs, settings, ..Options::default() });
+/// let mut totals = decoder.read(&mut *packets, |event| checker.event(event));
+/// assert_eq!(checker.outcome(Vec::new(), &mut totals).messages, 41);
+/// # Ok::<(), gamewire::capture::CaptureError>(())
+/// ```
 pub struct Checker {
     results: RuleResults,
     /// State across flows.

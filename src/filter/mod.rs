@@ -21,13 +21,26 @@ use std::sync::Arc;
 use dissectors::Id;
 use dissectors::kit::{FlowFacts, Message, Payload, Reply, Rule, Severity, Side, TreeView};
 
+#[doc(hidden)]
 pub use column::Column;
 pub use error::FilterError;
+#[doc(hidden)]
 pub use literal::Network;
+#[doc(hidden)]
 pub use syntax::Expression;
+#[doc(hidden)]
 pub use value::Value;
 
 /// A filter that was read and checked. Clones share it.
+///
+/// ```
+/// use gamewire::filter::Filter;
+///
+/// let filter: Filter = "a2s.info_response.players > 0".parse()?;
+/// assert!(filter.needs_fields());
+/// assert!("a2s.info_response.colour == 1".parse::<Filter>().is_err());
+/// # Ok::<(), gamewire::filter::FilterError>(())
+/// ```
 #[derive(Clone)]
 pub struct Filter {
     source: Arc<str>,
@@ -38,6 +51,7 @@ pub struct Filter {
 
 /// What a filter decides about: a message, or, without `tree`, what is still known of one in the past.
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct Subject<'a> {
     /// Its protocol.
     pub protocol: Option<Id>,
@@ -57,6 +71,7 @@ pub struct Subject<'a> {
 
 /// What is known of a message before it is decoded.
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct Known<'a> {
     /// Its protocol.
     pub protocol: Option<Id>,
@@ -67,6 +82,7 @@ pub struct Known<'a> {
 }
 
 /// Shows rules that were broken, and how severe each is.
+#[doc(hidden)]
 pub type Broken<'a> = dyn Fn(&mut dyn FnMut(&'static Rule, Severity)) + 'a;
 
 impl Filter {

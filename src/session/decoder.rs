@@ -12,6 +12,39 @@ use crate::flows::FlowRow;
 
 /// Decodes a capture: packets go in, [events](super::Event) come out. It opens no file, reads no clock
 /// and starts no thread.
+///
+/// ```
+/// use gamewire::capture::{self, Event as Recorded};
+/// use gamewire::{Decoder, Event, Needs, Options};
+///
+/// let needs = Needs { flows: true, ..Needs::messages_with_fields() };
+/// let mut decoder = Decoder::new(Options { needs, ..Options::default() });
+/// let (mut messages, mut flows) = (0, 0);
+/// let mut read = |decoder: &mut Decoder| {
+///     let mut events = decoder.events();
+///     while let Some(event) = events.next() {
+///         match event {
+///             Event::Message(_) => messages += 1,
+///             Event::FlowEnded(row) => flows += u64::from(row.protocol == "a2s"),
+///             _ => {}
+///         }
+///     }
+/// };
+/// let mut packets = capture::open("samples/a2s-info-players-rules.pcap".as_ref())?;
+/// while let Some(event) = packets.next() {
+///     match event {
+///         Recorded::Packet(packet) => decoder.push(&packet),
+///         Recorded::Notice(notice) => decoder.notice(&notice),
+///     }
+///     read(&mut decoder);
+/// }
+/// while decoder.finish() {
+///     read(&mut decoder);
+/// }
+/// assert_eq!((messages, flows), (10, 1));
+/// assert_eq!(decoder.into_totals().flows, 1);
+/// # Ok::<(), capture::CaptureError>(())
+/// ```
 pub struct Decoder {
     session: Session,
     recorder: AnyRecorder,
@@ -80,6 +113,22 @@ impl Decoder {
     }
 
     /// Reads a capture to its end, and calls `each` with every event.
+    ///
+    /// ```
+    /// use gamewire::{Decoder, Event, Needs, Options, capture};
+    ///
+    /// let mut packets = capture::open("samples/a2s-info-players-rules.pcap".as_ref())?;
+    /// let options = Options { needs: Needs::messages_with_fields(), ..Options::default() };
+    /// let mut paths = Vec::new();
+    /// let totals = Decoder::new(options).read(&mut *packets, |event| {
+    ///     if let Event::Message(message) = event {
+    ///         paths.push(message.path());
+    ///     }
+    /// });
+    /// assert_eq!(paths[0], "a2s.info_request");
+    /// assert_eq!(totals.packets, 10);
+    /// # Ok::<(), capture::CaptureError>(())
+    /// ```
     pub fn read(mut self, packets: &mut dyn Packets, mut each: impl FnMut(&Event<'_>)) -> Totals {
         if let Some(capture) = packets.in_memory() {
             self.lend(capture);

@@ -12,6 +12,25 @@ use crate::session::icmp_event::IcmpEvent;
 use crate::session::{Checked, FileEvent, FlowContext, ListedServers};
 
 /// One event. [`Needs`](crate::session::Needs) selects which of them are reported.
+///
+/// ```
+/// use gamewire::{Decoder, Event, Findings, Needs, Options, capture};
+///
+/// let needs = Needs { findings: Findings::All { in_words: true }, ..Needs::messages_with_fields() };
+/// let decoder = Decoder::new(Options { needs, ..Options::default() });
+/// let mut packets = capture::open("samples/a2s-quirks.pcap".as_ref())?;
+/// let mut broken = Vec::new();
+/// decoder.read(&mut *packets, |event| {
+///     let checked = match event {
+///         Event::Message(message) => message.checked(),
+///         Event::Checked(it) => it.checked(), // about an earlier message, or the recording
+///         _ => return,
+///     };
+///     broken.extend(checked.findings.iter().map(|it| format!("{}: {}", it.rule.code, it.detail)));
+/// });
+/// assert!(broken.iter().any(|finding| finding.starts_with("A2S")));
+/// # Ok::<(), capture::CaptureError>(())
+/// ```
 #[derive(Clone, Copy)]
 pub enum Event<'b> {
     /// A complete message.
@@ -31,6 +50,23 @@ pub enum Event<'b> {
 }
 
 /// A message with its results of rules.
+///
+/// ```
+/// use gamewire::{Decoder, Event, Needs, Options, Value, capture};
+///
+/// let mut packets = capture::open("samples/a2s-info-players-rules.pcap".as_ref())?;
+/// let options = Options { needs: Needs::messages_with_fields(), ..Options::default() };
+/// let mut players = Vec::new();
+/// Decoder::new(options).read(&mut *packets, |event| {
+///     let Event::Message(message) = event else { return };
+///     if message.path() == "a2s.info_response" {
+///         assert_eq!(message.field("map"), Some(Value::Text(b"ctf_2fort")));
+///     }
+///     players.extend(message.values("players.name").iter().map(Value::to_string));
+/// });
+/// assert_eq!(players.len(), 3);
+/// # Ok::<(), capture::CaptureError>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct MessageEvent<'b> {
     pub(super) batch: &'b Batch,
