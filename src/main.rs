@@ -11,14 +11,20 @@ use standard_output::Output;
 
 fn main() -> ExitCode {
     let stdout = io::stdout();
-    let size = terminal_size::terminal_size_of(&stdout);
     let terminal = Terminal {
         out: stdout.is_terminal(),
         err: io::stderr().is_terminal(),
-        columns: size.map(|(width, _)| width.0.into()),
+        columns: columns(&stdout),
         file: FileId::of_standard_output(),
         stop: Some(Stop::at_signals),
     };
     let code = gamewire::run(std::env::args_os(), &mut Output::new(), &mut io::stderr(), terminal);
     ExitCode::from(code)
+}
+
+/// The width of standard output: what `COLUMNS` says, as of other programs, or else the terminal.
+fn columns(stdout: &io::Stdout) -> Option<usize> {
+    let given = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
+    let is = || terminal_size::terminal_size_of(stdout).map(|(width, _)| width.0.into());
+    stdout.is_terminal().then(|| given().or_else(is))?
 }

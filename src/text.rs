@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use unicode_width::UnicodeWidthChar;
+
 /// The text with every character that a terminal would obey or not show written as `\xNN` or
 /// `\u{NNNN}`. A backslash stays as it is.
 pub fn escaped(text: &str) -> Cow<'_, str> {
@@ -71,16 +73,48 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// A text in at most this many characters: of a longer one the beginning, and `…`.
-pub fn shortened(text: &str, width: usize) -> Cow<'_, str> {
-    if text.chars().count() <= width {
+/// How many columns of a terminal a text takes: East Asian characters and emoji take two.
+pub fn width(text: &str) -> usize {
+    text.chars().map(width_of).sum()
+}
+
+fn width_of(c: char) -> usize {
+    c.width().unwrap_or(0)
+}
+
+/// A text in at most this many columns of a terminal: of a longer one the beginning, and `…`.
+pub fn shortened(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
         return Cow::Borrowed(text);
     }
-    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
-    if width > 0 {
+    let (mut cut, mut room) = (String::new(), columns.saturating_sub(1));
+    for c in text.chars() {
+        let Some(rest) = room.checked_sub(width_of(c)) else { break };
+        cut.push(c);
+        room = rest;
+    }
+    if columns > 0 {
         cut.push('\u{2026}');
     }
     Cow::Owned(cut)
+}
+
+/// A text in lines of at most this many columns of a terminal, broken at spaces. A longer word has a line of
+/// its own.
+pub fn wrapped(text: &str, columns: usize) -> Vec<&str> {
+    if width(text) <= columns {
+        return vec![text];
+    }
+    let (mut lines, mut start, mut end) = (Vec::new(), 0, 0);
+    for (space, _) in text.match_indices(' ').chain([(text.len(), "")]) {
+        if end > start && width(&text[start..space]) > columns {
+            lines.push(&text[start..end]);
+            start = end + 1;
+        }
+        end = space;
+    }
+    lines.push(&text[start..]);
+    lines
 }
 
 /// Whether a terminal acts on the character, or shows nothing for it, or lets it change the order
@@ -171,6 +205,23 @@ mod tests {
     fn a_text_is_cut_where_it_is_too_long() {
         assert_eq!(["abc", "abcd", ""].map(|text| shortened(text, 3)), ["abc", "ab\u{2026}", ""]);
         assert_eq!(shortened("abc", 0), "");
+        // Characters of two columns, and of none.
+        assert_eq!(["\u{6771}\u{4EAC}", "e\u{301}e\u{301}e\u{301}"].map(width), [4, 3]);
+        assert_eq!(shortened("\u{6771}\u{4EAC}", 3), "\u{6771}\u{2026}");
+        assert_eq!(shortened("\u{6771}\u{4EAC}", 2), "\u{2026}");
+        assert_eq!(shortened("e\u{301}e\u{301}e\u{301}", 3), "e\u{301}e\u{301}e\u{301}");
+    }
+
+    #[test]
+    fn a_text_is_broken_at_spaces() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", " three"]);
+        assert_eq!(wrapped("one two three", 3), ["one", "two", "three"]);
+        assert_eq!(wrapped("one two", usize::MAX), ["one two"]);
+        assert_eq!(wrapped("", 3), [""]);
+        assert_eq!(wrapped("\u{6771}\u{4EAC} a", 5), ["\u{6771}\u{4EAC}", "a"]);
+        assert_eq!(wrapped(" a b", 0), [" a", "b"]);
+        let (long, lines) = ("a ".repeat(40), ["a a a"; 13]);
+        assert_eq!(wrapped(long.trim_end(), 6)[..13], lines);
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 mod support;
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use dissectors::kit::Info;
+use gamewire::Terminal;
 use gamewire::config::Config;
 use gamewire::session::Options;
 use support::gamewire;
@@ -80,6 +82,15 @@ fn the_commands_of_the_page_are_understood() {
     assert_eq!(count, 3);
 }
 
+/// What a command prints on a terminal of 120 columns, without colours.
+fn on_a_wide_terminal(command: &str) -> String {
+    let args = std::iter::once("gamewire").chain(command.split(' '));
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let terminal = Terminal { columns: Some(120), ..Terminal::default() };
+    gamewire::run(args.map(OsString::from), &mut out, &mut err, terminal);
+    String::from_utf8(out).expect("output is UTF-8")
+}
+
 /// The README shows what the program prints: each paragraph of a block that begins with a command is in
 /// the command's output.
 #[test]
@@ -90,12 +101,9 @@ fn the_readme_shows_real_output() {
     for block in blocks {
         let block = block.split("```").next().unwrap_or_default();
         let (command, shown) = block.split_once('\n').expect("a command and its output");
-        let run = gamewire(command.split(' '));
+        let out = on_a_wide_terminal(command);
         for paragraph in shown.trim_end().split("\n\n") {
-            assert!(
-                run.out.contains(paragraph),
-                "`gamewire {command}` does not print:\n{paragraph}"
-            );
+            assert!(out.contains(paragraph), "`gamewire {command}` does not print:\n{paragraph}");
             compared += 1;
         }
     }

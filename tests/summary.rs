@@ -269,6 +269,13 @@ fn a_shortened_table_has_the_first_rows_of_the_whole_one() {
 }
 
 #[test]
+fn the_rate_of_a_slow_client_is_not_none() {
+    let clients = out(&["summary", "--table", "clients", "samples/diagnose-masters.pcap"]);
+    assert!(clients.contains("  15.0/min  ") && clients.contains("  6.2/h  "), "{clients}");
+    assert!(!clients.contains(" 0.0"), "{clients}");
+}
+
+#[test]
 fn links_are_named() {
     let links = |file: &str| lines(&["summary", "--format", "json", file])[0]["links"].clone();
     assert_eq!(links("samples/a2s-quirks.pcap"), serde_json::json!(["Ethernet"]));

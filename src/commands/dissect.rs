@@ -40,6 +40,7 @@ pub fn run(
         detail: DetailLevel { fields: args.verbose, bytes: args.hex, full: args.full },
         tree: args.tree,
         paint: painted(args.color, terminal.out),
+        terminal: terminal.columns,
         limits: args.input.limits(),
         capture: None,
     };
@@ -96,6 +97,8 @@ struct How {
     detail: DetailLevel,
     tree: bool,
     paint: Paint,
+    /// The terminal's width.
+    terminal: Option<usize>,
     limits: RunLimits,
     /// The capture's name, if there are several.
     capture: Option<String>,
@@ -128,7 +131,7 @@ impl How {
             DissectFormat::Ndjson => TableLayout::Ndjson,
         };
         let (columns, capture) = (self.columns.clone(), self.capture.clone());
-        Box::new(Columns::new(columns, layout, stamp, capture, headed))
+        Box::new(Columns::new(columns, (layout, self.terminal), stamp, capture, headed))
     }
 }
 

@@ -157,6 +157,9 @@ impl Consumer for FlowListing<'_> {
             sorting.keep_first(&mut self.rows);
         }
         self.write(self.rows.len())?;
+        let mut note = Vec::new();
+        self.table.iter().for_each(|table| table.end(self.paint, &mut note));
+        self.out.write_all(&note)?;
         (self.table, self.stamp) = (None, None);
         self.out.flush()
     }

@@ -42,6 +42,7 @@ pub fn run(
         summary: Summary::new(bytes, filtered),
         paint: painted(args.color, terminal.out),
         is_terminal: terminal.out,
+        columns: terminal.columns,
         capture: None,
         has_begun: false,
         out,
@@ -59,6 +60,8 @@ struct Summarizing<'w> {
     summary: Summary,
     paint: Paint,
     is_terminal: bool,
+    /// The terminal's width.
+    columns: Option<usize>,
     /// The capture's name, if there are several.
     capture: Option<String>,
     has_begun: bool,
@@ -142,7 +145,7 @@ impl Summarizing<'_> {
             bytes.push(b'\n');
         }
         match self.args.format {
-            SummaryFormat::Text => report.text(self.paint, &mut bytes),
+            SummaryFormat::Text => report.text(self.columns, self.paint, &mut bytes),
             SummaryFormat::Markdown => report.markdown(&mut bytes),
             SummaryFormat::Json => report.json(&mut bytes),
             SummaryFormat::Csv => {

@@ -205,6 +205,19 @@ impl Stamp {
         }
     }
 
+    /// The date and the time of day to the second, unless the style counts seconds.
+    pub(super) fn date_and_second(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
+        match self.style {
+            TimeStyle::Local => put(out, format_args!("{}", self.local(time).strftime("%F %T"))),
+            TimeStyle::Utc => {
+                self.clock.date(time, out);
+                out.push(b' ');
+                self.clock.seconds_of_day(time, out);
+            }
+            _ => self.next(time, digits, out),
+        }
+    }
+
     /// The time by itself.
     pub(super) fn whole(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
         let since = match self.style {

@@ -1,5 +1,6 @@
 //! Messages as a table of chosen columns: for spreadsheets, for `cut` and `awk`, for scripts.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use dissectors::Id;
@@ -9,6 +10,8 @@ use crate::filter::{Column, Subject, Value};
 use crate::report::clock::Stamp;
 use crate::report::flows::csv_line;
 use crate::report::json::{Escaped, string};
+use crate::report::paint::Paint;
+use crate::report::text_table::{Importance, TextColumn, TextTable};
 use crate::report::{Envelope, Report, put};
 use crate::session::IcmpEvent;
 use crate::text::escaped;
@@ -29,6 +32,9 @@ pub enum TableLayout {
 /// Number of lines that determine the widths of columns.
 const FIRST: usize = 200;
 
+/// The width that a column may be shortened to.
+const SHORTEST: usize = 8;
+
 /// A line for each message.
 pub struct Columns {
     columns: Vec<Column>,
@@ -37,8 +43,8 @@ pub struct Columns {
     /// The capture's name, where there are several.
     capture: Option<String>,
     cells: Vec<String>,
-    /// The widest cell of each column so far, in a table for people.
-    widths: Vec<usize>,
+    /// How lines are laid out, in a table for people.
+    table: TextTable,
     /// The first lines of such a table, kept until the widths are known.
     first: Vec<Vec<String>>,
     laid_out: bool,
@@ -46,18 +52,27 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// These columns; `headed`: the header was written before.
+    /// These columns; `headed`: the header was written before. On a terminal with as many columns as that,
+    /// the texts of a table for people are shortened to fit.
     pub fn new(
         columns: Vec<Column>,
-        layout: TableLayout,
+        (layout, terminal): (TableLayout, Option<usize>),
         stamp: Stamp,
         capture: Option<String>,
         headed: bool,
     ) -> Columns {
-        let widths = columns.iter().map(|column| column.name().len()).collect();
+        let names = columns.iter().map(Column::name).chain(capture.is_some().then_some("capture"));
+        let table = names.map(|name| TextColumn {
+            heading: name.to_ascii_uppercase(),
+            is_number: false,
+            // All were asked for.
+            importance: Importance::Essential,
+            shortest: Some(SHORTEST),
+        });
+        let table = TextTable::new(table.collect(), terminal);
         let cells = vec![String::new(); columns.len()];
         let (first, laid_out) = (Vec::new(), layout != TableLayout::Table);
-        Columns { columns, layout, stamp, capture, cells, widths, first, laid_out, headed }
+        Columns { columns, layout, stamp, capture, cells, table, first, laid_out, headed }
     }
 
     fn header(&mut self, out: &mut Vec<u8>) {
@@ -66,20 +81,10 @@ impl Columns {
         }
         let names = self.columns.iter().map(Column::name);
         let names = names.chain(self.capture.is_some().then_some("capture"));
-        let names = names.map(|name| match self.layout {
-            TableLayout::Table => name.to_ascii_uppercase(),
-            _ => name.to_owned(),
-        });
-        self.line(&Vec::from_iter(names), out);
-    }
-
-    /// Makes columns as wide as these cells.
-    fn widen(&mut self, cells: &[String]) {
-        self.widths.resize(cells.len(), 0);
-        for (cell, width) in cells.iter().zip(&mut self.widths) {
-            // A cell that is much longer than the others affects only its own line.
-            *width = (*width).max(escaped(cell).chars().count().clamp(1, 40));
+        if self.layout == TableLayout::Table {
+            return self.table.header(Paint::new(false), out);
         }
+        self.line(&Vec::from_iter(names.map(str::to_owned)), out);
     }
 
     fn line(&mut self, cells: &[String], out: &mut Vec<u8>) {
@@ -92,14 +97,9 @@ impl Columns {
                 out.push(b'\n');
             }
             TableLayout::Table => {
-                self.widen(cells);
-                let mut line = String::new();
-                for (cell, width) in cells.iter().zip(&self.widths) {
-                    let cell = escaped(if cell.is_empty() { "-" } else { cell });
-                    let _ = write!(line, "{cell:width$}  ");
-                }
-                out.extend_from_slice(line.trim_end().as_bytes());
-                out.push(b'\n');
+                let cells = shown(cells);
+                self.table.widen(&cells);
+                self.table.row(&cells, out);
             }
             TableLayout::Ndjson => {}
         }
@@ -189,7 +189,7 @@ impl Report for Columns {
             return;
         }
         self.laid_out = true;
-        first.iter().for_each(|cells| self.widen(cells));
+        first.iter().for_each(|cells| self.table.widen(&shown(cells)));
         self.header(out);
         first.iter().for_each(|cells| self.line(cells, out));
     }
@@ -199,6 +199,11 @@ impl Report for Columns {
     fn icmp_late(&mut self, _: &IcmpEvent, _: &mut Vec<u8>) -> bool {
         true
     }
+}
+
+/// The cells of a table for people.
+fn shown(cells: &[String]) -> Vec<Cow<'_, str>> {
+    cells.iter().map(|cell| escaped(if cell.is_empty() { "-" } else { cell })).collect()
 }
 
 fn text(value: &Value<'_>, digits: u8, stamp: &mut Stamp, cell: &mut String) {

@@ -19,8 +19,9 @@ use dissectors::kit::{Time, Who};
 use crate::flows::FlowRow;
 use crate::report::clock::{Clock, Stamp};
 use crate::report::json::{address, of_capture, seconds, transport};
-use crate::report::paint::{Paint, Tone};
+use crate::report::paint::Paint;
 use crate::report::put;
+use crate::report::text_table::{Importance, TextColumn, TextTable};
 use crate::text::{brief_span, escaped};
 
 /// The value of a row in a column. Counts and measurements are sorted with the largest first.
@@ -120,34 +121,26 @@ pub fn columns() -> impl Iterator<Item = &'static str> {
     COLUMNS.iter().map(|(name, _)| *name)
 }
 
-/// The headings of the table, and whether its cells are aligned to the right.
-const HEADINGS: [(&str, bool); 12] = [
-    ("FLOW", true),
-    ("PROTOCOL", false),
-    ("CLIENT", false),
-    ("SERVER", false),
-    ("DURATION", true),
-    ("PACKETS", true),
-    ("BYTES", true),
-    ("MESSAGES", true),
-    ("ANSWERED", true),
-    ("P50", true),
-    ("P95", true),
-    ("MAX", true),
+/// The headings of the table, whether cells are aligned to the right, and what is left out on a narrow terminal.
+const HEADINGS: [(&str, bool, Importance); 13] = [
+    ("FLOW", true, Importance::Essential),
+    ("PROTOCOL", false, Importance::Essential),
+    ("CLIENT", false, Importance::Essential),
+    ("SERVER", false, Importance::Essential),
+    ("DURATION", true, Importance::Useful(3)),
+    ("PACKETS", true, Importance::Useful(5)),
+    ("BYTES", true, Importance::Useful(1)),
+    ("MESSAGES", true, Importance::Useful(4)),
+    ("ANSWERED", true, Importance::Essential),
+    ("P50", true, Importance::Useful(2)),
+    ("P95", true, Importance::Useful(0)),
+    ("MAX", true, Importance::Useful(6)),
+    ("FINDINGS", true, Importance::Essential),
 ];
-
-/// The last heading, which is to the right.
-const FINDINGS: &str = "FINDINGS";
-
-type Cells = [String; HEADINGS.len() + 1];
-
-/// Columns that are left out on a narrow terminal, in this order.
-const DISPENSABLE: [&str; 7] = ["P95", "BYTES", "P50", "DURATION", "MESSAGES", "PACKETS", "MAX"];
 
 /// A table with a line of headings; its columns are as wide as the cells of its first rows.
 pub struct FlowTableWriter {
-    /// Of each column; `None`: it is left out.
-    widths: [Option<usize>; HEADINGS.len() + 1],
+    table: TextTable,
 }
 
 impl FlowTableWriter {
@@ -159,50 +152,31 @@ impl FlowTableWriter {
         paint: Paint,
         out: &mut Vec<u8>,
     ) -> FlowTableWriter {
-        let headings = std::array::from_fn(|at| {
-            HEADINGS.get(at).map_or(FINDINGS, |(heading, _)| heading).to_owned()
-        });
-        let mut widths = [Some(0); HEADINGS.len() + 1];
-        for cells in std::iter::once(&headings).cloned().chain(rows.iter().map(cells)) {
-            for (width, cell) in widths.iter_mut().zip(cells) {
-                *width = Some(cell.len()).max(*width);
-            }
-        }
-        for dispensable in DISPENSABLE {
-            let taken: usize = widths.iter().flatten().map(|width| width + GAP.len()).sum();
-            let at = HEADINGS.iter().position(|(heading, _)| *heading == dispensable);
-            if let Some(at) = at.filter(|_| terminal.is_some_and(|most| taken > most + GAP.len())) {
-                widths[at] = None;
-            }
-        }
-        paint.paint(Tone::Faint, out, |out| line(&headings, &widths, out));
-        FlowTableWriter { widths }
+        let column = |(heading, is_number, importance): (&str, bool, Importance)| TextColumn {
+            heading: heading.to_owned(),
+            is_number,
+            importance,
+            shortest: None,
+        };
+        let mut table = TextTable::new(HEADINGS.map(column).into(), terminal);
+        rows.iter().for_each(|row| table.widen(&cells(row)));
+        table.header(paint, out);
+        FlowTableWriter { table }
     }
 
     /// Writes the next rows.
     pub fn rows(&self, rows: &[FlowRow], out: &mut Vec<u8>) {
-        rows.iter().for_each(|row| line(&cells(row), &self.widths, out));
+        rows.iter().for_each(|row| self.table.row(&cells(row), out));
     }
-}
 
-/// What is between two columns.
-const GAP: &str = "  ";
-
-fn line(cells: &Cells, widths: &[Option<usize>], out: &mut Vec<u8>) {
-    for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        let Some(width) = *width else { continue };
-        let gap = if index > 0 { GAP } else { "" };
-        if HEADINGS.get(index).is_none_or(|(_, right)| *right) {
-            put(out, format_args!("{gap}{cell:>width$}"));
-        } else {
-            put(out, format_args!("{gap}{cell:<width$}"));
-        }
+    /// Writes a note about columns that are left out, if any is.
+    pub fn end(&self, paint: Paint, out: &mut Vec<u8>) {
+        self.table.note("--format csv", paint, out);
     }
-    out.push(b'\n');
 }
 
 /// The cells of a flow.
-fn cells(row: &FlowRow) -> Cells {
+fn cells(row: &FlowRow) -> [String; HEADINGS.len()] {
     let ends = if client_is_second(row) { [1, 0] } else { [0, 1] };
     let end = |nth: usize, heading: Who| {
         let name = string(|out| address(out, row.ends[ends[nth]]));

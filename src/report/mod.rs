@@ -44,6 +44,8 @@ pub mod summary;
 mod test_messages;
 #[cfg(feature = "cli")]
 pub mod text;
+#[cfg(feature = "cli")]
+mod text_table;
 mod view;
 
 pub use clock::{Stamp, TimeStyle};

@@ -4,22 +4,24 @@
 //! others, which combine several, are only for people.
 
 mod cell;
+mod columns;
 mod tables;
 
 use clap::ValueEnum;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use self::cell::SummaryCell;
+use self::cell::{ShownTimes, SummaryCell};
 use self::tables::Grid;
 use super::clock::Stamp;
 use super::json::line;
-use super::paint::{Paint, Tone};
+use super::paint::Paint;
 use super::{TimeStyle, flows, markdown, put};
 use crate::session::{Port, Totals};
 use crate::summary::Summary;
 use crate::text::{counted, grouped, long_span};
 
-pub use tables::{SummaryTable, columns};
+pub use columns::columns;
+pub use tables::SummaryTable;
 
 /// A column to sort by, by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +71,8 @@ impl<'r> SummaryReport<'r> {
         SummaryReport { read, capture, has_one_table, times: shown.times, grids, ports }
     }
 
-    /// For a terminal.
-    pub fn text(&self, paint: Paint, out: &mut Vec<u8>) {
+    /// For people; on a terminal, tables fit into this many columns.
+    pub fn text(&self, terminal: Option<usize>, paint: Paint, out: &mut Vec<u8>) {
         if let Some(capture) = self.capture {
             put(out, format_args!("==> {capture} <==\n"));
         }
@@ -80,14 +82,12 @@ impl<'r> SummaryReport<'r> {
                 put(out, format_args!("{foreign}\n"));
             }
         }
+        let mut times = self.shown_times();
         for grid in self.for_people() {
             if !self.has_one_table {
                 out.push(b'\n');
             }
-            grid.text(paint, out);
-            if let Some(note) = grid.note() {
-                paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
-            }
+            grid.text(terminal, &mut times, paint, out);
         }
     }
 
@@ -100,9 +100,10 @@ impl<'r> SummaryReport<'r> {
         if let Some(foreign) = self.not_ours() {
             put(out, format_args!("\n{foreign}\n"));
         }
+        let mut times = self.shown_times();
         for grid in self.for_people() {
             out.push(b'\n');
-            grid.markdown(out);
+            grid.markdown(&mut times, out);
             if let Some(note) = grid.note() {
                 put(out, format_args!("\n{note}\n"));
             }
@@ -133,6 +134,14 @@ impl<'r> SummaryReport<'r> {
 
     fn stamp(&self) -> Stamp {
         Stamp::new(self.times).since(self.read.span.map(|[first, _]| first))
+    }
+
+    /// How tables for people show times.
+    fn shown_times(&self) -> ShownTimes {
+        let mut stamp = self.stamp();
+        let mut day = |time| flows::string(|out| stamp.day(time, out));
+        let has_date = self.read.span.is_some_and(|[first, last]| day(first) != day(last));
+        ShownTimes { stamp, digits: self.read.digits, has_date }
     }
 
     /// The time of the recording, its size, and losses.

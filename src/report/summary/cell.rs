@@ -7,10 +7,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::super::clock::{Clock, Stamp};
 use super::super::flows::string;
-use crate::text::{brief_span, escaped, grouped, shortened};
-
-/// Maximum length of a text in a table for people.
-const WIDE: usize = 48;
+use crate::text::{brief_span, escaped, grouped};
 
 /// The value of a row in a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,8 +24,8 @@ pub(super) enum SummaryCell {
     Span(Option<u64>),
     /// A time.
     Time(Option<Time>),
-    /// A number that is not a count.
-    Number(Option<f64>),
+    /// A number per second; `None`: unknown.
+    Rate(Option<f64>),
     /// A port.
     Port(u16),
     /// Counts by name.
@@ -41,12 +38,12 @@ pub(super) enum SummaryCell {
 
 impl SummaryCell {
     /// For people.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn text(&self, times: &mut ShownTimes) -> String {
         let absent = || "-".to_owned();
         match self {
-            SummaryCell::Text(text) => text
-                .as_deref()
-                .map_or_else(absent, |text| shortened(&escaped(text), WIDE).into_owned()),
+            SummaryCell::Text(text) => {
+                text.as_deref().map_or_else(absent, |text| escaped(text).into_owned())
+            }
             SummaryCell::Port(port) => port.to_string(),
             SummaryCell::Count(count) => count.map_or_else(absent, grouped),
             SummaryCell::Known(count, 0) => grouped(*count),
@@ -54,10 +51,8 @@ impl SummaryCell {
             SummaryCell::Bytes(0) => absent(),
             SummaryCell::Bytes(count) => format!("{} B", grouped(*count)),
             SummaryCell::Span(span) => span.map_or_else(absent, brief_span),
-            SummaryCell::Time(time) => time.map_or_else(absent, |time| {
-                string(|out| Clock::default().seconds_of_day(time, out))
-            }),
-            SummaryCell::Number(number) => number.map_or_else(absent, |it| format!("{it:.1}")),
+            SummaryCell::Time(time) => time.map_or_else(absent, |time| times.text(time)),
+            SummaryCell::Rate(rate) => rate.map_or_else(absent, rate_in_words),
             SummaryCell::Counts(counts) => {
                 let each = |(name, count): &(String, u64)| format!("{name} {}", grouped(*count));
                 counts.iter().map(each).collect::<Vec<_>>().join(", ")
@@ -85,7 +80,7 @@ impl SummaryCell {
             SummaryCell::Time(time) => {
                 time.map_or_else(String::new, |it| string(|out| stamp.next(it, digits, out)))
             }
-            SummaryCell::Count(None) | SummaryCell::Span(None) | SummaryCell::Number(None) => {
+            SummaryCell::Count(None) | SummaryCell::Span(None) | SummaryCell::Rate(None) => {
                 String::new()
             }
             cell => serde_json::to_string(&cell.json(digits)).unwrap_or_default(),
@@ -112,7 +107,7 @@ impl SummaryCell {
             (SummaryCell::Count(a), SummaryCell::Count(b))
             | (SummaryCell::Span(a), SummaryCell::Span(b)) => larger_first(*a, *b),
             (SummaryCell::Port(a), SummaryCell::Port(b)) => a.cmp(b),
-            (SummaryCell::Number(a), SummaryCell::Number(b)) => larger_first(*a, *b),
+            (SummaryCell::Rate(a), SummaryCell::Rate(b)) => larger_first(*a, *b),
             (SummaryCell::Bytes(a), SummaryCell::Bytes(b))
             | (SummaryCell::Known(a, _), SummaryCell::Known(b, _)) => b.cmp(a),
             _ => Ordering::Equal,
@@ -146,9 +141,7 @@ impl Serialize for JsonCell<'_> {
             SummaryCell::Span(span) => span.map(|span| span as f64 / 1e9).serialize(to),
             SummaryCell::Time(time) => time.map(|time| rfc3339(time, self.digits)).serialize(to),
             // More digits would exceed the precision of a rate.
-            SummaryCell::Number(number) => {
-                number.map(|it| (it * 1000.0).round() / 1000.0).serialize(to)
-            }
+            SummaryCell::Rate(rate) => rate.map(|it| (it * 1000.0).round() / 1000.0).serialize(to),
             SummaryCell::Port(port) => port.serialize(to),
             SummaryCell::Counts(counts) => {
                 let mut map = to.serialize_map(Some(counts.len()))?;
@@ -167,6 +160,33 @@ fn rfc3339(time: Time, digits: u8) -> String {
     string(|out| Clock::default().rfc3339(time, digits, out))
 }
 
+/// A rate in the first unit in which it is at least 1.
+fn rate_in_words(per_second: f64) -> String {
+    let units = [("s", 1.0), ("min", 60.0), ("h", 3600.0), ("d", 86_400.0)];
+    // Rounded first: what would be shown as less than 1 is shown in the next unit.
+    let shown = units.map(|(unit, seconds)| (unit, (per_second * seconds * 10.0).round() / 10.0));
+    let [.., last] = shown;
+    let (unit, rate) = shown.into_iter().find(|(_, rate)| *rate >= 1.0).unwrap_or(last);
+    format!("{rate:.1}/{unit}")
+}
+
+/// How times are shown to people.
+pub(super) struct ShownTimes {
+    pub(super) stamp: Stamp,
+    pub(super) digits: u8,
+    /// With the date, because the capture spans several days.
+    pub(super) has_date: bool,
+}
+
+impl ShownTimes {
+    fn text(&mut self, time: Time) -> String {
+        match self.has_date {
+            true => string(|out| self.stamp.date_and_second(time, self.digits, out)),
+            false => self.stamp.second(time, self.digits).0,
+        }
+    }
+}
+
 /// A number of bytes in few digits.
 pub(super) fn bytes(count: u64) -> String {
     let of = |unit: u64| count as f64 / unit as f64;
@@ -180,13 +200,33 @@ pub(super) fn bytes(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::TimeStyle;
     use super::*;
 
     #[test]
     fn numbers_for_people() {
         assert_eq!([12, 1500, 3_200_000].map(bytes), ["12 B", "1.5 kB", "3.2 MB"]);
-        assert_eq!(SummaryCell::Share(9999, 10_000).text(), "99.9 %", "not all is not 100 %");
-        assert_eq!(SummaryCell::Share(3, 3).text(), "100.0 %");
-        assert_eq!(SummaryCell::Share(0, 0).text(), "-");
+        let mut times = ShownTimes { stamp: Stamp::default(), digits: 6, has_date: false };
+        let shown = [(9999, 10_000), (3, 3), (0, 0)];
+        let shown = shown.map(|(some, all)| SummaryCell::Share(some, all).text(&mut times));
+        assert_eq!(shown, ["99.9 %", "100.0 %", "-"], "not all is not 100 %");
+        let rates = [1510.0, 1.0, 0.997, 0.2, 1.0 / 60.0, 1.0 / 300.0, 1.0 / 7200.0, 1e-6, 0.0];
+        let expected = [
+            "1510.0/s", "1.0/s", "1.0/s", "12.0/min", "1.0/min", "12.0/h", "12.0/d", "0.1/d",
+            "0.0/d",
+        ];
+        assert_eq!(rates.map(rate_in_words), expected);
+    }
+
+    #[test]
+    fn times_have_a_date_where_they_need_one() {
+        let time = Time(1_795_168_800_123_456_789);
+        let shown = |style, has_date| {
+            let stamp = Stamp::new(style).since(Some(Time(time.0 - 90_000_000_000)));
+            ShownTimes { stamp, digits: 6, has_date }.text(time)
+        };
+        assert_eq!(shown(TimeStyle::Utc, false), "10:00:00");
+        assert_eq!(shown(TimeStyle::Utc, true), "2026-11-20 10:00:00");
+        assert_eq!(shown(TimeStyle::Relative, true), shown(TimeStyle::Relative, false));
     }
 }

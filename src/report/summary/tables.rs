@@ -1,22 +1,23 @@
-//! The tables: columns and their contents.
+//! The tables: their rows, in each format.
 
 use std::cmp::Ordering;
-use std::net::{IpAddr, SocketAddr};
 
-use dissectors::Id;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::super::clock::Stamp;
 use super::super::flows::csv_line;
-use super::super::json::transport;
 use super::super::markdown;
 use super::super::paint::{Paint, Tone};
 use super::super::put;
-use super::cell::SummaryCell;
+use super::super::text_table::{TextColumn, TextTable};
+use super::cell::{ShownTimes, SummaryCell};
+use super::columns::{
+    KeyedRow, SummaryColumn, SummaryHeading, of_clients, of_masters, of_ports, of_protocols,
+    of_servers,
+};
 use super::{Order, Shown};
-use crate::flows::ResponseTimes;
 use crate::session::Port;
-use crate::summary::{Client, Kind, Latest, Master, Protocol, Server, Summary};
+use crate::summary::Summary;
 use crate::text::grouped;
 
 /// A table of a summary.
@@ -47,56 +48,6 @@ impl SummaryTable {
     }
 }
 
-/// A column: its name for scripts, its heading for people, and its value. A column without a name
-/// or a heading is left out there.
-struct SummaryColumn<T> {
-    name: &'static str,
-    heading: &'static str,
-    cell: fn(&T) -> SummaryCell,
-}
-
-const fn column<T>(
-    name: &'static str,
-    heading: &'static str,
-    cell: fn(&T) -> SummaryCell,
-) -> SummaryColumn<T> {
-    SummaryColumn { name, heading, cell }
-}
-
-fn some(text: impl ToString) -> SummaryCell {
-    SummaryCell::Text(Some(text.to_string()))
-}
-
-fn name_of(id: Option<Id>) -> SummaryCell {
-    SummaryCell::Text(id.map(|id| id.info().id.to_owned()))
-}
-
-fn nth(times: &ResponseTimes, nth: usize) -> SummaryCell {
-    SummaryCell::Span(times.of_half_most_all().and_then(|times| times.get(nth).copied()))
-}
-
-fn text_of(text: &Latest<String>) -> SummaryCell {
-    SummaryCell::Text(text.get().cloned())
-}
-
-fn players(server: &Server) -> SummaryCell {
-    let [players, most] = [&server.players, &server.max_players].map(Latest::get);
-    let count = |count: Option<&u64>| count.map_or("?".to_owned(), u64::to_string);
-    let known = players.or(most);
-    SummaryCell::Text(known.map(|_| format!("{}/{}", count(players), count(most))))
-}
-
-/// The name, and the number of changes of name or map.
-fn latest(name: &str, server: &Server) -> String {
-    match server.changes {
-        0 => name.to_owned(),
-        1 => format!("{name} (1 change)"),
-        changes => format!("{name} ({changes} changes)"),
-    }
-}
-
-type KeyedRow<'s, K, V> = (K, &'s V);
-
 /// What a row has in the column that its table is sorted by, if it is; its place among those that have the
 /// same; and the row.
 type SortedRow<T, P> = (Option<SummaryCell>, P, T);
@@ -106,123 +57,10 @@ fn keyed<K: Copy, V>((key, row): KeyedRow<'_, K, V>) -> (KeyedRow<'_, K, V>, K) 
     ((key, row), key)
 }
 
-fn of_protocols<'s>() -> Vec<SummaryColumn<&'s Protocol>> {
-    vec![
-        column("protocol", "PROTOCOL", |it| some(it.id.info().id)),
-        column("messages", "MESSAGES", |it| SummaryCell::Count(Some(it.messages))),
-        column("flows", "FLOWS", |it| SummaryCell::Count(Some(it.flows))),
-        column("exchanges", "ASKED", |it| SummaryCell::Count(Some(it.requests))),
-        column("answered", "", |it| SummaryCell::Count(Some(it.answered))),
-        column("", "ANSWERED", |it| SummaryCell::Share(it.answered, it.requests)),
-        column("response_time_p50", "P50", |it| nth(&it.times, 0)),
-        column("response_time_p95", "P95", |it| nth(&it.times, 1)),
-        column("response_time_max", "MAX", |it| nth(&it.times, 2)),
-        column("findings", "FINDINGS", |it| SummaryCell::Count(Some(it.findings))),
-    ]
-}
-
-fn of_servers<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Server>>> {
-    vec![
-        column("server", "SERVER", |it| some(it.0)),
-        column("protocol", "PROTOCOL", |it| name_of(it.1.protocol())),
-        column("name", "", |it| text_of(&it.1.name)),
-        column("", "NAME", |it| SummaryCell::Text(it.1.name.get().map(|name| latest(name, it.1)))),
-        column("map", "MAP", |it| text_of(&it.1.map)),
-        column("players", "", |it| SummaryCell::Count(it.1.players.get().copied())),
-        column("max_players", "", |it| SummaryCell::Count(it.1.max_players.get().copied())),
-        column("", "PLAYERS", |it| players(it.1)),
-        column("version", "", |it| text_of(&it.1.version)),
-        column("changes", "", |it| SummaryCell::Count(Some(it.1.changes))),
-        column("first", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.first))),
-        column("last", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.last))),
-        column("sent", "", |it| SummaryCell::Count(Some(it.1.sent))),
-        column("requests", "", |it| SummaryCell::Count(Some(it.1.requests))),
-        column("exchanges", "ASKED", |it| SummaryCell::Count(Some(it.1.exchanges))),
-        column("answered", "", |it| SummaryCell::Count(Some(it.1.answered))),
-        column("", "ANSWERED", |it| SummaryCell::Share(it.1.answered, it.1.exchanges)),
-        column("challenged", "", |it| SummaryCell::Count(Some(it.1.challenged))),
-        column("response_time_p50", "P50", |it| nth(&it.1.times, 0)),
-        column("response_time_p95", "P95", |it| nth(&it.1.times, 1)),
-        column("response_time_max", "MAX", |it| nth(&it.1.times, 2)),
-        column("largest", "LARGEST", |it| SummaryCell::Bytes(it.1.largest)),
-        column("findings", "FINDINGS", |it| SummaryCell::Count(Some(it.1.findings))),
-    ]
-}
-
-fn of_masters<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Master>>> {
-    vec![
-        column("master", "MASTER", |it| some(it.0)),
-        column("protocol", "PROTOCOL", |it| name_of(it.1.protocol.get().copied())),
-        column("first", "", |it| SummaryCell::Time(it.1.seen().map(|seen| seen.first))),
-        column("last", "", |it| SummaryCell::Time(it.1.seen().map(|seen| seen.last))),
-        column("lists_asked", "LISTS ASKED", |it| SummaryCell::Count(Some(it.1.lists_asked))),
-        column("lists_whole", "WHOLE", |it| {
-            SummaryCell::Known(it.1.lists_whole, it.1.lists_enciphered)
-        }),
-        column("lists_enciphered", "", |it| SummaryCell::Count(Some(it.1.lists_enciphered))),
-        column("listed", "SERVERS LISTED", |it| SummaryCell::Count(Some(it.1.listed.len() as u64))),
-        column("joins", "JOINS", |it| SummaryCell::Count(Some(it.1.joins))),
-        column("heartbeats", "HEARTBEATS", |it| SummaryCell::Count(Some(it.1.heartbeats))),
-        column("rejected", "REJECTED", |it| SummaryCell::Count(Some(it.1.rejected))),
-        column("response_time_p50", "P50", |it| nth(&it.1.times, 0)),
-        column("response_time_p95", "P95", |it| nth(&it.1.times, 1)),
-        column("response_time_max", "MAX", |it| nth(&it.1.times, 2)),
-        column("findings", "FINDINGS", |it| SummaryCell::Count(Some(it.1.findings))),
-    ]
-}
-
-fn of_clients<'s>() -> Vec<SummaryColumn<KeyedRow<'s, IpAddr, Client>>> {
-    vec![
-        column("client", "CLIENT", |it| some(it.0)),
-        column("sockets", "SOCKETS", |it| SummaryCell::Count(Some(it.1.sockets.len() as u64))),
-        column("first", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.first))),
-        column("last", "", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.last))),
-        column("sent", "SENT", |it| SummaryCell::Count(Some(it.1.sent))),
-        column("requests", "", |it| SummaryCell::Count(Some(it.1.requests))),
-        column("rate", "PER SECOND", |it| SummaryCell::Number(it.1.rate())),
-        column("exchanges", "ASKED", |it| SummaryCell::Count(Some(it.1.exchanges))),
-        column("answered", "", |it| SummaryCell::Count(Some(it.1.answered))),
-        column("", "ANSWERED", |it| SummaryCell::Share(it.1.answered, it.1.exchanges)),
-        column("kinds", "REQUESTS", |it| {
-            let kind =
-                |kind: &Kind| (format!("{}.{}", kind.id.info().id, kind.message.name), kind.count);
-            SummaryCell::Counts(it.1.kinds().iter().map(kind).collect())
-        }),
-        column("libraries", "LIBRARY", |it| SummaryCell::Names(it.1.libraries())),
-    ]
-}
-
-fn of_ports<'s>() -> Vec<SummaryColumn<&'s Port>> {
-    vec![
-        column("transport", "TRANSPORT", |it| some(transport(it.transport))),
-        column("port", "PORT", |it| SummaryCell::Port(it.port)),
-        column("packets", "PACKETS", |it| SummaryCell::Count(Some(it.packets))),
-    ]
-}
-
-/// The names and headings of all columns that a table can be sorted by.
-pub fn columns() -> Vec<(&'static str, &'static str)> {
-    fn names<T>(columns: &[SummaryColumn<T>]) -> Vec<(&'static str, &'static str)> {
-        let named = columns.iter().filter(|it| !it.name.is_empty());
-        named.map(|it| (it.name, it.heading)).collect()
-    }
-    let mut all = names(&of_servers());
-    let others =
-        [names(&of_protocols()), names(&of_masters()), names(&of_clients()), names(&of_ports())]
-            .concat();
-    for column in others {
-        if all.iter().all(|(name, _)| *name != column.0) {
-            all.push(column);
-        }
-    }
-    all
-}
-
 /// A table with its rows.
 pub(super) struct Grid {
     pub(super) table: SummaryTable,
-    /// Names and headings.
-    columns: Vec<(&'static str, &'static str)>,
+    columns: Vec<SummaryHeading>,
     pub(super) rows: Vec<Vec<SummaryCell>>,
     /// Some rows were left out because of the limit.
     pub(super) is_cut: bool,
@@ -285,7 +123,7 @@ impl Grid {
         rows.sort_by(compare);
         let cells = |row: &T| columns.iter().map(|column| (column.cell)(row)).collect();
         let rows = rows.iter().map(|(_, _, row)| cells(row)).collect();
-        let columns = columns.iter().map(|it| (it.name, it.heading)).collect();
+        let columns = columns.iter().map(|it| it.heading).collect();
         Grid { table, columns, rows, is_cut, left_out }
     }
 
@@ -305,61 +143,61 @@ impl Grid {
     }
 
     /// The columns for people, with their indices.
-    fn headed(&self) -> Vec<(usize, &'static str)> {
-        let columns = self.columns.iter().enumerate();
-        columns.map(|(at, (_, heading))| (at, *heading)).filter(|it| !it.1.is_empty()).collect()
+    fn headed(&self) -> Vec<(usize, SummaryHeading)> {
+        let columns = self.columns.iter().copied().enumerate();
+        columns.filter(|(_, heading)| !heading.text.is_empty()).collect()
     }
 
-    /// With columns as wide as their cells.
-    pub(super) fn text(&self, paint: Paint, out: &mut Vec<u8>) {
+    fn is_number(&self, at: usize) -> bool {
+        self.rows.first().and_then(|row| row.get(at)).is_some_and(SummaryCell::is_number)
+    }
+
+    /// For people: a table that is as wide as a terminal at most, and notes about what is not shown.
+    pub(super) fn text(
+        &self,
+        terminal: Option<usize>,
+        times: &mut ShownTimes,
+        paint: Paint,
+        out: &mut Vec<u8>,
+    ) {
         let headed = self.headed();
-        let cells = |row: &Vec<SummaryCell>| -> Vec<(String, bool)> {
+        let column = |(at, heading): &(usize, SummaryHeading)| TextColumn {
+            heading: heading.text.to_owned(),
+            is_number: self.is_number(*at),
+            importance: heading.importance,
+            shortest: heading.shortest,
+        };
+        let mut table = TextTable::new(headed.iter().map(column).collect(), terminal);
+        let mut cells = |row: &Vec<SummaryCell>| -> Vec<String> {
             let cells = headed.iter().filter_map(|(at, _)| row.get(*at));
-            cells.map(|cell| (cell.text(), cell.is_number())).collect()
+            cells.map(|cell| cell.text(times)).collect()
         };
-        let rows: Vec<_> = self.rows.iter().map(cells).collect();
-        let is_number = |at: usize| {
-            rows.first().and_then(|row| row.get(at)).is_some_and(|(_, is_number)| *is_number)
-        };
-        let headings = headed.iter().enumerate();
-        let headings: Vec<_> =
-            headings.map(|(at, (_, text))| ((*text).to_owned(), is_number(at))).collect();
-        let width = |at: usize| {
-            let cells = rows.iter().chain([&headings]).filter_map(|row| row.get(at));
-            cells.map(|(text, _)| text.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<_> = (0..headings.len()).map(width).collect();
-        let line = |row: &[(String, bool)], out: &mut Vec<u8>| {
-            let mut text = String::new();
-            for (at, ((cell, is_number), width)) in row.iter().zip(&widths).enumerate() {
-                let gap = if at > 0 { "  " } else { "" };
-                text.push_str(&match is_number {
-                    true => format!("{gap}{cell:>width$}"),
-                    false => format!("{gap}{cell:<width$}"),
-                });
-            }
-            put(out, format_args!("{}\n", text.trim_end()));
-        };
-        paint.paint(Tone::Faint, out, |out| line(&headings, out));
-        rows.iter().for_each(|row| line(row, out));
+        let rows: Vec<_> = self.rows.iter().map(&mut cells).collect();
+        rows.iter().for_each(|row| table.widen(row));
+        table.header(paint, out);
+        rows.iter().for_each(|row| table.row(row, out));
+        let all = format!("--format csv --table {}", self.table.name());
+        table.note(&all, paint, out);
+        if let Some(note) = self.note() {
+            paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
+        }
     }
 
     /// As a table of GitHub's Markdown.
-    pub(super) fn markdown(&self, out: &mut Vec<u8>) {
+    pub(super) fn markdown(&self, times: &mut ShownTimes, out: &mut Vec<u8>) {
         let headed = self.headed();
         for (_, heading) in &headed {
-            put(out, format_args!("| {heading} "));
+            put(out, format_args!("| {} ", heading.text));
         }
         out.extend_from_slice(b"|\n");
         for (at, _) in &headed {
-            let cell = self.rows.first().and_then(|row| row.get(*at));
-            let rule = if cell.is_some_and(SummaryCell::is_number) { "|--:" } else { "|---" };
+            let rule = if self.is_number(*at) { "|--:" } else { "|---" };
             out.extend_from_slice(rule.as_bytes());
         }
         out.extend_from_slice(b"|\n");
         for row in &self.rows {
             for cell in headed.iter().filter_map(|(at, _)| row.get(*at)) {
-                put(out, format_args!("| {} ", markdown::cell(&cell.text())));
+                put(out, format_args!("| {} ", markdown::cell(&cell.text(times))));
             }
             out.extend_from_slice(b"|\n");
         }
@@ -374,8 +212,8 @@ impl Grid {
         stamp: &mut Stamp,
         out: &mut Vec<u8>,
     ) {
-        let named = |(at, (name, _)): (usize, &(&'static str, _))| {
-            (!name.is_empty()).then_some((at, *name))
+        let named = |(at, heading): (usize, &SummaryHeading)| {
+            (!heading.name.is_empty()).then_some((at, heading.name))
         };
         let named: Vec<_> = self.columns.iter().enumerate().filter_map(named).collect();
         if header {
@@ -409,9 +247,10 @@ fn order<'c, T>(
     };
     let named = |name: &str| {
         let is_named = |column: &&SummaryColumn<T>| {
-            [column.name, column.heading].iter().any(|it| it.eq_ignore_ascii_case(name))
+            let SummaryHeading { name: own, text, .. } = column.heading;
+            [own, text].iter().any(|it| it.eq_ignore_ascii_case(name))
         };
-        columns.iter().filter(|column| !column.name.is_empty()).find(is_named)
+        columns.iter().filter(|column| !column.heading.name.is_empty()).find(is_named)
     };
     by.and_then(|by| named(&by.0)).or_else(|| usual.and_then(named))
 }
@@ -434,7 +273,7 @@ impl Serialize for GridJson<'_> {
 impl Serialize for JsonRow<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut row = to.serialize_map(None)?;
-        for ((name, _), cell) in self.0.grid.columns.iter().zip(self.1) {
+        for (SummaryHeading { name, .. }, cell) in self.0.grid.columns.iter().zip(self.1) {
             if !name.is_empty() {
                 row.serialize_entry(name, &cell.json(self.0.digits))?;
             }

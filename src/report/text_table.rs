@@ -1,0 +1,260 @@
+//! Tables for people: each column as wide as its cells, and the table no wider than a terminal.
+//!
+//! Where it would be, columns of little importance are left out, then texts are shortened, then further columns
+//! are left out; a note says which. Where no width is known, as in a pipe, a table is whole.
+
+use super::paint::{Paint, Tone};
+use super::put;
+use crate::text::{shortened, width, wrapped};
+
+/// What is between two columns.
+const GAP: &str = "  ";
+
+/// Maximum width of a column where the table's is not limited: a longer cell widens only its own line.
+const WIDE: usize = 80;
+
+/// When a column is left out on a narrow terminal: those that are less go first, and equal ones together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Importance {
+    /// Before any text is shortened; smaller numbers first.
+    Spare(u8),
+    /// Where shortened texts do not suffice; smaller numbers first.
+    Useful(u8),
+    /// Never.
+    Essential,
+}
+
+/// A column's heading, and how it is laid out.
+#[derive(Clone, Debug)]
+pub(super) struct TextColumn {
+    pub(super) heading: String,
+    /// It is aligned to the right.
+    pub(super) is_number: bool,
+    pub(super) importance: Importance,
+    /// The width that its cells may be shortened to; `None`: they are whole or left out.
+    pub(super) shortest: Option<usize>,
+}
+
+/// A table with a line of headings.
+pub(super) struct TextTable {
+    columns: Vec<TextColumn>,
+    /// The widest cell of each column.
+    natural: Vec<usize>,
+    /// The width of each column; `None`: it is left out.
+    shown: Vec<Option<usize>>,
+    /// The width of the terminal.
+    terminal: Option<usize>,
+}
+
+impl TextTable {
+    /// A table without rows.
+    pub(super) fn new(columns: Vec<TextColumn>, terminal: Option<usize>) -> TextTable {
+        let natural: Vec<_> = columns.iter().map(|column| width(&column.heading)).collect();
+        let shown = natural.iter().copied().map(Some).collect();
+        TextTable { columns, natural, shown, terminal }
+    }
+
+    /// Makes room for a row with these cells.
+    pub(super) fn widen<C: AsRef<str>>(&mut self, cells: &[C]) {
+        let mut is_wider = false;
+        for ((column, natural), cell) in self.columns.iter().zip(&mut self.natural).zip(cells) {
+            let most = match (self.terminal, column.shortest) {
+                (None, _) => WIDE,
+                (Some(_), None) => usize::MAX,
+                (Some(terminal), Some(shortest)) => terminal.max(shortest),
+            };
+            let width = width(cell.as_ref()).min(most);
+            is_wider |= width > *natural;
+            *natural = width.max(*natural);
+        }
+        if is_wider {
+            self.fit();
+        }
+    }
+
+    /// Decides which columns are shown, and how wide.
+    fn fit(&mut self) {
+        self.shown = self.natural.iter().copied().map(Some).collect();
+        let Some(terminal) = self.terminal else { return };
+        let mut order: Vec<_> = (0..self.columns.len()).collect();
+        order.sort_by_key(|at| self.columns.get(*at).map(|column| column.importance));
+        let mut left_out = None;
+        for at in order {
+            let Some(column) = self.columns.get(at) else { continue };
+            let is_shortened = !matches!(column.importance, Importance::Spare(_));
+            let is_among = left_out == Some(column.importance);
+            let fits = || !is_among && self.taken(is_shortened) <= terminal;
+            if column.importance == Importance::Essential || fits() {
+                break;
+            }
+            left_out = Some(column.importance);
+            self.shown[at] = None;
+        }
+        self.shorten(terminal);
+    }
+
+    /// The table's width, with texts as long as they are or as short as they may be.
+    fn taken(&self, is_shortened: bool) -> usize {
+        let widths = self.columns.iter().zip(&self.shown);
+        let widths = widths.filter_map(|(column, shown)| {
+            let least = column.shortest.filter(|_| is_shortened).unwrap_or(usize::MAX);
+            shown.map(|width| width.min(least.max(self::width(&column.heading))) + GAP.len())
+        });
+        widths.sum::<usize>().saturating_sub(GAP.len())
+    }
+
+    /// Shortens the widest texts until the table fits, or all are as short as they may be.
+    fn shorten(&mut self, terminal: usize) {
+        let mut excess = self.taken(false).saturating_sub(terminal);
+        while excess > 0 {
+            let mut room: Vec<_> = self.columns.iter().zip(&mut self.shown).collect();
+            let can_be = room.iter_mut().filter_map(|(column, shown)| {
+                let least = column.shortest?.max(width(&column.heading));
+                let width = shown.as_mut()?;
+                (*width > least).then_some((width, least))
+            });
+            let mut widths: Vec<_> = can_be.collect();
+            widths.sort_by_key(|(width, _)| std::cmp::Reverse(**width));
+            // The widest becomes as narrow as the next one, and one less.
+            let next = widths.get(1).map_or(0, |(width, _)| **width);
+            let Some((widest, least)) = widths.into_iter().next() else { return };
+            let goal = next.saturating_sub(1).max(least).max(widest.saturating_sub(excess));
+            excess -= *widest - goal;
+            *widest = goal;
+        }
+    }
+
+    /// Writes the headings.
+    pub(super) fn header(&self, paint: Paint, out: &mut Vec<u8>) {
+        let headings: Vec<_> = self.columns.iter().map(|column| &*column.heading).collect();
+        paint.paint(Tone::Faint, out, |out| self.row(&headings, out));
+    }
+
+    /// Writes a row. Of a terminal, the last column gets what is left.
+    pub(super) fn row<C: AsRef<str>>(&self, cells: &[C], out: &mut Vec<u8>) {
+        let mut line = String::new();
+        let last = self.shown.iter().rposition(Option::is_some);
+        for (at, (column, cell)) in self.columns.iter().zip(cells).enumerate() {
+            let Some(Some(shown)) = self.shown.get(at).copied() else { continue };
+            let cell = cell.as_ref();
+            let rest = self.terminal.filter(|_| last == Some(at) && !column.is_number);
+            let rest = rest.map_or(0, |terminal| terminal.saturating_sub(width(&line)));
+            let most = match column.shortest.and(self.terminal) {
+                Some(_) => shown.max(rest),
+                None => usize::MAX,
+            };
+            let cell = shortened(cell, most);
+            let pad = " ".repeat(shown.saturating_sub(width(&cell)));
+            let [before, after] = if column.is_number { [&*pad, ""] } else { ["", &*pad] };
+            line.extend([before, &cell, after, GAP]);
+        }
+        put(out, format_args!("{}\n", line.trim_end()));
+    }
+
+    /// Writes a note about columns that are left out; `all`: the options with which none is.
+    pub(super) fn note(&self, all: &str, paint: Paint, out: &mut Vec<u8>) {
+        let columns = self.columns.iter().zip(&self.shown);
+        let left_out = columns.filter(|(_, shown)| shown.is_none());
+        let left_out: Vec<_> = left_out.map(|(column, _)| &*column.heading).collect();
+        if left_out.is_empty() {
+            return;
+        }
+        let note = format!("no room for {}; see {all}", left_out.join(", "));
+        for line in wrapped(&note, self.terminal.unwrap_or(usize::MAX)) {
+            paint.paint(Tone::Faint, out, |out| put(out, format_args!("{line}\n")));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(heading: &str, importance: Importance, shortest: Option<usize>) -> TextColumn {
+        TextColumn { heading: heading.to_owned(), is_number: false, importance, shortest }
+    }
+
+    /// A table with an address, a name, a map, a version and a number, in this width.
+    fn table(terminal: Option<usize>) -> [String; 2] {
+        let columns = vec![
+            column("SERVER", Importance::Essential, None),
+            column("NAME", Importance::Essential, Some(6)),
+            column("MAP", Importance::Useful(1), Some(4)),
+            column("VERSION", Importance::Spare(0), Some(4)),
+            TextColumn { is_number: true, ..column("P95", Importance::Useful(0), None) },
+        ];
+        let rows = [
+            ["10.0.0.2:27015", "Mill Creek 24/7", "ctf_2fort", "8622567", "22ms"],
+            ["10.0.0.3:27015", "\u{6771}\u{4EAC}\u{6771}\u{4EAC}\u{6771}\u{4EAC}", "b", "1", "5ms"],
+        ];
+        let mut table = TextTable::new(columns, terminal);
+        rows.iter().for_each(|row| table.widen(row));
+        let mut out = Vec::new();
+        table.header(Paint::new(false), &mut out);
+        rows.iter().for_each(|row| table.row(row, &mut out));
+        let mut note = Vec::new();
+        table.note("csv", Paint::new(false), &mut note);
+        [out, note].map(|out| String::from_utf8(out).expect("UTF-8"))
+    }
+
+    #[test]
+    fn a_table_becomes_narrower_step_by_step() {
+        let [whole, note] = table(None);
+        assert_eq!(
+            whole,
+            "SERVER          NAME             MAP        VERSION   P95\n\
+             10.0.0.2:27015  Mill Creek 24/7  ctf_2fort  8622567  22ms\n\
+             10.0.0.3:27015  \u{6771}\u{4EAC}\u{6771}\u{4EAC}\u{6771}\u{4EAC}     b          1         5ms\n"
+        );
+        assert_eq!(note, "");
+        assert_eq!(table(Some(57)), [whole, note]);
+        // First what is spare, then long texts, then other columns.
+        let [spare, note] = table(Some(56));
+        assert_eq!(spare.lines().nth(1), Some("10.0.0.2:27015  Mill Creek 24/7  ctf_2fort  22ms"));
+        assert_eq!(note, "no room for VERSION; see csv\n");
+        let [short, _] = table(Some(40));
+        assert_eq!(
+            short,
+            "SERVER          NAME      MAP        P95\n\
+             10.0.0.2:27015  Mill Cr\u{2026}  ctf_2fo\u{2026}  22ms\n\
+             10.0.0.3:27015  \u{6771}\u{4EAC}\u{6771}\u{2026}   b          5ms\n"
+        );
+        let [narrow, note] = table(Some(30));
+        assert_eq!(
+            narrow.lines().nth(1),
+            Some("10.0.0.2:27015  Mill \u{2026}  ctf_2\u{2026}"),
+            "{narrow}"
+        );
+        assert_eq!(note, "no room for VERSION, P95; see\ncsv\n");
+    }
+
+    #[test]
+    fn a_table_is_never_wider_than_its_terminal_if_it_can_be_helped() {
+        for terminal in 22..70 {
+            let text = table(Some(terminal)).concat();
+            let widest = text.lines().map(width).max();
+            assert!(widest <= Some(terminal), "{terminal}:\n{text}");
+        }
+        // An address is never shortened.
+        let [narrow, _] = table(Some(5));
+        assert!(narrow.contains("10.0.0.2:27015  Mill \u{2026}"), "{narrow}");
+    }
+
+    #[test]
+    fn in_a_pipe_a_long_cell_widens_only_its_line() {
+        let mut table = TextTable::new(
+            vec![
+                column("NAME", Importance::Essential, Some(6)),
+                column("MAP", Importance::Essential, None),
+            ],
+            None,
+        );
+        let long = "x".repeat(WIDE + 12);
+        table.widen(&[&*long, "a"]);
+        let mut out = Vec::new();
+        table.row(&[&*long, "a"], &mut out);
+        table.row(&["y", "b"], &mut out);
+        let expected = format!("{long}  a\ny{}b\n", " ".repeat(WIDE + 1));
+        assert_eq!(String::from_utf8_lossy(&out), expected);
+    }
+}

@@ -1,0 +1,94 @@
+//! Tables on a terminal: none is wider than it, and a pipe gets them whole. The program itself runs here, on a
+//! terminal of its own.
+
+use std::fs::File;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use nix::pty::{Winsize, openpty};
+
+/// What the program writes to a terminal with this many columns.
+fn on_a_terminal(columns: u16, variable: Option<&str>, args: &[&str]) -> String {
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let terminal = openpty(Some(&size), None).expect("a terminal");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gamewire"));
+    command.args(args).args(["--no-config", "--color", "never"]).stdout(terminal.slave);
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stderr(Stdio::null()).env_remove("COLUMNS");
+    command.envs(variable.map(|columns| ("COLUMNS", columns)));
+    let mut child = command.spawn().expect("the program runs");
+    // The last copy of the terminal's other end, without which reading would not end.
+    drop(command);
+    let (mut out, mut reader) = (Vec::new(), File::from(terminal.master));
+    // A terminal without a writer is an input error, not the end of a file.
+    let mut buffer = [0; 4096];
+    while let Ok(read @ 1..) = reader.read(&mut buffer) {
+        out.extend_from_slice(&buffer[..read]);
+    }
+    assert!(child.wait().expect("it ends").success(), "{args:?}");
+    String::from_utf8(out).expect("UTF-8").replace("\r\n", "\n")
+}
+
+fn piped(variable: Option<&str>, args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gamewire"));
+    command.args(args).arg("--no-config").current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.env_remove("COLUMNS").envs(variable.map(|columns| ("COLUMNS", columns)));
+    let out = command.output().expect("the program runs").stdout;
+    String::from_utf8(out).expect("UTF-8")
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+const NAMES: &str = "samples/a2s-documents-examples.pcap";
+
+#[test]
+fn tables_fit_a_terminal() {
+    let tables: [&[&str]; 5] = [
+        &["summary", "--table", "servers", NAMES],
+        &["summary", "--table", "clients", "samples/a2s-quirks.pcap"],
+        &["summary", "--table", "masters", "samples/diagnose-masters.pcap"],
+        &["flows", NAMES],
+        &[
+            "dissect",
+            "--format",
+            "table",
+            "--fields",
+            "time,src,name,map",
+            "samples/a2s-quirks.pcap",
+        ],
+    ];
+    for args in tables {
+        for columns in [80, 120] {
+            let shown = on_a_terminal(columns, None, args);
+            assert!(widest(&shown) <= columns.into(), "{args:?} in {columns} columns:\n{shown}");
+            assert!(shown.lines().count() > 1, "{args:?}: {shown}");
+        }
+        assert!(widest(&piped(None, args)) > 80, "{args:?}: a narrow table shows nothing");
+    }
+}
+
+#[test]
+fn what_a_narrow_table_lacks_is_said() {
+    let narrow = on_a_terminal(80, None, &["summary", "--table", "servers", NAMES]);
+    assert!(narrow.contains('\u{2026}'), "long names are shortened: {narrow}");
+    let (_, note) = narrow.split_once("no room for ").expect("a note");
+    let note = note.replace('\n', " ");
+    assert!(note.ends_with("; see --format csv --table servers "), "{note}");
+    assert!(note.contains("P95") && !narrow.contains("  P95"), "{narrow}");
+    let flows = on_a_terminal(80, None, &["flows", NAMES]);
+    assert!(flows.contains("\nno room for ") && flows.ends_with("--format csv\n"), "{flows}");
+}
+
+#[test]
+fn the_environment_says_how_wide_a_terminal_is_but_not_a_pipe() {
+    let args = ["summary", "--table", "servers", NAMES];
+    let wide = piped(None, &args);
+    assert_eq!(on_a_terminal(300, None, &args), wide);
+    assert_ne!(on_a_terminal(80, None, &args), wide);
+    assert_eq!(on_a_terminal(80, Some("300"), &args), wide);
+    assert_eq!(on_a_terminal(300, Some("80"), &args), on_a_terminal(80, None, &args));
+    assert_eq!(on_a_terminal(80, Some("wide"), &args), on_a_terminal(80, None, &args));
+    assert_eq!(piped(Some("80"), &args), wide, "a pipe gets all");
+    assert_eq!(on_a_terminal(0, None, &args), wide, "a terminal that does not say how wide it is");
+}
