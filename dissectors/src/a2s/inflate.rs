@@ -2,20 +2,20 @@
 //! all clients the same response until one of its rules changes. Therefore recent results are
 //! cached by the compressed bytes.
 
-use std::collections::VecDeque;
-use std::hash::BuildHasher;
 use std::io::{self, Read};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use bzip2::bufread::BzDecoder;
+use lru::LruCache;
 
 use crate::kit::Seed;
 
 /// Maximum size of the cache, compressed and decompressed bytes together.
 const KEPT: usize = 2 << 20;
 
-/// Maximum number of cached responses. They are searched linearly.
-const ANSWERS: usize = 1 << 8;
+/// Maximum number of cached responses.
+const ANSWERS: NonZeroUsize = NonZeroUsize::new(1 << 8).expect("more than 0");
 
 /// The result of decompression.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,53 +49,43 @@ fn inflate_with(
     Ok(inflated)
 }
 
-/// Recently decompressed responses, the latest last.
-#[derive(Default)]
+/// Recently decompressed responses, by their compressed bytes.
 struct RecentlyInflated {
-    answers: VecDeque<RecentInflated>,
+    answers: LruCache<Box<[u8]>, Arc<Inflated>, Seed>,
     /// Bytes of all of them.
     held: usize,
-    seed: Seed,
 }
 
-struct RecentInflated {
-    hash: u64,
-    compressed: Box<[u8]>,
-    inflated: Arc<Inflated>,
-}
-
-impl RecentInflated {
-    fn cost(&self) -> usize {
-        self.compressed.len() + self.inflated.bytes.len()
+impl Default for RecentlyInflated {
+    fn default() -> RecentlyInflated {
+        RecentlyInflated { answers: LruCache::with_hasher(ANSWERS, Seed::default()), held: 0 }
     }
+}
+
+/// Bytes that a cached response takes.
+fn cost(compressed: &[u8], inflated: &Inflated) -> usize {
+    compressed.len() + inflated.bytes.len()
 }
 
 impl RecentlyInflated {
     fn find(&mut self, bytes: &[u8]) -> Option<Arc<Inflated>> {
-        let hash = self.seed.hash_one(bytes);
-        let is_same = |answer: &RecentInflated| answer.hash == hash && *answer.compressed == *bytes;
-        let at = self.answers.iter().position(is_same)?;
-        let answer = self.answers.remove(at)?;
-        let inflated = Arc::clone(&answer.inflated);
-        self.answers.push_back(answer);
-        Some(inflated)
+        self.answers.get(bytes).cloned()
     }
 
     /// Caches a result, if it is complete and not too long.
     fn keep(&mut self, bytes: &[u8], inflated: &Arc<Inflated>) {
-        if inflated.more || self.find(bytes).is_some() {
+        let more = cost(bytes, inflated);
+        if inflated.more || more > KEPT / 4 {
             return;
         }
-        let (hash, inflated) = (self.seed.hash_one(bytes), Arc::clone(inflated));
-        let answer = RecentInflated { hash, compressed: bytes.into(), inflated };
-        if answer.cost() > KEPT / 4 {
-            return;
-        }
-        self.held += answer.cost();
-        self.answers.push_back(answer);
-        while self.held > KEPT || self.answers.len() > ANSWERS {
-            let Some(oldest) = self.answers.pop_front() else { return };
-            self.held -= oldest.cost();
+        self.held += more;
+        // The oldest one, or, if another thread has cached the same, that one.
+        let gone = self.answers.push(bytes.into(), Arc::clone(inflated));
+        self.held -= gone.map_or(0, |(bytes, inflated)| cost(&bytes, &inflated));
+        while self.held > KEPT
+            && let Some((bytes, inflated)) = self.answers.pop_lru()
+        {
+            self.held -= cost(&bytes, &inflated);
         }
     }
 }
@@ -183,8 +173,8 @@ mod tests {
             assert!(Arc::ptr_eq(&first, &again), "an answer that is asked for again stays");
             inflate(answer, 1 << 20);
             let lately = lately.lock().unwrap();
-            let held: usize = lately.answers.iter().map(RecentInflated::cost).sum();
-            assert!(lately.held == held && held <= KEPT && lately.answers.len() <= ANSWERS);
+            let held: usize = lately.answers.iter().map(|(bytes, it)| cost(bytes, it)).sum();
+            assert!(lately.held == held && held <= KEPT && lately.answers.len() <= ANSWERS.get());
         }
         assert!(lately.lock().unwrap().answers.len() > 100);
         let second = inflate(&answers[1], 1 << 20);
