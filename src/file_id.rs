@@ -1,9 +1,10 @@
-//! Which file a path or a stream leads to, whatever it is called.
+//! The identity of files, to recognize one under different names.
 
 use std::fs::{File, Metadata};
 use std::path::Path;
 
-/// A regular file, by its place on its device. What is written to a device or a pipe destroys nothing.
+/// A regular file, identified by device and inode. Other files are not identified: writing to a device
+/// or a pipe overwrites nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId {
     device: u64,
@@ -11,12 +12,12 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// The file that a path leads to, if it leads to one.
+    /// The regular file at a path, if there is one.
     pub fn of(path: &Path) -> Option<FileId> {
         FileId::from(&std::fs::metadata(path).ok()?)
     }
 
-    /// The file that standard output goes to, if it goes to one.
+    /// The regular file that standard output is redirected to, if it is.
     #[cfg(unix)]
     pub fn of_standard_output() -> Option<FileId> {
         use std::os::fd::AsFd;
@@ -25,7 +26,7 @@ impl FileId {
         FileId::from(&File::from(copy).metadata().ok()?)
     }
 
-    /// Not known on this system.
+    /// Unknown on this system.
     #[cfg(not(unix))]
     pub fn of_standard_output() -> Option<FileId> {
         None

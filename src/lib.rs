@@ -2,14 +2,14 @@
 //! them against the protocols' specifications.
 //!
 //! As a library it is [`Decoder`]: packets go in, [`Event`]s come out. Without default features it opens
-//! no file, reads no clock, starts no thread and needs no C library; `docs/library.md` lists what is public
-//! and stays so.
+//! no file, reads no clock, starts no thread and needs no C library; `docs/library.md` lists the stable
+//! public API.
 //!
 //! ```
 //! use gamewire::capture::{LinkType, Packet};
 //! use gamewire::{Decoder, Event, Needs, Options, Value};
 //!
-//! // An A2S_PLAYER request over UDP and IPv4, as a capture holds it.
+//! // An A2S_PLAYER request over UDP and IPv4.
 //! let mut data = vec![0x45, 0, 0, 37, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
 //! data.extend([0xC3, 0x50, 0x69, 0x87, 0, 17, 0, 0]); // port 50000 to port 27015
 //! data.extend(b"\xFF\xFF\xFF\xFFU\x4B\xA1\xD5\x22");
@@ -23,7 +23,7 @@
 //! assert_eq!(message.field("challenge"), Some(Value::Signed(0x22D5_A14B)));
 //! ```
 //!
-//! How the code is laid out, and which module may know which, `ARCHITECTURE.md` says.
+//! `ARCHITECTURE.md` describes the modules and their dependencies.
 
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -60,7 +60,10 @@ pub mod net;
 #[cfg(feature = "partition")]
 pub mod partition;
 #[cfg(any(feature = "cli", feature = "tables"))]
-#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "tables need JSON only"))]
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, reason = "without the command line, only tables use JSON")
+)]
 #[doc(hidden)]
 pub mod report;
 #[cfg(feature = "cli")]

@@ -1,7 +1,6 @@
-//! Every bound that a user can set, by name: what it bounds, and what happens where it is met.
+//! The names and values of all limits that users can set.
 //!
-//! It knows names and numbers. Where a bound is kept is beside what it bounds; that it was met is
-//! reported as NET011.
+//! Each limit is enforced by the module of the limited data; reaching one is reported as NET011.
 
 use std::sync::LazyLock;
 
@@ -11,28 +10,28 @@ use crate::net::limits::FragmentLimits;
 use crate::net::tcp;
 use crate::session::Options;
 
-/// What a run may hold and look at.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Flows that are followed at a time.
+    /// Flows that are tracked at the same time.
     pub flows: usize,
     /// Bytes of memory that they take.
     pub flow_bytes: usize,
-    /// Bytes of open IP fragments of one source address.
+    /// Bytes of incomplete IP fragments of one source address.
     pub fragment_bytes: usize,
-    /// Bytes of open IP fragments in all.
+    /// Bytes of all incomplete IP fragments.
     pub fragments_bytes: usize,
     /// Unread and out-of-order bytes of one direction of a TCP connection.
     pub stream_bytes: usize,
     /// Unread and out-of-order bytes of all TCP connections.
     pub streams_bytes: usize,
-    /// Bytes that unfinished responses hold in all.
+    /// Bytes of all unfinished responses.
     pub unfinished_bytes: usize,
-    /// What one flow's protocol may hold.
+    /// The limits of the protocol state of one flow.
     pub protocols: kit::Limits,
     /// Fields of one message that are shown.
     pub fields: usize,
-    /// Groups within groups that are shown.
+    /// Levels of nested groups that are shown.
     pub depth: usize,
 }
 
@@ -54,15 +53,15 @@ impl Default for RunLimits {
     }
 }
 
-/// One of them.
+/// A limit.
 pub struct Named {
-    /// As it is typed and reported.
+    /// Its name on the command line and in reports.
     pub name: &'static str,
-    /// What it bounds, and what happens where it is met.
+    /// What it limits, and what happens when it is reached.
     pub bounds: &'static str,
     /// Whether it counts bytes.
     pub is_bytes: bool,
-    /// Below this it makes no sense.
+    /// Minimum value.
     pub least: usize,
     place: fn(&mut RunLimits) -> &mut usize,
 }
@@ -84,7 +83,7 @@ const fn count(
     Named { name, bounds, is_bytes: false, least: 1, place }
 }
 
-/// All of them.
+/// All limits.
 pub const ALL: &[Named] = &[
     count(
         "flows",
@@ -204,25 +203,25 @@ pub const ALL: &[Named] = &[
     },
 ];
 
-/// Bytes of memory that a run may take.
+/// Maximum memory of a run in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory(usize);
 
 impl Memory {
-    /// Where nobody says how much, and the machine has four times as much.
+    /// The default, if the machine has four times as much.
     pub const USUAL: Memory = Memory(1 << 30);
 
-    /// With less than this, nothing can be followed.
+    /// Minimum value, which is needed to track flows.
     const LEAST: usize = 16 << 20;
 
-    /// How much of it unpacking may take, in bytes.
+    /// The part for decompressing captures, in bytes.
     pub const fn unpacking(self) -> usize {
         self.0 / 2
     }
 }
 
 impl Default for Memory {
-    /// A quarter of what the machine has, or [`USUAL`](Memory::USUAL) if that is less.
+    /// A quarter of the machine's memory, or [`USUAL`](Memory::USUAL) if that is less.
     fn default() -> Memory {
         static INSTALLED: LazyLock<Option<usize>> = LazyLock::new(installed);
         let quarter = INSTALLED.map_or(usize::MAX, |bytes| bytes / 4);
@@ -230,7 +229,7 @@ impl Default for Memory {
     }
 }
 
-/// How much memory the machine has, or this process may use of it, where the system tells.
+/// The machine's memory, or the limit of this process, if the system reports it.
 fn installed() -> Option<usize> {
     let number = |text: &str| text.trim().parse::<usize>().ok();
     let machine = std::fs::read_to_string("/proc/meminfo").ok();
@@ -247,15 +246,15 @@ impl std::str::FromStr for Memory {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Memory, String> {
-        let bytes = number_of(text).ok_or("give a number of bytes, such as 512M or 2G")?;
+        let bytes = number_of(text).ok_or("write a number of bytes, such as 512M or 2G")?;
         if bytes < Memory::LEAST {
-            return Err(format!("the least is {}M", Memory::LEAST >> 20));
+            return Err(format!("the minimum is {}M", Memory::LEAST >> 20));
         }
         Ok(Memory(bytes))
     }
 }
 
-/// A limit as it is given: `NAME=N`, N perhaps with K, M or G after it.
+/// The value of a limit: `NAME=N`, where N may have the suffix K, M or G.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     index: usize,
@@ -270,12 +269,12 @@ impl std::str::FromStr for Setting {
             text.split_once('=').ok_or("write it as NAME=N, such as flows=1000")?;
         let index = ALL.iter().position(|named| named.name == name).ok_or_else(|| {
             let names: Vec<_> = ALL.iter().map(|named| named.name).collect();
-            format!("there are {}", names.join(", "))
+            format!("there is no limit `{name}`; valid names are {}", names.join(", "))
         })?;
-        let value = number_of(number).ok_or("give a whole number, such as 1000, 64K or 2M")?;
+        let value = number_of(number).ok_or("write a whole number, such as 1000, 64K or 2M")?;
         let least = ALL.get(index).map_or(1, |named| named.least);
         if value < least {
-            return Err(format!("{name} is at least {least}"));
+            return Err(format!("{name} must be at least {least}"));
         }
         Ok(Setting { index, value })
     }
@@ -292,7 +291,7 @@ fn number_of(text: &str) -> Option<usize> {
 }
 
 impl RunLimits {
-    /// What fits into this many bytes of memory, but for what is set.
+    /// The limits for this amount of memory, and those that were set.
     pub fn with(memory: Memory, settings: &[Setting]) -> RunLimits {
         let mut limits = RunLimits::within(memory);
         for setting in settings {
@@ -303,8 +302,8 @@ impl RunLimits {
         limits
     }
 
-    /// What fits into this many bytes of memory. Half of it is for flows; what is remembered beside
-    /// them takes up to 500 bytes for each fact, if an attacker tries them all.
+    /// The limits for this amount of memory. Half of it is for flows; state outside of flows takes up to
+    /// 500 bytes for each item, if an attacker causes all kinds.
     fn within(Memory(memory): Memory) -> RunLimits {
         let mut limits = RunLimits { flow_bytes: memory / 2, ..RunLimits::default() };
         limits.protocols.remembered = (memory / 2048).max(1);
@@ -317,7 +316,7 @@ impl RunLimits {
         limits
     }
 
-    /// What a session is given of them.
+    /// Options of a session with those limits that concern it.
     pub fn options(&self, options: Options) -> Options {
         let mut options = Options {
             flows: self.flows,
@@ -341,7 +340,7 @@ impl RunLimits {
 }
 
 impl Named {
-    /// What it is where nobody sets it, as it would be typed.
+    /// The default value in the syntax of the command line.
     pub fn default(&self) -> String {
         let value = *(self.place)(&mut RunLimits::default());
         match value {
@@ -361,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_with_their_units() {
+    fn numbers_may_have_units() {
         let set = |text: &str| text.parse::<Setting>();
         let limits =
             RunLimits::with(Memory::USUAL, &[set("flows=7").unwrap(), set("inflated=3K").unwrap()]);
@@ -374,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_reported_as_they_would_be_typed() {
+    fn defaults_have_the_syntax_of_the_command_line() {
         for named in ALL {
             let text = format!("{}={}", named.name, named.default());
             let setting: Setting = text.parse().unwrap();
@@ -383,13 +382,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_protocol_meets_can_be_set() {
+    fn all_limits_of_protocols_can_be_set() {
         for limit in Limit::ALL {
             assert!(ALL.iter().any(|named| named.name == limit.name()), "{limit:?}");
         }
     }
 
-    /// Those that are fixed, as they are in the code and on the page.
+    /// Limits that cannot be set, as they are in the code and in the documentation.
     const FIXED: &[(&str, &str, &str)] = &[
         (
             include_str!("check/found.rs"),
@@ -527,7 +526,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_page_has_the_fixed_ones_as_they_are() {
+    fn the_documentation_has_all_fixed_limits() {
         let page = include_str!("../docs/limits.md");
         for (code, bound, row) in FIXED {
             assert!(code.contains(bound), "not in the code: {bound}");
@@ -536,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_lists_them_all() {
+    fn the_documentation_lists_all_limits() {
         let page = include_str!("../docs/limits.md");
         for named in ALL {
             let bounds: String = named.bounds.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! The binary: hands the arguments to the library and its outcome to the shell.
+//! The program: passes the arguments to the library, and returns its exit code.
 
 mod standard_output;
 

@@ -10,26 +10,26 @@ use crate::cli::{Cli, Command};
 use crate::commands::{self, Failure};
 use crate::file_id::FileId;
 
-/// What the streams lead to.
+/// Properties of the standard streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terminal {
     /// Standard output.
     pub out: bool,
     /// Standard error.
     pub err: bool,
-    /// The width of standard output, in columns, where it is a terminal that tells.
+    /// The width of standard output in columns, if it is a terminal that reports it.
     pub columns: Option<usize>,
-    /// The file that standard output goes to, where it is one.
+    /// The regular file that standard output is redirected to, if it is.
     pub file: Option<FileId>,
-    /// What says whether to stop reading files: asked for once there is something to read.
+    /// Installs signal handlers that stop the reading of files; called when there is something to read.
     pub stop: Option<fn() -> Stop>,
 }
 
-/// The run did what it was asked to do.
+/// Success.
 pub const RAN: u8 = 0;
-/// `check` found something at or above the severity that fails, or `diagnose` a fault.
+/// `check` found a broken rule at or above the severity that fails, or `diagnose` a fault.
 pub const FOUND: u8 = 1;
-/// Usage, unreadable input, or output that cannot be written.
+/// A usage error, unreadable input, or output that cannot be written.
 pub const UNUSABLE: u8 = 2;
 
 /// Interrupted before there was a result.
@@ -67,7 +67,7 @@ pub fn run(
         Command::Summary(summary) => commands::summary::run(summary, out, err, terminal),
         Command::Abuse(abuse) => commands::abuse::run(abuse, out, err, terminal),
         Command::Follow(follow) => commands::follow::run(follow, out, err, terminal),
-        // It was run before: it takes what was typed along to its threads.
+        // It was run above: its threads own the command.
         #[cfg(feature = "tui")]
         Command::View(_) => Ok(()),
         Command::Report(report) => commands::report::run(report, err, terminal),
@@ -91,7 +91,7 @@ pub fn run(
     ended(ran.map(|()| RAN), out, err)
 }
 
-/// The exit code. A reader that went away is not a fault, and changes no verdict.
+/// Reports an error, and returns the exit code. A closed pipe is not an error, and changes no verdict.
 fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let (code, failure) = match ran {
         Ok(code) => (code, out.flush().err().map(Failure::Output)),
@@ -107,7 +107,8 @@ fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> 
     }
 }
 
-/// Help goes to the output, and keeps its colours on a terminal; a mistake is a line on the errors.
+/// Writes help to standard output, with colours on a terminal, and usage errors in one line to
+/// standard error.
 fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write, terminal: Terminal) -> u8 {
     let text = error.render();
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -125,7 +126,7 @@ fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write, terminal
     ended(shown, out, err)
 }
 
-/// What is wrong with a command line, without the usage, which `--help` has.
+/// A usage error in one line, without the usage text of `--help`.
 fn in_a_line(text: &str) -> String {
     let lines = text.strip_prefix("error: ").unwrap_or(text).lines().map(str::trim);
     let mut line = String::new();

@@ -1,8 +1,8 @@
-//! Standard output, and whether there is one.
+//! Standard output, which may be closed.
 //!
-//! Where a program is started without one, Rust opens /dev/null in its place before `main`: what is
-//! written would be lost, and the exit code would say that all is well. So it is looked at earlier, by a
-//! function that the system calls before Rust's own start. That is what needs `unsafe` here.
+//! If a program is started without standard output, Rust opens /dev/null instead before `main`: the
+//! output would be lost, and the exit code would be 0. So it is checked earlier, by a function that the
+//! system calls before Rust's start-up code. This needs `unsafe`.
 #![allow(unsafe_code)]
 
 use std::io::{self, BufWriter, StdoutLock, Write};
@@ -15,7 +15,7 @@ mod before_main {
     use super::{IS_CLOSED, Ordering};
 
     extern "C" fn look() {
-        // SAFETY: this asks for the flags of a descriptor, which need not be open; it takes no pointer.
+        // SAFETY: this reads the flags of a descriptor, which need not be open; it takes no pointer.
         let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
         IS_CLOSED.store(flags == -1, Ordering::Relaxed);
     }
@@ -27,16 +27,16 @@ mod before_main {
     static LOOK: extern "C" fn() = look;
 }
 
-/// Standard output. What is written to one that was closed fails.
+/// Standard output. Writing to a closed one fails.
 pub(crate) enum Output {
-    /// There is one.
+    /// It is open.
     Open(BufWriter<StdoutLock<'static>>),
     /// The program was started without one.
     Closed,
 }
 
 impl Output {
-    /// As the program was started with it.
+    /// The state in which the program was started.
     pub(crate) fn new() -> Output {
         if IS_CLOSED.load(Ordering::Relaxed) {
             return Output::Closed;
@@ -49,7 +49,9 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Output::Open(out) => out.write(bytes),
-            Output::Closed => Err(io::Error::other("standard output is closed")),
+            Output::Closed => {
+                Err(io::Error::other("standard output is closed; redirect it to a file"))
+            }
         }
     }
 

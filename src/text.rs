@@ -1,14 +1,12 @@
-//! Text from outside, made safe for a terminal and for a line of a log.
-//!
-//! It knows characters. It refuses to know where a text comes from and where it goes.
+//! Formats texts and numbers, and escapes texts from outside for terminals and logs.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use unicode_width::UnicodeWidthChar;
 
-/// The text with every character that a terminal would obey or not show written as `\xNN` or
-/// `\u{NNNN}`. A backslash stays as it is.
+/// Replaces each character that a terminal would interpret or not show by `\xNN` or `\u{NNNN}`. A
+/// backslash is not changed.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find(is_hidden) else { return Cow::Borrowed(text) };
     let (plain, rest) = text.split_at(first);
@@ -25,10 +23,9 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Of these names, the three at most that are most like what was typed, if any is: each in backticks, and
-/// without regard to case.
+/// The names that are similar to the given one, up to three, each in backticks. Case is ignored.
 pub fn nearest(typed: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
-    /// How alike two names are at least, where one may be meant by the other.
+    /// Minimum similarity of two names.
     const ALIKE: f64 = 0.85;
     let typed = typed.to_ascii_lowercase();
     let likeness = |name: &str| strsim::jaro_winkler(&typed, &name.to_ascii_lowercase());
@@ -39,13 +36,13 @@ pub fn nearest(typed: &str, names: impl IntoIterator<Item = String>) -> Vec<Stri
     near.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect()
 }
 
-/// This many of something, with the noun in its number: `1 error`, `2 errors`, `150,213 errors`.
+/// A number with its noun in singular or plural: `1 error`, `2 errors`, `150,213 errors`.
 pub fn counted(count: u64, noun: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{} {noun}{s}", grouped(count))
 }
 
-/// A share in percent, as exactly as it tells something: 99.97 % is not all, and 0.02 % is not none.
+/// A share in percent, with as many digits as needed: 99.97 % is not shown as 100 %, nor 0.02 % as 0 %.
 pub fn percent(share: f64) -> String {
     let share = 100.0 * share.clamp(0.0, 1.0);
     let digits = match share {
@@ -53,14 +50,14 @@ pub fn percent(share: f64) -> String {
         share if !(0.1..=99.9).contains(&share) => 2,
         _ => 1,
     };
-    // Rounded toward the middle: all and none are said only of all and none.
+    // Rounded toward the middle, so that only 1 and 0 become 100 % and 0 %.
     let scale = 10_f64.powi(digits);
     let rounded =
         if share > 50.0 { (share * scale).floor() } else { (share * scale).ceil() } / scale;
     format!("{rounded:.*} %", digits as usize)
 }
 
-/// A number, its digits in groups of three: `150,213`.
+/// A number with its digits in groups of three: `150,213`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -73,7 +70,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// How many columns of a terminal a text takes: East Asian characters and emoji take two.
+/// The number of terminal columns that a text takes: East Asian characters and emoji take two.
 pub fn width(text: &str) -> usize {
     text.chars().map(width_of).sum()
 }
@@ -82,7 +79,7 @@ fn width_of(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// A text in at most this many columns of a terminal: of a longer one the beginning, and `…`.
+/// Truncates a text to this number of terminal columns; a longer one ends with `…`.
 pub fn shortened(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
@@ -130,13 +127,13 @@ pub fn is_hidden(c: char) -> bool {
         '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' => true,
         '\u{FFF0}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' => true,
         '\u{E0000}'..='\u{E00FF}' | '\u{E01F0}'..='\u{E0FFF}' => true,
-        // Characters that Unicode will never define.
+        // Noncharacters of Unicode.
         '\u{FDD0}'..='\u{FDEF}' => true,
         _ => u32::from(c) & 0xFFFE == 0xFFFE,
     }
 }
 
-/// A span of time in few digits.
+/// A duration in few digits.
 pub fn brief_span(nanoseconds: u64) -> String {
     let of = |unit: u64| nanoseconds as f64 / unit as f64;
     match nanoseconds {
@@ -149,7 +146,7 @@ pub fn brief_span(nanoseconds: u64) -> String {
     }
 }
 
-/// A span of time as people say it: in two units, from minutes on.
+/// A duration, in two units from minutes on.
 pub fn long_span(nanoseconds: u64) -> String {
     let seconds = nanoseconds / 1_000_000_000;
     let (minutes, hours) = (seconds / 60, seconds / 3600);
@@ -175,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_text_is_not_copied() {
+    fn plain_texts_are_not_copied() {
         for plain in ["", "de_dust2", r"\gamename\ut\", "Größe ★ 東京 ❤\u{FE0F}"] {
             assert!(matches!(escaped(plain), Cow::Borrowed(text) if text == plain));
         }
@@ -196,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn all_and_none_are_said_only_of_all_and_none() {
+    fn only_all_and_none_are_100_and_0_percent() {
         let reported = [0.0, 0.000_01, 0.5, 0.333_3, 0.999_97, 1.0].map(percent);
         assert_eq!(reported, ["0 %", "0.01 %", "50.0 %", "33.4 %", "99.99 %", "100 %"]);
     }
 
     #[test]
-    fn a_text_is_cut_where_it_is_too_long() {
+    fn long_texts_are_truncated() {
         assert_eq!(["abc", "abcd", ""].map(|text| shortened(text, 3)), ["abc", "ab\u{2026}", ""]);
         assert_eq!(shortened("abc", 0), "");
         // Characters of two columns, and of none.
@@ -225,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_obeys_is_spelled_out() {
+    fn control_characters_are_escaped() {
         assert_eq!(escaped("a\x1B[2Jb\r\n\x7F"), r"a\x1B[2Jb\x0D\x0A\x7F");
         assert_eq!(escaped("\u{9B}31m"), r"\u{9B}31m");
         assert_eq!(escaped("user\u{202E}txt.exe"), r"user\u{202E}txt.exe");

@@ -1,4 +1,4 @@
-//! What scripts rely on: exit codes, pipes, files of every kind, errors that say what to do.
+//! The interface for scripts: exit codes, pipes, files of every kind, and errors.
 
 mod support;
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use support::{gamewire, samples};
 
-/// A folder of this test's own, removed when it ends.
+/// A temporary folder of a test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -47,7 +47,7 @@ fn the_captures_of_a_folder_are_read_in_its_place() {
     let folder = Folder::new("folder");
     let capture = fs::read(sample("a2s-info-players-rules.pcap")).expect("a sample");
     let other = fs::read(sample("valve-master-xash3d.pcapng")).expect("a sample");
-    // Reported by their content, not by their names.
+    // Captures are identified by content, not by name.
     let names = [("b.pcap", &*other), ("a", &*capture), ("notes.pcap", b"notes"), ("zero", b"")];
     let paths = names.map(|(name, bytes)| folder.file(name, bytes));
     fs::create_dir(folder.0.join("inside")).expect("a folder");
@@ -65,7 +65,7 @@ fn the_captures_of_a_folder_are_read_in_its_place() {
 }
 
 #[test]
-fn a_file_may_be_named_as_tcpdump_has_it() {
+fn a_file_may_be_named_as_in_tcpdump() {
     let path = sample("a2s-quirks.pcap").to_string_lossy().into_owned();
     for command in ["check", "dissect", "flows"] {
         let [named, read] = [&[command, &path][..], &[command, "-r", &path]]
@@ -102,7 +102,7 @@ fn shells_complete_the_fields_of_display_filters() {
 }
 
 #[test]
-fn what_is_no_capture_is_named_with_what_it_seems_to_be() {
+fn errors_about_other_files_name_their_type() {
     let folder = Folder::new("not-a-capture");
     for (name, bytes, seems) in [
         ("empty.pcap", b"".as_slice(), "is empty"),
@@ -119,7 +119,7 @@ fn what_is_no_capture_is_named_with_what_it_seems_to_be() {
     let run = gamewire(["dissect", "/no/such/file.pcap"]);
     assert_eq!(
         (run.code, run.err.as_str()),
-        (2, "gamewire: /no/such/file.pcap: no such file; check its name, and the folder\n")
+        (2, "gamewire: /no/such/file.pcap: no such file; check its name and folder\n")
     );
     let run = gamewire(["dissect", &folder.0.to_string_lossy()]);
     assert!(run.code == 2 && run.err.contains("is a folder"), "{}", run.err);
@@ -138,7 +138,7 @@ fn usage_is_explained() {
 }
 
 #[test]
-fn a_file_that_is_cut_is_read_up_to_the_cut() {
+fn a_truncated_file_is_read_to_its_end() {
     let folder = Folder::new("cut");
     let bytes = fs::read(sample("a2s-info-players-rules.pcap")).expect("the sample");
     let path = folder.file("cut.pcap", &bytes[..bytes.len() - 3]);
@@ -152,7 +152,7 @@ fn a_file_that_is_cut_is_read_up_to_the_cut() {
 }
 
 #[test]
-fn compressed_and_piped_captures_say_the_same() {
+fn compressed_and_piped_captures_have_the_same_output() {
     let folder = Folder::new("compressed");
     for sample in samples() {
         let bytes = fs::read(&sample).expect("the sample");
@@ -184,8 +184,8 @@ fn compressed_and_piped_captures_say_the_same() {
     }
 }
 
-/// All files of a merge that overlap are open at once. Those for which that is too many are evidence that is
-/// missing, as any file that cannot be read.
+/// Overlapping files of a merge are open at the same time. Those beyond the limit of open files are reported
+/// as unreadable files.
 #[cfg(unix)]
 #[test]
 fn files_that_a_merge_cannot_open_are_an_error() {
@@ -205,7 +205,7 @@ fn files_that_a_merge_cannot_open_are_an_error() {
         let (code, out, err) = run(&["dissect", "--threads", threads]);
         assert_eq!(code, Some(2), "{err}");
         assert!(out.contains("a2s info_response"), "what could be read is shown");
-        assert!(err.contains("raise the limit, as with ulimit -n 4096"), "{err}");
+        assert!(err.contains("raise the limit, for example with ulimit -n 4096"), "{err}");
         let last = err.lines().last().expect("an error");
         let words: Vec<_> = last.split(' ').collect();
         let ["gamewire:", count, "of", "50", "files", "could", ..] = words[..] else {
@@ -249,7 +249,7 @@ fn halves_of_a_capture_are_merged() {
     assert_eq!(merged.out, gamewire(["dissect", &sample.to_string_lossy()]).out);
     let apart = gamewire(["dissect", &first, &second]);
     assert!(apart.out.starts_with("==> ") && apart.out.matches("==> ").count() == 2);
-    // In what machines read, each line says which capture it is of.
+    // In formats for programs, each line names its capture.
     for command in ["dissect", "flows"] {
         for threads in ["1", "2"] {
             let args = [command, "--format", "json", "--threads", threads, &first, &second];
@@ -284,7 +284,7 @@ fn a_count_ends_the_reading() {
 }
 
 #[test]
-fn who_interrupts_a_pipe_is_reported_what_came_by_then() {
+fn an_interrupted_pipe_reports_its_results() {
     let name = sample("a2s-info-players-rules.pcap");
     let mut child = binary()
         .args([OsStr::new("check"), name.as_os_str(), OsStr::new("-")])
@@ -294,12 +294,12 @@ fn who_interrupts_a_pipe_is_reported_what_came_by_then() {
         .spawn()
         .expect("the binary runs");
     let mut pipe = child.stdin.take().expect("a pipe");
-    // More than a pipe holds: when all is written, some has been read.
+    // More than the buffer of a pipe: when all is written, a part has been read.
     let capture = fs::read(&name).expect("a sample");
     let (header, packets) = capture.split_at(24);
     pipe.write_all(header).expect("it is read");
     (0..200).for_each(|_| pipe.write_all(packets).expect("it is read"));
-    // What is done is reported at once, while the pipe goes on.
+    // Earlier files are reported while the pipe is still open.
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let first = lines.next().expect("a line").expect("text");
     assert!(first.starts_with("PASS ") && first.contains("a2s-info-players-rules.pcap"), "{first}");
@@ -312,7 +312,7 @@ fn who_interrupts_a_pipe_is_reported_what_came_by_then() {
 }
 
 #[test]
-fn who_interrupts_a_pipe_before_anything_came_gets_no_result_of_it() {
+fn a_pipe_that_is_interrupted_before_its_first_packet_has_no_result() {
     let mut child = binary()
         .args([OsStr::new("check"), sample("gamespy1-query.pcap").as_os_str(), OsStr::new("-")])
         .stdin(Stdio::piped())
@@ -323,7 +323,7 @@ fn who_interrupts_a_pipe_before_anything_came_gets_no_result_of_it() {
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let first = lines.next().expect("a line").expect("text");
     assert!(first.starts_with("PASS "), "{first}");
-    // It waits for the pipe by now.
+    // It is waiting for the pipe by now.
     std::thread::sleep(Duration::from_millis(500));
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(status.expect("kill runs").success());
@@ -335,7 +335,7 @@ fn who_interrupts_a_pipe_before_anything_came_gets_no_result_of_it() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it_quietly() {
+fn a_closed_output_pipe_ends_it_silently() {
     let path = sample("a2s-split-order.pcap");
     let files = std::iter::repeat_n(path, 400);
     let mut child = binary()

@@ -1,4 +1,4 @@
-//! `gamewire.toml`: what a project settles, and that the command line wins.
+//! `gamewire.toml`: the settings of a project, and the precedence of the command line.
 
 #[path = "support/examples.rs"]
 mod examples;
@@ -13,11 +13,11 @@ use serde_json::Value;
 use support::Run;
 use xtask::exchange::Setting;
 
-/// A server that says 2 players and lists one; its name is not UTF-8.
+/// A server that claims 2 players and lists one.
 const BROKEN: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
     0.03 c > s  FFFFFFFF 55 4BA1D522\n0.05 s > c  FFFFFFFF 44 02 00 'Ann' 00 00000000 f32:1.5";
 
-/// A rule that it breaks, and where.
+/// The rule that it breaks.
 const COUNT: &str = "A2S030";
 const SERVER: &str = "10.0.0.2:27015";
 
@@ -126,7 +126,7 @@ fn an_ignore_with_a_host_hides_that_host_only() {
 }
 
 #[test]
-fn an_expired_ignore_is_a_warning_and_ignores_no_more() {
+fn an_expired_ignore_is_a_warning_and_has_no_effect() {
     let ignore = |until: &str| {
         format!("\n[[ignore]]\nrule = \"A2S030\"\nuntil = {until}\nreason = \"next release\"")
     };
@@ -142,7 +142,7 @@ fn an_expired_ignore_is_a_warning_and_ignores_no_more() {
 }
 
 #[test]
-fn what_is_settled_for_all_runs_holds_and_the_command_line_wins() {
+fn settings_apply_and_the_command_line_has_precedence() {
     let project = project("demands", "require = [\"VM001\"]");
     let ignored = &["--ignore", COUNT][..];
     let run = check(&project, ignored);
@@ -170,7 +170,7 @@ fn tolerances_decide() {
     let fared = rule(&outcome, "A2S062");
     assert_eq!((&fared["failed"], &fared["inconclusive"]), (&0.into(), &1.into()));
 
-    // Twice a minute too often, or as it was settled, but for a tenth.
+    // Intervals of heartbeats, with a tolerance of a tenth.
     let beat = r"s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'";
     let beats = format!("0.00 {beat}\n10.00 {beat}\n");
     project.play("broken.pcap", &Setting::udp(27900), &beats);
@@ -216,7 +216,7 @@ fn a_protocol_is_forced_on_a_port() {
 #[test]
 fn keys_are_used_and_never_shown() {
     let project = project("keys", "");
-    // What the algorithm gives for TONXSR and the key `LabKey`.
+    // The result of the algorithm for TONXSR and the key `LabKey`.
     let script = r"0.00 m > c  '\\basic\\\\secure\\TONXSR'".to_owned()
         + "\n"
         + r"0.02 c > m  '\\gamename\\unreal\\location\\0\\validate\\Uej7hxuk\\final\\'";
@@ -269,9 +269,9 @@ fn the_file_is_found_from_below_and_can_be_left_out() {
     assert!(run.code == 2 && run.err.contains("missing.toml"), "{}", run.err);
 }
 
-/// Nobody who writes to a folder above may have gamewire read files elsewhere.
+/// Users who can write to a parent folder must not be able to make gamewire read files elsewhere.
 #[test]
-fn a_file_found_above_names_keys_below_its_folder_only() {
+fn a_file_in_a_parent_folder_names_only_keys_below_its_folder() {
     let project = Project::new("above");
     std::fs::create_dir_all(project.path("deep/er")).expect("a folder");
     project.play("deep/er/c.pcap", &Setting::udp(27015), BROKEN);
@@ -288,9 +288,9 @@ fn a_file_found_above_names_keys_below_its_folder_only() {
         let run = check(&format!("[keys]\nacr = {{ 7 = \"@{name}\" }}\n"));
         let err = String::from_utf8_lossy(&run.stderr);
         assert_eq!(run.status.code(), Some(2), "{name}: {err}");
-        assert!(err.contains("is not below the folder of this gamewire.toml"), "{err}");
+        assert!(err.contains("is outside the folder of this gamewire.toml"), "{err}");
     }
-    // Who names the file means it.
+    // A file that is named explicitly is trusted.
     project.write("deep/gamewire.toml", "[keys]\nacr = { 7 = \"@../key\" }\n");
     let named = ["check", "--config", "../gamewire.toml", "--fail-on", "never", "c.pcap"];
     assert_eq!(project.spawn("deep/er", &named).status.code(), Some(0));

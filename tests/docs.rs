@@ -1,4 +1,4 @@
-//! The documentation says what the program does.
+//! The documentation agrees with the program.
 
 mod support;
 
@@ -17,7 +17,7 @@ fn page(name: &str) -> String {
 }
 
 #[test]
-fn the_pages_of_rules_and_fields_are_what_the_program_makes() {
+fn the_pages_of_rules_and_fields_are_up_to_date() {
     for (name, arguments) in xtask::PAGES {
         let run = gamewire(arguments.iter().copied());
         assert_eq!(run.code, 0, "{}", run.err);
@@ -39,12 +39,12 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_example_of_a_configuration_is_one_and_has_every_key() {
+fn the_example_of_a_configuration_is_valid_and_has_every_key() {
     let page = page("docs/ci.md");
     let [example] = &blocks(&page, "toml")[..] else { panic!("there is one example") };
     let file = Path::new("gamewire.toml");
     let config = Config::read(file, example).expect("it is a configuration");
-    // The tolerances it shows are the ones that hold without it.
+    // The tolerances in it are the defaults.
     let (shown, default) = (&config.settings, Options::default());
     assert_eq!(shown.answer_timeout, default.settings.answer_timeout);
     assert_eq!(shown.abuse, default.settings.abuse);
@@ -52,11 +52,11 @@ fn the_example_of_a_configuration_is_one_and_has_every_key() {
     assert_eq!(shown.valve_master, defaults.valve_master);
     assert_eq!(shown.gamespy1.heartbeat, defaults.gamespy1.heartbeat);
     assert_eq!((config.flow_idle, default.idle), (Some(Info::HEARTBEATS), None));
-    // An unknown key is answered with those there are.
+    // The error for an unknown key lists all keys.
     for table in ["", "[tolerances]", "[[ignore]]\nrule = \"A2S005\"\nreason = \"x\"", "[keys]"] {
         let error = Config::read(file, &format!("{table}\n\"???\" = 1")).expect_err("unknown");
         let error = error.to_string();
-        let (_, known) = error.split_once("; there are ").expect("all are listed");
+        let (_, known) = error.split_once("; valid keys are ").expect("all are listed");
         for key in known.split(", ") {
             let is_reported = |line: &str| {
                 let line = line.trim_start_matches('[');
@@ -68,7 +68,7 @@ fn the_example_of_a_configuration_is_one_and_has_every_key() {
 }
 
 #[test]
-fn the_commands_of_the_page_are_understood() {
+fn the_commands_of_the_page_are_valid() {
     let page = page("docs/ci.md");
     let lines: Vec<String> = blocks(&page, "sh").concat().lines().map(str::to_owned).collect();
     let commands = lines.iter().filter_map(|line| line.strip_prefix("gamewire "));
@@ -91,8 +91,7 @@ fn on_a_wide_terminal(command: &str) -> String {
     String::from_utf8(out).expect("output is UTF-8")
 }
 
-/// The README shows what the program prints: each paragraph of a block that begins with a command is in
-/// the command's output.
+/// Each paragraph of a block in the README that begins with a command is in the output of that command.
 #[test]
 fn the_readme_shows_real_output() {
     let page = page("README.md");

@@ -14,7 +14,7 @@ use xtask::exchange::Setting;
 const GOOD: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
     0.03 c > s  FFFFFFFF 55 4BA1D522\n0.05 s > c  FFFFFFFF 44 01 00 'Ann' 00 00000000 f32:1.5";
 
-/// One that breaks a rule of each severity, and none that weighs more.
+/// Exchanges that break a rule of each severity, and none of a higher one.
 const BROKEN: [(&str, &str); 3] = [
     ("note", "0.00 c > s  FFFFFFFF 69\n0.02 s > c  FFFFFFFF 6A 00"),
     ("warning", "0.02 s > c  FFFFFFFF 41 4BA1D522"),
@@ -39,7 +39,7 @@ fn unusable_in_a_line(run: &Run, says: &str) {
 }
 
 #[test]
-fn zero_where_nothing_is_wrong() {
+fn zero_without_faults() {
     let project = project("good");
     for least in ["error", "warning", "note"] {
         assert_eq!(project.run(&["check", "--fail-on", least, "good.pcap"]).code, 0, "{least}");
@@ -69,7 +69,7 @@ fn one_from_the_severity_on_that_fails() {
 }
 
 #[test]
-fn one_where_a_required_rule_was_not_exercised() {
+fn one_if_a_required_rule_was_not_exercised() {
     let project = project("required");
     let run = project.run(&["check", "--require", "A2S030,VM001", "good.pcap"]);
     assert_eq!((run.code, run.err.lines().count()), (1, 1));
@@ -94,11 +94,14 @@ fn two_for_a_wrong_command_line() {
     }
     let misspelt = gamewire(["check", "--fail-onn", "note", "a.pcap"]);
     unusable_in_a_line(&misspelt, "a similar argument exists: '--fail-on'; try '--help'");
-    unusable_in_a_line(&gamewire(["check", "--acr-key", "6b", "a.pcap"]), "--acr-key: write it as");
+    unusable_in_a_line(
+        &gamewire(["check", "--acr-key", "6b", "a.pcap"]),
+        "invalid --acr-key: write it as",
+    );
 }
 
 #[test]
-fn two_for_a_file_that_cannot_be_read_or_is_no_capture() {
+fn two_for_a_file_that_cannot_be_read_or_is_not_a_capture() {
     let project = project("files");
     project.write("notes.pcap", "these are notes\n");
     for command in ["check", "dissect", "flows"] {
@@ -111,18 +114,18 @@ fn two_for_a_file_that_cannot_be_read_or_is_no_capture() {
 }
 
 #[test]
-fn two_for_what_is_for_live_capture_only() {
+fn two_for_options_of_live_capture_with_files() {
     for option in [&["-s", "96"][..], &["-p"], &["-B", "64"], &["-Z", "nobody"]] {
         let args = [&["check"], option, &["a.pcap"]].concat();
-        unusable_in_a_line(&gamewire(args), "is for live capture: it needs --interface");
+        unusable_in_a_line(&gamewire(args), "is only for live capture and needs --interface");
     }
-    unusable(&gamewire(["check", "-i", "lo", "-w", "-"]), "own output goes there; name a file");
+    unusable(&gamewire(["check", "-i", "lo", "-w", "-"]), "name a file with --write");
     let rotated = ["dissect", "--write", "b", "-G", "5", "--duration", "1s", "a.pcap"];
-    unusable(&gamewire(rotated), "--duration is for live capture");
+    unusable(&gamewire(rotated), "--duration is only for live capture");
 }
 
 #[test]
-fn two_for_a_capture_of_a_link_that_is_not_read() {
+fn two_for_an_unknown_link_type() {
     let project = project("link");
     let mut bytes = std::fs::read(project.path("good.pcap")).expect("a capture");
     bytes[20..24].copy_from_slice(&200_u32.to_le_bytes());
@@ -172,7 +175,7 @@ fn two_for_a_baseline_that_cannot_be_written_before_anything_is_read() {
     let project = project("unwritable");
     std::fs::create_dir(project.path("folder.json")).expect("a folder");
     for (file, why) in [
-        ("none/known.json", "there is no such folder; make it first"),
+        ("none/known.json", "no such folder; create it first"),
         ("folder.json", "it is a folder; name a file"),
     ] {
         let run = project.run(&["check", "--write-baseline", file, "good.pcap"]);
@@ -185,7 +188,7 @@ fn two_for_a_baseline_that_cannot_be_written_before_anything_is_read() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it_quietly() {
+fn a_closed_output_pipe_ends_it_silently() {
     let project = project("reader");
     project.play("broken.pcap", &Setting::udp(27015), BROKEN[2].1);
     let capture = project.path("broken.pcap");
@@ -211,7 +214,7 @@ fn a_reader_that_goes_away_ends_it_quietly() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn two_where_the_disk_is_full() {
+fn two_if_the_disk_is_full() {
     let project = project("full");
     for args in [
         &["dissect", "-l"][..],
@@ -233,15 +236,15 @@ fn two_where_the_disk_is_full() {
         let ran = command.output().expect("the binary runs");
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
         assert_eq!(ran.status.code(), Some(2), "{args:?}: {said}");
-        assert!(said.lines().count() == 1 && said.contains("no space is left"), "{args:?}: {said}");
+        assert!(said.lines().count() == 1 && said.contains("no space left"), "{args:?}: {said}");
     }
 }
 
 #[test]
-fn metrics_are_of_what_goes_on() {
+fn metrics_are_only_for_live_capture() {
     let project = project("metrics");
     let run = project.run(&["summary", "--metrics", "9642", "good.pcap"]);
-    unusable(&run, "--metrics is for live capture, since files are read once");
+    unusable(&run, "--metrics is only for live capture");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("it has one").to_string();
     for typed in [&address[..], address.rsplit(':').next().expect("a port")] {

@@ -1,5 +1,5 @@
-//! Every limit holds, is reported as NET011 and named, and ends nothing: each is set low here, and
-//! met. And captures made to exhaust their reader, in sizes that are quick.
+//! Every limit is enforced, is reported by name as NET011, and does not end the run: each is set to a low
+//! value and reached. Also captures that are designed to exhaust resources, in small sizes.
 
 mod support;
 
@@ -15,7 +15,7 @@ use xtask::wire::{Capture, Datagram, Link, START};
 
 const UDP: Setting = Setting::udp(27015);
 
-/// A capture in a file of its own, removed with it.
+/// A capture in a temporary file.
 struct Captured(PathBuf);
 
 impl Captured {
@@ -43,7 +43,7 @@ impl Captured {
         serde_json::from_str(&run.out).expect("JSON")
     }
 
-    /// The limit is met and reported with this; with the default it is not met.
+    /// Asserts that the limit is reached and reported with this text, and that the default is not reached.
     fn meets(&self, limit: &str, reported: &str) {
         let met = reported_of(&self.check(limit));
         assert!(met.iter().any(|detail| detail.contains(reported)), "{limit}: {met:?}");
@@ -57,14 +57,14 @@ impl Drop for Captured {
     }
 }
 
-/// What NET011 says.
+/// The findings of NET011.
 fn reported_of(report: &Value) -> Vec<String> {
     let findings = report["findings"].as_array().expect("findings").iter();
     let met = findings.filter(|finding| finding["rule"] == "NET011");
     met.map(|finding| finding["message"].as_str().expect("a text").to_owned()).collect()
 }
 
-/// Lines, each with its number in the place of `#` (two hex digits) and of `@` (a time).
+/// Lines with their number instead of `#` (two hex digits) and `@` (a time).
 fn lines(count: usize, line: &str) -> String {
     let fill = |number: usize| {
         let time = format!("{}.{:03}", number / 1000, number % 1000);
@@ -79,7 +79,7 @@ fn flows() {
     Captured::script("flows", script, &UDP).meets("flows=2", "the limit flows, 2, was met");
 }
 
-/// A flood pushes out flows that are silent; what would have been said in them is inconclusive.
+/// A flood evicts silent flows; rules about their later messages are inconclusive.
 #[test]
 fn flow_bytes() {
     let mut flood = Vec::new();
@@ -117,7 +117,7 @@ fn flow_bytes_of_connections() {
 #[test]
 fn memory() {
     let captured = Captured::script("memory", "0.0 c > s FFFFFFFF 57", &UDP);
-    for (memory, reported) in [("1K", "the least is 16M"), ("much", "a number of bytes")] {
+    for (memory, reported) in [("1K", "the minimum is 16M"), ("much", "a number of bytes")] {
         let run = captured.run(&["check", "--memory", memory]);
         assert!(run.code == 2 && run.err.contains(reported), "{memory}: {}", run.err);
     }
@@ -135,7 +135,7 @@ const CHALLENGED: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0\x4B\xA1\xD5\x
 const CHALLENGE: &[u8] = b"\xFF\xFF\xFF\xFFA\x4B\xA1\xD5\x22";
 const ANSWER: &[u8] = b"\xFF\xFF\xFF\xFFI\x11n\0m\0f\0g\0\xDA\x02\x05\x10\x00dl\x00\x01\x31\0";
 
-/// Datagrams by milliseconds, from whom, to whom.
+/// Datagrams with time in milliseconds, sender and receiver.
 fn traffic(packets: &[(u64, &str, &str, &[u8])]) -> Captured {
     static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
     let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -146,7 +146,7 @@ fn traffic(packets: &[(u64, &str, &str, &[u8])]) -> Captured {
     Captured::bytes(&format!("traffic-{count}"), &capture.in_time().pcap())
 }
 
-/// A report in which no limit was met, and how a rule fared in it: passed and failed.
+/// Asserts that no limit is reached; returns how often a rule passed and failed.
 fn fared_within_limits(captured: &Captured, code: &str) -> [u64; 2] {
     let report = captured.check("flows=4M");
     assert_eq!(reported_of(&report), Vec::<String>::new());
@@ -178,7 +178,7 @@ fn a_monitor_of_many_servers_meets_no_limit() {
     }
 }
 
-/// Servers that do not answer are asked again and again.
+/// Repeated requests to servers that do not respond.
 #[test]
 fn a_monitor_of_dead_servers_meets_no_limit() {
     let servers = Vec::from_iter((1..=30).map(|n| format!("10.1.0.{n}:27015")));
@@ -189,8 +189,8 @@ fn a_monitor_of_dead_servers_meets_no_limit() {
     assert_eq!(fared_within_limits(&traffic(&packets), "A2S062"), [0, 0]);
 }
 
-/// Two thousand players ask a server that restarts, until it is back and asks each for a challenge.
-/// No response to a challenged query is taken for one to a query without.
+/// Two thousand players send requests to a server that restarts, until it is back and challenges each.
+/// Responses to requests with a challenge are not mistaken for responses to requests without.
 #[test]
 fn a_crowd_after_a_restart_meets_no_limit() {
     for one_host in [true, false] {
@@ -241,7 +241,7 @@ fn fragments() {
     let mut capture = capture("0.0 s > c frag=512 FFFFFFFF 45 0100 'x'*1400 00", &UDP).unwrap();
     let first = capture.packets.swap_remove(0);
     capture.packets.clear();
-    // The first fragments of many datagrams, none of them ever whole.
+    // The first fragments of many datagrams that are never complete.
     for number in 0..600_u16 {
         let mut packet = first.clone();
         packet.bytes[18..20].copy_from_slice(&number.to_be_bytes());
@@ -272,9 +272,9 @@ fn streams() {
     captured.meets("streams-bytes=1K", "the limit streams-bytes was met");
 }
 
-/// What is read in parts for want of room is nobody's fault, wherever the parts begin.
+/// A list that is read in parts because of a limit breaks no rule, wherever the parts begin.
 #[test]
-fn a_list_that_there_is_no_room_for_accuses_nobody() {
+fn a_list_beyond_the_limit_breaks_no_rule() {
     let setting = Setting { transport: Transport::Tcp, ..Setting::udp(28900) };
     let mut list = "0.00 m > c '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
         0.02 c > m '\\\\gamename\\\\ut\\\\location\\\\0\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n\
@@ -309,7 +309,7 @@ fn list_bytes() {
     captured.meets("list-bytes=1K", "the limit list-bytes was met");
 }
 
-/// More clients than are remembered; the first ones come again, with what they were given then.
+/// More clients than are remembered; the first ones return with their earlier challenges.
 #[test]
 fn remembered() {
     let mut capture = Capture::new(Link::Ethernet);
@@ -370,13 +370,13 @@ fn depth(nodes: &Value) -> usize {
     below.max().map_or(0, |below| below + 1)
 }
 
-/// A bzip2 answer that announces 4 KB and holds very much more.
+/// A bzip2 response that announces 4 KB and decompresses to much more.
 fn bomb(megabytes: usize) -> String {
     let block = vec![b'x'; 1 << 20];
     packed_rules([b"motd\0".to_vec()].into_iter().chain(vec![block; megabytes]))
 }
 
-/// A bzip2 answer of rules that announces 4 KB.
+/// A bzip2 response with rules that announces 4 KB.
 fn packed_rules(rules: impl IntoIterator<Item = Vec<u8>>) -> String {
     let mut packed = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
     packed.write_all(b"\xFF\xFF\xFF\xFF\x45\x01\x00").expect("memory takes all");
@@ -390,7 +390,7 @@ fn packed_rules(rules: impl IntoIterator<Item = Vec<u8>>) -> String {
 }
 
 #[test]
-fn a_compressed_answer_that_holds_more_than_it_says() {
+fn a_compressed_response_that_is_larger_than_announced() {
     let captured = Captured::script("bomb", &bomb(3), &UDP);
     let report = captured.check("flows=4M");
     let says = "the limit inflated-ratio was met";
@@ -401,7 +401,7 @@ fn a_compressed_answer_that_holds_more_than_it_says() {
     let run = captured.run(&["dissect", "--format", "json"]);
     assert_eq!(run.code, 0);
     assert!(run.out.contains(r#""decompressed_size":4096"#));
-    // With more room it is read whole, and only the size is wrong.
+    // With a higher limit it is read completely, and only the size is wrong.
     let report = captured.check("inflated=4M,inflated-ratio=100000");
     assert_eq!(reported_of(&report), Vec::<String>::new());
     let fared = |code: &str| {
@@ -411,8 +411,8 @@ fn a_compressed_answer_that_holds_more_than_it_says() {
     assert_eq!(fared("A2S047"), "fail");
 }
 
-/// Hundreds of such responses cost little, and what is written of them is not thousands of times as
-/// much.
+/// Hundreds of such responses take little time, and the output is not thousands of times larger than the
+/// capture.
 #[test]
 fn decompressed_bytes_are_shown_in_part() {
     let captured = Captured::script("shown", &bomb(1), &UDP);
@@ -427,8 +427,8 @@ fn decompressed_bytes_are_shown_in_part() {
     assert!(!full.contains("--full"));
 }
 
-/// Sixty such responses, each another and some 200 bytes of capture, of which each holds twenty
-/// thousand rules.
+/// Sixty different responses of this kind, each with about 200 bytes in the capture and twenty thousand
+/// rules.
 fn bombs() -> Captured {
     let mut script = "0.0 c > s FFFFFFFF 56 4BA1D522\n".to_owned();
     for at in 0..60 {
@@ -444,15 +444,15 @@ fn bombs() -> Captured {
 }
 
 #[test]
-fn what_answers_decompress_to_is_bounded_in_all() {
+fn decompressed_bytes_of_all_responses_are_limited() {
     let captured = bombs();
     let output = |command: &[&str]| {
         let run = captured.run(command);
         assert_eq!(run.code, 0, "{}", run.err);
         run.out
     };
-    // Of the first as much as a datagram may hold, of the others 50 times their bytes; with a rate,
-    // nothing of most of them.
+    // Of the first one as much as fits into a datagram, of the others 50 times their bytes; with a rate, nothing
+    // of most of them.
     let decompressed = |limits: &[&str]| {
         let command = [&["dissect", "--format=json", "--tree", "--full"], limits].concat();
         let out = output(&command);
@@ -474,7 +474,7 @@ fn what_answers_decompress_to_is_bounded_in_all() {
         let details = reported_of(&captured.check(limit));
         assert!(details.iter().any(|detail| detail.contains(says)), "{details:?}");
     }
-    // What is shown of them is in proportion to the capture, and says so.
+    // The output is in proportion to the capture, and reports the limit.
     let most = 600 * std::fs::metadata(&captured.0).expect("a file").len() as usize;
     for shown in [&["-v"][..], &["-x"], &["--format=json"], &["--format=json", "--tree"]] {
         let cut = output(&[&["dissect"], shown].concat());
@@ -486,9 +486,9 @@ fn what_answers_decompress_to_is_bounded_in_all() {
     }
 }
 
-/// A capture of very many interfaces, and of very many statistics about them.
+/// A capture with very many interfaces, and very many statistics about them.
 #[test]
-fn interfaces_and_statistics_without_end() {
+fn many_interfaces_and_statistics() {
     let block = |kind: u32, body: &[u8]| {
         let length = (body.len() as u32 + 12).to_le_bytes();
         [&kind.to_le_bytes()[..], &length, body, &length].concat()
@@ -520,7 +520,7 @@ fn interfaces_and_statistics_without_end() {
 
 /// Three bytes with a finding each, three hundred thousand times, in a hundred bytes of capture.
 #[test]
-fn a_message_of_nothing_but_findings() {
+fn a_message_with_many_findings() {
     let script = packed_rules([b"\xFF\0\0".repeat(330_000)]);
     let captured = Captured::script("findings", &script, &UDP);
     let whole = ["--limit", "inflated-ratio=100000"];
@@ -541,7 +541,7 @@ fn a_message_of_nothing_but_findings() {
 }
 
 #[test]
-fn a_split_answer_of_255_packets_of_which_one_comes() {
+fn a_split_response_of_255_packets_with_only_one_packet() {
     let script = "0.0 c > s FFFFFFFF 56 4BA1D522\n\
         0.1 s > c FEFFFFFF 07000000 FF FE E004 'x'*100\n9 c > s FFFFFFFF 57\nend 20";
     let captured = Captured::script("split-255", script, &UDP);
@@ -570,10 +570,10 @@ fn a_record_of_four_gigabytes() {
 }
 
 #[test]
-fn a_limit_that_does_not_exist_is_named_with_those_that_do() {
+fn the_error_about_an_unknown_limit_lists_all() {
     let captured = Captured::script("usage", "0.0 c > s FFFFFFFF 57", &UDP);
     for (limit, reported) in [
-        ("flow=1", "there are flows, flow-bytes, fragment-bytes"),
+        ("flow=1", "valid names are flows, flow-bytes, fragment-bytes"),
         ("flows", "NAME=N"),
         ("flows=many", "a whole number"),
         ("fragment-bytes=1K", "at least 1048576"),

@@ -1,5 +1,5 @@
-//! Many processes come to what one process makes of the same files, merged: here in one process, through all
-//! bytes that would go from one to another.
+//! The results of many processes equal those of one process that reads the same files, merged. Here all run in
+//! one process, but exchange the same bytes as separate ones.
 
 mod support;
 
@@ -18,7 +18,7 @@ use gamewire::check::{self, Checker, Selection};
 use gamewire::limits::{Memory, RunLimits};
 use gamewire::partition::{
     Analysis, PartitionRow, Plan, Portion, Portions, Reports, Route, RowKind, Summaries, Survey,
-    from_bytes, judge, put_together, survey, to_bytes,
+    from_bytes, put_together, survey, to_bytes, verdict,
 };
 use gamewire::report::TimeStyle;
 use gamewire::report::summary::{Shown, SummaryReport};
@@ -31,7 +31,7 @@ use xtask::wire::Prng;
 
 const MEMORY: usize = 64 << 20;
 
-/// A row that owns its bytes, as an engine holds it.
+/// A row that owns its bytes, as in an engine.
 struct Held {
     partition: u32,
     order: (u64, u8, i64, u32, u64),
@@ -79,12 +79,12 @@ impl Held {
     }
 }
 
-/// Files, as they are read by processes that share nothing but bytes.
+/// Files that are read by processes that exchange only bytes.
 struct Cluster {
     plan: Vec<u8>,
     /// The rows of each partition, in order.
     rows: BTreeMap<u32, Vec<Held>>,
-    /// Packets that there are, and rows of packets.
+    /// Numbers of packets and of their rows.
     kept: (u64, usize),
 }
 
@@ -115,7 +115,7 @@ impl Cluster {
         Cluster { plan, rows, kept }
     }
 
-    /// What all partitions report, each read by what this begins.
+    /// The portions of all partitions, each read by the result of `begin`.
     fn portions<R: Reports>(&self, begin: impl Fn(u32) -> R) -> Vec<Portion> {
         let mut portions = Vec::new();
         for (&partition, rows) in &self.rows {
@@ -128,7 +128,7 @@ impl Cluster {
         portions
     }
 
-    /// What `check --merge --format json` would write.
+    /// The output of `check --merge --format json`.
     fn check(&self, complete: bool) -> String {
         let selection = Selection::default();
         let terms = check::terms(&options().settings, options().settings.limits.remembered);
@@ -141,14 +141,14 @@ impl Cluster {
         let plan = read(&self.plan);
         let checker = Checker::new(selection, terms, complete);
         let (outcome, _) =
-            judge(&plan, checker, &mut portions.into_iter()).expect("whole portions");
+            verdict(&plan, checker, &mut portions.into_iter()).expect("whole portions");
         let mut json = Vec::new();
         gamewire::report::check::json::write(&outcome, Severity::Error, &mut json).expect("memory");
         String::from_utf8(json).expect("text")
     }
 
-    /// The table of servers, put together in so many shares, and with one of them the object that
-    /// `summary --merge --format json` would write.
+    /// The table of servers, merged in this number of shares; for one share also the output of
+    /// `summary --merge --format json`.
     fn servers(&self, shares: u32) -> (Vec<String>, String) {
         let wanted = wanted();
         let mut portions = self.portions(|partition| {
@@ -198,7 +198,7 @@ fn read(plan: &[u8]) -> Arc<Plan> {
     Arc::new(from_bytes(plan).expect("what was written"))
 }
 
-/// Spells messages: all that is known of each, its flow by the packet of its first message.
+/// Writes all properties of messages as text, with flows identified by the packet of their first message.
 #[derive(Default)]
 struct Spelled {
     flows: HashMap<u32, u64>,
@@ -210,7 +210,7 @@ impl Spelled {
         let (payload, context) = (m.payload(), m.context());
         let flow = *self.flows.entry(payload.flow).or_insert(payload.frame);
         let fields = m.field("name").map(|name| name.to_string());
-        // Of what is shown later than its packet, the rest is of another packet.
+        // For a message that is shown later than its packet, the other values are of another packet.
         let here =
             (context.packet.0 == payload.frame).then_some((context.packet, context.hop_limit));
         let row = format!(
@@ -240,7 +240,7 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// The same of one process that reads the files merged.
+/// The same for one process that reads the files merged.
 fn one_reads(files: &[PathBuf]) -> Vec<(u64, String)> {
     let mut packets = capture::open_merged(files, MEMORY).expect("captures");
     let options = Options { needs: Needs::messages_with_fields(), ..options() };
@@ -251,12 +251,12 @@ fn one_reads(files: &[PathBuf]) -> Vec<(u64, String)> {
     rows
 }
 
-/// Which rows of servers are wanted.
+/// The rows of servers to produce.
 fn wanted() -> Wanted {
     Wanted::of(&[Table::Servers], &options())
 }
 
-/// Rows, spelled.
+/// Rows as text.
 #[derive(Default)]
 struct Rows(Vec<String>);
 
@@ -297,8 +297,8 @@ fn one_checks(files: &[PathBuf], complete: bool) -> String {
     run.out
 }
 
-/// Whether two verdicts are the same but for the numbers of flows: those get theirs when their protocol is
-/// identified, which for connections that lack bytes may be when a shard looks for flows that are over.
+/// Asserts that two verdicts are the same except for flow numbers: a flow gets its number when its protocol is
+/// identified, which for connections with missing bytes may be when a shard searches for ended flows.
 fn is_the_same_verdict(one: &str, many: &str, what: &str) {
     let (mut forth, mut back) = (HashMap::new(), HashMap::new());
     let mut lines = many.split("},{");
@@ -336,7 +336,7 @@ fn comes_to_the_same(name: &str, files: &[PathBuf]) -> (u64, usize) {
     let checked = [false, true].map(|complete| one_checks(files, complete));
     let (servers, summary) = one_summarizes(files);
     let mut kept = (0, 0);
-    // With 16, several follow hosts of one of the groups that a session has.
+    // With 16, several partitions have hosts of one shard of a session.
     for partitions in [1, 2, 4, 16] {
         let cluster = Cluster::of(files, partitions);
         let what = format!("{name} in {partitions} partitions");
@@ -349,7 +349,7 @@ fn comes_to_the_same(name: &str, files: &[PathBuf]) -> (u64, usize) {
             let many = cluster.check(complete);
             is_the_same_verdict(one, &many, &format!("{what}, complete: {complete}"));
         }
-        // Put together by one, and by as many as there are partitions.
+        // Merged in one share, and in as many as there are partitions.
         let shares = if partitions.is_multiple_of(4) { partitions as u32 } else { 1 };
         let (many, all) = cluster.servers(shares);
         assert_eq!(servers, many, "{what}");
@@ -361,7 +361,7 @@ fn comes_to_the_same(name: &str, files: &[PathBuf]) -> (u64, usize) {
     kept
 }
 
-/// A folder that goes when it is done with.
+/// A temporary folder.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -371,7 +371,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// Deals the packets of a capture to this many recorders in turns, each of which begins a new file so often.
+    /// Distributes the packets of a capture over this number of recorders in turn, each with this number of files.
     fn deal(&self, capture: &Path, recorders: usize, files: usize) -> Vec<PathBuf> {
         let count = each_packet(capture, &mut |_, _| {});
         let name = capture.file_stem().expect("a name").to_string_lossy().into_owned();
@@ -411,7 +411,7 @@ fn each_packet(capture: &Path, each: &mut dyn FnMut(usize, &capture::Packet<'_>)
 }
 
 #[test]
-fn samples_cut_into_rotated_files() {
+fn samples_divided_into_rotated_files() {
     let folder = Folder::new("partition-samples");
     for sample in samples() {
         let files = folder.deal(&sample, 1, 12);
@@ -428,7 +428,7 @@ fn samples_of_several_recorders() {
     }
 }
 
-/// Every rule's examples, all at once, in one recording that lacks this and that.
+/// The examples of all rules at the same time in one incomplete capture.
 fn recording(seed: u64) -> Traffic {
     let rules = catalogue::rules().into_iter();
     let scripts = rules.flat_map(|rule| [(rule, rule.right), (rule, rule.wrong)]);
@@ -451,7 +451,7 @@ fn recording(seed: u64) -> Traffic {
 }
 
 #[test]
-fn all_rules_at_once_with_everything_cut() {
+fn all_rules_at_once_in_incomplete_captures() {
     for seed in 0..5 {
         let folder = Folder::new(&format!("partition-rules-{seed}"));
         let traffic = recording(seed);
@@ -471,8 +471,8 @@ fn all_rules_at_once_with_everything_cut() {
     }
 }
 
-/// Two servers that one host asks at the same time, and one that many ask and that is called otherwise each time:
-/// what is said of each, and of the host, comes from many pairs of hosts, in turns.
+/// Two servers that one host queries at the same time, and one that many hosts query and whose name changes each
+/// time: the rows of servers and hosts combine many host pairs.
 #[test]
 fn servers_that_many_ask_and_hosts_that_ask_many() {
     let info = |name: &str, map: &str, players: u8| {
@@ -482,8 +482,8 @@ fn servers_that_many_ask_and_hosts_that_ask_many() {
         )
     };
     let mut script = String::new();
-    // One name for some, another for others, and back; a map that changes; players without a change. Each
-    // server has another client that asks last.
+    // One name for some clients, another one for others, and back; a map that changes; unchanged players. The last
+    // client is another one for each server.
     let described = [("A", "x"), ("B", "x"), ("A", "x"), ("A", "x"), ("A", "y")];
     for (round, (name, map)) in described.iter().cycle().take(15).enumerate() {
         for (nth, server) in ["s", "t", "u"].iter().enumerate() {
@@ -494,7 +494,7 @@ fn servers_that_many_ask_and_hosts_that_ask_many() {
             script += &format!("+0.02 {server} > {client} {info}\n");
         }
     }
-    // A host that asks many at a time, for each as a library of its own does.
+    // A host that queries many servers at the same time, each with another library.
     let asked = |nth: u32| format!("{}{}", ["t", "u"][nth as usize % 2], nth / 2);
     for (at, payload) in [(20, "FFFFFFFF 55 le32:0"), (22, "FFFFFFFF 55 le32:7")] {
         for nth in 0..16 {
@@ -511,7 +511,7 @@ fn servers_that_many_ask_and_hosts_that_ask_many() {
     }
     script += "30 d > s4 FFFFFFFF 56 le32:0\n30.1 s4 > d FFFFFFFF 41 le32:9\n";
     script += "30.2 d > s4 FFFFFFFF 54 'Source Engine Query' 00 le32:9\n";
-    // Responses that lack their ends are reported late: which protocol a server spoke last does not depend on that.
+    // Truncated responses are reported late; the last protocol of a server does not depend on that.
     let twice = |nth: usize| ["s", "t", "u"].map(|host| format!("{host}:77{nth:02}"));
     for (nth, server) in (0..6).flat_map(|nth| twice(nth).map(|server| (nth, server))) {
         for half in 0..2 {
@@ -540,7 +540,7 @@ fn servers_that_many_ask_and_hosts_that_ask_many() {
         rows.clone().find(|row| row[key] == name).expect("a row of this name").clone()
     };
     let server = row("servers", "server", "10.0.0.2:27015");
-    // A name or a map is another one in all rounds but the first, and those with which A goes on.
+    // Name and map change in all rounds except for the first and those that continue with A.
     let names = ["name", "map", "players", "changes"].map(|name| server[name].to_string());
     assert_eq!(names, ["\"A\"", "\"y\"", "14", "11"]);
     let host = row("clients", "client", "10.0.1.1");

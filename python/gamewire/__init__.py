@@ -6,9 +6,9 @@ against the protocols' specifications.
 
     messages = polars.DataFrame(gamewire.messages("session.pcap", "a2s.info_response.players > 0"))
 
-`check` and `assert_conforms` judge a capture. `messages`, `flows`, `servers`, `findings` and `verdicts`
-are its tables: streams of Arrow, by the PyCapsule interface, which pyarrow, polars, DuckDB and pandas
-take without a copy.
+`check` and `assert_conforms` check a capture. `messages`, `flows`, `servers`, `findings` and `verdicts`
+are its tables: Arrow streams with the PyCapsule interface, which pyarrow, polars, DuckDB and pandas
+read without a copy.
 
 A source is a path, a list of paths that are read as one capture, bytes, or a binary file object: pcap or
 pcapng, plain or compressed with gzip or zstd.

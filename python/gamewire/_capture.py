@@ -1,4 +1,4 @@
-"""Captures made in a test, of what it has sent and received."""
+"""Makes captures of the datagrams that a test has sent and received."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-#: An address as sockets have it: the host, the port, and for IPv6 sometimes more.
+#: An address as in `socket`: host and port, for IPv6 optionally with more.
 Address = tuple[Any, ...]
 
 _RAW_IP = 101
@@ -15,11 +15,10 @@ _UDP = 17
 
 
 def capture_of(datagrams: Iterable[tuple[float, Address, Address, bytes]]) -> bytes:
-    """The capture of UDP datagrams that a test has sent and received, in its order: it takes no right to
-    capture.
+    """Makes a capture of UDP datagrams that a test has sent and received. It needs no permission to capture.
 
-    :param datagrams: of each the time in seconds since 1970 (`time.time()`), the sender's and the
-        receiver's address and port, as sockets have them, and the bytes
+    :param datagrams: for each, in order: the time in seconds since 1970 (`time.time()`), the addresses of
+        sender and receiver as in `socket`, and the payload
     """
     capture = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 0xFFFF + 48, _RAW_IP)]
     for time, sender, receiver, payload in datagrams:
@@ -38,6 +37,6 @@ def _packet(sender: Address, receiver: Address, payload: bytes) -> bytes:
     elif {end.version for end in ends} == {6}:
         header = struct.pack(">IHBB", 6 << 28, length, _UDP, 64)
     else:
-        raise ValueError(f"{sender[0]} and {receiver[0]} are not of one version of IP")
+        raise ValueError(f"{sender[0]} and {receiver[0]} have different versions of IP")
     addresses = ends[0].packed + ends[1].packed
     return header + addresses + struct.pack(">HHHH", sender[1], receiver[1], length, 0) + payload

@@ -1,31 +1,31 @@
-"""What is raised, and what is warned of."""
+"""Exceptions and warnings."""
 
 from __future__ import annotations
 
 
 class GamewireError(Exception):
-    """What gamewire raises. Arguments that make no sense raise `ValueError` and `TypeError`."""
+    """Base class of gamewire's exceptions. Invalid arguments raise `ValueError` or `TypeError`."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class CaptureError(GamewireError):
-    """A capture cannot be read: it is not there, is not a capture, or its packets are of no known kind.
+    """A capture cannot be read: it does not exist, is not a capture, or has an unknown link type.
 
     The message names the file, what is wrong, and what to do.
     """
 
     @property
     def path(self) -> str:
-        """The file, as it was named."""
+        """The file's name."""
         return str(self.args[1])
 
 
 class FilterError(GamewireError, ValueError):
-    """A display filter that cannot be read, or that names what there is not.
+    """A display filter is invalid, or contains an unknown name.
 
-    The message shows the place in the filter, and says what may have been meant.
+    The message shows the position in the filter, and suggests corrections.
     """
 
     @property
@@ -35,18 +35,18 @@ class FilterError(GamewireError, ValueError):
 
     @property
     def start(self) -> int:
-        """Where in the filter the mistake begins."""
+        """The start of the error in the filter."""
         return int(self.args[2])
 
     @property
     def end(self) -> int:
-        """Where it ends."""
+        """The end of the error in the filter."""
         return int(self.args[3])
 
 
 class CaptureWarning(UserWarning):
-    """Something of a capture is damaged or missing; all the rest of it was read.
+    """A part of a capture is damaged or missing; the rest of it was read.
 
-    The message names the file and the place. `warnings.simplefilter("error", gamewire.CaptureWarning)`
-    makes it an error.
+    The message names the file and the position. `warnings.simplefilter("error", gamewire.CaptureWarning)`
+    turns it into an error.
     """

@@ -13,11 +13,11 @@ __all__ = [
     "Table",
     "__version__",
     "check",
-    "judge",
     "plan",
     "schemas",
     "servers",
     "survey",
+    "verdict",
 ]
 __version__: str
 
@@ -49,7 +49,7 @@ class Selection:
 
 @final
 class Table:
-    """A table of a capture. Nothing of it is in memory: each stream reads the capture anew."""
+    """A table of a capture. It is not in memory: each stream reads the capture."""
 
     def __new__(
         cls, name: str, source: Source, reading: Reading, selection: Selection
@@ -59,13 +59,13 @@ class Table:
         """The names of its columns."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The table as a stream of record batches, by Arrow's PyCapsule interface. The capture is read
-        as batches are asked for."""
+        as batches are requested."""
     def __arrow_c_schema__(self) -> object:
         """Its schema, by Arrow's PyCapsule interface."""
 
 def check(source: Source, reading: Reading, selection: Selection) -> tuple[str, str]: ...
 
-# Steps of `gamewire.spark`. Batches are pyarrow's.
+# Steps of `gamewire.spark`, with batches of pyarrow.
 @final
 class Route:
     def __new__(cls, plan: bytes, file: int, reading: Reading) -> Route: ...
@@ -92,7 +92,7 @@ class SummariesOf:
 
 def survey(path: str, reading: Reading) -> bytes: ...
 def plan(files: Sequence[tuple[str, bytes]], partitions: int) -> tuple[bytes, list[str]]: ...
-def judge(
+def verdict(
     plan: bytes, reading: Reading, selection: Selection, portions: Iterator[Any]
 ) -> tuple[str, str, list[Any]]: ...
 def servers(plan: bytes, reading: Reading, portions: Iterator[Any]) -> tuple[list[Any], bool]: ...

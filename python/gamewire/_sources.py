@@ -1,4 +1,4 @@
-"""What can be read, and how: types only."""
+"""Types of sources, and of options for reading them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol, TypedDict, Union
 
 
 class BinaryFile(Protocol):
-    """A file that was opened with mode "rb", or anything else whose `read` gives bytes."""
+    """A file that was opened with mode "rb", or another object whose `read` returns bytes."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -16,20 +16,20 @@ class BinaryFile(Protocol):
 Path = Union[str, "os.PathLike[str]"]
 
 #: A path, a list of paths that are read as one capture in the order of time, the bytes of a capture,
-#: or a binary file object, which is read once, from where it is.
+#: or a binary file object, which is read once, from its current position.
 Source = Union[Path, Sequence[Path], bytes, bytearray, memoryview, BinaryFile]
 
 
 class Reading(TypedDict, total=False):
-    """How a capture is read."""
+    """Options for reading a capture."""
 
-    #: Nothing of the capture is missing: what it lacks did not happen.
+    #: The capture is complete: packets that it does not have were not sent.
     complete: bool
-    #: Protocols that are forced on ports: `["udp.port==27999,a2s"]`.
+    #: Ports to decode as a given protocol: `["udp.port==27999,a2s"]`.
     decode_as: Sequence[str]
-    #: Keys of games by their names, for what the GameSpy text protocol signs.
+    #: Keys of games by name, for validate codes of the GameSpy text protocol.
     gamespy_keys: Mapping[str, str]
-    #: Keys of users by their names, for what AssaultCube Reloaded's master signs.
+    #: Keys of users by name, for digests of AssaultCube Reloaded's master.
     acr_keys: Mapping[str, bytes]
-    #: How much memory it may take, such as "512M"; a quarter of the machine's, 1G at most, if not given.
+    #: Maximum memory, such as "512M"; by default a quarter of the machine's, at most 1G.
     memory: str

@@ -1,4 +1,4 @@
-"""Tables of captures, for engines that take streams of Arrow."""
+"""Tables of captures for engines that read Arrow streams."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ if TYPE_CHECKING:
 
 
 def messages(source: Source, filter: str | None = None, **reading: Unpack[Reading]) -> _native.Table:
-    """A row for each message, in the order of the capture: times, ends, protocol, message, what it
-    responds to, and its fields as JSON and, the commonest, as columns.
+    """A row for each message, in the order of the capture: time, addresses, protocol, message, the request
+    that it responds to, and its fields as JSON, and common ones as columns.
 
     :param source: a path, a list of paths that are read as one capture, bytes, or a binary file object
-    :param filter: only messages that this display filter wants: `a2s.info_response.players > 0`
+    :param filter: only messages that match this display filter: `a2s.info_response.players > 0`
     :param reading: see `Reading`
     :raises CaptureError: the source cannot be read
-    :raises FilterError: the filter is none
+    :raises FilterError: the filter is invalid
     """
     return _table("messages", source, _native.Reading(filter, **reading))
 
 
 def flows(source: Source, filter: str | None = None, **reading: Unpack[Reading]) -> _native.Table:
-    """A row for each flow of a supported protocol, in the order in which they end: who talked to whom,
-    how much, and how requests fared. With a filter, of flows that have a message it wants.
+    """A row for each flow of a supported protocol, in the order of their ends: addresses, amounts of traffic,
+    and how many requests were answered. With a filter, only flows with a message that matches it.
 
-    It takes what `messages` takes.
+    It has the parameters of `messages`.
     """
     return _table("flows", source, _native.Reading(filter, **reading))
 
 
 def servers(source: Source, filter: str | None = None, **reading: Unpack[Reading]) -> _native.Table:
-    """A row for each game server: what it says of itself, how many requests it had, how many of them
-    it answered, and how fast. Its rows come when the capture has been read.
+    """A row for each game server: its properties, the number of requests to it and of those that it answered,
+    and its response times. Rows are available when the capture has been read.
 
-    It takes what `messages` takes.
+    It has the parameters of `messages`.
     """
     return _table("servers", source, _native.Reading(filter, **reading))
 
@@ -54,10 +54,10 @@ def findings(
     host: str | None = None,
     **reading: Unpack[Reading],
 ) -> _native.Table:
-    """A row for each finding of `check`: which rule was broken, by whom, in which packets. Its rows come
-    when the capture has been read.
+    """A row for each finding of `check`: the broken rule, the party, and the packets. Rows are available when
+    the capture has been read.
 
-    It takes what `check` takes.
+    It has the parameters of `check`.
     """
     rules = _native.Selection(select=select, ignore=ignore, who=who, host=host)
     return _table("findings", source, _native.Reading(filter, **reading), rules)
@@ -73,10 +73,10 @@ def verdicts(
     host: str | None = None,
     **reading: Unpack[Reading],
 ) -> _native.Table:
-    """A row for each rule: how often the capture keeps and breaks it. Its rows come when the capture has
+    """A row for each rule: how often the capture keeps and breaks it. Rows are available when the capture has
     been read.
 
-    It takes what `check` takes.
+    It has the parameters of `check`.
     """
     rules = _native.Selection(select=select, ignore=ignore, who=who, host=host)
     return _table("verdicts", source, _native.Reading(filter, **reading), rules)

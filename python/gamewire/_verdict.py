@@ -1,4 +1,4 @@
-"""Verdicts: what the specifications say of a capture."""
+"""Checks captures against the specifications."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """One place where a rule was broken, or might have been. The names are those of
+    """One place where a rule was broken, or may have been. The names are those of
     `gamewire check --format json`."""
 
     rule: str
-    """The rule's code, such as A2S030; `gamewire explain A2S030` says what it asks."""
+    """The rule's code, such as A2S030; `gamewire explain A2S030` describes it."""
     slug: str
     """The rule's name."""
     severity: str
     """error, warning or note."""
     verdict: str
-    """fail, note, or inconclusive: what is missing from the capture could explain it."""
+    """fail, note, or inconclusive if packets missing from the capture could explain it."""
     who: str
-    """Which kind of party is at fault: client, server, master, any; capture, for the recording's own."""
+    """The kind of party at fault: client, server, master or any; capture for faults of the recording."""
     party: str | None
     """Its address and port."""
     flow: int
     """The flow's number; 0 for none."""
     frames: tuple[int, ...]
-    """The packets it is about; the last one completed the message."""
+    """The packets of the finding; the last one completed the message."""
     time: str
-    """When that was, in UTC."""
+    """The time of the last packet in UTC."""
     message: str
-    """What is wrong, in words."""
+    """A description of the fault."""
     protocol: str | None
     capture: str
-    """The file it was found in."""
+    """The file of the finding."""
     offset: int
-    """Where in the message the bytes in question begin."""
+    """The offset of the faulty bytes in the message."""
     length: int
-    """How many these are."""
+    """The number of faulty bytes."""
     about: str | None = None
-    """The name of the message, where one is concerned."""
+    """The name of the message, if the finding is about one."""
     frames_left_out: int = 0
-    """How many more packets there are, before the last one."""
+    """The number of packets before the last one that `frames` leaves out."""
 
 
 @dataclass(frozen=True)
 class RuleOutcome:
-    """How a rule fared."""
+    """The verdict on a rule."""
 
     code: str
     slug: str
@@ -67,12 +67,12 @@ class RuleOutcome:
     failed: int
     inconclusive: int
     missing: int = 0
-    """It was required, and not exercised."""
+    """The rule was required, but not exercised."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of checking a capture. True if it passed; as text, what `gamewire check` prints."""
+    """The result of checking a capture. True if it passed; as text, the output of `gamewire check`."""
 
     verdict: str
     """fail, pass, inconclusive or not_exercised."""
@@ -81,23 +81,23 @@ class Verdict:
     messages: int
     flows: int
     requests: int
-    """Requests that were checked, each with its repeats and its challenge as one."""
+    """Number of requests; one with repeats and a challenge counts once."""
     answered: int
-    """Those of them that were answered."""
+    """Number of those that were answered."""
     rules: tuple[RuleOutcome, ...] = field(repr=False)
-    """Every rule that counts, exercised or not."""
+    """All selected rules, exercised or not."""
     findings: tuple[Finding, ...] = field(repr=False)
-    """What was found, in the order of the packets: also what is only noted, and what is inconclusive."""
+    """All findings in the order of packets, including notes and inconclusive ones."""
     findings_left_out: int
-    """Further findings that were counted, but not kept: of a rule a thousand are."""
+    """Number of further findings: only a thousand are kept of each rule."""
     holds: str | None
-    """What the capture holds, where that is nothing of what was asked for."""
+    """The content of the capture, if it has nothing that could be checked."""
     text: str = field(repr=False)
-    """The verdict for people, as `gamewire check` prints it."""
+    """The verdict as text, as `gamewire check` prints it."""
 
     @property
     def passed(self) -> bool:
-        """Something was checked, and no rule was broken of the severity that fails."""
+        """Whether something was checked, and no rule was broken that fails the capture."""
         return self.verdict == "pass"
 
     def __bool__(self) -> bool:
@@ -122,17 +122,17 @@ def check(
     """Checks a capture against the protocols' specifications, as `gamewire check` does.
 
     :param source: a path, a list of paths that are read as one capture, bytes, or a binary file object
-    :param filter: only findings of messages that this display filter wants count
-    :param select: only these rules count, by their codes, beginnings of codes such as "A2S", or names
+    :param filter: only findings in messages that match this display filter count
+    :param select: only these rules count: codes, code prefixes such as "A2S", or names
     :param ignore: these rules do not count
     :param require: rules that must be exercised; otherwise the capture fails
-    :param who: only what this kind of party did counts: "client", "server" or "master"
-    :param host: only what this host did counts: "10.0.0.2", "10.0.0.0/8" or "10.0.0.2:27015"
-    :param fail_on: from which severity on what is broken fails the capture: "error", "warning" or "note"
-    :param reading: `complete=True` vouches that nothing of the capture is missing: then a request
-        without a response is a fault. `decode_as`, `gamespy_keys`, `acr_keys`, `memory`: see `Reading`
+    :param who: only findings about this kind of party count: "client", "server" or "master"
+    :param host: only findings about this host count: "10.0.0.2", "10.0.0.0/8" or "10.0.0.2:27015"
+    :param fail_on: lowest severity of a broken rule that fails the capture: "error", "warning" or "note"
+    :param reading: `complete=True` states that the capture is complete: then a request without a
+        response is a fault. `decode_as`, `gamespy_keys`, `acr_keys`, `memory`: see `Reading`
     :raises CaptureError: the source cannot be read
-    :raises FilterError: the filter is none
+    :raises FilterError: the filter is invalid
     """
     rules = _native.Selection(
         select=select, ignore=ignore, require=require, who=who, host=host, fail_on=fail_on
@@ -142,21 +142,21 @@ def check(
 
 
 def assert_conforms(source: Source, filter: str | None = None, **options: Any) -> Verdict:
-    """Fails a test unless a capture conforms to the specifications: something was checked in it, and
-    nothing is wrong. What is wrong is in the failure, in words and bytes.
+    """Fails a test unless a capture conforms to the specifications: something was checked, and no rule
+    failed. The failure shows the findings and their bytes.
 
-    It takes what `check` takes, and returns the verdict.
+    It has the parameters of `check`, and returns the verdict.
 
-    :raises AssertionError: it does not conform, or holds nothing that could be checked
+    :raises AssertionError: the capture does not conform, or contains nothing that could be checked
     """
-    __tracebackhide__ = True  # pytest then shows the test's line, not this one.
+    __tracebackhide__ = True  # pytest shows the test's line, not this one.
     verdict = check(source, filter, **options)
     if verdict.passed:
         return verdict
     if verdict.verdict == "fail":
         why = "does not conform to the specifications"
     elif verdict.holds is not None:
-        why = f"holds nothing that could be checked: {verdict.holds}"
+        why = f"contains nothing that could be checked: {verdict.holds}"
     else:
         why = "does not show whether it conforms to the specifications: no rule could be decided"
     raise AssertionError(f"{', '.join(verdict.captures)} {why}\n\n{verdict}")

@@ -1,13 +1,13 @@
-"""Captures of any number of files and recorders, read by Apache Spark. It comes to what one process makes
-of the same files, merged:
+"""Reads captures of any number of files and recorders with Apache Spark. The results equal those of one
+process that reads the same files, merged:
 
     from gamewire import spark as on_spark
 
     verdict = on_spark.verdict(spark, paths)
     messages = on_spark.messages(spark, paths, "a2s.info_response")
 
-Every path must name the same file on every machine; files are opened there, and never go through the
-driver. `docs/cluster.md` says how it works, and what size a cluster wants.
+Every path must name the same file on every machine; executors open the files, which never pass through the
+driver. `docs/cluster.md` describes how it works, and how large a cluster should be.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["findings", "messages", "servers", "verdict"]
 
-#: By what the rows of a partition are sorted.
+#: The sort order of a partition's rows.
 _ORDER = ("partition", "frame", "kind", "time", "file", "number")
 
 
 class _Arguments(NamedTuple):
-    """What every task makes its reading and its selection of: those themselves do not go over the wire."""
+    """Arguments from which each task makes its reading and selection, which cannot be serialized."""
 
     filter: str | None
     reading: dict[str, Any]
@@ -58,13 +58,13 @@ def messages(
     partitions: int | None = None,
     **reading: Any,
 ) -> DataFrame:
-    """The table of messages, in no order.
+    """The table of messages, in no particular order.
 
     :param spark: the session
-    :param paths: files, each by a path that names it on every machine
-    :param filter: only messages that this display filter wants
-    :param partitions: parts of all pairs of hosts; if not given, twice as many as tasks run at a time
-    :param reading: as of `gamewire.messages`. `memory` is what a task may take
+    :param paths: files, with the same path on every machine
+    :param filter: only messages that match this display filter
+    :param partitions: number of partitions of all host pairs; by default twice as many as parallel tasks
+    :param reading: as for `gamewire.messages`. `memory` is the limit of a task
     :raises CaptureError: a file cannot be read
     """
     arguments = _Arguments(filter, reading, {})
@@ -87,9 +87,9 @@ def servers(
     partitions: int | None = None,
     **reading: Any,
 ) -> DataFrame:
-    """The table of servers, in no order. It takes what `messages` takes.
+    """The table of servers, in no particular order. It has the parameters of `messages`.
 
-    Where some do not fit in `memory`, a task warns of it in the log of its executor.
+    If some do not fit into `memory`, a task warns about it in the log of its executor.
     """
     arguments = _Arguments(filter, reading, {})
     plan, rows, partitions = _rows(spark, paths, arguments, partitions)
@@ -109,7 +109,7 @@ def servers(
             yield from _for_spark("servers", found)
 
     portions = rows.mapInArrow(analyse, _columns(_native.schemas()[1]))
-    # What all partitions have of a server is put together in one place, each share of them in another.
+    # One task merges what all partitions have of a server; each share of the servers is a task.
     return (
         portions.repartition(partitions, "share")
         .sortWithinPartitions("share", "from", "partition", "number")
@@ -118,8 +118,8 @@ def servers(
 
 
 def findings(spark: SparkSession, paths: Sequence[Path], **options: Any) -> DataFrame:
-    """The table of findings. It takes what `verdict` takes."""
-    _, batches = _judged(spark, paths, **options)
+    """The table of findings. It has the parameters of `verdict`."""
+    _, batches = _checked(spark, paths, **options)
     import pyarrow
 
     table = pyarrow.Table.from_batches(batches, _table_schema("findings"))
@@ -127,18 +127,18 @@ def findings(spark: SparkSession, paths: Sequence[Path], **options: Any) -> Data
 
 
 def verdict(spark: SparkSession, paths: Sequence[Path], **options: Any) -> Verdict:
-    """What the specifications say of the files, read as one capture: what `gamewire.check(paths)` returns.
+    """Checks the files, read as one capture, against the specifications: the result of `gamewire.check(paths)`.
 
     :param spark: the session
-    :param paths: files, each by a path that names it on every machine
-    :param options: `partitions`, as of `messages`; all others as of `gamewire.check`
+    :param paths: files, with the same path on every machine
+    :param options: `partitions` as for `messages`; all others as for `gamewire.check`
     :raises CaptureError: a file cannot be read
     """
-    found, _ = _judged(spark, paths, **options)
+    found, _ = _checked(spark, paths, **options)
     return found
 
 
-def _judged(
+def _checked(
     spark: SparkSession,
     paths: Sequence[Path],
     filter: str | None = None,
@@ -166,11 +166,11 @@ def _judged(
             yield portions.rows(batch)
         yield portions.finish()
 
-    def judge(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    def check(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow
 
         reading, selection = arguments.native_reading(), arguments.native_selection()
-        found, text, tables = _native.judge(plan.value, reading, selection, iter(batches))
+        found, text, tables = _native.verdict(plan.value, reading, selection, iter(batches))
         written = pyarrow.BufferOutputStream()
         with pyarrow.ipc.new_stream(written, _native.schemas()[3]) as writer:
             for table in tables:
@@ -180,16 +180,16 @@ def _judged(
         )
 
     portions = rows.mapInArrow(analyse, _columns(_native.schemas()[1]))
-    # What spans pairs of hosts is judged in one place, as it comes: sorted, so that little waits.
-    judged = (
+    # One task checks rules that span host pairs; its input is sorted, so that it stores little.
+    checked = (
         portions.repartition(1)
         .sortWithinPartitions("from", "partition", "number")
-        .mapInArrow(judge, "found string, text string, findings binary")
+        .mapInArrow(check, "found string, text string, findings binary")
         .collect()
     )
     import pyarrow
 
-    [(found, text, tables)] = judged
+    [(found, text, tables)] = checked
     batches = list(_for_spark("findings", pyarrow.ipc.open_stream(bytes(tables))))
     return _verdict(json.loads(found), text), batches
 
@@ -197,17 +197,17 @@ def _judged(
 def _rows(
     spark: SparkSession, paths: Sequence[Path], arguments: _Arguments, partitions: int | None
 ) -> tuple[Any, DataFrame, int]:
-    """The plan of all files, and their rows by partition, each in order; how many partitions there are."""
-    # What is wrong with the arguments is said here, and not in a task.
+    """The plan of all files, their sorted rows by partition, and the number of partitions."""
+    # Invalid arguments raise an error here, not in a task.
     arguments.native_reading()
     if arguments.selection:
         arguments.native_selection()
     names = [os.fspath(path) for path in paths]
     if not names:
-        raise ValueError("an empty list of paths: there is nothing to read")
+        raise ValueError("the list of paths is empty; name at least one file")
     context = spark.sparkContext
     partitions = partitions or 2 * context.defaultParallelism
-    # A task for each file: as many run at a time as there are cores.
+    # A task for each file.
     numbered = context.parallelize(list(enumerate(names)), len(names))
     files = spark.createDataFrame(numbered, "file int, path string")
 
@@ -239,13 +239,13 @@ def _rows(
 
 
 def _columns(schema: pyarrow.Schema) -> str:
-    """The columns of rows and portions, in Spark's words."""
+    """The columns of rows and portions as a Spark schema."""
     kinds = {"int32": "int", "int64": "bigint", "binary": "binary"}
     return ", ".join(f"`{field.name}` {kinds[str(field.type)]}" for field in schema)
 
 
 def _table_schema(name: str) -> pyarrow.Schema:
-    """The schema of a table, but for times: Spark has microseconds."""
+    """The schema of a table, with times in microseconds for Spark."""
     import pyarrow
 
     schema = _native.schemas()[{"messages": 2, "findings": 3, "servers": 4}[name]]
@@ -271,7 +271,7 @@ def _for_spark(
     schema = _table_schema(name)
     for batch in batches:
         columns = [
-            # Nanoseconds that Spark has no room for are left out.
+            # Spark's times have no nanoseconds.
             column.cast(field.type, safe=False) for column, field in zip(batch.columns, schema)
         ]
         yield pyarrow.RecordBatch.from_arrays(columns, schema=schema)
@@ -280,7 +280,7 @@ def _for_spark(
 def _by_share(
     batches: Iterable[pyarrow.RecordBatch],
 ) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
-    """Portions with the same share, as far as they are in one batch."""
+    """Groups of portions with the same share within a batch."""
     for batch in batches:
         first = 0
         for share, rows in groupby(batch["share"].to_pylist()):

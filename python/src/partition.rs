@@ -1,5 +1,5 @@
-//! Captures of many files that many processes read: the steps of `gamewire.partition`, each with bytes or
-//! record batches in and out. How they get from one process to another is the work of an engine.
+//! Reads many files with many processes: the steps of `gamewire::partition`, with bytes or record batches as
+//! input and output. A cluster engine moves these between processes.
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -12,7 +12,9 @@ use arrow_pyarrow::PyArrowType;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use gamewire::Options;
 use gamewire::check::{Checker, terms};
-use gamewire::partition::{self, Analysis, BrokenBytes, RowKind, Plan, Portion, Portions, Reports, PartitionRow};
+use gamewire::partition::{
+    self, Analysis, BrokenBytes, PartitionRow, Plan, Portion, Portions, Reports, RowKind,
+};
 use gamewire::tables::{self, Batches, Collector, Wanted};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -23,7 +25,7 @@ use crate::reading::Reading;
 use crate::selection::Selection;
 use crate::verdict::{as_json, as_text};
 
-/// Rows of a batch at most, and bytes of its packets, but for the last one.
+/// Maximum number of rows of a batch, and of bytes of its packets without the last one.
 const ROWS: usize = 1 << 13;
 const BYTES: usize = 8 << 20;
 
@@ -80,7 +82,7 @@ pub(crate) fn plan_of(bytes: &[u8]) -> PyResult<Arc<Plan>> {
     partition::from_bytes(bytes).map(Arc::new).map_err(broken)
 }
 
-/// Looks through a file.
+/// Surveys a file.
 #[pyfunction]
 fn survey<'py>(py: Python<'py>, path: PathBuf, reading: &Reading) -> PyResult<Bound<'py, PyBytes>> {
     let surveyed =
@@ -89,7 +91,7 @@ fn survey<'py>(py: Python<'py>, path: PathBuf, reading: &Reading) -> PyResult<Bo
     Ok(PyBytes::new(py, &partition::to_bytes(&surveyed)))
 }
 
-/// What is known of all files: of each its name and its survey.
+/// Makes a plan from the names and surveys of all files.
 #[pyfunction]
 fn plan<'py>(
     py: Python<'py>,
@@ -97,7 +99,7 @@ fn plan<'py>(
     partitions: usize,
 ) -> PyResult<(Bound<'py, PyBytes>, Vec<String>)> {
     if partitions == 0 {
-        return Err(PyValueError::new_err("partitions: at least one"));
+        return Err(PyValueError::new_err("partitions: must be at least 1"));
     }
     let files = files.into_iter().map(|(path, survey)| Ok((path, partition::from_bytes(&survey)?)));
     let files = files.collect::<Result<Vec<_>, _>>().map_err(broken)?;
@@ -109,7 +111,7 @@ fn plan<'py>(
 /// The rows of a file, batch by batch.
 #[pyclass(module = "gamewire._native")]
 struct Route {
-    /// It is used by one thread at a time; Python wants to be sure of it.
+    /// Used by one thread at a time; Python requires `Sync`.
     route: Mutex<partition::Route>,
     is_over: bool,
 }
@@ -147,7 +149,7 @@ impl Route {
     }
 }
 
-/// Rows as they go to an engine.
+/// Rows for an engine.
 #[derive(Default)]
 struct Rows {
     shorts: [Int32Builder; 6],
@@ -199,7 +201,7 @@ impl Rows {
     }
 }
 
-/// Hands the rows of a batch to `each`.
+/// Calls `each` with the rows of a batch.
 fn each_row(
     batch: &RecordBatch,
     each: &mut dyn FnMut(&PartitionRow<'_>) -> Result<(), BrokenBytes>,
@@ -242,7 +244,7 @@ fn all<T: Copy, const N: usize>(some: [Option<T>; N]) -> Option<[T; N]> {
     some.iter().all(Option::is_some).then(|| some.map(|it| it.unwrap_or(first)))
 }
 
-/// Which options what is judged of all is analysed with.
+/// Options of the analysis for a verdict.
 fn checking(reading: &Reading, selection: &Selection) -> Options {
     let options = reading.options.clone();
     let terms = terms(&options.settings, options.settings.limits.remembered);
@@ -250,7 +252,7 @@ fn checking(reading: &Reading, selection: &Selection) -> Options {
     Options { needs, ..options }
 }
 
-/// Analyses partitions, one after the other, for what is judged of all.
+/// Analyses partitions, one after the other, for a verdict.
 #[pyclass(module = "gamewire._native")]
 struct PortionsOf {
     plan: Arc<Plan>,
@@ -266,7 +268,7 @@ impl PortionsOf {
         Ok(PortionsOf { plan: plan_of(plan)?, options, current: Current::default() })
     }
 
-    /// Takes rows, and returns the portions that these give.
+    /// Takes rows, and returns the portions that result from them.
     fn rows(
         &mut self,
         py: Python<'_>,
@@ -278,13 +280,13 @@ impl PortionsOf {
         })
     }
 
-    /// There are no more rows.
+    /// Ends the input.
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyArrowType<RecordBatch>> {
         self.current.finish(py)
     }
 }
 
-/// The partition whose rows come now, and what reads them.
+/// The current partition, and its reader.
 pub(crate) struct Current<R>(Option<(u32, R)>);
 
 impl<R> Default for Current<R> {
@@ -294,7 +296,7 @@ impl<R> Default for Current<R> {
 }
 
 impl<R: Reports + Send> Current<R> {
-    /// Takes rows, and returns the portions that these give. `begin`: what reads another partition.
+    /// Takes rows, and returns the portions that result from them. `begin` makes a reader for a partition.
     pub(crate) fn rows(
         &mut self,
         py: Python<'_>,
@@ -318,7 +320,7 @@ impl<R: Reports + Send> Current<R> {
         as_batch(portions.map_err(broken)?)
     }
 
-    /// There are no more rows.
+    /// Ends the input.
     pub(crate) fn finish(&mut self, py: Python<'_>) -> PyResult<PyArrowType<RecordBatch>> {
         let portions = py.detach(|| {
             let mut portions = Vec::new();
@@ -356,7 +358,7 @@ fn as_batch(portions: Vec<Portion>) -> PyResult<PyArrowType<RecordBatch>> {
     Ok(PyArrowType(batch.map_err(failed)?))
 }
 
-/// Portions, from an iterator of Python's that yields batches of them.
+/// Portions from a Python iterator of batches.
 pub(crate) struct Arriving<'py> {
     batches: Bound<'py, PyIterator>,
     batch: Option<RecordBatch>,
@@ -369,7 +371,7 @@ impl<'py> Arriving<'py> {
         Arriving { batches, batch: None, at: 0, raised: None }
     }
 
-    /// What came of them all, if none could not be had.
+    /// The result, unless the iterator has raised an error.
     pub(crate) fn had<T>(self, result: Result<T, BrokenBytes>) -> PyResult<T> {
         self.raised.map_or_else(|| result.map_err(broken), Err)
     }
@@ -415,9 +417,9 @@ impl Iterator for Arriving<'_> {
     }
 }
 
-/// Judges what all partitions report. Returns the outcome as JSON and as text, and the findings as batches.
+/// The verdict from the portions of all partitions: the outcome as JSON and as text, and the findings as batches.
 #[pyfunction]
-fn judge(
+fn verdict(
     plan: &[u8],
     reading: &Reading,
     selection: &Selection,
@@ -427,8 +429,8 @@ fn judge(
     let terms = terms(&options.settings, options.settings.limits.remembered);
     let checker = Checker::new(selection.with(reading.filter.clone()), terms, options.complete);
     let mut arriving = Arriving::new(portions);
-    let judged = partition::judge(&plan, checker, &mut arriving);
-    let (outcome, totals) = arriving.had(judged)?;
+    let checked = partition::verdict(&plan, checker, &mut arriving);
+    let (outcome, totals) = arriving.had(checked)?;
     let mut batches = Batches::default();
     tables::rows_of_findings(&outcome, &totals.files, &mut batches)?;
     batches.finish()?;
@@ -465,7 +467,7 @@ impl MessagesOf {
         Ok(MessagesOf { plan, options, wanted, current: None, batches })
     }
 
-    /// Takes rows, and returns the messages that they come to, as far as batches are full.
+    /// Takes rows, and returns full batches of messages.
     fn rows(
         &mut self,
         py: Python<'_>,
@@ -492,7 +494,7 @@ impl MessagesOf {
         Ok(taken(&mut self.batches))
     }
 
-    /// There are no more rows.
+    /// Ends the input.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<PyArrowType<RecordBatch>>> {
         py.detach(|| self.end()).map_err(broken)?;
         self.batches.finish()?;
@@ -513,7 +515,7 @@ impl MessagesOf {
     }
 }
 
-/// The schemas of rows, of portions, and of three tables.
+/// The schemas of rows, portions and three tables.
 #[pyfunction]
 fn schemas() -> Vec<PyArrowType<Schema>> {
     use tables::Table::{Findings, Messages, Servers};
@@ -528,6 +530,6 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<MessagesOf>()?;
     module.add_function(wrap_pyfunction!(survey, module)?)?;
     module.add_function(wrap_pyfunction!(plan, module)?)?;
-    module.add_function(wrap_pyfunction!(judge, module)?)?;
+    module.add_function(wrap_pyfunction!(verdict, module)?)?;
     module.add_function(wrap_pyfunction!(schemas, module)?)
 }

@@ -1,4 +1,4 @@
-"""Verdicts are the program's, and fail a test in words."""
+"""Verdicts equal those of the program, and failures of tests explain them."""
 
 import dataclasses
 
@@ -55,7 +55,7 @@ def test_options_are_those_of_the_program(options, arguments):
     assert_is(gamewire.check(FAULTY, **options), expected)
 
 
-def test_keys_are_handed_over():
+def test_keys_are_used():
     sample = SAMPLE.with_name("gamespy1-heartbeat.pcap")
     (expected,) = run("check", "--format", "json", "--gamespy-key", "ut=Z5Nfb0", sample)
     assert_is(gamewire.check(sample, gamespy_keys={"ut": "Z5Nfb0"}), expected)
@@ -72,11 +72,11 @@ def test_a_verdict_is_true_if_something_was_checked_and_nothing_failed():
     assert gamewire.check(FAULTY, select=["A2S"]).verdict == "not_exercised"
 
 
-def test_what_conforms_passes():
+def test_a_conforming_capture_passes():
     assert gamewire.assert_conforms(SAMPLE).messages > 0
 
 
-def test_a_failure_says_what_is_wrong_by_whom_where_and_what_is_expected():
+def test_a_failure_names_the_fault_the_party_the_packet_and_what_is_expected():
     with pytest.raises(AssertionError) as failure:
         gamewire.assert_conforms(FAULTY, select=["VM040"])
     said = str(failure.value)
@@ -91,8 +91,8 @@ def test_a_failure_says_what_is_wrong_by_whom_where_and_what_is_expected():
         assert part in said
 
 
-def test_what_holds_nothing_to_check_fails():
-    with pytest.raises(AssertionError, match="holds nothing that could be checked: 4 packets, none of"):
+def test_a_capture_with_nothing_to_check_fails():
+    with pytest.raises(AssertionError, match="contains nothing that could be checked: 4 packets, none of"):
         gamewire.assert_conforms(FOREIGN)
     with pytest.raises(AssertionError, match="no rule could be decided"):
         gamewire.assert_conforms(SAMPLE.with_name("silence-unanswered.pcap"), select=["VM046"])
@@ -107,24 +107,24 @@ def test_a_required_rule_that_was_not_exercised_fails():
     ("options", "says"),
     [
         ({"select": ["A2X"]}, 'select: "A2X": no rule has this code or name'),
-        ({"who": "clients"}, 'who: "clients": there are client, server and master'),
-        ({"fail_on": "never"}, 'fail_on: "never": there are error, warning and note'),
+        ({"who": "clients"}, 'who: "clients": valid parties are client, server and master'),
+        ({"fail_on": "never"}, 'fail_on: "never": valid severities are error, warning and note'),
         ({"host": "nowhere"}, 'host: "nowhere": write it as 10.0.0.2'),
-        ({"memory": "1"}, 'memory: "1": the least is 16M'),
+        ({"memory": "1"}, 'memory: "1": the minimum is 16M'),
         ({"decode_as": ["a2s"]}, 'decode_as: "a2s": write it as udp.port==27999,a2s'),
     ],
 )
-def test_arguments_that_make_no_sense_are_refused(options, says):
+def test_invalid_arguments_are_rejected(options, says):
     with pytest.raises(ValueError, match="^" + says):
         gamewire.check(SAMPLE, **options)
 
 
-def test_an_argument_that_there_is_not_is_refused():
+def test_unknown_arguments_are_rejected():
     with pytest.raises(TypeError, match="strict"):
         gamewire.check(SAMPLE, strict=True)
 
 
-def test_a_filter_that_is_none_is_shown_with_the_place():
+def test_errors_in_a_filter_show_the_position():
     source = "ip.src == 10.0.0.1 and a2s.info_respons.players > 3"
     with pytest.raises(gamewire.FilterError) as failure:
         gamewire.check(SAMPLE, source)
@@ -137,7 +137,7 @@ def test_a_filter_that_is_none_is_shown_with_the_place():
     assert "^^^^ did you mean `a2s.info_response.players`" in lines[3]
 
 
-def test_places_in_a_filter_are_counted_in_characters():
+def test_positions_in_a_filter_are_in_characters():
     source = 'a2s.info_response.name == "Größe" and nothing'
     with pytest.raises(gamewire.FilterError) as failure:
         gamewire.check(SAMPLE, source)

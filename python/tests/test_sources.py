@@ -1,4 +1,4 @@
-"""Captures are read from paths, bytes and file objects; what is wrong with one is said with its name."""
+"""Captures are read from paths, bytes and file objects; errors contain the name."""
 
 import gzip
 import io
@@ -22,7 +22,7 @@ BYTES = SAMPLE.read_bytes()
 
 
 class Dribbling(io.RawIOBase):
-    """Gives a few bytes at a time, as a network may."""
+    """Returns a few bytes at a time, as a network may."""
 
     def __init__(self, data):
         self.left = io.BytesIO(data)
@@ -65,10 +65,10 @@ def test_open_files_are_read_and_named():
     assert gamewire.check(io.BytesIO(BYTES)).captures == ("<file object>",)
 
 
-def test_what_is_no_source_is_refused():
+def test_invalid_sources_are_rejected():
     with pytest.raises(TypeError, match="^a source is a path, a list of paths, bytes, .* not int"):
         gamewire.check(3)
-    with pytest.raises(ValueError, match="there is nothing to read"):
+    with pytest.raises(ValueError, match="the list of paths is empty"):
         gamewire.check([])
 
 
@@ -82,11 +82,11 @@ def test_what_is_no_source_is_refused():
         (BYTES[:10], "<bytes>: not a capture file: it ends inside the header"),
     ],
 )
-def test_what_cannot_be_read_is_said_with_the_name_and_what_to_do(source, says):
+def test_errors_of_reading_have_the_name_and_a_remedy(source, says):
     with pytest.raises(gamewire.CaptureError, match=says) as failure:
         gamewire.check(source)
     assert failure.value.path in str(failure.value)
-    copy = pickle.loads(pickle.dumps(failure.value))  # as Spark does, say
+    copy = pickle.loads(pickle.dumps(failure.value))  # as Spark does
     assert (type(copy), str(copy), copy.path) == (
         gamewire.CaptureError,
         str(failure.value),
@@ -100,14 +100,14 @@ def linked(link, packets=1):
     return header + packets * (struct.pack("<IIII", 0, 0, 4, 4) + b"abcd")
 
 
-def test_packets_of_a_link_type_that_is_not_known_are_said():
+def test_unknown_link_types_are_reported():
     for read in [gamewire.check, lambda source: pyarrow.table(gamewire.flows(source))]:
         with pytest.raises(Exception, match="gamewire cannot read any of its packets: link type 147"):
             read(linked(147))
     assert gamewire.check(linked(101)).verdict == "not_exercised"
 
 
-def test_a_file_of_text_is_refused():
+def test_text_files_are_rejected():
     with open(SAMPLE, encoding="latin-1") as file, pytest.raises(TypeError, match='mode "rb"'):
         gamewire.check(file)
 
@@ -124,14 +124,14 @@ class Overfull:
         return bytes(size + 1)
 
 
-def test_what_a_file_object_raises_arrives():
+def test_errors_of_a_file_object_are_raised():
     with pytest.raises(ConnectionError, match="^the store hung up$"):
         gamewire.check(Breaking(BYTES))
-    with pytest.raises(ValueError, match="more bytes than asked for"):
+    with pytest.raises(ValueError, match="more bytes than requested"):
         gamewire.check(Overfull())
 
 
-def test_a_capture_that_is_cut_is_read_and_warned_of_with_the_place():
+def test_a_truncated_capture_is_read_with_a_warning():
     with pytest.warns(gamewire.CaptureWarning) as warned:
         verdict = gamewire.check(BYTES[:-3])
     (warning,) = warned
@@ -147,7 +147,7 @@ def test_a_warning_can_be_made_an_error():
             gamewire.check(BYTES[:-3])
 
 
-def test_ctrl_c_ends_the_reading_of_what_never_ends(tmp_path):
+def test_ctrl_c_ends_the_reading_of_an_endless_source(tmp_path):
     fifo = tmp_path / "endless.pcap"
     os.mkfifo(fifo)
     code = "import gamewire, sys; gamewire.check(sys.argv[1])"
@@ -156,7 +156,7 @@ def test_ctrl_c_ends_the_reading_of_what_never_ends(tmp_path):
     with fifo.open("wb", buffering=0) as file, pytest.raises(BrokenPipeError):
         file.write(header)
         for nth in range(10_000):
-            if nth == 10:  # By now it reads.
+            if nth == 10:  # It is reading by now.
                 reading.send_signal(signal.SIGINT)
             file.write(packets)
     _, said = reading.communicate(timeout=60)
@@ -165,7 +165,7 @@ def test_ctrl_c_ends_the_reading_of_what_never_ends(tmp_path):
 
 
 def hostile():
-    """Captures that an attacker wrote, from the fuzzer's corpus, and samples with bytes changed."""
+    """Hostile captures: the fuzzer's corpus, and samples with changed bytes."""
     corpus = sorted((ROOT / "fuzz" / "corpus" / "capture").iterdir())
     yield from (path.read_bytes() for path in corpus)
     yield from (BYTES[:length] for length in range(0, 200, 3))
@@ -175,7 +175,7 @@ def hostile():
 
 
 @pytest.mark.filterwarnings("ignore::gamewire.CaptureWarning")
-def test_hostile_captures_are_read_or_refused():
+def test_hostile_captures_are_read_or_rejected():
     read = refused = 0
     for data in hostile():
         try:

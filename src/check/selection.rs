@@ -144,7 +144,7 @@ impl FromStr for FailOn {
         match (name, severity(name)) {
             ("never", _) => Ok(FailOn::Never),
             (_, Ok(least)) => Ok(FailOn::Severity(least)),
-            _ => Err("there are error, warning, note and never".to_owned()),
+            _ => Err("valid severities are error, warning, note and never".to_owned()),
         }
     }
 }
@@ -155,7 +155,7 @@ impl FromStr for FailOn {
 /// None has this name.
 pub fn severity(name: &str) -> Result<Severity, String> {
     let named = Severity::ALL.into_iter().find(|severity| severity.name() == name);
-    named.ok_or_else(|| "there are error, warning and note".to_owned())
+    named.ok_or_else(|| "valid severities are error, warning and note".to_owned())
 }
 
 /// The kind of party with this name.
@@ -165,5 +165,5 @@ pub fn severity(name: &str) -> Result<Severity, String> {
 pub fn who(name: &str) -> Result<Who, String> {
     let all = [Who::Client, Who::Server, Who::Master];
     let named = all.into_iter().find(|who| who.name() == name);
-    named.ok_or_else(|| "there are client, server and master".to_owned())
+    named.ok_or_else(|| "valid parties are client, server and master".to_owned())
 }

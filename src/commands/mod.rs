@@ -84,7 +84,7 @@ pub enum Failure {
     )]
     NoTerminal(String),
     /// There is no such command.
-    #[error("there is no command `{name}`; there are {known}")]
+    #[error("there is no command `{name}`; the commands are {known}")]
     NoCommand {
         /// The requested name.
         name: String,

@@ -1,11 +1,11 @@
-//! Times and numbers as people write them.
+//! Parses durations, percentages and counts.
 
 use jiff::SignedDuration;
 
-/// Nothing that is waited for takes longer than this, in nanoseconds: a week.
+/// Maximum duration in nanoseconds: a week.
 const LONGEST: i128 = 7 * 24 * 3600 * 1_000_000_000;
 
-/// Nanoseconds, more than none: `3s`, `500ms`, `1min 30s`.
+/// A positive duration in nanoseconds: `3s`, `500ms`, `1min 30s`.
 pub fn nanoseconds(text: &str) -> Result<i64, String> {
     let form = "write a time such as \"3s\", \"500ms\" or \"5min\"";
     let duration: SignedDuration = text.parse().map_err(|_| form.to_owned())?;
@@ -15,20 +15,20 @@ pub fn nanoseconds(text: &str) -> Result<i64, String> {
     }
 }
 
-/// A share of something: `10%`.
+/// A percentage: `10%`.
 pub(super) fn percent(text: &str) -> Result<u8, String> {
     let number = text.strip_suffix('%').and_then(|number| number.trim_end().parse().ok());
     number
         .filter(|&percent: &u8| percent <= 100)
-        .ok_or_else(|| "write a share from \"0%\" to \"100%\"".to_owned())
+        .ok_or_else(|| "write a percentage from \"0%\" to \"100%\"".to_owned())
 }
 
-/// A number, more than none: `1000`.
+/// A positive number: `1000`.
 pub(super) fn count(text: &str) -> Result<u32, String> {
     let number = text.parse().ok();
     number
         .filter(|&number: &u32| number > 0)
-        .ok_or_else(|| "write a number, such as \"1000\"".into())
+        .ok_or_else(|| "write a whole number from 1 on, such as \"1000\"".into())
 }
 
 #[cfg(test)]

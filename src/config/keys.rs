@@ -1,4 +1,5 @@
-//! Secret keys as users hand them over. No error shows what was typed: it may be the key.
+//! Secret keys from the command line and the configuration. No error contains the argument, which may
+//! be the key.
 
 use std::convert::Infallible;
 use std::io::Read;
@@ -8,49 +9,51 @@ use dissectors::kit::Secret;
 
 use crate::text::escaped;
 
-/// No file of a key is larger.
+/// Maximum size of a key's file in bytes.
 const MOST: u64 = 64 << 10;
 
-/// A key from the command line: whose it is and what it is, or what is wrong with it. The parser of
-/// the command line would show the key beside its complaint; so the complaint comes later.
+/// A key from the command line with the name of its owner, or an error text. It is not reported as an
+/// error of the parser, because clap would print the argument, and with it the key.
 pub type GivenKey = Result<(String, Secret), String>;
 
 /// `GAME=KEY`.
 ///
 /// # Errors
-/// None here; see [`GivenKey`].
+/// None; see [`GivenKey`].
 pub fn gamespy_key(text: &str) -> Result<GivenKey, Infallible> {
     Ok(match text.split_once('=') {
         Some((game, key)) if !game.is_empty() && !key.is_empty() => {
             Ok((game.to_owned(), Secret::new(key.as_bytes())))
         }
-        _ => Err("--gamespy-key: write it as GAME=KEY, such as ut=KEY".to_owned()),
+        _ => Err("invalid --gamespy-key: write it as GAME=KEY, such as ut=KEY".to_owned()),
     })
 }
 
 /// `user=NAME,key=HEX` or `user=NAME,key=@FILE`.
 ///
 /// # Errors
-/// None here; see [`GivenKey`].
+/// None; see [`GivenKey`].
 pub fn acr_key(text: &str) -> Result<GivenKey, Infallible> {
     let parts = text
         .split_once(",key=")
         .and_then(|(user, key)| Some((user.strip_prefix("user=")?, key)))
         .filter(|(user, key)| !user.is_empty() && !key.is_empty());
     let Some((user, key)) = parts else {
-        return Ok(Err("--acr-key: write it as user=NAME,key=HEX or user=NAME,key=@FILE".into()));
+        return Ok(Err(
+            "invalid --acr-key: write it as user=NAME,key=HEX or user=NAME,key=@FILE".into()
+        ));
     };
     let key = hex_or_file(key, KeyFiles { folder: Path::new(""), is_confined: false });
     Ok(match key {
         Ok(key) => Ok((user.to_owned(), key)),
-        Err(why) => Err(format!("--acr-key: the key of user {}: {why}", escaped(user))),
+        Err(why) => Err(format!("invalid --acr-key: the key of user {}: {why}", escaped(user))),
     })
 }
 
-/// Where the files are that hold keys.
+/// The location of files with keys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyFiles<'f> {
-    /// The folder that their names are taken from.
+    /// The folder that their names are relative to.
     pub(super) folder: &'f Path,
     /// Only files below that folder are read.
     pub(super) is_confined: bool,
@@ -64,12 +67,12 @@ impl KeyFiles<'_> {
             let [file, folder] = [&file, self.folder].map(Path::canonicalize);
             if !file.map_err(unreadable)?.starts_with(folder.map_err(unreadable)?) {
                 return Err(format!(
-                    "{} is not below the folder of this gamewire.toml; --config FILE allows it",
+                    "{} is outside the folder of this gamewire.toml; to allow it, name the configuration with --config FILE",
                     escaped(name)
                 ));
             }
         }
-        // To open a pipe, say, would wait for its other end.
+        // Opening a pipe would block until there is a writer.
         if !std::fs::metadata(&file).map_err(unreadable)?.is_file() {
             return Err(format!("{} is not a regular file", escaped(name)));
         }
@@ -96,7 +99,7 @@ fn hex(text: &str) -> Result<Secret, String> {
     bytes
         .filter(|bytes| !bytes.is_empty())
         .map(Secret::new)
-        .ok_or_else(|| "it is not written as pairs of hex digits".to_owned())
+        .ok_or_else(|| "not in hex; write pairs of hex digits, such as 6b4c".to_owned())
 }
 
 #[cfg(test)]
@@ -104,29 +107,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hex_is_read_and_nothing_else() {
+    fn only_hex_is_accepted() {
         assert_eq!(hex("6b4C00"), Ok(Secret::new(*b"kL\0")));
         for wrong in ["", "6", "6b4", "6g", "6b 4c", "0x6b", "ß"] {
             let error = hex(wrong).unwrap_err();
-            assert_eq!(error, "it is not written as pairs of hex digits");
+            assert_eq!(error, "not in hex; write pairs of hex digits, such as 6b4c");
         }
     }
 
     #[test]
-    fn what_is_wrong_is_said_without_the_key() {
+    fn errors_do_not_contain_the_key() {
         for typed in ["s3cret", "user=me", "user=me,key=", "user=,key=s3cret", "user=me,key=s3cret"]
         {
-            let Err(why) = acr_key(typed).unwrap() else { panic!("{typed} is no key") };
-            assert!(why.starts_with("--acr-key: ") && !why.contains("s3cret"), "{why}");
+            let Err(why) = acr_key(typed).unwrap() else { panic!("{typed} is valid") };
+            assert!(why.starts_with("invalid --acr-key: ") && !why.contains("s3cret"), "{why}");
         }
         for typed in ["s3cret", "=s3cret", "ut="] {
-            let Err(why) = gamespy_key(typed).unwrap() else { panic!("{typed} is no key") };
+            let Err(why) = gamespy_key(typed).unwrap() else { panic!("{typed} is valid") };
             assert!(!why.contains("s3cret"), "{why}");
         }
     }
 
     #[test]
-    fn a_file_may_hold_the_key() {
+    fn a_file_may_contain_the_key() {
         let folder = std::env::temp_dir();
         let name = format!("gamewire-key-{}", std::process::id());
         std::fs::write(folder.join(&name), "6b6C\n").unwrap();
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_s_name_may_hold_a_comma() {
+    fn a_user_s_name_may_contain_a_comma() {
         let Ok((user, key)) = acr_key("user=a,b,key=6b").unwrap() else { panic!("a key") };
         assert_eq!((user.as_str(), key.bytes()), ("a,b", &b"k"[..]));
     }

@@ -1,8 +1,8 @@
-//! What a project has settled for all its runs: `gamewire.toml`.
+//! The configuration of a project: `gamewire.toml`.
 //!
-//! The file is found upward from the working directory, or named. It knows how the file is written
-//! and what each key means. It refuses to know which command asks, and what the command line says:
-//! that wins, and the commands see to it.
+//! The file is named, or searched from the working directory upward. This module knows the syntax of
+//! the file and the meaning of each key, and is independent of commands and the command line, whose
+//! options take precedence: the commands apply them.
 
 mod durations;
 mod keys;
@@ -25,21 +25,21 @@ pub use keys::{GivenKey, acr_key, gamespy_key};
 /// The file's name.
 pub const NAME: &str = "gamewire.toml";
 
-/// No configuration is that large.
+/// Maximum size of the file in bytes.
 const MOST: u64 = 1 << 20;
 
-/// What the file says; what it does not say is as if there were no file.
+/// The settings of the file, and defaults for all others.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The file, if there is one.
     pub file: Option<PathBuf>,
-    /// The least severity that makes a broken rule fail the capture.
+    /// Lowest severity of a broken rule that fails the capture.
     pub fail_on: Option<FailOn>,
-    /// Whether captures are vouched for as complete.
+    /// Whether captures are stated to be complete.
     pub complete: bool,
     /// Rules that must be exercised.
     pub require: Vec<&'static Rule>,
-    /// What rules weigh.
+    /// The severities of rules.
     pub severities: Severities,
     /// Rules that are not reported.
     pub ignores: Vec<Ignored>,
@@ -47,20 +47,20 @@ pub struct Config {
     pub decode_as: Vec<DecodeAs>,
     /// Tolerances and keys.
     pub settings: Settings,
-    /// How long a flow may be silent, in nanoseconds.
+    /// Maximum time between two packets of a flow, in nanoseconds.
     pub flow_idle: Option<i64>,
 }
 
-/// An ignore, and until when it holds.
+/// A rule to ignore, and until when.
 #[derive(Clone, Debug)]
 pub struct Ignored {
-    /// What is ignored.
+    /// The rule and host.
     pub ignore: Ignore,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The last day on which it holds, if there is one.
+    /// The last day on which it is valid, if it expires.
     pub until: Option<Date>,
-    /// The line it is in, from 1.
+    /// Its line number, from 1.
     pub line: usize,
 }
 
@@ -68,40 +68,40 @@ pub struct Ignored {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("{}: {}", escaped(&file.to_string_lossy()), why::unreadable(error))]
+    #[error("cannot read {}: {}", escaped(&file.to_string_lossy()), why::unreadable(error))]
     Unreadable {
-        /// Which file.
+        /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// The file says something that cannot be.
+    /// The file is invalid.
     #[error("{}:{line}: {}", escaped(&file.to_string_lossy()), escaped(what))]
     Wrong {
-        /// Which file.
+        /// The file.
         file: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong, and what would be right.
+        /// What is wrong, and how to correct it.
         what: String,
     },
-    /// A key on the command line cannot be used. What was typed is not shown.
+    /// A key on the command line is invalid. The argument is not shown.
     #[error("{0}")]
     Key(String),
 }
 
 impl Config {
-    /// Reads the named file, or the nearest one above the working directory, if there is one.
+    /// Reads the named file, or else the nearest one in the working directory or above it, if any.
     ///
     /// # Errors
-    /// It cannot be read, or says something that cannot be.
+    /// It cannot be read, or is invalid.
     pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
         let mut is_above = false;
         let found = match named {
             Some(file) => Some(file.to_owned()),
             None => std::env::current_dir().ok().and_then(|folder| {
                 let file = nearest(&folder)?;
-                // Named as a user there would name it.
+                // The path as a user in the working directory would write it.
                 let here = file.strip_prefix(&folder).map(Path::to_owned);
                 is_above = here.is_err();
                 Some(here.unwrap_or(file))
@@ -113,16 +113,16 @@ impl Config {
         Config::parse(&file, &text, is_above)
     }
 
-    /// Reads what is in the file.
+    /// Reads the text of the file.
     ///
     /// # Errors
-    /// It says something that cannot be.
+    /// It is invalid.
     pub fn read(file: &Path, text: &str) -> Result<Config, ConfigError> {
         Config::parse(file, text, false)
     }
 
-    /// `is_above`: nobody named the file, and it is not in the working directory. It may name files below
-    /// its own folder only: others may write to a folder above.
+    /// `is_above`: the file was found above the working directory, in a folder that other users may be
+    /// able to write to. So it may only name files in its own folder and below.
     fn parse(file: &Path, text: &str, is_above: bool) -> Result<Config, ConfigError> {
         read::read(file, text, is_above).map_err(|wrong| ConfigError::Wrong {
             file: file.to_owned(),
@@ -131,7 +131,7 @@ impl Config {
         })
     }
 
-    /// What is ignored on that day, and a warning for each ignore that has expired.
+    /// The rules that are ignored on that day, and a warning for each one that has expired.
     pub fn ignores(&self, today: Date) -> (Vec<Ignore>, Vec<String>) {
         let (mut valid, mut warnings) = (Vec::new(), Vec::new());
         for ignored in &self.ignores {
@@ -152,7 +152,7 @@ impl Config {
     }
 }
 
-/// Today, in UTC: whether an ignore has expired is all that the wall clock is asked for.
+/// Today in UTC, only for the expiry of ignored rules.
 pub fn today() -> Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
@@ -168,12 +168,14 @@ fn text(file: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     let read = std::fs::File::open(file)?.take(MOST + 1).read_to_string(&mut text)?;
     if read as u64 > MOST {
-        return Err(std::io::Error::other("it is too large for a configuration file"));
+        return Err(std::io::Error::other(
+            "it is larger than 1 MiB, the maximum for a configuration file",
+        ));
     }
     Ok(text)
 }
 
-/// The line, from 1, that a byte of the text is in.
+/// The line number of a byte of the text, from 1.
 fn line(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1
 }

@@ -1,4 +1,4 @@
-//! From the file's keys to what they mean.
+//! The meaning of the file's keys.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,11 +12,11 @@ use super::keys::KeyFiles;
 use super::table::{ConfigTable, ConfigValue, Wrong};
 use super::{Config, Ignored, durations, keys, line};
 
-/// Reads the whole file.
+/// Reads the text of the file.
 pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config, Wrong> {
     let table = DeTable::parse(text).map_err(|error| Wrong {
         at: error.span().map_or(0, |span| span.start),
-        what: format!("this is not TOML: {}", error.message()),
+        what: format!("invalid TOML: {}", error.message()),
     })?;
     let mut root = ConfigTable::new(&table);
     let mut config = Config { file: Some(file.to_owned()), ..Config::default() };
@@ -60,10 +60,10 @@ pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config,
 
 fn ignored(value: ConfigValue<'_>, text: &str) -> Result<Ignored, Wrong> {
     let mut table = value.table()?;
-    let rule = table.need("rule", "which rule is ignored, such as \"A2S005\"")?.parsed(rule)?;
+    let rule = table.need("rule", "name the rule to ignore, such as \"A2S005\"")?.parsed(rule)?;
     let host = table.take("host").map(|host| host.parsed(str::parse)).transpose()?;
     let until = table.take("until").map(ConfigValue::date).transpose()?;
-    let reason = table.need("reason", "why it is ignored")?;
+    let reason = table.need("reason", "say why the rule is ignored")?;
     let why = reason.text()?.trim();
     if why.is_empty() {
         return Err(reason.wrong("must say why the rule is ignored"));
@@ -103,7 +103,7 @@ fn tolerances(mut table: ConfigTable<'_>, config: &mut Config) -> Result<(), Wro
     table.finish()
 }
 
-/// From which numbers on traffic is abuse.
+/// The thresholds from which traffic counts as abuse.
 fn abuse(table: &mut ConfigTable<'_>, abuse: &mut AbuseThresholds) -> Result<(), Wrong> {
     let numbers = [
         ("reflection-repeats", &mut abuse.repeats),
@@ -137,7 +137,7 @@ fn secrets(
         for value in value.table()?.all() {
             let key = value.text()?;
             if key.is_empty() {
-                return Err(value.wrong("has no key"));
+                return Err(value.wrong("is empty; it must have a key"));
             }
             let key = Secret::new(key.as_bytes());
             config.settings.protocols.gamespy1.keys.push((value.name.to_owned(), key));

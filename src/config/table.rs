@@ -1,24 +1,24 @@
-//! A table of the file, read key by key: asking for a key makes it a known one, and what
-//! nobody asked for is a mistake that names its nearest neighbour.
+//! A table of the file, read key by key. A key that was not requested is unknown: it is reported with
+//! the most similar key that was.
 
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Something that cannot be, and where it is.
+/// An error, and its position.
 #[derive(Debug)]
 pub(super) struct Wrong {
-    /// The first byte in question.
+    /// The first byte of the invalid part.
     pub(super) at: usize,
-    /// What is wrong, and what would be right. Never the value itself: it may be a secret.
+    /// What is wrong, and how to correct it. Never contains the value, which may be a secret.
     pub(super) what: String,
 }
 
 /// A table that is being read.
 pub(super) struct ConfigTable<'t> {
     entries: &'t DeTable<'t>,
-    /// Where it begins.
+    /// The position of its first byte.
     pub(super) at: usize,
     known: Vec<&'static str>,
 }
@@ -27,7 +27,7 @@ pub(super) struct ConfigTable<'t> {
 #[derive(Clone, Copy)]
 pub(super) struct ConfigValue<'t> {
     pub(super) name: &'t str,
-    /// Where its key is.
+    /// The position of its key.
     pub(super) at: usize,
     value: &'t DeValue<'t>,
 }
@@ -37,19 +37,19 @@ impl<'t> ConfigTable<'t> {
         ConfigTable { entries: table.get_ref(), at: table.span().start, known: Vec::new() }
     }
 
-    /// The value of a key that the table may have.
+    /// The value of an optional key.
     pub(super) fn take(&mut self, key: &'static str) -> Option<ConfigValue<'t>> {
         self.known.push(key);
         self.all().find(|value| value.name == key)
     }
 
-    /// The value of a key that the table must have.
+    /// The value of a required key.
     pub(super) fn need(&mut self, key: &'static str, why: &str) -> Result<ConfigValue<'t>, Wrong> {
         let at = self.at;
         self.take(key).ok_or_else(|| Wrong { at, what: format!("`{key}` is missing: {why}") })
     }
 
-    /// All values, of a table whose keys are names of the user's.
+    /// All values of a table whose keys are chosen by the user.
     pub(super) fn all(&self) -> impl Iterator<Item = ConfigValue<'t>> + use<'t> {
         self.entries.iter().map(|(key, value)| {
             let (Range { start, .. }, name) = (key.span(), key.get_ref());
@@ -57,10 +57,10 @@ impl<'t> ConfigTable<'t> {
         })
     }
 
-    /// Everything was asked for.
+    /// Checks that all keys are known.
     ///
     /// # Errors
-    /// A key is left that nobody asked for.
+    /// There is an unknown key.
     pub(super) fn finish(self) -> Result<(), Wrong> {
         let unknown = self.all().find(|value| !self.known.contains(&value.name));
         unknown.map_or(Ok(()), |value| {
@@ -71,7 +71,7 @@ impl<'t> ConfigTable<'t> {
 }
 
 impl<'t> ConfigValue<'t> {
-    /// That the value is not what it should be.
+    /// The error that the value is not as it must be.
     pub(super) fn wrong(self, should: &str) -> Wrong {
         Wrong { at: self.at, what: format!("`{}` {should}", crate::text::escaped(self.name)) }
     }
@@ -111,7 +111,7 @@ impl<'t> ConfigValue<'t> {
         }
     }
 
-    /// The values of a list, each under the list's name and at its own place.
+    /// The values of a list, each with the list's name and its own position.
     pub(super) fn list(self) -> Result<Vec<ConfigValue<'t>>, Wrong> {
         let DeValue::Array(values) = self.value else { return Err(self.wrong("must be a list")) };
         let value = |value: &'t Spanned<DeValue<'t>>| ConfigValue {
@@ -122,20 +122,20 @@ impl<'t> ConfigValue<'t> {
         Ok(values.iter().map(value).collect())
     }
 
-    /// What the text means.
+    /// Parses a text.
     pub(super) fn parsed<T>(
         self,
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> Result<T, Wrong> {
-        parse(self.text()?).map_err(|why| self.wrong(&format!("cannot be read: {why}")))
+        parse(self.text()?).map_err(|why| self.wrong(&format!("is invalid: {why}")))
     }
 }
 
-/// Adds which of the known names was meant; all of them, where none is near.
+/// Adds the most similar known name, or all of them if none is similar.
 fn with_nearest(what: String, name: &str, known: &[&str]) -> String {
     let near = |known: &&str| (strsim::jaro_winkler(name, known) * 1000.0) as u32;
     match known.iter().max_by_key(|&known| near(known)) {
         Some(nearest) if near(nearest) > 750 => format!("{what}; did you mean `{nearest}`?"),
-        _ => format!("{what}; there are {}", known.join(", ")),
+        _ => format!("{what}; valid keys are {}", known.join(", ")),
     }
 }

@@ -1,4 +1,4 @@
-//! The file read key by key, and every mistake named with its line.
+//! Each key is read, and each error is reported with its line.
 
 use dissectors::kit::AbuseThresholds;
 use jiff::civil::date;
@@ -94,7 +94,7 @@ fn an_empty_file_changes_nothing() {
 }
 
 #[test]
-fn an_ignore_holds_until_the_end_of_its_last_day() {
+fn a_rule_is_ignored_until_the_end_of_the_last_day() {
     let config = read(WHOLE).unwrap();
     let (valid, warnings) = config.ignores(date(2026, 12, 31));
     assert_eq!((valid.len(), warnings.len()), (2, 0));
@@ -108,12 +108,12 @@ fn an_ignore_holds_until_the_end_of_its_last_day() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_line_and_what_would_be_right() {
+fn errors_have_a_line_and_a_remedy() {
     for (text, says) in [
         ("\nfail_on = \"note\"", "gamewire.toml:2: unknown key `fail_on`; did you mean `fail-on`?"),
         (
             "complete = true\nfail-on =",
-            "gamewire.toml:2: this is not TOML: string values must be quoted, expected literal string",
+            "gamewire.toml:2: invalid TOML: string values must be quoted, expected literal string",
         ),
         ("[tolerance]\n", "gamewire.toml:1: unknown key `tolerance`; did you mean `tolerances`?"),
         (
@@ -122,7 +122,7 @@ fn mistakes_are_named_with_their_line_and_what_would_be_right() {
         ),
         (
             "zzz = 1",
-            "gamewire.toml:1: unknown key `zzz`; there are fail-on, complete, require, decode-as, severity, ignore, tolerances, keys",
+            "gamewire.toml:1: unknown key `zzz`; valid keys are fail-on, complete, require, decode-as, severity, ignore, tolerances, keys",
         ),
         (
             "[[ignore]]\nrule = \"A2S005\"\nreason = \"x\"\nuntill = 2026-01-01",
@@ -130,11 +130,11 @@ fn mistakes_are_named_with_their_line_and_what_would_be_right() {
         ),
         (
             "[[ignore]]\nrule = \"A2S005\"",
-            "gamewire.toml:1: `reason` is missing: why it is ignored",
+            "gamewire.toml:1: `reason` is missing: say why the rule is ignored",
         ),
         (
             "[[ignore]]\nreason = \"x\"",
-            "gamewire.toml:1: `rule` is missing: which rule is ignored, such as \"A2S005\"",
+            "gamewire.toml:1: `rule` is missing: name the rule to ignore, such as \"A2S005\"",
         ),
         (
             "[[ignore]]\nrule = \"A2S005\"\nreason = \" \"",
@@ -146,7 +146,7 @@ fn mistakes_are_named_with_their_line_and_what_would_be_right() {
         ),
         (
             "[[ignore]]\nrule = \"A2S005\"\nreason = \"x\"\nhost = \"example\"",
-            "gamewire.toml:4: `host` cannot be read: write it as 10.0.0.2, 10.0.0.0/8, 10.0.0.2:27015 or [::1]:27015",
+            "gamewire.toml:4: `host` is invalid: write it as 10.0.0.2, 10.0.0.0/8, 10.0.0.2:27015 or [::1]:27015",
         ),
         (
             "[severity]\nA2S999 = \"note\"",
@@ -154,7 +154,7 @@ fn mistakes_are_named_with_their_line_and_what_would_be_right() {
         ),
         (
             "[severity]\nA2S030 = \"fatal\"",
-            "gamewire.toml:2: `A2S030` cannot be read: there are error, warning and note",
+            "gamewire.toml:2: `A2S030` is invalid: valid severities are error, warning and note",
         ),
         (
             "[severity]\nA2S030 = \"note\"\nplayer-count = \"error\"",
@@ -165,7 +165,7 @@ fn mistakes_are_named_with_their_line_and_what_would_be_right() {
         ("require = \"A2S022\"", "gamewire.toml:1: `require` must be a list"),
         (
             "decode-as = [\"udp.port==1,nothing\"]",
-            "gamewire.toml:1: `decode-as` cannot be read: `nothing` is not a protocol; there are",
+            "gamewire.toml:1: `decode-as` is invalid: `nothing` is not a protocol; known protocols are",
         ),
         (
             "[tolerances]\nanswer-timeout = 3",
@@ -185,7 +185,7 @@ fn mistakes_are_named_with_their_line_and_what_would_be_right() {
 }
 
 #[test]
-fn no_mistake_shows_a_key() {
+fn errors_never_contain_a_key() {
     for text in [
         "[keys]\ngamespy = \"s3cret\"",
         "[keys.gamespy]\nut = [\"s3cret\"]",
@@ -207,7 +207,7 @@ fn the_nearest_file_above_is_found() {
     std::fs::create_dir_all(&deep).unwrap();
     std::fs::create_dir_all(root.join("a").join(NAME)).unwrap();
     std::fs::write(root.join(NAME), "").unwrap();
-    assert_eq!(nearest(&deep), Some(root.join(NAME)), "a folder of that name is no file");
+    assert_eq!(nearest(&deep), Some(root.join(NAME)), "a folder of that name is ignored");
     std::fs::write(deep.join(NAME), "").unwrap();
     assert_eq!(nearest(&deep), Some(deep.join(NAME)));
     std::fs::remove_dir_all(root).unwrap();

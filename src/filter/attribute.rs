@@ -1,4 +1,4 @@
-//! What every message has apart from its fields: its frame, time, ends, request, rules broken.
+//! Attributes of messages, which are not fields: frame, time, addresses, request, broken rules.
 
 use dissectors::kit::{Rule, Severity, Transport};
 
@@ -6,7 +6,7 @@ use super::Subject;
 use super::literal::{Measure, Number};
 use super::value::Value;
 
-/// What every message has apart from its fields.
+/// An attribute of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attribute {
     Frame,
@@ -44,12 +44,12 @@ pub(super) enum Attribute {
 }
 
 impl Attribute {
-    /// Whether it is known of a flow beside its protocol, but for which end sends.
+    /// Whether it is known for a flow, except for the direction, and is not the protocol.
     pub(super) fn is_of_ends(self) -> bool {
         self.is_of_flow() && self != Attribute::Protocol
     }
 
-    /// Whether it is known of a flow, but for which end sends.
+    /// Whether it is known for a flow, except for the direction.
     pub(super) fn is_of_flow(self) -> bool {
         !matches!(
             self,
@@ -68,7 +68,7 @@ impl Attribute {
         )
     }
 
-    /// Shows the values that a message has of it, until `see` has seen enough. Returns whether it has.
+    /// Passes a message's values of it to `see`, until that returns true. Returns whether it did.
     pub(super) fn each_value(
         self,
         subject: &Subject<'_>,
@@ -133,7 +133,7 @@ impl Attribute {
     }
 }
 
-/// Shows the rules that a message broke, until `see` has seen enough. Returns whether it has.
+/// Passes the rules that a message broke to `see`, until that returns true. Returns whether it did.
 fn each_broken(
     subject: &Subject<'_>,
     see: &mut dyn FnMut(&'static Rule, Severity) -> bool,
@@ -151,7 +151,7 @@ fn seconds<'v>(nanoseconds: i64) -> Value<'v> {
     Value::Number(Number::Real(nanoseconds as f64 / 1e9))
 }
 
-/// What can be compared with it.
+/// The type of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     Number(Option<Measure>),
@@ -164,13 +164,13 @@ pub(super) enum Sort {
     Message,
     Rule,
     Severity,
-    /// Nothing: it is there or not.
+    /// It has no value, and is either present or not.
     Presence,
 }
 
 const COUNT: Sort = Sort::Number(None);
 
-/// Their names, and how they compare.
+/// Their names and types.
 pub(super) const ATTRIBUTES: [(&str, Attribute, Sort); 36] = [
     ("frame", Attribute::Frame, COUNT),
     ("frame.number", Attribute::Frame, COUNT),

@@ -1,4 +1,4 @@
-//! What a table shows of a message: by the names that filters have.
+//! Columns of tables, which have the names of fields and attributes in filters.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// As it was named.
+    /// The name that was given.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -29,16 +29,16 @@ impl Column {
         ATTRIBUTES.iter().map(|(name, ..)| *name)
     }
 
-    /// Whether a message may have several values of it.
+    /// Whether a message can have several values.
     pub fn has_many(&self) -> bool {
         self.meanings.has_many()
     }
 
-    /// Shows the values that a message has of it.
+    /// Passes a message's values to `see`.
     pub fn values(&self, subject: &Subject<'_>, see: &mut dyn FnMut(&Value<'_>)) {
         let number = |frame: u64| Value::Number(Number::Whole(frame.into()));
         match self.meanings.attribute {
-            // What JSON has under these names.
+            // The same value as in JSON.
             Some((Attribute::Frame, _)) => return see(&number(subject.payload.frame)),
             Some((Attribute::Frames, _)) => {
                 let mut frames = Vec::new();
@@ -65,13 +65,16 @@ impl FromStr for Column {
 
     fn from_str(name: &str) -> Result<Column, String> {
         let path = super::syntax::path(name)
-            .ok_or_else(|| format!("`{name}` is not the name of a field"))?;
+            .ok_or_else(|| format!("`{name}` is not a valid field name"))?;
         let meanings = Meanings::of(&path);
         if meanings.attribute.is_some() || !meanings.fields.is_empty() {
             return Ok(Column { name: name.to_owned(), meanings });
         }
         if path == ["answered"] || path == ["answered_by"] {
-            return Err(format!("`{name}` is known only after it was shown: {}", names::ANSWERED));
+            return Err(format!(
+                "`{name}` is not yet known when a message is shown: {}",
+                names::ANSWERED
+            ));
         }
         let near = names::nearest(&path);
         Err(match &*near {

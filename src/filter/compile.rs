@@ -1,5 +1,5 @@
-//! A filter with its names looked up and its values read: what cannot be is refused here, before the
-//! first packet.
+//! Compiles a filter: resolves names, and parses values. All errors are reported here, before the first
+//! packet.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::names::{self, Meanings, Source, Step};
 use super::syntax::{Ask, Comparison, Expression, Literal, Test, written};
 use crate::text::nearest;
 
-/// Bytes that a compiled regular expression may take.
+/// Maximum memory of a compiled regular expression in bytes.
 const REGEX: usize = 1 << 20;
 
 pub(super) enum Node {
@@ -27,22 +27,22 @@ pub(super) enum Node {
     Shared(Arc<Node>),
 }
 
-/// One comparison: what it looks at, and what it asks of the values there.
+/// One comparison: the values to compare, and the condition.
 pub(super) struct Compiled {
     pub(super) attribute: Option<Attribute>,
     pub(super) protocol: Option<Id>,
     pub(super) message: Option<&'static Message>,
     pub(super) fields: Vec<Source>,
     pub(super) predicate: Predicate,
-    /// True if there are values, and none is such.
+    /// True if there are values, and none satisfies the condition.
     pub(super) is_none: bool,
 }
 
-/// What is asked of one value.
+/// A condition on one value.
 pub(super) enum Predicate {
     Present,
     Compare(Comparison, Operand),
-    /// One of these, or in one of these ranges.
+    /// It is one of these, or in one of these ranges.
     In(Vec<(Operand, Option<Operand>)>),
     Matches(Regex),
     Protocols(Vec<Id>),
@@ -51,7 +51,7 @@ pub(super) enum Predicate {
 }
 
 impl Node {
-    /// Whether any of its comparisons is such.
+    /// Whether `is` holds for any of its comparisons.
     pub(super) fn any(&self, is: &dyn Fn(&Compiled) -> bool) -> bool {
         match self {
             Node::Or(nodes) | Node::And(nodes) => nodes.iter().any(|node| node.any(is)),
@@ -130,19 +130,19 @@ impl Compiler<'_> {
         Ok(compiled)
     }
 
-    /// Leaves those meanings whose values can be compared so.
+    /// Keeps the meanings whose values can be compared in this way.
     fn keep_comparable(
         &self,
         compiled: &mut Compiled,
         sort: Option<Sort>,
     ) -> Result<(), FilterError> {
-        // Neither has a value.
+        // Neither of them has a value.
         (compiled.protocol, compiled.message) = (None, None);
         let mut no_name = None;
         if let Some(sort) = sort {
             match self.named(sort) {
                 Some(Ok(predicate)) => {
-                    // A name of something is meant, and no field.
+                    // The operands are names of protocols, messages or rules.
                     compiled.predicate = predicate;
                     compiled.fields.clear();
                     return Ok(());
@@ -178,7 +178,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Of what is compared with names, what these name; `None` for everything else.
+    /// For attributes that are compared with names, what the names refer to; otherwise `None`.
     fn named(&self, sort: Sort) -> Option<Result<Predicate, FilterError>> {
         if !matches!(sort, Sort::Protocol | Sort::Message | Sort::Rule) {
             return None;
@@ -188,7 +188,7 @@ impl Compiler<'_> {
             Ask::In(_) | Ask::Compare(Comparison::Equal | Comparison::Unequal, _)
         );
         if !is_equality {
-            let help = "names compare with ==, != and `in {..}`".to_owned();
+            let help = "compare it with ==, != or `in {..}`".to_owned();
             let what = format!("`{}` has no order", written(&self.test.path));
             return Some(Err(self.error(&self.test.at, what, help)));
         }
@@ -217,7 +217,7 @@ impl Compiler<'_> {
         Id::named(&literal.text).ok_or_else(|| {
             let names: Vec<_> = Id::ALL.iter().map(|id| id.info().id).collect();
             let what = format!("there is no protocol `{}`", literal.text);
-            self.error(&literal.at, what, format!("there are {}", names.join(", ")))
+            self.error(&literal.at, what, format!("known protocols are {}", names.join(", ")))
         })
     }
 
@@ -252,7 +252,7 @@ impl Compiler<'_> {
 
     fn regex(&self, literal: &Literal) -> Result<Regex, FilterError> {
         if !literal.is_quoted {
-            let what = "a regular expression is in double quotes".to_owned();
+            let what = "a regular expression must be in double quotes".to_owned();
             return Err(self.error(&literal.at, what, format!("\"{}\"", literal.text)));
         }
         let mut builder = RegexBuilder::new(&literal.text);
@@ -261,11 +261,11 @@ impl Compiler<'_> {
             let why = error.to_string();
             let why =
                 why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            self.error(&literal.at, "this is not a regular expression".to_owned(), why)
+            self.error(&literal.at, "invalid regular expression".to_owned(), why)
         })
     }
 
-    /// Whether the attribute compares so.
+    /// Whether an attribute of this type can be compared in this way.
     fn is_comparable_sort(&self, predicate: &Predicate, sort: Sort) -> bool {
         let suits = |operand: &Operand| match sort {
             Sort::Number(measure) => is_number(operand, measure),
@@ -290,12 +290,12 @@ impl Compiler<'_> {
     fn unknown(&self) -> FilterError {
         let path = &self.test.path;
         if **path == ["answered"] || **path == ["answered_by"] {
-            let what = format!("`{}` is known only after the message was shown", written(path));
+            let what = format!("`{}` is not yet known when a message is shown", written(path));
             return self.error(&self.test.at, what, names::ANSWERED.to_owned());
         }
         let mut near = names::nearest(path);
         if let [name] = &**path {
-            // A message by its name alone, where its protocol belongs before it.
+            // The name of a message without its protocol.
             near.splice(..0, names::messages_named(name));
         }
         let help = match &*near {
@@ -324,15 +324,15 @@ impl Compiler<'_> {
         let help = if is("severity") {
             "severities are note, warning and error".to_owned()
         } else if is("time") {
-            "a time is quoted: \"2026-11-20T10:00:00Z\"".to_owned()
+            "write a time in quotes: \"2026-11-20T10:00:00Z\"".to_owned()
         } else if is("text") || is("character") {
             "put texts in double quotes".to_owned()
         } else if is("boolean") {
-            "it is true or false".to_owned()
+            "compare it with true or false".to_owned()
         } else if is("address") {
-            "as in 10.0.0.2, 10.0.0.0/8 or [::1]:27015".to_owned()
+            "write an address as 10.0.0.2, 10.0.0.0/8 or [::1]:27015".to_owned()
         } else if are.is_empty() || is("group") || is("map") || is("list") || is("transport") {
-            "by itself it asks whether it is there".to_owned()
+            "use it without a comparison to test whether it is present".to_owned()
         } else {
             "compare it with a number".to_owned()
         };
@@ -340,13 +340,13 @@ impl Compiler<'_> {
         let path = written(&self.test.path);
         let what = match &*are {
             [] => format!("`{path}` has no value"),
-            are => format!("`{path}` ({}) does not compare with this so", are.join(" or ")),
+            are => format!("`{path}` ({}) cannot be compared in this way", are.join(" or ")),
         };
         self.error(at, what, help)
     }
 }
 
-/// What to say of a name that is not known.
+/// The help text for an unknown name.
 fn suggestion(typed: &str, names: impl Iterator<Item = String>, command: &str) -> String {
     match &*nearest(typed, names) {
         [] => format!("`gamewire {command}` lists them"),
@@ -354,20 +354,20 @@ fn suggestion(typed: &str, names: impl Iterator<Item = String>, command: &str) -
     }
 }
 
-/// Whether some values of a field compare so.
+/// Whether some values of a field can be compared in this way.
 fn is_comparable(predicate: &Predicate, field: &Source) -> bool {
     let mut kinds = field.kinds.iter();
     let has_key = matches!(field.steps.last(), Some(Step::Key(_)));
     kinds.any(|&kind| {
         let suits = |operand: &Operand| match kind {
-            // In JSON it is a text.
+            // It is a text in JSON, but is compared with numbers.
             Kind::Id => operand.number.is_some() && operand.measure.is_none(),
             Kind::Unsigned | Kind::Signed | Kind::Float => is_number(operand, field.measure),
             Kind::Flag => operand.flag.is_some(),
             Kind::Text | Kind::Name | Kind::Char => operand.text.is_some(),
             Kind::Bytes => operand.bytes.is_some(),
             Kind::Endpoint | Kind::Endpoint6 => operand.network.is_some(),
-            // Its value is a text, which may read as a number.
+            // Its value is a text, which may be numeric.
             Kind::Pair => has_key && (operand.text.is_some() || is_number(operand, field.measure)),
             Kind::Group | Kind::List | Kind::Map => false,
         };
@@ -389,7 +389,7 @@ fn is_comparable(predicate: &Predicate, field: &Source) -> bool {
     })
 }
 
-/// Whether it is a number, in no unit or in one that fits.
+/// Whether it is a number, without a unit or with one of the field.
 fn is_number(operand: &Operand, measure: Option<Measure>) -> bool {
     operand.number.is_some()
         && operand.text.is_none()

@@ -1,4 +1,4 @@
-//! What is wrong with a filter, and where.
+//! Errors in filters, with their position.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,11 +7,11 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use crate::text::escaped;
 
-/// What is wrong with a filter: shown with the place, and with what may have been meant.
+/// An error in a filter. Its text shows the position, and help.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterError {
     pub(super) source: String,
-    /// Bytes of the source.
+    /// The position in the source, in bytes.
     pub(super) at: Range<usize>,
     pub(super) what: String,
     /// What to do.
@@ -28,12 +28,12 @@ impl FilterError {
         FilterError { source: source.to_owned(), at, what: what.into(), help: help.into() }
     }
 
-    /// Where it is, in bytes of the filter.
+    /// The position in the filter, in bytes.
     pub fn at(&self) -> Range<usize> {
         self.at.clone()
     }
 
-    /// What is wrong, and what to do about it, without the filter itself.
+    /// The error and the help text, without the filter.
     pub fn explained(&self) -> String {
         format!("{}; {}", escaped(&self.what), escaped(&self.help))
     }
@@ -48,9 +48,9 @@ impl fmt::Display for FilterError {
         if !is_plain || self.source.len() > 1000 {
             return write!(f, "{what} ({}, at byte {})", escaped(&self.help), self.at.start);
         }
-        // One column at least: where something is missing at the end, the place is after it.
+        // At least one column: if something is missing at the end, the position is after it.
         let (start, mut end) = (self.at.start, self.at.end.max(self.at.start + 1));
-        // Only whole characters can be marked.
+        // Mark whole characters.
         while end < self.source.len() && !self.source.is_char_boundary(end) {
             end += 1;
         }

@@ -1,4 +1,4 @@
-//! What a filter says of a message.
+//! Evaluates a filter for a message.
 
 use std::cmp::Ordering;
 
@@ -25,10 +25,10 @@ impl Node {
 }
 
 impl Node {
-    /// What it says of a message of which all that is known is in these, one for either end as its
-    /// sender.
+    /// The result for a message that is only partly known; `None` if it depends on the rest. There is one
+    /// subject for each end as the sender.
     pub(super) fn decide(&self, each_way: &[Subject<'_>; 2]) -> Option<bool> {
-        // Whether any of them is so; not known, where one that matters is not.
+        // Whether the result of any of them is `so`; `None` if that depends on an unknown one.
         let any = |nodes: &[Node], so: bool| {
             let mut known = true;
             for node in nodes {
@@ -50,17 +50,17 @@ impl Node {
     }
 }
 
-/// What was seen of the values so far.
+/// The state of a comparison over several values.
 struct Seen<'p> {
     predicate: &'p Predicate,
-    /// A value that can be compared.
+    /// There is a value that can be compared.
     any: bool,
-    /// One that is such.
+    /// There is a value that satisfies the condition.
     hit: bool,
 }
 
 impl Seen<'_> {
-    /// Looks at a value; `true`: no other one matters.
+    /// Checks a value. Returns true if no other one matters.
     fn see(&mut self, value: &Value<'_>) -> bool {
         if let Some(is) = self.predicate.holds(value) {
             self.any = true;
@@ -70,7 +70,7 @@ impl Seen<'_> {
     }
 }
 
-/// Shows all values that a message has of what a path means.
+/// Passes all values that a message has under a path to `see`.
 pub(super) fn values(
     meanings: &Meanings,
     subject: &Subject<'_>,
@@ -79,7 +79,7 @@ pub(super) fn values(
     each(meanings.attribute.map(|(attribute, _)| attribute), &meanings.fields, subject, see);
 }
 
-/// Shows values, until `see` has seen enough.
+/// Passes values to `see`, until that returns true.
 fn each(
     attribute: Option<Attribute>,
     fields: &[Source],
@@ -146,7 +146,7 @@ impl Compiled {
 }
 
 impl Predicate {
-    /// Whether a value is such; `None`: it cannot be compared.
+    /// Whether a value satisfies the condition; `None` if it cannot be compared.
     fn holds(&self, value: &Value<'_>) -> Option<bool> {
         match self {
             Predicate::Present => Some(true),
@@ -215,7 +215,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(text, part).is_some()
 }
 
-/// The way to the values of a field.
+/// The path to the values of a field.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
     tree: TreeView<'a>,
@@ -223,7 +223,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Shows the values that the steps lead to from below a node, until `see` has seen enough.
+    /// Passes the values at the end of the steps, from below a node, to `see`, until that returns true.
     fn below(
         self,
         at: Option<usize>,

@@ -1,4 +1,4 @@
-//! What a typed value may mean: which of it counts is for the field to say.
+//! Values in filters, parsed in all ways that are possible: the field's type selects one.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -12,9 +12,9 @@ use super::syntax::Literal;
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// A whole one.
+    /// An integer.
     Whole(i128),
-    /// Any other.
+    /// Any other number.
     Real(f64),
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Number {
 }
 
 impl Number {
-    /// How two numbers compare; what is not a number does not.
+    /// Compares two numbers; `None` for NaN.
     pub(super) fn compare(self, other: Number) -> Option<Ordering> {
         match (self, other) {
             (Number::Whole(a), Number::Whole(b)) => Some(a.cmp(&b)),
@@ -69,7 +69,7 @@ pub(super) enum Measure {
     Size,
 }
 
-/// Units, by what they are in seconds or bytes.
+/// Units, with their size in seconds or bytes.
 const UNITS: [(&str, Measure, f64); 14] = [
     ("ns", Measure::Time, 1e-9),
     ("us", Measure::Time, 1e-6),
@@ -87,7 +87,7 @@ const UNITS: [(&str, Measure, f64); 14] = [
     ("d", Measure::Time, 86_400.0),
 ];
 
-/// Addresses, and a port if only one is meant: `10.0.0.0/8`, `10.0.0.2:27015`, `[::1]:27015`.
+/// Addresses with an optional port: `10.0.0.0/8`, `10.0.0.2:27015`, `[::1]:27015`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,
@@ -103,7 +103,7 @@ impl Network {
         let (address, rest) = match text.strip_prefix('[') {
             Some(inner) => inner.split_once(']')?,
             None => {
-                // Of an IPv6 address without brackets, a colon is not a port's.
+                // In an IPv6 address without brackets, a colon does not start a port.
                 let end =
                     text.find('/').or_else(|| text.find(':').filter(|_| text.contains('.')))?;
                 text.split_at_checked(end)?
@@ -131,7 +131,7 @@ impl Network {
         self.port.is_some()
     }
 
-    /// Whether this end is one of them.
+    /// Whether this address and port match.
     pub fn contains(&self, end: SocketAddr) -> bool {
         self.port.is_none_or(|port| port == end.port()) && self.has(end.ip())
     }
@@ -179,7 +179,7 @@ fn bits(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// A typed value, read in every way that it can be read.
+/// A value, parsed in all ways that are possible.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     pub(super) number: Option<Number>,

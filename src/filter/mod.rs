@@ -1,8 +1,8 @@
-//! Display filters: which messages a user wants to see.
+//! Display filters, which select messages.
 //!
-//! The language is Wireshark's, as far as it has words for these protocols:
-//! `a2s.info_response.players == 0 and ip.src == 10.0.0.0/8`. A filter is read and checked as a whole
-//! before the first packet; see `docs/filters.md`. What it decides has no influence on what is decoded.
+//! The language is that of Wireshark, as far as it applies to these protocols:
+//! `a2s.info_response.players == 0 and ip.src == 10.0.0.0/8`. A filter is parsed and checked before
+//! the first packet; see `docs/filters.md`. It does not influence decoding.
 
 mod attribute;
 mod column;
@@ -31,7 +31,7 @@ pub use syntax::Expression;
 #[doc(hidden)]
 pub use value::Value;
 
-/// A filter that was read and checked. Clones share it.
+/// A compiled filter. Clones share it.
 ///
 /// ```
 /// use gamewire::filter::Filter;
@@ -45,31 +45,31 @@ pub use value::Value;
 pub struct Filter {
     source: Arc<str>,
     root: Arc<compile::Node>,
-    /// It looks at the ends of flows, or what carries them.
+    /// It depends on addresses, ports or transports.
     needs_ends: bool,
 }
 
-/// What a filter decides about: a message, or, without `tree`, what is still known of one in the past.
+/// A message that a filter is applied to; an earlier one has no `tree`.
 #[derive(Clone, Copy)]
 #[doc(hidden)]
 pub struct Subject<'a> {
     /// Its protocol.
     pub protocol: Option<Id>,
-    /// Which message of it.
+    /// The message of the protocol.
     pub message: Option<&'static Message>,
     /// Its packets, ends and time.
     pub payload: &'a Payload<'a>,
-    /// Its fields, if they are here.
+    /// Its fields, if known.
     pub tree: Option<TreeView<'a>>,
-    /// The request that it answers.
+    /// The request that it responds to.
     pub reply: Option<&'a Reply>,
     /// The packet that it is a copy of.
     pub copy_of: Option<u64>,
-    /// The rules that it broke, and how severe each is.
+    /// The rules that it broke, and their severities.
     pub broken: &'a Broken<'a>,
 }
 
-/// What is known of a message before it is decoded.
+/// The known properties of a message before it is decoded.
 #[derive(Clone, Copy)]
 #[doc(hidden)]
 pub struct Known<'a> {
@@ -77,11 +77,11 @@ pub struct Known<'a> {
     pub protocol: Option<Id>,
     /// Its flow.
     pub flow: &'a FlowFacts,
-    /// Which message it is, if that is known.
+    /// The message, if known.
     pub message: Option<&'static Message>,
 }
 
-/// Shows rules that were broken, and how severe each is.
+/// Passes broken rules and their severities to a function.
 #[doc(hidden)]
 pub type Broken<'a> = dyn Fn(&mut dyn FnMut(&'static Rule, Severity)) + 'a;
 
@@ -91,7 +91,7 @@ impl Filter {
         Filter { source, root: Arc::new(root), needs_ends }
     }
 
-    /// A filter that wants what all of these want; `None` if there are none.
+    /// The conjunction of filters; `None` if there are none.
     pub fn all(filters: impl IntoIterator<Item = Filter>) -> Option<Filter> {
         let filters = Vec::from_iter(filters);
         if filters.len() < 2 {
@@ -102,13 +102,13 @@ impl Filter {
         Some(Filter::new(sources.join(" and ").into(), compile::Node::And(parts)))
     }
 
-    /// Whether it wants this message.
+    /// Whether it matches a message.
     pub fn matches(&self, subject: &Subject<'_>) -> bool {
         self.root.matches(subject)
     }
 
-    /// Whether it wants messages of this flow, or this message of it, as far as that is known before its
-    /// fields are read.
+    /// Whether it matches, if that is already known from the flow, or from the message before its fields
+    /// are read.
     pub fn decide(&self, known: &Known<'_>) -> Option<bool> {
         let payloads = [Side::First, Side::Second].map(|side| known.flow.payload(side, &[], &[]));
         let each_way = payloads.each_ref().map(|payload| Subject {
@@ -123,18 +123,18 @@ impl Filter {
         self.root.decide(&each_way)
     }
 
-    /// Whether what it decides of a flow depends on more than its protocol.
+    /// Whether its result for a flow depends on more than the protocol.
     #[inline]
     pub(crate) fn needs_ends(&self) -> bool {
         self.needs_ends
     }
 
-    /// Whether it looks at fields of messages.
+    /// Whether it depends on fields of messages.
     pub fn needs_fields(&self) -> bool {
         self.root.any(&|test| test.has_fields())
     }
 
-    /// Whether it looks at numbers of flows, which are known only where all flows are.
+    /// Whether it depends on flow numbers, which are only known if all flows are.
     pub fn needs_flow_numbers(&self) -> bool {
         self.root.any(&|test| test.has(attribute::Attribute::Flow))
     }

@@ -1,4 +1,4 @@
-//! What a path in a filter names: a field of messages, or an attribute of messages.
+//! Resolves paths in filters to fields or attributes of messages.
 
 use dissectors::Id;
 use dissectors::catalogue;
@@ -8,11 +8,11 @@ use super::attribute::{ATTRIBUTES, Attribute, Sort};
 use super::literal::Measure;
 use crate::text::nearest as nearest_of;
 
-/// What to use in place of a request's fate.
+/// Alternatives to filters by whether a request was answered.
 pub(super) const ANSWERED: &str = "responses have `request` and `response_time`; `gamewire flows` counts \
     requests and answered ones, `gamewire check` finds those without a response";
 
-/// One step from a node to those below it.
+/// A step from a node to nodes below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// The field of this name.
@@ -27,14 +27,14 @@ pub(super) struct Source {
     pub(super) protocol: Id,
     pub(super) message: &'static Message,
     pub(super) steps: Box<[Step]>,
-    /// How its values read; for a list, its elements.
+    /// The types of its values; for a list, of its elements.
     pub(super) kinds: Vec<Kind>,
     pub(super) measure: Option<Measure>,
-    /// It is a list, or in one.
+    /// It is a list, or inside one.
     pub(super) is_many: bool,
 }
 
-/// All that a path may mean.
+/// All meanings of a path.
 #[derive(Clone, Default)]
 pub(super) struct Meanings {
     pub(super) attribute: Option<(Attribute, Sort)>,
@@ -64,7 +64,7 @@ impl Meanings {
                 lists.push((listed.message, listed.path.clone()));
             }
             let pattern: Vec<&str> = listed.path.split('.').collect();
-            // The whole path, or the last part of one alone.
+            // The complete path, or only its last part.
             let start = if id.is_some() { 0 } else { starts_at(&pattern, path) };
             let Some(steps) = pattern.get(start..).and_then(|rest| steps(rest, path)) else {
                 continue;
@@ -74,7 +74,7 @@ impl Meanings {
                 continue;
             }
             let mut all: Vec<Step> = before.iter().map(|&name| Step::Field(name.into())).collect();
-            // The protocol and the message lead to no node.
+            // Protocol and message are not nodes.
             all.extend(steps.into_iter().skip(2_usize.saturating_sub(start)));
             let (kinds, unit) = kinds(listed.field, &listed.otherwise);
             let measure = match unit {
@@ -98,7 +98,7 @@ impl Meanings {
         meanings
     }
 
-    /// Whether a message may have several values of it.
+    /// Whether a message can have several values.
     pub(super) fn has_many(&self) -> bool {
         let many = [
             Attribute::Frames,
@@ -119,10 +119,10 @@ impl Meanings {
     }
 }
 
-/// Where a path that names no protocol may begin in a listed one: so that it ends where that ends.
+/// Where a path without a protocol starts in a listed one, so that both have the same end.
 fn starts_at(pattern: &[&str], path: &[String]) -> usize {
     match pattern.iter().position(|part| *part == "*") {
-        // The keys of a map may have dots: the map's own name must be named.
+        // Keys of a map may contain dots, so the path must have the map's name.
         Some(key) => pattern
             .get(..key)
             .unwrap_or_default()
@@ -135,7 +135,7 @@ fn starts_at(pattern: &[&str], path: &[String]) -> usize {
     }
 }
 
-/// The steps of a path, if it is of this pattern.
+/// The steps of a path, if it matches this pattern.
 fn steps(pattern: &[&str], path: &[String]) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     let mut rest = path;
@@ -158,7 +158,7 @@ fn steps(pattern: &[&str], path: &[String]) -> Option<Vec<Step>> {
     rest.is_empty().then_some(steps)
 }
 
-/// How the values of a field read, and their unit.
+/// The types of a field's values, and their unit.
 fn kinds(field: &'static Field, otherwise: &[Kind]) -> (Vec<Kind>, &'static str) {
     if field.kind != Kind::List {
         return ([&[field.kind], otherwise].concat(), field.unit);
@@ -168,14 +168,14 @@ fn kinds(field: &'static Field, otherwise: &[Kind]) -> (Vec<Kind>, &'static str)
     ([&[Kind::List], &Vec::from_iter(elements)[..], otherwise].concat(), unit)
 }
 
-/// The paths of the messages of this name.
+/// The paths of messages with this name.
 pub(super) fn messages_named(name: &str) -> Vec<String> {
     let infos = Id::ALL.iter().map(|id| id.info());
     let named = infos.filter(|info| info.messages.iter().any(|message| message.name == name));
     named.map(|info| format!("`{}.{name}`", info.id)).collect()
 }
 
-/// The names that are nearest to a path, and so may have been meant.
+/// The names that are most similar to a path.
 pub(super) fn nearest(path: &[String]) -> Vec<String> {
     let typed = path.join(".");
     let parts = typed.split('.').count();

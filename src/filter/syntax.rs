@@ -1,4 +1,4 @@
-//! How a filter reads: words, and what they make.
+//! The syntax of filters: tokens and grammar.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,13 +11,13 @@ use winnow::{ModalResult, Parser};
 
 use super::error::FilterError;
 
-/// Longest filter, in bytes.
+/// Maximum length of a filter in bytes.
 const LONGEST: usize = 1 << 16;
 
-/// Deepest nesting of parentheses and `not`.
+/// Maximum nesting of parentheses and `not`.
 const DEEPEST: usize = 64;
 
-/// A filter as it was typed.
+/// A parsed filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
     /// Any of these.
@@ -35,24 +35,24 @@ pub enum Expression {
 pub struct Test {
     /// The parts of the field's path.
     pub path: Vec<String>,
-    /// Where the path is.
+    /// The position of the path.
     pub at: Range<usize>,
-    /// What is asked of the field.
+    /// The condition on the field.
     pub ask: Ask,
 }
 
-/// What is asked of a field.
+/// A condition on a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// It is there.
+    /// It is present.
     Present,
-    /// How its value compares.
+    /// A comparison with a value.
     Compare(Comparison, Literal),
     /// It is one of these, or in one of these ranges.
     In(Vec<(Literal, Option<Literal>)>),
 }
 
-/// How values compare.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// `==`
@@ -74,7 +74,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// All of them, as they are written.
+    /// All operators with their spellings.
     pub const ALL: [(&'static str, Comparison); 18] = [
         ("==", Comparison::Equal),
         ("!=", Comparison::Unequal),
@@ -96,26 +96,26 @@ impl Comparison {
         ("all_ne", Comparison::Unequal),
     ];
 
-    /// As it is written.
+    /// Its first spelling.
     pub fn name(self) -> &'static str {
         Comparison::ALL.iter().find(|(_, it)| *it == self).map_or("", |(name, _)| name)
     }
 }
 
-/// A value as it was typed.
+/// A value in a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
     /// The text, without its quotes and escapes.
     pub text: String,
     /// It was in quotes.
     pub is_quoted: bool,
-    /// Where it is.
+    /// Its position.
     pub at: Range<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    /// `(`, `==`, `&&`: as it is written.
+    /// `(`, `==`, `&&` and so on.
     Sign(&'static str),
     /// A word, and the keys in brackets after it.
     Word(String, Vec<String>),
@@ -142,8 +142,8 @@ fn sign(input: &mut Input<'_>) -> ModalResult<Kind> {
     winnow::combinator::fail(input)
 }
 
-/// A quoted text: `\"`, `\\` and `\x41` as in C; any other backslash stays, as regular expressions
-/// need it.
+/// A quoted text: `\"`, `\\` and `\x41` as in C; any other backslash is kept for regular
+/// expressions.
 fn quoted(input: &mut Input<'_>) -> ModalResult<String> {
     let hex = preceded('x', take_while(2..=2, |c: char| c.is_ascii_hexdigit()))
         .try_map(|digits: &str| u8::from_str_radix(digits, 16))
@@ -189,13 +189,13 @@ fn tokens(source: &str) -> Result<Vec<Token>, FilterError> {
         let token = alt((sign, quoted.map(Kind::Quoted), address6, word)).parse_next(&mut input);
         let Ok(kind) = token else {
             let (what, help) = match source.get(at..).and_then(|rest| rest.chars().next()) {
-                Some('"') => ("a text without its closing quote", "it begins here".to_owned()),
+                Some('"') => ("missing closing quote", "the text starts here".to_owned()),
                 Some('[') => {
-                    ("brackets hold a key in quotes", "as in properties[\"game type\"]".into())
+                    ("missing quotes in brackets", "write properties[\"game type\"]".into())
                 }
-                Some('=') => ("a single =", "equality is written ==".to_owned()),
-                Some('&' | '|') => ("a single sign", "`and` and `or` are written && and ||".into()),
-                _ => ("this cannot be part of a filter", "put texts in double quotes".to_owned()),
+                Some('=') => ("unknown operator =", "write == for equality".to_owned()),
+                Some('&' | '|') => ("unknown operator", "write && for `and`, || for `or`".into()),
+                _ => ("unexpected character", "put texts in double quotes".to_owned()),
             };
             return Err(FilterError::new(source, at..at + 1, what, help));
         };
@@ -203,7 +203,7 @@ fn tokens(source: &str) -> Result<Vec<Token>, FilterError> {
     }
 }
 
-/// The parts of a path that is alone.
+/// The parts of a path, if the source is just a path.
 pub(super) fn path(source: &str) -> Option<Vec<String>> {
     match &*tokens(source).ok()? {
         [Token { kind: Kind::Word(head, keys), .. }] => {
@@ -222,10 +222,10 @@ struct Reader<'s> {
 }
 
 impl Expression {
-    /// Reads a filter.
+    /// Parses a filter.
     ///
     /// # Errors
-    /// It is none: with the place.
+    /// A syntax error, with its position.
     pub fn read(source: &str) -> Result<Expression, FilterError> {
         if source.len() > LONGEST {
             let most = format!("a filter has at most {LONGEST} bytes");
@@ -244,13 +244,13 @@ impl Expression {
 impl Reader<'_> {
     fn wrong(&self, at: Range<usize>, expected: &str) -> FilterError {
         let what = match self.source.get(at.clone()).filter(|text| !text.is_empty()) {
-            Some(text) => format!("`{text}` is not expected here"),
-            None => "the filter ends too early".to_owned(),
+            Some(text) => format!("unexpected `{text}`"),
+            None => "unexpected end of the filter".to_owned(),
         };
         FilterError::new(self.source, at, what, format!("expected: {expected}"))
     }
 
-    /// Where the next token is; at the end, the end.
+    /// The position of the next token, or the end.
     fn here(&self) -> Range<usize> {
         let end = self.source.len();
         self.tokens.get(self.next).map_or(end..end, |token| token.at.clone())
@@ -286,8 +286,8 @@ impl Reader<'_> {
         let at = self.here();
         self.depth += 1;
         if self.depth > DEEPEST {
-            let help = format!("at most {DEEPEST} parentheses and `not` within each other");
-            return Err(FilterError::new(self.source, at, "the filter nests too deep", help));
+            let help = format!("at most {DEEPEST} levels of parentheses and `not` are possible");
+            return Err(FilterError::new(self.source, at, "the filter is nested too deeply", help));
         }
         let expression = if self.takes("not") || self.takes("!") {
             Expression::Not(Box::new(self.not()?))
@@ -353,7 +353,7 @@ impl Reader<'_> {
         }
         let mut set = Vec::new();
         while set.is_empty() || !self.takes("}") {
-            // A comma is not needed after each, as in Wireshark.
+            // Commas are optional, as in Wireshark.
             if !set.is_empty() {
                 self.takes(",");
             }
@@ -373,7 +373,7 @@ impl Reader<'_> {
 }
 
 impl fmt::Display for Expression {
-    /// The filter in one way of writing: it reads back as the same.
+    /// The filter in a canonical form, which parses to the same filter.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let join = |f: &mut fmt::Formatter<'_>, parts: &[Expression], word: &str| {
             f.write_str("(")?;
@@ -424,7 +424,7 @@ impl fmt::Display for Literal {
     }
 }
 
-/// A path as it is typed: keys that are not words are in brackets.
+/// A path in the syntax of filters: keys that are not words are in brackets.
 pub(super) fn written(path: &[String]) -> String {
     let is_word = |part: &String| {
         !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_-*".contains(c))

@@ -11,7 +11,7 @@ fn error(source: &str) -> String {
 }
 
 #[test]
-fn mistakes_are_shown_where_they_are() {
+fn errors_have_a_position_and_help() {
     let said = error("a2s.info_response.playrs == 0");
     assert!(said.contains("there is no field `a2s.info_response.playrs`"), "{said}");
     assert!(
@@ -19,56 +19,56 @@ fn mistakes_are_shown_where_they_are() {
         "{said}"
     );
     for (source, what, help) in [
-        ("", "ends too early", "expected: a field"),
-        ("frame ==", "ends too early", "expected: a value"),
-        ("frame == 5 frame", "`frame` is not expected here", "`and`, `or` or the end"),
-        ("(frame == 5", "ends too early", "`)`"),
-        ("frame = 5", "a single =", "equality is written =="),
-        ("frame == 5 & tcp", "a single sign", "&& and ||"),
-        ("map == \"x", "without its closing quote", "it begins here"),
-        ("map == ctf_2fort", "does not compare", "put texts in double quotes"),
-        ("frame == \"x\"", "does not compare", "compare it with a number"),
-        ("frame > 5ms", "does not compare", "compare it with a number"),
-        ("ip.src == 10.0.0.0/33", "does not compare", "as in 10.0.0.2"),
-        ("ip.src > 10.0.0.1", "does not compare", "as in 10.0.0.2"),
-        ("severity >= grave", "does not compare", "note, warning and error"),
-        ("time > \"soon\"", "does not compare", "a time is quoted"),
+        ("", "unexpected end", "expected: a field"),
+        ("frame ==", "unexpected end", "expected: a value"),
+        ("frame == 5 frame", "unexpected `frame`", "`and`, `or` or the end"),
+        ("(frame == 5", "unexpected end", "`)`"),
+        ("frame = 5", "unknown operator =", "write == for equality"),
+        ("frame == 5 & tcp", "unknown operator", "|| for"),
+        ("map == \"x", "missing closing quote", "the text starts here"),
+        ("map == ctf_2fort", "cannot be compared", "put texts in double quotes"),
+        ("frame == \"x\"", "cannot be compared", "compare it with a number"),
+        ("frame > 5ms", "cannot be compared", "compare it with a number"),
+        ("ip.src == 10.0.0.0/33", "cannot be compared", "write an address as 10.0.0.2"),
+        ("ip.src > 10.0.0.1", "cannot be compared", "write an address as 10.0.0.2"),
+        ("severity >= grave", "cannot be compared", "note, warning and error"),
+        ("time > \"soon\"", "cannot be compared", "write a time in quotes"),
         ("protocol == a2x", "there is no protocol `a2x`", "valve_master"),
-        ("protocol > a2s", "has no order", "names compare with"),
+        ("protocol > a2s", "has no order", "compare it with =="),
         ("message == info_respons", "there is no message `info_respons`", "`info_response`"),
         ("rule == A2S0330", "there is no rule `A2S0330`", "did you mean"),
         ("info_response", "there is no field", "`a2s.info_response`"),
-        ("udp == 5", "does not compare", "by itself"),
-        ("a2s == 5", "has no value", "by itself"),
-        ("map matches \"(\"", "not a regular expression", "unclosed group"),
+        ("udp == 5", "cannot be compared", "without a comparison"),
+        ("a2s == 5", "has no value", "without a comparison"),
+        ("map matches \"(\"", "invalid regular expression", "unclosed group"),
         ("map matches x", "in double quotes", "\"x\""),
-        ("map matches \"(x{1000}){1000}{1000}\"", "not a regular expression", "size limit"),
-        ("answered == false", "known only after", "`gamewire check` finds those without"),
-        ("frame in 5", "`5` is not expected here", "a set"),
-        ("..", "`..` is not expected here", "a field"),
-        ("a2s..map", "`a2s..map` is not expected here", "a field"),
-        ("frame in {}", "`}` is not expected here", "a value"),
+        ("map matches \"(x{1000}){1000}{1000}\"", "invalid regular expression", "size limit"),
+        ("answered == false", "not yet known", "`gamewire check` finds those without"),
+        ("frame in 5", "unexpected `5`", "a set"),
+        ("..", "unexpected `..`", "a field"),
+        ("a2s..map", "unexpected `a2s..map`", "a field"),
+        ("frame in {}", "unexpected `}`", "a value"),
     ] {
         let said = error(source);
         assert!(said.contains(what) && said.contains(help), "{source}: {said}");
     }
     let deep = format!("{}frame{}", "(".repeat(100), ")".repeat(100));
-    assert!(error(&deep).contains("nests too deep"));
+    assert!(error(&deep).contains("nested too deeply"));
     assert!(error(&"x".repeat(100_000)).contains("too long"));
     assert!(!error("fr\u{1b}[31mame").contains('\u{1b}'));
-    // Of several bytes, and none that a word may have.
+    // A character of several bytes that words cannot contain.
     let said = error("fey\u{309}.infespo_y");
-    assert!(said.contains("cannot be part of a filter"), "{said}");
+    assert!(said.contains("unexpected character"), "{said}");
 }
 
 #[test]
-fn many_terms_are_no_deep_nesting() {
+fn many_terms_are_not_deep_nesting() {
     let many = vec!["frame == 5"; 2000].join(" or ");
     assert!(many.parse::<Filter>().is_ok());
 }
 
 #[test]
-fn what_is_needed_is_known_before() {
+fn needs_are_known_before_the_first_message() {
     let filter = |source: &str| source.parse::<Filter>().unwrap();
     assert!(filter("a2s.info_response.players > 3").needs_fields());
     assert!(!filter("ip.src == ::1 and a2s").needs_fields());
@@ -76,7 +76,7 @@ fn what_is_needed_is_known_before() {
 }
 
 #[test]
-fn what_is_known_before_a_message_is_decoded_may_decide() {
+fn a_filter_may_decide_before_a_message_is_decoded() {
     let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
     let (transport, seen, silence) = (Transport::Udp, [true; 2], 0);
     let flow = FlowFacts { ends, began: true, seen, silence, lossy: false, number: 3, transport };
@@ -158,7 +158,7 @@ fn expression() -> impl Strategy<Value = Expression> {
     })
 }
 
-/// The same without places.
+/// The same without positions.
 fn plain(expression: Expression) -> Expression {
     let literal = |it: Literal| Literal { at: 0..0, ..it };
     match expression {

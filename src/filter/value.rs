@@ -15,11 +15,11 @@ pub enum Value<'a> {
     Id(u64),
     /// True or false.
     Flag(bool),
-    /// A text, as it was sent.
+    /// A text in the bytes that were sent.
     Text(&'a [u8]),
-    /// A text of a map, which may read as a number.
+    /// A text of a map, which may be numeric.
     MapText(&'a [u8]),
-    /// Bytes with no more known about them.
+    /// Plain bytes.
     Bytes(&'a [u8]),
     /// An address and a port.
     End(SocketAddr),
@@ -27,12 +27,12 @@ pub enum Value<'a> {
     Address(IpAddr),
     /// Nanoseconds since 1970.
     Time(i64),
-    /// How severe a finding is.
+    /// The severity of a finding.
     Severity(Severity),
     /// The rule of a finding.
     Rule(Code),
     /// The name of a protocol, a message or a transport.
     Word(&'static str),
-    /// It is there, and has no value.
+    /// It is present and has no value.
     Presence,
 }

@@ -34,7 +34,7 @@ impl FromStr for DecodeAs {
         let port = port.trim().parse().map_err(|_| format!("`{port}` is not a port; {form}"))?;
         let protocol = Id::named(name.trim()).ok_or_else(|| {
             let names: Vec<_> = Id::ALL.iter().map(|id| id.info().id).collect();
-            format!("`{name}` is not a protocol; there are {}", names.join(", "))
+            format!("`{name}` is not a protocol; known protocols are {}", names.join(", "))
         })?;
         Ok(DecodeAs { transport, port, protocol })
     }

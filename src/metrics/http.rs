@@ -1,5 +1,5 @@
-//! One page over HTTP, on a socket that anybody on the host may connect to: whatever a client does, it
-//! takes one of a few places, for a few seconds and a few kilobytes. Capture never waits for it.
+//! Serves one page over HTTP. Clients are not trusted: each takes one of a few connections, for a few
+//! seconds and a few kilobytes. The capture never waits for a client.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,27 +11,27 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// Clients that are served at the same time; others wait in the kernel's queue.
+/// Maximum number of clients at the same time; others wait in the kernel's queue.
 const PLACES: usize = 4;
 
-/// Bytes of a request: its line and its headers.
+/// Maximum size of a request in bytes, with its headers.
 const REQUEST: usize = 8 << 10;
 
-/// Headers of a request.
+/// Maximum number of headers.
 const HEADERS: usize = 64;
 
-/// How long a client may take, from the connection to the last byte of the response.
+/// Maximum time from the connection to the last byte of the response.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Milliseconds after which threads look whether they are to end.
+/// Milliseconds between two looks whether to end.
 const LOOK: u16 = 200;
 
-/// Where the page is.
+/// The path of the page.
 pub(crate) const PATH: &str = "/metrics";
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The page as it is now.
+/// The current page.
 #[derive(Clone, Default)]
 pub(super) struct HttpPage(Arc<Mutex<Arc<str>>>);
 
@@ -49,21 +49,21 @@ impl HttpPage {
     }
 }
 
-/// A socket that listens, and is not yet served.
+/// A listening socket that is not yet served.
 pub(crate) struct ListenAddress(TcpListener);
 
 impl ListenAddress {
-    /// Listens.
+    /// Listens at this address.
     ///
     /// # Errors
-    /// The address is not one of this host, is taken, or the user may not use it.
+    /// The address is not one of this host or is in use, or the user has no permission.
     pub(crate) fn bind(address: SocketAddr) -> io::Result<ListenAddress> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         Ok(ListenAddress(listener))
     }
 
-    /// Where it listens.
+    /// The address that it listens at.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.0.local_addr().ok()
     }
@@ -83,7 +83,7 @@ impl ListenAddress {
     }
 }
 
-/// Threads that serve; they end when it is dropped.
+/// The serving threads, which end when it is dropped.
 pub(super) struct MetricsServer {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -91,7 +91,7 @@ pub(super) struct MetricsServer {
 
 impl Drop for MetricsServer {
     fn drop(&mut self) {
-        // Nobody waits for them: a client may keep one for as long as it may take.
+        // The threads are not joined: a client may keep one busy for a few seconds.
         self.stop.store(true, Ordering::Relaxed);
         self.threads.drain(..).filter(JoinHandle::is_finished).for_each(|it| {
             it.join().ok();
@@ -104,10 +104,10 @@ fn serve(listener: &TcpListener, page: &HttpPage, stop: &AtomicBool, time: Durat
         let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
         poll(&mut ready, PollTimeout::from(LOOK)).ok();
         match listener.accept() {
-            // What a client does wrong concerns nobody else.
+            // Errors of one client are ignored.
             Ok((stream, _)) => drop(respond(stream, page, Instant::now() + time)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            // No descriptor is free, say: the connection still waits.
+            // For example, there is no free descriptor: the connection stays in the queue.
             Err(_) => std::thread::sleep(Duration::from_millis(LOOK.into())),
         }
     }
@@ -115,7 +115,7 @@ fn serve(listener: &TcpListener, page: &HttpPage, stop: &AtomicBool, time: Durat
 
 /// Reads a request and responds to it.
 fn respond(mut stream: TcpStream, page: &HttpPage, until: Instant) -> io::Result<()> {
-    // Some systems hand the listener's ways on.
+    // On some systems, connections inherit the listener's non-blocking mode.
     stream.set_nonblocking(false)?;
     let status = read(&mut stream, until)?;
     let text = match status {
@@ -135,7 +135,7 @@ fn respond(mut stream: TcpStream, page: &HttpPage, until: Instant) -> io::Result
     write(&mut stream, head.as_bytes(), until)?;
     write(&mut stream, text.as_bytes(), until)?;
     stream.shutdown(std::net::Shutdown::Write)?;
-    // What is left unread when a socket is closed destroys what the client has not read yet.
+    // Closing a socket with unread input would reset the connection, and lose the response.
     let mut rest = [0; 1024];
     for _ in 0..REQUEST / rest.len() {
         stream.set_read_timeout(Some(left(until)?))?;
@@ -146,7 +146,7 @@ fn respond(mut stream: TcpStream, page: &HttpPage, until: Instant) -> io::Result
     Ok(())
 }
 
-/// What is responded.
+/// The status of a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Status {
     Ok,
@@ -210,7 +210,7 @@ fn write(stream: &mut TcpStream, mut bytes: &[u8], until: Instant) -> io::Result
     Ok(())
 }
 
-/// The time that is left; at the end of it an error.
+/// The remaining time, or an error if there is none.
 fn left(until: Instant) -> io::Result<Duration> {
     let left = until.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_no_longer_than_it_may_be() {
+    fn the_size_of_a_request_is_limited() {
         let (address, _page, _server) = start(TIME);
         let many = format!("GET /metrics HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(HEADERS + 1));
         assert!(ask(address, many.as_bytes()).starts_with("HTTP/1.1 431 "));
@@ -269,11 +269,11 @@ mod tests {
     }
 
     #[test]
-    fn slow_clients_take_every_place_for_their_time_only() {
+    fn slow_clients_are_disconnected() {
         let time = Duration::from_millis(500);
         let (address, _page, server) = start(time);
         assert_eq!(server.threads.len(), PLACES);
-        // More than there are places, each with half a request; one goes on byte by byte.
+        // More clients than connections, each with half a request; one continues byte by byte.
         let slow: Vec<_> = (0..3 * PLACES)
             .map(|_| {
                 let mut stream = TcpStream::connect(address).unwrap();
@@ -296,12 +296,12 @@ mod tests {
     }
 
     #[test]
-    fn the_socket_is_free_again_when_the_server_is_gone() {
+    fn dropping_the_server_frees_the_socket() {
         let (address, _page, server) = start(TIME);
         drop(server);
         let until = Instant::now() + Duration::from_secs(20);
         while ListenAddress::bind(address).is_err() {
-            assert!(Instant::now() < until, "still taken");
+            assert!(Instant::now() < until, "still in use");
             std::thread::sleep(Duration::from_millis(50));
         }
     }

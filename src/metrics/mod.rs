@@ -1,7 +1,7 @@
-//! What a live capture counts, for Prometheus and what else reads OpenMetrics.
+//! Metrics of a live capture in the OpenMetrics format, for Prometheus.
 //!
-//! Attackers choose addresses, names and texts: none of these is a label, but for the targets of
-//! the largest attacks. `docs/metrics.md` lists the metrics, and a test holds that page against them.
+//! Attackers choose addresses, names and texts, so none of these is a label, except for the targets
+//! of the largest attacks. `docs/metrics.md` lists the metrics; a test compares that page with them.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
 mod http;
@@ -26,19 +26,19 @@ use crate::session::{Decoder, Event, MessageEvent, Messages, Needs};
 use http::{HttpPage, MetricsServer};
 pub(crate) use http::{ListenAddress, PATH};
 
-/// How old the page may be.
+/// Maximum age of the page.
 const REFRESH: Duration = Duration::from_secs(1);
 
-/// Servers that are counted.
+/// Maximum number of servers that are counted.
 const SERVERS: usize = 1 << 16;
 
-/// Targets of attacks that have a label; the others share one.
+/// Maximum number of targets of attacks that have a label; the others share one.
 pub(crate) const TARGETS: usize = 10;
 
-/// The label of what has none of its own.
+/// The label of all others.
 const OTHER: &str = "other";
 
-/// Response times, in seconds.
+/// The bounds of the response-time histogram in seconds.
 const TIMES: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -74,13 +74,13 @@ struct OfTarget {
     target: String,
 }
 
-/// An attack, as far as metrics show it.
+/// An attack in metrics.
 pub(crate) struct AttackRate {
-    /// The seat, by the name scripts use.
+    /// The place of the capture, with its name in JSON.
     pub(crate) seat: &'static str,
-    /// Who is attacked.
+    /// The target.
     pub(crate) target: SocketAddr,
-    /// Packets a second.
+    /// Packets per second.
     pub(crate) rate: f64,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Metrics {
     memory: Gauge,
 }
 
-/// Which events are read, beside those that a command reads.
+/// The needs of a command and of metrics.
 pub(crate) fn needs(needs: Needs) -> Needs {
     let traffic = needs.traffic.or(Some(0));
     Needs { messages: Messages::All, traffic, ..needs }
@@ -151,24 +151,24 @@ impl Metrics {
         let help = "Packets captured and not yet read";
         all.register("waiting_packets", help, self.waiting.clone());
         all.register("messages", "Messages decoded", self.messages.clone());
-        let help = "Requests that were answered, or for whose response the time is over";
+        let help = "Requests that were answered, or not answered in time";
         all.register("requests", help, self.requests.clone());
         all.register("answered_requests", "Requests that were answered", self.answered.clone());
         let help = "Time from a request to its response";
         let times = self.response_times.clone();
         all.register_with_unit("response_time", help, Unit::Seconds, times);
-        all.register("open_flows", "Flows that are followed", self.flows.clone());
+        all.register("open_flows", "Flows tracked", self.flows.clone());
         all.register("servers", "Servers that have responded", self.servers.clone());
         all.register("findings", "Findings of check", self.findings.clone());
-        all.register("attacks", "Attacks that abuse sees", self.attacks.clone());
-        let help = "Packets a second of the attacks that abuse sees";
+        all.register("attacks", "Attacks that abuse detects", self.attacks.clone());
+        let help = "Packets per second of the attacks that abuse detects";
         all.register("attack_packets_per_second", help, self.attack_rate.clone());
         let help = "Memory in use";
         all.register_with_unit("resident_memory", help, Unit::Bytes, self.memory.clone());
         self.registry = registry;
     }
 
-    /// What is counted is there from the beginning, as 0: rates need a value before the first event.
+    /// Creates all counters with 0: rates need a value before the first event.
     fn begin(&self) {
         for protocol in Id::ALL.iter().map(|id| id.info()) {
             let of = OfProtocol { protocol: protocol.id };
@@ -184,7 +184,7 @@ impl Metrics {
         self.lost(QueueCounts::default());
     }
 
-    /// The next event of the capture.
+    /// Counts an event.
     pub(crate) fn event(&mut self, event: &Event<'_>) {
         if let Event::Message(message) = event {
             self.message(message);
@@ -193,7 +193,7 @@ impl Metrics {
 
     fn message(&mut self, event: &MessageEvent<'_>) {
         let (context, message) = (event.context(), event.message());
-        // A datagram that was doubled on the way was sent once.
+        // A datagram that the network duplicated was sent once.
         let (Some(id), None) = (context.protocol, context.copy_of) else { return };
         let of = OfProtocol { protocol: id.info().id };
         let of_message = OfMessage { protocol: of.protocol, message: message.name };
@@ -212,7 +212,7 @@ impl Metrics {
         }
     }
 
-    /// How far the capture is.
+    /// Updates the counters of the capture.
     fn capture(&self, counts: QueueCounts, waiting: u64, decoder: &Decoder) {
         set(&self.packets, decoder.packets());
         set(&self.bytes, decoder.bytes());
@@ -239,13 +239,13 @@ impl Metrics {
         }
     }
 
-    /// How often a rule was found broken so far.
+    /// Sets how often a rule was broken so far.
     pub(crate) fn found(&self, rule: &Rule, severity: Severity, count: u64) {
         let of = OfRule { rule: rule.code.to_string(), severity: severity.name() };
         set(&self.findings.get_or_create(&of), count);
     }
 
-    /// The attacks as they are now, the largest first.
+    /// Sets the current attacks, the largest first.
     pub(crate) fn attacks(&self, seats: &[&'static str], attacks: &[AttackRate]) {
         for &seat in seats {
             let count = attacks.iter().filter(|it| it.seat == seat).count();
@@ -260,10 +260,10 @@ impl Metrics {
         }
     }
 
-    /// The page as it is served.
+    /// The text of the page.
     fn page(&self) -> String {
         let mut page = String::new();
-        // To write to a string does not fail.
+        // Writing to a string cannot fail.
         text::encode(&mut page, &self.registry).ok();
         page
     }
@@ -277,7 +277,7 @@ fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Bytes of memory that this process has, where Linux says it.
+/// The resident memory of this process in bytes, on Linux.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -294,7 +294,7 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// Begins to serve: with threads, and so when the rights that the process needs no more are given up.
+    /// Starts to serve. Starts threads, so privileges must have been dropped before.
     pub(crate) fn start(endpoint: ListenAddress) -> Exporter {
         let (metrics, page) = (Metrics::new(), HttpPage::default());
         page.publish(metrics.page());
@@ -302,7 +302,7 @@ impl Exporter {
         Exporter { metrics, page, refreshed: Instant::now(), _server: server }
     }
 
-    /// Writes the page anew, if it is old. `more`: what a command counts.
+    /// Updates the page, if it is old. `more` adds the counts of a command.
     pub(crate) fn refresh(
         &mut self,
         counts: QueueCounts,

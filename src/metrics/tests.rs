@@ -6,7 +6,7 @@ use super::*;
 use crate::capture::{LinkType, Packet};
 use crate::session::Options;
 
-/// All metrics, with something in each.
+/// All metrics, each with a value.
 fn full() -> Metrics {
     let metrics = Metrics::new();
     metrics.found(catalogue::rules()[0], Severity::Error, 3);
@@ -19,7 +19,7 @@ fn attack(n: u8) -> AttackRate {
     AttackRate { seat: "victim", target: ([192, 0, 2, n], 27015).into(), rate: 2.0 }
 }
 
-/// Name and type of what a page has.
+/// Names and types of the metrics on a page.
 fn served(page: &str) -> BTreeSet<(String, String)> {
     let types = page.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let types = types.map(|line| line.split_once(' ').unwrap());
@@ -36,7 +36,7 @@ fn served(page: &str) -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn the_page_of_documentation_lists_what_is_served() {
+fn the_documentation_lists_all_metrics() {
     let documented = include_str!("../../docs/metrics.md").lines().filter_map(|line| {
         let mut cells = line.strip_prefix("| `gamewire_")?.split(" | ");
         let name = format!("gamewire_{}", cells.next()?.trim_end_matches('`'));
@@ -46,7 +46,7 @@ fn the_page_of_documentation_lists_what_is_served() {
     let page = full().page();
     let names = documented.iter().map(|(name, kind, _)| (name.clone(), kind.clone()));
     assert_eq!(served(&page), names.collect());
-    // And each with its labels.
+    // Each with its labels.
     for (name, kind, labels) in documented {
         let sample = if kind == "histogram" { format!("{name}_count") } else { name };
         let line = page.lines().find(|line| line.starts_with(&sample)).unwrap();
@@ -57,7 +57,7 @@ fn the_page_of_documentation_lists_what_is_served() {
 }
 
 #[test]
-fn attackers_choose_no_more_labels_than_there_are_places() {
+fn the_number_of_labels_is_limited() {
     let metrics = full();
     let of = |metrics: &Metrics| {
         let page = metrics.page();
@@ -67,7 +67,7 @@ fn attackers_choose_no_more_labels_than_there_are_places() {
     assert_eq!(of(&metrics).len(), TARGETS + 1);
     let other = "gamewire_attack_packets_per_second{seat=\"victim\",target=\"other\"} 80.0";
     assert!(of(&metrics).iter().any(|line| line == other), "{:?}", of(&metrics));
-    // What is over is not shown any more.
+    // Attacks that have ended are not shown.
     metrics.attacks(&["victim"], &[attack(7)]);
     let line = "gamewire_attack_packets_per_second{seat=\"victim\",target=\"192.0.2.7:27015\"} 2.0";
     assert_eq!(of(&metrics), [line]);
@@ -99,7 +99,7 @@ fn udp(id: u8, hosts: [[u8; 4]; 2], ports: [u16; 2], payload: &[u8]) -> Vec<u8> 
 }
 
 #[test]
-fn what_a_session_reads_is_counted() {
+fn events_of_a_session_are_counted() {
     let options = Options { needs: needs(Needs::default()), ..Options::default() };
     let (mut decoder, mut metrics) = (Decoder::new(options), Metrics::new());
     let ask = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
@@ -142,7 +142,7 @@ fn what_a_session_reads_is_counted() {
     assert!(page.ends_with("# EOF\n"));
 }
 
-/// The names of metrics that a text uses.
+/// The names of metrics in a text.
 fn used(text: &str) -> BTreeSet<String> {
     let parts = text.split("gamewire_").skip(1);
     let names = parts.map(|rest| {
@@ -152,7 +152,7 @@ fn used(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_dashboard_and_the_alerts_use_metrics_that_there_are() {
+fn the_dashboard_and_the_alerts_use_existing_metrics() {
     let dashboard = include_str!("../../docs/grafana-dashboard.json");
     let alerts = include_str!("../../docs/alerts.yml");
     let page = full().page();
@@ -169,7 +169,7 @@ fn the_dashboard_and_the_alerts_use_metrics_that_there_are() {
     let panels = dashboard["panels"].as_array().unwrap();
     let ids: BTreeSet<_> = panels.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
     assert_eq!(ids.len(), panels.len());
-    // What is matched in the alerts can be matched.
+    // The label values in alerts exist.
     for (label, value) in [("severity", "error"), ("message", "info_request")] {
         assert!(alerts.contains(label) && page.contains(&format!("{label}=\"{value}\"")));
     }

@@ -2,7 +2,7 @@
 //! results are merged.
 //!
 //! ```text
-//! files --survey--> Plan --Route, per file--> rows --Analysis, per partition--> Portions --judge--> Outcome
+//! files --survey--> Plan --Route, per file--> rows --Analysis, per partition--> Portions --verdict--> Outcome
 //! ```
 //!
 //! The traffic between two hosts is handled by one [`Analysis`], which has a partition of all pairs
@@ -16,19 +16,19 @@
 
 mod analysis;
 mod bytes;
-mod judge;
 mod pair;
 mod plan;
 mod route;
 mod row;
 mod summaries;
 mod survey;
+mod verdict;
 
 pub use analysis::{Analysis, Portion, Portions, Reports};
 pub use bytes::{BrokenBytes, from_bytes, to_bytes};
-pub use judge::judge;
 pub use plan::Plan;
 pub use route::Route;
 pub use row::{PartitionRow, RowKind};
 pub use summaries::{Summaries, put_together};
 pub use survey::{Survey, survey};
+pub use verdict::verdict;

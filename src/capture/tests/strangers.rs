@@ -88,7 +88,7 @@ fn what_is_no_capture_is_reported_by_its_first_bytes() {
 fn what_cannot_be_opened_is_reported_with_its_name() {
     let folder = Folder::new();
     let said = open(&folder.0.join("none.pcap")).err().expect("no file").to_string();
-    assert!(said.ends_with("none.pcap: no such file; check its name, and the folder"), "{said}");
+    assert!(said.ends_with("none.pcap: no such file; check its name and folder"), "{said}");
     let said = open(&folder.0).err().expect("a folder").to_string();
     assert!(said.contains("is a folder that holds none"), "{said}");
 }
@@ -107,7 +107,7 @@ fn only_what_a_decompressor_says_is_reported_to_be_damage() {
 #[test]
 fn names_cannot_command_a_terminal() {
     let said = open(Path::new("\x1B[2J\u{202E}pcap.exe\n")).err().expect("no file").to_string();
-    assert_eq!(said, r"\x1B[2J\u{202E}pcap.exe\x0A: no such file; check its name, and the folder");
+    assert_eq!(said, r"\x1B[2J\u{202E}pcap.exe\x0A: no such file; check its name and folder");
     let folder = Folder::new();
     let path = folder.file("\x1B]0;x\x07.pcap", b"text");
     let said = open(&path).err().expect("no capture").to_string();

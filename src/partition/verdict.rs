@@ -10,13 +10,13 @@ use super::row::FileRun;
 use crate::check::{Checker, Outcome};
 use crate::session::{Event, FileEvent, FilePlace, Files, Merge, Part, Parts, Totals};
 
-/// Judges what all partitions report: their portions, in the order of [`Portion::from`] as far as that is
-/// cheap; in any other order they are only kept longer. `checker` has checked nothing yet. Returns what was
-/// read, too.
+/// The outcome of a check over the portions of all partitions, and the totals of the capture. The order of
+/// [`Portion::from`] needs the least memory; in other orders, portions are stored longer. `checker` must be
+/// new.
 ///
 /// # Errors
-/// A portion is none of this version's, or one is missing.
-pub fn judge(
+/// A portion is of another version, or one is missing.
+pub fn verdict(
     plan: &Plan,
     mut checker: Checker,
     portions: &mut dyn Iterator<Item = Portion>,
