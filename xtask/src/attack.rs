@@ -1,5 +1,5 @@
-//! The released program against captures that were made to break it: damaged at random, and made to
-//! exhaust it. Every run must end with 0, 1 or 2, in a memory that the system holds it to.
+//! Runs the release build on hostile captures: randomly damaged ones, and ones that are designed to exhaust
+//! resources. Every run must end with exit code 0, 1 or 2, within a memory limit of the system.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,10 +14,10 @@ use xtask::wire::{Capture, Prng};
 
 use crate::release;
 
-/// KiB of memory that is not a file's; a file that is mapped for reading does not count.
+/// Maximum anonymous memory in KiB; mapped files do not count.
 const MEMORY: u32 = 64 << 10;
 
-/// What is run on each capture, in turn.
+/// The commands to run on each capture.
 const COMMANDS: [&[&str]; 4] = [
     &["check", "--format", "json"],
     &["dissect", "-v", "-x"],
@@ -25,7 +25,7 @@ const COMMANDS: [&[&str]; 4] = [
     &["flows"],
 ];
 
-/// What is run within a budget of memory of its own.
+/// Commands to run with a smaller memory limit.
 const WITHIN: [&[&str]; 3] = [
     &["check", "--format", "json", "--memory", "32M"],
     &["dissect", "--format", "json", "--memory", "32M"],
@@ -52,7 +52,7 @@ pub(crate) fn mutate(root: &Path, count: u64, out: &mut dyn Write) -> io::Result
     range.done(&format!("{count} damaged captures"))
 }
 
-/// Captures that cost much more to answer than to send.
+/// Runs captures that cost much more to process than to send.
 pub(crate) fn exhaust(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
     let mut range = Range::new(root, out)?;
     for (name, make) in ATTACKS {
@@ -60,7 +60,7 @@ pub(crate) fn exhaust(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> 
         writeln!(range.out, "{name}: {} bytes", bytes.len())?;
         range.run(name, &bytes, &COMMANDS)?;
     }
-    // A listing of flows keeps more of them to put in order than fit here.
+    // Without `flows`, which stores more flows for sorting than fit into this memory.
     let (name, bytes) = ("a flood of forged sources", flood()?);
     writeln!(range.out, "{name}: {} bytes", bytes.len())?;
     range.run(name, &bytes, &WITHIN)?;
@@ -77,7 +77,7 @@ impl<'a> Range<'a> {
         Ok(Range { program, folder, out, broken: 0 })
     }
 
-    /// Runs the commands on a capture; keeps it, if one of them does not end as it should.
+    /// Runs the commands on a capture, which is kept if one of them fails.
     fn run(&mut self, name: &str, bytes: &[u8], commands: &[&[&str]]) -> io::Result<()> {
         let path = self.folder.join("capture");
         fs::write(&path, bytes)?;
@@ -101,7 +101,7 @@ impl<'a> Range<'a> {
         Ok(())
     }
 
-    /// The program with a command, held to its memory.
+    /// The program with a command, with the memory limit.
     fn limited(&self, command: &[&str]) -> Command {
         let mut limited = Command::new("sh");
         limited.args(["-c", "ulimit -d \"$0\" && exec \"$@\"", &MEMORY.to_string()]);
@@ -109,7 +109,7 @@ impl<'a> Range<'a> {
         limited
     }
 
-    /// Millions of sources, made while they are read: they are counted, and take no more memory than few.
+    /// Millions of sources, generated while they are read: memory must not depend on their number.
     fn crowd(&mut self) -> io::Result<()> {
         writeln!(self.out, "a server that {SOURCES} sources ask")?;
         let mut abuse = self
@@ -138,15 +138,15 @@ impl<'a> Range<'a> {
     }
 }
 
-/// Makes a capture.
+/// A function that makes a capture.
 type Make = fn() -> Vec<u8>;
 
 const ATTACKS: &[(&str, Make)] = &[
-    ("an answer that announces 4 KB and holds 200 MB", bomb),
-    ("a million fragments that never end", fragments),
-    ("a hundred thousand answers of which one packet comes", unfinished),
-    ("a record of four gigabytes", record),
-    ("connections whose first byte never comes", streams),
+    ("a response that announces 4 KB and decompresses to 200 MB", bomb),
+    ("a million fragments without a last one", fragments),
+    ("a hundred thousand responses with only one packet each", unfinished),
+    ("a record with a length of four gigabytes", record),
+    ("connections whose first byte is missing", streams),
 ];
 
 fn script(text: &str, setting: &Setting) -> Capture {

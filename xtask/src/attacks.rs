@@ -1,7 +1,8 @@
-//! Attacks beside legitimate clients, and crowds that are none: captures of which is known who sent what.
+//! Captures of attacks with legitimate clients, and of crowds that are not attacks. The sender of each packet
+//! is known.
 //!
-//! Hop limits, source ports, identifications and payloads of attackers vary from scenario to scenario, so
-//! that no single sign tells them all from clients.
+//! Hop limits, source ports, identifications and payloads of attackers vary between scenarios, so that no
+//! single property distinguishes attackers from clients in all of them.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -17,34 +18,34 @@ const LIST: &[u8] = b"1\xFF0.0.0.0:0\0\\gamedir\\valve\0";
 /// The attacked server.
 pub const SERVER: &str = "203.0.113.5:27015";
 
-/// Who sent a packet.
+/// The kind of sender of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// The attack: requests, or at a victim responses.
+    /// An attacker: requests, or responses in captures at a victim.
     Attack,
-    /// A client that is real.
+    /// A real client.
     Client,
-    /// The server, or somebody else.
+    /// The server, or another host.
     Other,
 }
 
-/// A capture, and what is known of it.
+/// A capture with the expected results.
 pub struct Scenario {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// The packets.
     pub capture: Capture,
-    /// Who sent each of them.
+    /// The sender of each packet.
     pub whose: Vec<Whose>,
-    /// The seat that it is recorded from; `None`: it holds no attack.
+    /// The place of the capture; `None` if there is no attack.
     pub seat: Option<&'static str>,
-    /// Who is attacked.
+    /// The attacked addresses.
     pub targets: Vec<String>,
-    /// Addresses that send something to a target.
+    /// Number of addresses that send packets to a target.
     pub sources: u64,
-    /// Whether sources are forged, as far as the capture tells it.
+    /// Whether sources are forged, as far as the capture shows it.
     pub forged: &'static str,
-    /// Something tells the attack's packets from those of clients.
+    /// The attack's packets can be distinguished from those of clients.
     pub is_distinct: bool,
 }
 
@@ -72,7 +73,7 @@ struct Stage {
     identification: u16,
 }
 
-/// How a packet is sent.
+/// Header fields of a packet.
 #[derive(Clone, Copy)]
 struct Header {
     ttl: u8,
@@ -104,18 +105,18 @@ impl Stage {
         self.packets.push((START.after(now * 1000), packet, whose));
     }
 
-    /// The next identification of a host that counts.
+    /// The next IP identification of a host that counts them up.
     fn next(&mut self) -> u16 {
         self.identification = self.identification.wrapping_add(1);
         self.identification
     }
 
-    /// One that no other tells from.
+    /// A random one.
     fn any(&mut self) -> u16 {
         self.random.between(1, 65_535) as u16
     }
 
-    /// An address that hosts in the Internet have, anywhere.
+    /// A random public address.
     fn anywhere(&mut self) -> Ipv4Addr {
         loop {
             let [a, b, c, d] = (self.random.next() as u32).to_be_bytes();
@@ -130,19 +131,19 @@ impl Stage {
         self.random.between(1024, 65_000) as u16
     }
 
-    /// The hop limit of a packet on its way through the Internet.
+    /// The hop limit of a packet that was routed through the Internet.
     fn routed(&mut self) -> u8 {
         let begin = *self.random.pick(&[64, 128]);
         begin - self.random.between(6, 22) as u8
     }
 
-    /// A client asks for info and for players, and returns its challenge. Times are in microseconds.
+    /// A client requests info and players, and returns its challenge. Times are in microseconds.
     fn client(&mut self, now: u64, server: SocketAddr, own: u8) {
         let client = SocketAddr::from((self.anywhere(), self.port()));
         self.client_at(now, client, server, own);
     }
 
-    /// A client asks for rules, gets them in two parts without a challenge, and asks for players.
+    /// A client requests rules, which arrive in two parts without a challenge, and then players.
     fn client_of_split(&mut self) {
         let client = SocketAddr::from((self.anywhere(), self.port()));
         let (now, ttl) = (self.random.below(8_000_000), self.routed());
@@ -188,7 +189,7 @@ impl Stage {
         }
     }
 
-    /// Clients all through the capture.
+    /// Clients throughout the capture.
     fn clients(&mut self, count: u64, length: u64, server: SocketAddr, own: u8) {
         for _ in 0..count {
             let now = self.random.below(length);
@@ -225,7 +226,7 @@ fn challenge(random: &mut Prng) -> Vec<u8> {
     [b"\xFF\xFF\xFF\xFFA", &challenge.to_le_bytes()[..]].concat()
 }
 
-/// Forged sources all over the world, one hop limit; the server challenges most of them.
+/// Forged sources from everywhere with the same hop limit; the server challenges most of them.
 fn spoofed_with_challenges() -> Scenario {
     let mut stage = Stage::new(1);
     for n in 0..16_000_u64 {
@@ -242,7 +243,7 @@ fn spoofed_with_challenges() -> Scenario {
                 Whose::Other,
             );
         }
-        // Some of those who get a challenge say that nobody waits for it.
+        // Some of the hosts that receive a challenge respond with an ICMP error.
         if n % 40 == 1 {
             let (_, sent, _) = stage.packets.last().expect("a challenge").clone();
             let error = icmp::error([3, 3], 0, [client.ip(), server().ip()], &sent);
@@ -258,8 +259,8 @@ fn spoofed_with_challenges() -> Scenario {
     }
 }
 
-/// The server gives no challenges, and answers some; all packets of the attack have one source port and
-/// one more byte.
+/// The server sends no challenges, and responds to some requests; all packets of the attack have the same
+/// source port and an additional byte.
 fn spoofed_without_challenges() -> Scenario {
     let mut stage = Stage::new(2);
     let payload = [INFO, &[0x0A]].concat();
@@ -300,7 +301,7 @@ fn spoofed_without_challenges() -> Scenario {
     }
 }
 
-/// Forged sources whose every packet might be a player's first.
+/// Forged sources with packets that look like a player's first one.
 fn spoofed_like_players() -> Scenario {
     let mut stage = Stage::new(3);
     for n in 0..18_000_u64 {
@@ -326,7 +327,7 @@ fn spoofed_like_players() -> Scenario {
     }
 }
 
-/// One host that is real, asks for players with the challenge that it got, and does not stop.
+/// A real host that keeps requesting players with its valid challenge.
 fn one_source() -> Scenario {
     let mut stage = Stage::new(4);
     let attacker: SocketAddr = "198.51.100.77:4444".parse().expect("an endpoint");
@@ -351,7 +352,7 @@ fn one_source() -> Scenario {
     }
 }
 
-/// All hosts of two networks, each as seldom as a player.
+/// All hosts of two networks, each with as few requests as a player.
 fn small_network() -> Scenario {
     let mut stage = Stage::new(5);
     for n in 0..14_000_u64 {
@@ -377,7 +378,7 @@ fn small_network() -> Scenario {
     }
 }
 
-/// A server answers a victim in whose name it is asked; `ttl`: of the requests, and of its responses.
+/// A server responds to a victim whose address is forged; `ttl`: of requests and of responses.
 fn reflected(stage: &mut Stage, [to, of]: [u8; 2]) {
     let victim: SocketAddr = "198.51.100.7:80".parse().expect("an endpoint");
     for n in 0..900_u64 {
@@ -402,8 +403,8 @@ fn in_transit() -> Scenario {
     stage.done("transit", Some("transit"), vec![SERVER.to_owned()])
 }
 
-/// 200 servers, and resolvers and time servers, answer an address that never asked them. It asks a resolver
-/// of its own.
+/// 200 game servers, resolvers and time servers respond to an address that sent no requests to them. It also
+/// uses its own resolver.
 fn at_the_victim() -> Scenario {
     let mut stage = Stage::new(8);
     let victim = "198.51.100.7:80";
@@ -429,7 +430,7 @@ fn at_the_victim() -> Scenario {
     Scenario { forged: "no", ..stage.done("victim", Some("victim"), vec![victim.to_owned()]) }
 }
 
-/// A master is asked for its list, over and over, with one identification.
+/// Endless list requests to a master, all with the same IP identification.
 fn lists() -> Scenario {
     let mut stage = Stage::new(9);
     let master = "203.0.113.9:27010";
@@ -439,7 +440,7 @@ fn lists() -> Scenario {
         let header = Header { ttl: stage.routed(), id: 54_321 };
         stage.send(n * 600, [client, to], header, b"1\xFF0.0.0.0:0\0\0", Whose::Attack);
     }
-    // A client asks for the first page, and goes on after its last server.
+    // A client requests the first page, and then the next one after its last server.
     for _ in 0..30 {
         let now = stage.random.below(7_000_000);
         let client = SocketAddr::from((stage.anywhere(), stage.port()));
@@ -462,7 +463,7 @@ fn lists() -> Scenario {
     }
 }
 
-/// All hosts of a network are asked, none of them so often that it would matter by itself.
+/// Requests to all hosts of a network, to each at a rate below the threshold.
 fn carpet() -> Scenario {
     let mut stage = Stage::new(10);
     for n in 0..16_000_u64 {
@@ -476,12 +477,12 @@ fn carpet() -> Scenario {
     Scenario { forged: "yes", ..stage.done("carpet", Some("flooded_server"), targets) }
 }
 
-/// A flood that comes and goes.
+/// A flood in pulses.
 fn pulses() -> Scenario {
     let mut stage = Stage::new(11);
     for pulse in 0..3_u64 {
         for n in 0..7_000_u64 {
-            // Some pretend to be the server's neighbours.
+            // Some have forged addresses of the server's network.
             let neighbour = Ipv4Addr::new(203, 0, 113, stage.random.between(6, 254) as u8);
             let host = if n % 20 == 0 { neighbour } else { stage.anywhere() };
             let client = SocketAddr::from((host, stage.port()));
@@ -497,14 +498,14 @@ fn pulses() -> Scenario {
     }
 }
 
-/// 2,400 players come back within three seconds: more requests than in many a flood.
+/// 2,400 players reconnect within three seconds: more requests than in many floods.
 fn players_after_restart() -> Scenario {
     let mut stage = Stage::new(12);
     stage.clients(2_400, 3_000_000, server(), 64);
     stage.done("players-after-restart", None, Vec::new())
 }
 
-/// One host asks 300 servers, each again after some seconds.
+/// One host queries 300 servers every few seconds.
 fn monitor() -> Scenario {
     let mut stage = Stage::new(13);
     for round in 0..4_u64 {
@@ -518,7 +519,7 @@ fn monitor() -> Scenario {
 }
 
 impl Scenario {
-    /// The packets of one side.
+    /// The packets of one kind of sender.
     pub fn of(&self, whose: Whose) -> impl Iterator<Item = &TimedPacket> {
         let packets = self.capture.packets.iter().zip(&self.whose);
         packets.filter(move |(_, who)| **who == whose).map(|(packet, _)| packet)

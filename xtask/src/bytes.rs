@@ -1,11 +1,11 @@
-//! Bytes laid out one field after the other.
+//! Builds byte strings field by field.
 
 /// Builds a header or a message: `Bytes::new().u8(0x49).text("de_dust").le16(240)`.
 #[derive(Clone, Debug, Default)]
 pub struct Bytes(Vec<u8>);
 
 impl Bytes {
-    /// Nothing yet.
+    /// An empty byte string.
     pub fn new() -> Self {
         Self::default()
     }
@@ -50,19 +50,19 @@ impl Bytes {
         self.raw(text.as_bytes()).u8(0x00)
     }
 
-    /// Bytes as they are.
+    /// Raw bytes.
     pub fn raw(mut self, bytes: &[u8]) -> Self {
         self.0.extend_from_slice(bytes);
         self
     }
 
-    /// What was laid out.
+    /// The bytes.
     pub fn done(self) -> Vec<u8> {
         self.0
     }
 }
 
-/// The bytes as upper-case hex digits, as an exchange script takes them.
+/// The bytes as upper-case hex digits, for exchange scripts.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02X}")).collect()
 }

@@ -1,9 +1,9 @@
-//! Counts the instructions that a program executes outside of the kernel: valgrind's callgrind does.
+//! Counts the instructions that a program executes outside of the kernel, with valgrind's callgrind.
 
 use std::io;
 use std::process::{Command, Stdio};
 
-/// What a program executed, and what it said.
+/// The result of a run under callgrind.
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// Instructions.
@@ -15,8 +15,7 @@ pub struct Counted {
 /// Runs a program, given by its path and arguments, under callgrind.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] where valgrind is not installed; what valgrind says where it cannot
-/// count.
+/// [`io::ErrorKind::NotFound`] if valgrind is not installed; valgrind's output if it fails.
 pub fn count(program: &Command) -> io::Result<Counted> {
     let ran = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -28,19 +27,18 @@ pub fn count(program: &Command) -> io::Result<Counted> {
             |error| if error.kind() == io::ErrorKind::NotFound { not_here() } else { error },
         )?;
     let said = String::from_utf8_lossy(&ran.stderr);
-    let instructions = collected(&said).ok_or_else(|| {
-        io::Error::other(format!("valgrind does not say what it counted:\n{said}"))
-    })?;
+    let instructions = collected(&said)
+        .ok_or_else(|| io::Error::other(format!("valgrind printed no count:\n{said}")))?;
     Ok(Counted { instructions, out: ran.stdout })
 }
 
-/// Says that valgrind is not installed.
+/// The error that valgrind is not installed.
 pub fn not_here() -> io::Error {
-    let says = "instructions are counted by valgrind's callgrind, and valgrind is not here";
+    let says = "valgrind is not installed, which counts instructions";
     io::Error::new(io::ErrorKind::NotFound, says)
 }
 
-/// The number that callgrind ends with: `==42== Collected : 4711`.
+/// The count in the last line of callgrind: `==42== Collected : 4711`.
 fn collected(said: &str) -> Option<u64> {
     let line = said.lines().find_map(|line| line.split_once("Collected :"));
     line?.1.trim().parse().ok()

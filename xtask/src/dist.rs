@@ -1,5 +1,4 @@
-//! What a package holds beside the program: manual pages and completions, which the program writes
-//! itself, in `target/dist`.
+//! Writes manual pages and completions for packages into `target/dist`; the program generates them.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,11 +7,11 @@ use std::process::{Command, ExitCode};
 
 use crate::release;
 
-/// The shells that packages install completions for, and what their files are called.
+/// The shells that packages install completions for, and their file names.
 const SHELLS: &[(&str, &str)] =
     &[("bash", "gamewire.bash"), ("fish", "gamewire.fish"), ("zsh", "_gamewire")];
 
-/// Builds the program for release, and lets it write them.
+/// Builds the release, and runs it to write them.
 pub(crate) fn run(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
     let program = release(root)?;
     let dist = root.join("target/dist");
@@ -40,7 +39,7 @@ fn gamewire(program: &Path, arguments: &[&str]) -> io::Result<Vec<u8>> {
     Err(io::Error::other(String::from_utf8_lossy(&ran.stderr).into_owned()))
 }
 
-/// The commands that the main page names as `gamewire-COMMAND(1)`.
+/// The commands that the main page lists as `gamewire-COMMAND(1)`.
 fn commands(page: &[u8]) -> Vec<String> {
     let page = String::from_utf8_lossy(page);
     let names = page.lines().filter_map(|line| line.strip_prefix("gamewire\\-"));

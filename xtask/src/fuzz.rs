@@ -1,8 +1,8 @@
 //! Builds the fuzz targets once and runs each for a while, several at a time.
 //!
-//! Nothing unstable is needed: coverage comes from LLVM's own pass, and libFuzzer is linked by the
-//! crate `fuzz`. What breaks a target is left in `target/fuzz/found`; it belongs into `fuzz/corpus`
-//! with a name that begins with `found-`.
+//! It works with the stable toolchain: LLVM's own pass provides coverage, and the crate `fuzz` links libFuzzer.
+//! Inputs that break a target are written to `target/fuzz/found`; add them to `fuzz/corpus` with a name that
+//! begins with `found-`.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -12,8 +12,8 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 use crate::{cargo, host};
 
-/// What LLVM is asked to put in: a counter for every edge, and what is compared with what. Code is at
-/// the same addresses in every run: libFuzzer's choices depend on them.
+/// Instrumentation by LLVM: a counter for every edge, and tracing of comparisons. Code has fixed addresses,
+/// because the choices of libFuzzer depend on them.
 const COVERAGE: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -21,26 +21,26 @@ const COVERAGE: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Cdebug-assertions -Coverflow-checks -Crelocation-model=static --cfg fuzzing";
 
-/// Bytes of memory, in MiB, at which an input counts as broken.
+/// Memory limit of a target in MiB.
 const MEMORY: u32 = 512;
 
 struct Options {
     seconds: u32,
     jobs: usize,
-    /// Where the random numbers begin; with none given, they differ from run to run, and what a run
-    /// has learned is the next one's beginning.
+    /// The seed of random numbers. Without one, runs differ, and each starts with the corpus that the previous
+    /// one found.
     seed: Option<u32>,
     targets: Vec<String>,
 }
 
-/// A target that runs, and the file that holds what it says.
+/// A running target, and the file with its output.
 struct Running {
     name: String,
     child: Child,
     log: PathBuf,
 }
 
-/// Runs what the arguments ask for.
+/// Runs the targets that the arguments select.
 pub(crate) fn run(arguments: &[&str], out: &mut dyn Write) -> io::Result<ExitCode> {
     let options = parse(arguments)?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -93,7 +93,7 @@ fn parse(arguments: &[&str]) -> io::Result<Options> {
             "--jobs" => options.jobs = number()? as usize,
             "--seed" => options.seed = Some(number()?),
             name if name.starts_with('-') => {
-                return Err(wrong("there are --seconds, --jobs and --seed"));
+                return Err(wrong("unknown option; valid ones are --seconds, --jobs and --seed"));
             }
             name => options.targets.push(name.to_owned()),
         }
@@ -101,8 +101,7 @@ fn parse(arguments: &[&str]) -> io::Result<Options> {
     Ok(options)
 }
 
-/// Builds the program with all targets. Only code for this machine's programs is watched, not that
-/// of build scripts and macros: hence `--target`.
+/// Builds the program with all targets. `--target` excludes build scripts and macros from instrumentation.
 fn build(root: &Path, folder: &Path) -> io::Result<PathBuf> {
     let host = host()?;
     let built = Command::new(cargo())
@@ -155,7 +154,7 @@ fn start(
     Ok(Running { child: command.spawn()?, name, log })
 }
 
-/// The folders of inputs to begin with.
+/// The folders with initial inputs.
 fn seeds(root: &Path, name: &str) -> Vec<PathBuf> {
     let mut folders = vec![root.join("fuzz/corpus").join(name)];
     if matches!(name, "program" | "capture") {

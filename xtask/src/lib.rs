@@ -1,20 +1,19 @@
-//! Makes captures: packets with right (or wilfully wrong) headers, conversations written down as
-//! text, and the files of `samples/`.
+//! Generates captures: packets with correct or deliberately wrong headers, conversations from scripts, and
+//! the files of `samples/`.
 //!
-//! - [`wire`] lays packets and capture files out, byte for byte.
+//! - [`wire`] builds packets and capture files.
 //! - [`exchange`] turns a readable script of a conversation into packets.
 //! - [`samples`] is the list of sample captures and how each is made.
-//! - [`attacks`] makes attacks of which is known who sent what.
-//! - [`bulk`] writes captures of millions of packets, to measure by.
+//! - [`attacks`] makes attacks in which the sender of each packet is known.
+//! - [`bulk`] writes captures of millions of packets for measurements.
 //! - [`mutate`] damages captures.
-//! - [`bytes`] lays out what all of these write; [`callgrind`] counts what a program executes.
-//! - [`traffic`] plays many conversations at once, and records them well or badly.
+//! - [`bytes`] builds byte strings; [`callgrind`] counts the instructions of a program.
+//! - [`traffic`] plays many conversations at once, and records them completely or not.
 //!
-//! This crate writes what the protocols' documents say by their tables and knows nothing of the
-//! code that reads it back: a mistake there must not be able to hide in a sample made by the same
-//! mistake. There is no clock here and no randomness but [`wire::Prng`], so that everything comes
-//! out the same every time. It is a developer's tool: wrong text gets an error, wrong arguments
-//! a panic.
+//! This crate follows the tables of the protocols' specifications and is independent of the dissectors, so
+//! that an error there cannot be hidden by the same error in a sample. It uses no clock and no randomness
+//! except [`wire::Prng`], so its output is reproducible. It is a tool for developers: invalid text is an
+//! error, invalid arguments are a panic.
 
 pub mod attacks;
 pub mod bulk;
@@ -26,8 +25,8 @@ pub mod samples;
 pub mod traffic;
 pub mod wire;
 
-/// The pages that gamewire itself makes, and the arguments that make it do so. The tests of the
-/// documentation hold the pages against the same list.
+/// The pages that gamewire generates, and the arguments for it. Tests of the documentation compare the pages
+/// by the same list.
 pub const PAGES: [(&str, &[&str]); 2] = [
     ("docs/rules.md", &["rules", "--no-config", "--format", "markdown"]),
     ("docs/fields.md", &["fields", "--format", "markdown"]),

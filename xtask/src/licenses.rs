@@ -1,5 +1,5 @@
-//! The policy of `deny.toml` where `cargo deny` is not installed: licences that are allowed, one
-//! version of each crate but for those named, and nothing from anywhere but crates.io.
+//! Checks the policy of `deny.toml` without `cargo deny`: only allowed licences, one version of each crate
+//! with listed exceptions, and only crates from crates.io.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::{cargo, host};
 
-/// Checks all that the `Cargo.lock` of a workspace names.
+/// Checks all crates in the `Cargo.lock` of a workspace.
 pub(crate) fn run(root: &Path, workspace: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
     let policy = fs::read_to_string(root.join("deny.toml"))?;
     let (allowed, skipped) = (list(&policy, "allow"), list(&policy, "skip"));
-    // What other platforms need is not fetched.
+    // Crates for other platforms are not fetched.
     let arguments = ["metadata", "--format-version", "1", "--locked"];
     let platform = ["--filter-platform", &host()?];
     let output =
@@ -46,14 +46,14 @@ pub(crate) fn run(root: &Path, workspace: &Path, out: &mut dyn Write) -> io::Res
     Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The texts in quotes of the list with this key.
+/// The quoted texts of the list with this key.
 fn list<'p>(policy: &'p str, key: &str) -> Vec<&'p str> {
     let begins = format!("\n{key} = [");
     let list = policy.split(&begins).nth(1).and_then(|rest| rest.split("\n]").next());
     list.into_iter().flat_map(|list| list.split('"').skip(1).step_by(2)).collect()
 }
 
-/// Whether an SPDX expression can be met with what is allowed.
+/// Whether an SPDX expression can be met with allowed licences.
 fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_are_met_by_what_is_allowed() {
+    fn expressions_are_met_by_allowed_licences() {
         let allowed = ["MIT", "Unicode-3.0", "Apache-2.0"];
         for (expression, met) in [
             ("MIT", true),

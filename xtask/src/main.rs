@@ -1,4 +1,4 @@
-//! `cargo run -p xtask -- COMMAND`: what developers run beside `cargo`.
+//! `cargo run -p xtask -- COMMAND`: tools for developers.
 
 mod attack;
 mod bench;
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(code) => code,
         Err(error) => {
-            // Where not even standard error takes it, the exit code still tells.
+            // If standard error is closed, the exit code still reports it.
             let _ = writeln!(io::stderr(), "{error}");
             ExitCode::from(2)
         }
@@ -70,7 +70,9 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
         ["fuzz", arguments @ ..] => fuzz::run(arguments, &mut out),
         ["bench", arguments @ ..] => bench::run(&root, arguments, &mut out),
         ["play", port, script, file] => {
-            let port = port.parse().map_err(|_| io::Error::other("PORT is a number"))?;
+            let port = port
+                .parse()
+                .map_err(|_| io::Error::other("PORT must be a number from 0 to 65535"))?;
             let script = std::fs::read_to_string(script)?;
             let capture = xtask::exchange::capture(&script, &xtask::exchange::Setting::udp(port));
             std::fs::write(file, capture.map_err(io::Error::other)?.pcap())?;
@@ -102,7 +104,7 @@ fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Builds gamewire for release, and says where it is.
+/// Builds the release of gamewire, and returns its path.
 fn release(root: &Path) -> io::Result<PathBuf> {
     let arguments = ["build", "--release", "--locked", "-p", "gamewire"];
     if !Command::new(cargo()).args(arguments).current_dir(root).status()?.success() {
@@ -112,15 +114,15 @@ fn release(root: &Path) -> io::Result<PathBuf> {
     Ok(root.join(target).join("release/gamewire"))
 }
 
-/// What rustc builds for where nobody says.
+/// The default target of rustc.
 fn host() -> io::Result<String> {
     let version = Command::new("rustc").arg("-vV").output()?;
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| io::Error::other("rustc does not say what it builds for"))
+    host.map(str::to_owned).ok_or_else(|| io::Error::other("rustc -vV does not report a host"))
 }
 
-/// A page as gamewire writes it. It is asked as a program: this package knows nothing of its code.
+/// A page that gamewire generates. It runs the program, since this crate does not depend on its code.
 fn written(root: &Path, arguments: &[&str]) -> io::Result<Vec<u8>> {
     let asked = Command::new(cargo())
         .args(["run", "--quiet", "--locked", "-p", "gamewire", "--"])

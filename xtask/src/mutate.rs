@@ -1,11 +1,11 @@
-//! Captures, damaged at random: the same damage for the same seed.
+//! Damages captures at random, reproducibly for each seed.
 
 use crate::wire::Prng;
 
-/// Numbers that lengths and counts break on.
+/// Extreme values of lengths and counts.
 const EXTREMES: [u32; 8] = [0, 1, 0x7F, 0xFF, 0xFFFF, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF];
 
-/// The bytes, with one to eight kinds of damage done to them.
+/// The bytes with one to eight kinds of damage.
 pub fn mutated(bytes: &[u8], prng: &mut Prng) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..=prng.below(8) {

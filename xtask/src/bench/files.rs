@@ -1,4 +1,4 @@
-//! The captures that are measured by: made, or found; and their first packets.
+//! The captures for measurements: generated or given ones, and their first packets.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -9,10 +9,10 @@ use xtask::bulk::{self, Input, Size, Written};
 
 use crate::bench::options::Options;
 
-/// The head of a pcap file as most programs write it: little-endian, microseconds.
+/// The magic number of pcap files as most programs write them: little-endian, microseconds.
 const MAGIC: [u8; 4] = [0xD4, 0xC3, 0xB2, 0xA1];
 
-/// A capture, and what it holds. What was made is removed in the end, unless it is to be kept.
+/// A capture. A generated one is removed at the end, unless `--keep` is given.
 #[derive(Debug)]
 pub(super) struct Capture {
     pub(super) path: PathBuf,
@@ -24,7 +24,7 @@ impl Drop for Capture {
     fn drop(&mut self) {
         if self.is_ours {
             fs::remove_file(&self.path).ok();
-            // It goes when nothing else is in it.
+            // Fails if the folder is not empty.
             self.path.parent().map(fs::remove_dir);
         }
     }
@@ -57,7 +57,7 @@ impl Capture {
         Self::new(name, options, |file| bulk::write(input, size, file))
     }
 
-    /// The first packets of this one.
+    /// A capture of the first packets of this one.
     pub(super) fn first(&self, packets: u64, options: &Options) -> io::Result<Self> {
         let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
         Self::new(&format!("{name}-{packets}"), options, |file| copy(&self.path, packets, file))
@@ -79,7 +79,7 @@ impl Capture {
     }
 }
 
-/// Bytes that a folder's file system has room for.
+/// Free bytes of a folder's file system.
 pub(super) fn room(folder: &Path) -> io::Result<u64> {
     let found = statvfs(folder)?;
     Ok((found.blocks_available() as u64).saturating_mul(found.fragment_size() as u64))

@@ -1,4 +1,4 @@
-//! What a run of a program costs: time, memory, instructions.
+//! Measures a run of a program: time, memory, instructions.
 
 use std::fs;
 use std::io;
@@ -14,23 +14,23 @@ use xtask::callgrind;
 
 use crate::bench::programs::Program;
 
-/// How often a process is asked for its memory.
+/// Interval at which the memory of a process is read.
 const LOOK: Duration = Duration::from_millis(3);
 
-/// What a run took.
+/// The cost of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cost {
     /// From the start of the process to its end.
     pub(super) wall: Duration,
     /// User and system time of all its threads.
     pub(super) cpu: Duration,
-    /// The most bytes of memory seen at once that do not belong to a file.
+    /// Peak of anonymous memory in bytes.
     pub(super) memory: u64,
 }
 
 impl Cost {
-    /// The least time of two runs, and the most memory: what disturbs a run makes it slower, and
-    /// what looks at its memory now and then may miss its peak.
+    /// The minimum time of two runs, because disturbances only make a run slower, and the maximum memory,
+    /// because sampling may miss the peak.
     fn best(self, other: Cost) -> Cost {
         Cost {
             wall: self.wall.min(other.wall),
@@ -40,7 +40,7 @@ impl Cost {
     }
 }
 
-/// Runs all programs on a file in turn, several times, and keeps the best of each.
+/// Runs all programs on a file in turn, several times, and returns the best run of each.
 pub(super) fn in_turn(programs: &[Program], file: &Path, runs: u32) -> io::Result<Vec<Cost>> {
     let turn = || programs.iter().map(|program| run(program, file)).collect::<io::Result<Vec<_>>>();
     let mut best = turn()?;
@@ -52,8 +52,8 @@ pub(super) fn in_turn(programs: &[Program], file: &Path, runs: u32) -> io::Resul
     Ok(best)
 }
 
-/// Runs a program on a file; its output goes nowhere.
-#[expect(clippy::disallowed_methods, reason = "what is measured here is this machine's time")]
+/// Runs a program on a file; its output is discarded.
+#[expect(clippy::disallowed_methods, reason = "this measures the time of this machine")]
 fn run(program: &Program, file: &Path) -> io::Result<Cost> {
     let mut command = Command::new(&program.path);
     command.args(program.arguments(file)).stdin(Stdio::null());
@@ -77,7 +77,7 @@ fn run(program: &Program, file: &Path) -> io::Result<Cost> {
     Ok(Cost { wall, cpu: cpu()?.saturating_sub(before), memory })
 }
 
-/// The time that all processes took that were started here and have ended.
+/// The CPU time of all child processes that have ended.
 fn cpu() -> io::Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let times = [usage.user_time(), usage.system_time()];
@@ -85,7 +85,7 @@ fn cpu() -> io::Result<Duration> {
     Ok(Duration::from_micros(micros.iter().sum()))
 }
 
-/// The most anonymous memory that a process had until it was over, in bytes.
+/// Peak of anonymous memory of a process until it ends, in bytes.
 fn peak(status: &str, is_over: &AtomicBool) -> u64 {
     let mut most = 0;
     while !is_over.load(Ordering::Relaxed) {
@@ -95,7 +95,7 @@ fn peak(status: &str, is_over: &AtomicBool) -> u64 {
     most
 }
 
-/// What follows RssAnon, in bytes.
+/// The value of RssAnon in bytes.
 fn anonymous(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());

@@ -1,6 +1,6 @@
-//! Measures the release as its users run it: whole processes, on captures of millions of packets,
-//! in turn with `cat` and other programs that are installed. What it finds goes into
-//! `docs/performance.md`, where it is explained.
+//! Measures the release build as users run it: complete processes on captures of millions of packets, in
+//! turn with `cat` and other installed programs. The results are written to `docs/performance.md`, which
+//! explains them.
 
 mod files;
 mod measure;
@@ -22,13 +22,13 @@ use options::Options;
 use page::{Page, Table};
 use programs::Program;
 
-/// Instructions are counted on this many packets: valgrind takes fifty times as long.
+/// Number of packets for counting instructions: valgrind is fifty times slower.
 const COUNTED: u64 = 100_000;
 
-/// The sizes of the captures that grow, in bytes.
+/// The sizes of the captures for `--grow` in bytes.
 const SIZES: [u64; 4] = [1_000_000_000, 2_000_000_000, 4_000_000_000, 8_000_000_000];
 
-/// Measures what the arguments ask for.
+/// Runs the measurements that the arguments select.
 pub(crate) fn run(root: &Path, arguments: &[&str], out: &mut dyn Write) -> io::Result<ExitCode> {
     if arguments.contains(&"--help") {
         writeln!(out, "{}", options::USAGE)?;
@@ -54,14 +54,14 @@ pub(crate) fn run(root: &Path, arguments: &[&str], out: &mut dyn Write) -> io::R
     }
     page.print(out)?;
     if options.print || !options.is_whole() {
-        writeln!(out, "docs/performance.md stays as it is")?;
+        writeln!(out, "docs/performance.md is not changed")?;
     } else {
         page.write(root, out)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What an input and all programs on it came to.
+/// The results of all programs on an input.
 struct Measured {
     input: Input,
     holds: Written,
@@ -69,7 +69,7 @@ struct Measured {
     instructions: Vec<u64>,
 }
 
-/// All programs on the large inputs.
+/// Measures all programs on the large inputs.
 fn compare(
     gamewire: &Path,
     options: &Options,
@@ -97,9 +97,10 @@ fn compare(
     Ok(())
 }
 
-/// `cat`, gamewire, and the others.
+/// `cat`, gamewire, and other programs.
 fn programs(gamewire: &Path, options: &Options) -> io::Result<Vec<Program>> {
-    let cat = programs::cat().ok_or_else(|| io::Error::other("there is no cat to compare with"))?;
+    let cat = programs::cat()
+        .ok_or_else(|| io::Error::other("cat is not installed, which others are compared with"))?;
     let gamewire = programs::gamewire(gamewire, options);
     Ok([cat].into_iter().chain(gamewire).chain(programs::peers(options)).collect())
 }
@@ -112,13 +113,13 @@ fn count(programs: &[Program], capture: &Capture, options: &Options) -> io::Resu
     counted.map(|counted| Ok(counted? / packets)).collect()
 }
 
-/// About how many bytes an input is going to need; none if it is there.
+/// The approximate number of bytes to generate for an input; 0 if it exists.
 fn estimate(input: Input, options: &Options) -> u64 {
     let per_packet = if input == Input::ManyFlows { 100 } else { 1200 };
     if options.given.is_some() { 0 } else { options.packets(input) * per_packet }
 }
 
-/// Whether there is room for this many bytes; says it where there is none.
+/// Whether there is room for this number of bytes; if not, a message is written.
 fn has_room(name: &str, bytes: u64, options: &Options, out: &mut dyn Write) -> io::Result<bool> {
     let folder = options.folder.parent().unwrap_or(&options.folder);
     let room = files::room(folder)?;
@@ -193,7 +194,7 @@ fn table<M: std::borrow::Borrow<Measured>>(
     table.text().to_owned()
 }
 
-/// A2S in captures that are each twice as large as the one before.
+/// Measures A2S captures of doubling size.
 fn grow(
     gamewire: &Path,
     options: &Options,
@@ -227,7 +228,7 @@ fn grow(
     Ok(())
 }
 
-/// Captures made to take long, beside one of as many packets that is not.
+/// Measures captures that are designed to take long, in comparison with an ordinary one of as many packets.
 fn corners(
     gamewire: &Path,
     options: &Options,
@@ -270,7 +271,7 @@ fn corners(
     Ok(())
 }
 
-/// What a run took, and how many times as long as another.
+/// The cost of a run, and its ratio to another one.
 fn reported(cost: &Cost, other: Option<&Cost>) -> String {
     let wall = cost.wall.as_secs_f64();
     let times = other.map_or(1.0, |other| wall / other.wall.as_secs_f64());
@@ -286,7 +287,7 @@ fn mib(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / f64::from(1 << 20))
 }
 
-/// A multiple, in two or three digits.
+/// A ratio with two or three digits.
 fn significant(times: f64) -> String {
     if times < 10.0 { format!("{times:.2}") } else { format!("{times:.0}") }
 }

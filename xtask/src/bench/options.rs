@@ -1,4 +1,4 @@
-//! What is to be measured, as it is typed.
+//! Options of `bench`.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,20 +6,20 @@ use std::path::PathBuf;
 use xtask::bulk::Input;
 
 pub(super) const USAGE: &str = "usage: cargo run --release -p xtask -- bench [OPTION...]
-  --input NAME,...  only these: a2s, mixed, tcp, frag, manyflows
-  --packets N       at most so many packets of each
-  --runs N          so many turns, of which the fastest counts (5)
-  --threads N       how many threads gamewire uses; its own choice if not given
-  --dir DIR         makes captures in DIR/gamewire-bench, of a file system in memory (/dev/shm)
-  --inputs DIR      uses DIR/a2s.pcap and so on as they are, and makes none
-  --keep            leaves what it made
-  --peers-all       runs the slow programs, too
-  --callgrind       counts instructions, too (needs valgrind)
-  --grow            measures instead A2S in 1, 2, 4 and 8 GB
-  --corners         measures instead captures made to cost time with the square of their packets
-  --print           prints the tables, and leaves docs/performance.md as it is";
+  --input NAME,...  use only these inputs: a2s, mixed, tcp, frag, manyflows
+  --packets N       use at most N packets of each input
+  --runs N          run each program N times, and report the fastest run (5)
+  --threads N       number of threads of gamewire (its default)
+  --dir DIR         generate captures in DIR/gamewire-bench, on a file system in memory (/dev/shm)
+  --inputs DIR      use the existing DIR/a2s.pcap and so on, and generate none
+  --keep            do not remove generated captures
+  --peers-all       also run slow programs
+  --callgrind       also count instructions (needs valgrind)
+  --grow            instead, measure A2S captures of 1, 2, 4 and 8 GB
+  --corners         instead, measure captures for which quadratic algorithms would take too long
+  --print           print the tables, and do not change docs/performance.md";
 
-/// What was asked for.
+/// The options.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) inputs: Vec<Input>,
@@ -75,12 +75,12 @@ impl Options {
         Ok(options)
     }
 
-    /// How many packets an input is made of.
+    /// The number of packets of an input.
     pub(super) fn packets(&self, input: Input) -> u64 {
         self.packets.map_or(input.packets(), |most| most.min(input.packets()))
     }
 
-    /// Whether all that the tables have room for is measured, as it should be.
+    /// Whether all cells of the tables are measured.
     pub(super) fn is_whole(&self) -> bool {
         self.packets.is_none() && self.inputs == Input::LARGE
     }
@@ -98,7 +98,7 @@ fn number<T: std::str::FromStr + Default + PartialEq>(text: &str) -> io::Result<
 }
 
 fn wrong(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, format!("`{what}` is not understood\n{USAGE}"))
+    io::Error::new(io::ErrorKind::InvalidInput, format!("invalid argument `{what}`\n{USAGE}"))
 }
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_understood_or_refused() {
+    fn options_are_parsed_or_rejected() {
         let options = Options::parse(&["--input", "tcp,a2s", "--packets", "10_000"]).unwrap();
         assert_eq!(options.inputs, [Input::Tcp, Input::A2s]);
         assert_eq!(options.packets(Input::Tcp), 10_000);

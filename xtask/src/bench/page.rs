@@ -1,4 +1,4 @@
-//! Tables, and the page that they are in between comments.
+//! Tables, and their page, which has them between comments.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::process::Command;
 /// The page.
 const PAGE: &str = "docs/performance.md";
 
-/// A table in Markdown; all columns but those of texts are aligned to the right.
+/// A table in Markdown; columns of numbers are aligned to the right.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     text: String,
@@ -16,7 +16,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table whose first columns hold texts.
+    /// A table whose first columns are texts.
     pub(super) fn new(texts: usize, heads: &[&str]) -> Self {
         let mut table = Self { text: String::new(), columns: heads.len() };
         table.row(heads);
@@ -39,14 +39,14 @@ impl Table {
     }
 }
 
-/// Sections of the page, written anew.
+/// New texts of the page's sections.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     sections: Vec<(&'static str, String)>,
 }
 
 impl Page {
-    /// What is to stand between the comments of this name.
+    /// Sets the text between the comments of this name.
     pub(super) fn section(&mut self, name: &'static str, text: String) {
         self.sections.push((name, text));
     }
@@ -78,7 +78,7 @@ fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
     Some(format!("{before}{open}\n{}\n\n{close}{after}", text.trim_end()))
 }
 
-/// What this machine is, and which program was measured on it.
+/// Describes this machine, and the measured program.
 pub(super) fn machine(gamewire: &Path) -> io::Result<String> {
     let field = |file: &str, name: &str| {
         let text = fs::read_to_string(file).unwrap_or_default();
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_is_replaced_and_nothing_else() {
+    fn only_the_section_is_replaced() {
         let page = "a\n<!-- time -->\nold\n<!-- /time -->\nz <!-- grow -->\n<!-- /grow -->\n";
         let new = replaced(page, "time", "| new |\n").unwrap();
         let expected =

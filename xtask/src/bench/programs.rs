@@ -1,4 +1,4 @@
-//! What is measured: gamewire, and what else reads captures on this machine.
+//! The programs to measure: gamewire, and other programs that read captures.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use crate::bench::options::Options;
 /// A program and its arguments before the name of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
-    /// What it is called in the tables.
+    /// Its name in the tables.
     pub(super) name: String,
     pub(super) path: PathBuf,
     before: Vec<String>,
     after: Vec<String>,
-    /// The exit codes that say that it did its work.
+    /// Exit codes that mean success.
     pub(super) codes: &'static [i32],
 }
 
@@ -25,12 +25,12 @@ impl Program {
     }
 }
 
-/// What every other is compared with: reads all bytes and looks at none.
+/// The program that all others are compared with: it reads all bytes and processes none.
 pub(super) fn cat() -> Option<Program> {
     peer("cat FILE > /dev/null", "cat", &[], &[])
 }
 
-/// The release of gamewire: each thing that it is measured by.
+/// The commands of gamewire's release build that are measured.
 pub(super) fn gamewire(path: &Path, options: &Options) -> Vec<Program> {
     let reported = [&["dissect", "--format", "json"][..], &["check"]];
     let program = |words: &[&str]| {
@@ -46,7 +46,7 @@ pub(super) fn gamewire(path: &Path, options: &Options) -> Vec<Program> {
     reported.map(program).into()
 }
 
-/// Other programs that are installed. None of them decodes what gamewire does: they do less.
+/// Other installed programs. None of them decodes these protocols, so they do less.
 pub(super) fn peers(options: &Options) -> Vec<Program> {
     let (after, filter) = (["-w", "/dev/null"], "udp port 27015");
     let quick = [
@@ -61,14 +61,14 @@ pub(super) fn peers(options: &Options) -> Vec<Program> {
     quick.into_iter().chain(slow).flatten().collect()
 }
 
-/// A program that is on the path.
+/// A program in PATH.
 fn peer(name: &str, program: &str, before: &[&str], after: &[&str]) -> Option<Program> {
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
     let (before, after) = (words(before), words(after));
     Some(Program { name: name.to_owned(), path: find(program)?, before, after, codes: &[0] })
 }
 
-/// Where a program is installed.
+/// The path of an installed program.
 pub(super) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())

@@ -1,4 +1,4 @@
-//! Queries of "Server queries" and the answers to them, by the document's tables.
+//! Requests and responses of "Server queries", by the specification's tables.
 
 use std::net::SocketAddrV4;
 
@@ -16,7 +16,7 @@ pub(super) const INFO_REQUEST: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0"
 /// The Size field of the Orange Box engine's packets.
 const SPLIT_SIZE: u16 = 1248;
 
-/// What a server's players may need, for one packet.
+/// Maximum size of a player list that fits into one packet.
 const PLAYERS_SIZE: usize = 1300;
 
 /// Folder, game and AppID.
@@ -29,7 +29,7 @@ const GAMES: &[(&str, &str, u16)] = &[
     ("ship", "The Ship", 2400),
 ];
 
-/// Answers that servers give again and again, each in its packets.
+/// Responses for reuse, each as a list of packets.
 #[derive(Debug)]
 pub(super) struct Answers {
     info: Vec<Vec<u8>>,
@@ -49,7 +49,7 @@ impl Answers {
         let split = rules(512, 1500, 6000);
         let compressed = rules(128, 6000, 14_000);
         let long_rules = rules(256, 1600, 9000);
-        // Large blocks would hold no more of a response, and cost the reader their memory.
+        // Larger blocks would not improve compression, and cost the reader memory.
         let compress =
             |rules: &Vec<u8>| split_compressed(0, Some(SPLIT_SIZE), Compression::fast(), rules);
         Self {
@@ -67,7 +67,7 @@ impl Answers {
         prng.pick::<Vec<u8>>(&self.info)
     }
 
-    /// A client asks a server for this and that.
+    /// A client sends several kinds of requests to a server.
     pub(super) fn converse(&self, stage: &mut Stage, time: u64) {
         let ends = [stage.client(), stage.server()];
         match stage.prng.below(100) {
@@ -83,7 +83,7 @@ impl Answers {
         }
     }
 
-    /// A client asks for rules; the response is one datagram, longer than the network can carry.
+    /// A client requests rules; the response is one datagram that must be fragmented.
     pub(super) fn converse_in_fragments(&self, stage: &mut Stage, time: u64) {
         let (client, server) = (stage.client(), stage.server());
         let arrives = time + stage.round_trip();
@@ -94,7 +94,7 @@ impl Answers {
         stage.say_in_fragments(arrives, [server, client], rules, mtu);
     }
 
-    /// When the client may go on.
+    /// Returns the time at which the client continues.
     fn ask_info(
         &self,
         stage: &mut Stage,
@@ -158,12 +158,12 @@ impl Answers {
     }
 }
 
-/// A challenge, and a request that it answers.
+/// A request with a challenge.
 pub(super) fn with_challenge(message: u8, challenge: [u8; 4]) -> Vec<u8> {
     Bytes::new().le32(0xFFFF_FFFF).u8(message).raw(&challenge).done()
 }
 
-/// Fetches a challenge and asks with it; when the response comes, if it does.
+/// Requests a challenge and sends the request with it; returns the time of the response, if there is one.
 fn ask_challenged(
     stage: &mut Stage,
     time: u64,

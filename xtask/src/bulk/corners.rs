@@ -1,5 +1,4 @@
-//! Captures that would take time beyond all measure where anything grows with the square of what
-//! a capture holds.
+//! Captures for which algorithms of quadratic complexity would take too long.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
@@ -9,16 +8,16 @@ use crate::wire::{Connection, End, Ip, Segment, protocol};
 
 const VICTIM: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(23, 17, 34, 51), 28900);
 
-/// Fragments of eight bytes, as small as they can be but for the last.
+/// Size of a fragment in bytes, the minimum for all but the last one.
 const FRAGMENT: u64 = 8;
 
-/// Fragments a datagram can have; more are copies.
+/// Maximum number of fragments of a datagram; further ones are copies.
 const FRAGMENTS: u64 = 8188;
 
-/// A prime: taking every so-many-th, round and round, meets all and leaves no two neighbours.
+/// A prime number as the stride through all numbers, so that each occurs and no two neighbours are in order.
 const STRIDE: u64 = 7919;
 
-/// The next of the fragments of one datagram whose first never comes.
+/// The next fragment of a datagram whose first one is missing.
 pub(super) fn fragment(stage: &mut Stage, time: u64, number: u64) {
     let place = 1 + number * STRIDE % (FRAGMENTS - 1);
     let ip = Ip { id: 0x4747, ..Ip::new([10, 0, 0, 1].into(), (*VICTIM.ip()).into()) };
@@ -27,8 +26,8 @@ pub(super) fn fragment(stage: &mut Stage, time: u64, number: u64) {
     stage.packet(time, &packet);
 }
 
-/// The next packet of a connection whose server says `packets` bytes, each in a segment of its own
-/// and none after its neighbour.
+/// The next packet of a connection whose server sends `packets` bytes, each in its own segment and all out
+/// of order.
 pub(super) fn one_byte_segment(stage: &mut Stage, time: u64, number: u64, packets: u64) {
     let client = SocketAddr::from(([10, 0, 0, 1], 50_000));
     let mut connection = Connection::new(client, VICTIM.into(), [1000, u32::MAX - 5000]);
@@ -40,7 +39,7 @@ pub(super) fn one_byte_segment(stage: &mut Stage, time: u64, number: u64, packet
     if number == 3 {
         return stage.segment(time, &connection.send_at(End::Listener, 0, challenge));
     }
-    // A byte more than there are stays missing: the one right after the challenge.
+    // The byte right after the challenge is missing.
     let bytes = packets.max(5) - 4;
     let bytes = if bytes.is_multiple_of(STRIDE) { bytes + 1 } else { bytes };
     let offset = challenge.len() as u64 + 1 + (number - 4) * STRIDE % bytes;
@@ -48,7 +47,7 @@ pub(super) fn one_byte_segment(stage: &mut Stage, time: u64, number: u64, packet
     stage.segment(time, &connection.send_at(End::Listener, offset as u32, &[letter]));
 }
 
-/// The next connection that is never answered.
+/// The next connection attempt without a response.
 pub(super) fn half_open(stage: &mut Stage, time: u64, number: u64) {
     let initial = [number as u32, 0];
     let mut connection = Connection::new(source(number).into(), VICTIM.into(), initial);

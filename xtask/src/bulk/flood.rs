@@ -1,4 +1,4 @@
-//! A server that is asked by millions of sources which do not exist.
+//! A flood of requests from millions of forged sources.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -7,8 +7,8 @@ use crate::bulk::stage::Stage;
 
 const SERVER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(23, 17, 34, 51), 27015);
 
-/// The flood so far: three of five packets come from a source that was not seen before, up to a
-/// number of sources, one from one that was, and one is a response to a source of late.
+/// The state of the flood: of five packets, three are from new sources, up to a number of sources, one is from
+/// a known source, and one is a response to a recent source.
 #[derive(Debug)]
 pub(super) struct Flood {
     answer: Vec<u8>,
@@ -22,7 +22,7 @@ impl Flood {
         Self { answer: answers.info(&mut stage.prng).to_vec(), seen: 0, sources }
     }
 
-    /// One packet.
+    /// Sends one packet.
     pub(super) fn go_on(&mut self, stage: &mut Stage, time: u64) {
         let kind = stage.prng.below(5);
         if kind < 3 && self.seen < self.sources || self.seen == 0 {
@@ -44,7 +44,7 @@ impl Flood {
     }
 }
 
-/// The address and port of a source, no two the same, all over the address space.
+/// The unique address and port of a source, spread over the address space.
 pub(super) fn source(number: u64) -> SocketAddrV4 {
     let host = (number as u32).wrapping_mul(0x9E37_79B1) ^ 0x5A5A_0000;
     let port = 1024 + (number.wrapping_mul(0xD134_2543_DE82_EF95) >> 40) % 60_000;

@@ -1,4 +1,4 @@
-//! What else is said around games: to Valve's master, and in GameSpy's protocols.
+//! Traffic of Valve's master and GameSpy's protocols.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -14,7 +14,7 @@ const GAMESPY_MASTER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(92, 58, 17,
 /// Addresses that Valve's master puts into one packet.
 const PAGE: u64 = 231;
 
-/// Answers of servers of all games.
+/// Responses of servers, for reuse.
 #[derive(Debug)]
 pub(super) struct Answers {
     a2s: a2s::Answers,
@@ -48,7 +48,7 @@ impl Answers {
         }
     }
 
-    /// "UT3 query protocol": a challenge as a signed decimal number, asked with as an integer.
+    /// "UT3 query protocol": a challenge as a signed decimal number, which the request has as an integer.
     fn ask_properties(&self, stage: &mut Stage, time: u64) {
         let (client, server) = (stage.client(), stage.server_on(6500));
         stage.say(time, client, server, b"\xFE\xFD\x09\x01\x02\x03\x04");
@@ -84,8 +84,8 @@ fn join(stage: &mut Stage, time: u64) {
     stage.say(time + 40_300, server, VALVE_MASTER, info.as_bytes());
 }
 
-/// "Master Server Query Protocol": a client pages through the list, each page asked for with the
-/// last address of the one before.
+/// "Master Server Query Protocol": a client pages through the list, requesting each page with the last
+/// address of the previous one.
 fn list_servers(stage: &mut Stage, mut time: u64) {
     let client = stage.client();
     let mut last = "0.0.0.0:0".to_owned();
@@ -107,7 +107,7 @@ fn list_servers(stage: &mut Stage, mut time: u64) {
     }
 }
 
-/// "333networks MasterServer": a server is challenged and proves what it is.
+/// "333networks MasterServer": a server is challenged and responds with its code.
 fn heartbeat(stage: &mut Stage, time: u64) {
     let server = stage.server_on(7778);
     stage.say(time, server, GAMESPY_MASTER, br"\heartbeat\7778\gamename\ut\");
@@ -116,7 +116,7 @@ fn heartbeat(stage: &mut Stage, time: u64) {
     stage.say(time + 30_500, server, GAMESPY_MASTER, proof);
 }
 
-/// What a server of Unreal Tournament answers to `\status\`.
+/// The response of an Unreal Tournament server to `\status\`.
 fn status_response(prng: &mut Prng) -> Vec<u8> {
     let (host, players) = (words::name(prng.between(2, 6), prng), prng.below(10));
     let map = words::map(prng);

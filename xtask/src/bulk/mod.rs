@@ -1,5 +1,5 @@
-//! Captures of millions of packets, to measure speed and memory by; written as they are made, so
-//! that they may be larger than memory.
+//! Captures of millions of packets for measurements. They are written while they are generated, so they may
+//! be larger than memory.
 //!
 //! ```
 //! use xtask::bulk::{self, Input, Size};
@@ -10,7 +10,7 @@
 //! # Ok::<_, std::io::Error>(())
 //! ```
 //!
-//! What is said in them is right by the protocols' documents, where nothing was lost.
+//! Their messages conform to the protocols' specifications, apart from packet loss.
 
 mod a2s;
 mod corners;
@@ -27,37 +27,36 @@ use crate::bytes::Bytes;
 use crate::wire::{ByteOrder, Link, PcapFormat, Precision, START, TimedPacket, pcap};
 use stage::Stage;
 
-/// What a capture holds.
+/// The content of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Clients ask game servers for info, players and rules.
+    /// Clients request info, players and rules from game servers.
     A2s,
-    /// One packet of twenty is a game's: of all protocols over UDP. The others are downloads,
-    /// pages, QUIC and names.
+    /// One packet of twenty is of a game protocol over UDP. The others are downloads, pages, QUIC and DNS.
     Mixed,
     /// Clients fetch lists from masters, over TCP and HTTP.
     Tcp,
-    /// Answers about rules, in IP fragments.
+    /// Rules responses in IP fragments.
     Fragments,
-    /// One A2S server, and three million sources that do not exist.
+    /// One A2S server and three million forged sources.
     ManyFlows,
-    /// All fragments are of one datagram, which is never whole.
+    /// All fragments are of one datagram, which is never complete.
     OneDatagram,
-    /// All segments are of one connection, hold one byte, and are out of order.
+    /// All segments are of one connection, have one byte, and are out of order.
     OneByteSegments,
-    /// Connections that are never answered.
+    /// Connection attempts without a response.
     HalfOpen,
 }
 
 impl Input {
-    /// What is measured by default.
+    /// The default inputs of measurements.
     pub const LARGE: [Input; 5] =
         [Input::A2s, Input::Mixed, Input::Tcp, Input::Fragments, Input::ManyFlows];
 
-    /// What would show time that grows with the square of the packets.
+    /// Inputs that reveal algorithms of quadratic complexity.
     pub const CORNERS: [Input; 3] = [Input::OneDatagram, Input::OneByteSegments, Input::HalfOpen];
 
-    /// Its name, and that of its file without the ending.
+    /// Its name, and that of its file without the extension.
     pub const fn name(self) -> &'static str {
         match self {
             Input::A2s => "a2s",
@@ -71,7 +70,7 @@ impl Input {
         }
     }
 
-    /// How many packets it has where nobody says.
+    /// Its default number of packets.
     pub const fn packets(self) -> u64 {
         match self {
             Input::A2s => 2_000_000,
@@ -83,33 +82,33 @@ impl Input {
         }
     }
 
-    /// What it holds, in a line.
+    /// Its content in one line.
     pub const fn holds(self) -> &'static str {
         match self {
-            Input::A2s => "A2S; a fifth of the flows with split answers, one in twenty bzip2",
+            Input::A2s => "A2S; a fifth of the flows with split responses, one in twenty bzip2",
             Input::Mixed => "5 % game traffic, else bulk TCP, HTTP, QUIC- and DNS-like UDP",
             Input::Tcp => "GameSpy lists and HTTP master connections, reordered, repeated, lossy",
-            Input::Fragments => "A2S rules answers as IP fragments",
+            Input::Fragments => "A2S rules responses as IP fragments",
             Input::ManyFlows => {
                 "three of five packets from a new, spoofed source, to one A2S server"
             }
-            Input::OneDatagram => "fragments of one datagram that is never whole",
+            Input::OneDatagram => "fragments of one datagram that is never complete",
             Input::OneByteSegments => "out-of-order segments of one byte, all of one connection",
-            Input::HalfOpen => "connections of which only the SYN comes",
+            Input::HalfOpen => "connections with only a SYN",
         }
     }
 }
 
-/// When a capture ends.
+/// The size of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// After this many packets.
+    /// This number of packets.
     Packets(u64),
-    /// Before its file would be longer than this.
+    /// At most this file size.
     Bytes(u64),
 }
 
-/// What was written.
+/// The size of the written capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Packets.
@@ -119,7 +118,7 @@ pub struct Written {
 }
 
 /// Writes a capture as a pcap file: little-endian, microseconds, Ethernet. The same arguments give
-/// the same bytes. `to` had better be buffered.
+/// the same bytes. `to` should be buffered.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -138,7 +137,7 @@ pub fn write(input: Input, size: Size, to: &mut dyn Write) -> io::Result<Written
     }
 }
 
-/// Begins a conversation at a time; returns how much later the next begins.
+/// Starts a conversation at a time; returns the delay until the next one.
 type Next = Box<dyn FnMut(&mut Stage, u64) -> u64>;
 
 fn conversations(input: Input, size: Size, stage: &mut Stage) -> Next {
@@ -181,7 +180,7 @@ fn conversations(input: Input, size: Size, stage: &mut Stage) -> Next {
     }
 }
 
-/// Whatever makes one packet of each number, two microseconds apart.
+/// Calls `make` for each number, two microseconds apart.
 fn counted(mut make: impl FnMut(&mut Stage, u64, u64) + 'static) -> Next {
     let mut number = 0;
     Box::new(move |stage, time| {
@@ -191,7 +190,7 @@ fn counted(mut make: impl FnMut(&mut Stage, u64, u64) + 'static) -> Next {
     })
 }
 
-/// One packet of twenty is a game's.
+/// One packet of twenty is of a game protocol.
 fn mixed(stage: &mut Stage) -> Next {
     let games = games::Answers::new(&mut stage.prng);
     let web = others::Web::new(&mut stage.prng);
@@ -215,7 +214,7 @@ const FORMAT: PcapFormat = PcapFormat { order: ByteOrder::Little, precision: Pre
 /// The longest packet that the files announce.
 const SNAP_LENGTH: u32 = 65_535;
 
-/// A pcap file on its way.
+/// A pcap file that is being written.
 struct File<'a> {
     to: &'a mut dyn Write,
     size: Size,
@@ -229,7 +228,7 @@ impl<'a> File<'a> {
         Ok(Self { to, size, written: Written { packets: 0, bytes: header.len() as u64 } })
     }
 
-    /// Whether there was room for it.
+    /// Writes a packet, unless the size is reached. Returns whether it was written.
     fn record(&mut self, time: u64, frame: Vec<u8>) -> io::Result<bool> {
         let bytes = self.written.bytes + 16 + frame.len() as u64;
         let is_full = match self.size {
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_bytes_every_time_and_the_beginning_of_more() {
+    fn output_is_reproducible_and_smaller_sizes_are_prefixes() {
         for input in [Input::A2s, Input::Mixed, Input::OneByteSegments] {
             let few = made(input, Size::Packets(200));
             assert_eq!(few, made(input, Size::Packets(200)), "{input:?}");
@@ -269,13 +268,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_as_large_as_it_may_be() {
+    fn a_file_is_as_large_as_requested() {
         let file = made(Input::Fragments, Size::Bytes(100_000));
         assert!((98_000..=100_000).contains(&file.len()), "{} bytes", file.len());
     }
 
     #[test]
-    fn no_byte_of_the_corners_comes_in_order_and_none_twice() {
+    fn bytes_of_the_corners_are_out_of_order_and_unique() {
         let mut stage = Stage::new(1);
         for number in 0..1000 {
             corners::one_byte_segment(&mut stage, number, number, 1000);

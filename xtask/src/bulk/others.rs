@@ -1,4 +1,4 @@
-//! Traffic that is not a game's: what a recorder at a server or a home sees most of.
+//! Other traffic than that of games, as it is common at servers and in homes.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -9,7 +9,7 @@ use crate::wire::{End, Prng};
 
 const RESOLVER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(8, 8, 8, 8), 53);
 
-/// Hosts on the web, and bytes that look encrypted.
+/// Web hosts, and bytes that look encrypted.
 #[derive(Debug)]
 pub(super) struct Web {
     hosts: Vec<Ipv4Addr>,
@@ -25,7 +25,7 @@ impl Web {
         }
     }
 
-    /// A conversation: a download, a page, a call, or a name that is looked up.
+    /// A conversation: a download, a page, a call, or a DNS lookup.
     pub(super) fn converse(&self, stage: &mut Stage, time: u64) {
         match stage.prng.below(1000) {
             0..30 => self.over_tls(stage, time, true),
@@ -46,7 +46,7 @@ impl Web {
         &self.noise[from..from + length as usize]
     }
 
-    /// TLS records: a handshake, then questions and answers, in bulk or not.
+    /// TLS records: a handshake, then requests and responses, in bulk or not.
     fn over_tls(&self, stage: &mut Stage, time: u64, in_bulk: bool) {
         let ends = self.ends(stage, 443);
         let record = |kind: u8, length: u64, prng: &mut Prng| {
@@ -94,7 +94,7 @@ impl Web {
     }
 }
 
-/// A name and its three addresses (RFC 1035, 4.1).
+/// A DNS lookup with three addresses (RFC 1035, 4.1).
 fn look_up(stage: &mut Stage, time: u64) {
     let client = stage.client();
     let id = stage.prng.next() as u16;

@@ -1,4 +1,4 @@
-//! Hosts that talk at the same time, and what they have said that is not recorded yet.
+//! Simultaneous conversations, and their packets that are not yet recorded.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -6,13 +6,13 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use crate::wire::{Checksum, Datagram, Ip, Link, Prng, Segment, flags, protocol};
 
-/// Game servers of the world.
+/// Number of game servers.
 const SERVERS: u64 = 20_000;
 
 /// The shortest frame of an Ethernet, without the four bytes of its check sequence.
 const SHORTEST_FRAME: usize = 60;
 
-/// A frame that was sent and is still to be recorded.
+/// A frame that was sent and is not yet recorded.
 #[derive(Debug, PartialEq, Eq)]
 struct Sent {
     time: u64,
@@ -32,11 +32,10 @@ impl PartialOrd for Sent {
     }
 }
 
-/// The network on which all of a capture's conversations take place. Times are microseconds since
-/// the capture began.
+/// The network of all conversations of a capture. Times are in microseconds since the start of the capture.
 #[derive(Debug)]
 pub(super) struct Stage {
-    /// Where all that looks random comes from.
+    /// The source of all random values.
     pub(super) prng: Prng,
     servers: Vec<SocketAddrV4>,
     waiting: BinaryHeap<Reverse<Sent>>,
@@ -45,7 +44,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// A network on which nothing was said yet.
+    /// A network without traffic.
     pub(super) fn new(seed: u64) -> Self {
         let mut prng = Prng::new(seed);
         let server = |prng: &mut Prng| {
@@ -56,7 +55,7 @@ impl Stage {
         Self { prng, servers, waiting: BinaryHeap::new(), sent: 0, ip_id: 0 }
     }
 
-    /// A client on a port of the moment.
+    /// A client with an ephemeral port.
     pub(super) fn client(&mut self) -> SocketAddrV4 {
         let host = Ipv4Addr::from(0x0A00_0000 | self.prng.below(1 << 22) as u32);
         SocketAddrV4::new(host, self.prng.between(1024, 65_000) as u16)
@@ -67,17 +66,17 @@ impl Stage {
         *self.prng.pick(&self.servers)
     }
 
-    /// One of the hosts of the game servers, on another port.
+    /// A host of a game server with another port.
     pub(super) fn server_on(&mut self, port: u16) -> SocketAddrV4 {
         SocketAddrV4::new(*self.server().ip(), port)
     }
 
-    /// Microseconds that a question and its response take on their ways.
+    /// A round-trip time in microseconds.
     pub(super) fn round_trip(&mut self) -> u64 {
         self.prng.between(8_000, 180_000)
     }
 
-    /// How many packets were sent so far.
+    /// The number of packets sent so far.
     pub(super) const fn sent(&self) -> u64 {
         self.sent
     }
@@ -94,8 +93,7 @@ impl Stage {
         self.packet(time, &ip.packet(protocol::UDP, &datagram(source, destination, payload)));
     }
 
-    /// Sends a datagram in fragments of at most `mtu` bytes; some overtake each other, get lost or
-    /// come twice.
+    /// Sends a datagram in fragments of at most `mtu` bytes; some are reordered, lost or duplicated.
     pub(super) fn say_in_fragments(
         &mut self,
         time: u64,
@@ -146,7 +144,7 @@ impl Stage {
         self.waiting.push(Reverse(Sent { time, number: self.sent, frame }));
     }
 
-    /// The next frame of all that were sent until then, with its time.
+    /// The next frame that was sent up to this time, with its own time.
     pub(super) fn next_until(&mut self, time: u64) -> Option<(u64, Vec<u8>)> {
         if self.waiting.peek()?.0.time > time {
             return None;

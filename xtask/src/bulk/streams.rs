@@ -1,4 +1,4 @@
-//! TCP connections as a recorder sees them: segments reordered, repeated, lost.
+//! TCP connections with reordered, repeated and lost segments.
 
 use std::fmt::Write;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -9,10 +9,10 @@ use crate::wire::{Connection, End, Segment};
 const GAMESPY_MASTER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(92, 58, 17, 34), 28900);
 const ACR_MASTER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(92, 58, 17, 35), 80);
 
-/// Bytes of a full segment with a timestamp, on an Ethernet.
+/// Bytes of a full segment with a timestamp over Ethernet.
 const SEGMENT: usize = 1448;
 
-/// What one end says before the other takes its turn.
+/// The data of one end until the other one sends.
 pub(super) type Turn = (End, Vec<u8>);
 
 /// A client fetches a list: GameSpy's over its own protocol, or AssaultCube Reloaded's over HTTP.
@@ -58,9 +58,8 @@ fn http_list(stage: &mut Stage) -> Vec<Turn> {
     vec![(End::Opener, request.to_vec()), (End::Listener, answer.into_bytes())]
 }
 
-/// A connection from its first SYN to its last ACK. Of a thousand segments with data ten are
-/// overtaken by others, ten come twice, ten are lost on their way and sent again, and ten are
-/// missing from the recording.
+/// A connection from its first SYN to its last ACK. Of a thousand segments with data, ten are reordered, ten
+/// are duplicated, ten are lost and retransmitted, and ten are missing from the capture.
 pub(super) fn connect(stage: &mut Stage, time: u64, ends: [SocketAddrV4; 2], turns: &[Turn]) {
     let round_trip = stage.prng.between(10_000, 90_000);
     let initial = [stage.prng.next() as u32, stage.prng.next() as u32];
@@ -91,7 +90,7 @@ pub(super) fn connect(stage: &mut Stage, time: u64, ends: [SocketAddrV4; 2], tur
     stage.segment(time + 100 + round_trip, &connection.acknowledge(End::Listener));
 }
 
-/// A segment with data, and what may happen to it.
+/// A segment with data, which may be reordered, duplicated, lost or missing.
 fn record(stage: &mut Stage, time: u64, round_trip: u64, segment: &Segment) {
     let time = match stage.prng.below(1000) {
         0..10 => time + 40,

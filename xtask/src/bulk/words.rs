@@ -1,4 +1,4 @@
-//! Names that servers, players and settings have.
+//! Names of servers, players and settings.
 
 use crate::wire::Prng;
 
@@ -41,7 +41,7 @@ const WORDS: &[&str] = &[
     "Ümlaut",
 ];
 
-/// What server variables are called, each prefix with each of the nouns.
+/// Prefixes of server variables, which are combined with each noun.
 const PREFIXES: &[&str] = &["mp", "sv", "tf", "tv", "sm", "r"];
 const NOUNS: &[&str] = &[
     "friendlyfire",
@@ -64,12 +64,12 @@ const NOUNS: &[&str] = &[
     "wateraccelerate",
 ];
 
-/// What a map is called.
+/// The name of a map.
 pub(super) fn map(prng: &mut Prng) -> &'static str {
     prng.pick::<&'static str>(MAPS)
 }
 
-/// A name of this many words.
+/// A name with this number of words.
 pub(super) fn name(words: u64, prng: &mut Prng) -> String {
     let words: Vec<&str> = (0..words).map(|_| *prng.pick(WORDS)).collect();
     words.join(" ")
@@ -85,7 +85,7 @@ pub(super) fn variable(number: usize) -> String {
     }
 }
 
-/// What a server's variable is set to: mostly short, as they are.
+/// The value of a server variable, mostly short as in reality.
 pub(super) fn setting(prng: &mut Prng) -> String {
     match prng.below(4) {
         0 => "0".to_owned(),

@@ -1,8 +1,8 @@
-//! A place in a line of a script.
+//! A position in a line of a script.
 
 use crate::exchange::ScriptError;
 
-/// Reads a line from left to right and knows how to point into it.
+/// Reads a line from left to right, and tracks the position for errors.
 #[derive(Clone)]
 pub(super) struct Cursor<'a> {
     text: &'a str,
@@ -15,7 +15,7 @@ impl<'a> Cursor<'a> {
         Self { text, line, at: 0 }
     }
 
-    /// The byte of the line the next character begins at; what errors name.
+    /// The byte offset of the next character, for errors.
     pub(super) const fn at(&self) -> usize {
         self.at
     }
@@ -28,7 +28,7 @@ impl<'a> Cursor<'a> {
         &self.text[self.at..]
     }
 
-    /// Passes over white space; nothing but a comment may be left after it.
+    /// Skips white space; returns whether only a comment is left.
     pub(super) fn is_done(&mut self) -> bool {
         self.at = self.text.len() - self.rest().trim_start().len();
         matches!(self.peek(), None | Some('#'))
@@ -53,7 +53,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes characters as long as they are wanted.
+    /// Takes characters as long as `wanted` holds.
     pub(super) fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
@@ -61,7 +61,7 @@ impl<'a> Cursor<'a> {
         &rest[..length]
     }
 
-    /// Passes over white space and takes what comes before the next.
+    /// Skips white space and takes the characters up to the next.
     pub(super) fn word(&mut self) -> &'a str {
         if self.is_done() {
             return "";
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         self.take_while(|c| !c.is_whitespace())
     }
 
-    /// What is wrong at a byte of the line.
+    /// An error at a byte of the line.
     pub(super) fn error(&self, at: usize, message: impl Into<String>) -> ScriptError {
         let column = self.text[..at].chars().count() + 1;
         ScriptError { line: self.line, column, message: message.into() }

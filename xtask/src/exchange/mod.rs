@@ -1,6 +1,6 @@
-//! Conversations written down as text, and the packets they make.
+//! A scripting language for conversations, and the packets of a script.
 //!
-//! One step a line; blank lines and comments, from a `#` to the end of the line, are passed over.
+//! Each line is a step; blank lines and comments, from a `#` to the end of the line, are skipped.
 //!
 //! ```
 //! use xtask::exchange::{Setting, capture};
@@ -17,8 +17,8 @@
 //! # Ok::<(), xtask::exchange::ScriptError>(())
 //! ```
 //!
-//! **Time**: seconds from the start of the capture ([`START`](crate::wire::START)), or with a `+`
-//! from the step before. Steps make packets in the order they are in, whatever their times.
+//! **Time**: seconds from the start of the capture ([`START`](crate::wire::START)), or with a `+` from the
+//! previous step. Packets are in the order of the steps, regardless of their times.
 //!
 //! **Parties**: a letter is a host; a port belongs to a letter and an optional digit, or is
 //! after a colon (`s:27016`).
@@ -29,10 +29,10 @@
 //! | `s t u` | game servers | 10.0.0.2, 10.0.1.2, 10.0.2.2 | the [`Setting`]'s + digit |
 //! | `m n o` | master servers | 10.0.0.9, 10.0.1.9, 10.0.2.9 | the same |
 //!
-//! These are the hosts of [network](Setting::network) 0; those of the next are four above in the
-//! third byte, and so on.
+//! These are the hosts of [network](Setting::network) 0; for each further network, the third byte is four
+//! higher.
 //!
-//! **Payload**, tokens that follow one another, each perhaps with `*N` for N times:
+//! **Payload**: a sequence of tokens, each optionally repeated with `*N`:
 //! hex digits in pairs (`FFFFFFFF`), `'text'` with `\n \r \t \0 \\ \' \xNN`, numbers
 //! `le16:N le32:N le64:N be16:N be32:N f32:X` (from the smallest signed to the largest unsigned),
 //! and `ip:1.2.3.4:27015`, an address and port in network order.
@@ -41,12 +41,12 @@
 //!
 //! | option | |
 //! |---|---|
-//! | `udp`, `tcp` | the transport, where it is not [`Setting::transport`] |
+//! | `udp`, `tcp` | the transport, if it is not [`Setting::transport`] |
 //! | `lost` | the step's packets are sent, and not recorded |
 //! | `lacks=N` | the step's Nth packet is sent, and not recorded |
 //! | `twice` | the step's packets are recorded twice each |
 //! | `icmp=T.C` | not a datagram, but an ICMP error of this type and code, about the latest datagram that the receiver has sent |
-//! | `mtu=N` | the error says that packets of N bytes pass |
+//! | `mtu=N` | the MTU that the error reports |
 //! | `df` | IPv4's "don't fragment" |
 //! | `snap=N` | N bytes are recorded of each packet, link header included |
 //! | `frag=N` | IP fragments with N bytes each, a multiple of 8 |
@@ -54,19 +54,18 @@
 //! | `ttl=N` | the time to live, instead of 64 |
 //! | `ipsum=bad` | a wrong IPv4 header checksum |
 //! | `udpsum=bad`, `udpsum=none`, `tcpsum=bad` | a wrong checksum, or none |
-//! | `nosyn` | the capture begins after the handshake of this connection |
+//! | `nosyn` | the capture starts after the handshake of this connection |
 //! | `fin` | closes the sender's direction; the other end acknowledges |
-//! | `rst` | breaks the connection off |
-//! | `refused` | not a message: the receiver wants a connection, and the sender refuses it |
+//! | `rst` | resets the connection |
+//! | `refused` | not a message: the receiver opens a connection, and the sender refuses it |
 //!
-//! **TCP**: in front of the first step between two parties the handshake is put in. It is opened by
-//! the client, or the game server if there is no client, regardless of who speaks first. A step's bytes go in
-//! segments of at most 1460. A step without bytes is a bare acknowledgement, or only opens the
-//! connection. When both ends have said `fin`, or one `rst`, a further step opens a new connection.
-//! All packets of a step have its time.
+//! **TCP**: the first step between two parties is preceded by a handshake. It is opened by the client, or the
+//! game server if there is no client, regardless of who sends first. A step's bytes are in segments of at most
+//! 1460. A step without bytes is a bare acknowledgement, or only opens the connection. After `fin` from both
+//! ends, or `rst` from one, a further step opens a new connection. All packets of a step have its time.
 //!
-//! `end TIME` makes the capture go on until then, with a datagram of somebody else (192.0.2.1 to
-//! 192.0.2.2, port 9).
+//! `end TIME` makes the capture last until then, with a datagram of other hosts (192.0.2.1 to 192.0.2.2,
+//! port 9).
 
 mod cursor;
 mod parse;
@@ -79,7 +78,7 @@ use std::fmt;
 
 use crate::wire::{Capture, Link};
 
-/// What carries a step that does not say.
+/// A transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// Datagrams.
@@ -88,20 +87,20 @@ pub enum Transport {
     Tcp,
 }
 
-/// What a script leaves open.
+/// Defaults of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The port of servers and masters over UDP.
     pub udp_port: u16,
     /// The port of servers and masters over TCP.
     pub tcp_port: u16,
-    /// What carries a step that does not say.
+    /// The transport of steps without one.
     pub transport: Transport,
-    /// The link the capture is of.
+    /// The link type of the capture.
     pub link: Link,
     /// Hosts have IPv6 addresses: `fd00::` and their IPv4 address in the last four bytes.
     pub ipv6: bool,
-    /// Which hosts they are: conversations of different networks, 0 to 16383, share none.
+    /// The network of the hosts, 0 to 16383: conversations of different networks share no hosts.
     pub network: u16,
 }
 
@@ -134,7 +133,7 @@ impl Setting {
             "GS4" => Self::udp(6500),
             "GS1" => Self::udp(27900),
             "ACR" => Self::tcp(80),
-            _ => panic!("no protocol has rules like {code}"),
+            _ => panic!("no protocol has a rule {code}"),
         }
     }
 
@@ -146,7 +145,7 @@ impl Setting {
     }
 }
 
-/// What is wrong with a script, and where.
+/// An error in a script, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     /// The line, counted from 1.
@@ -168,8 +167,8 @@ impl Error for ScriptError {}
 /// The capture of a script's conversation.
 ///
 /// # Errors
-/// If the script does not follow the grammar, or asks for what cannot be: a step on a connection
-/// its sender has closed, say.
+/// If the script does not follow the grammar, or a step is impossible, such as one on a connection that its
+/// sender has closed.
 pub fn capture(script: &str, setting: &Setting) -> Result<Capture, ScriptError> {
     play::play(&parse::parse(script)?, setting)
 }

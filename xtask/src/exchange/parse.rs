@@ -1,4 +1,4 @@
-//! Lines to steps.
+//! Parses the lines of a script into steps.
 
 use crate::exchange::cursor::Cursor;
 use crate::exchange::party::Party;
@@ -10,7 +10,7 @@ use crate::wire::Checksum;
 pub(super) struct Step {
     /// Nanoseconds from the start of the capture.
     pub(super) at: u64,
-    /// The line it is on, for errors that show only when it is played.
+    /// Its line, for errors that occur when it is played.
     pub(super) line: usize,
     pub(super) what: What,
 }
@@ -21,7 +21,7 @@ pub(super) enum What {
     End,
 }
 
-/// Somebody says something to somebody.
+/// A message, with its sender and receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Say {
     pub(super) from: Party,
@@ -55,7 +55,7 @@ pub(super) struct Options {
     pub(super) refused: bool,
 }
 
-/// The last second a script may name: about 31 years, which pcap's 32 bits of seconds still hold.
+/// The maximum time in a script, about 31 years: it fits into the 32 bits of seconds of pcap.
 const LAST_SECOND: u64 = 1_000_000_000;
 
 pub(super) fn parse(script: &str) -> Result<Vec<Step>, ScriptError> {
@@ -81,7 +81,7 @@ fn step(cursor: &mut Cursor<'_>, before: u64) -> Result<Step, ScriptError> {
     *cursor = ahead;
     let at = time(cursor, before)?;
     if !cursor.is_done() {
-        return Err(cursor.error(cursor.at(), "nothing follows the time of `end`"));
+        return Err(cursor.error(cursor.at(), "unexpected text after the time of `end`"));
     }
     Ok(Step { at, line, what: What::End })
 }
@@ -148,7 +148,7 @@ fn party(cursor: &mut Cursor<'_>) -> Result<Party, ScriptError> {
 }
 
 impl Options {
-    /// Sets the option a word is; false if it is none.
+    /// Sets an option; returns false if the word is not an option.
     fn set(&mut self, word: &str) -> Result<bool, String> {
         match word {
             "udp" => self.transport = Some(Transport::Udp),
@@ -175,14 +175,14 @@ impl Options {
         };
         let number = |most: u32| match value.parse::<u32>() {
             Ok(number) if (1..=most).contains(&number) => Ok(number),
-            _ => Err(format!("`{name}=` wants a number from 1 to {most}")),
+            _ => Err(format!("`{name}=` needs a number from 1 to {most}")),
         };
         match name {
             "icmp" => {
                 let numbers = value.split_once('.');
                 let byte = |text: &str| text.parse::<u8>().ok();
                 let numbers = numbers.and_then(|(kind, code)| Some([byte(kind)?, byte(code)?]));
-                let wrong = || "`icmp=` wants a type and a code: `icmp=3.3`".to_owned();
+                let wrong = || "`icmp=` needs a type and a code: `icmp=3.3`".to_owned();
                 self.icmp = Some(numbers.ok_or_else(wrong)?);
             }
             "lacks" => self.lacks = Some(number(65_535)? as usize),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn times_stand_alone_or_on_the_step_before() {
+    fn times_are_absolute_or_relative_to_the_previous_step() {
         assert_eq!(
             times("0.5 c > s\n+0.02 s > c\n+1 c > s\nend +3\nend 9"),
             [500, 520, 1520, 4520, 9000]
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn options_stand_before_the_payload_and_fin_also_after() {
+    fn options_are_before_the_payload_and_fin_also_after() {
         let said = only("0 c>s tcp nosyn lost snap=60 ttl=3 ipsum=bad vlan=1 vlan=2 'a' fin");
         assert!(said.options.nosyn && said.options.lost && said.options.fin);
         assert_eq!(said.options.vlans, [1, 2]);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_pointed_at() {
+    fn errors_have_a_position() {
         for (script, line, column, message) in [
             ("\nnow c > s", 2, 1, "`now` is not a time"),
             ("-1 c > s", 1, 1, "not a time"),
@@ -265,7 +265,7 @@ mod tests {
             ("0 c > s mss=1", 1, 9, "no option `mss=1`"),
             ("0 c > s 'a", 1, 9, "closing"),
             ("end", 1, 4, "a time is missing"),
-            ("end 1 2", 1, 7, "nothing follows"),
+            ("end 1 2", 1, 7, "unexpected text"),
         ] {
             let error = parse(script).unwrap_err();
             assert_eq!((error.line, error.column), (line, column), "{script}: {error}");

@@ -1,10 +1,10 @@
-//! Who speaks: letters, hosts, ports.
+//! The parties of a conversation: letters, hosts, ports.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::exchange::{Setting, Transport};
 
-/// A party as a step names it.
+/// A party of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Party {
     role: Role,
@@ -14,7 +14,7 @@ pub(super) struct Party {
     port: Option<u16>,
 }
 
-/// What a party is; of two, the lesser opens a connection.
+/// The role of a party; of two, the lesser one opens a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
     Client,
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_party() {
+    fn invalid_parties_are_rejected() {
         for word in ["", "x", "c12", "cs", "C", "s:", "s:65536", ":1", "c-1"] {
             assert!(Party::parse(word).is_err(), "{word}");
         }

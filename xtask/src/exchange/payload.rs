@@ -1,14 +1,14 @@
-//! The tokens a payload is written in.
+//! Parses the tokens of a payload.
 
 use std::net::SocketAddr;
 
 use crate::exchange::ScriptError;
 use crate::exchange::cursor::Cursor;
 
-/// The most bytes one step says; a number with a few digits too many should not fill the memory.
+/// Maximum payload of a step in bytes, so that a typing error in a number does not fill the memory.
 const LIMIT: usize = 1 << 20;
 
-/// Reads one token, which begins at the cursor, and puts its bytes after the payload.
+/// Reads one token at the cursor, and appends its bytes to the payload.
 pub(super) fn token(cursor: &mut Cursor<'_>, payload: &mut Vec<u8>) -> Result<(), ScriptError> {
     let start = cursor.at();
     let bytes = if cursor.peek() == Some('\'') {
@@ -29,7 +29,7 @@ pub(super) fn token(cursor: &mut Cursor<'_>, payload: &mut Vec<u8>) -> Result<()
 fn times(cursor: &mut Cursor<'_>) -> Result<usize, ScriptError> {
     let start = cursor.at();
     let digits = cursor.take_while(|c| c.is_ascii_digit());
-    digits.parse().map_err(|_| cursor.error(start, "`*` wants a number of times"))
+    digits.parse().map_err(|_| cursor.error(start, "`*` needs a number of times"))
 }
 
 fn text(cursor: &mut Cursor<'_>) -> Result<Vec<u8>, ScriptError> {
@@ -39,7 +39,7 @@ fn text(cursor: &mut Cursor<'_>) -> Result<Vec<u8>, ScriptError> {
     loop {
         let at = cursor.at();
         match cursor.next() {
-            None => return Err(cursor.error(start, "a text without its closing `'`")),
+            None => return Err(cursor.error(start, "missing closing `'`")),
             Some('\'') => return Ok(bytes),
             Some('\\') => bytes.push(escape(cursor, at)?),
             Some(other) => bytes.extend(other.encode_utf8(&mut [0; 4]).bytes()),
@@ -57,12 +57,12 @@ fn escape(cursor: &mut Cursor<'_>, at: usize) -> Result<u8, ScriptError> {
         Some('\'') => Ok(b'\''),
         Some('x') => {
             let digits = cursor.rest().get(..2).filter(|pair| is_hex(pair));
-            let digits = digits.ok_or_else(|| cursor.error(at, "`\\x` wants two hex digits"))?;
+            let digits = digits.ok_or_else(|| cursor.error(at, "`\\x` needs two hex digits"))?;
             cursor.next();
             cursor.next();
             u8::from_str_radix(digits, 16).map_err(|_| cursor.error(at, "not hex digits"))
         }
-        _ => Err(cursor.error(at, "an unknown escape: there are \\n \\r \\t \\0 \\\\ \\' \\xNN")),
+        _ => Err(cursor.error(at, "unknown escape; valid ones are \\n \\r \\t \\0 \\\\ \\' \\xNN")),
     }
 }
 
@@ -93,7 +93,7 @@ fn number(word: &str) -> Result<Vec<u8>, String> {
             }
             Err(_) => Err(format!("`{value}` is not an address and port")),
         },
-        _ => Err(format!("`{kind}:` is unknown: le16 le32 le64 be16 be32 f32 ip")),
+        _ => Err(format!("unknown type `{kind}:`; valid ones are le16 le32 le64 be16 be32 f32 ip")),
     }
 }
 
@@ -110,7 +110,7 @@ fn integer(value: &str, bytes: usize) -> Result<i128, String> {
 fn hex(word: &str) -> Result<Vec<u8>, String> {
     if !is_hex(word) {
         return Err(format!(
-            "`{word}` is no option and no payload: hex digits, 'text', le32:N ..."
+            "`{word}` is neither an option nor a payload: hex digits, 'text', le32:N ..."
         ));
     }
     if word.len() % 2 == 1 {
@@ -163,16 +163,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_pointed_at() {
+    fn errors_have_a_position() {
         for (text, column, message) in [
             ("00 FFF", 4, "odd number"),
-            ("00 zz", 4, "`zz` is no option"),
+            ("00 zz", 4, "`zz` is neither an option"),
             ("'abc", 1, "closing"),
             (r"'é\q'", 3, "unknown escape"),
             (r"'\x4'", 2, "two hex digits"),
             (r"'\xé'", 2, "two hex digits"),
             ("00*", 4, "number of times"),
-            ("*2", 1, "is no option"),
+            ("*2", 1, "neither an option"),
             ("le16:65536", 1, "out of range"),
             ("le16:-32769", 1, "out of range"),
             ("le32:x", 1, "not a whole number"),

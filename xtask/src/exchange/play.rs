@@ -1,4 +1,4 @@
-//! Steps to packets.
+//! Turns steps into packets.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -10,7 +10,7 @@ use crate::wire::{
     protocol,
 };
 
-/// The most payload of a segment and of a datagram.
+/// Maximum payload of a segment and of a datagram.
 const SEGMENT: usize = 1460;
 const DATAGRAM: usize = 65_507;
 
@@ -37,11 +37,11 @@ pub(super) fn play(steps: &[Step], setting: &Setting) -> Result<Capture, ScriptE
 struct Player<'a> {
     setting: &'a Setting,
     capture: Capture,
-    /// The open connections, by who opened them.
+    /// The open connections, by opener and listener.
     connections: HashMap<[SocketAddr; 2], Open>,
-    /// How many there ever were; a connection's sequence numbers come from it.
+    /// The number of all connections so far, from which sequence numbers are derived.
     opened: u32,
-    /// The IP identification each host used last.
+    /// The last IP identification of each host.
     last_ids: HashMap<IpAddr, u32>,
     /// The latest datagram of each endpoint, in its IP packet.
     sent: HashMap<SocketAddr, Vec<u8>>,
@@ -58,7 +58,7 @@ impl Player<'_> {
         let from = say.from.address(self.setting, transport);
         let to = say.to.address(self.setting, transport);
         if from == to {
-            return Err(format!("{from} speaks to itself"));
+            return Err(format!("{from} sends to itself"));
         }
         if !say.options.vlans.is_empty() && !self.setting.link.has_tags() {
             return Err(format!("{:?} has no VLAN tags", self.setting.link));
@@ -129,7 +129,7 @@ impl Player<'_> {
             self.refuse(time, [destination, source], options);
             return Ok(());
         }
-        // Between two of one role, the first to speak has opened the connection.
+        // If both have the same role, the first sender has opened the connection.
         let end = match end {
             End::Opener if self.connections.contains_key(&[destination, source]) => End::Listener,
             end => end,
@@ -142,7 +142,7 @@ impl Player<'_> {
         let is_new = found.is_none();
         let mut open = match found {
             Some(_) if options.nosyn => {
-                return Err("nosyn, and the connection is open already".to_owned());
+                return Err("nosyn on a connection that is open already".to_owned());
             }
             Some(open) => open,
             None => self.open(time, key, options),
@@ -177,7 +177,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// The first end wants a connection, and the other one refuses it.
+    /// The first end opens a connection, and the other one refuses it.
     fn refuse(&mut self, time: Time, [opener, listener]: [SocketAddr; 2], options: &Options) {
         self.opened += 1;
         let base = self.opened.wrapping_mul(1_000_000);
@@ -207,8 +207,7 @@ impl Player<'_> {
         self.send(time, from, to, protocol::TCP, &segment.bytes(), options);
     }
 
-    /// Puts what UDP or TCP has made into IP packets, and records them. Says what the first of them
-    /// is.
+    /// Sends a UDP datagram or TCP segment in IP packets, and records them. Returns the first packet.
     fn send(
         &mut self,
         time: Time,
@@ -246,7 +245,7 @@ impl Player<'_> {
         first
     }
 
-    /// A datagram that has nothing to do with anybody.
+    /// A datagram of other hosts.
     fn stranger(&mut self, time: Time) -> Result<(), String> {
         let host = |last| party::address(Ipv4Addr::new(192, 0, 2, last), self.setting.ipv6);
         let (source, destination) = (SocketAddr::new(host(1), 9), SocketAddr::new(host(2), 9));
@@ -258,7 +257,8 @@ impl Player<'_> {
 }
 
 impl Options {
-    /// What also holds for the packets that a step brings along: their way, not their fate.
+    /// The options that also apply to additional packets of a step, such as acknowledgements: those of the path,
+    /// not those of loss.
     fn of_the_way(&self) -> Options {
         Options { vlans: self.vlans.clone(), ttl: self.ttl, ..Options::default() }
     }
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn long_bytes_go_in_segments() {
+    fn long_payloads_are_segmented() {
         let said = segments("0 c > s tcp nosyn 'x'*3000");
         let lengths: Vec<_> = said.iter().map(|segment| segment.4.len()).collect();
         assert_eq!(lengths, [1460, 1460, 80]);
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_end_a_connection_opens_anew() {
+    fn a_closed_connection_is_reopened() {
         let count = |script| segments(script).iter().filter(|it| it.1 == flags::SYN).count();
         assert_eq!(count("0 c > s tcp 'a'\n1 s > c tcp rst\n2 c > s tcp 'b'"), 2);
         assert_eq!(count("0 c > s tcp fin\n1 s > c tcp fin\n2 c > s tcp 'b'"), 2);
@@ -377,12 +377,12 @@ mod tests {
     }
 
     #[test]
-    fn two_of_one_role_share_the_connection_of_who_spoke_first() {
+    fn parties_of_one_role_share_the_connection_of_the_first_sender() {
         assert_eq!(segments("0 d > c tcp 'a'\n1 c > d tcp 'b'").len(), 3 + 2);
     }
 
     #[test]
-    fn the_way_and_the_fate_of_packets() {
+    fn options_of_the_path_and_of_loss() {
         assert_eq!(packets("0 c > s lost 00"), []);
         let fragments = packets("0 c > s frag=16 '.'*40");
         assert_eq!(fragments.len(), 3);
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_twice_is_the_same_packet() {
+    fn a_duplicate_is_the_same_packet() {
         let made = packets("0 c > s twice 00\n1 c > s 00");
         assert_eq!((made.len(), &made[0]), (3, &made[1]));
         assert_ne!(made[0].bytes, made[2].bytes);
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_somebody_elses() {
+    fn the_end_is_a_datagram_of_other_hosts() {
         let made = packets("0 c > s 00\nend 5");
         assert_eq!(made[1].time, START.after_ms(5000));
         assert_eq!(made[1].bytes[12..20], [192, 0, 2, 1, 192, 0, 2, 2]);
@@ -439,9 +439,9 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_steps_are_rejected() {
         for (script, message) in [
-            ("\n0 c > c 00", "speaks to itself"),
+            ("\n0 c > c 00", "sends to itself"),
             ("\n0 c > s 00 fin", "`tcp` is missing"),
             ("\n0 c > s tcp udpsum=bad 00", "is for UDP"),
             ("\n0 c > s vlan=1 00", "no VLAN tags"),

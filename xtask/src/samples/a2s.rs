@@ -18,19 +18,19 @@ use messages::{
 pub(super) const SAMPLES: &[Sample] = &[
     Sample {
         name: "a2s-info-players-rules.pcap",
-        shows: "a good conversation with a Source server: info with a challenge and every field \
+        shows: "a conforming conversation with a Source server: info with a challenge and every field \
                 of the extra data, players, rules",
         make: || pcap(include_str!("a2s-info-players-rules.txt")),
     },
     Sample {
         name: "a2s-documents-examples.pcap",
-        shows: "the document's own bytes: the info answers of four games, a ping, a challenge",
+        shows: "the examples of the specification: info responses of four games, a ping, a challenge",
         make: || pcap(include_str!("a2s-documents-examples.txt")),
     },
     Sample {
         name: "a2s-goldsrc.pcap",
-        shows: "GoldSrc servers: the `m` info answer without and with the fields of a mod, rules \
-                split the GoldSrc way",
+        shows: "GoldSrc servers: the `m` info response without and with the fields of a mod, rules \
+                split as GoldSrc does it",
         make: || pcap(&goldsrc()),
     },
     Sample {
@@ -50,8 +50,8 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "a2s-split-order.pcap",
-        shows: "parts of split answers out of order, repeated, of two answers interleaved, and - a \
-                fault - one that never comes",
+        shows: "parts of split responses: out of order, repeated, of two responses interleaved, and \
+                - a fault - a missing one",
         make: || pcap(&order()),
     },
     Sample {
@@ -62,9 +62,9 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "a2s-quirks.pcap",
-        shows: "what real servers and clients do beside the document, faults and known forms: a \
-                challenge of 0, padding, two inner headers, texts, unknown messages, lists cut \
-                off, other charsets, bytes too many, several answers",
+        shows: "deviations of real servers and clients from the specification, faults and known \
+                forms: a challenge of 0, padding, two inner headers, texts, unknown messages, \
+                truncated lists, other charsets, trailing bytes, several responses",
         make: || pcap(&quirks()),
     },
     Sample {
@@ -75,7 +75,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "a2s-tunnels.pcap",
-        shows: "info requests and answers through IP in IP, 6in4, GRE and VXLAN",
+        shows: "info requests and responses through IP in IP, 6in4, GRE and VXLAN",
         make: tunnels,
     },
 ];
@@ -83,7 +83,7 @@ pub(super) const SAMPLES: &[Sample] = &[
 /// The usual port of Source servers.
 const SETTING: Setting = Setting::udp(27015);
 
-/// The conversations that are as the specification wants them.
+/// The conversations that conform to the specification.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     let plain = [
         include_str!("a2s-info-players-rules.txt"),
@@ -187,7 +187,7 @@ fn vlan_ipv6_fragments() -> Vec<u8> {
     let setting = Setting { ipv6: true, link: Link::Sll2, ..SETTING };
     record(&mut file, any, &play(script, &setting, &players).packets);
 
-    // The same once more, in the other byte order, in microseconds, the fragments reversed.
+    // The same again in the other byte order, in microseconds, with reversed fragments.
     file.section(ByteOrder::Big);
     let plain = file.interface(Interface::new(Link::Ethernet));
     let mut packets = play(script, &Setting { link: Link::Ethernet, ..setting }, &players).packets;
@@ -201,7 +201,7 @@ fn vlan_ipv6_fragments() -> Vec<u8> {
     file.done()
 }
 
-/// Puts an IP packet into another, or a frame into one.
+/// Encapsulates an IP packet or a frame in an IP packet.
 type Tunnel = fn(&Ip, &[u8]) -> Vec<u8>;
 
 fn tunnels() -> Vec<u8> {
@@ -214,7 +214,7 @@ fn tunnels() -> Vec<u8> {
         Gre::default().packet_of(outer, ethertype::BRIDGED, &Link::Ethernet.frame(&[], inner))
     };
     let vxlan: Tunnel = |outer, inner| {
-        // The inner stations are not the ones the addresses give them: a frame of its own.
+        // The inner frame has other MAC addresses than those derived from the IP addresses.
         let (to, from) = ([0x02, 0, 0, 0, 0, 0x0B], [0x02, 0, 0, 0, 0, 0x0A]);
         tunnel::vxlan(outer, 51_000, 77, &ethernet(to, from, &[], ethertype::IPV4, inner))
     };

@@ -1,4 +1,4 @@
-//! Samples of traffic that somebody is harmed by.
+//! Samples of attacks and misuse.
 
 use crate::exchange::Setting;
 use crate::samples::{Sample, play};
@@ -7,33 +7,33 @@ use crate::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
 pub(super) const SAMPLES: &[Sample] = &[
     Sample {
         name: "abuse-answers-from-another-host.pcap",
-        shows: "a fault: a server that is asked at one address answers from another, and the client \
-                goes on with the challenge that it gets so; it answers players and rules from there, \
-                too (A2S065, and nothing else)",
+        shows: "a fault: a server responds from another address than the one that was asked, and the \
+                client continues with that challenge; responses about players and rules also come \
+                from there (only A2S065)",
         make: || play(ANOTHER_HOST, &Setting::udp(27015), &[]).pcap(),
     },
     Sample {
         name: "abuse-reflector.pcap",
-        shows: "a fault: a server gives info without a challenge, 40 times in four seconds to one \
+        shows: "a fault: a server sends info without a challenge, 40 times in four seconds to one \
                 source, which may be forged (SEC005)",
         make: reflector,
     },
     Sample {
         name: "abuse-victim.pcap",
-        shows: "a fault: 30 servers send info to an address that never asked them, as its attacker sees to \
-                (SEC005)",
+        shows: "a fault: 30 servers send info to a victim that did not request it, because an attacker \
+                forged its address (SEC005)",
         make: victim,
     },
     Sample {
         name: "abuse-players.pcap",
-        shows: "no attack: 150 players come back after a restart, all within a second, and return their \
+        shows: "no attack: 150 players reconnect within a second after a restart, and return their \
                 challenges",
         make: players,
     },
     Sample {
         name: "abuse-query-flood.pcap",
-        shows: "a fault: 6,000 requests in four seconds, of 3,600 sources of which most send one \
-                packet; two of ten are answered, by a challenge (SEC006); and 20 players among them",
+        shows: "a fault: 6,000 requests in four seconds from 3,600 sources, most of which send only \
+                one packet; two of ten are answered with a challenge (SEC006); also 20 players",
         make: flood,
     },
 ];
@@ -79,7 +79,7 @@ fn victim() -> Vec<u8> {
     capture.pcap()
 }
 
-/// A player asks, returns the challenge, and is given the info.
+/// A player requests info, returns the challenge, and receives the info.
 fn player(capture: &mut Capture, n: u32, now: u64) {
     let answer = b"\xFF\xFF\xFF\xFFI\x11Back again\0de_dust2\0csgo\0Counter-Strike: Global \
         Offensive\0\xDA\x02\x05\x20\0dl\0\x011.38.7.9\0";
@@ -100,7 +100,7 @@ fn players() -> Vec<u8> {
     capture.pcap()
 }
 
-/// Appends a datagram, with an identification of its own: it is not a copy of another.
+/// Appends a datagram with its own identification, so that it is not a copy of another one.
 fn push(capture: &mut Capture, milliseconds: u64, datagram: &Datagram) {
     push_from(capture, milliseconds, 64, datagram);
 }
@@ -115,7 +115,7 @@ fn push_from(capture: &mut Capture, milliseconds: u64, ttl: u8, datagram: &Datag
 fn flood() -> Vec<u8> {
     let mut capture = Capture::new(Link::Ethernet);
     for n in 0..6000_u32 {
-        // Two of five come from sources that come again.
+        // Two of five are from recurring sources.
         let number = if n % 5 < 3 { n } else { n % 5 + 100_000 * (n % 13) };
         let [a, b, ..] = number.wrapping_mul(0x9E37_79B1).to_be_bytes();
         let source = format!("100.{}.{a}.{b}:{}", 64 + number % 64, 1024 + number % 60_000);

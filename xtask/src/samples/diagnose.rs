@@ -1,5 +1,5 @@
-//! Samples for `gamewire diagnose`: servers that players do not see, each for a reason of its own,
-//! and the same servers with nothing wrong.
+//! Samples for `gamewire diagnose`: servers that players do not see, each for another reason, and the same
+//! servers without faults.
 
 use crate::exchange::Setting;
 use crate::samples::{Sample, play};
@@ -12,8 +12,9 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "diagnose-registration-faults.pcap",
-        shows: "faults: the same six, and none is listed: no challenge comes; none is answered; it is \
-                read backwards; keys are missing; a quit; and one does all right and is not in the list",
+        shows: "faults: the same six, and none is listed: the challenge is missing, or is not \
+                answered, or is in the wrong byte order; keys are missing; a quit; and one that \
+                does everything right and is not in the list",
         make: || play(include_str!("diagnose-registration-faults.txt"), &VALVE, &[]).pcap(),
     },
     Sample {
@@ -24,8 +25,8 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "diagnose-text-master-faults.pcap",
-        shows: "faults: the same three: a wrong code, a challenge that is not answered, a heartbeat every \
-                15 minutes",
+        shows: "faults: the same three: a wrong code, an unanswered challenge, a heartbeat every 15 \
+                minutes",
         make: || play(include_str!("diagnose-text-master-faults.txt"), &GAMESPY1, &[]).pcap(),
     },
     Sample {
@@ -35,7 +36,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "diagnose-acr-faults.pcap",
-        shows: "the same three, and players see none: one is refused, one does not answer the probe, one is listed with \
+        shows: "the same three, and players see none: one is rejected, one does not respond to the probe, one is listed with \
                 another port",
         make: || play(include_str!("diagnose-acr-faults.txt"), &HTTP, &[]).pcap(),
     },
@@ -46,9 +47,9 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "diagnose-queries-faults.pcap",
-        shows: "faults: the same six: a closed port; responses from another address; only info is \
-                answered; a challenge that opens nothing; a split response without its second part; \
-                responses that are late",
+        shows: "faults: the same six: a closed port; responses from another address; responses only \
+                to info; a challenge that is not accepted; a split response without its second part; \
+                late responses",
         make: || play(include_str!("diagnose-queries-faults.txt"), &A2S, &[]).pcap(),
     },
     Sample {
@@ -59,9 +60,9 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "diagnose-path-faults.pcap",
-        shows: "faults: the same six: responses from another port; a firewall that refuses requests; \
+        shows: "faults: the same six: responses from another port; a firewall that rejects requests; \
                 responses larger than the path's MTU; lost fragments; a challenge for each challenge; \
-                responses that are cut short",
+                truncated responses",
         make: || play(include_str!("diagnose-path-faults.txt"), &A2S, &[]).pcap(),
     },
     Sample {
@@ -72,9 +73,8 @@ pub(super) const SAMPLES: &[Sample] = &[
     Sample {
         name: "diagnose-masters-faults.pcap",
         shows: "faults: the same eight: a probe answered from another port; a server that the master does \
-                not know; a registration without an answer; a master that refuses connections; one that \
-                does not challenge; a list that ends early; another challenge than was given; more players \
-                than fit",
+                not know; a registration without a response; a master that refuses connections; one that \
+                does not challenge; a truncated list; a wrong challenge; more players than the maximum",
         make: || play(include_str!("diagnose-masters-faults.txt"), &HTTP, &[]).pcap(),
     },
 ];
@@ -91,7 +91,7 @@ const GAMESPY1: Setting = Setting::udp(27900);
 const HTTP: Setting = Setting::tcp(80);
 const A2S: Setting = Setting::udp(27015);
 
-/// The conversations that are as the specifications want them.
+/// The conversations that conform to the specifications.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     let all = [
         (REGISTRATION, VALVE),

@@ -1,4 +1,4 @@
-//! Samples of the GameSpy text protocol, as "333networks MasterServer" has it.
+//! Samples of the GameSpy text protocol, as specified by "333networks MasterServer".
 
 use crate::bytes::Bytes;
 use crate::exchange::Setting;
@@ -8,7 +8,7 @@ use crate::wire::{Capture, Connection, End, Ip, Link, START, Segment, protocol};
 pub(super) const SAMPLES: &[Sample] = &[
     Sample {
         name: "gamespy1-heartbeat.pcap",
-        shows: "servers send heartbeats, are challenged once, and answer with the code of their \
+        shows: "servers send heartbeats, are challenged once, and respond with the code of their \
                 game; Linux cooked capture",
         make: || {
             let setting = Setting { link: Link::Sll, ..SETTING };
@@ -18,19 +18,19 @@ pub(super) const SAMPLES: &[Sample] = &[
     Sample {
         name: "gamespy1-list.pcap",
         shows: "two clients fetch lists over TCP, as text and as blocks, from the challenge to the \
-                close: in segments, one lost on its way and sent again, two out of order",
+                close: in segments, one retransmitted, two out of order",
         make: list,
     },
     Sample {
         name: "gamespy1-query.pcap",
-        shows: "servers are queried: answers in one datagram and in four out of order, and the way \
-                GameSpy's own software writes them",
+        shows: "queries of servers: responses in one datagram and in four out of order, and in the \
+                format of GameSpy's own software",
         make: || play(include_str!("gamespy1-query.txt"), &SETTING, &[]).pcap(),
     },
     Sample {
         name: "gamespy1-faults.pcap",
-        shows: "faults: wrong codes, ports and addresses, a list given away, a list and an answer \
-                that are cut",
+        shows: "faults: wrong codes, ports and addresses, a list without a valid code, a truncated \
+                list and a truncated response",
         make: || play(include_str!("gamespy1-faults.txt"), &SETTING, &[]).pcap(),
     },
 ];
@@ -38,14 +38,14 @@ pub(super) const SAMPLES: &[Sample] = &[
 /// The usual port for heartbeats.
 const SETTING: Setting = Setting::udp(27900);
 
-/// The conversations that are as the specification wants them.
+/// The conversations that conform to the specification.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     let scripts =
         [include_str!("gamespy1-heartbeat.txt"), include_str!("gamespy1-query.txt"), FETCH];
     scripts.map(|script| (script.to_owned(), SETTING)).into()
 }
 
-/// A list like that of `gamespy1-list.pcap`, without what happens to its segments.
+/// A list like that of `gamespy1-list.pcap`, without loss and reordering.
 const FETCH: &str = r"
     0.000  m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'
     0.020  c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
@@ -54,10 +54,10 @@ const FETCH: &str = r"
     0.041  c > m:28900  tcp fin
 ";
 
-/// Bytes of a segment, few enough for a short list to need several.
+/// Bytes of a segment, so few that a short list needs several.
 const SEGMENT: usize = 536;
 
-/// A client's words and a master's list, between the challenge and the close.
+/// A client's messages and a master's list, between the challenge and the close.
 struct Session {
     client: &'static str,
     challenge: &'static str,
@@ -101,7 +101,7 @@ fn block_list(count: u8) -> Vec<u8> {
 }
 
 impl Session {
-    /// The whole connection, from this many milliseconds on.
+    /// The connection, which starts after this number of milliseconds.
     fn record(&self, capture: &mut Capture, from: u64) {
         let address = |text: &str| text.parse().expect("an address");
         let ends = (address(self.client), address("10.0.0.9:28900"));
@@ -119,7 +119,7 @@ impl Session {
         for segment in connection.send(master, self.challenge.as_bytes(), SEGMENT) {
             push(20, &segment);
         }
-        // The client's words are cut where its buffer was full, not where they end.
+        // The client's segments end where its buffer was full, not at the ends of messages.
         for segment in connection.send(client, self.proof.as_bytes(), 24) {
             push(40, &segment);
         }
@@ -129,7 +129,7 @@ impl Session {
         }
         let mut segments = connection.send(master, &self.list, SEGMENT);
         if segments.len() > 3 {
-            // The second is lost after the capture and comes again; the last two overtake it.
+            // The second one is lost after the capture and retransmitted; the last two overtake it.
             let again = segments[1].clone();
             segments.insert(3, again);
             segments.swap(2, 4);

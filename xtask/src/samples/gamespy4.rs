@@ -7,19 +7,19 @@ use crate::wire::{ByteOrder, Link, PcapFormat, Precision};
 pub(super) const SAMPLES: &[Sample] = &[
     Sample {
         name: "gamespy4-ut3.pcap",
-        shows: "two UT3 servers are asked: the document's table, UT3's known bugs, bots without \
+        shows: "queries of two UT3 servers: the specification's table, UT3's known bugs, bots without \
                 names, a negative challenge",
         make: || play(include_str!("gamespy4-ut3.txt"), &SETTING, &[]).pcap(),
     },
     Sample {
         name: "gamespy4-ut3-split.pcap",
-        shows: "answers in several packets, out of order and with a copy; IPv6 after a VLAN tag, \
+        shows: "responses in several packets, out of order and with a copy; IPv6 after a VLAN tag, \
                 big-endian nanoseconds",
         make: split,
     },
     Sample {
         name: "gamespy4-minecraft.pcap",
-        shows: "Minecraft's way: a masked session id, the full and the basic form; raw IP",
+        shows: "Minecraft's variant: a masked session id, the full and the basic form; raw IP",
         make: || {
             let setting = Setting { link: Link::Raw, ..MINECRAFT };
             play(include_str!("gamespy4-minecraft.txt"), &setting, &[]).pcap()
@@ -27,8 +27,8 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "gamespy4-faults.pcap",
-        shows: "faults: a challenge in the wrong byte order, none at all, one that is no number, \
-                values that cannot be, a packet that is missing",
+        shows: "faults: a challenge in the wrong byte order, a missing one, one that is not a number, \
+                impossible values, a missing packet",
         make: || play(include_str!("gamespy4-faults.txt"), &SETTING, &[]).pcap(),
     },
 ];
@@ -39,11 +39,11 @@ const SETTING: Setting = Setting::udp(6500);
 /// The usual port of Minecraft servers.
 const MINECRAFT: Setting = Setting::udp(25565);
 
-/// The conversations that are as the specification wants them.
+/// The conversations that conform to the specification.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     let scripts = [
         (include_str!("gamespy4-ut3.txt"), SETTING),
-        // How a packet travels is not this script's to say there.
+        // The path of packets is determined there, not by this script.
         (&include_str!("gamespy4-ut3-split.txt").replace("vlan=6", ""), SETTING),
         (include_str!("gamespy4-minecraft.txt"), MINECRAFT),
     ];

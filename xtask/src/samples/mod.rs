@@ -1,8 +1,8 @@
-//! The sample captures: which there are, and how they come into `samples/`.
+//! The sample captures, and how they are written to `samples/`.
 //!
-//! A protocol's samples are one file beside this one, with a list of [`Sample`]s, and one line in
-//! `PROTOCOLS`. Conversations that read well as text stand in `<sample>.txt` as
-//! [exchange scripts](crate::exchange), with `{name}` where a part comes from code.
+//! Each protocol has a file in this folder with a list of [`Sample`]s, and one line in `PROTOCOLS`.
+//! Conversations that are readable as text are in `<sample>.txt` as [exchange scripts](crate::exchange), with
+//! `{name}` for parts that code generates.
 
 pub(crate) mod a2s;
 mod abuse;
@@ -22,7 +22,7 @@ use crate::exchange::{self, Setting};
 use crate::traffic::Conversation;
 use crate::wire::{Capture, PcapNg, TimedPacket};
 
-/// What `xtask report` makes of all samples beside them.
+/// The report that `xtask report` makes of all samples.
 pub const REPORT: &str = "report.html";
 
 const PROTOCOLS: &[(&str, &[Sample])] = &[
@@ -41,14 +41,14 @@ const PROTOCOLS: &[(&str, &[Sample])] = &[
 pub struct Sample {
     /// The file's name.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// Its content in one line.
     pub shows: &'static str,
     /// Makes it, the same every time.
     pub make: fn() -> Vec<u8>,
 }
 
 impl Sample {
-    /// Whether its line says that it holds faults; all others are as the specifications want them.
+    /// Whether its line mentions faults; all others conform to the specifications.
     pub fn holds_faults(&self) -> bool {
         self.shows.contains("fault")
     }
@@ -59,7 +59,7 @@ pub fn all() -> impl Iterator<Item = &'static Sample> {
     PROTOCOLS.iter().flat_map(|(_, samples)| *samples)
 }
 
-/// The conversations of the samples that hold no faults, where they are in a script.
+/// The conversations of samples without faults that are scripts.
 pub fn conversations() -> Vec<Conversation> {
     let protocols = [
         a2s::conversations(),
@@ -94,7 +94,7 @@ pub fn write(folder: &Path) -> io::Result<Vec<String>> {
     Ok(written)
 }
 
-/// Compares the folder with what belongs there; returns what is wrong, a line for each file.
+/// Compares the folder with the samples; returns a line for each file that differs.
 ///
 /// # Errors
 /// If the folder cannot be read.
@@ -114,14 +114,14 @@ pub fn check(folder: &Path) -> io::Result<Vec<String>> {
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if !files.contains_key(&name) && name != REPORT {
-            wrong.push(format!("{name} is made by no sample"));
+            wrong.push(format!("{name} belongs to no sample"));
         }
     }
     wrong.sort();
     Ok(wrong)
 }
 
-/// What belongs into the folder: file names and bytes.
+/// The files of the folder: names and bytes.
 fn files() -> BTreeMap<String, Vec<u8>> {
     let captures = all().map(|sample| (sample.name.to_owned(), (sample.make)()));
     captures.chain([("README.md".to_owned(), readme().into_bytes())]).collect()
@@ -130,12 +130,12 @@ fn files() -> BTreeMap<String, Vec<u8>> {
 fn readme() -> String {
     let mut text = String::from(
         "# Sample captures\n\n\
-         Made by `cargo run -p xtask -- samples`, the same to the byte every time, and not edited\n\
-         by hand; `cargo run -p xtask -- samples --check` compares. The conversations stand in\n\
+         `cargo run -p xtask -- samples` generates these files reproducibly; do not edit them by hand.\n\
+         `cargo run -p xtask -- samples --check` compares them. The conversations are in\n\
          `xtask/src/samples/`.\n",
     );
     for (protocol, samples) in PROTOCOLS {
-        text += &format!("\n## {protocol}\n\n| file | what it shows |\n|---|---|\n");
+        text += &format!("\n## {protocol}\n\n| file | content |\n|---|---|\n");
         for sample in *samples {
             text += &format!("| `{}` | {} |\n", sample.name, sample.shows);
         }
@@ -143,7 +143,7 @@ fn readme() -> String {
     text
 }
 
-/// A script with its `{name}`s filled in.
+/// A script with its `{name}`s replaced.
 fn fill(script: &str, parts: &[(&str, Vec<u8>)]) -> String {
     let fill = |script: String, (name, bytes): &(&str, Vec<u8>)| {
         let place = format!("{{{name}}}");
@@ -153,13 +153,13 @@ fn fill(script: &str, parts: &[(&str, Vec<u8>)]) -> String {
     parts.iter().fold(script.to_owned(), fill)
 }
 
-/// The capture of a script with its `{name}`s filled in.
+/// The capture of a script with its `{name}`s replaced.
 fn play(script: &str, setting: &Setting, parts: &[(&str, Vec<u8>)]) -> Capture {
     exchange::capture(&fill(script, parts), setting)
         .unwrap_or_else(|error| panic!("a sample's script: {error}"))
 }
 
-/// Records the packets of an interface, and at their end that none was dropped.
+/// Records the packets of an interface, and statistics without drops.
 fn record(file: &mut PcapNg, interface: u32, packets: &[TimedPacket]) {
     for packet in packets {
         file.enhanced(interface, packet);
@@ -173,12 +173,12 @@ fn record(file: &mut PcapNg, interface: u32, packets: &[TimedPacket]) {
 mod tests {
     use super::*;
 
-    /// The most a sample weighs; but a flood has more packets than that.
+    /// Maximum size of a sample in bytes; floods may be larger.
     const LIMIT: usize = 64 * 1024;
     const FLOOD: (&str, usize) = ("abuse-query-flood.pcap", 600_000);
 
     #[test]
-    fn the_folder_is_current() {
+    fn the_folder_is_up_to_date() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples");
         let wrong = check(&folder).unwrap();
         assert!(wrong.is_empty(), "run `cargo run -p xtask -- samples`: {wrong:#?}");
@@ -209,7 +209,7 @@ mod tests {
         let mut expected = [
             format!("{first} differs"),
             format!("{second} is missing"),
-            "stray.pcap is made by no sample".to_owned(),
+            "stray.pcap belongs to no sample".to_owned(),
         ];
         expected.sort();
         assert_eq!(check(&folder).unwrap(), expected);

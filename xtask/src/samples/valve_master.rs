@@ -7,18 +7,18 @@ use crate::wire::{ByteOrder, Interface, Link, PcapFormat, PcapNg, Precision};
 pub(super) const SAMPLES: &[Sample] = &[
     Sample {
         name: "valve-master-list.pcap",
-        shows: "two clients page through lists of servers up to the end mark, and one begins anew",
+        shows: "two clients page through lists of servers up to the end marker, and one starts again",
         make: || play(include_str!("valve-master-list.txt"), &SETTING, &[]).in_time().pcap(),
     },
     Sample {
         name: "valve-master-filters.pcap",
-        shows: "queries with every filter of the document's table, groups of conditions, and all \
+        shows: "queries with every filter of the specification's table, groups of conditions, and all \
                 regions; Linux cooked capture, nanoseconds",
         make: filters,
     },
     Sample {
         name: "valve-master-registration.pcap",
-        shows: "servers of three engines join, send heartbeats, quit, and one comes back; raw IP",
+        shows: "servers of three engines join, send heartbeats and quit, and one joins again; raw IP",
         make: || {
             let setting = Setting { link: Link::Raw, ..SETTING };
             play(include_str!("valve-master-registration.txt"), &setting, &[]).pcap()
@@ -26,13 +26,13 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "valve-master-xash3d.pcapng",
-        shows: "Xash3D's dialect, which to the document is faults and unknown filters: challenges \
-                of the server's own, keys, a server after NAT; IPv4, and IPv6 addresses over IPv6",
+        shows: "Xash3D's dialect, which by the specification has faults and unknown filters: the \
+                server's own challenges, keys, a server after NAT; IPv4, and IPv6 addresses over IPv6",
         make: xash3d,
     },
     Sample {
         name: "valve-master-faults.pcap",
-        shows: "faults: of queries, paging, swapped ports, a challenge read backwards, info \
+        shows: "faults: queries, paging, ports and a challenge in the wrong byte order, info \
                 strings, a quit of another engine",
         make: || play(include_str!("valve-master-faults.txt"), &SETTING, &[]).pcap(),
     },
@@ -41,7 +41,7 @@ pub(super) const SAMPLES: &[Sample] = &[
 /// The usual port of Valve's masters.
 const SETTING: Setting = Setting::udp(27010);
 
-/// The conversations that are as the specification wants them.
+/// The conversations that conform to the specification.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     let scripts = [
         include_str!("valve-master-list.txt"),

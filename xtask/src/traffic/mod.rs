@@ -1,9 +1,9 @@
-//! Many conversations at once, each between hosts of its own and on its own way, as a recorder
-//! with three interfaces sees them; and what recordings lack.
+//! Captures of many simultaneous conversations, each between its own hosts and on its own path, on three
+//! interfaces; optionally incomplete.
 //!
-//! On its way a conversation's packets may go over IPv6, get VLAN tags, fall into IP fragments or
-//! small segments, overtake each other and come again. The recording can be cut down: begun late,
-//! one direction only, packets snapped, fragments and segments missing. All follows from a seed.
+//! The packets of a conversation may be sent over IPv6, have VLAN tags, and be fragmented, segmented,
+//! reordered and repeated. The capture may be incomplete: a late start, only one direction, a snap length,
+//! missing fragments and segments. Everything is derived from a seed.
 
 mod way;
 
@@ -13,24 +13,24 @@ use crate::exchange::{self, ScriptError, Setting};
 use crate::wire::{ByteOrder, Interface, Link, PcapNg, Prng, Time, TimedPacket};
 use way::{Hop, Way};
 
-/// A conversation as it is written down.
+/// A conversation with its script.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// What it is called in reports.
+    /// Its name in reports.
     pub name: String,
     /// Its [exchange script](crate::exchange).
     pub script: String,
-    /// What the script leaves open.
+    /// The defaults of the script.
     pub setting: Setting,
 }
 
-/// The links that are recorded.
+/// The link types of the interfaces.
 const LINKS: [Link; 3] = [Link::Ethernet, Link::Sll2, Link::Raw];
 
-/// Conversations begin within this many milliseconds.
+/// Conversations start within this number of milliseconds.
 const BEGIN_WITHIN: u64 = 30_000;
 
-/// A packet of the recording.
+/// A packet of the capture.
 #[derive(Clone, Debug)]
 struct Seen {
     conversation: usize,
@@ -39,18 +39,18 @@ struct Seen {
     frame: TimedPacket,
 }
 
-/// A recording of many conversations.
+/// A capture of many conversations.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     seen: Vec<Seen>,
-    /// What each conversation is called, and which network it is in.
+    /// The name and network of each conversation.
     names: Vec<String>,
-    /// How many packets the recorder dropped.
+    /// The number of dropped packets.
     dropped: u64,
 }
 
 impl Traffic {
-    /// Plays every conversation once, between hosts of its own, all interleaved in time.
+    /// Plays every conversation once, between its own hosts, interleaved in time.
     ///
     /// # Errors
     /// If a script is wrong.
@@ -90,12 +90,12 @@ impl Traffic {
         Ok(Self { seen, names, dropped: 0 })
     }
 
-    /// How many packets there are.
+    /// The number of packets.
     pub fn len(&self) -> usize {
         self.seen.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no packets.
     pub fn is_empty(&self) -> bool {
         self.seen.is_empty()
     }
@@ -107,7 +107,7 @@ impl Traffic {
         seen.map_or("no conversation", |seen| &self.names[seen.conversation])
     }
 
-    /// The recording as a file.
+    /// The capture as a file.
     pub fn pcapng(&self) -> Vec<u8> {
         let mut file = PcapNg::new(ByteOrder::Little);
         let resolution = Some(9);
@@ -123,24 +123,24 @@ impl Traffic {
         file.done()
     }
 
-    /// The recorder drops packets, and says at the end how many.
+    /// Drops packets, and records the number of drops at the end.
     pub fn drop_packets(&mut self, prng: &mut Prng) {
         let before = self.seen.len();
         self.seen.retain(|_| prng.below(8) > 0);
         self.dropped += (before - self.seen.len()) as u64;
     }
 
-    /// The recording begins with this packet.
+    /// Removes all packets before this one.
     pub fn begin_late(&mut self, first: usize) {
         self.seen.drain(..first.min(self.seen.len()));
     }
 
-    /// The recording ends with this packet, at a time when all goes on.
+    /// Removes all packets after this one, although the conversations continue.
     pub fn end_early(&mut self, after: usize) {
         self.seen.truncate(after);
     }
 
-    /// Of every conversation only what one of its hosts sends is recorded.
+    /// Keeps only one direction of every conversation.
     pub fn one_way(&mut self, prng: &mut Prng) {
         let mut kept: Vec<Option<bool>> = vec![None; self.names.len()];
         self.seen.retain(|seen| {
@@ -149,7 +149,7 @@ impl Traffic {
         });
     }
 
-    /// Packets are recorded up to a length: one for all, or a few packets cut anywhere.
+    /// Truncates packets: all to the same length, or a few to random lengths.
     pub fn snap(&mut self, prng: &mut Prng) {
         let for_all = (prng.below(2) == 0).then(|| 40 + prng.below(160) as usize);
         for seen in &mut self.seen {
@@ -162,7 +162,7 @@ impl Traffic {
         }
     }
 
-    /// Some fragments are missing; of every datagram at least one is there.
+    /// Removes some fragments, but not all of a datagram.
     pub fn lose_fragments(&mut self, prng: &mut Prng) {
         let salt = prng.next();
         self.seen.retain(|seen| match seen.hop.fragment {
@@ -175,7 +175,7 @@ impl Traffic {
         });
     }
 
-    /// Some segments with data are missing, and their repetitions with them.
+    /// Removes some segments with data, and their retransmissions.
     pub fn lose_segments(&mut self, prng: &mut Prng) {
         let salt = prng.next();
         self.seen.retain(|seen| match seen.hop.sequence {
@@ -188,8 +188,8 @@ impl Traffic {
     }
 }
 
-/// Whether a packet goes from the lesser of its hosts to the greater. By what they are first - clients,
-/// servers, masters, as the last byte has it -, so that of no host some packets go forth and some back.
+/// Whether a packet is sent from the lesser of its hosts to the greater. They are compared by role first -
+/// clients, servers, masters, by the last byte -, so that all packets of a host have the same direction.
 fn is_forth(ends: [IpAddr; 2]) -> bool {
     let [source, destination] = ends.map(|host| {
         let bytes = match host {

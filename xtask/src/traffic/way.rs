@@ -1,10 +1,10 @@
-//! The way of a conversation's packets from its hosts to the recorder.
+//! The path of a conversation's packets from its hosts to the capture.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::wire::{Checksum, Ip, Link, Prng, Segment, Tag, TimedPacket, flags, protocol};
 
-/// The first IP identification, far above those that scripts' own fragments have.
+/// The first IP identification, far above those of fragments in scripts.
 const FIRST_ID: u32 = 0x4000;
 
 /// How the packets of one conversation travel.
@@ -12,27 +12,27 @@ const FIRST_ID: u32 = 0x4000;
 pub(super) struct Way {
     pub(super) ipv6: bool,
     pub(super) tags: Vec<Tag>,
-    /// Bytes of an IP fragment.
+    /// Size of IP fragments in bytes.
     fragment: Option<usize>,
-    /// Bytes of a TCP segment.
+    /// Size of TCP segments in bytes.
     segment: Option<usize>,
-    /// Neighbours overtake each other: fragments of a datagram, segments of a direction.
+    /// Adjacent fragments of a datagram, and segments of a direction, are reordered.
     reorders: bool,
-    /// Segments are sent again although they have arrived.
+    /// Segments are retransmitted although they have arrived.
     repeats: bool,
-    /// Some datagrams are doubled: the same packet comes twice.
+    /// Some datagrams are duplicated by the network.
     doubles: bool,
-    /// Clients send some datagrams again before a response can have come.
+    /// Clients repeat some datagrams before the response arrives.
     resends: bool,
 }
 
-/// An IP packet at the end of its way.
+/// An IP packet at the end of its path.
 #[derive(Clone, Debug)]
 pub(super) struct Hop {
     pub(super) packet: TimedPacket,
-    /// From where to where.
+    /// Source and destination.
     pub(super) ends: [IpAddr; 2],
-    /// The datagram it is a fragment of, which fragment it is, and of how many.
+    /// If it is a fragment: the datagram, the fragment's index, and the number of fragments.
     pub(super) fragment: Option<(u32, usize, usize)>,
     /// The sequence number of a segment with data.
     pub(super) sequence: Option<u32>,
@@ -54,13 +54,13 @@ impl Way {
         Self { ipv6, tags, fragment, segment, reorders, repeats, doubles, resends }
     }
 
-    /// What becomes of the packets, which come from raw IP and in order.
+    /// Sends packets, which are raw IP and in order, along the path.
     pub(super) fn travel(&self, packets: Vec<TimedPacket>, prng: &mut Prng) -> Vec<Hop> {
         let mut hops = Vec::new();
         let mut run: Vec<(TimedPacket, Parts)> = Vec::new();
         for packet in packets {
             let Some(parts) = Parts::of(&packet.bytes) else {
-                // A fragment already, or no packet that could be taken apart.
+                // It is a fragment already, or cannot be taken apart.
                 self.flush(&mut run, &mut hops, prng);
                 hops.extend(Hop::as_it_is(packet));
                 continue;
@@ -85,7 +85,7 @@ impl Way {
         hops
     }
 
-    /// Doubles the datagram whose hops begin here, or sends it again.
+    /// Duplicates the datagram that starts here, or sends it again.
     fn again(
         &self,
         packet: &TimedPacket,
@@ -104,7 +104,7 @@ impl Way {
         }
     }
 
-    /// The segments with data that one end sent in one go.
+    /// Sends the segments with data of one end that are adjacent.
     fn flush(&self, run: &mut Vec<(TimedPacket, Parts)>, hops: &mut Vec<Hop>, prng: &mut Prng) {
         let mut packets: Vec<(TimedPacket, Parts)> = Vec::new();
         for (packet, parts) in run.drain(..) {
@@ -166,7 +166,7 @@ impl Hop {
     }
 }
 
-/// An IP packet that can be put together anew.
+/// The parts of an IP packet.
 #[derive(Clone, Debug)]
 struct Parts {
     ip: Ip,
@@ -180,7 +180,7 @@ enum Carried {
 }
 
 impl Parts {
-    /// Takes a whole packet apart that has neither options nor extension headers.
+    /// The parts of an unfragmented packet without options and extension headers.
     fn of(packet: &[u8]) -> Option<Self> {
         let [source, destination] = ends(packet)?;
         let big = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
@@ -217,13 +217,13 @@ impl Parts {
         }
     }
 
-    /// A segment with bytes, and without a flag that begins or ends something.
+    /// Whether it is a segment with data, and without SYN, FIN and RST.
     fn is_data(&self) -> bool {
         let Carried::Tcp(segment) = &self.carried else { return false };
         segment.flags & (flags::SYN | flags::FIN | flags::RST) == 0 && !segment.payload.is_empty()
     }
 
-    /// What it carries: the protocol's number, and the bytes.
+    /// The protocol number and payload.
     fn payload(&self) -> (u8, Vec<u8>) {
         match &self.carried {
             Carried::Tcp(segment) => (protocol::TCP, segment.bytes()),
@@ -282,12 +282,12 @@ mod tests {
     const SCRIPT: &str = "0 c > s tcp 'abcdefgh'\n0 s > c tcp 'xy' fin\n1 c > s 'datagram'";
 
     #[test]
-    fn a_plain_way_changes_nothing() {
+    fn a_plain_path_changes_nothing() {
         let packets = played(SCRIPT, false);
         let hops = PLAIN.travel(packets.clone(), &mut Prng::new(0));
         assert_eq!(hops.len(), packets.len());
         for (hop, packet) in hops.iter().zip(&packets) {
-            // But for the identification, and the sum over it.
+            // Except for the identification and the checksum.
             assert_eq!(hop.packet.bytes[..4], packet.bytes[..4]);
             assert_eq!(hop.packet.bytes[12..], packet.bytes[12..]);
         }

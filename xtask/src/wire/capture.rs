@@ -1,4 +1,4 @@
-//! Packets as they were recorded: when, and how much of them.
+//! Recorded packets, with their times and lengths.
 
 use crate::wire::{Link, PcapFormat, Tag, pcap};
 
@@ -6,7 +6,7 @@ use crate::wire::{Link, PcapFormat, Tag, pcap};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub u64);
 
-/// When captures made here begin: 2026-01-01T00:00:00Z.
+/// The start of all captures of this crate: 2026-01-01T00:00:00Z.
 pub const START: Time = Time(1_767_225_600_000_000_000);
 
 impl Time {
@@ -33,7 +33,7 @@ pub struct TimedPacket {
 }
 
 impl TimedPacket {
-    /// A packet that was recorded whole.
+    /// A packet that was recorded completely.
     pub fn new(time: Time, bytes: Vec<u8>) -> Self {
         let length = bytes.len() as u32;
         Self { time, bytes, length }

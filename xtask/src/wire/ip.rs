@@ -25,7 +25,7 @@ pub mod protocol {
     pub const DESTINATION_OPTIONS: u8 = 60;
 }
 
-/// What an IP header says; the version follows from the addresses.
+/// An IP header; the version follows from the addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ip {
     /// Who sends.
@@ -34,7 +34,7 @@ pub struct Ip {
     pub destination: IpAddr,
     /// Time to live, or hop limit.
     pub ttl: u8,
-    /// What tells the fragments of one datagram from another's; IPv4 has its low 16 bits.
+    /// The identification of a datagram's fragments; IPv4 has its low 16 bits.
     pub id: u32,
     /// IPv4's "don't fragment".
     pub dont_fragment: bool,

@@ -1,16 +1,16 @@
-//! A packet in every layer that may be below IP, one after the other: link types, tags, tunnels.
+//! A packet in each layer that may be below IP: link types, tags, tunnels.
 //!
-//! Written by the layers' own documents, and not by what reads them.
+//! Written by the specifications of the layers, independently of the code that reads them.
 
 use std::net::IpAddr;
 
 use crate::bytes::Bytes;
 use crate::wire::{Datagram, Ip, internet_checksum};
 
-/// A packet, and what is below its innermost IP header.
+/// A packet with layers below its innermost IP header.
 #[derive(Clone, Debug)]
 pub struct Layered {
-    /// What is special about it.
+    /// Its name.
     pub name: &'static str,
     /// The link type of its capture.
     pub link: u16,
@@ -19,7 +19,7 @@ pub struct Layered {
 }
 
 impl Layered {
-    /// A capture of this packet alone.
+    /// A capture of only this packet.
     pub fn pcap(&self) -> Vec<u8> {
         let length = self.packet.len() as u32;
         let header = Bytes::new().le32(0xA1B2_C3D4).le16(2).le16(4).le64(0).le32(65_535);
@@ -75,7 +75,7 @@ fn in_udp(port: u16, payload: &[u8]) -> Vec<u8> {
     Datagram::new("203.0.113.1:40000", &format!("203.0.113.2:{port}"), payload).packet()
 }
 
-/// GRE with this protocol, after which comes what it has of optional fields.
+/// GRE with this protocol; the payload starts with its optional fields.
 fn gre(flags: u16, kind: u16, payload: &[u8]) -> Vec<u8> {
     outer(47, &cat(&[&flags.to_be_bytes(), &kind.to_be_bytes(), payload]))
 }
@@ -147,7 +147,7 @@ fn pppoe(packet: &[u8]) -> Vec<u8> {
     cat(&[b"\x11\0\x12\x34", &length, b"\0\x21", packet])
 }
 
-/// What may be between Ethernet and IP.
+/// Layers between Ethernet and IP.
 fn tags(v4: &[u8], v6: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let inner = &frame(IPV4, v4)[..];
     let snap = cat(&[b"\xAA\xAA\x03\0\0\0\x08\0", v4]);

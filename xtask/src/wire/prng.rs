@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same every time.
+//! Reproducible pseudo-random numbers.
 
 /// SplitMix64: small, and good enough for text that does not compress.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Prng {
         least + self.below(most - least + 1)
     }
 
-    /// What happens to this many of a thousand.
+    /// True with a probability of `chance` in a thousand.
     pub const fn per_mille(&mut self, chance: u64) -> bool {
         self.below(1000) < chance
     }

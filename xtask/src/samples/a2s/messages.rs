@@ -1,5 +1,4 @@
-//! Answers of "Server queries" that are too long to be written down in a script, and the ways in
-//! which servers split them.
+//! Responses of "Server queries" that are too long for a script, and the ways in which servers split them.
 
 use std::io::Read;
 
@@ -9,14 +8,13 @@ use bzip2::read::BzEncoder;
 use crate::bytes::Bytes;
 use crate::wire::Prng;
 
-/// What one packet of a split response carries where the server's administrator decided nothing.
+/// The default size of a packet of a split response.
 pub(super) const SPLIT_SIZE: u16 = 1248;
 
-/// What one packet of a GoldSrc server carries: 1400 bytes with the 9 of the header.
+/// The payload of a packet of a GoldSrc server: 1400 bytes minus the 9 of the header.
 pub(super) const GOLDSRC_SPLIT_SIZE: usize = 1391;
 
-/// A2S_RULES, "Response format": this many rules, whose values hardly
-/// compress.
+/// A2S_RULES, "Response format": this number of rules, with values that hardly compress.
 pub(super) fn rules_response(count: u16, seed: u64) -> Vec<u8> {
     let mut prng = Prng::new(seed);
     let mut message = Bytes::new().le32(0xFFFF_FFFF).u8(0x45).le16(count);
@@ -27,7 +25,7 @@ pub(super) fn rules_response(count: u16, seed: u64) -> Vec<u8> {
     message.done()
 }
 
-/// A2S_PLAYER, "Response format": this many players.
+/// A2S_PLAYER, "Response format": this number of players.
 pub(super) fn player_response(count: u8, seed: u64) -> Vec<u8> {
     let mut prng = Prng::new(seed);
     let mut message = Bytes::new().le32(0xFFFF_FFFF).u8(0x44).u8(count);
@@ -39,7 +37,7 @@ pub(super) fn player_response(count: u8, seed: u64) -> Vec<u8> {
     message.done()
 }
 
-/// "Multi-packet Response", first table: one byte holds the number and the total.
+/// "Multi-packet Response", first table: number and total share one byte.
 pub(super) fn split_goldsrc(id: u32, answer: &[u8]) -> Vec<Vec<u8>> {
     let parts = answer.chunks(GOLDSRC_SPLIT_SIZE);
     let total = parts.len() as u8;
@@ -72,8 +70,8 @@ fn split_source(id: u32, size: Option<u16>, body: &[u8]) -> Vec<Vec<u8>> {
     parts.enumerate().map(packet).collect()
 }
 
-/// The same, compressed: the ID's highest bit is set, and the first packet tells the size and
-/// CRC32 of the whole before what was compressed.
+/// The same, compressed: the ID's highest bit is set, and the first packet has the size and CRC32 of the
+/// uncompressed response before the compressed data.
 pub(crate) fn split_compressed(
     id: u32,
     size: Option<u16>,
@@ -120,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_compressed_comes_back() {
+    fn compressed_responses_decompress() {
         let answer = rules_response(150, 2);
         let parts = split_compressed(5, Some(SPLIT_SIZE), Compression::best(), &answer);
         assert!(parts.len() > 1);
