@@ -1,9 +1,9 @@
-"""Captures on a cluster of two executors on this machine: what the specifications say of them, which servers
-answer worst, and tables as Parquet.
+"""Checks captures on a cluster of two executors on this machine, lists the servers with the lowest response
+rates, and writes tables as Parquet.
 
     python cluster.py TABLES CAPTURE...
 
-On a real cluster, `spark-submit` it: then the master comes from there, and nothing else changes.
+On a real cluster, start it with `spark-submit`, which sets the master.
 """
 
 import os

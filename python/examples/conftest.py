@@ -1,4 +1,4 @@
-"""A server for the examples: it responds to A2S_INFO, and asks for its challenge first."""
+"""A server for the examples: it responds to A2S_INFO after a challenge."""
 
 import socket
 import threading

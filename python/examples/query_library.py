@@ -1,4 +1,4 @@
-"""A query library as small as one can be: it is what the test beside it tests."""
+"""A minimal query library, which test_query_library.py tests."""
 
 import socket
 
@@ -6,7 +6,7 @@ INFO = b"\xff\xff\xff\xffTSource Engine Query\0"
 
 
 def info(server, new_socket=socket.socket):
-    """What a server says of itself: A2S_INFO, with the challenge that it may ask for."""
+    """A server's properties: A2S_INFO, with the challenge that the server may require."""
     with new_socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         asking.settimeout(5)
         asking.sendto(INFO, server)

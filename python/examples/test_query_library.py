@@ -1,4 +1,4 @@
-"""A query library asks as the specification says: a test that records what its socket sends and gets."""
+"""Tests that a query library conforms to the specification, by recording the datagrams of its socket."""
 
 import socket
 import time

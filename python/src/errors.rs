@@ -1,4 +1,4 @@
-//! Errors and warnings as Python has them; `gamewire/_errors.py` declares their classes.
+//! Creates Python errors and warnings; `gamewire/_errors.py` declares their classes.
 
 use std::ffi::CString;
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// One of the package's own classes.
+/// A class of the package.
 struct Class {
     name: &'static str,
     class: PyOnceLock<Py<PyType>>,
@@ -29,7 +29,7 @@ impl Class {
     }
 
     fn error<'py>(&self, py: Python<'py>, args: impl PyCallArgs<'py>) -> PyErr {
-        // What goes wrong while an error is made takes its place.
+        // An error while creating the error replaces it.
         let made = self.get(py).and_then(|class| class.call1(args));
         made.map_or_else(|error| error, PyErr::from_value)
     }
@@ -49,18 +49,18 @@ pub(crate) fn unreadable(py: Python<'_>, why: String, path: &str) -> PyErr {
     CAPTURE_ERROR.error(py, (why, path))
 }
 
-/// A filter is none. Its place is counted in characters, as Python does.
+/// A filter is invalid. The position is in characters, as in Python.
 pub(crate) fn filter(py: Python<'_>, source: &str, error: &FilterError) -> PyErr {
     let [start, end] = [error.at().start, error.at().end]
         .map(|at| source.char_indices().take_while(|(byte, _)| *byte < at).count());
     FILTER_ERROR.error(py, (error.to_string(), source, start, end))
 }
 
-/// Warns that something of a capture is damaged or missing. The warning is of the line that called the
-/// package, this many frames up.
+/// Warns that a part of a capture is damaged or missing. The warning is attributed to the line that called
+/// the package, this number of frames up.
 ///
 /// # Errors
-/// The user has made errors of such warnings.
+/// The user has turned such warnings into errors.
 pub(crate) fn warn(py: Python<'_>, message: &str, frames: i32) -> PyResult<()> {
     let message = CString::new(message.replace('\0', "\u{FFFD}"))?;
     PyErr::warn(py, CAPTURE_WARNING.get(py)?, &message, frames)

@@ -1,4 +1,4 @@
-//! The native part of the Python package `gamewire`: what its Python part, `gamewire/`, calls.
+//! The native part of the Python package `gamewire`, which its Python part in `gamewire/` calls.
 //!
 //! Each module adds its own functions and classes.
 

@@ -1,4 +1,4 @@
-//! How captures are read, and what goes along with reading them: Ctrl-C, warnings, errors of file objects.
+//! Options for reading captures, and Ctrl-C, warnings and errors of file objects while reading.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gamewire::capture::{CaptureBytes, Event, Notice, Packets};
 use gamewire::filter::Filter;
 use gamewire::flows::Identifier;
-use gamewire::limits::{RunLimits, Memory};
+use gamewire::limits::{Memory, RunLimits};
 use gamewire::session::{Totals, UnknownLinks};
 use gamewire::text::escaped;
 use gamewire::{Options, Secret};
@@ -19,15 +19,15 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use crate::errors;
 use crate::source::Source;
 
-/// How many packets pass until it is looked whether somebody pressed Ctrl-C.
+/// Number of packets between two checks for Ctrl-C.
 const LOOK: u32 = 1 << 12;
 
-/// How captures are read: what is the same for tables and verdicts.
+/// Options for reading captures, which tables and verdicts share.
 #[pyclass(frozen, module = "gamewire._native")]
 pub(crate) struct Reading {
-    /// Which messages are wanted.
+    /// Selects messages.
     pub(crate) filter: Option<Filter>,
-    /// What a session is given, but for its needs and the filter.
+    /// Options of the session, except for its needs and the filter.
     pub(crate) options: Options,
     pub(crate) memory: Memory,
 }
@@ -63,21 +63,21 @@ impl Reading {
     }
 }
 
-/// Secret keys, by the game or the user they are of.
+/// Secret keys, by game or user.
 fn secrets(keys: Option<BTreeMap<String, impl AsRef<[u8]>>>) -> Vec<(String, Secret)> {
     let keys = keys.into_iter().flatten();
     keys.map(|(name, key)| (name, Secret::new(key.as_ref()))).collect()
 }
 
-/// The value of an argument.
+/// Parses the value of an argument.
 ///
 /// # Errors
-/// It cannot be read.
+/// It is invalid.
 pub(crate) fn parsed<T: FromStr<Err: Display>>(argument: &str, text: &str) -> PyResult<T> {
     text.parse().map_err(|why| refused(argument, text, why))
 }
 
-/// The value of an argument makes no sense.
+/// The error that the value of an argument is invalid.
 pub(crate) fn refused(argument: &str, text: &str, why: impl Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {text:?}: {why}"))
 }
@@ -95,25 +95,25 @@ impl Reading {
     }
 }
 
-/// A source that was opened.
+/// An open source.
 pub(crate) struct Opened {
-    /// They end when Python raises something.
+    /// They end when Python raises an error.
     pub(crate) packets: Box<dyn Packets + Send>,
-    /// What happens while they are read.
+    /// Errors and notices of the reader.
     pub(crate) journal: Journal,
 }
 
-/// What happens while a capture is read: who reads it writes, who called for it asks.
+/// Errors and notices while a capture is read: the reader writes them, and the caller collects them.
 #[derive(Clone, Default)]
 pub(crate) struct Journal(Arc<Mutex<Entries>>);
 
 #[derive(Default)]
 struct Entries {
-    /// What Python raised.
+    /// The error that Python raised.
     raised: Option<PyErr>,
-    /// How many notices of each kind there were.
+    /// The number of notices of each kind.
     kinds: Vec<(&'static str, u64)>,
-    /// What the user was not warned of yet.
+    /// Warnings that were not issued yet.
     warnings: Vec<String>,
 }
 
@@ -122,33 +122,33 @@ impl Journal {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Python raised something: the capture ends here.
+    /// Python raised an error: the capture ends here.
     pub(crate) fn raised(&self, error: PyErr) {
         self.entries().raised = Some(error);
     }
 
-    /// What Python raised.
+    /// Returns the error that Python raised, if any.
     ///
     /// # Errors
-    /// It raised something.
+    /// Python raised an error.
     pub(crate) fn check(&self) -> PyResult<()> {
         self.entries().raised.take().map_or(Ok(()), Err)
     }
 
-    /// Warns of what was found to be wrong with the recording since the last time: the first notice of
-    /// each kind. The warnings are of the line this many frames up.
+    /// Issues warnings about the recording since the last call: the first notice of each kind. They are
+    /// attributed to the line this number of frames up.
     ///
     /// # Errors
-    /// What Python raised while it was read, or because of a warning.
+    /// The error that Python raised while reading, or because of a warning.
     pub(crate) fn report(&self, py: Python<'_>, frames: i32) -> PyResult<()> {
         self.check()?;
-        // Warnings call Python, which may let another thread read on: nothing is held meanwhile.
+        // Warnings call Python, where another thread may continue to read, so no lock is held.
         let warnings = std::mem::take(&mut self.entries().warnings);
         warnings.iter().try_for_each(|warning| errors::warn(py, warning, frames))
     }
 
-    /// The same, now that the capture with these names was read: how many more notices there were of each
-    /// kind, too, and which packets could not be read.
+    /// The same at the end of the capture with these names, with the number of further notices of each kind and
+    /// the packets that could not be read.
     ///
     /// # Errors
     /// As [`Journal::report`]; and no packet could be read.
@@ -188,12 +188,12 @@ impl Journal {
 struct Watched {
     packets: Box<dyn Packets + Send>,
     journal: Journal,
-    /// This many more packets until the next look for Ctrl-C.
+    /// Number of packets until the next check for Ctrl-C.
     until_look: u32,
 }
 
 impl Watched {
-    /// Whether to go on: nobody pressed Ctrl-C, and Python still runs.
+    /// Whether to continue: Ctrl-C was not pressed, and Python is still running.
     #[cold]
     fn goes_on(&mut self) -> bool {
         self.until_look = LOOK;

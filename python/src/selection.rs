@@ -1,4 +1,4 @@
-//! Which findings count: what `select`, `ignore`, `who`, `host`, `require` and `fail_on` say.
+//! The selection of findings by `select`, `ignore`, `who`, `host`, `require` and `fail_on`.
 
 use gamewire::check::{self, Ignore, Rules};
 use gamewire::filter::Filter;
@@ -8,7 +8,7 @@ use pyo3::pybacked::PyBackedStr;
 
 use crate::reading::{parsed, refused};
 
-/// Which findings count, and from which severity on one fails a capture.
+/// Which findings count, and the lowest severity that fails a capture.
 #[pyclass(frozen, module = "gamewire._native")]
 pub(crate) struct Selection {
     selection: check::Selection,
@@ -45,7 +45,7 @@ impl Selection {
 }
 
 impl Selection {
-    /// With a filter of the messages that findings are about.
+    /// Adds a filter for the messages of findings.
     pub(crate) fn with(&self, filter: Option<Filter>) -> check::Selection {
         check::Selection { filter, ..self.selection.clone() }
     }

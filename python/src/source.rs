@@ -1,4 +1,4 @@
-//! Where captures come from: files by their paths, bytes, and file objects of Python's.
+//! Sources of captures: paths, bytes, and Python file objects.
 
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -15,22 +15,22 @@ use pyo3::types::{PyByteArray, PyBytes, PyMemoryView};
 use crate::errors;
 use crate::reading::Journal;
 
-/// What is to be read.
+/// A source.
 #[derive(Clone)]
 pub(crate) enum Source {
-    /// A file, or several as one, in the order of their packets' times.
+    /// A file, or several that are merged in the order of time.
     Files(Vec<PathBuf>),
     /// A capture in memory.
     Bytes(Arc<PyBackedBytes>),
-    /// A binary file object, which is read from where it is, once.
+    /// A binary file object, which is read once, from its current position.
     Object(Arc<FileObject>),
 }
 
 /// A binary file object.
 pub(crate) struct FileObject {
-    /// What it calls itself.
+    /// Its name.
     name: PathBuf,
-    /// Its method `read`, until somebody reads it.
+    /// Its method `read`, until it is used.
     read: Mutex<Option<Py<PyAny>>>,
 }
 
@@ -56,7 +56,7 @@ impl<'py> FromPyObject<'_, 'py> for Source {
         }
         match object.extract::<Vec<PathBuf>>() {
             Ok(files) if files.is_empty() => {
-                Err(PyValueError::new_err("an empty list of paths: there is nothing to read"))
+                Err(PyValueError::new_err("the list of paths is empty; name at least one file"))
             }
             Ok(files) => Ok(Source::Files(files)),
             Err(_) => Err(PyTypeError::new_err(format!(
@@ -68,7 +68,7 @@ impl<'py> FromPyObject<'_, 'py> for Source {
 }
 
 impl Source {
-    /// The names of what is read, safe to show.
+    /// The names of its files, escaped for output.
     pub(crate) fn names(&self) -> Vec<String> {
         let shown = |path: &PathBuf| escaped(&path.to_string_lossy()).into_owned();
         match self {
@@ -78,11 +78,11 @@ impl Source {
         }
     }
 
-    /// Opens it, to unpack which half of so much memory is to be taken. What Python raises
-    /// while it is read is in the journal.
+    /// Opens it; decompressing uses a part of `memory`. Errors that Python raises while reading are in the
+    /// journal.
     ///
     /// # Errors
-    /// It is not a capture, cannot be opened, or was read before and comes only once.
+    /// It is not a capture, cannot be opened, or is a file object that was read before.
     pub(crate) fn open(
         &self,
         py: Python<'_>,
@@ -100,7 +100,8 @@ impl Source {
             Source::Object(object) => {
                 let read = object.read.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let read = read.ok_or_else(|| {
-                    let why = "a file object is read once: give its path or its bytes instead";
+                    let why =
+                        "a file object can be read only once; pass its path or its bytes instead";
                     let name = object.name.to_string_lossy();
                     errors::unreadable(py, format!("{}: {why}", escaped(&name)), &name)
                 })?;
@@ -113,7 +114,7 @@ impl Source {
     }
 }
 
-/// Bytes of Python's, which stay where they are.
+/// Bytes of Python, without a copy.
 struct Shared(Arc<PyBackedBytes>);
 
 impl AsRef<[u8]> for Shared {
@@ -129,18 +130,18 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reads up to this many bytes.
+    /// Reads up to this number of bytes.
     fn call(&self, py: Python<'_>, most: usize) -> PyResult<PyBackedBytes> {
         let read = self.read.bind(py).call1((most,))?;
         let bytes = read.extract::<PyBackedBytes>().map_err(|_| {
             let kind = read.get_type().name().map_or_else(|_| String::new(), |it| it.to_string());
             PyTypeError::new_err(format!(
-                "read() gave {kind}, not bytes: open the file with mode \"rb\""
+                "read() returned {kind}, not bytes; open the file with mode \"rb\""
             ))
         })?;
         match bytes.len() {
             length if length > most => {
-                Err(PyValueError::new_err("read() gave more bytes than asked for"))
+                Err(PyValueError::new_err("read() returned more bytes than requested"))
             }
             _ => Ok(bytes),
         }

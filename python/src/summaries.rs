@@ -1,5 +1,5 @@
-//! The table of servers of captures that many processes read: what each partition has of them, and how shares of
-//! that are put together.
+//! The table of servers of captures that many processes read: the results of each partition, and how they are
+//! merged in shares.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use pyo3::types::PyIterator;
 use crate::partition::{Arriving, Current, plan_of, taken};
 use crate::reading::Reading;
 
-/// Which rows are wanted.
+/// The rows to produce.
 fn wanted(reading: &Reading) -> Wanted {
     Wanted::of(&[Table::Servers], &reading.options).filtered(reading.filter.clone())
 }
 
-/// What partitions have of servers, one after the other.
+/// The servers of partitions, one after the other.
 #[pyclass(module = "gamewire._native")]
 struct SummariesOf {
     plan: Arc<Plan>,
@@ -37,7 +37,7 @@ impl SummariesOf {
         Ok(SummariesOf { plan: plan_of(plan)?, options, wanted, current: Current::default() })
     }
 
-    /// Takes rows, and returns the portions that these give.
+    /// Takes rows, and returns the portions that result from them.
     fn rows(
         &mut self,
         py: Python<'_>,
@@ -52,13 +52,13 @@ impl SummariesOf {
         })
     }
 
-    /// There are no more rows.
+    /// Ends the input.
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyArrowType<RecordBatch>> {
         self.current.finish(py)
     }
 }
 
-/// Puts together one share of the servers. Returns their rows, and whether there was no room for some.
+/// Merges one share of the servers. Returns their rows, and whether some did not fit into memory.
 #[pyfunction]
 fn servers(
     plan: &[u8],

@@ -1,4 +1,4 @@
-//! Tables of captures as streams of Arrow, which are read batch by batch.
+//! Tables of captures as Arrow streams, which are read batch by batch.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,17 +15,17 @@ use crate::reading::{Journal, Opened, Reading};
 use crate::selection::Selection;
 use crate::source::Source;
 
-/// Where the user's line is, from what reads a stream: that has no frame of its own, where it is native.
+/// The number of frames up to the user's line; a native reader of a stream has no frame.
 const FRAMES: i32 = 1;
 
-/// A table of a capture. Nothing of it is in memory: each stream reads the capture.
+/// A table of a capture. It is not in memory: each stream reads the capture.
 #[pyclass(frozen, module = "gamewire")]
 struct Table {
     table: tables::Table,
     source: Source,
     reading: Py<Reading>,
     selection: Py<Selection>,
-    /// For the first stream: it was opened to see whether it can be read.
+    /// Already open, for the first stream: it was opened to check whether it can be read.
     opened: Mutex<Option<Opened>>,
 }
 
@@ -45,15 +45,15 @@ impl Table {
         Ok(Table { table, source, reading, selection, opened })
     }
 
-    /// The table as a stream of record batches, by Arrow's PyCapsule interface: what takes such streams
-    /// calls this. The capture is read as batches are asked for.
+    /// The table as a stream of record batches, by Arrow's PyCapsule interface. The capture is read as batches
+    /// are requested.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A producer may hand out its own schema in any case: the consumer casts.
+        // A producer may ignore the requested schema: the consumer casts.
         let _ = requested_schema;
         let stream = FFI_ArrowArrayStream::new(Box::new(self.rows(py)?));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
@@ -92,9 +92,9 @@ impl Table {
     }
 }
 
-/// The rows of a table, as they are read.
+/// The rows of a table while they are read.
 struct Rows {
-    /// None when it is over, or failed.
+    /// `None` after the end or an error.
     reader: Option<Reader>,
     names: Vec<String>,
     schema: SchemaRef,
@@ -102,9 +102,9 @@ struct Rows {
 }
 
 impl Rows {
-    /// The next batch. Who asks may hold the GIL, and may not: it is released meanwhile.
+    /// The next batch. The caller may hold the GIL or not; it is released while reading.
     fn read(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
-        // After an error there is nothing more.
+        // There are no batches after an error.
         let Some(mut reader) = self.reader.take() else { return Ok(None) };
         let next = py.detach(|| reader.next().transpose());
         self.journal.report(py, FRAMES)?;
@@ -121,7 +121,7 @@ impl Iterator for Rows {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
-        // Consumers read the words of an error, and not what it is.
+        // Consumers only use the text of an error, not its type.
         let failed = |why: String| ArrowError::ExternalError(why.into());
         let read = Python::try_attach(|py| {
             self.read(py).map_err(|error| failed(error.to_string())).transpose()

@@ -1,4 +1,4 @@
-//! Verdicts: what `gamewire check` says of a capture, in its JSON and in its text.
+//! Verdicts: the results of `gamewire check` as JSON and text.
 
 use gamewire::check::{Checker, Outcome, terms};
 use gamewire::report::TimeStyle;
@@ -12,10 +12,10 @@ use crate::reading::{Opened, Reading};
 use crate::selection::Selection;
 use crate::source::Source;
 
-/// Findings of one rule that the text writes out.
+/// Maximum number of findings of one rule in the text.
 const WRITTEN_OUT: usize = 5;
 
-/// Where the user's line is, from here: `gamewire.check` is between.
+/// The number of frames up to the user's line, with `gamewire.check` between.
 const FRAMES: i32 = 2;
 
 /// Checks a capture. Returns the outcome as JSON, and as text.

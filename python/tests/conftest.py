@@ -1,4 +1,4 @@
-"""What several tests need."""
+"""Fixtures of several tests."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The samples, and the program whose output is the reference."""
+"""The samples, and the program, whose output is the reference."""
 
 import json
 import os
@@ -13,7 +13,7 @@ SAMPLE = ROOT / "samples" / "a2s-info-players-rules.pcap"
 
 
 def program() -> Path:
-    """The program: `GAMEWIRE` names it, or it was built in this repository."""
+    """The program, from `GAMEWIRE` or a build in this repository."""
     if named := os.environ.get("GAMEWIRE"):
         return Path(named).resolve()
     built = [ROOT / "target" / profile / "gamewire" for profile in ("debug", "release")]
@@ -24,7 +24,7 @@ def program() -> Path:
 
 
 def run(*arguments) -> list:
-    """What the program prints, as JSON, one object a line."""
+    """The output of the program: one JSON object per line."""
     command = [program(), *arguments, "--no-config"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode in (0, 1), ran.stderr

@@ -1,4 +1,4 @@
-"""Captures that a test makes of its datagrams are what a recorder would have written."""
+"""Captures that a test makes of its datagrams equal those of a recorder."""
 
 import pyarrow as pa
 import pytest
@@ -47,6 +47,6 @@ def test_a_library_that_swaps_the_challenge_fails():
     assert "client 10.0.0.1:50000" in str(failure.value)
 
 
-def test_ends_of_two_versions_of_ip_are_refused():
-    with pytest.raises(ValueError, match="10.0.0.1 and ::1 are not of one version of IP"):
+def test_addresses_of_different_versions_of_ip_are_rejected():
+    with pytest.raises(ValueError, match="10.0.0.1 and ::1 have different versions of IP"):
         gamewire.capture_of([(0, ("10.0.0.1", 1), ("::1", 2), b"")])

@@ -1,4 +1,4 @@
-"""What docs/python.md shows runs, and is what the examples are."""
+"""The code in docs/python.md runs, and equals the examples."""
 
 import gzip
 import re

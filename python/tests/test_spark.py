@@ -1,5 +1,5 @@
-"""Spark comes to what one process makes of the same files. It runs as on a cluster: two executors, each a
-process of its own, of which one is killed in the middle."""
+"""The results of Spark equal those of one process. It runs as on a cluster: with two executors in separate
+processes, one of which is killed while it is working."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pathlib import Path
 import gamewire
 import pytest
 
-pytest.importorskip("pyspark", reason="there is no PySpark here")
+pytest.importorskip("pyspark", reason="PySpark is not installed")
 if shutil.which("java") is None:
-    pytest.skip("there is no Java here", allow_module_level=True)
+    pytest.skip("Java is not installed", allow_module_level=True)
 
 import pyarrow
 import pyarrow.parquet
@@ -27,15 +27,14 @@ from gamewire import spark as on_spark
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
-#: What each of four recorders sees at the same time: responses in parts, lists over TCP, a master over HTTP, and
-#: what is wrong with them.
+#: The captures of four simultaneous recorders: split responses, lists over TCP, a master over HTTP, and faults.
 RECORDED = ["a2s-quirks.pcap", "a2s-split-order.pcap", "gamespy1-faults.pcap", "acr-master-faults.pcap"]
 
-#: Beside them datagrams in VLANs and over IPv6, one in three fragments: the file is cut between the last two, which
-#: are so many packets from its beginning.
+#: A capture of datagrams in VLANs and over IPv6, one in three fragments. The file is divided between the last two of
+#: these, after this number of packets.
 FRAGMENTS, CUT = "a2s-vlan-ipv6-fragments.pcapng", 9
 
-# Spark's own: of pandas, of sockets that it leaves to the garbage collector.
+# Warnings of Spark itself: about pandas, and sockets that it leaves to the garbage collector.
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{kind}")
     for kind in ("DeprecationWarning", "FutureWarning", "ResourceWarning", "UserWarning")
@@ -63,7 +62,7 @@ def spark():
 
 
 def cut(capture: Path, into: Path, parts: int) -> list[str]:
-    """Cuts a pcap file into this many, by its packets: what a recorder that begins new files leaves."""
+    """Divides a pcap file into this number of parts, as a recorder with rotation does."""
     data = capture.read_bytes()
     order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
     records, at = [], 24
@@ -81,7 +80,7 @@ def cut(capture: Path, into: Path, parts: int) -> list[str]:
 
 
 def cut_after(capture: Path, into: Path, packets: int) -> list[str]:
-    """Cuts a pcapng file with little-endian numbers after so many packets: both files have its interfaces."""
+    """Divides a little-endian pcapng file after this number of packets; both parts have its interfaces."""
     data = capture.read_bytes()
     head, at, left = b"", 0, packets
     while left > 0:
@@ -105,18 +104,18 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def one(files):
-    """What one process makes of the files."""
+    """The results of one process."""
     messages = pyarrow.table(gamewire.messages(files))
     rows = messages.to_pylist()
-    # What was joined of fragments in two files is larger than each of them.
+    # The datagram whose fragments are in two files is larger than each fragment.
     joined = [row for row in rows if row["bytes"] > 1000 and row["src"].startswith("[fd00::")]
     assert len(joined) == 2
     return gamewire.check(files), named(rows)
 
 
 def named(rows):
-    """Messages by their file and frame, each flow by its first message: flows have other numbers in Spark,
-    and times no nanoseconds."""
+    """Messages in the order of file and frame, with each flow named by its first message, because flow numbers differ
+    in Spark, and times without nanoseconds."""
     rows = [{**row, "time": row["time"].replace(nanosecond=0)} if hasattr(row["time"], "nanosecond") else row for row in rows]
     rows.sort(key=lambda row: (row["time"], row["file"], row["frame"], row["nth"]))
     flows = {}
@@ -149,7 +148,7 @@ def test_the_servers_are_those_of_one_process(spark, files, partitions):
 
 
 def by_server(rows):
-    """The rows by their servers; times without nanoseconds."""
+    """The rows by server, with times without nanoseconds."""
     for row in rows:
         row.update({name: row[name].timestamp() for name in ("first", "last")})
     return sorted(rows, key=lambda row: row["server"])
@@ -163,7 +162,7 @@ def test_the_table_of_findings_has_a_row_for_each(spark, files, one):
     ]
 
 
-def test_an_executor_is_killed_in_the_middle(spark, files, one):
+def test_an_executor_is_killed_while_it_is_working(spark, files, one):
     expected, _ = one
     killed = []
 
@@ -202,15 +201,15 @@ def executors(application):
     return sorted(found)
 
 
-def test_what_cannot_be_read_is_an_error_that_names_it(spark, files):
+def test_errors_of_reading_name_the_file(spark, files):
     with pytest.raises(Exception, match="no-such-file.pcap"):
         on_spark.verdict(spark, [*files, "/no-such-file.pcap"], partitions=1)
-    with pytest.raises(ValueError, match="nothing to read"):
+    with pytest.raises(ValueError, match="the list of paths is empty"):
         on_spark.messages(spark, [])
 
 
 def test_the_example_runs(spark, tmp_path, monkeypatch, capsys):
-    """It comes last: it stops the session, which it shares with the other tests here."""
+    """The last test, because it stops the session, which all tests share."""
     example = Path(__file__).resolve().parents[1] / "examples" / "cluster.py"
     captures = [str(SAMPLES / name) for name in ("a2s-quirks.pcap", "gamespy1-query.pcap")]
     monkeypatch.setattr(sys, "argv", [str(example), str(tmp_path), *captures])

@@ -1,4 +1,4 @@
-"""Tables are the program's, row by row, and every engine takes them as they are."""
+"""Tables equal the program's output, and every engine can read them."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from reference import SAMPLE, run
 import gamewire
 
 QUIRKS = SAMPLE.with_name("a2s-quirks.pcap")
-#: How long each wait for another thread is, at most, in seconds.
+#: Maximum wait for another thread in seconds.
 PATIENCE = 60
 
 
@@ -40,7 +40,7 @@ def socket(row, which):
 
 
 def as_dissected(row):
-    """A row as `dissect` has it, without findings and what is beside the fields."""
+    """A row in the form of `dissect`, without findings."""
     return {
         "frame": row["frame"],
         "frames": row["frames"],
@@ -65,7 +65,7 @@ def as_dissected(row):
 def assert_messages(table, dissected):
     read = [as_dissected(row) for row in rows(table)]
     for row, message in zip(read, dissected, strict=True):
-        # What is found only with what other flows hold is left out.
+        # Findings that depend on other flows are left out.
         rules, found = row.pop("rules"), {finding["rule"] for finding in message["findings"]}
         assert len(set(rules)) == len(rules) and found.issuperset(rules), message["frame"]
         expected = {**message, "time": nanoseconds(message["time"])}
@@ -82,7 +82,7 @@ def test_messages_name_the_rules_that_they_break():
     assert rules[22] == ["A2S005"] and rules[3] == []
 
 
-def test_a_filter_chooses_messages():
+def test_a_filter_selects_messages():
     chosen = "a2s.info_response.players > 0 or udp.port == 50001"
     dissected = run("dissect", "--format", "json", "-Y", chosen, QUIRKS)
     assert 0 < len(dissected) < len(run("dissect", "--format", "json", QUIRKS))
@@ -127,7 +127,7 @@ def test_flows_are_those_of_the_program(sample):
         assert (socket(row, "a"), socket(row, "b")) == (expected[flow]["a"], expected[flow]["b"])
         for name in ["protocol", "packets", "bytes_a", "messages_b", "findings", "answered"]:
             assert row[name] == expected[flow][name], name
-        # The program writes as many digits as the capture began with.
+        # The program writes as many digits as the first packet's time has.
         assert row["first"] // 1000 == nanoseconds(expected[flow]["first"]) // 1000
 
 
@@ -149,17 +149,17 @@ def test_a_list_of_files_is_read_as_one_capture():
     assert {row["file"] for row in read} == set(files)
 
 
-def test_a_table_is_read_as_often_as_it_is_asked_for_but_a_file_object_once():
+def test_a_table_can_be_read_repeatedly_but_a_file_object_only_once():
     table = gamewire.messages(QUIRKS)
     assert pa.table(table) == pa.table(table)
     with QUIRKS.open("rb") as file:
         once = gamewire.messages(file)
         assert pa.table(once).num_rows == pa.table(table).num_rows
-        with pytest.raises(gamewire.CaptureError, match="a file object is read once"):
+        with pytest.raises(gamewire.CaptureError, match="a file object can be read only once"):
             pa.table(once)
 
 
-def test_a_table_says_what_it_is():
+def test_a_table_has_a_name_and_a_schema():
     table = gamewire.messages(QUIRKS)
     assert repr(table) == f"<gamewire.Table messages of {QUIRKS}>"
     assert table.columns == pa.table(table).column_names
@@ -168,7 +168,7 @@ def test_a_table_says_what_it_is():
     assert schema.metadata[b"gamewire.table"] == b"messages"
 
 
-def test_engines_take_tables():
+def test_engines_read_tables():
     expected = pa.table(gamewire.messages(QUIRKS)).num_rows
     names = pa.table(gamewire.messages(QUIRKS)).column("message").to_pylist()
 
@@ -185,11 +185,11 @@ def test_engines_take_tables():
     assert asked is not None
 
 
-# Of large captures.
+# Large captures.
 
 
 def flood(count):
-    """A capture of this many requests and responses."""
+    """A capture of this number of requests and responses."""
     client, server = ("10.0.0.1", 50000), ("10.0.0.2", 27015)
     request = b"\xff\xff\xff\xffTSource Engine Query\0"
     about = b"\x11Mill Creek\0cp_well\0tf\0Team Fortress\0\xb8\x01\x03\x18\0dl\0\x018\0\0"
@@ -208,7 +208,7 @@ def large():
 
 
 class Counting:
-    """A file object that knows how much was read."""
+    """A file object that counts the bytes that were read."""
 
     name = "counting"
 
@@ -221,7 +221,7 @@ class Counting:
         return part
 
 
-def test_batches_are_bounded_and_read_when_they_are_asked_for(large):
+def test_batches_are_bounded_and_read_on_request(large):
     counting = Counting(large)
     reader = pa.RecordBatchReader.from_stream(gamewire.messages(counting))
     assert counting.at <= 1 << 17, "only enough to see that it is a capture"
@@ -234,7 +234,7 @@ def test_batches_are_bounded_and_read_when_they_are_asked_for(large):
     assert counting.at == len(large)
 
 
-def test_a_stream_that_is_not_drained_is_given_up(large):
+def test_an_unfinished_stream_is_released(large):
     counting = Counting(large)
     reader = pa.RecordBatchReader.from_stream(gamewire.messages(counting))
     reader.read_next_batch()
@@ -244,7 +244,7 @@ def test_a_stream_that_is_not_drained_is_given_up(large):
 
 
 class Meanwhile:
-    """Another thread, which counts as long as it may run."""
+    """Another thread, which counts while it can run."""
 
     def __enter__(self):
         self.count, self.ends = 0, False
@@ -267,7 +267,7 @@ class Meanwhile:
     [
         lambda data: gamewire.check(data),
         lambda data: pa.table(gamewire.messages(data)),
-        # All of its rows are in one batch, for which everything is read.
+        # All of its rows are in one batch, which needs the complete capture.
         lambda data: polars.DataFrame(gamewire.servers(data)),
         lambda data: duckdb.from_arrow(gamewire.messages(data)).fetchall(),
     ],
@@ -278,7 +278,7 @@ def test_other_threads_run_meanwhile(read, large):
         began, before = time.monotonic(), meanwhile.count
         read(large)
         took, counted = time.monotonic() - began, meanwhile.count - before
-    # It sleeps a millisecond at a time: if the GIL was held, it has counted next to nothing.
+    # It sleeps a millisecond at a time, so it counts almost nothing if the GIL is held.
     assert counted > 20, f"{counted} in {took:.2f} s"
 
 
@@ -291,10 +291,10 @@ def test_two_threads_read_one_table(large):
     assert sizes == [60_000, 60_000]
 
 
-# What goes wrong.
+# Errors.
 
 
-def test_what_cannot_be_read_is_said_when_the_table_is_made():
+def test_errors_of_opening_are_raised_when_the_table_is_made():
     with pytest.raises(gamewire.CaptureError, match="no/such.pcap: no such file"):
         gamewire.messages("no/such.pcap")
     with pytest.raises(gamewire.FilterError, match=r"\^\^\^\^ did you mean"):
@@ -303,7 +303,7 @@ def test_what_cannot_be_read_is_said_when_the_table_is_made():
         gamewire.servers(None)
 
 
-def test_a_file_that_is_gone_when_its_packets_are_next_is_an_error(tmp_path):
+def test_a_file_that_disappears_is_an_error(tmp_path):
     files = [tmp_path / "mon.pcap", tmp_path / "tue.pcap"]
     for file in files:
         file.write_bytes(SAMPLE.read_bytes())
@@ -313,7 +313,7 @@ def test_a_file_that_is_gone_when_its_packets_are_next_is_an_error(tmp_path):
         pa.table(table)
 
 
-def test_what_a_file_object_raises_ends_the_stream_with_its_words(large):
+def test_errors_of_a_file_object_end_the_stream(large):
     class Breaking(Counting):
         def read(self, size):
             if self.at > len(self.data) / 2:
@@ -326,7 +326,7 @@ def test_what_a_file_object_raises_ends_the_stream_with_its_words(large):
         reader.read_all()
 
 
-def test_a_capture_that_is_cut_is_read_and_warned_of():
+def test_a_truncated_capture_is_read_with_a_warning():
     data = QUIRKS.read_bytes()[:-3]
     with pytest.warns(gamewire.CaptureWarning, match="<bytes>: the file ends inside the record") as all:
         read = pa.table(gamewire.messages(data))

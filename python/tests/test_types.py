@@ -1,4 +1,4 @@
-"""What type checkers and documentation see of the package is what there is."""
+"""Types and documentation match the package."""
 
 import inspect
 import subprocess
@@ -23,11 +23,11 @@ def test_the_package_is_typed():
     mypy("mypy", "--strict", "--no-incremental", "gamewire", "tests/typed.py")
 
 
-def test_the_stub_of_the_native_part_is_what_it_has():
+def test_the_stub_matches_the_native_part():
     mypy("mypy.stubtest", "gamewire._native")
 
 
-def test_all_that_is_public_is_documented():
+def test_all_public_items_are_documented():
     for name in gamewire.__all__:
         public = getattr(gamewire, name)
         assert name == "__version__" or inspect.getdoc(public), name

@@ -1,4 +1,4 @@
-"""How the package is used, for the type checker: it is not run."""
+"""Uses the package, for the type checker only: it is not run."""
 
 from pathlib import Path
 
