@@ -1,4 +1,4 @@
-//! `gamewire abuse`: the attacks of the samples, and that there is none in the others.
+//! `gamewire abuse` finds the attacks of the samples, and none in the other samples.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -22,7 +22,7 @@ fn attacks(file: &str) -> Vec<Value> {
 }
 
 #[test]
-fn what_people_read() {
+fn text_output() {
     for name in ["query-flood", "reflector", "victim", "players"] {
         let run = gamewire(["abuse", "--no-config", &format!("samples/abuse-{name}.pcap")]);
         insta::assert_snapshot!(format!("abuse-{name}"), run.out);
@@ -30,7 +30,7 @@ fn what_people_read() {
 }
 
 #[test]
-fn times_are_written_as_the_user_wants_them() {
+fn times_have_the_requested_style() {
     for (style, span) in
         [("utc", ", 00:00:00 - 00:00:04 UTC\n"), ("epoch", ", 1767225600."), ("relative", ", 0.")]
     {
@@ -53,7 +53,7 @@ fn a_flood_is_counted() {
     assert_eq!((&flood["packets"], &flood["bytes"]), (&json!(6040), &json!(bytes)));
     assert_eq!(flood["sources"]["error"], 0.0, "so few are counted exactly");
     assert_eq!((&flood["forged"], &flood["legitimate"]["clients"]), (&json!("yes"), &json!(20)));
-    // Independent of it: what `dissect` says of the same capture.
+    // Compared with the output of `dissect` for the same capture.
     let run =
         gamewire(["dissect", "--format", "json", "--no-config", "samples/abuse-query-flood.pcap"]);
     let messages = run.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -79,7 +79,7 @@ fn a_reflector_and_its_victim_are_reported_apart() {
     assert!(victim.get("legitimate").is_none());
 }
 
-/// The hop limits of packets to the server, of those that forged sources sent and of those that players did.
+/// The hop limits of packets to the server: those from forged sources, and those from players.
 fn hop_limits() -> [Vec<u8>; 2] {
     let file = std::fs::read("samples/abuse-query-flood.pcap").unwrap();
     let (mut rest, mut limits) = (&file[24..], [Vec::new(), Vec::new()]);
@@ -97,7 +97,7 @@ fn hop_limits() -> [Vec<u8>; 2] {
 }
 
 #[test]
-fn what_a_filter_drops_is_what_it_was_measured_to_drop() {
+fn a_filter_drops_as_much_as_was_measured() {
     let [flood] = &attacks("samples/abuse-query-flood.pcap")[..] else { panic!("one attack") };
     let best = &flood["filters"][0];
     assert_eq!(best["kind"], "hop_limit");
@@ -114,7 +114,7 @@ fn what_a_filter_drops_is_what_it_was_measured_to_drop() {
     assert!(best["text"].as_str().unwrap().contains("ip daddr 23.17.34.51 udp dport 27015"));
 }
 
-/// What a firewall says of rules, without loading them; `None`: it is not here, or may not be asked.
+/// Lets a firewall check rules without loading them; `None` if it is not installed, or not permitted.
 fn tested(program: &str, args: &[&str], rules: &str) -> Option<(bool, String)> {
     let command = Command::new(program)
         .args(args)
@@ -138,15 +138,15 @@ fn tested(program: &str, args: &[&str], rules: &str) -> Option<(bool, String)> {
         "netlink",
     ];
     if !output.status.success() && lacks.iter().any(|lack| said.contains(lack)) {
-        skip::skipped("firewalls", &format!("{program} may not be asked here: {said}"));
+        skip::skipped("firewalls", &format!("{program} has no permission here: {said}"));
         return None;
     }
     Some((output.status.success(), said))
 }
 
-/// What a datagram is by itself is what it is as a part of its flow.
+/// The outline of a datagram without its flow agrees with decoding it in its flow.
 #[test]
-fn an_outline_says_what_decoding_says() {
+fn outlines_agree_with_decoding() {
     use dissectors::kit::{Purpose, Transport};
     use gamewire::session::{Decoder, Event, Needs, Options};
     let (mut compared, mut without) = (0, 0);
@@ -176,7 +176,7 @@ fn an_outline_says_what_decoding_says() {
                 without += 1;
                 return;
             };
-            // Whether a part is of a response that became whole, it cannot know.
+            // An outline cannot know whether a part belongs to a response that became complete.
             let is_part = outline.last_part.is_some() || message.name.ends_with("fragment");
             let same = outline.message.name == message.name;
             assert!(
@@ -193,7 +193,7 @@ fn an_outline_says_what_decoding_says() {
 }
 
 #[test]
-fn firewalls_take_the_filters() {
+fn firewalls_accept_the_filters() {
     for name in ["query-flood", "reflector", "victim"] {
         let file = format!("samples/abuse-{name}.pcap");
         for (firewall, program, args) in [
@@ -202,7 +202,7 @@ fn firewalls_take_the_filters() {
         ] {
             let run = gamewire(["abuse", "--no-config", "--emit", firewall, &file]);
             assert_eq!(run.code, 0, "{}", run.err);
-            // What gamewire would choose against a flood, and each filter that it tried.
+            // The filter that gamewire chooses against a flood, and each one that it tried.
             let mut all = vec![run.out];
             if firewall == "nft" {
                 let tried = attacks(&file)[0]["filters"].as_array().unwrap().clone();
@@ -231,14 +231,14 @@ fn other_captures_hold_no_attack() {
 }
 
 #[test]
-fn memory_is_bounded_and_what_does_not_fit_is_said() {
+fn memory_is_bounded_and_omissions_are_reported() {
     let args = ["abuse", "--no-config", "--limit", "flow-bytes=4096"];
     let run =
         gamewire(args.iter().chain(&["samples/a2s-quirks.pcap", "samples/abuse-victim.pcap"]));
     assert_eq!(run.code, 0, "{}", run.err);
 }
 
-/// What breaks SEC001 and SEC002 is an attempt to crash a server; what keeps them is none.
+/// Messages that break SEC001 and SEC002 are attempts to crash a server; those that keep them are not.
 #[test]
 fn attempts_to_crash_a_server_are_attacks() {
     let project = Project::new("abuse-crash");

@@ -1,4 +1,4 @@
-//! `gamewire abuse --report`: who is reported and who is not, and that reports say what the capture holds.
+//! `gamewire abuse --report`: who is reported and who is not, and the content of reports.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -22,12 +22,12 @@ const DDOS: &str = include_str!("schemas/xarf-connection-ddos.json");
 
 const REPORTER: &str = "Example Hosting <abuse@example.net>";
 
-/// What the schemas say against a report.
+/// The schemas' errors for a report.
 fn errors(report: &Value) -> Vec<String> {
     let schemas = [CORE, DDOS].map(|schema| serde_json::from_str::<Value>(schema).unwrap());
     let mut errors = Vec::new();
     for mut schema in schemas {
-        // The core is validated by itself: nothing is fetched.
+        // The core is validated separately, so that nothing is fetched.
         if let Some(all) = schema.get_mut("allOf").and_then(Value::as_array_mut) {
             all.retain(|part| part.get("$ref").is_none());
             assert_eq!(all.len(), 1);
@@ -40,7 +40,7 @@ fn errors(report: &Value) -> Vec<String> {
     errors
 }
 
-/// The reports about a capture, by file name, and what was said.
+/// The reports about a capture by file name, and the text output.
 fn reports(project: &Project, args: &[&str]) -> (BTreeMap<String, String>, String) {
     let folder = project.path("reports");
     std::fs::remove_dir_all(&folder).ok();
@@ -63,10 +63,10 @@ fn evidence(report: &Value) -> String {
 }
 
 #[test]
-fn each_reflector_gets_a_mail_and_a_report_that_is_valid() {
+fn each_reflector_gets_a_mail_and_a_valid_report() {
     let project = Project::new("report-victim");
     let (files, said) = reports(&project, &["--no-config", "samples/abuse-victim.pcap"]);
-    // Independent of it: who sent how much, as `dissect` says.
+    // Compared with the output of `dissect`: who sent how much.
     let run = gamewire(["dissect", "--no-config", "--format", "json", "samples/abuse-victim.pcap"]);
     let mut sent: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in run.out.lines() {
@@ -106,7 +106,7 @@ fn each_reflector_gets_a_mail_and_a_report_that_is_valid() {
 }
 
 #[test]
-fn whose_addresses_are_forged_is_not_reported() {
+fn forged_addresses_are_not_reported() {
     let project = Project::new("report-forged");
     for (name, why) in [
         ("query-flood", "the sources are forged"),
@@ -121,7 +121,7 @@ fn whose_addresses_are_forged_is_not_reported() {
     assert!(files.is_empty() && said.starts_with("gamewire: wrote 0 reports"), "{said}");
 }
 
-/// A client that returned a challenge, and asks 100 times a second.
+/// A client that has returned a challenge, and sends 100 requests per second.
 #[test]
 fn a_flood_from_a_real_address_is_reported_to_its_network() {
     let project = Project::new("report-real");
@@ -145,13 +145,13 @@ fn a_flood_from_a_real_address_is_reported_to_its_network() {
     assert_eq!(report["attack_vector"], "a2s_flood");
     let mail = &files[names[0]];
     assert!(mail.contains("each of them returned a challenge") && mail.contains("601"), "{mail}");
-    // The same capture is the same report.
+    // Reports are reproducible.
     let (again, _) = reports(&project, &["--config", &project.path("gamewire.toml"), &flood]);
     assert_eq!(files, again);
 }
 
 #[test]
-fn what_is_in_a_folder_is_not_overwritten() {
+fn files_are_not_overwritten() {
     let project = Project::new("report-folder");
     std::fs::create_dir(project.path("reports")).unwrap();
     project.write("reports/mine.txt", "precious");

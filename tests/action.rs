@@ -1,4 +1,4 @@
-//! What the GitHub Action runs, where there is a bash to run it.
+//! The script of the GitHub Action, if bash is installed.
 #![cfg(unix)]
 
 #[path = "support/project.rs"]
@@ -44,7 +44,7 @@ fn act_with(
         .env("VERSION", version)
         .output();
     let Ok(run) = run else {
-        skipped("bash", "there is no bash");
+        skipped("bash", "bash is not installed");
         return None;
     };
     Some((run.status.code(), String::from_utf8_lossy(&run.stdout).into_owned()))

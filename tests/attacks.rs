@@ -1,8 +1,8 @@
-//! `gamewire abuse` on generated attacks of which is known who sent what: seat, target and sources, and that
-//! the filter it prints drops the attack and spares the clients.
+//! `gamewire abuse` on generated attacks with known senders: seat, target and sources, and that the printed
+//! filter drops the attack and not the clients.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![allow(clippy::disallowed_methods, reason = "a replay takes the system's time")]
+#![allow(clippy::disallowed_methods, reason = "a replay uses the system's clock")]
 
 mod support;
 
@@ -22,7 +22,7 @@ use xtask::attacks::{self, Scenario, Whose};
 fn written(scenario: &Scenario) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("attacks");
     std::fs::create_dir_all(&folder).unwrap();
-    // Tests of one process share scenarios: each writes a file of its own.
+    // Tests of one process share scenarios, so each writes its own file.
     static FILES: AtomicUsize = AtomicUsize::new(0);
     let (process, nth) = (std::process::id(), FILES.fetch_add(1, Ordering::Relaxed));
     let file = folder.join(format!("{}-{process}-{nth}.pcap", scenario.name));
@@ -43,17 +43,17 @@ fn attacks_of(file: &Path) -> Vec<Value> {
 }
 
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
-/// A packet of the capture, as far as a firewall looks at it.
+/// The properties of a packet that firewalls check.
 struct Taken {
     time: f64,
     source: IpAddr,
     whose: Whose,
 }
 
-/// The packets that a filter of libpcap selects; `None`: libpcap is not here.
+/// The packets that a libpcap filter selects; `None` if libpcap is not installed.
 fn selected(text: &str, scenario: &Scenario, file: &Path) -> Option<Vec<Taken>> {
     let expression: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let mut filter = match FileFilter::new(&expression.join(" ")) {
@@ -79,7 +79,7 @@ fn selected(text: &str, scenario: &Scenario, file: &Path) -> Option<Vec<Taken>> 
     Some(taken)
 }
 
-/// What of these a firewall drops: all, or those above the limit that its rule has.
+/// The packets that a firewall drops: all, or those above the limit of its rule.
 fn dropped(rules: &str, taken: Vec<Taken>) -> [u64; 2] {
     let word = |after: &str| {
         let rest = rules.split_once(after)?.1;
@@ -103,14 +103,14 @@ fn dropped(rules: &str, taken: Vec<Taken>) -> [u64; 2] {
         match packet.whose {
             Whose::Attack => dropped[0] += u64::from(is_over),
             Whose::Client => dropped[1] += u64::from(is_over),
-            Whose::Other => panic!("a filter takes only what goes to the target"),
+            Whose::Other => panic!("a filter selects only packets to the target"),
         }
     }
     dropped
 }
 
 #[test]
-fn attacks_are_found_and_crowds_are_none() {
+fn attacks_are_found_and_crowds_are_not_attacks() {
     for make in attacks::ALL {
         let scenario = make();
         let file = written(&scenario);
@@ -134,7 +134,7 @@ fn attacks_are_found_and_crowds_are_none() {
             let legitimate = &attack["legitimate"]["packets"];
             assert_eq!(number(legitimate), clients, "{name}: {}", attack["legitimate"]);
         }
-        what_is_special_is_said(name, attack);
+        evidence_is_specific(name, attack);
         the_filter_is_what_it_says(&scenario, attack, &file);
         std::fs::remove_file(file).ok();
     }
@@ -152,7 +152,7 @@ fn the_filter_is_what_it_says(scenario: &Scenario, attack: &Value, file: &Path) 
     let all = |whose| scenario.of(whose).count().max(1) as f64;
     let [drops, collateral] =
         [dropped as f64 / all(Whose::Attack), clients as f64 / all(Whose::Client)];
-    // At a victim, all services of which it asked for nothing are dropped.
+    // At a victim, responses of services that it sent no requests to are dropped.
     let applied = if name == "victim" { 2 } else { 1 };
     let filters = attack["filters"].as_array().unwrap().iter().take(applied);
     let said: f64 = filters.map(|filter| number(&filter["drops"])).sum();
@@ -175,7 +175,7 @@ fn the_filter_is_what_it_says(scenario: &Scenario, attack: &Value, file: &Path) 
         assert!(drops >= 0.99, "{name}: drops {drops}: {nft}");
         assert!(collateral <= 0.001, "{name}: costs {collateral}: {nft}");
     } else {
-        // It lets through at most twice what clients send.
+        // At most twice the packets of clients pass.
         let taken = scenario.of(Whose::Attack).chain(scenario.of(Whose::Client)).count() as f64;
         let through = taken - (dropped + clients) as f64;
         let most = 2.0 * all(Whose::Client);
@@ -188,8 +188,8 @@ fn the_filter_is_what_it_says(scenario: &Scenario, attack: &Value, file: &Path) 
     }
 }
 
-/// What is special about each.
-fn what_is_special_is_said(name: &str, attack: &Value) {
+/// The specific evidence of each attack.
+fn evidence_is_specific(name: &str, attack: &Value) {
     let evidence = |what: &str| {
         let all = attack["evidence"].as_array().unwrap();
         assert!(all.iter().any(|it| it.as_str().unwrap().contains(what)), "{what}: {all:?}");
@@ -230,7 +230,7 @@ fn what_is_special_is_said(name: &str, attack: &Value) {
 }
 
 #[test]
-fn other_firewalls_get_what_they_can_say() {
+fn other_firewalls_get_filters_that_they_support() {
     let scenario = (attacks::ALL[1])();
     let file = written(&scenario);
     let cisco = run(&["--emit", "cisco-flowspec"], &file);
@@ -246,7 +246,7 @@ fn other_firewalls_get_what_they_can_say() {
 }
 
 #[test]
-fn users_say_what_a_filter_may_cost_and_how_large_networks_are() {
+fn collateral_and_prefix_lengths_are_options() {
     let scenario = (attacks::ALL[4])();
     let file = written(&scenario);
     let text = run(&["--prefix", "16"], &file);
@@ -261,19 +261,17 @@ fn users_say_what_a_filter_may_cost_and_how_large_networks_are() {
     std::fs::remove_file(file).ok();
 }
 
-/// The rest of a test in a network namespace of its own: this very program again, reported by the environment
-/// what to replay.
+/// Names the capture that this program replays when it runs again in its own network namespace.
 const INSIDE: &str = "GAMEWIRE_TEST_REPLAYS";
 
-/// Rules as nft and iptables load them, and a capture that is sent through them: their counters say what
-/// gamewire said.
+/// Loads rules into nft and iptables, and sends a capture through them: their counters agree with gamewire.
 #[test]
-fn firewalls_drop_what_was_said() {
+fn firewalls_drop_as_many_packets_as_predicted() {
     if std::env::var_os(INSIDE).is_some() {
         return;
     }
-    // A drop, a limit for each network, and a limit for all. Each replay takes as long as its capture, and
-    // sleeps most of the time: all run at once.
+    // A drop, a limit for each network, and a limit for all. Each replay takes as long as its capture and mostly
+    // sleeps, so all run at the same time.
     std::thread::scope(|threads| {
         for (make, firewall) in [
             (attacks::ALL[0], "nft"),
@@ -308,14 +306,14 @@ fn firewall_drops_what_was_said(scenario: &Scenario, firewall: &str) {
     std::fs::remove_file(rules).ok();
 }
 
-/// Loads rules into a network namespace of their own, sends a capture through it, and returns the firewall's list
-/// of rules with their counters. `None`: that cannot be done here.
+/// Loads rules into a new network namespace, sends a capture through it, and returns the firewall's list of
+/// rules with their counters. `None` if this is not possible here.
 fn replayed(file: &Path, rules: &Path, firewall: &str) -> Option<String> {
     let (load, show) = match firewall {
         "nft" => ("nft -f", "nft list ruleset"),
         _ => ("iptables-restore --noflush", "iptables -t raw -nvxL PREROUTING"),
     };
-    // Addresses only of this namespace: nothing of it leaves it.
+    // The addresses exist only in this namespace: no packet leaves it.
     let script = format!(
         "ip link add va address 02:00:00:00:00:01 type veth peer name vb address \
          02:00:00:00:00:02 && ip link set va up && ip link set vb promisc on up || exit 77\n\
@@ -335,7 +333,7 @@ fn replayed(file: &Path, rules: &Path, firewall: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 
-/// Sends a capture into the namespace that it is in, in the capture's own time.
+/// Sends a capture into the current namespace at the times of the capture.
 #[test]
 fn replays() {
     use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, sendto, socket};
@@ -356,7 +354,7 @@ fn replays() {
         let since = packet.time - *first.get_or_insert(packet.time);
         let due = Duration::from_nanos(since.unsigned_abs());
         std::thread::sleep(due.saturating_sub(begun.elapsed()));
-        // The interface at the other end takes what is for it.
+        // The interface at the other end accepts packets with its own address.
         let mut frame = packet.data.to_vec();
         frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 2]);
         sendto(socket.as_raw_fd(), &frame, &link, MsgFlags::empty()).unwrap();

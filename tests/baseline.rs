@@ -1,4 +1,4 @@
-//! `--baseline` and `--write-baseline`: a project that starts with findings fails on new ones only.
+//! `--baseline` and `--write-baseline`: a project with known findings fails only on new ones.
 
 #[path = "support/project.rs"]
 mod project;
@@ -8,7 +8,7 @@ use project::Project;
 use serde_json::Value;
 use xtask::exchange::Setting;
 
-/// A server that says how many players there are, and lists one.
+/// A server that claims this number of players, and lists one.
 fn players(said: &str, challenge: &str, at: &str) -> String {
     format!(
         "{at}0 c > s  FFFFFFFF 55 FFFFFFFF\n{at}2 s > c  FFFFFFFF 41 {challenge}\n\
@@ -80,7 +80,7 @@ fn a_new_finding_fails() {
 }
 
 #[test]
-fn sarif_suppresses_what_is_known_and_nothing_else() {
+fn sarif_suppresses_only_known_findings() {
     let project = project("sarif");
     let script = players("02", "4BA1D522", "0.0") + NEW;
     project.play("new.pcap", &Setting::udp(27015), &script);
@@ -109,7 +109,7 @@ fn sarif_suppresses_what_is_known_and_nothing_else() {
 }
 
 #[test]
-fn what_no_longer_occurs_is_said() {
+fn findings_that_no_longer_occur_are_reported() {
     let project = project("gone");
     project.play("good.pcap", &Setting::udp(27015), &players("01", "4BA1D522", "0.0"));
     let run = check(&project, &[], "good.pcap");
@@ -125,7 +125,7 @@ fn what_no_longer_occurs_is_said() {
 }
 
 #[test]
-fn a_baseline_is_written_whole_or_not_at_all() {
+fn a_baseline_is_written_completely_or_not_at_all() {
     let project = project("whole");
     let before = project.read("known.json");
     let script = players("02", "4BA1D522", "0.0") + NEW;
@@ -145,7 +145,7 @@ fn a_baseline_is_written_whole_or_not_at_all() {
 }
 
 #[test]
-fn rules_that_are_not_known_are_a_warning() {
+fn unknown_rules_are_a_warning() {
     let project = project("unknown");
     let known = project.read("known.json").replace("A2S030", "A2S999");
     project.write("known.json", &known);
@@ -155,7 +155,7 @@ fn rules_that_are_not_known_are_a_warning() {
 }
 
 #[test]
-fn a_baseline_that_is_too_large_is_called_so() {
+fn a_baseline_that_is_too_large_is_an_error() {
     let project = project("large");
     let file = std::fs::File::create(project.path("known.json")).expect("a file");
     file.set_len((64 << 20) + 1).expect("a file with a hole");

@@ -29,7 +29,7 @@ fn opened(project: &Project, files: &[&str]) -> Option<(Browser, String)> {
     Some((browser, page))
 }
 
-/// Nothing is on the console, and nothing was asked for but the page itself.
+/// The console is empty, and only the page itself was requested.
 fn is_alone(browser: &Browser, page: &str) {
     assert_eq!(browser.console(), [""; 0]);
     let itself = format!("file://{page}");
@@ -44,13 +44,13 @@ fn is_alone(browser: &Browser, page: &str) {
 const QUIRKS: &str = "samples/a2s-quirks.pcap";
 
 #[test]
-fn it_loads_without_a_word_or_a_request() {
+fn it_loads_without_messages_and_requests() {
     let project = Project::new("browser-loads");
     let files: Vec<_> = samples().iter().map(|it| it.to_string_lossy().into_owned()).collect();
     let files: Vec<_> = files.iter().map(String::as_str).collect();
     let Some((browser, page)) = opened(&project, &files) else { return };
     is_alone(&browser, &page);
-    // Each capture can be chosen, and shows its own.
+    // Each capture can be selected, and shows its own data.
     for nth in 0..files.len() {
         browser.run(&format!("location.hash = '#capture={nth}'"));
         browser.wait(&format!("return document.getElementById('capture').value === '{nth}'"));
@@ -60,7 +60,7 @@ fn it_loads_without_a_word_or_a_request() {
         assert_eq!(shown, nth.to_string());
     }
     is_alone(&browser, &page);
-    // What the policy forbids does not happen, and is noticed.
+    // The content security policy blocks scripts and requests, and the browser reports it.
     browser.run(
         "const script = document.createElement('script'); script.textContent = 'window.ran = 1'; \
          document.body.append(script); \
@@ -100,7 +100,7 @@ fn tables_are_sorted_and_searched() {
     let messages: Vec<u64> =
         column(&browser, "flows", asked + 1).iter().map(|it| it.parse().unwrap()).collect();
     assert!(messages.is_sorted_by(|a, b| a >= b) && messages[0] > messages[11], "{messages:?}");
-    // The order is in the address: a link leads to the same.
+    // The order is in the address, so a link reproduces it.
     let hash = browser.run("return location.hash");
     assert!(hash.as_str().unwrap().contains("sort=servers%3A-server"), "{hash}");
     browser.open(&page, hash.as_str().unwrap());
@@ -191,7 +191,7 @@ fn a_message_opens_and_pointing_marks_both_ways() {
     is_alone(&browser, &page);
 }
 
-/// Presses Tab until the keyboard is at what a selector finds.
+/// Presses Tab until an element of the selector has the focus.
 fn tab_to(browser: &Browser, selector: &str) {
     let is_there = format!("return document.activeElement.matches({selector:?})");
     let arrived = (0..200).any(|_| {
@@ -202,7 +202,7 @@ fn tab_to(browser: &Browser, selector: &str) {
 }
 
 #[test]
-fn the_keyboard_is_enough() {
+fn the_page_can_be_used_with_the_keyboard() {
     let project = Project::new("browser-keys");
     let Some((browser, page)) = opened(&project, &[QUIRKS]) else { return };
     tab_to(&browser, ".skip");
@@ -233,7 +233,7 @@ fn the_keyboard_is_enough() {
     is_alone(&browser, &page);
 }
 
-/// What has too little contrast for WCAG 2's level AA, of all texts that are shown.
+/// The visible texts whose contrast is too low for WCAG 2, level AA.
 const CONTRAST: &str = r"
 const numbers = (text) => text.match(/[\d.]+/g).map(Number);
 const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
@@ -275,13 +275,13 @@ fn light_and_dark_have_contrast_and_everything_has_a_name() {
          !e.getAttribute('aria-label') && !e.getAttribute('aria-labelledby')).map((e) => e.outerHTML.slice(0, 80))",
     );
     assert_eq!(nameless, json!([]));
-    // On paper there is nothing to be operated.
+    // Controls are not printed.
     browser.command("Emulation.setEmulatedMedia", &json!({ "media": "print" }));
     assert_eq!(browser.count("input, .facets, #pages button"), 0);
     is_alone(&browser, &page);
 }
 
-/// Keeps a picture where `GAMEWIRE_PICTURES` names a folder.
+/// Saves a screenshot, if `GAMEWIRE_PICTURES` names a folder.
 fn picture(browser: &Browser, name: &str) {
     if let Some(folder) = std::env::var_os("GAMEWIRE_PICTURES") {
         let size = json!({ "width": 1280, "height": 780, "deviceScaleFactor": 1, "mobile": false });
@@ -332,11 +332,11 @@ fn ten_thousand_messages_open_in_two_seconds() {
     is_alone(&browser, &page);
 }
 
-/// Markup, the end of the data, letters that turn the order of others or hide, and bytes that are not UTF-8.
+/// Markup, the end of the data, bidirectional and invisible characters, and bytes that are not UTF-8.
 const TEXT: &str = r"</script><script>window.ran=1</script><!--<img src=x onerror=window.ran=1>\xE2\x80\xAEtxt\xE2\x80\x8B\xFF\xC3\x1B[2J&amp;";
 
 #[test]
-fn texts_of_the_wire_are_nothing_but_texts() {
+fn texts_from_the_wire_are_escaped() {
     let project = Project::new("browser-hostile");
     let a2s = format!(
         "0 c > s FFFFFFFF 54 'Source Engine Query' 00\n\
@@ -369,7 +369,7 @@ fn texts_of_the_wire_are_nothing_but_texts() {
         shown.contains("bytes 3c2f736372697074"),
         "what is no UTF-8 is there as bytes: {shown}"
     );
-    // What is chosen comes from the address, which anybody may have written.
+    // Selections come from the address, which is not trusted.
     browser.open(&page, "#q=%3Cscript%3E&rule=__proto__&sort=servers%3A%3Cb%3E&m=1e9&page=99&capture=7&party=%E2%80%AE");
     assert_eq!(browser.text("#ladder"), "No message is chosen.");
     is_alone(&browser, &page);

@@ -1,4 +1,4 @@
-//! The captures that are measured by hold what they are said to hold.
+//! The captures for measurements have the described content.
 
 mod support;
 
@@ -8,8 +8,7 @@ use std::fs;
 use support::gamewire;
 use xtask::bulk::{self, Input, Size};
 
-/// The messages in this many packets of an input, as "protocol message"; those of the first of a
-/// capture are questions for the most part.
+/// The messages in this number of packets of an input, as "protocol message".
 fn messages(input: Input, packets: u64) -> BTreeSet<String> {
     let mut bytes = Vec::new();
     bulk::write(input, Size::Packets(packets), &mut bytes).expect("memory");
@@ -18,7 +17,7 @@ fn messages(input: Input, packets: u64) -> BTreeSet<String> {
     fs::write(&file, bytes).expect("a folder for a while");
     let run = gamewire(["dissect".into(), "--format=json".into(), file.clone().into_os_string()]);
     fs::remove_file(file).expect("it is there");
-    // Some hold nothing of ours, which is said.
+    // Some have no supported protocol, which is reported.
     let is_silent = run.err.is_empty() || run.err.contains("none of a supported protocol");
     assert!(run.code == 0 && is_silent, "{input:?}: {}", run.err);
     let message = |line: &str| {
@@ -74,7 +73,7 @@ fn all_protocols() {
 }
 
 #[test]
-fn corners_are_followed_and_never_whole() {
+fn corners_are_tracked_and_never_complete() {
     assert!(messages(Input::OneDatagram, 500).is_empty());
     assert!(messages(Input::HalfOpen, 500).is_empty());
     let expected = ["gamespy1 list_response", "gamespy1 secure"].map(str::to_owned);

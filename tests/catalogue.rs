@@ -1,6 +1,6 @@
-//! Code, slug, severity and party of every rule are those of the catalogue that this project is built
-//! by, where that is beside the checkout (or `GAMEWIRE_CATALOGUE` names it). It is not part of the
-//! project; without it these tests say so and do nothing.
+//! Code, slug, severity and party of every rule equal those of the catalogue of this project. It is not part
+//! of the project: it is next to the checkout, or `GAMEWIRE_CATALOGUE` names it. Without it, these tests are
+//! skipped.
 
 #[path = "support/skip.rs"]
 mod skip;
@@ -12,10 +12,10 @@ use dissectors::catalogue;
 use dissectors::kit::Code;
 use skip::skipped;
 
-/// Rules that the catalogue lacks, each with the next free number of its group.
+/// Rules that are not in the catalogue, each with the next free number of its group.
 const ADDED: &[&str] = &["GS4034"];
 
-/// What a row says of a rule: slug, severity, party.
+/// Slug, severity and party of a rule.
 type Row = [String; 3];
 
 /// The rows of the tables in a catalogue, by code.
@@ -42,7 +42,7 @@ fn catalogue_beside() -> Option<String> {
 }
 
 #[test]
-fn every_rule_is_as_the_catalogue_has_it() {
+fn every_rule_equals_the_catalogue() {
     let Some(text) = catalogue_beside() else {
         skipped("documents", "the catalogue of rules is not here");
         return;
@@ -68,7 +68,7 @@ fn every_rule_is_as_the_catalogue_has_it() {
 }
 
 #[test]
-fn the_rules_that_ask_for_an_answer_are_those_of_the_catalogue() {
+fn the_rules_that_require_a_response_are_those_of_the_catalogue() {
     let Some(text) = catalogue_beside() else {
         skipped("documents", "the catalogue of rules is not here");
         return;

@@ -1,4 +1,4 @@
-//! `gamewire check`: exit codes, choices, and what it writes.
+//! `gamewire check`: exit codes, options, and output.
 
 mod support;
 
@@ -57,7 +57,7 @@ fn a_broken_rule_is_exit_1_and_named_with_its_party() {
 }
 
 #[test]
-fn what_fails_can_be_chosen() {
+fn the_severity_that_fails_is_an_option() {
     let file = File::of("chosen", BROKEN);
     assert_eq!(file.check(&["--ignore", "A2S030"]).code, 0);
     assert_eq!(file.check(&["--select", "A2S022,A2S023"]).code, 0);
@@ -76,7 +76,7 @@ fn what_fails_can_be_chosen() {
 }
 
 #[test]
-fn rules_are_chosen_by_beginnings_of_codes_and_by_names_several_at_once() {
+fn rules_are_selected_by_code_prefixes_and_names() {
     let file = File::of("prefixes", BROKEN);
     let exercised = |rules: &str| {
         let outcome = file.json(&["--select", rules]);
@@ -99,7 +99,7 @@ fn rules_are_chosen_by_beginnings_of_codes_and_by_names_several_at_once() {
 }
 
 #[test]
-fn a_misspelt_rule_is_answered_by_those_that_may_be_meant() {
+fn errors_about_misspelt_rules_suggest_similar_ones() {
     for (word, meant) in
         [("player-cuont", "`player-count`"), ("A2S0300", "`A2S030`"), ("VN001", "`VM001`")]
     {
@@ -113,7 +113,7 @@ fn a_misspelt_rule_is_answered_by_those_that_may_be_meant() {
     assert!(run.err.contains("`gamewire rules` lists them"), "{}", run.err);
 }
 
-/// A server that says twice as many players as there are, this many times.
+/// A server that claims twice as many players as it lists, this number of times.
 fn miscounted(times: u32) -> String {
     let exchange = |nth: u32| {
         let (from, second, tenth) = (50_000 + nth, nth / 10, nth % 10);
@@ -126,7 +126,7 @@ fn miscounted(times: u32) -> String {
 }
 
 #[test]
-fn findings_of_a_rule_are_counted_by_party_also_those_that_are_not_kept() {
+fn all_findings_of_a_rule_are_counted_by_party() {
     let file = File::of("parties", &miscounted(1500));
     let out = file.check(&["--select", "A2S030"]).out;
     assert!(
@@ -146,7 +146,7 @@ fn findings_of_a_rule_are_counted_by_party_also_those_that_are_not_kept() {
 }
 
 #[test]
-fn a_note_is_said_once_of_each_server() {
+fn a_note_is_reported_once_for_each_server() {
     let asked = |at: u32| {
         let (from, server) = (50_000 + at, if at.is_multiple_of(2) { "s" } else { "t" });
         format!(
@@ -171,7 +171,7 @@ fn a_note_is_said_once_of_each_server() {
 }
 
 #[test]
-fn the_table_has_what_did_not_pass_unless_all_is_asked_for() {
+fn the_table_omits_passed_rules_unless_all_are_requested() {
     let file = File::of("table", BROKEN);
     let rows = |options: &[&str]| {
         let out = file.check(options).out;
@@ -189,7 +189,7 @@ fn the_table_has_what_did_not_pass_unless_all_is_asked_for() {
 }
 
 #[test]
-fn several_captures_end_in_a_line_of_totals_that_names_those_that_failed() {
+fn the_totals_of_several_captures_name_failed_ones() {
     let (good, bad) = (File::of("total-good", UNANSWERED), File::of("total-bad", BROKEN));
     let [good, bad] = [&good, &bad].map(|file| file.0.to_string_lossy().into_owned());
     let run = gamewire(["check", &good, &bad]);
@@ -203,7 +203,7 @@ fn several_captures_end_in_a_line_of_totals_that_names_those_that_failed() {
 }
 
 #[test]
-fn severities_below_the_least_do_not_fail() {
+fn lower_severities_do_not_fail() {
     let script = format!("{BROKEN}\n0.06 c > s  FFFFFFFF 69").replace("44 02", "44 01");
     let file = File::of("notes", &script);
     assert_eq!(file.check(&[]).code, 0);
@@ -211,7 +211,7 @@ fn severities_below_the_least_do_not_fail() {
 }
 
 #[test]
-fn a_missing_answer_is_a_proof_only_if_the_user_vouches() {
+fn a_missing_response_fails_only_in_complete_captures() {
     let file = File::of("unanswered", UNANSWERED);
     let fared = |options: &[&str]| {
         let outcome = file.json(options);
@@ -224,7 +224,7 @@ fn a_missing_answer_is_a_proof_only_if_the_user_vouches() {
 }
 
 #[test]
-fn a_reset_is_held_against_who_sent_it() {
+fn a_reset_is_a_fault_of_its_sender() {
     let listed = r"0.00 m:28900 > c tcp '\\basic\\\\secure\\abcdef'
         0.02 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\AAAAAAAA\\final\\'
         0.04 c > m:28900 tcp '\\list\\\\gamename\\ut\\final\\'
@@ -245,7 +245,7 @@ fn a_reset_is_held_against_who_sent_it() {
 }
 
 #[test]
-fn a_conversation_that_began_before_the_capture_is_checked_once_its_pairs_are_known() {
+fn a_conversation_that_began_before_the_capture_is_checked_from_its_first_complete_exchange() {
     let asks = r"'GET /a?a=::1 HTTP/1.1\r\n\r\n'";
     let answers = r"'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n*bx\n'";
     let pair = |at: u32| format!("{at} c > m:80 tcp {asks}\n{at}.1 m:80 > c tcp {answers}\n");
@@ -270,7 +270,7 @@ fn a_conversation_that_began_before_the_capture_is_checked_once_its_pairs_are_kn
 }
 
 #[test]
-fn what_was_said_before_the_protocol_is_reported_is_read_in_its_order() {
+fn messages_before_the_protocol_is_identified_are_read_in_order() {
     let script = r"0.0 c > m:80 tcp 'GET /index.html HTTP/1.1\r\n\r\n'
         0.1 m:80 > c tcp 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage'
         0.2 c > m:80 tcp 'GET /r?v=140 HTTP/1.1\r\n\r\n'
@@ -322,13 +322,13 @@ fn several_captures_are_one_json_object() {
 }
 
 #[test]
-fn what_was_checked_before_an_unreadable_file_is_not_lost() {
+fn results_before_an_unreadable_file_are_reported() {
     let file = File::of("readable", BROKEN);
     let name = file.0.to_string_lossy().into_owned();
     let run = gamewire(["check", "--format", "json", &name, "/no/such/file"]);
     assert_eq!(run.code, 2);
     assert!(run.err.contains("/no/such/file") && run.out.contains("A2S030"));
-    // Nor what follows it.
+    // And those after it.
     let other = File::of("after", UNANSWERED);
     let after = other.0.to_string_lossy().into_owned();
     let files = ["/no/such/file", &name, "/nor/this", &after, "/nor/that"];
@@ -376,10 +376,9 @@ fn github_annotations_name_file_rule_and_packet() {
     );
 }
 
-/// A master gives its list without a challenge: one that does so again and again, to one address,
-/// may be used against it.
+/// A master that repeatedly sends its list to one address without a challenge can be misused for reflection.
 #[test]
-fn a_master_that_lists_the_same_again_and_again_is_a_reflector() {
+fn a_master_that_repeats_its_list_is_a_reflector() {
     let asked = |apart: f64| {
         let exchange = |n: u32| {
             let at = f64::from(n) * apart;
@@ -405,9 +404,9 @@ fn a_master_that_lists_the_same_again_and_again_is_a_reflector() {
     assert_eq!(asked(1.0), ["pass", "pass"]);
 }
 
-/// Parts of one split response that come from two addresses are one fault: nothing is missing then.
+/// Parts of one split response from two addresses are one fault: no part is missing.
 #[test]
-fn parts_of_one_answer_may_come_from_two_addresses() {
+fn parts_of_one_response_may_come_from_two_addresses() {
     let rules = |parts: &str, case: &str| {
         let script = format!(
             "0.00 c > s FFFFFFFF 56 FFFFFFFF\n0.02 s > c FFFFFFFF 41 4BA1D522\n\

@@ -1,7 +1,7 @@
-//! What rules quote is in the specifications, word for word and below the heading they name.
+//! Quotes of rules are in the specifications, word for word and below the heading that is named.
 //!
-//! The specifications are looked for beside the checkout, or in `GAMEWIRE_DOCUMENTS`. They are not
-//! part of the project; without them these tests say so and do nothing.
+//! The specifications are not part of the project: they are next to the checkout, or `GAMEWIRE_DOCUMENTS`
+//! names their folder. Without them, these tests are skipped.
 
 #[path = "support/skip.rs"]
 mod skip;
@@ -12,7 +12,7 @@ use dissectors::catalogue;
 use dissectors::kit::Cite;
 use skip::skipped;
 
-/// What only the specification of this title says.
+/// A text that only the specification with this title has.
 fn mark(document: &str) -> &'static str {
     match document {
         "Valve Developer Community, Master Server Query Protocol" => {
@@ -28,7 +28,7 @@ fn mark(document: &str) -> &'static str {
     }
 }
 
-/// A document: its words, parted by single spaces, and where its lines begin among them.
+/// The words of a specification, separated by single spaces, and the positions where its lines begin.
 struct Text {
     words: String,
     lines: Vec<(usize, String)>,
@@ -47,7 +47,7 @@ impl Text {
         text
     }
 
-    /// Where the text below this heading, a heading in another one perhaps, begins.
+    /// The position of the text below this heading, which may be nested.
     fn below(&self, section: &str) -> Option<usize> {
         section.split(", ").try_fold(0, |from, heading| {
             let is_it = |(at, line): &&(usize, String)| *at >= from && *line == plain(heading);
@@ -78,9 +78,9 @@ fn documents() -> Option<Vec<Text>> {
 }
 
 #[test]
-fn what_rules_quote_stands_in_the_documents() {
+fn quotes_of_rules_are_in_the_specifications() {
     let Some(documents) = documents() else {
-        skipped("documents", "the documents that rules cite are not here");
+        skipped("documents", "the specifications that rules cite are not here");
         return;
     };
     let mut wrong = Vec::new();

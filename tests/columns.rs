@@ -51,9 +51,9 @@ fn csv_tsv_and_tables() {
     assert!(tsv.contains("\t10.0.0.2:27015\tinfo_response\tctf_2fort\t\t0.02\n"), "{tsv}");
 }
 
-/// Of a long table, too, no line comes without the header, and all come.
+/// Long tables are complete, with a header before the first line.
 #[test]
-fn long_tables_and_several_files_are_whole() {
+fn long_tables_and_several_files_are_complete() {
     let args = ["--fields", "frame,src", "--format", "table"];
     let sample = "samples/abuse-query-flood.pcap";
     let (_, one, _) = dissect(&[&args[..], &[sample]].concat());
@@ -88,7 +88,7 @@ fn ndjson_has_values_of_their_types() {
 }
 
 #[test]
-fn a_cell_is_no_formula_and_a_line_is_one_line() {
+fn cells_are_not_formulas_and_have_one_line() {
     let fields = ["--format", "csv", "--fields", "frame,filter"];
     let (_, csv, _) = dissect(&[&fields[..], &["samples/valve-master-filters.pcap"]].concat());
     assert!(csv.lines().count() > 3 && !csv.contains(",="), "{csv}");

@@ -1,6 +1,5 @@
-//! Traffic that is as the specifications want it gives nothing to find, however many conversations
-//! go on at once and whatever way their packets take. Nor does a recording of it that lacks
-//! something: what is missing from a capture proves nothing against anybody.
+//! Conforming traffic has no findings, regardless of the number of simultaneous conversations and the path of
+//! their packets. Nor has an incomplete capture of it: missing packets are not a fault of any host.
 //!
 //! The conversations are the right examples of all rules, and those of the samples.
 
@@ -19,16 +18,16 @@ use xtask::samples;
 use xtask::traffic::{Conversation, Traffic};
 use xtask::wire::Prng;
 
-/// How often each conversation is held, each time on another way.
+/// How often each conversation is played, each time on another path.
 const TIMES: usize = 3;
 
-/// Recordings of each kind.
+/// Captures of each kind.
 const SEEDS: u64 = 6;
 
 fn conversations() -> Vec<Conversation> {
     let presumes = |code: &str| PRESUMED.iter().any(|(rule, _)| *rule == code);
     let rules = catalogue::rules().into_iter().filter(|rule| !rule.right.trim().is_empty());
-    // What to do about another's fault cannot be shown without that fault.
+    // The example of a reaction to a fault contains that fault.
     let rules = rules.filter(|rule| !presumes(&rule.code.to_string()));
     let examples = rules.map(|rule| Conversation {
         name: format!("the right example of {}", rule.code),
@@ -44,8 +43,7 @@ fn traffic(seed: u64) -> Traffic {
     Traffic::interleaved(&held, seed).expect("good scripts")
 }
 
-/// The broken rules of error or warning severity, and whose conversations broke them; and how many
-/// messages there are.
+/// The broken rules of error or warning severity with their conversations, and the number of messages.
 fn checked(traffic: &Traffic, bytes: &[u8]) -> (Vec<String>, u64) {
     let thread = std::thread::current();
     let name = format!("gamewire-conforming-{}-{:?}.pcapng", std::process::id(), thread.id());
@@ -70,7 +68,7 @@ fn checked(traffic: &Traffic, bytes: &[u8]) -> (Vec<String>, u64) {
 }
 
 #[test]
-fn hundreds_of_conversations_at_once_give_nothing_to_find() {
+fn hundreds_of_simultaneous_conversations_have_no_findings() {
     for seed in 1..=SEEDS {
         let traffic = traffic(seed);
         let (broken, messages) = checked(&traffic, &traffic.pcapng());
@@ -80,7 +78,7 @@ fn hundreds_of_conversations_at_once_give_nothing_to_find() {
     }
 }
 
-/// Cuts a recording down, and checks what is left of it.
+/// Removes a part of a capture, and checks the rest.
 fn nothing_is_proven(what: &str, cut: impl Fn(&mut Traffic, &mut Prng) -> Option<usize>) {
     for seed in 1..=SEEDS {
         let mut traffic = traffic(100 + seed);
@@ -93,7 +91,7 @@ fn nothing_is_proven(what: &str, cut: impl Fn(&mut Traffic, &mut Prng) -> Option
     }
 }
 
-/// Some packet, by its place.
+/// The index of a random packet.
 fn some(traffic: &Traffic, prng: &mut Prng) -> usize {
     prng.below(traffic.len() as u64) as usize
 }
@@ -157,7 +155,7 @@ fn packets_that_the_recorder_dropped_prove_nothing() {
 }
 
 #[test]
-fn a_cut_file_proves_nothing() {
+fn a_truncated_file_proves_nothing() {
     nothing_is_proven("cut file", |traffic, prng| {
         Some(100 + prng.below(traffic.pcapng().len() as u64) as usize)
     });

@@ -1,4 +1,4 @@
-//! `gamewire export`: each table against what the other commands say of the same captures, row by row.
+//! `gamewire export`: compares each row of each table with the output of the other commands.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -23,14 +23,14 @@ fn objects(lines: &str) -> Vec<Object> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What a command says as JSON, line by line.
+/// The output of a command as JSON, line by line.
 fn said(command: &str, args: &[&str]) -> Vec<Object> {
     let run = gamewire([command, "--no-config", "--format", "json"].iter().chain(args));
     assert!(run.code < 2, "{command} {args:?}: {}", run.err);
     objects(&run.out)
 }
 
-/// The tables of captures, as one format has them.
+/// The tables of captures in one format.
 struct Tables(BTreeMap<&'static str, Vec<Object>>);
 
 impl Tables {
@@ -57,11 +57,10 @@ fn ndjson(file: &Path) -> Vec<Object> {
 
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &Path) -> Vec<Object> {
-    unreachable!("nobody asks for it")
+    unreachable!("not requested")
 }
 
-/// The rows of a Parquet file, read by the crate that wrote them: times as text, JSON as values, as in the
-/// lines of JSON.
+/// The rows of a Parquet file: times as text and JSON as values, as in NDJSON.
 #[cfg(feature = "parquet")]
 fn parquet(file: &Path) -> Vec<Object> {
     use arrow_array::RecordBatch;
@@ -120,13 +119,13 @@ fn rfc3339(nanoseconds: i64) -> String {
     format!("{time:.9}")
 }
 
-/// That a time is the same, as far as its digits go that are said.
+/// Asserts that a time is the same, to the precision of the other one.
 fn assert_time(time: &Value, said: &Value, what: &str) {
     let (time, said) = (time.as_str().unwrap(), said.as_str().unwrap().trim_end_matches('Z'));
     assert!(time.len() == 30 && time.starts_with(said), "{what}: {time}, {said}");
 }
 
-/// The same of a span of time, of which at least microseconds are said.
+/// The same for a duration, with at least microseconds.
 fn assert_seconds(seconds: &Value, said: &Value, what: &str) {
     let is_same = match (seconds.as_f64(), said.as_f64()) {
         (Some(seconds), Some(said)) => (seconds - said).abs() < 1e-6,
@@ -140,7 +139,7 @@ fn end(text: &Value) -> (String, u16) {
     (end.ip().to_string(), end.port())
 }
 
-/// Where each packet of a capture is, counted by itself.
+/// The file of each packet and its number there.
 struct Places {
     names: Vec<String>,
     each: Vec<(u32, u64)>,
@@ -166,7 +165,7 @@ impl Places {
         Places { names, each, times }
     }
 
-    /// The file and the number of a packet; nothing of nothing.
+    /// The file and number of a packet; null for null.
     fn place(&self, frame: &Value) -> [Value; 2] {
         let Some(frame) = frame.as_u64().filter(|frame| *frame > 0) else {
             return [Value::Null, Value::Null];
@@ -175,7 +174,7 @@ impl Places {
         [json!(self.names[file as usize]), json!(number)]
     }
 
-    /// Those of several, with the files only where they differ.
+    /// Those of several packets, with files only if they differ.
     fn places(&self, frames: &Value) -> [Value; 2] {
         let places = frames.as_array().unwrap().iter().map(|frame| self.place(frame));
         let (files, numbers): (Vec<_>, Vec<_>) =
@@ -184,7 +183,7 @@ impl Places {
         [if differ { json!(files) } else { Value::Null }, json!(numbers)]
     }
 
-    /// When a packet of a file was recorded.
+    /// The time of a packet of a file.
     fn time(&self, file: &Value, frame: &Value) -> Value {
         let file = self.names.iter().position(|name| *file == json!(name)).unwrap() as u32;
         let place = (file, frame.as_u64().unwrap());
@@ -201,7 +200,7 @@ impl Places {
     }
 }
 
-/// That a row has these values, and which row it is.
+/// Asserts that a row has these values.
 fn assert_row(row: &Object, expected: &[(&str, Value)], what: &str) {
     for (name, value) in expected {
         let found = row.get(*name).unwrap_or_else(|| panic!("{what}: no column {name}"));
@@ -213,7 +212,7 @@ fn or_null(object: &Object, name: &str) -> Value {
     object.get(name).cloned().unwrap_or(Value::Null)
 }
 
-/// That a message breaks these rules by itself; what is found only with what other flows hold may be left out.
+/// Asserts that a message breaks these rules; findings that depend on other flows may be left out.
 fn assert_rules(row: &Object, findings: &Value, what: &str) {
     let rules = row["rules"].as_array().unwrap();
     for (at, rule) in rules.iter().enumerate() {
@@ -395,7 +394,7 @@ fn compare_servers(rows: &[Object], said: &Object, places: &Places) {
                 _ if name.starts_with("response_time") => {
                     assert_seconds(&row[name], value, &what);
                 }
-                // An empty name is none.
+                // An empty name is null.
                 _ if *value == json!("") => assert_eq!(row[name], Value::Null, "{what}"),
                 _ => assert_eq!(row[name], *value, "{what}"),
             }
@@ -405,7 +404,7 @@ fn compare_servers(rows: &[Object], said: &Object, places: &Places) {
     }
 }
 
-/// That all tables of these files say what other commands do.
+/// Asserts that all tables of these files agree with the other commands.
 fn compare(project: &Project, format: &str, files: &[&str]) {
     let mut args = files.to_vec();
     if files.len() > 1 {
@@ -426,7 +425,7 @@ const FORMAT: &str = "ndjson";
 const FORMAT: &str = "parquet";
 
 #[test]
-fn tables_say_what_other_commands_say() {
+fn tables_agree_with_other_commands() {
     let project = Project::new("export-samples");
     for sample in samples() {
         compare(&project, FORMAT, &[sample.to_str().unwrap()]);
@@ -434,16 +433,16 @@ fn tables_say_what_other_commands_say() {
 }
 
 #[test]
-fn of_merged_files_packets_are_named_by_file_and_number() {
+fn packets_of_merged_files_are_identified_by_file_and_number() {
     let project = Project::new("export-merged");
     let all = samples();
     let all: Vec<_> = all.iter().map(|sample| sample.to_str().unwrap()).collect();
-    // They overlap in time: packets of all take turns.
+    // The files overlap in time, so their packets are interleaved.
     all.chunks(5).for_each(|files| compare(&project, FORMAT, files));
 }
 
 #[test]
-fn only_what_is_wanted_is_written() {
+fn only_selected_rows_are_written() {
     let project = Project::new("export-wanted");
     let (sample, filter) = ("samples/a2s-quirks.pcap", "a2s.info_response.players > 0");
     let args = [sample, "-Y", filter];
@@ -464,7 +463,7 @@ fn only_what_is_wanted_is_written() {
 }
 
 #[test]
-fn messages_alone_are_the_same_as_among_all_tables() {
+fn messages_are_the_same_with_and_without_other_tables() {
     let project = Project::new("export-alone");
     let exported = |folder: &str, tables: &str| {
         let folder = project.path(folder);
@@ -500,7 +499,7 @@ fn csv(text: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn comma_separated_values_say_the_same() {
+fn comma_separated_values_have_the_same_content() {
     let project = Project::new("export-csv");
     let sample = "samples/a2s-info-players-rules.pcap";
     let tables = Tables::of(&project, "ndjson", &[sample]);
@@ -570,7 +569,7 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_read_leaves_nothing_or_the_others() {
+fn unreadable_files_leave_only_the_tables_of_others() {
     let project = Project::new("export-unreadable");
     project.write("no.pcap", b"nothing of the kind");
     let export = |folder: &str, files: &[&str]| {
@@ -602,7 +601,7 @@ fn a_capture_is_not_overwritten() {
 }
 
 #[test]
-fn interrupted_it_leaves_nothing() {
+fn an_interrupted_export_leaves_no_files() {
     use gamewire::capture::Stop;
     use std::sync::atomic::AtomicBool;
 
@@ -621,11 +620,11 @@ fn interrupted_it_leaves_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_leaves_what_was_there() {
+fn a_full_disk_leaves_existing_files() {
     let project = Project::new("export-full");
     std::fs::create_dir(project.path("out")).unwrap();
     project.write(&format!("out/messages.{FORMAT}"), b"older");
-    // A file may have one block of 1 KiB only.
+    // The maximum size of a file is one block of 1 KiB.
     let script = format!(
         "trap '' XFSZ; ulimit -f 1; exec {} export --no-config --format {FORMAT} -o {} \
          samples/a2s-quirks.pcap",
@@ -640,7 +639,7 @@ fn a_full_disk_leaves_what_was_there() {
 
 #[cfg(not(feature = "parquet"))]
 #[test]
-fn without_parquet_it_says_how_to_get_it() {
+fn the_error_without_parquet_names_the_feature() {
     let run =
         gamewire(["export", "--format", "parquet", "-o", "nowhere", "samples/a2s-quirks.pcap"]);
     assert_eq!(run.code, 2);
@@ -648,7 +647,7 @@ fn without_parquet_it_says_how_to_get_it() {
 }
 
 #[test]
-fn servers_that_do_not_fit_are_not_passed_over_in_silence() {
+fn servers_that_do_not_fit_into_memory_are_reported() {
     let project = Project::new("export-cut");
     let sample = "samples/a2s-quirks.pcap";
     let export = |limit: &str| {

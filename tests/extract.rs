@@ -1,4 +1,4 @@
-//! `-w` on files: the packets of the messages that are wanted, whole, with comments.
+//! `-w` on files: writes the complete packets of selected messages, with comments.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -25,7 +25,7 @@ fn file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("gamewire-extract-{}-{name}", std::process::id()))
 }
 
-/// The messages of a capture, without what depends on their place in it.
+/// The messages of a capture, without values that depend on their position.
 fn messages(args: &[&str]) -> Vec<serde_json::Value> {
     let ran = gamewire(&[&["dissect", "--format", "json"], args].concat());
     assert!(ran.status.success(), "{ran:?}");
@@ -37,7 +37,7 @@ fn messages(args: &[&str]) -> Vec<serde_json::Value> {
             for key in ["frame", "frames", "flow", "request", "response_time", "waited", "tries"] {
                 object.remove(key);
             }
-            // What a message alone cannot show.
+            // Depends on other messages.
             object.remove("findings");
             message
         })
@@ -45,7 +45,7 @@ fn messages(args: &[&str]) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn whole_messages_are_written_with_all_their_packets() {
+fn messages_are_written_with_all_their_packets() {
     for (sample, filter) in [
         ("samples/a2s-vlan-ipv6-fragments.pcapng", "length > 1000"),
         ("samples/a2s-split-bzip2.pcap", "a2s.rules_response"),
@@ -58,7 +58,7 @@ fn whole_messages_are_written_with_all_their_packets() {
         let path = out.to_str().unwrap();
         let wanted = messages(&["-Y", filter, "-w", path, sample]);
         assert!(!wanted.is_empty(), "{sample}");
-        // A split response cannot be put together if one of its parts were missing.
+        // A split response is reassembled only if all its parts are there.
         let again = messages(&["-Y", filter, path]);
         assert_eq!(again, wanted, "{sample}");
         std::fs::remove_file(out).unwrap();
@@ -66,7 +66,7 @@ fn whole_messages_are_written_with_all_their_packets() {
 }
 
 #[test]
-fn check_writes_what_its_filter_wants_and_several_files_go_into_one() {
+fn check_writes_selected_messages_of_several_files_into_one() {
     let out = file("check.pcapng");
     let path = out.to_str().unwrap();
     let samples = ["samples/valve-master-faults.pcap", "samples/gamespy1-faults.pcap"];
@@ -81,7 +81,7 @@ fn check_writes_what_its_filter_wants_and_several_files_go_into_one() {
     std::fs::remove_file(out).unwrap();
 }
 
-/// A file that had begun before it turned out to be unreadable has one place among the files, as others have.
+/// A file that becomes unreadable after its beginning keeps its own interface.
 #[test]
 fn a_file_that_cannot_be_read_takes_no_other_files_place() {
     let (unread, gone, out) = (file("unread.pcap"), file("gone.pcap"), file("others.pcapng"));
@@ -145,7 +145,7 @@ fn names_and_comments_of_the_input_stay() {
 }
 
 #[test]
-fn what_cannot_be_is_said_before_anything_is_lost() {
+fn invalid_options_are_rejected_before_files_are_overwritten() {
     let copy = file("same.pcap");
     let path = copy.to_str().unwrap();
     std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/gamespy1-query.pcap"), &copy)

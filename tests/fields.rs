@@ -1,4 +1,4 @@
-//! `gamewire fields` lists what messages have.
+//! `gamewire fields` lists the fields of messages.
 
 mod support;
 
@@ -13,7 +13,7 @@ fn a_message_is_a_table() {
 }
 
 #[test]
-fn a_name_leads_to_all_messages_that_have_it() {
+fn a_name_selects_all_messages_that_have_it() {
     let run = gamewire(["fields", "--format", "json", "challenge"]);
     let fields: Vec<Json> = serde_json::from_str(&run.out).expect("JSON");
     let paths: Vec<&str> = fields.iter().filter_map(|field| field["path"].as_str()).collect();
@@ -23,7 +23,7 @@ fn a_name_leads_to_all_messages_that_have_it() {
 }
 
 #[test]
-fn a_field_that_is_not_there_is_an_error() {
+fn an_unknown_field_is_an_error() {
     let run = gamewire(["fields", "a2s.info_reponse"]);
     assert_eq!(run.code, 2);
     assert!(run.err.contains("no field has this name"), "{}", run.err);

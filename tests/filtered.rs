@@ -1,5 +1,5 @@
-//! What a display filter selects is what is shown without one, to the byte: what is left out of the
-//! messages that it rules out early changes nothing of the others.
+//! Messages that a display filter selects have the same output as without a filter, to the byte: skipping
+//! others early does not change them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -14,10 +14,10 @@ use serde_json::Value;
 use support::{gamewire, samples, small_recorded_captures};
 use xtask::bulk::{self, Input, Size};
 
-/// Of each capture, addresses and ends that are filtered by.
+/// Number of addresses and of endpoints of each capture to filter by.
 const ENDS: usize = 6;
 
-/// What `dissect` writes of the messages that pass.
+/// The output of `dissect` for the selected messages.
 fn messages(capture: &Path, options: &[&str]) -> Vec<String> {
     let command = ["dissect", "--format", "json", "--no-config", "--threads", "1"];
     let capture = capture.to_string_lossy();
@@ -26,10 +26,10 @@ fn messages(capture: &Path, options: &[&str]) -> Vec<String> {
     run.out.lines().filter(|line| line.contains("\"message\":")).map(str::to_owned).collect()
 }
 
-/// Whether a message passes: asked of what was written of it.
+/// Whether a message passes, by its output.
 type Passes<'f> = Box<dyn Fn(&Value) -> bool + 'f>;
 
-/// Filters that select something of these messages.
+/// Filters that select some of these messages.
 fn filters(all: &[Value]) -> Vec<(String, Passes<'static>)> {
     let texts =
         |key: &'static str| all.iter().filter_map(move |it| Some(it[key].as_str()?.to_owned()));
@@ -62,7 +62,7 @@ fn filters(all: &[Value]) -> Vec<(String, Passes<'static>)> {
     filters
 }
 
-/// Returns how many messages were selected in all.
+/// Compares all filters of a capture. Returns the number of selected messages.
 fn is_selected_alike(capture: &Path) -> usize {
     let all = messages(capture, &[]);
     let parsed: Vec<Value> = all.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -82,20 +82,20 @@ fn is_selected_alike(capture: &Path) -> usize {
 }
 
 #[test]
-fn of_samples_a_filter_selects_what_is_shown_without_it() {
+fn filters_do_not_change_messages_of_samples() {
     let selected: usize = samples().iter().map(|sample| is_selected_alike(sample)).sum();
     assert!(selected > 10_000, "{selected}");
 }
 
 #[test]
-fn of_recorded_captures_a_filter_selects_what_is_shown_without_it() {
+fn filters_do_not_change_messages_of_recorded_captures() {
     for capture in small_recorded_captures().unwrap_or_default() {
         is_selected_alike(&capture);
     }
 }
 
 #[test]
-fn of_many_conversations_a_filter_selects_what_is_shown_without_it() {
+fn filters_do_not_change_messages_of_many_conversations() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("filtered-a2s.pcap");
     let mut file = BufWriter::new(File::create(&path).unwrap());
     bulk::write(Input::A2s, Size::Packets(4000), &mut file).unwrap();

@@ -1,4 +1,4 @@
-//! Display filters, over the samples: the cases of docs/filters.md, and what each command makes of them.
+//! Display filters on the samples: the examples of docs/filters.md, and their effect in each command.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -40,7 +40,7 @@ fn the_documented_examples_are_true() {
         let count: usize = count.trim_end_matches(" |").parse().unwrap();
         let path = format!("samples/{capture}");
         assert_eq!(messages(&["-Y", filter, &path]), count, "{row}");
-        // Whatever is not wanted is what is wanted otherwise.
+        // The negated filter selects all other messages.
         let not = format!("not ({filter})");
         assert_eq!(messages(&["-Y", &not, &path]), messages(&[&path]) - count, "{row}");
         assert_eq!(messages(&["-Y", &format!("not ({not})"), &path]), count, "{row}");
@@ -51,7 +51,7 @@ fn the_documented_examples_are_true() {
 }
 
 #[test]
-fn the_short_ways_are_the_same_as_their_filters() {
+fn the_short_options_equal_their_filters() {
     let capture = "samples/gamespy1-faults.pcap";
     for (short, filter) in [
         (&["--host", "10.0.0.2"][..], "host == 10.0.0.2"),
@@ -70,7 +70,7 @@ fn the_short_ways_are_the_same_as_their_filters() {
 }
 
 #[test]
-fn a_mistake_is_shown_before_anything_is_read() {
+fn errors_are_reported_before_anything_is_read() {
     let (code, out, err) =
         gamewire(&["dissect", "-Y", "a2s.info_response.playrs == 0", "no such file"]);
     assert_eq!((code, &*out), (Some(2), ""));
@@ -88,7 +88,7 @@ fn a_mistake_is_shown_before_anything_is_read() {
 }
 
 #[test]
-fn check_counts_findings_of_wanted_messages_and_flows_lists_theirs() {
+fn check_counts_findings_of_selected_messages_and_flows_lists_theirs() {
     let capture = "samples/valve-master-faults.pcap";
     let findings = |filter: &str| {
         let (code, out, err) = gamewire(&["check", "--format", "json", "-Y", filter, capture]);
@@ -118,7 +118,7 @@ fn check_counts_findings_of_wanted_messages_and_flows_lists_theirs() {
 }
 
 #[test]
-fn a_capture_filter_that_loses_fragments_says_so_and_how_to_write_it() {
+fn a_capture_filter_that_loses_fragments_is_reported_with_a_remedy() {
     let capture = "samples/a2s-vlan-ipv6-fragments.pcapng";
     let with = |filter: &str| gamewire(&["dissect", "--format", "json", "-f", filter, capture]);
     let (code, some, err) = with("udp port 27015");
@@ -130,6 +130,6 @@ fn a_capture_filter_that_loses_fragments_says_so_and_how_to_write_it() {
     let (_, more, err) = with("udp port 27015 or (ip[6:2] & 0x1fff != 0) or (ip6 proto 44)");
     assert!(!err.contains("fragment"), "{err}");
     assert!(more.lines().count() > some.lines().count());
-    // Messages are chosen when they are whole.
+    // Messages are selected when they are complete.
     assert!(messages(&["-Y", "udp.port == 27015", capture]) >= more.lines().count());
 }

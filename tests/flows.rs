@@ -1,4 +1,4 @@
-//! `gamewire flows`: what each direction carried, how requests fared, in which order.
+//! `gamewire flows`: traffic of each direction, requests and responses, and sort order.
 
 mod support;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use support::{Run, gamewire};
 use xtask::exchange::{Setting, capture};
 
-/// Two requests, one of them answered, with a challenge on the way.
+/// Two requests, one of which is answered after a challenge.
 const HALF_ANSWERED: &str = "
     0.00 c > s  FFFFFFFF 55 FFFFFFFF
     0.02 s > c  FFFFFFFF 41 4BA1D522
@@ -29,7 +29,7 @@ fn flows(name: &str, script: &str, args: &[&str]) -> Run {
 }
 
 #[test]
-fn a_flow_says_what_each_end_sent_and_how_requests_fared() {
+fn a_flow_has_counts_of_each_end_and_of_requests() {
     let run = flows("half", HALF_ANSWERED, &["--format", "json"]);
     let row: Value = serde_json::from_str(&run.out).expect("one object");
     for (name, value) in [
@@ -52,7 +52,7 @@ fn a_flow_says_what_each_end_sent_and_how_requests_fared() {
 }
 
 #[test]
-fn a_master_is_no_server() {
+fn a_master_is_not_a_server() {
     let path =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/valve-master-list.pcap");
     let out = gamewire(["flows", &path.to_string_lossy()]).out;
@@ -81,7 +81,7 @@ fn flows_are_sorted_by_any_column() {
 }
 
 #[test]
-fn a_column_that_there_is_not_is_refused() {
+fn an_unknown_column_is_an_error() {
     let run = flows("none", HALF_ANSWERED, &["--sort", "colour"]);
     assert!(run.code == 2 && run.err.contains("colour"), "{}", run.err);
 }

@@ -1,4 +1,4 @@
-//! `gamewire follow`: ladders of the samples, as a person reads them, and in the other formats.
+//! `gamewire follow`: ladder diagrams of the samples, as text and in the other formats.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -60,14 +60,14 @@ fn two_hosts_are_a_conversation_between_them() {
     };
     let both = json(&["--host", "10.0.0.2", "--host", "10.0.0.9"]);
     assert_eq!(both["parties"].as_array().unwrap().len(), 2);
-    // A client's legs to several masters share one ladder.
+    // A client's flows to several masters share one ladder.
     let one = json(&["--host", "10.0.0.2"]);
     assert_eq!(one["parties"].as_array().unwrap().len(), 3);
     assert!(one["steps"].as_array().unwrap().len() > both["steps"].as_array().unwrap().len());
 }
 
 #[test]
-fn json_says_what_dissect_says() {
+fn json_agrees_with_dissect() {
     let sample = "samples/a2s-info-players-rules.pcap";
     let json: serde_json::Value =
         serde_json::from_str(&drawn(&["--format", "json", sample])).unwrap();
@@ -78,7 +78,7 @@ fn json_says_what_dissect_says() {
 }
 
 #[test]
-fn a_request_that_is_sent_again_says_so() {
+fn a_repeated_request_is_marked() {
     let sample = "samples/silence-unanswered.pcap";
     let json: serde_json::Value =
         serde_json::from_str(&drawn(&["--format", "json", sample])).unwrap();
@@ -101,7 +101,7 @@ fn a_request_that_is_sent_again_says_so() {
     assert!(text.contains("(sent again, first in "), "{text}");
 }
 
-/// The reader of a request need not search for the response that names it.
+/// A request shows its response.
 #[test]
 fn requests_name_their_responses() {
     let mut answered = 0;
@@ -113,7 +113,7 @@ fn requests_name_their_responses() {
         for step in steps.iter().filter(|step| !step["answered_by"].is_null()) {
             let by = steps.iter().filter(|by| by["frame"] == step["answered_by"]);
             assert!(by.clone().any(|by| by["request"] == step["frame"]), "{sample}: {step}");
-            // A challenge alone is not an answer.
+            // A challenge alone is not the response.
             let is_challenge = by.clone().all(|by| by["message"] == "challenge_response");
             assert_eq!(step["answered"].is_null(), is_challenge, "{sample}: {step}");
             answered += 1;
@@ -126,9 +126,9 @@ fn requests_name_their_responses() {
     assert!(answered > 8, "{answered}");
 }
 
-/// Bytes of a stream that are sent again carry no message of their own.
+/// Retransmitted bytes of a stream contain no further message.
 #[test]
-fn segments_that_are_sent_again_are_drawn() {
+fn retransmitted_segments_are_drawn() {
     let sample = "samples/gamespy1-list.pcap";
     let whole: serde_json::Value =
         serde_json::from_str(&drawn(&["--format", "json", sample])).unwrap();
@@ -139,7 +139,7 @@ fn segments_that_are_sent_again_are_drawn() {
     let first = list["frame"].as_u64().unwrap();
     let bytes = std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(sample));
     let bytes = bytes.unwrap();
-    // The segment that completed the list, once more after everything else.
+    // The segment that completed the list, again after all others.
     let (mut at, mut frame) = (24, 0);
     let record = loop {
         let length = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
@@ -166,7 +166,7 @@ fn segments_that_are_sent_again_are_drawn() {
     assert_eq!(steps[again - 1]["frame"], first, "it is in its place");
     let text = drawn(&[path.to_str().unwrap()]);
     assert!(text.contains(&format!("segment  (sent again, first in {first})")), "{text}");
-    // One of a message that is not shown is not shown either.
+    // One of a message that is not selected is not shown.
     let others = drawn(&["-Y", "gamespy1.secure", path.to_str().unwrap()]);
     assert!(!others.contains("sent again"), "{others}");
     std::fs::remove_file(path).unwrap();
@@ -174,7 +174,7 @@ fn segments_that_are_sent_again_are_drawn() {
 
 /// Times with nine digits leave room for the packet's number.
 #[test]
-fn long_times_leave_numbers_whole() {
+fn long_times_do_not_truncate_numbers() {
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/silence-icmp.pcap");
     let mut bytes = std::fs::read(sample).unwrap();
     bytes[..4].copy_from_slice(&0xA1B2_3C4D_u32.to_le_bytes());
@@ -194,7 +194,7 @@ fn long_times_leave_numbers_whole() {
 }
 
 #[test]
-fn pictures_and_diagrams_hold_nothing_that_acts() {
+fn pictures_and_diagrams_contain_no_active_content() {
     let sample = "samples/silence-icmp.pcap";
     let svg = drawn(&["--format", "svg", sample]);
     let document = uppsala::parse(&svg).unwrap();
@@ -203,7 +203,7 @@ fn pictures_and_diagrams_hold_nothing_that_acts() {
     let diagram = drawn(&["--format", "mermaid", sample]);
     assert!(diagram.starts_with("sequenceDiagram\n    participant p0 as 10.0.0.1:50000\n"));
     assert!(diagram.contains("    p1--xp0: ICMP port unreachable, about packet 1\n"), "{diagram}");
-    // A name made to break out of either.
+    // A name that tries to break out of either format.
     let quirks = "samples/gamespy1-faults.pcap";
     for format in ["svg", "mermaid"] {
         let text = drawn(&["--format", format, quirks]);
@@ -212,7 +212,7 @@ fn pictures_and_diagrams_hold_nothing_that_acts() {
 }
 
 #[test]
-fn nothing_to_draw_is_said() {
+fn an_empty_diagram_is_reported() {
     let (code, out, err) = follow(&["-Y", "a2s", "samples/acr-master.pcap"]);
     assert_eq!((code, &*out), (Some(0), ""));
     assert!(err.contains("no message to draw"), "{err}");

@@ -1,5 +1,5 @@
-//! Captures written by attackers: damaged at random, and with texts that terminals and spreadsheets
-//! would obey.
+//! Hostile captures: randomly damaged ones, and ones with texts that terminals and spreadsheets would
+//! interpret.
 
 #[path = "support/project.rs"]
 mod project;
@@ -39,10 +39,10 @@ fn damaged_captures_end_with_an_exit_code() {
     }
 }
 
-/// Clears the screen, sets a title, turns the order of letters, hides one, ends the line.
+/// Clears the screen, sets a title, reverses the order of characters, hides one, ends the line.
 const TEXT: &str = r"\x09\x1B[2J\x1B]0;owned\x07\xE2\x80\xAEtxt\xE2\x80\x8B\r\nfrom: nobody";
 
-/// One exchange of each protocol, with that in every text.
+/// One exchange of each protocol, with it in every text.
 fn exchanges() -> Vec<(Setting, String)> {
     let a2s = format!(
         "0 c > s FFFFFFFF 54 'Source Engine Query' 00\n\
@@ -69,9 +69,9 @@ fn exchanges() -> Vec<(Setting, String)> {
 }
 
 #[test]
-fn no_output_holds_what_a_terminal_obeys() {
+fn no_output_contains_control_characters() {
     let project = Project::new("terminal");
-    // A file's name is somebody's text, too.
+    // The name of a file is not trusted either.
     let name = "=cmd\u{1B}[2J\u{202E}.pcap";
     for (setting, script) in exchanges() {
         project.play(name, &setting, &script);
@@ -115,7 +115,7 @@ fn no_output_holds_what_a_terminal_obeys() {
             &["flows", "--format", "csv"],
             &["flows", "--format", "json"],
         ] {
-            // Twice the file: with several, their names are headings.
+            // The file twice: with several files, their names are headings.
             let run = project.run(&[args, &["--no-config", name, name]].concat());
             assert!(run.code < 2, "{args:?}: {}", run.err);
             if args.contains(&"-v") {
@@ -139,7 +139,7 @@ fn no_output_holds_what_a_terminal_obeys() {
 }
 
 #[test]
-fn a_colour_is_the_only_escape_that_is_written() {
+fn colours_are_the_only_escape_sequences() {
     let project = Project::new("colours");
     let mut escapes = 0;
     for (setting, script) in exchanges() {
@@ -158,11 +158,11 @@ fn a_colour_is_the_only_escape_that_is_written() {
     assert!(escapes > 1000, "{escapes} colours were written");
 }
 
-/// Where `unsafe` may appear: a small module with its reasons for each need.
+/// The modules that may contain `unsafe`: small ones that state their reasons.
 const UNSAFE: [&str; 3] = ["src/capture/mapping", "src/live/libpcap.rs", "src/standard_output.rs"];
 
 #[test]
-fn unsafe_code_stands_in_few_places() {
+fn unsafe_code_is_in_few_modules() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut folders =
         ["src", "dissectors", "xtask", "fuzz", "tests", "benches"].map(|f| root.join(f)).to_vec();

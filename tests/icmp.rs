@@ -1,4 +1,4 @@
-//! ICMP errors beside the messages that they quote, and datagrams that were doubled on the way.
+//! ICMP errors with the messages that they quote, and duplicated datagrams.
 
 mod support;
 
@@ -47,7 +47,7 @@ const REFUSED: &str = "
     end 9";
 
 #[test]
-fn an_error_stands_in_the_line_of_the_message_that_it_quotes() {
+fn an_error_is_in_the_line_of_the_message_that_it_quotes() {
     let recording = Recording::of("line", REFUSED, &Setting::udp(27015));
     let out = recording.run(&["dissect"]).out;
     let lines: Vec<_> = out.lines().skip(1).collect();
@@ -61,7 +61,7 @@ fn an_error_stands_in_the_line_of_the_message_that_it_quotes() {
 }
 
 #[test]
-fn an_error_stands_in_the_object_of_the_message_that_it_quotes() {
+fn an_error_is_in_the_object_of_the_message_that_it_quotes() {
     let recording = Recording::of("object", REFUSED, &Setting::udp(27015));
     let messages = recording.messages();
     let expected =
@@ -78,7 +78,7 @@ fn an_error_stands_in_the_object_of_the_message_that_it_quotes() {
 }
 
 #[test]
-fn errors_of_ipv6_are_tied_the_same_way() {
+fn errors_of_ipv6_are_assigned_in_the_same_way() {
     let setting = Setting { ipv6: true, ..Setting::udp(27015) };
     let script = "0 c > s FFFFFFFF 55 FFFFFFFF\n0.1 s > c icmp=1.4\n0.2 m > c icmp=2.0";
     let messages = Recording::of("ipv6", script, &setting).messages();
@@ -88,9 +88,9 @@ fn errors_of_ipv6_are_tied_the_same_way() {
     assert_eq!(said[1], (&"packet too big".into(), &"fd00::a00:9".into()));
 }
 
-/// Where lines are to be written at once, an error that comes later has a line of its own.
+/// If lines are written immediately, a later error has its own line.
 #[test]
-fn an_error_about_a_message_that_was_written_is_reported_all_the_same() {
+fn an_error_about_a_message_that_was_already_written_is_reported() {
     let recording = Recording::of("late", REFUSED, &Setting::udp(27015));
     let out = recording.run(&["dissect", "--line-buffered"]).out;
     let lines: Vec<_> = out.lines().skip(1).collect();
@@ -102,7 +102,7 @@ fn an_error_about_a_message_that_was_written_is_reported_all_the_same() {
 }
 
 #[test]
-fn a_datagram_that_was_doubled_is_shown_and_counted_nowhere() {
+fn a_duplicated_datagram_is_shown_and_not_counted() {
     let script = "
         0.00 c > s  twice FFFFFFFF 54 'Source Engine Query' 00
         0.02 s > c  twice FFFFFFFF 41 4BA1D522";
@@ -128,7 +128,7 @@ fn a_datagram_that_was_doubled_is_shown_and_counted_nowhere() {
 }
 
 #[test]
-fn a_silence_that_an_error_proves_fails() {
+fn a_missing_response_that_an_error_proves_fails() {
     let recording = Recording::of("silence", REFUSED, &Setting::udp(27015));
     let run = recording.run(&["check", "--format", "json"]);
     let object: Value = serde_json::from_str(&run.out).unwrap();

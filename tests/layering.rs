@@ -1,10 +1,10 @@
-//! Which module may use which: the picture in ARCHITECTURE.md, held against the code.
+//! Checks the dependencies between modules, which ARCHITECTURE.md describes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each module with those that it may use, besides `text` and `why`, which know words only.
+/// Each module with those that it may use, in addition to `text` and `why`, which only format texts.
 const MAY_USE: [(&str, &[&str]); 18] = [
     ("capture", &[]),
     ("net", &["capture"]),
@@ -37,7 +37,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The modules that a file uses, its tests left out.
+/// The modules that a file uses, without its tests.
 fn uses(file: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(file).expect("a source file");
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
@@ -114,7 +114,7 @@ fn tokens(code: &str) -> Vec<&str> {
     tokens
 }
 
-/// Reads a path, or several in braces; returns what comes after them.
+/// Reads a path, or several in braces; returns the rest.
 fn read_paths<'t, 'c>(
     mut tokens: &'t [&'c str],
     mut before: Vec<&'c str>,
@@ -146,8 +146,8 @@ fn read_paths<'t, 'c>(
     }
 }
 
-/// The paths in some code that begin with `crate`, `super` or `self`, written from the root; `module` is the
-/// code's own.
+/// The paths in code that begin with `crate`, `super` or `self`, as absolute paths; `module` is the code's
+/// module.
 fn paths<'c>(tokens: &[&'c str], module: &[&'c str]) -> Vec<Vec<&'c str>> {
     let mut found = Vec::new();
     for at in 0..tokens.len() {
@@ -171,7 +171,7 @@ fn paths<'c>(tokens: &[&'c str], module: &[&'c str]) -> Vec<Vec<&'c str>> {
     found
 }
 
-/// The path of the module that a file is.
+/// The module path of a file.
 fn module_of<'p>(file: &'p Path, sources: &Path) -> Vec<&'p str> {
     let path = file.strip_prefix(sources).expect("a source file");
     let mut names: Vec<_> = path.iter().filter_map(|name| name.to_str()).collect();
@@ -180,7 +180,7 @@ fn module_of<'p>(file: &'p Path, sources: &Path) -> Vec<&'p str> {
     names
 }
 
-/// Which module of a folder each name is from that the folder's own module re-exports.
+/// The names that a folder's module re-exports, each with its module.
 fn re_exports(
     sources: &Path,
     folder: &[&str],
@@ -205,7 +205,7 @@ fn re_exports(
     origins
 }
 
-/// What can be reached from a module, itself left out unless a circle leads back to it.
+/// The modules that can be reached from a module, including itself only in a cycle.
 fn reach<'g>(
     uses: &'g BTreeMap<String, BTreeSet<String>>,
     from: &'g str,
@@ -218,8 +218,8 @@ fn reach<'g>(
     }
 }
 
-/// No module in this folder uses one that uses it, directly or through others, be it by a name that the folder
-/// re-exports. Returns how many modules there are.
+/// Checks that the modules of this folder have no dependency cycles, also through names that the folder
+/// re-exports. Returns the number of modules.
 fn count_without_circles(sources: &Path, folder: &[&str]) -> usize {
     let (root, mut found) = (sources.join(folder.join("/")), Vec::new());
     files(&root, &mut found);
@@ -253,7 +253,7 @@ fn count_without_circles(sources: &Path, folder: &[&str]) -> usize {
     names.len()
 }
 
-/// All folders below this one, itself left out.
+/// All folders below this one.
 fn folders(root: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(root).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -265,7 +265,7 @@ fn folders(root: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn modules_do_not_use_each_other_in_circles() {
+fn modules_have_no_dependency_cycles() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (sources, at_least) in [("dissectors/src", 120), ("src", 200)] {
         let (sources, mut found) = (root.join(sources), Vec::new());
@@ -280,9 +280,9 @@ fn modules_do_not_use_each_other_in_circles() {
     }
 }
 
-/// To add a protocol is to add its folder: no message is known by its name outside.
+/// Adding a protocol means adding its folder, so no message's name is used outside of it.
 #[test]
-fn tables_of_servers_know_no_message_by_its_name() {
+fn tables_of_servers_use_no_name_of_a_message() {
     let mut found = Vec::new();
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/summary"), &mut found);
     assert!(found.len() > 2);

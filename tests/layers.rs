@@ -1,4 +1,4 @@
-//! A capture for each layer that may be below IP, made by the generator: all are read, and none is forgotten.
+//! A generated capture for each layer that may be below IP: all are read, and no layer is without a capture.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -46,7 +46,7 @@ fn every_layer_is_read_and_has_a_capture() {
     assert!(without.is_empty(), "tunnels without a capture: {without:?}");
 }
 
-/// What tshark 4.0 does not read, or not without being asked to.
+/// Layers that tshark 4.0 does not read, or not by default.
 const UNKNOWN: [&str; 9] = [
     "SLIP",
     "PKTAP, 149",
@@ -59,7 +59,7 @@ const UNKNOWN: [&str; 9] = [
     "VXLAN on Linux's old port",
 ];
 
-/// What the generator writes is what another program reads, too.
+/// Another program reads the generated captures in the same way.
 #[test]
 fn tshark_reads_the_same_packets() {
     let all = layers(QUERY);
@@ -79,7 +79,7 @@ fn tshark_reads_the_same_packets() {
         .output();
     std::fs::remove_file(path).unwrap();
     let Ok(ran) = ran else {
-        return skip::skipped("tshark", "there is no tshark to read layers with");
+        return skip::skipped("tshark", "tshark is not installed");
     };
     let ports = String::from_utf8(ran.stdout).unwrap();
     assert_eq!(ports.lines().count(), all.len(), "{}", String::from_utf8_lossy(&ran.stderr));

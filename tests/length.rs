@@ -1,4 +1,4 @@
-//! `length`: the bytes of a message as it was sent, against the UDP headers of its packets.
+//! Compares `length`, the bytes of a message as it was sent, with the UDP headers of its packets.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,8 +8,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Of a little-endian pcap file: the length of the payload of each packet that is UDP in an unfragmented
-/// IPv4 packet, by its number.
+/// The payload lengths of all unfragmented UDP packets over IPv4 in a little-endian pcap file, by packet
+/// number.
 fn payloads(capture: &Path) -> BTreeMap<u64, u64> {
     let bytes = std::fs::read(capture).unwrap();
     if ![[0xd4, 0xc3, 0xb2, 0xa1], [0x4d, 0x3c, 0xb2, 0xa1]]
@@ -40,7 +40,7 @@ fn payloads(capture: &Path) -> BTreeMap<u64, u64> {
 }
 
 #[test]
-fn the_length_is_that_of_all_packets() {
+fn the_length_is_the_sum_of_all_packets() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
     let (mut messages, mut joined) = (0, 0);
     for entry in std::fs::read_dir(samples).unwrap() {

@@ -1,4 +1,4 @@
-//! The library's events say what the program writes.
+//! The library's events agree with the program's output.
 
 mod support;
 
@@ -8,7 +8,7 @@ use gamewire::{Decoder, Event, FieldLimits, Findings, Messages, Needs, Options, 
 use serde_json::Value as Json;
 use support::{gamewire, samples};
 
-/// Hands every event of a capture to `read`.
+/// Calls `read` with every event of a capture.
 fn each_event(file: &Path, needs: Needs, read: impl FnMut(&Event<'_>)) {
     let mut packets = capture::open(file).expect("a capture");
     let decoder = Decoder::new(Options { needs, ..Options::default() });
@@ -30,7 +30,7 @@ fn flatten(json: &Json, path: &str, values: &mut Vec<(String, String)>) {
     }
 }
 
-/// As JSON has it, for values that look alike there.
+/// The value in JSON, if it has the same form there.
 fn written(value: &Value<'_>) -> Option<String> {
     match value {
         // JSON writes floats, texts that are not UTF-8, and odd characters in its own way.
@@ -75,7 +75,7 @@ fn every_field_in_json_has_a_path() {
 }
 
 #[test]
-fn a_field_that_is_not_there_has_no_value() {
+fn an_absent_field_has_no_value() {
     let file = Path::new("samples/a2s-info-players-rules.pcap");
     let (mut names, mut without_fields) = (Vec::new(), 0);
     each_event(file, Needs::messages_with_fields(), |event| {

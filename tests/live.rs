@@ -1,8 +1,8 @@
-//! Live capture on the loopback interface. Each test skips itself, and says so, where it may not
-//! capture, where libpcap is missing, or where a client is not installed.
+//! Live capture on the loopback interface. Tests are skipped without permission to capture, without libpcap,
+//! or without a required client.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![allow(clippy::disallowed_methods, reason = "what is live has the system's clock")]
+#![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
 #[path = "support/skip.rs"]
 mod skip;
@@ -28,7 +28,7 @@ const PLAYERS: &[u8] = b"\xFF\xFF\xFF\xFFD\x01\0Ann\0\x07\0\0\0\0\0\x80\x3F";
 
 const RULES: &[u8] = b"\xFF\xFF\xFF\xFFE\x01\0sv_lan\x001\0";
 
-/// A game server that answers until it is dropped.
+/// A game server that responds until it is dropped.
 struct Server {
     port: u16,
     stop: Arc<AtomicBool>,
@@ -68,14 +68,14 @@ impl Drop for Server {
     }
 }
 
-/// A running gamewire, and what it says on standard error line by line.
+/// A running gamewire, with the lines of its standard error.
 struct Sniffer {
     child: Child,
     said: mpsc::Receiver<String>,
 }
 
 impl Sniffer {
-    /// Starts it and waits until it listens. `None`: it cannot, here.
+    /// Starts it and waits until it listens. `None` if that is not possible here.
     fn start(port: u16, args: &[&str]) -> Option<Sniffer> {
         let mut child = Command::new(env!("CARGO_BIN_EXE_gamewire"))
             .args(args)
@@ -109,7 +109,7 @@ impl Sniffer {
         assert!(status.unwrap().success());
     }
 
-    /// Stops it, and waits until it is stopped: until then it reads.
+    /// Stops the process, and waits until it is stopped.
     fn stop(&self) {
         self.signal("-STOP");
         let status = format!("/proc/{}/status", self.child.id());
@@ -120,7 +120,7 @@ impl Sniffer {
         }
     }
 
-    /// Waits until it says something like this.
+    /// Waits for a line with this text.
     fn says(&self, what: &str) -> String {
         let until = Instant::now() + Duration::from_secs(20);
         loop {
@@ -132,7 +132,7 @@ impl Sniffer {
         }
     }
 
-    /// What it has written, when it has ended.
+    /// Its output, when it has ended.
     fn output(self) -> Output {
         self.child.wait_with_output().unwrap()
     }
@@ -174,7 +174,7 @@ fn no_message_is_lost_at_20_000_packets_a_second() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it_quietly() {
+fn a_closed_output_pipe_ends_it_silently() {
     let server = Server::start();
     let args = ["dissect", "--format", "json", "-c", "100"];
     let Some(mut sniffer) = Sniffer::start(server.port, &args) else { return };
@@ -182,14 +182,14 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     let mut first = String::new();
     BufReader::new(sniffer.child.stdout.take().unwrap()).read_line(&mut first).unwrap();
     assert!(first.contains("\"info_request\""), "{first}");
-    // The reader is gone, and nothing more is sent.
+    // The pipe is closed, and there are no more packets.
     let begun = Instant::now();
     assert!(sniffer.child.wait().unwrap().success());
     assert!(begun.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
-fn signals_ask_for_counts_and_end_it_with_the_verdict() {
+fn signals_request_counts_and_end_it_with_the_verdict() {
     let folder = std::env::temp_dir().join(format!("gamewire-live-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let kept = folder.join("kept.pcapng");
@@ -207,7 +207,7 @@ fn signals_ask_for_counts_and_end_it_with_the_verdict() {
         let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!((&outcome["packets"], &outcome["messages"]), (&10.into(), &10.into()));
         assert_eq!(outcome["captures"][0], "lo");
-        // What was kept says the same.
+        // The written file has the same verdict.
         let again = Command::new(env!("CARGO_BIN_EXE_gamewire"))
             .args(["check", "--format", "json", "--no-config"])
             .arg(&kept)
@@ -220,7 +220,7 @@ fn signals_ask_for_counts_and_end_it_with_the_verdict() {
 }
 
 #[test]
-fn a_file_that_cannot_be_begun_anew_goes_on() {
+fn a_file_that_cannot_be_reopened_stays_in_use() {
     let folder = std::env::temp_dir().join(format!("gamewire-anew-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let kept = folder.join("kept.pcap");
@@ -243,9 +243,9 @@ fn a_file_that_cannot_be_begun_anew_goes_on() {
 }
 
 #[test]
-fn root_keeps_of_its_rights_only_that_to_rotate_files_where_it_was_reported_to() {
+fn root_keeps_only_the_privilege_to_rotate_files_in_their_folder() {
     if !nix::unistd::geteuid().is_root() {
-        return skipped("root", "only root has rights to give up");
+        return skipped("root", "only root has privileges to drop");
     }
     let folder = std::env::temp_dir().join(format!("gamewire-rotate-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -262,7 +262,7 @@ fn root_keeps_of_its_rights_only_that_to_rotate_files_where_it_was_reported_to()
         line.split_whitespace().nth(1).unwrap().to_owned()
     };
     assert_eq!(line("NoNewPrivs"), "1");
-    // CAP_DAC_OVERRIDE alone.
+    // Only CAP_DAC_OVERRIDE.
     for set in ["CapEff", "CapPrm"] {
         assert_eq!(u64::from_str_radix(&line(set), 16).unwrap(), 2, "{status}");
     }
@@ -284,17 +284,17 @@ fn root_keeps_of_its_rights_only_that_to_rotate_files_where_it_was_reported_to()
 }
 
 #[test]
-fn what_the_kernel_drops_is_reported_and_proves_nothing() {
+fn packets_that_the_kernel_drops_are_reported_and_prove_nothing() {
     let server = Server::start();
     let args = ["check", "--format", "json", "--buffer-size", "32"];
     let Some(sniffer) = Sniffer::start(server.port, &args) else { return };
-    // It reads nothing for a while, and a small buffer is soon full.
+    // It does not read for a while, so the small buffer fills up.
     sniffer.stop();
     let client = client();
     for _ in 0..2000 {
         client.send_to(INFO_REQUEST, ("127.0.0.1", server.port)).unwrap();
     }
-    // The responses, too, are sent while nothing is read.
+    // The responses are also sent while it does not read.
     std::thread::sleep(Duration::from_millis(500));
     sniffer.signal("-CONT");
     std::thread::sleep(Duration::from_millis(1500));
@@ -306,7 +306,7 @@ fn what_the_kernel_drops_is_reported_and_proves_nothing() {
     let findings = outcome["findings"].as_array().unwrap();
     let drops = findings.iter().find(|finding| finding["rule"] == "NET010").unwrap();
     assert!(drops["message"].as_str().unwrap().contains("dropped"), "{drops}");
-    // Requests whose responses are among what was lost are nobody's fault.
+    // A request whose response was lost is not a fault.
     let is_fault = |it: &serde_json::Value| it["severity"] == "error" && it["verdict"] == "fail";
     assert!(!findings.iter().any(is_fault), "{findings:?}");
 }
@@ -336,7 +336,7 @@ fn an_interface_that_goes_down_is_evidence() {
 }
 
 #[test]
-fn a_summary_shows_what_there_is_so_far() {
+fn a_summary_shows_the_current_state() {
     let server = Server::start();
     let args = ["summary", "--format", "json", "--interval", "1s", "--duration", "4s"];
     let Some(sniffer) = Sniffer::start(server.port, &args) else { return };
@@ -353,7 +353,7 @@ fn a_summary_shows_what_there_is_so_far() {
     let answered = |line: &serde_json::Value| line["servers"][0]["answered"].as_u64();
     let counts: Vec<_> = lines.iter().map(answered).collect();
     assert!(counts.is_sorted(), "{counts:?}");
-    // Flows that are open count.
+    // Open flows count.
     assert!(counts[counts.len() - 2] > Some(0), "{counts:?}");
     assert_eq!(counts.last(), Some(&Some(30)));
 }
@@ -364,7 +364,7 @@ fn findings_show_as_they_happen() {
     let Some(mut sniffer) = Sniffer::start(server.port, &["check", "--color", "never"]) else {
         return;
     };
-    // A split header toward a server: there is no response to wait for.
+    // A split header sent to a server, which has no response.
     let attack = b"\xFE\xFF\xFF\xFF\x01\0\0\0\x02\0\xE0\x04\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF";
     let socket = client();
     query(&socket, server.port);
@@ -382,7 +382,7 @@ fn findings_show_as_they_happen() {
 }
 
 #[test]
-fn third_party_clients_are_understood() {
+fn third_party_clients_are_decoded() {
     let server = Server::start();
     let address = format!("127.0.0.1:{}", server.port);
     let python = format!(
@@ -409,10 +409,10 @@ fn third_party_clients_are_understood() {
     }
 }
 
-/// The reader of the output is slow, so that packets wait: the first signal says how many, the
-/// second leaves them, and what was read is there.
+/// The reader of the output is slow, so packets wait in the queue: the first signal reports their number,
+/// the second discards them, and earlier results are written.
 #[test]
-fn a_second_signal_leaves_what_waits() {
+fn a_second_signal_discards_unread_packets() {
     let server = Server::start();
     let Some(mut sniffer) = Sniffer::start(server.port, &["dissect", "-x", "--full"]) else {
         return;
@@ -422,7 +422,7 @@ fn a_second_signal_leaves_what_waits() {
     std::thread::sleep(Duration::from_millis(500));
     sniffer.signal("-INT");
     std::thread::sleep(Duration::from_millis(300));
-    // As much is read as it takes to be noticed.
+    // Read until the signal is noticed.
     let mut out = sniffer.child.stdout.take().unwrap();
     let (mut some, mut said) = (Vec::new(), String::new());
     while !said.contains("still unread") {
@@ -444,9 +444,9 @@ fn a_second_signal_leaves_what_waits() {
     assert!(messages > 100 && messages < 19_000, "{messages}");
 }
 
-/// Nobody reads the output, so that nothing is noticed: the third signal ends it all the same.
+/// The output is not read, so the first signals are not noticed: the third one ends it nevertheless.
 #[test]
-fn a_third_signal_ends_it_whoever_it_waits_for() {
+fn a_third_signal_ends_it_while_it_is_blocked() {
     let server = Server::start();
     let Some(sniffer) = Sniffer::start(server.port, &["dissect", "-x"]) else { return };
     let socket = client();
@@ -459,7 +459,7 @@ fn a_third_signal_ends_it_whoever_it_waits_for() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
-/// What a request for metrics draws.
+/// The response to a request for metrics.
 fn scrape(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -469,7 +469,7 @@ fn scrape(address: SocketAddr, request: &str) -> String {
     response
 }
 
-/// Where metrics are served, as it says itself.
+/// The address of metrics, from its own message.
 fn metrics_of(sniffer: &Sniffer) -> SocketAddr {
     let said = sniffer.says("metrics at");
     let address = said.split("http://").nth(1).and_then(|rest| rest.strip_suffix("/metrics"));
@@ -491,7 +491,7 @@ fn shows(address: SocketAddr, line: &str) {
 }
 
 #[test]
-fn metrics_are_served_while_it_sniffs() {
+fn metrics_are_served_during_capture() {
     for command in ["summary", "check"] {
         let server = Server::start();
         let args = [command, "--metrics", "0"];
@@ -507,7 +507,7 @@ fn metrics_are_served_while_it_sniffs() {
         shows(address, "gamewire_servers{protocol=\"a2s\"} 1");
         shows(address, "gamewire_resident_memory_bytes ");
         if command == "check" {
-            // What was not found is there as well, so that the first finding is an increase.
+            // Counters without findings exist, so that the first finding is an increase.
             shows(address, "gamewire_findings_total{rule=\"SEC001\",severity=\"warning\"} 0");
             let attack =
                 b"\xFE\xFF\xFF\xFF\x01\0\0\0\x02\0\xE0\x04\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF";
@@ -516,7 +516,7 @@ fn metrics_are_served_while_it_sniffs() {
         }
         assert!(scrape(address, "GET /").starts_with("HTTP/1.1 404 "));
         assert!(scrape(address, "POST /metrics").starts_with("HTTP/1.1 405 "));
-        // The rights that it began with are gone all the same.
+        // The initial privileges were dropped.
         if nix::unistd::geteuid().is_root() {
             let status = format!("/proc/{}/status", sniffer.child.id());
             let status = std::fs::read_to_string(status).unwrap();
@@ -528,9 +528,9 @@ fn metrics_are_served_while_it_sniffs() {
     }
 }
 
-/// Without `--interval` metrics show attacks all the same, and the report is of the whole capture.
+/// Metrics show attacks also without `--interval`, and the report is about the complete capture.
 #[test]
-fn attacks_are_measured_and_reported_while_it_sniffs() {
+fn attacks_are_measured_and_reported_during_capture() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("live-reports");
@@ -541,14 +541,14 @@ fn attacks_are_measured_and_reported_while_it_sniffs() {
     let Some(sniffer) = Sniffer::start(port, &args) else { return };
     let address = metrics_of(&sniffer);
     let victim = client();
-    // Nobody asked for these.
+    // Responses without requests.
     for _ in 0..30 {
         server.send_to(INFO, victim.local_addr().unwrap()).unwrap();
     }
     shows(address, "gamewire_attacks{seat=\"victim\"} 1");
     shows(address, "gamewire_attacks{seat=\"flooded_server\"} 0");
     shows(address, "gamewire_attack_packets_per_second{seat=\"victim\",target=\"127.0.0.1:");
-    // It is over: metrics say so, the report has it nevertheless.
+    // The attack has ended in metrics, but is in the report.
     shows(address, "gamewire_attacks{seat=\"victim\"} 0");
     sniffer.signal("-INT");
     sniffer.says("wrote 1 report");
@@ -564,7 +564,7 @@ fn attacks_are_measured_and_reported_while_it_sniffs() {
 }
 
 #[test]
-fn capture_does_not_wait_for_who_asks_for_metrics() {
+fn capture_does_not_wait_for_clients_of_metrics() {
     let server = Server::start();
     let args = ["check", "--format", "json", "--metrics", "127.0.0.1:0"];
     let Some(sniffer) = Sniffer::start(server.port, &args) else { return };

@@ -1,4 +1,4 @@
-//! What packages install beside the program: manual pages and completions; and what it says of itself.
+//! Manual pages, completions and the version.
 
 mod support;
 
@@ -7,7 +7,7 @@ use support::gamewire;
 const COMMANDS: [&str; 7] = ["dissect", "flows", "check", "rules", "explain", "man", "completions"];
 
 #[test]
-fn the_version_names_the_commit_where_there_is_one() {
+fn the_version_contains_the_commit_if_known() {
     let run = gamewire(["--version"]);
     let said = run.out.trim().strip_prefix("gamewire ").expect("the name");
     let commit = said.strip_prefix(env!("CARGO_PKG_VERSION")).expect("the version");

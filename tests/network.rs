@@ -1,4 +1,4 @@
-//! What the layers below a message show of it: checksums, fragments, snapped packets, links.
+//! Effects of the layers below a message: checksums, fragments, truncated packets, link types.
 
 #[path = "support/project.rs"]
 mod project;
@@ -10,7 +10,7 @@ use support::gamewire;
 use xtask::exchange::{Setting, capture};
 use xtask::wire::{ByteOrder, Capture, Interface, Ip, Link, PcapNg, START, tunnel};
 
-/// Plays an exchange with an A2S server and returns the messages, and what went to the errors.
+/// Plays an exchange with an A2S server and returns the messages and standard error.
 fn dissect(script: &str, options: &[&str]) -> (Vec<Value>, String) {
     let bytes = capture(script, &Setting::udp(27015)).expect("a good script").pcap();
     read(&bytes, options)
@@ -37,9 +37,9 @@ fn rules(message: &Value) -> Vec<&str> {
     findings.iter().map(|finding| finding["rule"].as_str().expect("a code")).collect()
 }
 
-/// Servers that answer together, each frame to another client, in one frame of 802.11 (A-MSDU).
+/// Responses of servers to several clients in one aggregated frame of 802.11 (A-MSDU).
 #[test]
-fn frames_in_one_frame_are_all_read_in_their_order() {
+fn aggregated_frames_are_read_in_order() {
     let mut packets = Vec::new();
     for (flags, what) in [(0x01, "0.0 c > s  FFFFFFFF 69"), (0x02, "0.0 s > c  FFFFFFFF 6A 00*15")]
     {
@@ -88,7 +88,7 @@ fn record(packet: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn transport_checksums_are_checked_only_when_asked() {
+fn transport_checksums_are_checked_only_on_request() {
     let script =
         "0.00 c > s  udpsum=bad FFFFFFFF 55 FFFFFFFF\n0.02 s > c  ipsum=bad FFFFFFFF 41 4BA1D522";
     let (messages, _) = dissect(script, &[]);
@@ -108,14 +108,14 @@ fn fragments_are_joined_and_named() {
 }
 
 #[test]
-fn a_snapped_answer_shows_what_was_recorded_and_blames_nobody() {
+fn a_truncated_response_is_shown_and_breaks_no_rule() {
     let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  snap=49 FFFFFFFF 41 4BA1D522";
     let (messages, _) = dissect(script, &[]);
     assert_eq!(messages[1]["message"], "challenge_response");
     assert_eq!(rules(&messages[1]), ["NET001"]);
 }
 
-/// What `check` finds and leaves not open: rule, packets, and what is said.
+/// The conclusive findings of `check`: rule, packets and text.
 fn findings(project: &Project, script: &str, setting: &Setting) -> Vec<(String, Value, String)> {
     project.play("snapped.pcap", setting, script);
     let one = project.run(&["check", "--format", "json", "--threads", "1", "snapped.pcap"]);
@@ -129,7 +129,7 @@ fn findings(project: &Project, script: &str, setting: &Setting) -> Vec<(String, 
 }
 
 #[test]
-fn packets_that_are_cut_before_their_payload_are_counted() {
+fn packets_that_are_truncated_before_their_payload_are_counted() {
     let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  snap=30 FFFFFFFF 41 4BA1D522\n\
         0.03 s > c  snap=13 FFFFFFFF 41 4BA1D522";
     let project = Project::new("snapped-headers");
@@ -142,7 +142,7 @@ fn packets_that_are_cut_before_their_payload_are_counted() {
 }
 
 #[test]
-fn a_recording_with_a_short_snap_length_is_one_note_and_blames_nobody() {
+fn a_short_snap_length_is_one_note_and_breaks_no_rule() {
     let info = "FFFFFFFF 54 'Source Engine Query' 00";
     let response = "FFFFFFFF 49 11 'name' 00 'map' 00 'folder' 00 'game' 00 0000 00 08 00 'dl' 00 01 '1' 00 00";
     let list = r"'\\list\\\\gamename\\ut\\final\\'";
@@ -253,7 +253,7 @@ fn a_field_of_which_no_byte_was_recorded_is_absent() {
 }
 
 #[test]
-fn a_snapped_segment_is_reported_as_one() {
+fn a_truncated_segment_is_reported() {
     let script = "0.0 c > m  tcp 'GET /c?build_defs=4 HTTP/1.1\\r\\n\\r\\n'\n\
         0.1 m > c  tcp snap=100 'HTTP/1.1 200 OK\\r\\nContent-Length: 120\\r\\n\\r\\n' 'x'*120 fin";
     let project = Project::new("snapped");
@@ -267,7 +267,7 @@ fn a_snapped_segment_is_reported_as_one() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_ends_nothing() {
+fn a_clock_that_is_set_back_ends_no_flow() {
     for ahead in [0, 1200, 900_000_000] {
         let mut script =
             format!("{ahead} d > t  FFFFFFFF 69\n+0 t > d  FFFFFFFF 6A '{:014}' 00\n", 0);
@@ -309,9 +309,9 @@ fn an_unknown_link_type_is_one_warning() {
     );
 }
 
-/// Whether a segment came in one packet or in many says nothing of it.
+/// Fragmentation does not change the verdict on a segment.
 #[test]
-fn segments_are_checked_whole_however_they_were_fragmented() {
+fn fragmented_segments_are_checked_after_reassembly() {
     let file = std::fs::read("samples/gamespy1-faults.pcap").expect("a sample");
     let mut packets = Vec::new();
     let mut rest = &file[24..];
@@ -349,7 +349,7 @@ fn segments_are_checked_whole_however_they_were_fragmented() {
 }
 
 #[test]
-fn lost_bytes_are_reported_of_the_message_that_lacks_them() {
+fn lost_bytes_are_reported_with_their_message() {
     let script = concat!(
         r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'",
         "\n",
@@ -374,7 +374,7 @@ fn lost_bytes_are_reported_of_the_message_that_lacks_them() {
 }
 
 #[test]
-fn a_layer_that_is_not_read_is_named_once() {
+fn an_unknown_layer_is_reported_once() {
     let frame = |ether_type: [u8; 2], rest: &[u8]| {
         [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2][..], &ether_type, rest].concat()
     };

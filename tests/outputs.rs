@@ -1,4 +1,4 @@
-//! What is written never destroys what is read, says when it cannot be written, and stays short.
+//! Outputs never overwrite inputs, errors of writing are reported, and notices are brief.
 
 #[path = "support/project.rs"]
 mod project;
@@ -19,7 +19,7 @@ use xtask::exchange::Setting;
 const PING: &str = "0.00 c > s  FFFFFFFF 69\n0.02 s > c  FFFFFFFF 6A '00000000000000' 00";
 
 #[test]
-fn a_baseline_or_a_summary_is_not_written_onto_a_capture() {
+fn a_baseline_or_a_summary_does_not_overwrite_a_capture() {
     let project = Project::new("onto");
     project.play("c.pcap", &Setting::udp(27015), PING);
     let before = std::fs::read(project.path("c.pcap")).expect("the capture");
@@ -37,7 +37,7 @@ fn a_baseline_or_a_summary_is_not_written_onto_a_capture() {
 }
 
 #[test]
-fn a_baseline_is_not_written_onto_the_configuration() {
+fn a_baseline_does_not_overwrite_the_configuration() {
     let project = Project::new("onto-config");
     project.play("c.pcap", &Setting::udp(27015), PING);
     project.write("gamewire.toml", "complete = true\n");
@@ -74,7 +74,7 @@ fn standard_output_is_not_the_capture() {
         assert!(err.contains("standard output is the capture"), "{err}");
         assert_eq!(std::fs::read(project.path("c.pcap")).expect("the capture"), before);
     }
-    // A device is not a file that could be destroyed.
+    // A device cannot be overwritten.
     let null = OpenOptions::new().write(true).open("/dev/null").expect("a device");
     let run = program(&project, &["dissect", "/dev/null"]).stdout(null).output().expect("it runs");
     assert!(!String::from_utf8_lossy(&run.stderr).contains("standard output"));
@@ -149,9 +149,9 @@ fn many_notices_of_a_kind_are_counted() {
     assert!(!run.err.contains("more"), "{}", run.err);
 }
 
-/// What was read until somebody had enough is reported, and said to be a part.
+/// The results up to the interrupt are reported as partial.
 #[test]
-fn an_interrupted_check_reports_what_it_has() {
+fn an_interrupted_check_reports_its_results() {
     static ASKED: AtomicBool = AtomicBool::new(true);
     let sample = format!("{}/samples/abuse-query-flood.pcap", env!("CARGO_MANIFEST_DIR"));
     for threads in ["1", "2"] {
@@ -170,7 +170,8 @@ fn an_interrupted_check_reports_what_it_has() {
     }
 }
 
-/// The program, by either signal, in the middle of a large file. Who asks twice does not wait for what there is.
+/// Interrupts the program with either signal while it reads a large file. A second signal ends it without
+/// results.
 #[test]
 fn a_signal_ends_the_reading_of_a_file_and_a_second_one_the_program() {
     let project = Project::new("signals");
@@ -182,7 +183,7 @@ fn a_signal_ends_the_reading_of_a_file_and_a_second_one_the_program() {
         let mut command = program(&project, args);
         command.args(["--no-config", "large.pcap"]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it runs");
-        // Once it reads, the file is mapped.
+        // The file is mapped as soon as it is read.
         let maps = format!("/proc/{}/maps", child.id());
         let is_mapped =
             || std::fs::read_to_string(&maps).is_ok_and(|maps| maps.contains("large.pcap"));
@@ -208,7 +209,7 @@ fn a_signal_ends_the_reading_of_a_file_and_a_second_one_the_program() {
         assert!((1024..728_000).contains(&read), "{name}: {read} packets");
         let fails = checked["verdict"] == "fail";
         assert_eq!(run.status.code(), Some(fails.into()), "{name}: {err}");
-        // Nobody reads what it writes: it cannot end by itself.
+        // Its output is not read, so it cannot end by itself.
         let child = start(&["dissect"]);
         std::thread::sleep(Duration::from_millis(200));
         signal(&child, name);

@@ -1,5 +1,5 @@
-//! Whatever bytes come from another process are read without harm. Alone in a process of its own: names that are
-//! read are kept there for good, up to a bound.
+//! Reading any bytes from another process is safe. This test has its own process, because names that are read stay in
+//! memory permanently, up to a limit.
 
 #![cfg(feature = "partition")]
 
@@ -17,10 +17,10 @@ use gamewire::session::{Heard, Part, Totals};
 
 const MEMORY: usize = 1 << 20;
 
-/// From which packet on packets are from a file.
+/// The first packet of a run of packets from one file.
 type Run = (u64, u32, u64);
 
-/// What processes hand over of a sample: its survey, the plan, what rows say beside packets, and portions.
+/// The bytes that processes exchange for a sample: its survey, the plan, metadata of rows, and portions.
 fn handed_over(sample: &str) -> Vec<Vec<u8>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(sample);
     let survey = survey(&path, &Options::default(), MEMORY).expect("a capture");
@@ -44,7 +44,7 @@ fn handed_over(sample: &str) -> Vec<Vec<u8>> {
     all
 }
 
-/// Reads bytes as all that they may be. Whether they are one of these.
+/// Reads bytes as each type. Returns whether they are valid as one.
 fn read(bytes: &[u8]) -> bool {
     [
         from_bytes::<Survey>(bytes).is_ok(),
@@ -59,7 +59,7 @@ fn read(bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn what_is_written_is_read_and_with_any_byte_changed_does_no_harm() {
+fn bytes_are_read_back_and_changed_ones_are_safe() {
     for sample in ["a2s-quirks.pcap", "abuse-answers-from-another-host.pcap"] {
         let all = handed_over(sample);
         assert!(all.len() > 4, "{sample}: {}", all.len());

@@ -1,5 +1,5 @@
-//! Captures of real programs, where they are beside the checkout (or in `GAMEWIRE_CAPTURES`). They
-//! are not part of the project; without them these tests say so and do nothing.
+//! Captures of real programs. They are not part of the project: they are next to the checkout, or
+//! `GAMEWIRE_CAPTURES` names their folder. Without them, these tests are skipped.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn nothing_is_claimed_in_captures_of_other_protocols() {
 }
 
 #[test]
-fn every_answer_of_recorded_servers_is_read_to_its_last_byte() {
+fn every_response_of_recorded_servers_is_read_to_its_last_byte() {
     let Some(files) = captures("recorded") else {
         skipped("captures", "no recorded captures are here");
         return;

@@ -1,4 +1,4 @@
-//! `gamewire report`: what the page holds, and that it is written whole or not at all.
+//! `gamewire report`: the content of the page, and that it is written completely or not at all.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -32,7 +32,7 @@ fn messages(capture: &Value) -> Vec<Value> {
     all.filter(|message| message.get("icmp").is_none()).cloned().collect()
 }
 
-/// The page that is written of a capture.
+/// The page about a capture.
 fn page(project: &Project, arguments: &[&str]) -> String {
     let out = project.path("report.html");
     let run = gamewire([&["report", "--no-config", "-o", &out], arguments].concat());
@@ -45,7 +45,7 @@ fn object(command: &str, file: &str) -> Value {
     serde_json::from_str(&run.out).unwrap()
 }
 
-/// Holds the numbers of a page against those of the commands that have them.
+/// Compares the numbers of a page with those of the commands.
 fn numbers_are_those_of_the_commands(project: &Project, file: &Path) {
     let file = file.to_str().unwrap();
     let page = page(project, &[file]);
@@ -80,7 +80,7 @@ fn the_numbers_are_those_of_summary_and_check() {
 }
 
 #[test]
-fn requests_fare_in_the_page_as_in_the_summary() {
+fn the_page_has_the_requests_of_the_summary() {
     let project = Project::new("report-requests");
     let mut compared = 0;
     for name in
@@ -100,7 +100,7 @@ fn requests_fare_in_the_page_as_in_the_summary() {
     assert!(compared > 5, "{compared}");
 }
 
-/// This many exchanges, one a millisecond, every 500th of them with a fault.
+/// This number of exchanges, one per millisecond, every 500th with a fault.
 fn exchanges(count: u64) -> String {
     let mut script = String::new();
     for nth in 0..count {
@@ -119,7 +119,7 @@ fn exchanges(count: u64) -> String {
 }
 
 #[test]
-fn of_very_many_messages_a_sample_has_those_with_findings() {
+fn a_sample_of_many_messages_has_those_with_findings() {
     let project = Project::new("report-sample");
     project.play("many.pcap", &Setting::udp(27015), &exchanges(7000));
     let file = project.path("many.pcap");
@@ -135,7 +135,7 @@ fn of_very_many_messages_a_sample_has_those_with_findings() {
     let found = findings.iter().filter_map(|it| it["frames"].as_array().unwrap().last());
     let found: Vec<_> = found.map(|frame| frame.as_u64().unwrap()).collect();
     assert!(found.len() >= 14 && found.iter().all(|frame| frames.contains(frame)));
-    // What is not in it is left out by chance: the weight makes up for it.
+    // Other messages are left out at random; weights compensate for it.
     let certain = shown.iter().filter(|it| it.get("certain").is_some()).count() as f64;
     let weight = capture["sample"]["weight"].as_f64().unwrap();
     let estimated = certain + (10_000.0 - certain) * weight;
@@ -148,7 +148,7 @@ fn of_very_many_messages_a_sample_has_those_with_findings() {
 }
 
 #[test]
-fn a_filter_chooses_what_is_embedded() {
+fn a_filter_selects_the_embedded_messages() {
     let project = Project::new("report-filter");
     let file = "samples/a2s-quirks.pcap";
     let filtered = ["-Y", "a2s.rules_response", file];
@@ -164,7 +164,7 @@ fn a_filter_chooses_what_is_embedded() {
 }
 
 #[test]
-fn it_is_written_whole_or_not_at_all() {
+fn it_is_written_completely_or_not_at_all() {
     let project = Project::new("report-whole");
     let sample = std::fs::read("samples/a2s-quirks.pcap").unwrap();
     project.write("a.pcap", &sample);
@@ -182,7 +182,7 @@ fn it_is_written_whole_or_not_at_all() {
     let missing = report(&project.path("out.html"), &["no-such.pcap"]);
     assert!(missing.code == 2 && missing.err.contains("no-such.pcap"), "{}", missing.err);
     assert_eq!(project.names(), ["a.pcap"], "nothing is left of an attempt");
-    // What can be read is reported, and what cannot is said.
+    // Readable files are in the report, and others are errors.
     let some = report(&project.path("out.html"), &[&file, "no-such.pcap"]);
     assert!(some.code == 2 && some.err.contains("no-such.pcap"), "{}", some.err);
     assert_eq!(captures(&project.read("out.html")).len(), 1);

@@ -1,6 +1,6 @@
-//! Every rule of the catalogue proves itself on a capture: its right example exercises it and
-//! breaks nothing, its wrong example breaks it and nothing else. The examples are what `gamewire
-//! explain` prints, played into a capture and checked by `gamewire check` as a user would.
+//! Tests every rule of the catalogue: its right example exercises it and breaks no rule, its wrong example
+//! breaks only this rule. The examples are those of `gamewire explain`, played into a capture and checked by
+//! `gamewire check` as a user would.
 
 #[path = "support/examples.rs"]
 mod examples;
@@ -16,13 +16,13 @@ use examples::PRESUMED;
 use serde_json::Value;
 use support::gamewire;
 
-/// Rules that are inconclusive unless somebody vouches that the capture is complete.
+/// Rules that are inconclusive without `--complete`.
 const VOUCHED: &[&str] = &["VM046", "GS1032", "ACR030", "SEC004"];
 
 /// The key that the examples of ACR033 are made with.
 const ACR_KEY: &str = "user=42,key=6c61626b6579";
 
-/// Checks an example; the rules broken at error or warning severity, and how this one fared.
+/// Checks an example; returns the broken rules of error or warning severity, and the verdict on this one.
 fn check(rule: &Rule, script: &str, is_right: bool) -> Result<(Vec<String>, String), String> {
     let bytes = examples::play(rule, script, is_right)?;
     let path = std::env::temp_dir().join(format!(
@@ -50,7 +50,7 @@ fn check(rule: &Rule, script: &str, is_right: bool) -> Result<(Vec<String>, Stri
 }
 
 #[test]
-fn every_rule_proves_itself() {
+fn every_rule_agrees_with_its_examples() {
     let mut wrong = String::new();
     for rule in catalogue::rules() {
         let code = rule.code.to_string();

@@ -1,4 +1,4 @@
-//! Every sample, as users see it: the lines, and the JSON with its trees.
+//! The text and JSON output of every sample.
 
 mod support;
 
@@ -13,13 +13,13 @@ fn stem(sample: &Path) -> String {
     sample.file_stem().expect("a name").to_string_lossy().into_owned()
 }
 
-/// One sample holds nothing of ours, and that is said.
+/// Whether standard error is empty, except for the sample without supported protocols.
 fn said_nothing_amiss(err: &str) -> bool {
     let holds = "4 packets, none of a supported protocol; UDP ports 53, 27960\n";
     err.is_empty() || err.ends_with(&format!("samples/silence-others.pcap: {holds}"))
 }
 
-/// The first lines of what is long: the others are like them.
+/// The first lines of a long text.
 fn head(text: &str) -> String {
     const MOST: usize = 1000;
     const HEAD: usize = 20;
@@ -80,8 +80,7 @@ fn check() {
     }
 }
 
-/// A sample has findings of error or warning severity if, and only if, its line in the list says
-/// that it holds faults.
+/// A sample has findings of error or warning severity if, and only if, its line in the list mentions faults.
 #[test]
 fn faults_are_where_the_list_says_so() {
     for path in samples() {
@@ -131,7 +130,7 @@ fn collect(node: &Value, leaves: &mut BTreeSet<(u64, u64)>) {
 }
 
 #[test]
-fn tree_and_bytes_of_one_answer() {
+fn tree_and_bytes_of_one_response() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/a2s-documents-examples.pcap");
     let path = sample.to_string_lossy().into_owned();
     insta::assert_snapshot!("tree", gamewire(["dissect", "-v", &path]).out);

@@ -1,5 +1,5 @@
-//! SARIF and JUnit output is valid by the published schemas: over all samples, and over the wrong
-//! example of every rule, with and without a configuration and a baseline.
+//! SARIF and JUnit output is valid by the published schemas: for all samples and the wrong example of every
+//! rule, with and without a configuration and a baseline.
 
 #[path = "support/examples.rs"]
 mod examples;
@@ -18,10 +18,10 @@ use uppsala::XsdValidator;
 const SARIF: &str = include_str!("schemas/sarif-schema-2.1.0.json");
 const JUNIT: &str = include_str!("schemas/junit-10.xsd");
 
-/// What the schema says against a SARIF log.
+/// The schema's errors for a SARIF log.
 fn sarif_errors(log: &Value) -> Vec<String> {
-    // Its pattern for languages, which are not written here, has a bracket that closes nothing: to
-    // some a literal one, to a strict reader of patterns no pattern at all.
+    // The schema's pattern for languages, which gamewire does not write, has an unbalanced bracket that
+    // this implementation rejects.
     let schema = SARIF.replace("[a-zA-Z]{2}]?$", "[a-zA-Z]{2}$");
     let schema: Value = serde_json::from_str(&schema).expect("the schema is JSON");
     let validator = jsonschema::options().should_validate_formats(true).build(&schema);
@@ -29,7 +29,7 @@ fn sarif_errors(log: &Value) -> Vec<String> {
     validator.iter_errors(log).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// What the schema says against a JUnit document.
+/// The schema's errors for a JUnit document.
 fn junit_errors(document: &str) -> Vec<String> {
     let schema = uppsala::parse(JUNIT).expect("the schema is XML");
     let validator = XsdValidator::from_schema(&schema).expect("the schema is one");
@@ -84,7 +84,7 @@ fn sarif_is_valid() {
     }
 }
 
-/// What the schema cannot say: indices point at what they should.
+/// Checks that indices refer to the right rules, which the schema cannot express.
 fn every_result_names_its_rule(run: &Value) {
     let at = |index: &Value| {
         let index = usize::try_from(index.as_u64().expect("an index")).expect("a small one");
@@ -118,7 +118,7 @@ fn junit_is_valid() {
     }
 }
 
-/// The first sample whose name begins so, as an argument.
+/// The path of the first sample whose name starts with this.
 fn sample(begins: &str) -> String {
     let is = |path: &&std::path::PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begins))
@@ -127,7 +127,7 @@ fn sample(begins: &str) -> String {
 }
 
 #[test]
-fn sarif_says_where_a_rule_is_explained_and_how_many_requests_were_answered() {
+fn sarif_has_links_to_rules_and_the_number_of_answered_requests() {
     let out = check(&["--format", "sarif"], &[sample("silence-unanswered")]);
     let log: Value = serde_json::from_str(&out).expect("JSON");
     let run = &log["runs"][0];
@@ -144,7 +144,7 @@ fn sarif_says_where_a_rule_is_explained_and_how_many_requests_were_answered() {
 }
 
 #[test]
-fn junit_shows_bytes_and_words_and_how_many_requests_were_answered() {
+fn junit_has_bytes_texts_and_the_number_of_answered_requests() {
     let out = check(&["--format", "junit"], &[sample("silence-unanswered")]);
     assert!(out.contains("<property name=\"answered\" value=\"0\"/>"), "{out}");
     let project = Project::new("junit-failure");
@@ -179,7 +179,7 @@ fn a_file_that_cannot_be_read_is_an_error_in_the_report() {
     }
 }
 
-/// What the schema cannot say: the counts are those of the cases.
+/// Checks that the counts are those of the cases, which the schema cannot express.
 fn counts_are_right(document: &uppsala::Document<'_>) {
     let number = |element, name| {
         let value = document.get_attribute(element, name).expect("an attribute");
@@ -203,7 +203,7 @@ fn counts_are_right(document: &uppsala::Document<'_>) {
 }
 
 #[test]
-fn the_schemas_find_what_is_wrong() {
+fn the_schemas_reject_invalid_output() {
     let sample = samples()[0].to_string_lossy().into_owned();
     let log = check(&["--format", "sarif"], std::slice::from_ref(&sample));
     let log: Value = serde_json::from_str(&log).expect("JSON");
@@ -231,7 +231,7 @@ fn the_schemas_find_what_is_wrong() {
 }
 
 #[test]
-fn a_suite_says_when_its_capture_was_recorded() {
+fn a_suite_has_the_time_of_its_capture() {
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/silence-unanswered.pcap");
     let run = gamewire(["check", "--format", "junit", sample]);
     assert!(run.out.contains(r#" timestamp="2026-01-01T00:00:00" time="40.000""#), "{}", run.out);

@@ -1,4 +1,4 @@
-//! `gamewire scrub`: what is written has the same verdicts, and nothing that tells of somebody.
+//! `gamewire scrub`: its output has the same verdicts, and no personal data.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -34,7 +34,7 @@ impl Scrubbed {
         std::fs::read(&self.0).unwrap()
     }
 
-    /// What is written, and all fields of it: those of what decompresses, too.
+    /// The written file with all its fields, including those of decompressed responses.
     fn all_bytes(&self) -> Vec<u8> {
         let mut bytes = self.bytes();
         let messages = messages(&self.0);
@@ -55,7 +55,7 @@ fn check(capture: &Path) -> Value {
     serde_json::from_str(&gamewire(args).out).unwrap()
 }
 
-/// How often each rule passed, failed and could not be decided.
+/// How often each rule passed, failed and was inconclusive.
 fn rules(report: &Value) -> BTreeMap<String, [u64; 3]> {
     let counts =
         |rule: &Value| ["passed", "failed", "inconclusive"].map(|key| rule[key].as_u64().unwrap());
@@ -69,8 +69,8 @@ fn messages(capture: &Path) -> Vec<Value> {
     run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What is said otherwise of what is written than of a capture, rule by rule; `None`: it has compressed responses,
-/// whose contents cannot be compared.
+/// The differences between the verdicts on the output and on the capture, by rule; `None` if it has compressed
+/// responses, whose contents cannot be compared.
 fn differences(capture: &Path) -> Option<Vec<String>> {
     let (input, scrubbed) = (check(capture), Scrubbed::of(capture, "a key", &[]));
     let output = check(&scrubbed.0);
@@ -86,7 +86,7 @@ fn differences(capture: &Path) -> Option<Vec<String>> {
     let after = rules(&output);
     for (code, mut before) in rules(&input) {
         let mut after = after[&code];
-        // Headers and checksums of other traffic and of tunnels are not counted any more.
+        // Headers and checksums of other traffic and of tunnels are not in the output.
         if ["NET002", "NET003", "NET004", "NET005", "NET013"].contains(&code.as_str()) {
             (before[0], after[0]) = (0, 0);
         }
@@ -97,7 +97,7 @@ fn differences(capture: &Path) -> Option<Vec<String>> {
     Some(differences)
 }
 
-/// Whether the verdicts of what is written were compared; those about compressed responses cannot be.
+/// Asserts that the verdicts are the same. Returns false if they cannot be compared.
 fn keeps_its_verdicts(capture: &Path) -> bool {
     let differences = differences(capture);
     let compared = differences.is_some();
@@ -111,7 +111,7 @@ fn verdicts_stay_the_same() {
     assert!(compared > 25, "{compared}");
 }
 
-/// What is wrong, and what is right, by each rule: of captures with exactly that, too, the same is said.
+/// The same for the right and wrong examples of each rule.
 #[test]
 fn verdicts_of_every_rule_stay_the_same() {
     let path =
@@ -139,9 +139,9 @@ fn verdicts_of_every_rule_stay_the_same() {
     }
 }
 
-/// Wireshark reads past the marks of what could not be read.
+/// Wireshark accepts the markers for packets that could not be read.
 #[test]
-fn tshark_reads_what_is_written() {
+fn tshark_reads_the_output() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/a2s-quirks.pcap");
     let path = std::env::temp_dir().join(format!("gamewire-scrub-cut-{}.pcap", std::process::id()));
     let mut bytes = std::fs::read(sample).unwrap();
@@ -163,7 +163,7 @@ fn tshark_reads_what_is_written() {
     }
 }
 
-/// The addresses of a capture: of hosts, and of those that lists name.
+/// The addresses of a capture: of hosts, and in lists.
 fn addresses(messages: &[Value]) -> BTreeSet<IpAddr> {
     let mut found = BTreeSet::new();
     for message in messages {
@@ -176,8 +176,8 @@ fn addresses(messages: &[Value]) -> BTreeSet<IpAddr> {
     found
 }
 
-/// How many addresses of a capture were searched for in what is written: as a text, as they are, reversed.
-/// One that another one has become may be there; so may one of the host itself.
+/// Searches for the addresses of a capture in the output: as text, as bytes, and as reversed bytes. Returns their
+/// number. Replacements of others may be there by chance.
 fn loses_its_addresses(capture: &Path) -> usize {
     let scrubbed = Scrubbed::of(capture, "addresses", &[]);
     let (before, after) = (addresses(&messages(capture)), addresses(&messages(&scrubbed.0)));
@@ -190,9 +190,9 @@ fn loses_its_addresses(capture: &Path) -> usize {
         };
         let reversed = octets.iter().rev().copied().collect();
         let text = address.to_string().into_bytes();
-        // Zeros and small numbers are in many other fields, too.
+        // Zeros and small numbers are also in many other fields.
         let is_telling = address.is_ipv6() || !octets.contains(&0);
-        // A longer number may end or begin with the text.
+        // A longer number may contain the text.
         let is_apart = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_digit());
         let forms = [(text, true), (octets, false), (reversed, false)];
         for (form, is_text) in forms.into_iter().filter(|(_, is_text)| *is_text || is_telling) {
@@ -209,7 +209,7 @@ fn loses_its_addresses(capture: &Path) -> usize {
 
 #[test]
 fn no_address_is_left() {
-    // Thousands of addresses by chance are found by chance.
+    // With thousands of random addresses, some are found by chance.
     let is_small = |sample: &&PathBuf| !sample.to_string_lossy().contains("abuse-");
     let samples = samples();
     let searched = samples.iter().filter(is_small).map(|sample| loses_its_addresses(sample));
@@ -232,12 +232,12 @@ fn recorded_captures_keep_their_verdicts_and_lose_their_names() {
     assert!(compared > 8 && searched > 20, "{compared} {searched}");
 }
 
-/// Texts of messages that tell of somebody.
+/// Texts of messages that are personal data.
 fn private_texts(message: &Value, found: &mut BTreeSet<String>) {
     let fields = &message["fields"];
     let mut add = |value: &Value| {
         let text = value.as_str().unwrap_or_default();
-        // A short one may be part of something else.
+        // A short text may be part of another one.
         if text.len() > 6 && text.is_ascii() && text.parse::<f64>().is_err() {
             found.insert(text.to_owned());
         }
@@ -259,12 +259,12 @@ fn text<'m>(fields: &'m Value, key: &str) -> Option<&'m str> {
     fields[key].as_str()
 }
 
-/// How many texts of a capture were searched for in what is written, as they are and reversed.
+/// Searches for the texts of a capture in the output, also reversed. Returns their number.
 fn loses_its_names(capture: &Path) -> usize {
     let mut texts = BTreeSet::new();
     let messages = messages(capture);
     messages.iter().for_each(|message| private_texts(message, &mut texts));
-    // What names a game stays, and some maps and servers are called like it.
+    // Names of games are kept, and some maps and servers have the same name.
     let mut games = Vec::new();
     for fields in messages.iter().map(|message| &message["fields"]) {
         games.extend([text(fields, "folder"), text(fields, "gamename")]);
@@ -291,7 +291,7 @@ fn no_name_is_left() {
 }
 
 #[test]
-fn addresses_become_others_everywhere_and_keep_their_prefixes() {
+fn addresses_are_replaced_consistently_and_keep_their_prefixes() {
     let ends = |messages: &[Value]| -> Vec<IpAddr> {
         let mut found = Vec::new();
         for message in messages {
@@ -332,7 +332,7 @@ fn addresses_become_others_everywhere_and_keep_their_prefixes() {
 }
 
 #[test]
-fn the_key_decides() {
+fn replacements_depend_on_the_key() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/gamespy4-ut3.pcap");
     let of = |key| Scrubbed::of(&sample, key, &[]).bytes();
     assert_eq!(of("one"), of("one"));
@@ -340,7 +340,7 @@ fn the_key_decides() {
 }
 
 #[test]
-fn other_traffic_is_left_out_unless_its_headers_are_asked_for() {
+fn other_traffic_is_left_out_unless_its_headers_are_requested() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/silence-others.pcap");
     let without = Scrubbed::of(&sample, "without", &[]);
     assert!(without.1.contains("4 packets of other traffic left out"), "{}", without.1);
@@ -351,7 +351,7 @@ fn other_traffic_is_left_out_unless_its_headers_are_asked_for() {
 }
 
 #[test]
-fn messages_can_be_chosen() {
+fn messages_can_be_selected() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
     for (name, filter, count) in [
         ("a2s-info-players-rules.pcap", "a2s.info_response", 1),
@@ -367,7 +367,7 @@ fn messages_can_be_chosen() {
 }
 
 #[test]
-fn what_cannot_be_scrubbed_is_refused() {
+fn invalid_options_are_rejected() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/gamespy4-ut3.pcap");
     let sample = sample.to_str().unwrap();
     let nowhere = "/nonexistent/out.pcapng";

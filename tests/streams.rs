@@ -1,5 +1,5 @@
-//! How a stream was cut into segments, and in which order those were recorded, changes neither
-//! messages nor verdicts, as long as none is missing.
+//! Messages and verdicts do not depend on the boundaries and the order of segments, as long as none is
+//! missing.
 
 #[path = "support/project.rs"]
 mod project;
@@ -11,14 +11,14 @@ use serde_json::Value;
 use xtask::exchange::{Setting, Transport, capture};
 use xtask::wire::{Capture, TimedPacket, flags};
 
-/// What is said of a recording: the messages of each direction, and how every rule fared.
+/// The results for a capture: the messages of each direction, and the verdicts on all rules.
 #[derive(Debug, PartialEq, Eq)]
 struct Said {
     messages: Vec<(String, String, String)>,
     rules: Vec<(String, [u64; 3])>,
 }
 
-/// What a command tells of a recording, in JSON.
+/// The JSON output of a command for a capture.
 fn reported(project: &Project, command: &str, capture: &Capture) -> String {
     project.write("streams.pcap", capture.pcap());
     project.run(&[command, "--format", "json", "streams.pcap"]).out
@@ -32,7 +32,7 @@ fn said(project: &Project, capture: &Capture) -> Said {
         (text(&message["src"]), text(&message["message"]), text(&message["fields"]))
     };
     let mut messages: Vec<_> = run("dissect").lines().map(message).collect();
-    // Of each direction in its order: two that do not answer each other have none.
+    // Sorted by direction: messages that do not respond to each other have no common order.
     messages.sort_by(|one, other| one.0.cmp(&other.0));
     let checked: Value = serde_json::from_str(&run("check")).expect("JSON");
     let count = |rule: &Value, key: &str| rule[key].as_u64().expect("a count");
@@ -40,7 +40,7 @@ fn said(project: &Project, capture: &Capture) -> Said {
         let counts = ["passed", "failed", "inconclusive"].map(|key| count(rule, key));
         (text(&rule["code"]), counts)
     });
-    // Of the recording, segments are counted.
+    // Rules about the recording count segments.
     let rules = rules.filter(|(code, _)| !code.contains("NET"));
     Said { messages, rules: rules.collect() }
 }
@@ -48,7 +48,7 @@ fn said(project: &Project, capture: &Capture) -> Said {
 /// After Ethernet and IPv4 without options.
 const TCP: usize = 14 + 20;
 
-/// Where the payload begins of a segment that carries some, or closes.
+/// The start of the payload of a segment that has one, or FIN.
 fn payload(packet: &TimedPacket) -> Option<usize> {
     let tcp = packet.bytes.get(TCP..)?;
     let (start, flags) = (TCP + usize::from(tcp.get(12)? >> 4) * 4, tcp.get(13)?);
@@ -57,7 +57,7 @@ fn payload(packet: &TimedPacket) -> Option<usize> {
     (plain && tells && flags & flags::RST == 0).then_some(start)
 }
 
-/// Every segment in two.
+/// Divides every segment into two.
 fn halved(mut capture: Capture) -> Capture {
     let packets = std::mem::take(&mut capture.packets);
     capture.packets = packets.into_iter().flat_map(halves).collect();
@@ -83,8 +83,7 @@ fn halves(packet: TimedPacket) -> Vec<TimedPacket> {
     vec![front, back]
 }
 
-/// The recordings in which two packets that are so far apart have changed places. Each place keeps
-/// its time.
+/// Captures in which two packets at this distance are exchanged. The times are not.
 fn swapped(capture: &Capture, apart: usize) -> Vec<Capture> {
     let carries = |at: usize| capture.packets.get(at).and_then(payload).is_some();
     let firsts = (0..capture.packets.len()).filter(|&at| carries(at) && carries(at + apart));
@@ -99,7 +98,7 @@ fn swapped(capture: &Capture, apart: usize) -> Vec<Capture> {
     firsts.map(swap).collect()
 }
 
-/// The examples that are held over TCP.
+/// The examples over TCP.
 fn conversations() -> Vec<(String, String, Setting)> {
     let rules = catalogue::rules().into_iter();
     let rules = rules.filter(|rule| ["GS1", "ACR"].contains(&rule.code.group().prefix));
@@ -119,7 +118,7 @@ fn conversations() -> Vec<(String, String, Setting)> {
 }
 
 #[test]
-fn cuts_and_the_order_of_neighbours_change_nothing() {
+fn boundaries_and_order_of_segments_change_nothing() {
     let project = Project::new("streams");
     for (name, script, setting) in conversations() {
         let whole = capture(&script, &setting).expect("a good script");
@@ -133,7 +132,7 @@ fn cuts_and_the_order_of_neighbours_change_nothing() {
 }
 
 #[test]
-fn what_is_recorded_far_too_late_is_nobody_s_fault() {
+fn segments_that_are_recorded_late_break_no_rule() {
     let project = Project::new("streams-late");
     for (name, script, setting) in conversations() {
         let whole = capture(&script, &setting).expect("a good script");
@@ -143,7 +142,7 @@ fn what_is_recorded_far_too_late_is_nobody_s_fault() {
         for (nth, other) in far.concat().iter().enumerate() {
             let found = said(&project, other);
             let both = found.rules.iter().zip(&expected.rules);
-            // A socket check goes beside the connection.
+            // A socket check is outside of the connection.
             for (found, before) in both.filter(|(found, _)| !found.0.contains("ACR034")) {
                 assert!(found.1[1] <= before.1[1], "{name}, recording {nth}: {}", found.0);
             }
@@ -164,7 +163,7 @@ fn messages(name: &str, script: &str) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn an_answer_that_tells_the_protocol_by_its_end_is_read_after_its_request() {
+fn a_response_that_identifies_the_protocol_at_its_end_is_read_after_its_request() {
     let script = r"0.0 c > m 'GET /r?v=140 HTTP/1.0\r\n\r\n'
         0.1 m > c 'HTTP/1.0 200 OK\r\n\r\nserver registered'
         0.2 m > c fin
@@ -174,7 +173,7 @@ fn an_answer_that_tells_the_protocol_by_its_end_is_read_after_its_request() {
 }
 
 #[test]
-fn what_is_reported_late_to_be_ours_is_read_in_the_order_of_the_capture() {
+fn messages_that_are_identified_late_are_read_in_the_order_of_the_capture() {
     let script = r"0.0 c > m 'GET /r?v=140 HTTP/1.1\r\n\r\n'
         0.1 m > c 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx\n'
         0.2 c > m 'GET /a?p=1&a=::1 HTTP/1.1\r\n\r\n'
@@ -184,7 +183,7 @@ fn what_is_reported_late_to_be_ours_is_read_in_the_order_of_the_capture() {
     assert_eq!(frames, [4, 5, 6, 7]);
 }
 
-/// How a rule fared in an exchange with the AssaultCube Reloaded master.
+/// The counts of a rule in an exchange with the AssaultCube Reloaded master.
 fn fared(name: &str, code: &str, script: &str) -> [u64; 3] {
     let capture = capture(script, &Setting::tcp(80)).expect("a good script");
     let found = said(&Project::new(name), &capture);
@@ -193,7 +192,7 @@ fn fared(name: &str, code: &str, script: &str) -> [u64; 3] {
 }
 
 #[test]
-fn a_probe_before_the_answer_that_tells_the_registration_is_its_check() {
+fn a_probe_before_the_response_that_identifies_the_registration_is_its_check() {
     let script = |probe: &str| {
         format!(
             r"0.0 s:40000 > m tcp 'GET /r?v=140 HTTP/1.0\r\n\r\n'
@@ -210,7 +209,7 @@ fn a_probe_before_the_answer_that_tells_the_registration_is_its_check() {
 }
 
 #[test]
-fn a_registration_that_its_answer_tells_lacks_the_version() {
+fn a_registration_that_its_response_identifies_has_no_version() {
     let script = r"0.0 s:40000 > m tcp 'GET /r?p=28770 HTTP/1.0\r\n\r\n'
         0.3 m > s:40000 tcp 'HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nregistered'
         end 9";
@@ -229,7 +228,7 @@ fn targets_without_a_leading_slash_are_requests() {
 }
 
 #[test]
-fn a_hole_that_is_filled_does_not_excuse_what_the_other_side_said_before() {
+fn a_filled_gap_does_not_excuse_earlier_messages_of_the_other_end() {
     let script = r"0.0 m:28900 > c tcp '\\basic\\\\secure\\XDWAO'
         0.1 c > m:28900 tcp '\\'
         0.1 c > m:28900 tcp 'gamename\\ut\\location\\0\\validate\\3JOdDFU=\\final\\\\list\\\\g'
@@ -246,7 +245,7 @@ fn a_hole_that_is_filled_does_not_excuse_what_the_other_side_said_before() {
 }
 
 #[test]
-fn what_waits_until_the_end_is_whole_after_its_fin() {
+fn a_stream_without_an_end_marker_is_complete_after_its_fin() {
     let script = r"0.0 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
         0.1 c > m:28900 tcp lost '\\gamename\\ut\\locatio'
         0.1 c > m:28900 tcp 'n\\0\\validate\\3JOdDFU5\\final\\\\list\\\\gamename\\ut\\final\\'
@@ -259,7 +258,7 @@ fn what_waits_until_the_end_is_whole_after_its_fin() {
     assert!(!reported(&Project::new("whole"), "dissect", &capture).contains("recording lost"));
 }
 
-/// What `check` says of a rule: how often it passed, failed and was inconclusive; and the findings.
+/// The result of `check` for a rule: how often it passed, failed and was inconclusive; and the findings.
 fn checked(name: &str, capture: &Capture, code: &str) -> ([u64; 3], Vec<Value>) {
     let reported = reported(&Project::new(name), "check", capture);
     let reported: Value = serde_json::from_str(&reported).expect("JSON");
@@ -271,13 +270,13 @@ fn checked(name: &str, capture: &Capture, code: &str) -> ([u64; 3], Vec<Value>) 
     (counts, findings.filter(|finding| finding.to_string().contains(code)).cloned().collect())
 }
 
-/// A client that is validated and asks for the list.
+/// A client that is validated and requests the list.
 const VALIDATED: &str = r"0.0 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
     0.1 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\\\list\\\\gamename\\ut\\final\\'
 ";
 
 #[test]
-fn a_fin_after_a_hole_has_its_own_time_and_so_has_the_gap() {
+fn a_fin_after_a_gap_has_its_own_time_and_so_has_the_gap() {
     let script = format!(
         r"{VALIDATED}
         0.2 m:28900 > c tcp '\\ip\\10.0.0.2:7778\\final\\'
@@ -294,7 +293,7 @@ fn a_fin_after_a_hole_has_its_own_time_and_so_has_the_gap() {
 }
 
 #[test]
-fn an_acknowledgment_of_bytes_that_are_not_there_tells_of_them() {
+fn an_acknowledgment_of_missing_bytes_reveals_them() {
     for (name, script) in [
         (
             "last",
@@ -330,7 +329,7 @@ fn an_acknowledgment_of_bytes_that_are_not_there_tells_of_them() {
 }
 
 #[test]
-fn what_goes_on_after_a_reset_is_read() {
+fn data_after_a_reset_is_read() {
     let script = format!(
         r"{VALIDATED}
         0.2 m:28900 > c tcp '\\ip\\10.0.0.2:7778\\final\\'
@@ -352,7 +351,7 @@ fn what_goes_on_after_a_reset_is_read() {
     }
 }
 
-/// A response that the snap length cuts, recorded before its request, waits for it all the same.
+/// A response that is truncated by the snap length and recorded before its request still waits for it.
 #[test]
 fn a_response_before_a_gap_waits_for_its_request() {
     let project = Project::new("streams-gap");

@@ -1,5 +1,5 @@
-//! The task of a cluster takes no more memory than it is given, however large its partition is. By itself, since
-//! what is measured is the process.
+//! A task on a cluster stays within its memory, regardless of the size of its partition. This test has its own
+//! process, because it measures the process.
 
 #![cfg(target_os = "linux")]
 
@@ -14,10 +14,10 @@ use gamewire::limits::RunLimits;
 use gamewire::partition::{PartitionRow, Plan, Portions, Reports, RowKind, Survey};
 use xtask::wire::Datagram;
 
-/// Packets of a partition, each of a flow of its own that stays open.
+/// Number of packets of a partition, each of another flow that stays open.
 const PACKETS: u32 = 150_000;
 
-/// Bytes of memory that the process has taken at most so far.
+/// Peak memory of the process in bytes.
 fn peak() -> usize {
     let status = fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
@@ -25,7 +25,7 @@ fn peak() -> usize {
     kilobytes.parse::<usize>().expect("a number") << 10
 }
 
-/// Analyses the packets as a task does that may take so much memory.
+/// Analyses the packets as a task with this memory.
 fn analyse(memory: &str) {
     let survey = Survey { packets: PACKETS.into(), ..Survey::default() };
     let plan = Arc::new(Plan::new(vec![("generated".to_owned(), survey)], 1));

@@ -1,7 +1,7 @@
-//! One thread or many: the same bytes, in the same order.
+//! The output does not depend on the number of threads.
 //!
-//! The captures are the samples, and many conversations at once, right ones and wrong ones, where
-//! the recording lost something.
+//! The captures are the samples, and incomplete ones of many simultaneous conversations, right and wrong
+//! ones.
 
 mod support;
 
@@ -52,13 +52,13 @@ fn is_the_same_in(commands: &[&[&str]], file: &Path) {
 }
 
 #[test]
-fn samples_read_the_same() {
+fn samples_have_the_same_output() {
     for sample in samples() {
         is_the_same(&sample);
     }
 }
 
-/// Every rule's examples, all at once, in one recording that lacks this and that.
+/// The examples of all rules at the same time in one incomplete capture.
 fn recording(seed: u64) -> PathBuf {
     let rules = catalogue::rules().into_iter();
     let scripts = rules.flat_map(|rule| [(rule, rule.right), (rule, rule.wrong)]);
@@ -96,7 +96,7 @@ fn all_rules_at_once_are_checked_the_same() {
 }
 
 #[test]
-fn several_files_and_merged_ones_read_the_same() {
+fn several_files_and_merged_ones_have_the_same_output() {
     let (first, second) = (recording(11), recording(12));
     let files = [&first, &second].map(|file| file.to_string_lossy().into_owned());
     for options in [["dissect", "--format=json"], ["check", "--format=text"]] {
@@ -115,12 +115,12 @@ fn several_files_and_merged_ones_read_the_same() {
     }
 }
 
-/// Flows that end before others begin have their numbers as long as something is reported of them.
+/// Flows that end before others begin keep their numbers in all reports.
 #[test]
 fn flows_of_a_long_capture_have_the_same_numbers() {
     let mut capture = Capture::new(Link::Ethernet);
     for n in 0..24_000_u32 {
-        // They begin in bursts, and every hundredth of them is heard of again in the next burst.
+        // They begin in bursts, and every hundredth of them has another packet in the next burst.
         let time = u64::from(n / 2000) * 300_000 + u64::from(n % 2000);
         let mut say = |n: u32, time: u64| {
             let client = format!("10.{}.{}.{}:5000", n >> 16, n >> 8 & 255, n & 255);
@@ -143,9 +143,9 @@ fn flows_of_a_long_capture_have_the_same_numbers() {
     std::fs::remove_file(path).ok();
 }
 
-/// What is packed is read by one thread, however many there are.
+/// Compressed files are read by one thread, regardless of the number of threads.
 #[test]
-fn packed_files_among_others_have_the_same_headings() {
+fn compressed_files_among_others_have_the_same_headings() {
     let plain = recording(13);
     let packed = plain.with_extension("pcapng.gz");
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -168,7 +168,7 @@ fn packed_files_among_others_have_the_same_headings() {
 }
 
 #[test]
-fn a_cut_file_is_reported_once() {
+fn a_truncated_file_is_reported_once() {
     let file = recording(21);
     let mut bytes = std::fs::read(&file).expect("it was written");
     bytes.truncate(bytes.len() - 5);
@@ -186,10 +186,10 @@ fn fragments(packet: &[u8], id: u32, size: usize) -> Vec<Vec<u8>> {
     ip.fragments(packet[9], size, &packet[20..])
 }
 
-/// The threads of outer and inner hosts are not the same: the one that follows the inner ones must
-/// join what goes between the outer ones.
+/// Outer and inner hosts of a tunnel may belong to different threads: the one of the inner hosts must
+/// reassemble fragments between the outer ones.
 #[test]
-fn fragmented_tunnels_are_read_by_whose_the_inner_hosts_are() {
+fn fragmented_tunnels_are_read_by_the_thread_of_the_inner_hosts() {
     let host = |net: u8, n: u32| IpAddr::from([net, 0, (n >> 8) as u8, n as u8]);
     let mut capture = Capture::new(Link::Ethernet);
     let mut id = 0;
@@ -212,7 +212,7 @@ fn fragmented_tunnels_are_read_by_whose_the_inner_hosts_are() {
                 id += 1;
                 packets = fragments(&packets[0], id, 32);
             }
-            // The last ones are fragments within fragments, deeper than is read.
+            // The last ones are nested fragments beyond the maximum depth.
             for depth in 0..n / 30 * 2 {
                 let outer = Ip::new(host(30, n + depth), host(40, depth));
                 let wrap = |inner: &Vec<u8>| match n % 3 {

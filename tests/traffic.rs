@@ -1,4 +1,4 @@
-//! A capture that holds nothing of what was asked for says so, and what it holds.
+//! Captures without the requested messages are reported, with their actual content.
 
 #[path = "support/project.rs"]
 mod project;
@@ -13,7 +13,7 @@ use xtask::exchange::Setting;
 const PLAYERS: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
     0.03 c > s  FFFFFFFF 55 4BA1D522\n0.05 s > c  FFFFFFFF 44 01 00 'Ann' 00 00000000 f32:1.5";
 
-/// A name is looked up, and something that is none of ours asked of a port of Quake 3's.
+/// A DNS lookup, and an unknown protocol on a port of Quake 3.
 const OTHERS: &str = "0.00 c > s:53  1234 0100 0001 0000 0000 0000 01 61 00 0001 0001\n\
     0.01 s:53 > c  1234 8180 0001 0000 0000 0000 01 61 00 0001 0001\n\
     0.02 c > s:27960  00 01 02 03\n0.03 s:27960 > c  00 01 02 03";
@@ -28,7 +28,7 @@ fn project(name: &str) -> Project {
 }
 
 #[test]
-fn every_command_says_what_there_is_where_nothing_is_of_ours() {
+fn every_command_reports_the_content_of_captures_without_supported_protocols() {
     let project = project("others");
     let expected = format!("gamewire: warning: {}: {THERE}\n", project.path("others.pcap"));
     for command in ["check", "dissect", "flows"] {
@@ -41,7 +41,7 @@ fn every_command_says_what_there_is_where_nothing_is_of_ours() {
 }
 
 #[test]
-fn a_capture_of_no_packets_says_so() {
+fn a_capture_without_packets_is_reported() {
     let project = Project::new("traffic-empty");
     let bytes = std::fs::read(&samples()[0]).expect("a sample");
     project.write("empty.pcap", &bytes[..24]);
@@ -51,7 +51,7 @@ fn a_capture_of_no_packets_says_so() {
 }
 
 #[test]
-fn a_filter_that_hits_nothing_says_so_and_fails_if_traffic_is_required() {
+fn a_filter_without_matches_is_reported_and_fails_if_traffic_is_required() {
     let project = project("filters");
     for (options, capture, says) in [
         (&[][..], "others.pcap", THERE),

@@ -1,5 +1,5 @@
-//! Display filters against tshark's: the same packets of the same captures. Where tshark or the captures
-//! are not here, this says so and does nothing.
+//! Compares display filters with those of tshark: they select the same packets. Skipped without tshark or the
+//! captures.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -39,7 +39,7 @@ fn messages(path: &str, filter: &str) -> Vec<Message> {
     run.out.lines().map(message).collect()
 }
 
-/// The packets that tshark selects; `None`: there is none here.
+/// The packets that tshark selects; `None` if it is not installed.
 fn selected(path: &str, filter: &str) -> Option<BTreeSet<u64>> {
     let ran = Command::new("tshark")
         .args(["-n", "-r", path, "-Y", filter, "-T", "fields", "-e", "frame.number"])
@@ -54,7 +54,7 @@ fn selected(path: &str, filter: &str) -> Option<BTreeSet<u64>> {
     Some(out.lines().map(|line| line.parse().unwrap()).collect())
 }
 
-/// Filters that choose some of these messages and not others.
+/// Filters that select some of these messages.
 fn filters(all: &[Message]) -> Vec<String> {
     let Message { frame, ends: [src, dst], is_tcp, .. } = &all[all.len() / 2];
     let (ip, transport) =
@@ -76,7 +76,7 @@ fn filters_select_the_packets_that_tshark_selects() {
     let mut compared = 0;
     for folder in ["recorded", "corpora"] {
         let Some(files) = captures(folder) else {
-            return skipped("captures", "no captures to compare filters on are here");
+            return skipped("captures", "no recorded captures are here");
         };
         for file in files {
             let path = file.to_string_lossy().into_owned();
@@ -86,9 +86,9 @@ fn filters_select_the_packets_that_tshark_selects() {
             }
             for filter in filters(&all) {
                 let Some(packets) = selected(&path, &filter) else {
-                    return skipped("tshark", "there is no tshark to compare filters with");
+                    return skipped("tshark", "tshark is not installed");
                 };
-                // Of several fragments, tshark knows the ports with the one that completes them.
+                // For fragments, tshark knows the ports only in the last one.
                 let is_by_packet = filter.starts_with("frame");
                 let is = |message: &&Message| match is_by_packet {
                     true => message.frames.iter().any(|frame| packets.contains(frame)),

@@ -1,4 +1,4 @@
-//! A real browser, driven over the WebDriver protocol; where there is none, tests say so and do nothing.
+//! Controls a browser over the WebDriver protocol; without one, tests are skipped.
 #![allow(dead_code, reason = "not every test file uses every helper")]
 
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::skip;
 
-/// Nothing that has to do with the page that is looked at: no first start, no updates, no accounts.
+/// Turns off features that are unrelated to the page: first start, updates, accounts.
 const QUIET: [&str; 9] = [
     "--headless",
     "--no-sandbox",
@@ -23,17 +23,17 @@ const QUIET: [&str; 9] = [
     "--window-size=1440,1000",
 ];
 
-/// The key by which WebDriver hands over an element.
+/// The JSON key of an element in WebDriver.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// What WebDriver calls keys.
+/// Codes of keys in WebDriver.
 pub(crate) const TAB: &str = "\u{E004}";
 pub(crate) const ENTER: &str = "\u{E007}";
 pub(crate) const ESCAPE: &str = "\u{E00C}";
 pub(crate) const DOWN: &str = "\u{E015}";
 pub(crate) const RIGHT: &str = "\u{E014}";
 
-/// A browser with one window; it closes when it goes.
+/// A browser with one window, which is closed on drop.
 pub(crate) struct Browser {
     driver: Child,
     agent: ureq::Agent,
@@ -41,7 +41,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts one, with its profile in this folder.
+    /// Starts a browser with its profile in this folder.
     pub(crate) fn start(profile: &Path) -> Option<Browser> {
         let started = Command::new("chromedriver")
             .arg("--port=0")
@@ -49,7 +49,7 @@ impl Browser {
             .stderr(Stdio::null())
             .spawn();
         let Ok(mut driver) = started else {
-            skip::skipped("browser", "there is no chromedriver");
+            skip::skipped("browser", "chromedriver is not installed");
             return None;
         };
         let said = BufReader::new(driver.stdout.take().expect("it has an output")).lines();
@@ -76,7 +76,7 @@ impl Browser {
         let session = browser.post("", &wanted);
         let id = session["sessionId"].as_str().expect("a session");
         browser.session = format!("{}/{id}", browser.session);
-        // What it begins with asks the browser itself for many things.
+        // The start page makes many requests to the browser itself.
         browser.post("/url", &json!({ "url": "about:blank" }));
         browser.requests();
         Some(browser)
@@ -96,25 +96,25 @@ impl Browser {
         value
     }
 
-    /// Opens a file of this machine.
+    /// Opens a local file.
     pub(crate) fn open(&self, file: &str, hash: &str) {
-        // A page that is there already would not be loaded again for another hash.
+        // The same page with another hash would not be reloaded.
         self.post("/url", &json!({ "url": "about:blank" }));
         self.post("/url", &json!({ "url": format!("file://{file}{hash}") }));
     }
 
-    /// What a function with this body returns.
+    /// The result of a function with this body.
     pub(crate) fn run(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// The text of what a selector finds first.
+    /// The text of the first element of a selector.
     pub(crate) fn text(&self, selector: &str) -> String {
         let found = self.run(&format!("return document.querySelector({selector:?}).textContent"));
         found.as_str().expect("a text").to_owned()
     }
 
-    /// How many elements a selector finds that are shown.
+    /// The number of visible elements of a selector.
     pub(crate) fn count(&self, selector: &str) -> u64 {
         let count = self.run(&format!(
             "return [...document.querySelectorAll({selector:?})].filter((e) => e.checkVisibility()).length"
@@ -122,7 +122,7 @@ impl Browser {
         count.as_u64().expect("a number")
     }
 
-    /// Clicks with the mouse on what a selector finds first.
+    /// Clicks on the first element of a selector.
     pub(crate) fn click(&self, selector: &str) {
         let id = self.element(selector);
         self.post(&format!("/element/{id}/click"), &json!({}));
@@ -133,7 +133,7 @@ impl Browser {
         found[ELEMENT].as_str().expect("an element").to_owned()
     }
 
-    /// Moves the mouse onto what a selector finds first.
+    /// Moves the mouse to the first element of a selector.
     pub(crate) fn hover(&self, selector: &str) {
         let id = self.element(selector);
         self.run(&format!(
@@ -154,7 +154,7 @@ impl Browser {
             ))
             .as_f64()
             .expect("a width");
-        // Places count from the middle.
+        // Positions are relative to the centre.
         let to_place = |share: f64| {
             let x = ((share - 0.5) * width) as i64;
             json!({ "type": "pointerMove", "duration": 50, "origin": { ELEMENT: id }, "x": x, "y": 0 })
@@ -169,7 +169,7 @@ impl Browser {
         self.post("/actions", &json!({ "actions": [mouse] }));
     }
 
-    /// Presses keys, one after the other, wherever the keyboard is.
+    /// Presses keys one after the other in the focused element.
     pub(crate) fn press(&self, keys: &str) {
         let each = keys.chars().flat_map(|key| {
             ["keyDown", "keyUp"].map(|what| json!({ "type": what, "value": key.to_string() }))
@@ -178,17 +178,17 @@ impl Browser {
         self.post("/actions", &json!({ "actions": [keyboard] }));
     }
 
-    /// Asks the browser itself, by its developers' protocol.
+    /// Runs a command of the DevTools protocol.
     pub(crate) fn command(&self, command: &str, parameters: &Value) -> Value {
         self.post("/goog/cdp/execute", &json!({ "cmd": command, "params": parameters }))
     }
 
-    /// What was written to the console since the last time.
+    /// Messages of the console since the last call.
     pub(crate) fn console(&self) -> Vec<String> {
         self.log("browser").iter().map(|entry| entry["message"].to_string()).collect()
     }
 
-    /// The addresses that were asked for since the last time.
+    /// Requested addresses since the last call.
     pub(crate) fn requests(&self) -> Vec<String> {
         let entries = self.log("performance");
         let events = entries.iter().filter_map(|entry| entry["message"].as_str());
@@ -202,13 +202,13 @@ impl Browser {
         self.post("/se/log", &json!({ "type": kind })).as_array().expect("a list").clone()
     }
 
-    /// A picture of the window, as PNG in base 64.
+    /// A screenshot of the window as PNG in Base64.
     pub(crate) fn picture(&self) -> String {
         let taken = self.command("Page.captureScreenshot", &json!({ "format": "png" }));
         taken["data"].as_str().expect("a picture").to_owned()
     }
 
-    /// Waits until a script says true.
+    /// Waits until a script returns true.
     pub(crate) fn wait(&self, script: &str) {
         let is_true = (0..500).any(|nth| {
             if nth > 0 {
@@ -222,7 +222,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Whatever comes of it: the driver ends, too.
+        // Errors are ignored: the driver is ended anyway.
         let _ = self.agent.delete(&self.session).call();
         let _ = self.driver.kill();
         let _ = self.driver.wait();

@@ -6,7 +6,7 @@ use xtask::exchange::{Setting, capture};
 
 use crate::recording;
 
-/// Rules that presume another party's fault: the examples of the first break the second.
+/// Rules about reactions to another party's fault: the examples of the first rule break the second.
 pub(crate) const PRESUMED: &[(&str, &str)] = &[
     ("VM043", "VM040"),
     ("GS4010", "GS4007"),
@@ -20,7 +20,7 @@ pub(crate) const PRESUMED: &[(&str, &str)] = &[
     ("NET014", "A2S062"),
 ];
 
-/// Plays an example. What lies below an exchange is done to the packets or to the file.
+/// Plays an example. Examples of layers below an exchange modify the packets or the file.
 pub(crate) fn play(rule: &Rule, script: &str, is_right: bool) -> Result<Vec<u8>, String> {
     let code = rule.code.to_string();
     if let Some(bytes) = recording::play(&code, is_right) {

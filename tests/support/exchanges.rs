@@ -1,6 +1,6 @@
-//! Counts exchanges over the messages that `dissect` shows, by their definition: a request and its repeats while
-//! it waits, with the challenge round that it takes, are one; it is answered if what was asked for came: a
-//! challenge, where nothing followed that.
+//! Counts exchanges in the output of `dissect` by definition: a request with its repeats while it waits and its
+//! challenge is one exchange. It is answered by the requested response, or by a challenge if no other message
+//! follows that.
 #![allow(dead_code, reason = "not every test file uses every helper")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,38 +8,38 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-/// A request waits for so many seconds.
+/// Time that a request waits, in seconds.
 const TIMEOUT: f64 = 3.0;
 
-/// How many there were, and how many were answered.
+/// Numbers of exchanges, and of answered ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exchanges {
     pub(crate) asked: u64,
     pub(crate) answered: u64,
 }
 
-/// The latest request of a client to a server of one kind.
+/// The latest request of one kind from a client to a server.
 struct Waiting {
     since: f64,
     kind: String,
     /// A challenge came.
     challenged: bool,
-    /// It was asked for by itself, and that counts as an answer.
+    /// The challenge was requested explicitly, and counts as the response.
     alone: bool,
     answered: bool,
 }
 
-/// Who asked whom.
+/// The parties of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Between {
     pub(crate) protocol: String,
-    /// The server or master that was asked.
+    /// The server or master that received the request.
     pub(crate) asked: String,
-    /// The address of the client; `None`: a server asked its master.
+    /// The address of the client; `None` if a server sent the request to its master.
     pub(crate) client: Option<String>,
 }
 
-/// Those between all that speak.
+/// The exchanges of all parties.
 pub(crate) fn count(messages: &[Value]) -> BTreeMap<Between, Exchanges> {
     let mut count: BTreeMap<_, Exchanges> = BTreeMap::new();
     let mut waiting: BTreeMap<_, Waiting> = BTreeMap::new();
@@ -49,7 +49,7 @@ pub(crate) fn count(messages: &[Value]) -> BTreeMap<Between, Exchanges> {
         let text = |name: &str| message[name].as_str().expect("a text").to_owned();
         let (protocol, name) = (text("protocol"), text("message"));
         if let Some(kind) = kind(message) {
-            // A request with the challenge of another one, in the GameSpy 4 protocol, is of another kind.
+            // In the GameSpy 4 protocol, a request with a challenge is of another kind.
             let group = if protocol == "gamespy4" { String::new() } else { kind.clone() };
             let key = (text("src"), text("dst"), group);
             let of_client = matches!(&*protocol, "a2s" | "gamespy4" | "gamespy1")
@@ -62,7 +62,7 @@ pub(crate) fn count(messages: &[Value]) -> BTreeMap<Between, Exchanges> {
             let now = seconds(&text("time"));
             let is_known = waiting.get_mut(&key).is_some_and(|before| {
                 let goes_on = before.challenged && !before.answered && name != "challenge_request";
-                // The challenge was not all that it asked for.
+                // The challenge was not all that was requested.
                 if goes_on && std::mem::take(&mut before.alone) {
                     count.entry(between.clone()).or_default().answered -= 1;
                 }
@@ -104,7 +104,7 @@ pub(crate) fn count(messages: &[Value]) -> BTreeMap<Between, Exchanges> {
     count
 }
 
-/// What a request asks for; `None`: it is none.
+/// The kind of a request; `None` if the message is not a request.
 fn kind(message: &Value) -> Option<String> {
     let name = message["message"].as_str()?;
     let fields = &message["fields"];
@@ -115,7 +115,7 @@ fn kind(message: &Value) -> Option<String> {
         "gamespy1" => {
             matches!(name, "query" | "list_request").then(|| format!("{name} {}", fields["query"]))
         }
-        // Each has a connection of its own, or waits for the one before.
+        // Each has its own connection, or waits for the previous one.
         "acr_master" => (name.ends_with("_request") && name != "other_request")
             .then(|| format!("{name} {}", message["frame"])),
         _ => None,

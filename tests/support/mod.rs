@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use gamewire::Terminal;
 
-/// What a run came to.
+/// The result of a run.
 pub(crate) struct Run {
     pub(crate) code: u8,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-/// Runs a command line as the shell would, neither stream a terminal.
+/// Runs a command line without terminals.
 pub(crate) fn gamewire<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Run {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let args = std::iter::once(OsString::from("gamewire")).chain(args.into_iter().map(Into::into));
@@ -37,8 +37,7 @@ pub(crate) fn samples() -> Vec<PathBuf> {
     files
 }
 
-/// Captures of real programs, where they are beside the checkout (or in `GAMEWIRE_CAPTURES`), in the order of
-/// their names.
+/// Captures of real programs, sorted by name, from a folder next to the checkout or in `GAMEWIRE_CAPTURES`.
 pub(crate) fn captures(folder: &str) -> Option<Vec<PathBuf>> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures");
     let root = std::env::var_os("GAMEWIRE_CAPTURES").map_or_else(beside, PathBuf::from);
@@ -58,7 +57,7 @@ pub(crate) fn captures(folder: &str) -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-/// Recorded captures that are read quickly; where there are none, it says so.
+/// Recorded captures that are read quickly; without any, the test is skipped.
 pub(crate) fn small_recorded_captures() -> Option<Vec<PathBuf>> {
     let Some(mut files) = captures("recorded") else {
         skip::skipped("captures", "no recorded captures are here");

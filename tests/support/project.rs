@@ -1,4 +1,4 @@
-//! A folder of a project that is tested with gamewire: captures, a configuration, a baseline.
+//! The folder of a project that uses gamewire: captures, a configuration, a baseline.
 #![allow(dead_code, reason = "not every test file uses every helper")]
 
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use xtask::exchange::{Setting, capture};
 
 use crate::support::{self, Run};
 
-/// Is removed when it goes.
+/// The folder is removed on drop.
 pub(crate) struct Project(PathBuf);
 
 impl Project {
@@ -46,8 +46,8 @@ impl Project {
         self.write(name, capture(script, setting).expect("a good script").pcap());
     }
 
-    /// Runs a command in this process, with the project's own configuration. In the arguments,
-    /// what ends like a file of the project is one.
+    /// Runs a command in this process, with the project's configuration. Arguments with a file extension
+    /// are files of the project.
     pub(crate) fn run(&self, args: &[&str]) -> Run {
         support::gamewire(args.iter().map(|arg| self.argument(arg)))
     }

@@ -1,4 +1,4 @@
-//! Captures that a recording, or the layers below a message, spoilt: fragments, segments, files.
+//! Captures with faults of the recording or of layers below a message: fragments, segments, files.
 
 use dissectors::catalogue;
 use xtask::exchange::{Setting, capture};
@@ -10,7 +10,7 @@ const FRAGMENTS: &str = "0.00 c > s  FFFFFFFF 56 4BA1D522\n\
 /// The Ethernet header.
 const ETHERNET: usize = 14;
 
-/// The example of a NET rule that no exchange can tell; `None` for any other rule.
+/// The example of a NET rule that a script cannot express; `None` for all other rules.
 pub(crate) fn play(code: &str, is_right: bool) -> Option<Vec<u8>> {
     let mut fragments = capture(FRAGMENTS, &Setting::udp(27015)).expect("a good script");
     let script = catalogue::rule("GS1016").expect("a rule").right;
@@ -60,7 +60,7 @@ pub(crate) fn play(code: &str, is_right: bool) -> Option<Vec<u8>> {
     })
 }
 
-/// Six thousand requests of one source within five seconds.
+/// Six thousand requests from one source within five seconds.
 fn flood() -> Vec<u8> {
     let request = |n: u32| {
         let time = f64::from(n) / 1200.0;
@@ -70,13 +70,13 @@ fn flood() -> Vec<u8> {
     capture(&script, &Setting::udp(27015)).expect("a good script").pcap()
 }
 
-/// The packet that carries the list.
+/// The packet with the list.
 fn list(stream: &Capture) -> usize {
     let is_list = |packet: &TimedPacket| packet.bytes.windows(4).any(|bytes| bytes == br"\ip\");
     stream.packets.iter().position(is_list).expect("a list")
 }
 
-/// As pcapng, with what the recorder says that it dropped.
+/// A pcapng file with the recorder's number of dropped packets.
 fn statistics(capture: &Capture, dropped: u64) -> Vec<u8> {
     let mut file = PcapNg::new(ByteOrder::Little);
     let interface = file.interface(Interface::new(Link::Ethernet));

@@ -1,16 +1,16 @@
-//! A test that cannot run here says so where it is seen.
+//! Reports tests that cannot run here.
 #![allow(dead_code, reason = "not every test file can lack something")]
 
 use std::io::Write;
 
-/// Says that a test does not run for want of something. Where `GAMEWIRE_DEMAND` lists that, separated by
-/// commas, the test fails: it is known to be here.
+/// Reports that a test is skipped because of a missing requirement. If `GAMEWIRE_DEMAND`, a list separated by
+/// commas, contains the requirement, the test fails.
 ///
 /// # Panics
-/// What is lacking is demanded.
+/// The requirement is in `GAMEWIRE_DEMAND`.
 pub(crate) fn skipped(need: &str, why: &str) {
     let demanded = std::env::var("GAMEWIRE_DEMAND").unwrap_or_default();
     assert!(!demanded.split(',').any(|it| it == need), "{need} is demanded, but {why}");
-    // Not by `eprintln!`: the harness keeps to itself what a test that passes writes by that.
+    // Not with `eprintln!`: the harness hides such output of tests that pass.
     writeln!(std::io::stderr(), "skipped: {why}").ok();
 }
