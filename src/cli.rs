@@ -19,7 +19,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use dissectors::kit::Who;
+use dissectors::kit::Role;
 
 use crate::check::{self, FailOn};
 use crate::config::{Config, ConfigError, GivenKey, acr_key, gamespy_key};
@@ -27,13 +27,13 @@ use crate::filter::Column;
 use crate::flows::DecodeAs;
 use crate::limits;
 use crate::report::flows;
-use crate::report::paint::Choice;
+use crate::report::paint::ColorChoice;
 
 pub use abuse::{AbuseArgs, AbuseFormat};
 pub use diagnose::{DiagnoseArgs, DiagnoseFormat};
 pub use export::{ExportArgs, ExportFormat};
 pub use report::ReportArgs;
-pub use sniffing::Sniffing;
+pub use sniffing::LiveArgs;
 pub use summary::{SummaryArgs, SummaryFormat};
 pub use times::TimeOption;
 #[cfg(feature = "tui")]
@@ -219,7 +219,7 @@ pub struct DissectArgs {
     pub line_buffered: bool,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Choice,
+    pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
     pub input: InputArgs,
@@ -263,7 +263,7 @@ pub struct FlowsArgs {
     pub top: Option<u32>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Choice,
+    pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
     pub input: InputArgs,
@@ -296,7 +296,7 @@ pub struct FollowArgs {
     pub times: TimeOption,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Choice,
+    pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
     pub input: InputArgs,
@@ -376,7 +376,7 @@ pub struct CheckArgs {
     pub write_baseline: Option<PathBuf>,
     /// Only findings about this kind of party
     #[arg(long, value_name = "PARTY", value_parser = check::who)]
-    pub who: Option<Who>,
+    pub who: Option<Role>,
     /// Text output: show this many findings of each rule, and count the others
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub max_findings: usize,
@@ -388,7 +388,7 @@ pub struct CheckArgs {
     pub quiet: bool,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Choice,
+    pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
     pub input: InputArgs,
@@ -456,7 +456,7 @@ pub struct ExplainArgs {
     pub rules: Vec<check::Rules>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Choice,
+    pub color: ColorChoice,
     /// The configuration of the project.
     #[command(flatten)]
     pub config: ConfigFile,
@@ -478,7 +478,7 @@ pub struct InputArgs {
     pub read: Vec<PathBuf>,
     /// Live capture.
     #[command(flatten)]
-    pub live: Sniffing,
+    pub live: LiveArgs,
     /// Read several files as one capture, in time order
     #[arg(long)]
     pub merge: bool,

@@ -99,9 +99,9 @@ pub use flows::FlowRow;
 pub use run::{FOUND, INTERRUPTED, RAN, Terminal, UNUSABLE, run};
 pub use session::{
     Batch, Checked, CheckedEvent, CrossFlow, DatagramEvent, DatagramHeaders, Decoder, Event,
-    EventOrder, Events, FieldLimits, FieldsOf, FileEvent, Findings, FlowContext, IcmpEvent,
-    LeftOut, ListedServers, Merge, MessageEvent, Messages, Needs, Options, Part, Parting, Parts,
-    Passes, Totals, Value,
+    EventDivider, EventOrder, EventPart, Events, FieldLimits, FieldsOf, FileEvent, Findings,
+    FlowContext, IcmpEvent, LeftOut, ListedServers, Merge, MessageEvent, Messages, Needs, Options,
+    PartMerge, PassedRule, Totals, Value,
 };
 
 /// The example of this page is a test, too.

@@ -498,7 +498,7 @@ mod tests {
             "line of a message names | 16 |",
         ),
         (
-            include_str!("session/heard.rs"),
+            include_str!("session/other_hosts.rs"),
             "const MOST: usize = 1 << 13;",
             "known to be in the recording, by group of hosts | 8,192 |",
         ),

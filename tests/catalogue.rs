@@ -78,7 +78,7 @@ fn the_rules_that_require_a_response_are_those_of_the_catalogue() {
         Some(codes.split(", ").map(str::to_owned).collect::<Vec<_>>())
     });
     let mut listed = listed.expect("the definition of silence names them");
-    let asks = catalogue::rules().into_iter().filter(|rule| catalogue::asks_for_answer(rule));
+    let asks = catalogue::rules().into_iter().filter(|rule| catalogue::requires_response(rule));
     let mut built: Vec<String> = asks.map(|rule| rule.code.to_string()).collect();
     listed.sort();
     built.sort();

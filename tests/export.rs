@@ -140,14 +140,14 @@ fn end(text: &Value) -> (String, u16) {
 }
 
 /// The file of each packet and its number there.
-struct Places {
+struct PacketPlaces {
     names: Vec<String>,
     each: Vec<(u32, u64)>,
     times: Vec<i64>,
 }
 
-impl Places {
-    fn of(files: &[&str]) -> Places {
+impl PacketPlaces {
+    fn of(files: &[&str]) -> PacketPlaces {
         let paths: Vec<_> = files.iter().map(|file| Path::new(file).to_owned()).collect();
         let mut packets: Box<dyn Packets + Send> = match &paths[..] {
             [one] => capture::open(one).unwrap(),
@@ -162,7 +162,7 @@ impl Places {
             }
         }
         let names = files.iter().map(|file| (*file).to_owned()).collect();
-        Places { names, each, times }
+        PacketPlaces { names, each, times }
     }
 
     /// The file and number of a packet; null for null.
@@ -226,7 +226,7 @@ fn assert_rules(row: &Object, findings: &Value, what: &str) {
     }
 }
 
-fn compare_messages(rows: &[Object], said: &[Object], places: &Places) {
+fn compare_messages(rows: &[Object], said: &[Object], places: &PacketPlaces) {
     assert_eq!(rows.len(), said.len(), "messages of {:?}", places.names);
     let beside = ["split"];
     for (row, it) in rows.iter().zip(said) {
@@ -295,7 +295,7 @@ fn compare_messages(rows: &[Object], said: &[Object], places: &Places) {
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "two messages have one name");
 }
 
-fn compare_flows(rows: &[Object], said: &[Object], places: &Places) {
+fn compare_flows(rows: &[Object], said: &[Object], places: &PacketPlaces) {
     let mut rows: Vec<_> = rows.iter().collect();
     rows.sort_by_key(|row| row["flow"].as_u64());
     assert_eq!(rows.len(), said.len(), "flows of {:?}", places.names);
@@ -332,7 +332,7 @@ fn compare_flows(rows: &[Object], said: &[Object], places: &Places) {
     }
 }
 
-fn compare_findings(rows: &[Object], said: &Object, places: &Places) {
+fn compare_findings(rows: &[Object], said: &Object, places: &PacketPlaces) {
     let said = said["findings"].as_array().unwrap();
     assert_eq!(rows.len(), said.len(), "findings of {:?}", places.names);
     for (row, it) in rows.iter().zip(said) {
@@ -370,7 +370,7 @@ fn compare_findings(rows: &[Object], said: &Object, places: &Places) {
     }
 }
 
-fn compare_verdicts(rows: &[Object], said: &Object, places: &Places) {
+fn compare_verdicts(rows: &[Object], said: &Object, places: &PacketPlaces) {
     let said = said["rules"].as_array().unwrap();
     assert_eq!(rows.len(), said.len(), "every rule has a row");
     for (row, it) in rows.iter().zip(said) {
@@ -382,7 +382,7 @@ fn compare_verdicts(rows: &[Object], said: &Object, places: &Places) {
     }
 }
 
-fn compare_servers(rows: &[Object], said: &Object, places: &Places) {
+fn compare_servers(rows: &[Object], said: &Object, places: &PacketPlaces) {
     let mut said: Vec<_> = said["servers"].as_array().unwrap().iter().collect();
     said.sort_by_key(|it| it["server"].as_str().unwrap().parse::<SocketAddr>().unwrap());
     assert_eq!(rows.len(), said.len(), "servers of {:?}", places.names);
@@ -410,7 +410,7 @@ fn compare(project: &Project, format: &str, files: &[&str]) {
     if files.len() > 1 {
         args.push("--merge");
     }
-    let (places, tables) = (Places::of(files), Tables::of(project, format, &args));
+    let (places, tables) = (PacketPlaces::of(files), Tables::of(project, format, &args));
     let checked = &said("check", &args)[0];
     compare_messages(tables.rows("messages"), &said("dissect", &args), &places);
     compare_flows(tables.rows("flows"), &said("flows", &args), &places);
@@ -446,7 +446,7 @@ fn only_selected_rows_are_written() {
     let project = Project::new("export-wanted");
     let (sample, filter) = ("samples/a2s-quirks.pcap", "a2s.info_response.players > 0");
     let args = [sample, "-Y", filter];
-    let (places, tables) = (Places::of(&[sample]), Tables::of(&project, FORMAT, &args));
+    let (places, tables) = (PacketPlaces::of(&[sample]), Tables::of(&project, FORMAT, &args));
     let messages = said("dissect", &args);
     assert!(!messages.is_empty() && messages.len() < said("dissect", &[sample]).len());
     compare_messages(tables.rows("messages"), &messages, &places);

@@ -27,10 +27,10 @@ fn messages(capture: &Path, options: &[&str]) -> Vec<String> {
 }
 
 /// Whether a message passes, by its output.
-type Passes<'f> = Box<dyn Fn(&Value) -> bool + 'f>;
+type PassedRule<'f> = Box<dyn Fn(&Value) -> bool + 'f>;
 
 /// Filters that select some of these messages.
-fn filters(all: &[Value]) -> Vec<(String, Passes<'static>)> {
+fn filters(all: &[Value]) -> Vec<(String, PassedRule<'static>)> {
     let texts =
         |key: &'static str| all.iter().filter_map(move |it| Some(it[key].as_str()?.to_owned()));
     let host = |end: &str| end.rsplit_once(':').unwrap().0.trim_matches(['[', ']']).to_owned();
@@ -40,7 +40,7 @@ fn filters(all: &[Value]) -> Vec<(String, Passes<'static>)> {
         .zip(texts("message"))
         .map(|(protocol, message)| [protocol, message])
         .collect();
-    let mut filters: Vec<(String, Passes<'static>)> = Vec::new();
+    let mut filters: Vec<(String, PassedRule<'static>)> = Vec::new();
     for it in hosts.into_iter().take(ENDS) {
         let filter = format!("ip.addr == {it}");
         let is_at = move |message: &Value, key: &str| host(message[key].as_str().unwrap()) == it;

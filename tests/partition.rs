@@ -21,8 +21,8 @@ use gamewire::partition::{
     from_bytes, put_together, survey, to_bytes, verdict,
 };
 use gamewire::report::TimeStyle;
-use gamewire::report::summary::{Shown, SummaryReport};
-use gamewire::tables::{self, Collector, Sink, Table, Wanted};
+use gamewire::report::summary::{SummaryOptions, SummaryReport};
+use gamewire::tables::{self, Collector, SelectedRows, Sink, Table};
 use gamewire::{Decoder, Event, Needs, Options};
 use support::{gamewire, samples};
 use xtask::exchange::{self, Setting};
@@ -164,8 +164,12 @@ impl Cluster {
                 put_together(&plan, wanted.bytes, &mut own).expect("whole portions");
             tables::rows_of_servers(&summary, &plan.names(), &mut rows).expect("room");
             if let Some(totals) = totals {
-                let shown =
-                    Shown { table: None, order: None, times: TimeStyle::Utc, top: usize::MAX };
+                let shown = SummaryOptions {
+                    table: None,
+                    order: None,
+                    times: TimeStyle::Utc,
+                    top: usize::MAX,
+                };
                 SummaryReport::new(&summary, &totals, None, shown).json(&mut json);
             }
         }
@@ -252,8 +256,8 @@ fn one_reads(files: &[PathBuf]) -> Vec<(u64, String)> {
 }
 
 /// The rows of servers to produce.
-fn wanted() -> Wanted {
-    Wanted::of(&[Table::Servers], &options())
+fn wanted() -> SelectedRows {
+    SelectedRows::of(&[Table::Servers], &options())
 }
 
 /// Rows as text.

@@ -13,7 +13,7 @@ use gamewire::check::{Checker, Selection, terms};
 use gamewire::partition::{
     Plan, Portions, Reports, Route, RowKind, Survey, from_bytes, survey, to_bytes,
 };
-use gamewire::session::{Heard, Part, Totals};
+use gamewire::session::{EventPart, OtherHosts, Totals};
 
 const MEMORY: usize = 1 << 20;
 
@@ -49,10 +49,10 @@ fn read(bytes: &[u8]) -> bool {
     [
         from_bytes::<Survey>(bytes).is_ok(),
         from_bytes::<Plan>(bytes).is_ok(),
-        from_bytes::<Heard>(bytes).is_ok(),
+        from_bytes::<OtherHosts>(bytes).is_ok(),
         from_bytes::<Vec<Run>>(bytes).is_ok(),
         from_bytes::<(Time, Notice)>(bytes).is_ok(),
-        from_bytes::<(u8, Part)>(bytes).is_ok(),
+        from_bytes::<(u8, EventPart)>(bytes).is_ok(),
         from_bytes::<(u8, Totals, Vec<Run>)>(bytes).is_ok(),
     ]
     .contains(&true)

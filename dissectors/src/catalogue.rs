@@ -49,8 +49,8 @@ pub fn rules_meant(word: &str) -> Vec<&'static Rule> {
 
 /// See [`Rule::asks_for_answer`].
 #[doc(hidden)]
-pub fn asks_for_answer(rule: &Rule) -> bool {
-    rule.asks_for_answer
+pub fn requires_response(rule: &Rule) -> bool {
+    rule.requires_response
 }
 
 /// A field of a message, with its path.

@@ -21,13 +21,13 @@ use std::net::{IpAddr, SocketAddr};
 use crate::abuse_rules::SEC004;
 use crate::kit::{
     AbuseThresholds, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Name,
-    PartsFound, Rule, Seed, SeenMessage, Set, Settings, Short, Socket, Time, Who,
+    PartsFound, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time,
 };
 use crate::net_rules::NET011;
 use challenges::Challenges;
 use elsewhere::Elsewhere;
 pub use loads::{GROUPS, Loads};
-pub use rulings::Rulings;
+pub use rulings::CrossFlowBreaches;
 use serde::{Deserialize, Serialize};
 use victims::Victims;
 
@@ -67,7 +67,7 @@ pub struct Witness {
 
 /// A breach of a rule that several flows together show.
 #[derive(Clone, Debug)]
-pub struct Ruling {
+pub struct CrossFlowBreach {
     /// Which rule.
     pub rule: &'static Rule,
     /// The evidence.
@@ -75,7 +75,7 @@ pub struct Ruling {
     /// The message to look at.
     pub witness: Witness,
     /// The role of its sender.
-    pub speaker: Who,
+    pub speaker: Role,
     /// The evidence is complete: losses elsewhere in the recording do not matter.
     pub of_flow: bool,
     /// What is wrong.
@@ -136,9 +136,9 @@ impl Terms {
 
 /// Results that did not fit and are only counted.
 #[derive(Default)]
-struct Beyond(Vec<(&'static Rule, Evidence, u64)>);
+struct UncheckedCounts(Vec<(&'static Rule, Evidence, u64)>);
 
-impl Beyond {
+impl UncheckedCounts {
     fn add(&mut self, rule: &'static Rule, evidence: Evidence) {
         let same = |(other, known, _): &&mut (&Rule, Evidence, u64)| {
             other.code == rule.code && *known == evidence
@@ -161,7 +161,7 @@ pub struct Ledger {
     elsewhere: Elsewhere,
     /// The receivers of such responses that did not fit.
     victims: Victims,
-    beyond: Beyond,
+    beyond: UncheckedCounts,
     /// The layout of each server's first split response, and the number of its flow, by the hash of
     /// the server.
     layouts: HashedMap<(Name, u32)>,
@@ -173,7 +173,7 @@ pub struct Ledger {
     listed: usize,
     /// Challenges that masters handed out, each with its master.
     handed_out: Set<(SocketAddr, [u8; 16])>,
-    rulings: Vec<Ruling>,
+    rulings: Vec<CrossFlowBreach>,
     /// How often each rule passed.
     kept: BTreeMap<Code, (&'static Rule, u64)>,
     full: bool,
@@ -184,7 +184,7 @@ pub struct Ledger {
 /// The results of all flows together.
 pub struct Review {
     /// Breaches and possible breaches, in the order of the packets.
-    pub rulings: Rulings,
+    pub rulings: CrossFlowBreaches,
     /// Rules that passed.
     pub kept: Vec<KeptRule>,
     /// Results that were not kept because of the limit: the rule, the evidence, and their number.
@@ -222,7 +222,7 @@ impl Ledger {
             accepted: Vec::new(),
             elsewhere: Elsewhere::default(),
             victims: Victims::default(),
-            beyond: Beyond::default(),
+            beyond: UncheckedCounts::default(),
             layouts: HashedMap::default(),
             masters: BTreeMap::new(),
             lists: Map::default(),
@@ -296,7 +296,7 @@ impl Ledger {
         rule: &'static Rule,
         ok: bool,
         witness: Witness,
-        who: Who,
+        who: Role,
         detail: impl FnOnce() -> String,
     ) {
         if ok {
@@ -312,13 +312,20 @@ impl Ledger {
         rule: &'static Rule,
         evidence: Evidence,
         witness: Witness,
-        who: Who,
+        who: Role,
         detail: impl FnOnce() -> String,
     ) {
         if self.has_room(self.rulings.len(), |_| false) {
             let (speaker, detail) = (who, Detail::Text(detail()));
             let of_flow = false;
-            self.rulings.push(Ruling { rule, evidence, witness, speaker, of_flow, detail });
+            self.rulings.push(CrossFlowBreach {
+                rule,
+                evidence,
+                witness,
+                speaker,
+                of_flow,
+                detail,
+            });
         }
     }
 
@@ -345,7 +352,7 @@ impl Ledger {
     }
 
     /// A hash of a server and its challenge.
-    fn key(&self, server: SocketAddr, challenge: u32) -> Short {
+    fn key(&self, server: SocketAddr, challenge: u32) -> ShortHash {
         self.seed.hash_one((Socket(server), challenge)).into()
     }
 
@@ -360,7 +367,7 @@ impl Ledger {
         if flow != witness.flow {
             let detail =
                 || format!("the {layout} layout here, the {before} layout to another client");
-            self.rule(rule, before == layout, witness, Who::Server, detail);
+            self.rule(rule, before == layout, witness, Role::Server, detail);
         }
     }
 
@@ -404,7 +411,7 @@ impl Ledger {
         }
         let fresh = self.handed_out.insert(challenge);
         let detail = || "this challenge was given before".to_owned();
-        self.rule(rule, fresh, witness, Who::Master, detail);
+        self.rule(rule, fresh, witness, Role::Master, detail);
     }
 
     /// The results for everything, together with the load on servers.
@@ -428,15 +435,15 @@ impl Ledger {
         self.full |= self.victims.review(&self.terms, &mut rulings, &mut kept);
         let left_out = loads.review(&mut rulings, &mut kept);
         let witness = self.latest.filter(|_| self.full).or(left_out);
-        rulings.extend(witness.map(|witness| Ruling {
+        rulings.extend(witness.map(|witness| CrossFlowBreach {
             rule: &NET011,
             evidence: Evidence::default(),
             witness: Witness { flow: 0, ..witness },
-            speaker: Who::Capture,
+            speaker: Role::Capture,
             of_flow: false,
             detail: Detail::Text(format!("the limit {} was met", Limit::Remembered.name())),
         }));
-        let rulings = Rulings::new(rulings, elsewhere, review.places);
+        let rulings = CrossFlowBreaches::new(rulings, elsewhere, review.places);
         Review { rulings, kept, beyond: self.beyond.0 }
     }
 
@@ -460,7 +467,7 @@ impl Ledger {
                 let Witness { began, lossy, .. } = witness;
                 let evidence =
                     Evidence { began, lossy, asked_party_seen: true, ..Evidence::default() };
-                self.broken(&SEC004, evidence, witness, Who::Server, detail);
+                self.broken(&SEC004, evidence, witness, Role::Server, detail);
             }
         }
     }
@@ -471,7 +478,7 @@ impl Ledger {
         for (_, (masters, rule, witness)) in std::mem::take(&mut self.masters) {
             let witness = Witness { began: false, ..witness };
             let detail = || "the server joins this master and no other".to_owned();
-            self.rule(rule, masters.len() > 1, witness, Who::Server, detail);
+            self.rule(rule, masters.len() > 1, witness, Role::Server, detail);
         }
     }
 
@@ -484,10 +491,10 @@ impl Ledger {
             let servers = if count == 1 { "the server" } else { "any of the servers" };
             let detail = || format!("the client never queries {servers} that it was listed");
             if list.queried {
-                self.rule(list.rule, true, list.witness, Who::Master, detail);
+                self.rule(list.rule, true, list.witness, Role::Master, detail);
             } else {
                 let evidence = Evidence { lossy: list.is_cut, ..Evidence::default() };
-                self.broken(list.rule, evidence, list.witness, Who::Master, detail);
+                self.broken(list.rule, evidence, list.witness, Role::Master, detail);
             }
         }
     }

@@ -3,7 +3,7 @@
 use dissectors::kit::Time;
 use gamewire::capture::Notice;
 use gamewire::partition::{Plan, Survey, from_bytes, to_bytes};
-use gamewire::session::{Heard, Part, Totals};
+use gamewire::session::{EventPart, OtherHosts, Totals};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 pub(crate) fn run(bytes: &[u8]) {
     again::<Survey>(bytes);
     again::<Plan>(bytes);
-    again::<Heard>(bytes);
+    again::<OtherHosts>(bytes);
     again::<(Time, Notice)>(bytes);
-    again::<(u8, Part)>(bytes);
+    again::<(u8, EventPart)>(bytes);
     again::<(u8, Totals)>(bytes);
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use dissectors::kit::Side;
 use gamewire::net::tcp::{
-    Arrival, Connection, Next, Run, StreamBudget, StreamEvent, StreamLimits, StreamReader,
+    ArrivingSegment, Connection, Next, Run, StreamBudget, StreamEvent, StreamLimits, StreamReader,
 };
 use gamewire::net::{FrameRef, Headers, Ip, Segment, TcpFlags, TransportPayload, Tunnels};
 
@@ -66,7 +66,7 @@ pub(crate) fn run(bytes: &[u8]) {
         };
         let side = if side == 0 { Side::First } else { Side::Second };
         let at = FrameRef { frame: eater.frame, time };
-        let arrival = Arrival { segment: &segment, at, pieces: &[] };
+        let arrival = ArrivingSegment { segment: &segment, at, pieces: &[] };
         connection.segment(side, &arrival, &mut budget, &mut eater);
         assert!(budget.used() <= limits.total, "{} bytes are held", budget.used());
         if kind & 12 == 12 {

@@ -15,7 +15,7 @@ use gamewire::check::{Checker, terms};
 use gamewire::partition::{
     self, Analysis, BrokenBytes, PartitionRow, Plan, Portion, Portions, Reports, RowKind,
 };
-use gamewire::tables::{self, Batches, Collector, Wanted};
+use gamewire::tables::{self, Batches, Collector, SelectedRows};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator};
@@ -359,16 +359,16 @@ fn as_batch(portions: Vec<Portion>) -> PyResult<PyArrowType<RecordBatch>> {
 }
 
 /// Portions from a Python iterator of batches.
-pub(crate) struct Arriving<'py> {
+pub(crate) struct PortionReader<'py> {
     batches: Bound<'py, PyIterator>,
     batch: Option<RecordBatch>,
     at: usize,
     raised: Option<PyErr>,
 }
 
-impl<'py> Arriving<'py> {
-    pub(crate) fn new(batches: Bound<'py, PyIterator>) -> Arriving<'py> {
-        Arriving { batches, batch: None, at: 0, raised: None }
+impl<'py> PortionReader<'py> {
+    pub(crate) fn new(batches: Bound<'py, PyIterator>) -> PortionReader<'py> {
+        PortionReader { batches, batch: None, at: 0, raised: None }
     }
 
     /// The result, unless the iterator has raised an error.
@@ -406,7 +406,7 @@ fn portion(batch: &RecordBatch, at: usize) -> Option<Portion> {
     })
 }
 
-impl Iterator for Arriving<'_> {
+impl Iterator for PortionReader<'_> {
     type Item = Portion;
 
     fn next(&mut self) -> Option<Portion> {
@@ -428,7 +428,7 @@ fn verdict(
     let (plan, options) = (plan_of(plan)?, &reading.options);
     let terms = terms(&options.settings, options.settings.limits.remembered);
     let checker = Checker::new(selection.with(reading.filter.clone()), terms, options.complete);
-    let mut arriving = Arriving::new(portions);
+    let mut arriving = PortionReader::new(portions);
     let checked = partition::verdict(&plan, checker, &mut arriving);
     let (outcome, totals) = arriving.had(checked)?;
     let mut batches = Batches::default();
@@ -450,7 +450,7 @@ pub(crate) fn taken(batches: &mut Batches) -> Vec<PyArrowType<RecordBatch>> {
 struct MessagesOf {
     plan: Arc<Plan>,
     options: Options,
-    wanted: Wanted,
+    wanted: SelectedRows,
     current: Option<(u32, Analysis, Collector)>,
     batches: Batches,
 }
@@ -461,7 +461,7 @@ impl MessagesOf {
     fn new(plan: &[u8], reading: &Reading) -> PyResult<MessagesOf> {
         let options = reading.options.clone();
         let wanted =
-            Wanted::of(&[tables::Table::Messages], &options).filtered(reading.filter.clone());
+            SelectedRows::of(&[tables::Table::Messages], &options).filtered(reading.filter.clone());
         let options = Options { needs: wanted.needs(), ..options };
         let (plan, batches) = (plan_of(plan)?, Batches::default());
         Ok(MessagesOf { plan, options, wanted, current: None, batches })

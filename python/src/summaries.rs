@@ -7,16 +7,16 @@ use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use gamewire::Options;
 use gamewire::partition::{self, Plan, Summaries};
-use gamewire::tables::{self, Batches, Table, Wanted};
+use gamewire::tables::{self, Batches, Table, SelectedRows};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-use crate::partition::{Arriving, Current, plan_of, taken};
+use crate::partition::{PortionReader, Current, plan_of, taken};
 use crate::reading::Reading;
 
 /// The rows to produce.
-fn wanted(reading: &Reading) -> Wanted {
-    Wanted::of(&[Table::Servers], &reading.options).filtered(reading.filter.clone())
+fn wanted(reading: &Reading) -> SelectedRows {
+    SelectedRows::of(&[Table::Servers], &reading.options).filtered(reading.filter.clone())
 }
 
 /// The servers of partitions, one after the other.
@@ -24,7 +24,7 @@ fn wanted(reading: &Reading) -> Wanted {
 struct SummariesOf {
     plan: Arc<Plan>,
     options: Options,
-    wanted: Wanted,
+    wanted: SelectedRows,
     current: Current<Summaries>,
 }
 
@@ -66,7 +66,7 @@ fn servers(
     portions: Bound<'_, PyIterator>,
 ) -> PyResult<(Vec<PyArrowType<RecordBatch>>, bool)> {
     let plan = plan_of(plan)?;
-    let mut arriving = Arriving::new(portions);
+    let mut arriving = PortionReader::new(portions);
     let together = partition::put_together(&plan, wanted(reading).bytes, &mut arriving);
     let (summary, _) = arriving.had(together)?;
     let mut batches = Batches::default();

@@ -6,7 +6,7 @@ use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use gamewire::tables::{self, Reader, Wanted};
+use gamewire::tables::{self, Reader, SelectedRows};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -84,10 +84,10 @@ impl Table {
         let Opened { packets, journal } =
             opened.map_or_else(|| reading.open(py, &self.source), Ok)?;
         let options = reading.options.clone();
-        let wanted = Wanted::of(&[self.table], &options).filtered(reading.filter.clone());
+        let wanted = SelectedRows::of(&[self.table], &options).filtered(reading.filter.clone());
         let selection = self.selection.get().with(reading.filter.clone());
         let names = self.source.names();
-        let reader = Reader::new(packets, &names, options, Wanted { selection, ..wanted });
+        let reader = Reader::new(packets, &names, options, SelectedRows { selection, ..wanted });
         Ok(Rows { reader: Some(reader), names, schema: self.table.schema(), journal })
     }
 }

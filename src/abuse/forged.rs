@@ -45,7 +45,7 @@ impl Forged {
 }
 
 /// The data to evaluate.
-pub(super) struct Sight<'s> {
+pub(super) struct ForgeryInput<'s> {
     pub(super) target: &'s Target,
     /// The attacked address.
     pub(super) at: IpAddr,
@@ -58,7 +58,7 @@ pub(super) struct Sight<'s> {
 /// A piece of evidence, and its conclusion about the sources.
 type ForgeryEvidence = (String, Forged);
 
-impl Sight<'_> {
+impl ForgeryInput<'_> {
     /// Whether sources are forged, and the evidence.
     pub(super) fn forged(&self, kind: AttackKind) -> (Forged, Vec<String>) {
         if kind == AttackKind::Victim {

@@ -54,7 +54,7 @@ pub(super) struct TrafficMeasure<'m> {
 }
 
 /// What filters are aimed at.
-pub(super) struct Aim {
+pub(super) struct AttackTarget {
     pub(super) kind: AttackKind,
     /// The target, or a network's address.
     pub(super) at: SocketAddr,
@@ -87,35 +87,35 @@ impl<'m> TrafficMeasure<'m> {
 
     /// The filters against the attack, the best one first. `most`: the share of packets of real clients
     /// that may be dropped.
-    pub(super) fn filters(&self, aim: &Aim, most: f64) -> Vec<FirewallFilter> {
-        let mut all = match aim.kind {
+    pub(super) fn filters(&self, attacked: &AttackTarget, most: f64) -> Vec<FirewallFilter> {
+        let mut all = match attacked.kind {
             _ if self.attack.is_empty() => Vec::new(),
-            AttackKind::Victim => self.of_victim(aim),
+            AttackKind::Victim => self.of_victim(attacked),
             _ if self.target.prefix.bytes().is_empty() => Vec::new(),
-            _ => self.of_server(aim),
+            _ => self.of_server(attacked),
         };
         all.sort_by_key(|filter| rank(filter, most));
-        if aim.kind != AttackKind::Victim {
+        if attacked.kind != AttackKind::Victim {
             all.truncate(REPORTED);
         }
         all
     }
 
     /// For a host that gets unsolicited responses: one for the port of each service.
-    fn of_victim(&self, aim: &Aim) -> Vec<FirewallFilter> {
+    fn of_victim(&self, attacked: &AttackTarget) -> Vec<FirewallFilter> {
         let prefix = self.target.prefix.bytes();
-        let ours = (!prefix.is_empty()).then(|| self.filter(aim, prefix, Vec::new(), None));
+        let ours = (!prefix.is_empty()).then(|| self.filter(attacked, prefix, Vec::new(), None));
         let others = self.target.others.iter();
         // Responses of other services have another beginning.
-        let others =
-            others.map(|(port, _)| self.filter(aim, &[], vec![Match::SourcePort(*port)], None));
+        let others = others
+            .map(|(port, _)| self.filter(attacked, &[], vec![Match::SourcePort(*port)], None));
         ours.into_iter().chain(others).collect()
     }
 
     /// For a server: by common properties of the attack's packets, and by rate.
-    fn of_server(&self, aim: &Aim) -> Vec<FirewallFilter> {
+    fn of_server(&self, attacked: &AttackTarget) -> Vec<FirewallFilter> {
         let prefix = self.target.prefix.bytes();
-        let filter = |matches, limit| self.filter(aim, prefix, matches, limit);
+        let filter = |matches, limit| self.filter(attacked, prefix, matches, limit);
         let mut all: Vec<FirewallFilter> = Vec::new();
         let common = self.common();
         for (at, one) in common.iter().enumerate() {
@@ -146,7 +146,7 @@ impl<'m> TrafficMeasure<'m> {
     /// One filter, with its effect.
     fn filter(
         &self,
-        aim: &Aim,
+        attacked: &AttackTarget,
         prefix: &[u8],
         matches: Vec<Match>,
         limit: Option<RateLimit>,
@@ -154,14 +154,14 @@ impl<'m> TrafficMeasure<'m> {
         let [drops, dropped] = self.dropped(prefix, &matches, limit);
         let clients = self.clients.len() as f64;
         let any = |all: f64| (clients > 0.0).then(|| dropped / all);
-        let is_victim = aim.kind == AttackKind::Victim;
+        let is_victim = attacked.kind == AttackKind::Victim;
         let (collateral, host_collateral) = match is_victim {
             true => (self.asked_for(&matches), None),
-            false => (any(clients), any(clients + aim.others as f64)),
+            false => (any(clients), any(clients + attacked.others as f64)),
         };
         FirewallFilter {
-            target: aim.at,
-            bits: aim.network.unwrap_or(if aim.at.is_ipv4() { 32 } else { 128 }),
+            target: attacked.at,
+            bits: attacked.network.unwrap_or(if attacked.at.is_ipv4() { 32 } else { 128 }),
             any_port: is_victim,
             prefix: prefix.to_vec(),
             matches,

@@ -8,9 +8,9 @@ mod attack_kind;
 mod clients;
 mod filters;
 mod forged;
-mod lately;
 mod measure;
 mod packet;
+mod recent_exchanges;
 mod senders;
 mod sources;
 mod target;
@@ -21,15 +21,15 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::abuse_rules::{SEC005, SEC006};
-use dissectors::kit::{Map, Outline, Purpose, Socket, Verdict, Who};
+use dissectors::kit::{Map, Outline, Purpose, Role, Socket, Verdict};
 use dissectors::ledger::{GROUPS, Loads, Terms};
 
-use crate::check::Found;
+use crate::check::ReportedFinding;
 use crate::flows::{Identifier, is_usual_of};
 use crate::session::{DatagramEvent, Event, Needs};
 
-use lately::Lately;
 use packet::SampledPacket;
+use recent_exchanges::RecentExchanges;
 use sources::RoomForSources;
 use target::{Target, TargetRoom, count};
 
@@ -82,7 +82,7 @@ pub struct Abuse {
     victims: Map<IpAddr, Target>,
     /// Servers that got packets known to crash them.
     crashed: Map<SocketAddr, Target>,
-    lately: Lately,
+    recent_exchanges: RecentExchanges,
     loads: Loads,
     most: usize,
     room: TargetRoom,
@@ -102,7 +102,7 @@ impl Abuse {
             servers: Map::default(),
             victims: Map::default(),
             crashed: Map::default(),
-            lately: Lately::default(),
+            recent_exchanges: RecentExchanges::default(),
             loads: Loads::new(setting.terms.most.saturating_mul(GROUPS), setting.terms.abuse),
             most: (bytes / 8 / BYTES_OF_TARGET).max(16),
             room: TargetRoom {
@@ -142,7 +142,7 @@ impl Abuse {
         let bytes = self.most * 8 * BYTES_OF_TARGET;
         let anew = Abuse::new(bytes, self.setting, self.identifier.clone());
         let before = std::mem::replace(self, anew);
-        self.lately = before.lately;
+        self.recent_exchanges = before.recent_exchanges;
         self.senders = before.senders.map(|_| Senders::default());
     }
 
@@ -185,7 +185,7 @@ impl Abuse {
                     target.is_sent((Some(id), rule.slug), to, event.bytes, &packet, &mut self.room);
                 }
             }
-            (Who::Client, ..) => self.request(id, &outline, event),
+            (Role::Client, ..) => self.request(id, &outline, event),
             (_, Purpose::Response | Purpose::ClientChallenge | Purpose::List, _) => {
                 self.response(id, &outline, event);
             }
@@ -212,16 +212,16 @@ impl Abuse {
         server.costly += u64::from(outline.is_costly);
         let packet = SampledPacket::of(event, outline.challenge.is_some());
         let packet = server.is_sent((Some(id), label), to, event.bytes, &packet, &mut self.room);
-        let at = self.lately.entry(from.ip(), to, packet.time);
-        let Some(exchange) = self.lately.exchange(at) else { return };
+        let at = self.recent_exchanges.entry(from.ip(), to, packet.time);
+        let Some(exchange) = self.recent_exchanges.exchange(at) else { return };
         let proof = exchange.asks(outline, &packet, event.headers.hash);
         if let Some(senders) = &mut self.senders {
             senders.asks(id, SentPacket::of(event, label), proof == Some(Proof::Challenge));
         }
         if !server.clients.has(packet.source) {
-            let Some(proof) = proof else { return self.lately.keep(at, &packet) };
+            let Some(proof) = proof else { return self.recent_exchanges.keep(at, &packet) };
             server.clients.begin(packet.source, proof, &mut self.room.sources.entries);
-            for first in self.lately.take(at) {
+            for first in self.recent_exchanges.take(at) {
                 server.clients.see(&first, self.room.window, &mut self.room.packets);
             }
         }
@@ -233,8 +233,8 @@ impl Abuse {
         let headers = &event.headers;
         let (from, to) = (headers.from, headers.to);
         let is_challenge = outline.message.purpose == Purpose::ClientChallenge;
-        let at = self.lately.find(to.ip(), from, headers.time);
-        let Some(exchange) = at.and_then(|at| self.lately.exchange(at)) else {
+        let at = self.recent_exchanges.find(to.ip(), from, headers.time);
+        let Some(exchange) = at.and_then(|at| self.recent_exchanges.exchange(at)) else {
             return self.unasked((Some(id), outline.message.label), event);
         };
         exchange.responds(outline);
@@ -251,9 +251,9 @@ impl Abuse {
     fn other(&mut self, event: &DatagramEvent<'_>) {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
         if SERVICES.contains(&to.port()) {
-            self.lately.entry(from.ip(), to, now);
+            self.recent_exchanges.entry(from.ip(), to, now);
         } else if SERVICES.contains(&from.port()) {
-            match self.lately.find(to.ip(), from, now) {
+            match self.recent_exchanges.find(to.ip(), from, now) {
                 Some(_) => self.asked_for(to.ip(), Some(from.port())),
                 None => self.unasked((None, OTHER), event),
             }
@@ -290,7 +290,7 @@ impl Abuse {
 const OTHER: &str = "response of another service";
 
 /// Whether a finding is about an attack.
-pub fn concerns(found: &Found) -> bool {
+pub fn concerns(found: &ReportedFinding) -> bool {
     found.verdict == Verdict::Fail && [SEC005.code, SEC006.code].contains(&found.rule.code)
 }
 

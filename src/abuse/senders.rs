@@ -24,7 +24,7 @@ const REQUESTS_A_SECOND: f64 = 5.0;
 
 /// The behaviour of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Does {
+enum SenderBehavior {
     /// It asks a server.
     Asks,
     /// It sends unsolicited responses.
@@ -36,7 +36,7 @@ enum Does {
 /// The target; for responses, the port is 0 and means any.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct SenderKey {
-    does: Does,
+    does: SenderBehavior,
     to: SocketAddr,
     from: IpAddr,
 }
@@ -119,20 +119,26 @@ pub struct Senders {
 impl Senders {
     /// A client's request; `is_real`: with a challenge that it was given.
     pub(super) fn asks(&mut self, id: Id, packet: SentPacket, is_real: bool) {
-        self.see(id, Does::Asks, packet.ends[1], packet).is_real |= is_real;
+        self.see(id, SenderBehavior::Asks, packet.ends[1], packet).is_real |= is_real;
     }
 
     /// A server's unsolicited response.
     pub(super) fn responds_unasked(&mut self, id: Id, packet: SentPacket) {
-        self.see(id, Does::Responds, SocketAddr::new(packet.ends[1].ip(), 0), packet);
+        self.see(id, SenderBehavior::Responds, SocketAddr::new(packet.ends[1].ip(), 0), packet);
     }
 
     /// A packet that crashes servers.
     pub(super) fn crashes(&mut self, id: Id, packet: SentPacket) {
-        self.see(id, Does::Crashes, packet.ends[1], packet);
+        self.see(id, SenderBehavior::Crashes, packet.ends[1], packet);
     }
 
-    fn see(&mut self, protocol: Id, does: Does, to: SocketAddr, packet: SentPacket) -> &mut Sender {
+    fn see(
+        &mut self,
+        protocol: Id,
+        does: SenderBehavior,
+        to: SocketAddr,
+        packet: SentPacket,
+    ) -> &mut Sender {
         let key = SenderKey { does, to, from: packet.ends[0].ip() };
         if self.kept.len() >= MOST && !self.kept.contains_key(&key) {
             self.make_room();
@@ -164,25 +170,25 @@ impl Senders {
     /// whose addresses are not forged.
     pub fn reported(&self, attack: &Attack) -> Vec<(IpAddr, &Sender)> {
         let does = match attack.kind {
-            AttackKind::FloodedServer | AttackKind::Transit => Does::Asks,
-            AttackKind::Victim => Does::Responds,
-            AttackKind::CrashAttempt => Does::Crashes,
+            AttackKind::FloodedServer | AttackKind::Transit => SenderBehavior::Asks,
+            AttackKind::Victim => SenderBehavior::Responds,
+            AttackKind::CrashAttempt => SenderBehavior::Crashes,
             // Its requests come from the unknown attacker, with the victims' addresses.
             AttackKind::Reflector => return Vec::new(),
         };
         let is_target = |to: SocketAddr| match does {
-            Does::Responds => to.ip() == attack.target.ip(),
-            Does::Asks | Does::Crashes => attack.targets.contains(&to),
+            SenderBehavior::Responds => to.ip() == attack.target.ip(),
+            SenderBehavior::Asks | SenderBehavior::Crashes => attack.targets.contains(&to),
         };
         let all = self.kept.iter();
         let of_attack = all.filter(|(key, _)| key.does == does && is_target(key.to));
         let reported = of_attack.filter(|(key, sender)| match does {
-            Does::Responds => sender.packets >= RESPONSES,
-            Does::Asks => {
+            SenderBehavior::Responds => sender.packets >= RESPONSES,
+            SenderBehavior::Asks => {
                 sender.is_real && sender.packets >= REQUESTS && sender.rate() >= REQUESTS_A_SECOND
             }
-            Does::Crashes => {
-                let asks = self.kept.get(&SenderKey { does: Does::Asks, ..**key });
+            SenderBehavior::Crashes => {
+                let asks = self.kept.get(&SenderKey { does: SenderBehavior::Asks, ..**key });
                 asks.is_some_and(|sender| sender.is_real)
             }
         });

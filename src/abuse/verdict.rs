@@ -5,15 +5,15 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::abuse_rules::{SEC005, SEC006};
-use dissectors::kit::{Set, Socket, Time, Who};
+use dissectors::kit::{Role, Set, Socket, Time};
 use dissectors::ledger::Ledger;
 
 use super::Abuse;
 use super::attack_kind::{AttackKind, kind_of};
 use super::clients::{Clients, Proof};
 use super::filters::FirewallFilter;
-use super::forged::{Forged, Sight};
-use super::measure::{Aim, TrafficMeasure, is_harmless};
+use super::forged::{Forged, ForgeryInput};
+use super::measure::{AttackTarget, TrafficMeasure, is_harmless};
 use super::sources::{Sources, network};
 use super::target::{Target, share};
 
@@ -199,7 +199,7 @@ impl Abuse {
         for ruling in Ledger::new(self.setting.terms).review(self.loads.clone()).rulings {
             let (code, seen) = (ruling.rule.code, ruling.witness.seen);
             match ruling.speaker {
-                Who::Client if code == SEC006.code => _ = ruled[0].insert(seen.to),
+                Role::Client if code == SEC006.code => _ = ruled[0].insert(seen.to),
                 _ if code == SEC005.code => _ = ruled[1].insert(seen.from),
                 _ => {}
             }
@@ -286,8 +286,8 @@ impl Abuse {
         let seconds = seconds.max(1.0);
         let legitimate = (!matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt))
             .then(|| Legitimate::of(clients, repeats));
-        let sight = Sight { target, at: at.ip(), lengths: self.setting.networks, repeats };
-        let (forged, evidence) = sight.forged(kind);
+        let input = ForgeryInput { target, at: at.ip(), lengths: self.setting.networks, repeats };
+        let (forged, evidence) = input.forged(kind);
         let mut kinds = target.kinds.clone();
         kinds.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
         let mut other_services = target.others.clone();
@@ -298,8 +298,8 @@ impl Abuse {
             AttackKind::CrashAttempt => Vec::new(),
             _ => {
                 let measure = TrafficMeasure::of(self, target, seconds, network.is_some());
-                let aim = Aim { kind, at, network, others: self.beside(at) };
-                measure.filters(&aim, self.setting.collateral)
+                let attacked = AttackTarget { kind, at, network, others: self.beside(at) };
+                measure.filters(&attacked, self.setting.collateral)
             }
         };
         let applied = match kind {

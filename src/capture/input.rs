@@ -16,28 +16,28 @@ const LEAST_CHUNK: usize = 4 << 10;
 
 /// Memory limits for reading a capture, in bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct ReadMemory {
     /// For decompression.
     pub(super) unpacking: usize,
     /// For one read from a stream.
     chunk: usize,
 }
 
-impl Room {
+impl ReadMemory {
     /// For a single capture.
-    pub(super) fn alone(memory: usize) -> Room {
-        Room { unpacking: memory, chunk: CHUNK }
+    pub(super) fn of_one(memory: usize) -> ReadMemory {
+        ReadMemory { unpacking: memory, chunk: CHUNK }
     }
 
     /// For one of several: half of the memory for the reads of all, the rest for decompression.
-    pub(super) fn among(captures: usize, memory: usize) -> Room {
+    pub(super) fn of_several(captures: usize, memory: usize) -> ReadMemory {
         let chunk = (memory / 2 / captures.max(1)).clamp(LEAST_CHUNK, CHUNK);
-        Room { unpacking: memory / 2, chunk }
+        ReadMemory { unpacking: memory / 2, chunk }
     }
 
     /// With this many decompressed already: all together stay within the limit.
-    pub(super) fn beside(self, unpacked: usize) -> Room {
-        Room { unpacking: self.unpacking / (unpacked + 1).pow(2), ..self }
+    pub(super) fn beside(self, unpacked: usize) -> ReadMemory {
+        ReadMemory { unpacking: self.unpacking / (unpacked + 1).pow(2), ..self }
     }
 }
 
@@ -142,7 +142,7 @@ impl Input {
     }
 
     /// The same, with reads limited by the room.
-    pub(super) fn within(mut self, room: Room) -> Input {
+    pub(super) fn within(mut self, room: ReadMemory) -> Input {
         if let Input::Stream(stream) = &mut self {
             stream.chunk = room.chunk;
         }

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
 use super::error::unreadable;
-use super::input::Room;
+use super::input::ReadMemory;
 use super::open::{open_as, open_within};
 use super::{CaptureError, Event, Notice, Packet, Packets};
 
@@ -31,7 +31,7 @@ pub fn open_merged(
 struct MergedPackets {
     captures: Vec<MergedCapture>,
     /// The memory for each.
-    room: Room,
+    room: ReadMemory,
     waiting: BinaryHeap<Reverse<(i64, usize)>>,
     front: Option<(usize, i64)>,
     begun: bool,
@@ -60,7 +60,7 @@ enum CaptureState {
 
 impl MergedCapture {
     /// Opens a capture; closes a regular file after reading the time of its first event.
-    fn new(path: &Path, file: u32, room: Room) -> Result<MergedCapture, CaptureError> {
+    fn new(path: &Path, file: u32, room: ReadMemory) -> Result<MergedCapture, CaptureError> {
         let mut packets = open_as(path, file, room)?;
         let (progress, is_plain) = (packets.progress(), packets.in_memory().is_some());
         let is_regular = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
@@ -72,7 +72,7 @@ impl MergedCapture {
     }
 
     /// Opens a closed capture again, and moves to its first event.
-    fn begin(&mut self, file: usize, room: Room) {
+    fn begin(&mut self, file: usize, room: ReadMemory) {
         let file = u32::try_from(file).unwrap_or(u32::MAX);
         self.state = match open_as(&self.path, file, room) {
             Ok(mut packets) => match packets.advance() {
@@ -110,12 +110,12 @@ impl MergedPackets {
     /// # Errors
     /// One of them cannot be read.
     fn new(paths: &[PathBuf], memory: usize) -> Result<MergedPackets, CaptureError> {
-        let (files, room) = (paths.iter().zip(0..), Room::among(paths.len(), memory));
+        let (files, room) = (paths.iter().zip(0..), ReadMemory::of_several(paths.len(), memory));
         let captures = files.map(|(path, file)| MergedCapture::new(path, file, room));
         Ok(MergedPackets::of(captures.collect::<Result<_, _>>()?, room))
     }
 
-    fn of(captures: Vec<MergedCapture>, room: Room) -> MergedPackets {
+    fn of(captures: Vec<MergedCapture>, room: ReadMemory) -> MergedPackets {
         MergedPackets { captures, room, waiting: BinaryHeap::new(), front: None, begun: false }
     }
 
@@ -221,15 +221,17 @@ impl Packets for MergedPackets {
             CaptureState::Open(packets) => packets.progress(),
             _ => capture.progress,
         });
-        progress.sum::<Option<Sum>>().map(|Sum(done, total)| (done, total))
+        progress.sum::<Option<TotalProgress>>().map(|TotalProgress(done, total)| (done, total))
     }
 }
 
 /// Progress of several captures added up.
-struct Sum(u64, u64);
+struct TotalProgress(u64, u64);
 
-impl std::iter::Sum<(u64, u64)> for Sum {
-    fn sum<I: Iterator<Item = (u64, u64)>>(each: I) -> Sum {
-        each.fold(Sum(0, 0), |sum, (done, total)| Sum(sum.0 + done, sum.1 + total))
+impl std::iter::Sum<(u64, u64)> for TotalProgress {
+    fn sum<I: Iterator<Item = (u64, u64)>>(each: I) -> TotalProgress {
+        each.fold(TotalProgress(0, 0), |sum, (done, total)| {
+            TotalProgress(sum.0 + done, sum.1 + total)
+        })
     }
 }

@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::Packets;
 use super::error::{CaptureError, seems};
-use super::input::{Input, Room};
+use super::input::{Input, ReadMemory};
 use super::interrupt::{Interruptible, Stopped};
 use super::mapping::Mapping;
 use super::pcap::{self, Pcap, PcapError};
@@ -37,7 +37,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Packets + Send>, CaptureError> {
 /// # Errors
 /// As [`open`], and if it needs more memory.
 pub fn open_within(path: &Path, memory: usize) -> Result<Box<dyn Packets + Send>, CaptureError> {
-    open_as(path, 0, Room::alone(memory))
+    open_as(path, 0, ReadMemory::of_one(memory))
 }
 
 /// Reads a capture from any reader; notices and errors name it `name`.
@@ -60,13 +60,13 @@ pub fn open_stream_within(
     reader: Box<dyn Read + Send>,
     memory: usize,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
-    recognized(name, 0, Input::stream(reader), Room::alone(memory))
+    recognized(name, 0, Input::stream(reader), ReadMemory::of_one(memory))
 }
 
 pub(super) fn open_as(
     path: &Path,
     file: u32,
-    room: Room,
+    room: ReadMemory,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
     if path == Path::new("-") {
         let failed = |error| CaptureError::Open { path: path.to_owned(), error };
@@ -107,7 +107,7 @@ pub(super) fn recognized(
     path: &Path,
     file: u32,
     input: Input,
-    room: Room,
+    room: ReadMemory,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
     let mut input = input.within(room);
     input.fill(MAGIC);

@@ -86,18 +86,18 @@ fn record_head(
 const EARLIEST: u32 = 631_152_000;
 
 /// The number of plausible records at the start.
-struct Plausible {
+struct PlausibleRecords {
     /// Up to 8; one more than that if they end with the file.
     count: usize,
     /// The bytes after them are not plausible.
     broken: bool,
 }
 
-fn plausible(mut records: &[u8], head: usize, big_endian: bool, is_all: bool) -> Plausible {
+fn plausible(mut records: &[u8], head: usize, big_endian: bool, is_all: bool) -> PlausibleRecords {
     let mut count = 0;
     while count < 8 {
         let Some(length) = plausible_length(records, big_endian) else {
-            return Plausible { count, broken: records.len() >= 16 };
+            return PlausibleRecords { count, broken: records.len() >= 16 };
         };
         let Some(after) = records.get(head + length..) else { break };
         count += 1;
@@ -107,7 +107,7 @@ fn plausible(mut records: &[u8], head: usize, big_endian: bool, is_all: bool) ->
         }
         records = after;
     }
-    Plausible { count, broken: false }
+    PlausibleRecords { count, broken: false }
 }
 
 /// The length of a record, if a plausible one begins here.

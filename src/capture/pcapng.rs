@@ -54,7 +54,7 @@ struct Interface {
 }
 
 /// The position of the current packet, and its metadata.
-struct Here {
+struct PacketPosition {
     time: i64,
     link: LinkType,
     interface: u32,
@@ -78,7 +78,7 @@ pub(super) struct PcapNg {
     earlier: u32,
     /// Bytes of the current block, to be consumed before the next.
     block: usize,
-    here: Here,
+    here: PacketPosition,
     /// In place of a packet.
     notice: Option<Notice>,
     over: bool,
@@ -100,7 +100,7 @@ enum Block {
 
 impl PcapNg {
     pub(super) fn new(path: &Path, file: u32, input: Input) -> PcapNg {
-        let here = Here {
+        let here = PacketPosition {
             time: 0,
             link: LinkType(u16::MAX),
             interface: 0,
@@ -128,7 +128,8 @@ impl PcapNg {
     /// The current packet.
     #[inline(always)]
     fn here(&self) -> Packet<'_> {
-        let &Here { time, link, interface, original_length, digits, head, borrowed } = &self.here;
+        let &PacketPosition { time, link, interface, original_length, digits, head, borrowed } =
+            &self.here;
         Packet {
             time,
             link,
@@ -370,7 +371,7 @@ impl PcapNg {
             return Block::Event;
         }
         let (Ok(time) | Err(time)) = time;
-        self.here = Here {
+        self.here = PacketPosition {
             time,
             link: interface.link,
             interface: self.earlier.saturating_add(number),

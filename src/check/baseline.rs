@@ -12,7 +12,7 @@ use dissectors::catalogue;
 use dissectors::kit::{Code, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::{Fingerprint, Found};
+use super::{Fingerprint, ReportedFinding};
 use crate::text::escaped;
 use crate::why;
 
@@ -172,7 +172,7 @@ pub struct Baselined {
     /// There were more unknown ones.
     pub is_full: bool,
     /// Findings that are in the baseline, in the order of the packets.
-    pub findings: Vec<Found>,
+    pub findings: Vec<ReportedFinding>,
     /// The number of broken rules among them, by rule.
     failed: BTreeMap<Code, u64>,
     /// Their total number.
@@ -195,7 +195,7 @@ impl Baselined {
 
     /// Takes a finding that is in the baseline; returns any other. Inconclusive ones are neither
     /// known nor new.
-    pub(super) fn take(&mut self, found: Found) -> Option<Found> {
+    pub(super) fn take(&mut self, found: ReportedFinding) -> Option<ReportedFinding> {
         if found.verdict == Verdict::Inconclusive {
             return Some(found);
         }

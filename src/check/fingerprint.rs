@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use dissectors::kit::Who;
+use dissectors::kit::Role;
 use serde::{Deserialize, Serialize};
 
-use super::Found;
+use super::ReportedFinding;
 
 /// A finding without the parts that vary between recordings: packets, times, addresses, and numbers
 /// and quoted texts in its text.
@@ -26,7 +26,7 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// The fingerprint of a finding.
-    pub fn of(found: &Found) -> Fingerprint {
+    pub fn of(found: &ReportedFinding) -> Fingerprint {
         Fingerprint {
             rule: found.rule.code.to_string(),
             who: found.rule.who.name().to_owned(),
@@ -37,7 +37,7 @@ impl Fingerprint {
     }
 
     /// Whether the rule applies to this kind of party.
-    pub fn is_of(&self, who: Who) -> bool {
+    pub fn is_of(&self, who: Role) -> bool {
         self.who == who.name()
     }
 }

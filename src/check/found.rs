@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::net::SocketAddr;
 
 use dissectors::kit::{
-    Finding, Message, Payload, Reply, Rule, Severity, Side, Time, TreeView, Verdict, Who,
+    Finding, Message, Payload, Reply, Role, Rule, Severity, Side, Time, TreeView, Verdict,
 };
 
 use crate::session::{FlowContext, MessageEvent};
@@ -20,7 +20,7 @@ const FRAMES: usize = 256;
 
 /// A finding and its position.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct ReportedFinding {
     /// Which rule.
     pub rule: &'static Rule,
     /// The verdict.
@@ -28,7 +28,7 @@ pub struct Found {
     /// The severity.
     pub severity: Severity,
     /// The kind of party at fault: if the rule is for any, the sender's role.
-    pub who: Who,
+    pub who: Role,
     /// The party at fault; `None` for faults of the recording.
     pub party: Option<SocketAddr>,
     /// The flow's number; 0 for none.
@@ -72,7 +72,7 @@ pub struct Excerpt {
 }
 
 /// The current message, which findings may be about.
-pub(super) struct AtHand<'m> {
+pub(super) struct CurrentMessage<'m> {
     pub(super) message: &'static Message,
     pub(super) payload: &'m Payload<'m>,
     pub(super) tree: Option<TreeView<'m>>,
@@ -82,10 +82,10 @@ pub(super) struct AtHand<'m> {
     frames: OnceCell<(Vec<u64>, u32)>,
 }
 
-impl<'m> AtHand<'m> {
-    pub(super) fn of(m: &MessageEvent<'m>, payload: &'m Payload<'m>) -> AtHand<'m> {
+impl<'m> CurrentMessage<'m> {
+    pub(super) fn of(m: &MessageEvent<'m>, payload: &'m Payload<'m>) -> CurrentMessage<'m> {
         let (message, tree, reply) = (m.message(), m.tree(), m.reply());
-        AtHand { message, payload, tree, reply, frames: OnceCell::new() }
+        CurrentMessage { message, payload, tree, reply, frames: OnceCell::new() }
     }
 
     fn frames(&self) -> (Vec<u64>, u32) {
@@ -102,23 +102,23 @@ impl<'m> AtHand<'m> {
     }
 }
 
-impl Found {
+impl ReportedFinding {
     /// A finding in the context of its flow, about the current message, or about the earlier one
     /// that its mark identifies.
     pub(super) fn of(
         finding: &Finding,
         flow_context: &FlowContext,
-        at_hand: Option<&AtHand<'_>>,
-    ) -> Found {
-        let at_hand = at_hand.filter(|_| finding.mark.is_none());
-        let (payload, message) = (at_hand.map(|it| it.payload), at_hand.map(|it| it.message));
-        let ((frames, frames_left_out), time, side) = match (at_hand, finding.mark) {
+        current: Option<&CurrentMessage<'_>>,
+    ) -> ReportedFinding {
+        let current = current.filter(|_| finding.mark.is_none());
+        let (payload, message) = (current.map(|it| it.payload), current.map(|it| it.message));
+        let ((frames, frames_left_out), time, side) = match (current, finding.mark) {
             (Some(it), _) => (it.frames(), it.payload.time, it.payload.side),
             (None, Some(mark)) => ((named(mark.frame), 0), mark.time, mark.side),
             (None, None) => ((Vec::new(), 0), Time(0), Side::First),
         };
         let (who, party) = at_fault(finding.rule, side, flow_context, message);
-        Found {
+        ReportedFinding {
             rule: finding.rule,
             verdict: finding.verdict,
             severity: finding.severity,
@@ -144,9 +144,9 @@ impl Found {
     }
 
     /// The same, with this many captures before its own.
-    pub(super) fn of_more(self, captures: u32) -> Found {
+    pub(super) fn of_more(self, captures: u32) -> ReportedFinding {
         let capture = self.capture.map(|capture| capture.saturating_add(captures));
-        Found { capture, ..self }
+        ReportedFinding { capture, ..self }
     }
 
     /// The packet that it is about: the last of its frames; 0 for none.
@@ -170,25 +170,25 @@ pub(super) fn at_fault(
     sender: Side,
     flow_context: &FlowContext,
     message: Option<&Message>,
-) -> (Who, Option<SocketAddr>) {
+) -> (Role, Option<SocketAddr>) {
     let mut roles = flow_context.roles;
-    if let Some(message) = message.filter(|message| message.speaker != Who::Any) {
+    if let Some(message) = message.filter(|message| message.speaker != Role::Any) {
         roles[sender.index()] = Some(message.speaker);
     }
     let side = party(rule.who, sender, roles);
-    let plays = side.and_then(|side| roles[side.index()]).filter(|_| rule.who == Who::Any);
+    let plays = side.and_then(|side| roles[side.index()]).filter(|_| rule.who == Role::Any);
     (plays.unwrap_or(rule.who), side.map(|side| flow_context.flow.ends[side.index()]))
 }
 
 /// The party at fault: the end with that role; for a rule about any party, the sender.
-fn party(who: Who, sender: Side, roles: [Option<Who>; 2]) -> Option<Side> {
+fn party(who: Role, sender: Side, roles: [Option<Role>; 2]) -> Option<Side> {
     match who {
-        Who::Capture => None,
-        Who::Any => Some(sender),
+        Role::Capture => None,
+        Role::Any => Some(sender),
         who => {
             let plays = |side: Side| roles[side.index()] == Some(who);
             let plays_another = |side: Side| {
-                roles[side.index()].is_some_and(|role| role != Who::Any) && !plays(side)
+                roles[side.index()].is_some_and(|role| role != Role::Any) && !plays(side)
             };
             let other = sender.other();
             Some(if plays(sender) {
@@ -253,7 +253,7 @@ mod tests {
                 hash: None,
             };
             let (message, frames) = (A2s::INFO.messages[0], OnceCell::new());
-            AtHand { message, payload: &payload, tree: None, reply: None, frames }.frames()
+            CurrentMessage { message, payload: &payload, tree: None, reply: None, frames }.frames()
         };
         assert_eq!(named(0), (vec![1], 0));
         assert_eq!(named(2), (vec![1, 3, 5], 0));

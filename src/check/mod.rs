@@ -17,28 +17,28 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Rule, RuleResults,
-    SeenMessage, Settings, Severity, Side, Sink, Span, Time, Transport, Verdict, Who,
+    CODES, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleResults,
+    SeenMessage, Settings, Severity, Side, Sink, Span, Time, Transport, Verdict,
 };
-use dissectors::ledger::{KeptRule, Ledger, Ruling, Terms};
+use dissectors::ledger::{CrossFlowBreach, KeptRule, Ledger, Terms};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
 
 use crate::capture::Packets;
 use crate::filter::{Filter, Subject};
 use crate::session::{
     self, Checked, Decoder, Event, FieldLimits, Findings, FlowContext, LeftOut, MessageEvent,
-    Messages, Options, Passes, Totals, Traffic, Unanswered,
+    Messages, Options, PassedRule, Totals, Traffic, Unanswered,
 };
 
 pub use crate::session::Answered;
 pub use baseline::{Baseline, BaselineError, Baselined};
 #[doc(hidden)]
 pub use fingerprint::Fingerprint;
-use found::AtHand;
-pub use found::{Excerpt, Found};
+use found::CurrentMessage;
+pub use found::{Excerpt, ReportedFinding};
 #[doc(hidden)]
 pub use outcome::gravest_first;
-pub use outcome::{Fared, Outcome, RuleOutcome};
+pub use outcome::{Outcome, RuleOutcome, RuleStatus};
 pub use parties::{Parties, Party};
 pub use selection::{FailOn, Host, Ignore, Rules, Selection};
 #[doc(hidden)]
@@ -79,7 +79,7 @@ const NO_MESSAGE: Payload<'static> = Payload {
 /// let outcome = check(&mut *packets, Options::default(), Selection::default(), true);
 /// assert!(!outcome.is_broken(Severity::Error));
 /// let rule = outcome.rules.iter().find(|it| it.rule.code.to_string() == "A2S062");
-/// assert_eq!(rule.map(|rule| rule.fared()), Some(Fared::Pass));
+/// assert_eq!(rule.map(|rule| rule.status()), Some(Fared::Pass));
 /// # Ok::<(), gamewire::capture::CaptureError>(())
 /// ```
 pub fn check(
@@ -125,7 +125,7 @@ pub struct Checker {
     ledger: Ledger,
     terms: Terms,
     selection: Selection,
-    found: Vec<Found>,
+    found: Vec<ReportedFinding>,
     kept: Box<[VerdictCounts; CODES]>,
     left_out: u64,
     baselined: Option<Baselined>,
@@ -197,7 +197,7 @@ impl Checker {
             self.hosts.look_for(host, m.ends());
         }
         let payload = m.payload();
-        self.checked(&m.checked(), context, Some(&AtHand::of(m, &payload)));
+        self.checked(&m.checked(), context, Some(&CurrentMessage::of(m, &payload)));
     }
 
     /// Findings and passes of the current message, or of an earlier one.
@@ -205,24 +205,24 @@ impl Checker {
         &mut self,
         checked: &Checked<'_>,
         context: &FlowContext,
-        at_hand: Option<&AtHand<'_>>,
+        current: Option<&CurrentMessage<'_>>,
     ) {
         for passes in checked.passes {
-            self.count_passes(passes, context, at_hand);
+            self.count_passes(passes, context, current);
         }
         for finding in checked.findings {
-            self.keep(finding, context, at_hand);
+            self.keep(finding, context, current);
         }
         for left_out in checked.left_out {
             if self.selection.has(left_out.rule) {
                 self.leave_out(left_out.rule, left_out.verdict, left_out.times);
-                self.count_left_out(left_out, context, at_hand);
+                self.count_left_out(left_out, context, current);
             }
         }
     }
 
     /// The findings so far, in the order in which they were reported.
-    pub fn found(&self) -> &[Found] {
+    pub fn found(&self) -> &[ReportedFinding] {
         &self.found
     }
 
@@ -246,10 +246,10 @@ impl Checker {
     }
 
     /// The number of findings so far, kept or only counted, by severity.
-    pub fn grave(&self) -> [u64; 3] {
-        let mut grave = [0; 3];
-        self.counts().for_each(|(_, severity, count)| grave[severity as usize] += count);
-        grave
+    pub fn severity_counts(&self) -> [u64; 3] {
+        let mut severity_counts = [0; 3];
+        self.counts().for_each(|(_, severity, count)| severity_counts[severity as usize] += count);
+        severity_counts
     }
 
     /// The outcome.
@@ -267,11 +267,12 @@ impl Checker {
             found.capture = read.files.of(found.frame());
         }
         // Sorting the findings themselves would need as much memory again.
-        let place = |found: &Found| (found.frame(), found.rule.code, found.offset, found.flow);
+        let place =
+            |found: &ReportedFinding| (found.frame(), found.rule.code, found.offset, found.flow);
         self.found.sort_by_cached_key(place);
         let counts = |rule: &&Rule| self.selection.has(rule) || self.selection.requires(rule);
         let rules = catalogue::rules().into_iter().filter(counts);
-        let rules: Vec<_> = rules.map(|rule| self.fared(rule, read)).collect();
+        let rules: Vec<_> = rules.map(|rule| self.status(rule, read)).collect();
         let lacking = self.hosts.lacking(&self.selection, &rules, &self.traffic, read);
         let capture = captures.join(", ");
         Outcome {
@@ -306,27 +307,27 @@ impl Checker {
     }
 
     /// The result of a rule. A required rule that is not selected counts as not exercised.
-    fn fared(&self, rule: &'static Rule, read: &Totals) -> RuleOutcome {
+    fn status(&self, rule: &'static Rule, read: &Totals) -> RuleOutcome {
         let severity = self.selection.severities.of(rule);
-        let mut fared = RuleOutcome::new(rule, severity);
+        let mut rule_outcome = RuleOutcome::new(rule, severity);
         if self.selection.has(rule) {
             let (others, counts) = (self.others[rule.code.index()], self.results.counts(rule));
             let of_others = |verdict: Verdict| others[verdict as usize];
             let known = self.baselined.as_ref().map_or(0, |known| known.failed(rule.code));
-            fared.passed = counts.passed.saturating_sub(of_others(Verdict::Note));
-            fared.passed += u64::from(self.is_kept_by_silence(rule, read));
-            fared.failed = counts.failed.saturating_sub(of_others(Verdict::Fail) + known);
-            fared.in_baseline = known;
-            fared.notes = self.kept[rule.code.index()][Verdict::Note as usize];
-            fared.inconclusive =
+            rule_outcome.passed = counts.passed.saturating_sub(of_others(Verdict::Note));
+            rule_outcome.passed += u64::from(self.is_kept_by_silence(rule, read));
+            rule_outcome.failed = counts.failed.saturating_sub(of_others(Verdict::Fail) + known);
+            rule_outcome.in_baseline = known;
+            rule_outcome.notes = self.kept[rule.code.index()][Verdict::Note as usize];
+            rule_outcome.inconclusive =
                 counts.inconclusive.saturating_sub(of_others(Verdict::Inconclusive));
             if read.dropped && is_excused_by_drops(rule) {
-                fared.inconclusive += std::mem::take(&mut fared.failed);
+                rule_outcome.inconclusive += std::mem::take(&mut rule_outcome.failed);
             }
         }
-        let is_missing = fared.fared() == Fared::NotExercised;
-        fared.missing = u64::from(is_missing && self.selection.requires(rule));
-        fared
+        let is_missing = rule_outcome.status() == RuleStatus::NotExercised;
+        rule_outcome.missing = u64::from(is_missing && self.selection.requires(rule));
+        rule_outcome
     }
 
     /// A capture that was not cut, and for which no limit was reached, passes the rules about that.
@@ -346,16 +347,16 @@ impl Checker {
         let review = ledger.review(loads);
         for KeptRule { rule, server, times } in review.kept {
             // Shown by several hosts together, or by requests to one server.
-            if let Some(server) = server.filter(|_| rule.asks_for_answer) {
+            if let Some(server) = server.filter(|_| rule.requires_response) {
                 self.traffic.requests.answered(server, times);
             }
-            let party = server.filter(|_| rule.who == Who::Server);
+            let party = server.filter(|_| rule.who == Role::Server);
             if self.selection.asks_for(rule.who, party) {
                 self.results.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
             }
         }
         for ruling in review.rulings {
-            let Ruling { rule, witness, of_flow, .. } = ruling;
+            let CrossFlowBreach { rule, witness, of_flow, .. } = ruling;
             let mut context = FlowContext::outside(read.digits);
             let SeenMessage { mark, from, to } = witness.seen;
             let knows = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
@@ -365,7 +366,7 @@ impl Checker {
             context.roles = [Some(ruling.speaker), None];
             let mark = Mark { side: Side::First, ..mark };
             let lossy = read.lossy && !of_flow;
-            if rule.asks_for_answer {
+            if rule.requires_response {
                 let lossy = lossy || ruling.evidence.lossy;
                 let evidence = Evidence { lossy, ..ruling.evidence };
                 self.traffic.requests.unanswered(&context, evidence, &mark);
@@ -381,7 +382,7 @@ impl Checker {
         for (rule, evidence, times) in review.beyond {
             let verdict = self.results.verdict(rule, Some(evidence));
             (0..times).for_each(|_| self.results.count_broken(rule, verdict));
-            self.traffic.requests.count.asked += if rule.asks_for_answer { times } else { 0 };
+            self.traffic.requests.count.asked += if rule.requires_response { times } else { 0 };
             if self.selection.has(rule) {
                 self.leave_out(rule, verdict, times);
             }
@@ -443,7 +444,12 @@ impl Checker {
         self.results.clear();
     }
 
-    fn keep(&mut self, finding: &Finding, context: &FlowContext, at_hand: Option<&AtHand<'_>>) {
+    fn keep(
+        &mut self,
+        finding: &Finding,
+        context: &FlowContext,
+        current: Option<&CurrentMessage<'_>>,
+    ) {
         self.cut |= finding.rule.code == NET009.code;
         if !self.selection.has(finding.rule) {
             return;
@@ -452,13 +458,13 @@ impl Checker {
         if self.is_full(finding.rule, finding.verdict) {
             let (side, times) = (finding.mark.map(|mark| mark.side), 1);
             let left_out = LeftOut { rule: finding.rule, verdict: finding.verdict, side, times };
-            self.count_left_out(&left_out, context, at_hand);
+            self.count_left_out(&left_out, context, current);
             return self.leave_out(finding.rule, finding.verdict, 1);
         }
-        let found = Found::of(finding, context, at_hand);
+        let found = ReportedFinding::of(finding, context, current);
         let at = found.rule.code.index();
         let is_wanted = self.selection.wants(found.rule, found.who, found.party);
-        if !is_wanted || !self.is_filtered_in(finding, context, at_hand) {
+        if !is_wanted || !self.is_filtered_in(finding, context, current) {
             // A breach that is ignored for a host does not count as passed.
             let asked_for = self.selection.asks_for(found.who, found.party);
             self.others[at][found.verdict as usize] +=
@@ -482,10 +488,10 @@ impl Checker {
         &self,
         finding: &Finding,
         context: &FlowContext,
-        at_hand: Option<&AtHand<'_>>,
+        current: Option<&CurrentMessage<'_>>,
     ) -> bool {
         let Some(filter) = &self.selection.filter else { return true };
-        let (flow, current) = (&context.flow, at_hand.filter(|_| finding.mark.is_none()));
+        let (flow, current) = (&context.flow, current.filter(|_| finding.mark.is_none()));
         let past = finding.mark.map(|mark| {
             let [from, to] = flow.ends_from(mark.side);
             Payload { frame: mark.frame, time: mark.time, side: mark.side, from, to, ..NO_MESSAGE }
@@ -508,7 +514,7 @@ impl Checker {
     }
 
     /// Counts a finding. Returns whether to keep it.
-    fn has_room(&mut self, found: &Found) -> bool {
+    fn has_room(&mut self, found: &ReportedFinding) -> bool {
         let kept = &mut self.kept[found.rule.code.index()][found.verdict as usize];
         *kept += 1;
         let has_room = *kept <= KEPT;
@@ -549,14 +555,14 @@ impl Checker {
     /// Counts passes of the selected party.
     fn count_passes(
         &mut self,
-        passes: &Passes,
+        passes: &PassedRule,
         context: &FlowContext,
-        at_hand: Option<&AtHand<'_>>,
+        current: Option<&CurrentMessage<'_>>,
     ) {
-        let &Passes { rule, side, times } = passes;
-        let at_hand = at_hand.filter(|_| side.is_none());
-        let (who, party) = match side.or(at_hand.map(|it| it.payload.side)) {
-            Some(side) => found::at_fault(rule, side, context, at_hand.map(|it| it.message)),
+        let &PassedRule { rule, side, times } = passes;
+        let current = current.filter(|_| side.is_none());
+        let (who, party) = match side.or(current.map(|it| it.payload.side)) {
+            Some(side) => found::at_fault(rule, side, context, current.map(|it| it.message)),
             None => (rule.who, None),
         };
         if self.selection.asks_for(who, party) {
@@ -568,7 +574,7 @@ impl Checker {
 /// Whether packets that the recorder dropped could explain every breach: not faults within a
 /// message, nor results about the recording.
 fn is_excused_by_drops(rule: &Rule) -> bool {
-    rule.needs != NeededEvidence::Message && rule.who != Who::Capture
+    rule.needs != NeededEvidence::Message && rule.who != Role::Capture
 }
 
 #[cfg(test)]
@@ -611,7 +617,7 @@ mod tests {
         for _ in 0..3 {
             checker.event(&batch.event(0).unwrap());
         }
-        let [notes, warnings, errors] = checker.grave();
+        let [notes, warnings, errors] = checker.severity_counts();
         assert_eq!([notes, warnings, errors], [2700, 2700, 0]);
         assert_eq!((checker.found().len(), checker.left_out), (2000, 3400));
     }

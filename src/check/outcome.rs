@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 
 use dissectors::kit::{Rule, Severity, Time, Verdict};
 
-use super::{Answered, Baselined, Found, Parties};
+use super::{Answered, Baselined, Parties, ReportedFinding};
 use crate::text::escaped;
 
 /// The result of a rule over a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fared {
+pub enum RuleStatus {
     /// Broken at least once.
     Fail,
     /// Checked at least once, never broken.
@@ -20,14 +20,14 @@ pub enum Fared {
     NotExercised,
 }
 
-impl Fared {
+impl RuleStatus {
     /// The name in scripts.
     pub const fn name(self) -> &'static str {
         match self {
-            Fared::Fail => "fail",
-            Fared::Pass => "pass",
-            Fared::Inconclusive => "inconclusive",
-            Fared::NotExercised => "not_exercised",
+            RuleStatus::Fail => "fail",
+            RuleStatus::Pass => "pass",
+            RuleStatus::Inconclusive => "inconclusive",
+            RuleStatus::NotExercised => "not_exercised",
         }
     }
 }
@@ -76,12 +76,12 @@ impl RuleOutcome {
     }
 
     /// Its verdict. Findings in the baseline do not fail, but show that the rule was exercised.
-    pub fn fared(&self) -> Fared {
+    pub fn status(&self) -> RuleStatus {
         match (self.failed, self.passed + self.in_baseline, self.inconclusive) {
-            (1.., _, _) => Fared::Fail,
-            (0, 1.., _) => Fared::Pass,
-            (0, 0, 1..) => Fared::Inconclusive,
-            (0, 0, 0) => Fared::NotExercised,
+            (1.., _, _) => RuleStatus::Fail,
+            (0, 1.., _) => RuleStatus::Pass,
+            (0, 0, 1..) => RuleStatus::Inconclusive,
+            (0, 0, 0) => RuleStatus::NotExercised,
         }
     }
 }
@@ -104,7 +104,7 @@ pub struct Outcome {
     /// Every selected rule of the catalogue, by code.
     pub rules: Vec<RuleOutcome>,
     /// The findings, in the order of the packets.
-    pub findings: Vec<Found>,
+    pub findings: Vec<ReportedFinding>,
     /// How often each party broke a rule, for a single capture.
     pub parties: Parties,
     /// Captures without any of the selected traffic, and what they contain instead.
@@ -116,7 +116,9 @@ pub struct Outcome {
 }
 
 /// The reported ones among some findings, the most severe first.
-pub fn gravest_first<'f>(found: impl Iterator<Item = &'f Found>) -> Vec<&'f Found> {
+pub fn gravest_first<'f>(
+    found: impl Iterator<Item = &'f ReportedFinding>,
+) -> Vec<&'f ReportedFinding> {
     let mut reported: Vec<_> = found.filter(|it| it.verdict != Verdict::Inconclusive).collect();
     reported.sort_by_key(|found| Reverse(found.severity));
     reported
@@ -156,13 +158,13 @@ impl Outcome {
     }
 
     /// The name of a finding's file; empty if unknown.
-    pub fn file(&self, found: &Found) -> &str {
+    pub fn file(&self, found: &ReportedFinding) -> &str {
         let capture = found.capture.and_then(|at| self.captures.get(at as usize));
         capture.map_or("", String::as_str)
     }
 
     /// The packet of a finding, as text; for merged files that are counted as one, with its file.
-    pub fn place(&self, found: &Found) -> String {
+    pub fn place(&self, found: &ReportedFinding) -> String {
         let place = found.place();
         if self.captures.len() < 2 || found.frame() == 0 {
             return place;
@@ -174,7 +176,7 @@ impl Outcome {
     }
 
     /// A finding as a line: packet, party, text.
-    pub fn line(&self, found: &Found) -> String {
+    pub fn line(&self, found: &ReportedFinding) -> String {
         let party = found.party.map_or(String::new(), |party| format!(", {party}"));
         escaped(&format!("{}{party}: {}", self.place(found), found.detail)).into_owned()
     }
@@ -186,16 +188,16 @@ impl Outcome {
 
     /// The verdict over all rules: failed means broken at `least` or above. A required rule that
     /// was not exercised fails, too.
-    pub fn fared(&self, least: Severity) -> Fared {
-        let any = |fared| self.rules.iter().any(|rule| rule.fared() == fared);
+    pub fn status(&self, least: Severity) -> RuleStatus {
+        let any = |rule_outcome| self.rules.iter().any(|rule| rule.status() == rule_outcome);
         if self.is_broken(least) || self.rules.iter().any(|rule| rule.missing > 0) {
-            Fared::Fail
-        } else if self.messages > 0 && (any(Fared::Pass) || any(Fared::Fail)) {
-            Fared::Pass
-        } else if any(Fared::Inconclusive) {
-            Fared::Inconclusive
+            RuleStatus::Fail
+        } else if self.messages > 0 && (any(RuleStatus::Pass) || any(RuleStatus::Fail)) {
+            RuleStatus::Pass
+        } else if any(RuleStatus::Inconclusive) {
+            RuleStatus::Inconclusive
         } else {
-            Fared::NotExercised
+            RuleStatus::NotExercised
         }
     }
 

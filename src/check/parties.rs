@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Code, Map, Rule, Verdict, Who};
+use dissectors::kit::{Code, Map, Role, Rule, Verdict};
 
-use super::found::{AtHand, at_fault};
-use super::{Checker, Found};
+use super::found::{CurrentMessage, at_fault};
+use super::{Checker, ReportedFinding};
 use crate::session::{FlowContext, LeftOut};
 
 /// Maximum number of parties and rules.
@@ -38,13 +38,13 @@ impl Hash for Party {
 
 impl Party {
     /// The party at fault in a finding, if any.
-    pub fn of(found: &Found) -> Option<Party> {
+    pub fn of(found: &ReportedFinding) -> Option<Party> {
         Party::new(found.who, found.party)
     }
 
-    fn new(who: Who, party: Option<SocketAddr>) -> Option<Party> {
+    fn new(who: Role, party: Option<SocketAddr>) -> Option<Party> {
         let party = party.filter(|party| !party.ip().is_unspecified())?;
-        let port = Some(party.port()).filter(|_| who != Who::Client);
+        let port = Some(party.port()).filter(|_| who != Role::Client);
         Some(Party { address: party.ip(), port })
     }
 }
@@ -91,7 +91,7 @@ fn key(rule: &Rule, verdict: Verdict, party: Party) -> PartyCount {
 
 impl Checker {
     /// Counts a finding for the party at fault.
-    pub(super) fn count_party(&mut self, found: &Found) {
+    pub(super) fn count_party(&mut self, found: &ReportedFinding) {
         if let Some(party) = Party::of(found)
             && found.verdict != Verdict::Inconclusive
         {
@@ -104,10 +104,10 @@ impl Checker {
         &mut self,
         left_out: &LeftOut,
         context: &FlowContext,
-        at_hand: Option<&AtHand<'_>>,
+        current: Option<&CurrentMessage<'_>>,
     ) {
         let &LeftOut { rule, verdict, side, times } = left_out;
-        let message = at_hand.filter(|_| side.is_none());
+        let message = current.filter(|_| side.is_none());
         let side = side.or(message.map(|it| it.payload.side));
         let Some(side) = side.filter(|_| verdict != Verdict::Inconclusive) else { return };
         let (who, party) = at_fault(rule, side, context, message.map(|it| it.message));

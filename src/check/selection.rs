@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use dissectors::catalogue;
-use dissectors::kit::{Rule, Severities, Severity, Who};
+use dissectors::kit::{Role, Rule, Severities, Severity};
 
 use super::Baseline;
 use crate::filter::Filter;
@@ -20,7 +20,7 @@ pub struct Selection {
     /// Not these.
     pub ignores: Vec<Ignore>,
     /// Only for this kind of party.
-    pub who: Option<Who>,
+    pub who: Option<Role>,
     /// Only for this host.
     pub host: Option<Host>,
     /// Only for messages that this filter selects.
@@ -71,13 +71,13 @@ impl Selection {
     }
 
     /// Whether this party is selected.
-    pub(super) fn asks_for(&self, who: Who, party: Option<SocketAddr>) -> bool {
+    pub(super) fn asks_for(&self, who: Role, party: Option<SocketAddr>) -> bool {
         self.who.is_none_or(|wanted| wanted == who)
             && self.host.is_none_or(|host| party.is_some_and(|party| host.contains(party)))
     }
 
     /// Whether a finding of a selected rule is selected.
-    pub(super) fn wants(&self, rule: &Rule, who: Who, party: Option<SocketAddr>) -> bool {
+    pub(super) fn wants(&self, rule: &Rule, who: Role, party: Option<SocketAddr>) -> bool {
         let is = |host: Host| party.is_some_and(|party| host.contains(party));
         let ignored =
             |ignore: &Ignore| ignore.rule.code == rule.code && ignore.host.is_some_and(is);
@@ -162,8 +162,8 @@ pub fn severity(name: &str) -> Result<Severity, String> {
 ///
 /// # Errors
 /// None has this name.
-pub fn who(name: &str) -> Result<Who, String> {
-    let all = [Who::Client, Who::Server, Who::Master];
+pub fn who(name: &str) -> Result<Role, String> {
+    let all = [Role::Client, Role::Server, Role::Master];
     let named = all.into_iter().find(|who| who.name() == name);
     named.ok_or_else(|| "valid parties are client, server and master".to_owned())
 }

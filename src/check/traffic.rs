@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
-use super::{Fared, Host, RuleOutcome, Selection};
+use super::{Host, RuleOutcome, RuleStatus, Selection};
 use crate::session::{Totals, Traffic};
 
 /// Maximum number of hosts that are named.
@@ -55,7 +55,7 @@ impl HeardHosts {
                 self.named_hosts()
             ));
         }
-        let idle = rules.iter().all(|rule| rule.fared() == Fared::NotExercised);
+        let idle = rules.iter().all(|rule| rule.status() == RuleStatus::NotExercised);
         idle.then(|| {
             let rules = match rules.len() {
                 1 => "the rule that was selected was not exercised".to_owned(),

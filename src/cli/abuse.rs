@@ -8,7 +8,7 @@ use super::{InputArgs, TimeOption};
 use crate::config::nanoseconds;
 use crate::report::abuse_report::Reporter;
 use crate::report::firewall::Firewall;
-use crate::report::paint::Choice;
+use crate::report::paint::ColorChoice;
 
 /// `gamewire abuse`.
 #[derive(Args, Debug)]
@@ -41,7 +41,7 @@ pub struct AbuseArgs {
     pub times: TimeOption,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Choice,
+    pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
     pub input: InputArgs,

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use clap::{Args, ValueEnum};
 
 use super::InputArgs;
-use crate::report::paint::Choice;
+use crate::report::paint::ColorChoice;
 
 /// `gamewire diagnose`.
 #[derive(Args, Debug)]
@@ -23,7 +23,7 @@ pub struct DiagnoseArgs {
     pub complete: Option<bool>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Choice,
+    pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
     pub input: InputArgs,

@@ -13,7 +13,7 @@ pub(super) const LIVE: &str = "Live capture";
 
 /// Options of live capture.
 #[derive(Args, Debug)]
-pub struct Sniffing {
+pub struct LiveArgs {
     /// Capture on this interface, through libpcap, instead of reading files
     #[arg(help_heading = LIVE, short, long, value_name = "IFACE")]
     pub interface: Option<String>,
@@ -85,7 +85,7 @@ const SNAPLEN: u32 = 262_144;
 /// The default size of the kernel's buffer in KiB.
 const BUFFER: u32 = 65_536;
 
-impl Sniffing {
+impl LiveArgs {
     /// The first option that needs an interface, if no interface is given.
     pub fn idle_option(&self) -> Option<&'static str> {
         let given = [

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 
 use super::{InputArgs, TimeOption};
 use crate::config::nanoseconds;
-use crate::report::paint::Choice;
+use crate::report::paint::ColorChoice;
 use crate::report::summary::{Order, SummaryTable, columns};
 
 /// `gamewire summary`.
@@ -33,7 +33,7 @@ pub struct SummaryArgs {
     pub interval: Option<i64>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Choice,
+    pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
     pub input: InputArgs,

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::{InputArgs, TimeOption};
-use crate::report::paint::Choice;
+use crate::report::paint::ColorChoice;
 
 /// `gamewire view`.
 #[derive(Args, Debug)]
@@ -13,7 +13,7 @@ pub struct ViewArgs {
     pub times: TimeOption,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Choice,
+    pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
     pub input: InputArgs,

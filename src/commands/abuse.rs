@@ -44,7 +44,7 @@ pub fn run(
         let abuse = Abuse::new(limits.flow_bytes / 4, setting, identifier.clone());
         if has_reports { abuse.with_senders() } else { abuse }
     };
-    let mut watching = Watching {
+    let mut consumer = AbuseConsumer {
         args,
         reports: reports.transpose()?,
         rates: Vec::new(),
@@ -60,12 +60,12 @@ pub fn run(
         out,
     };
     let running = terminal.err && !terminal.out;
-    let ran = read(&args.input, &config, &mut watching, terminal.stop, err, running);
-    watching.reports.iter().for_each(|reports| reports.say(err));
+    let ran = read(&args.input, &config, &mut consumer, terminal.stop, err, running);
+    consumer.reports.iter().for_each(|reports| reports.say(err));
     ran
 }
 
-struct Watching<'w> {
+struct AbuseConsumer<'w> {
     args: &'w cli::AbuseArgs,
     /// Abuse reports, if requested.
     reports: Option<AttackReports>,
@@ -85,7 +85,7 @@ struct Watching<'w> {
     out: &'w mut dyn Write,
 }
 
-impl Consumer for Watching<'_> {
+impl Consumer for AbuseConsumer<'_> {
     fn needs(&self) -> Needs {
         Abuse::needs()
     }
@@ -140,7 +140,7 @@ impl Consumer for Watching<'_> {
     }
 }
 
-impl Watching<'_> {
+impl AbuseConsumer<'_> {
     fn write(&mut self, read: &Totals) -> io::Result<()> {
         self.has_traffic |= !self.abuse.is_empty();
         let attacks = self.abuse.attacks();

@@ -22,7 +22,7 @@ use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
 use crate::diagnose;
 use crate::metrics::Metrics;
-use crate::report::Stamp;
+use crate::report::TimeFormatter;
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
 use crate::session::{Event, Needs, Totals};
 use crate::text::escaped;
@@ -49,7 +49,7 @@ pub fn run(
     let selection = selection(args, &config, baseline, err)?;
     let terms = check::terms(&config.settings, args.input.limits().protocols.remembered);
     let checker = Checker::new(selection.clone(), terms, demands.complete);
-    let mut checking = Checking {
+    let mut consumer = CheckConsumer {
         args,
         demands,
         selection,
@@ -70,16 +70,16 @@ pub fn run(
         attacked: false,
         points: false,
         shown: 0,
-        stamp: Stamp::new(args.times.style()),
+        stamp: TimeFormatter::new(args.times.style()),
         out,
     };
     let live = args.input.live.interface.is_some();
     let running = terminal.err && (live || !terminal.out);
-    let ran = read(&args.input, &config, &mut checking, terminal.stop, err, running);
+    let ran = read(&args.input, &config, &mut consumer, terminal.stop, err, running);
     // Results from before an unreadable file are kept.
-    let outcomes = std::mem::take(&mut checking.outcomes);
-    let written = checking.write(outcomes);
-    let Checking { found, missing, occurred, is_full, selection, lacks, .. } = checking;
+    let outcomes = std::mem::take(&mut consumer.outcomes);
+    let written = consumer.write(outcomes);
+    let CheckConsumer { found, missing, occurred, is_full, selection, lacks, .. } = consumer;
     let fails = !missing.is_empty() || lacks && args.require_traffic;
     match ran.and(written.map_err(Failure::Output)) {
         // A reader that closes the pipe has seen enough; the exit code still counts findings.
@@ -237,7 +237,7 @@ impl Demands {
     }
 }
 
-struct Checking<'a> {
+struct CheckConsumer<'a> {
     args: &'a CheckArgs,
     demands: Demands,
     selection: Selection,
@@ -272,11 +272,11 @@ struct Checking<'a> {
     points: bool,
     /// Findings of a live capture that were shown immediately.
     shown: usize,
-    stamp: Stamp,
+    stamp: TimeFormatter,
     out: &'a mut dyn Write,
 }
 
-impl Consumer for Checking<'_> {
+impl Consumer for CheckConsumer<'_> {
     fn needs(&self) -> Needs {
         Checker::needs(&self.selection, &self.terms)
     }
@@ -331,7 +331,7 @@ impl Consumer for Checking<'_> {
     }
 
     fn running(&self) -> String {
-        let [notes, warnings, errors] = self.checker.grave();
+        let [notes, warnings, errors] = self.checker.severity_counts();
         format!("{errors} errors, {warnings} warnings, {notes} notes")
     }
 
@@ -373,7 +373,7 @@ impl Consumer for Checking<'_> {
     }
 }
 
-impl Checking<'_> {
+impl CheckConsumer<'_> {
     fn style(&self) -> text::Style {
         let CheckArgs { max_findings, all_rules, quiet, .. } = *self.args;
         text::Style {
@@ -451,7 +451,9 @@ impl Checking<'_> {
         let capture = outcome.captures.first().cloned().unwrap_or_default();
         for rule in &self.selection.require {
             // A rule that is not selected is not exercised, either.
-            let is = |fared: &RuleOutcome| fared.rule.code == rule.code && fared.missing == 0;
+            let is = |rule_outcome: &RuleOutcome| {
+                rule_outcome.rule.code == rule.code && rule_outcome.missing == 0
+            };
             if !outcome.rules.iter().any(is) {
                 self.missing.push((capture.clone(), rule.code.to_string()));
             }

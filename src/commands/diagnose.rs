@@ -29,7 +29,7 @@ pub fn run(
     let limits = args.input.limits();
     let terms = check::terms(&config.settings, limits.protocols.remembered);
     let (bytes, complete) = (limits.flow_bytes / 4, args.complete.unwrap_or(config.complete));
-    let mut diagnosing = Diagnosing {
+    let mut consumer = DiagnoseConsumer {
         args,
         terms,
         bytes,
@@ -42,15 +42,15 @@ pub fn run(
         out,
     };
     let running = terminal.err && !terminal.out;
-    let ran = read(&args.input, &config, &mut diagnosing, terminal.stop, err, running);
+    let ran = read(&args.input, &config, &mut consumer, terminal.stop, err, running);
     match ran {
         // A reader that closes the pipe has seen enough; the exit code still counts findings.
-        Err(failure) if failure.reader_is_gone() => Ok(diagnosing.found),
-        ran => ran.map(|()| diagnosing.found),
+        Err(failure) if failure.reader_is_gone() => Ok(consumer.found),
+        ran => ran.map(|()| consumer.found),
     }
 }
 
-struct Diagnosing<'w> {
+struct DiagnoseConsumer<'w> {
     args: &'w cli::DiagnoseArgs,
     terms: Terms,
     /// Memory limit for the state of a capture.
@@ -66,7 +66,7 @@ struct Diagnosing<'w> {
     out: &'w mut dyn Write,
 }
 
-impl Consumer for Diagnosing<'_> {
+impl Consumer for DiagnoseConsumer<'_> {
     fn needs(&self) -> Needs {
         Diagnosis::needs(&self.terms)
     }

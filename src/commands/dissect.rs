@@ -8,7 +8,7 @@ use dissectors::kit::{Payload, Transport};
 use crate::Terminal;
 use crate::cli::{DissectArgs, DissectFormat};
 use crate::commands::consumer::Consumer;
-use crate::commands::held::{BUFFER, Held, QuotableText};
+use crate::commands::held::{BUFFER, DelayedTexts, QuotableText};
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::filter::Column;
@@ -17,7 +17,7 @@ use crate::report::columns::{Columns, TableLayout};
 use crate::report::json::Json;
 use crate::report::paint::Paint;
 use crate::report::text::{DetailLevel, Text};
-use crate::report::{Envelope, Report, Stamp, TimeStyle};
+use crate::report::{Envelope, Report, TimeFormatter, TimeStyle};
 use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals};
 
 /// Runs the command.
@@ -33,7 +33,7 @@ pub fn run(
     let config = args.input.config.load()?;
     let by_default = if args.fields.is_empty() { DissectFormat::Text } else { DissectFormat::Tsv };
     let format = args.format.unwrap_or(by_default);
-    let how = How {
+    let how = DissectOptions {
         format,
         columns: columns(args, format)?,
         times: args.times.style(),
@@ -48,10 +48,10 @@ pub fn run(
         || args.input.files.iter().any(|file| file.as_os_str() == "-");
     let at_once = terminal.out || args.line_buffered || args.input.live.interface.is_some();
     let filtered = !args.input.wanted.is_all();
-    let mut dissecting = Dissecting {
+    let mut consumer = DissectConsumer {
         report: how.report(false),
         text: QuotableText::default(),
-        held: Held::new(filtered),
+        held: DelayedTexts::new(filtered),
         has_begun: false,
         filtered,
         at_once: at_once && (is_stream || args.line_buffered),
@@ -60,8 +60,8 @@ pub fn run(
         out,
     };
     let running = terminal.err && !terminal.out;
-    let ran = read(&args.input, &config, &mut dissecting, terminal.stop, err, running);
-    let late = dissecting.late + dissecting.held.late;
+    let ran = read(&args.input, &config, &mut consumer, terminal.stop, err, running);
+    let late = consumer.late + consumer.held.late;
     if late > 0 {
         let errors = if late == 1 { "ICMP error is" } else { "ICMP errors are" };
         let note = "about messages that were written before it came";
@@ -89,7 +89,7 @@ fn columns(args: &DissectArgs, format: DissectFormat) -> Result<Vec<Column>, Fai
 }
 
 /// How messages are shown.
-struct How {
+struct DissectOptions {
     format: DissectFormat,
     /// Of a table.
     columns: Vec<Column>,
@@ -104,7 +104,7 @@ struct How {
     capture: Option<String>,
 }
 
-impl How {
+impl DissectOptions {
     /// Whether only some fields of decompressed messages are shown. Those of a table were
     /// requested.
     fn is_brief(&self) -> bool {
@@ -113,7 +113,7 @@ impl How {
     }
 
     fn report(&self, headed: bool) -> Box<dyn Report> {
-        let stamp = Stamp::new(self.times);
+        let stamp = TimeFormatter::new(self.times);
         let layout = match self.format {
             DissectFormat::Text => {
                 return Box::new(Text::new(self.detail, self.paint).times(stamp));
@@ -135,28 +135,28 @@ impl How {
     }
 }
 
-struct Dissecting<'w> {
+struct DissectConsumer<'w> {
     report: Box<dyn Report>,
     /// The text of the latest messages.
     text: QuotableText,
     /// Earlier text that waits.
-    held: Held,
-    how: How,
+    held: DelayedTexts,
+    how: DissectOptions,
     /// A capture was begun.
     has_begun: bool,
     /// Only some messages are shown.
     filtered: bool,
     /// Output is written immediately, because someone may be watching.
     at_once: bool,
-    /// See [`Held::late`]: of earlier captures.
+    /// See [`DelayedTexts::late`]: of earlier captures.
     late: u64,
     out: &'w mut dyn Write,
 }
 
-impl Dissecting<'_> {
+impl DissectConsumer<'_> {
     /// Writes text that need not wait any longer, or all.
     fn write(&mut self, all: bool) -> io::Result<()> {
-        let Dissecting { text, held, report, .. } = self;
+        let DissectConsumer { text, held, report, .. } = self;
         let now = text.latest().filter(|_| !all);
         if all {
             report.rest(&mut text.bytes);
@@ -187,7 +187,7 @@ impl Dissecting<'_> {
     }
 }
 
-impl Consumer for Dissecting<'_> {
+impl Consumer for DissectConsumer<'_> {
     fn needs(&self) -> Needs {
         let RunLimits { fields, depth, .. } = self.how.limits;
         Needs {
@@ -204,7 +204,7 @@ impl Consumer for Dissecting<'_> {
         self.how.capture = Some(name.to_owned());
         // Each capture has its own header line.
         self.late += self.held.late;
-        (self.text, self.held) = (QuotableText::default(), Held::new(self.filtered));
+        (self.text, self.held) = (QuotableText::default(), DelayedTexts::new(self.filtered));
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         self.report = self.how.report(!is_first);
         if self.how.format == DissectFormat::Text {

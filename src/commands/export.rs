@@ -16,7 +16,7 @@ use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, outputs};
 use crate::config::Config;
 use crate::session::{Event, FieldLimits, Needs, Totals};
-use crate::tables::{Collector, Format, Lines, Sink, Table, TableRow, Wanted};
+use crate::tables::{Collector, Format, Lines, SelectedRows, Sink, Table, TableRow};
 use crate::text::{escaped, grouped};
 
 /// Runs the command.
@@ -40,7 +40,7 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
     for place in places(args, &wanted.tables) {
         outputs::refuse_capture(&place, "one of the tables", &input.files)?;
     }
-    let mut exporting = Exporting {
+    let mut consumer = ExportConsumer {
         args,
         #[cfg(feature = "parquet")]
         row_group: (input.limits().flow_bytes / 32).min(ROW_GROUP),
@@ -48,7 +48,7 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
         rows: [0; Table::ALL.len()],
         output: None,
     };
-    let ran = read(input, &config, &mut exporting, terminal.stop, err, terminal.err);
+    let ran = read(input, &config, &mut consumer, terminal.stop, err, terminal.err);
     let stop = terminal.stop.map_or(Stop::default(), |stop| stop());
     // The input from a pipe ends with an interrupt; a file would be incomplete.
     if stop.is_asked() && input.files.iter().any(|file| file.is_file()) {
@@ -63,8 +63,8 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
         Err(Failure::Output(error)) => return Err(failed(error)),
         Err(failure) => return Err(failure),
     }
-    let lacks_servers = exporting.collector.lacks_servers();
-    if let Some(rows) = exporting.finish().map_err(failed)? {
+    let lacks_servers = consumer.collector.lacks_servers();
+    if let Some(rows) = consumer.finish().map_err(failed)? {
         writeln!(err, "gamewire: wrote to {folder}, in rows: {rows}").ok();
     }
     if lacks_servers {
@@ -75,11 +75,15 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
 }
 
 /// The selected rows.
-fn wanted(args: &cli::ExportArgs, config: &Config, err: &mut dyn Write) -> Result<Wanted, Failure> {
+fn wanted(
+    args: &cli::ExportArgs,
+    config: &Config,
+    err: &mut dyn Write,
+) -> Result<SelectedRows, Failure> {
     let (input, limits) = (&args.input, args.input.limits());
     let is_named = |table: &Table| args.tables.is_empty() || args.tables.contains(table);
     let (fields, depth) = (limits.fields, limits.depth);
-    let mut wanted = Wanted {
+    let mut wanted = SelectedRows {
         tables: Table::ALL.into_iter().filter(is_named).collect(),
         filter: input.wanted.filter(true).map_err(Failure::Filter)?,
         selection: Selection::default(),
@@ -121,7 +125,7 @@ impl FileSink for Lines<AtomicFile> {
     }
 }
 
-struct Exporting<'a> {
+struct ExportConsumer<'a> {
     args: &'a cli::ExportArgs,
     /// Bytes of a row group.
     #[cfg(feature = "parquet")]
@@ -133,7 +137,7 @@ struct Exporting<'a> {
     output: Option<Box<dyn FileSink>>,
 }
 
-impl Exporting<'_> {
+impl ExportConsumer<'_> {
     /// Renames the files. Returns the number of rows, as text; `None`: no capture could be read.
     fn finish(self) -> io::Result<Option<String>> {
         let Some(output) = self.output else { return Ok(None) };
@@ -179,7 +183,7 @@ impl Sink for CountingSink<'_> {
     }
 }
 
-impl Consumer for Exporting<'_> {
+impl Consumer for ExportConsumer<'_> {
     fn needs(&self) -> Needs {
         self.collector.wanted().needs()
     }
@@ -207,12 +211,12 @@ impl Consumer for Exporting<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        let Exporting { collector, rows, output, .. } = self;
+        let ExportConsumer { collector, rows, output, .. } = self;
         collector.event(event, &mut CountingSink { rows, output: output.as_deref_mut() })
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
-        let Exporting { collector, rows, output, .. } = self;
+        let ExportConsumer { collector, rows, output, .. } = self;
         collector.end(read, &mut CountingSink { rows, output: output.as_deref_mut() }).map(drop)
     }
 }

@@ -76,7 +76,7 @@ fn sorted([one, other]: [SocketAddr; 2]) -> [SocketAddr; 2] {
 }
 
 /// Passes events to a command, and records the packets of its messages.
-pub(super) struct Extracting<'c, C> {
+pub(super) struct ExtractConsumer<'c, C> {
     consumer: &'c mut C,
     output: PathBuf,
     annotate: bool,
@@ -91,7 +91,7 @@ pub(super) struct Extracting<'c, C> {
     left_out: u64,
 }
 
-impl<'c, C: Consumer> Extracting<'c, C> {
+impl<'c, C: Consumer> ExtractConsumer<'c, C> {
     /// For this output.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl<'c, C: Consumer> Extracting<'c, C> {
         consumer: &'c mut C,
         output: &Path,
         input: &InputArgs,
-    ) -> Result<Extracting<'c, C>, Failure> {
+    ) -> Result<ExtractConsumer<'c, C>, Failure> {
         if let Some(file) = input
             .files
             .iter()
@@ -116,7 +116,7 @@ impl<'c, C: Consumer> Extracting<'c, C> {
             true => None,
             false => input.wanted.filter(true).map_err(Failure::Filter)?,
         };
-        Ok(Extracting {
+        Ok(ExtractConsumer {
             consumer,
             output: output.to_owned(),
             annotate: input.live.annotate,
@@ -214,7 +214,7 @@ pub(super) fn copy<W: Write>(
     Ok(written)
 }
 
-impl<C: Consumer> Consumer for Extracting<'_, C> {
+impl<C: Consumer> Consumer for ExtractConsumer<'_, C> {
     fn needs(&self) -> Needs {
         let mut needs = self.consumer.needs();
         needs.messages = Messages::All;

@@ -11,7 +11,7 @@ use crate::commands::{Failure, painted};
 use crate::flows::FlowRow;
 use crate::report::flows;
 use crate::report::paint::Paint;
-use crate::report::{Stamp, TimeStyle};
+use crate::report::{TimeFormatter, TimeStyle};
 use crate::session::{Event, Needs, Totals};
 
 /// Maximum number of ended flows that are kept to write them in the order of their numbers. When it
@@ -119,7 +119,7 @@ struct FlowListing<'w> {
     table: Option<flows::FlowTableWriter>,
     times: TimeStyle,
     /// Formats the times of this capture, relative to its first flow.
-    stamp: Option<Stamp>,
+    stamp: Option<TimeFormatter>,
     /// Rows of any capture were written.
     headed: bool,
     out: &'w mut dyn Write,
@@ -202,7 +202,7 @@ impl FlowListing<'_> {
         }
         let capture = self.heading.as_deref();
         let began = rows.iter().map(|row| row.first).min();
-        let stamp = self.stamp.get_or_insert_with(|| Stamp::new(self.times).since(began));
+        let stamp = self.stamp.get_or_insert_with(|| TimeFormatter::new(self.times).since(began));
         for rows in rows.chunks(WRITTEN) {
             match self.format {
                 FlowsFormat::Text => {

@@ -11,7 +11,7 @@ use crate::commands::segments::Segments;
 use crate::commands::{Failure, painted};
 use crate::report::ladder::Ladder;
 use crate::report::paint::Paint;
-use crate::report::{Envelope, Stamp};
+use crate::report::{Envelope, TimeFormatter};
 use crate::session::{Event, Needs, Totals};
 
 /// The width of a ladder if the output is not a terminal.
@@ -31,7 +31,7 @@ pub fn run(
     terminal: Terminal,
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
-    let mut following = Following {
+    let mut following = FollowConsumer {
         args,
         ladder: Ladder::default(),
         segments: Segments::default(),
@@ -49,7 +49,7 @@ pub fn run(
     ran
 }
 
-struct Following<'w> {
+struct FollowConsumer<'w> {
     args: &'w FollowArgs,
     ladder: Ladder,
     segments: Segments,
@@ -61,7 +61,7 @@ struct Following<'w> {
     out: &'w mut dyn Write,
 }
 
-impl Consumer for Following<'_> {
+impl Consumer for FollowConsumer<'_> {
     fn needs(&self) -> Needs {
         Needs { icmp: true, ..Needs::messages_with_fields() }
     }
@@ -104,7 +104,7 @@ impl Consumer for Following<'_> {
             let (left_out, help) = (ladder.left_out(), "choose some with --flow, --host or -Y");
             self.warnings.push(format!("{called}{left_out} messages are not drawn; {help}"));
         }
-        let mut stamp = Stamp::new(self.args.times.style());
+        let mut stamp = TimeFormatter::new(self.args.times.style());
         let mut bytes = Vec::new();
         match self.args.format {
             FollowFormat::Json => ladder.json(self.capture.as_deref(), &mut bytes),

@@ -110,7 +110,7 @@ impl QuotableText {
 
 /// Delayed texts, the oldest first, and empty ones.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct DelayedTexts {
     waiting: VecDeque<QuotableText>,
     bytes: usize,
     spare: Vec<QuotableText>,
@@ -122,10 +122,10 @@ pub(super) struct Held {
     pub(super) late: u64,
 }
 
-impl Held {
+impl DelayedTexts {
     /// For all messages, or for some.
-    pub(super) fn new(only_some: bool) -> Held {
-        Held { only_some, ..Held::default() }
+    pub(super) fn new(only_some: bool) -> DelayedTexts {
+        DelayedTexts { only_some, ..DelayedTexts::default() }
     }
 
     /// Takes a full text, and leaves an empty one.

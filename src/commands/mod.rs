@@ -34,7 +34,7 @@ use crate::capture::CaptureError;
 use crate::check::BaselineError;
 use crate::config::ConfigError;
 use crate::live::{self, LiveError};
-use crate::report::paint::{self, Choice, Paint};
+use crate::report::paint::{self, ColorChoice, Paint};
 use crate::session::UnknownLinks;
 use crate::why;
 
@@ -123,7 +123,7 @@ impl Failure {
 }
 
 /// The colours that the user selected.
-fn painted(choice: Choice, is_terminal: bool) -> Paint {
+fn painted(choice: ColorChoice, is_terminal: bool) -> Paint {
     Paint::new(paint::enabled(choice, is_terminal, std::env::var_os))
 }
 

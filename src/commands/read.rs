@@ -9,7 +9,7 @@ use dissectors::kit::Secret;
 use crate::capture::{self, CaptureError, Notice, Packet, Packets, Stop};
 use crate::cli::InputArgs;
 use crate::commands::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
-use crate::commands::extract::Extracting;
+use crate::commands::extract::ExtractConsumer;
 use crate::commands::notices::Monitor;
 use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
@@ -41,10 +41,10 @@ pub(super) fn read<C: Consumer>(
     let Some(output) = output else {
         return read_all(input, config, consumer, stop, err, progress);
     };
-    let mut extracting = Extracting::new(consumer, output, input)?;
-    let ran = read_all(input, config, &mut extracting, stop, err, progress);
+    let mut consumer = ExtractConsumer::new(consumer, output, input)?;
+    let ran = read_all(input, config, &mut consumer, stop, err, progress);
     // Packets of readable files are written even if others failed.
-    let written = extracting.write(input, err);
+    let written = consumer.write(input, err);
     ran.and(written)
 }
 
@@ -175,7 +175,7 @@ impl<C: Consumer> CaptureReading<'_, C> {
                 let count = self.input.count;
                 shares.read(&self.options, called, count, consumer, monitor, &mut progress)?
             }
-            None => self.alone(called, packets, &mut progress)?,
+            None => self.one_thread(called, packets, &mut progress)?,
         };
         bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
         self.consumer.end(&mut read)?;
@@ -195,7 +195,7 @@ impl<C: Consumer> CaptureReading<'_, C> {
     }
 
     /// Reads a capture with one thread.
-    fn alone(
+    fn one_thread(
         &mut self,
         called: &str,
         mut packets: Box<dyn Packets + Send>,

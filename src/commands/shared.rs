@@ -13,7 +13,9 @@ use super::Failure;
 use super::consumer::{Consumer, LOOK};
 use super::notices::{Monitor, Notices};
 use crate::capture::{self, Notice, Packets, Stop};
-use crate::session::{Batch, Decoder, Event, Merge, Options, Part, Parting, Parts, Totals};
+use crate::session::{
+    Batch, Decoder, Event, EventDivider, EventPart, Merge, Options, PartMerge, Totals,
+};
 
 /// Minimum size of a file that is read by several threads.
 const LARGE: u64 = 4 << 20;
@@ -31,7 +33,7 @@ const FULL: usize = 1 << 18;
 
 /// A message from a thread: events and its progress.
 struct ThreadReport {
-    part: Part,
+    part: EventPart,
     notices: Notices,
     /// Bytes of the capture that were read.
     position: u64,
@@ -96,7 +98,7 @@ impl Shares {
                     sender,
                     spares,
                     notices: Notices::default(),
-                    parting: Parting::default(),
+                    divider: EventDivider::default(),
                 };
                 queues.push((receiver, spare));
                 threads.push(scope.spawn(move || thread.run(count)));
@@ -127,7 +129,7 @@ struct ReaderThread {
     /// Empty batches, to be used again.
     spares: Receiver<Batch>,
     notices: Notices,
-    parting: Parting,
+    divider: EventDivider,
 }
 
 impl ReaderThread {
@@ -178,7 +180,7 @@ impl ReaderThread {
         let position = if self.decoder.is_first() { self.packets.progress() } else { None };
         let empty = self.spares.try_recv().unwrap_or_default();
         let sent = ThreadReport {
-            part: self.parting.take(&mut self.decoder, empty),
+            part: self.divider.take(&mut self.decoder, empty),
             notices: std::mem::take(&mut self.notices),
             position: position.map_or(0, |(done, _)| done),
         };
@@ -195,10 +197,10 @@ struct Received<'c, 'm, C> {
     progress: &'c mut dyn FnMut(u64),
 }
 
-impl<C: Consumer> Parts for Received<'_, '_, C> {
+impl<C: Consumer> PartMerge for Received<'_, '_, C> {
     type Error = Failure;
 
-    fn next(&mut self, nth: usize) -> Option<Part> {
+    fn next(&mut self, nth: usize) -> Option<EventPart> {
         let (receiver, _) = self.queues.get(nth)?;
         let mut sent = receiver.recv().ok()?;
         self.monitor.warn(std::mem::take(&mut sent.notices));

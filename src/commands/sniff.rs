@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::Failure;
 use super::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
-use crate::live::{CaptureRequest, Live, LiveError, QueueCounts, Turn};
+use crate::live::{CaptureRequest, Live, LiveError, NextStep, QueueCounts};
 use crate::metrics::{self, Exporter, ListenAddress};
 use crate::session::{Decoder, Options, UnknownLinks};
 use crate::text::escaped;
@@ -128,7 +128,7 @@ fn listen<C: Consumer>(
     loop {
         let mut unread = 0;
         match live.turn() {
-            Ok(Turn::Packets(packets)) => {
+            Ok(NextStep::Packets(packets)) => {
                 for (packet, read) in packets.iter().zip(0..) {
                     let left = packets.count() - read;
                     if ending.is_new() {
@@ -146,8 +146,8 @@ fn listen<C: Consumer>(
                     }
                 }
             }
-            Ok(Turn::Nothing(now)) => decoder.reach(Time(now)),
-            Ok(Turn::End) => return Ok(Ok(())),
+            Ok(NextStep::Nothing(now)) => decoder.reach(Time(now)),
+            Ok(NextStep::End) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error)),
         }
         if reported.downs < live.counts().downs {

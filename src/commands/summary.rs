@@ -9,7 +9,7 @@ use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::report::paint::Paint;
-use crate::report::summary::{Shown, SummaryReport, SummaryTable};
+use crate::report::summary::{SummaryOptions, SummaryReport, SummaryTable};
 use crate::session::{Decoder, Event, FieldLimits, Needs, Totals};
 use crate::summary::Summary;
 
@@ -35,7 +35,7 @@ pub fn run(
     let config = args.input.config.load()?;
     let bytes = args.input.limits().flow_bytes / 4;
     let filtered = !args.input.wanted.is_all();
-    let mut summarizing = Summarizing {
+    let mut consumer = SummaryConsumer {
         args,
         bytes,
         filtered,
@@ -48,10 +48,10 @@ pub fn run(
         out,
     };
     let running = terminal.err && !terminal.out;
-    read(&args.input, &config, &mut summarizing, terminal.stop, err, running)
+    read(&args.input, &config, &mut consumer, terminal.stop, err, running)
 }
 
-struct Summarizing<'w> {
+struct SummaryConsumer<'w> {
     args: &'w cli::SummaryArgs,
     /// Memory limit for the tables of a capture.
     bytes: usize,
@@ -68,7 +68,7 @@ struct Summarizing<'w> {
     out: &'w mut dyn Write,
 }
 
-impl Consumer for Summarizing<'_> {
+impl Consumer for SummaryConsumer<'_> {
     fn needs(&self) -> Needs {
         // A filter may need any field.
         let fields = Some(match self.filtered {
@@ -121,7 +121,7 @@ impl Consumer for Summarizing<'_> {
     }
 }
 
-impl Summarizing<'_> {
+impl SummaryConsumer<'_> {
     /// Whether the tables of a live capture are updated in place.
     fn is_in_place(&self) -> bool {
         let is_live = self.args.input.live.interface.is_some();
@@ -132,7 +132,7 @@ impl Summarizing<'_> {
         let is_for_people =
             matches!(self.args.format, SummaryFormat::Text | SummaryFormat::Markdown);
         let top = self.args.top.map(|top| top as usize);
-        let shown = Shown {
+        let shown = SummaryOptions {
             table: self.args.table,
             order: self.args.sort.clone(),
             times: self.args.times.style(),

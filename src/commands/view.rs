@@ -28,7 +28,7 @@ use crate::config::{self, Config};
 use crate::filter::Filter;
 use crate::session::{Decoder, Event, Needs, Totals};
 use crate::view::{Model, ReadingProgress, View};
-use again::Again;
+use again::CaptureAgain;
 use kept::{KeptPackets, KeptReader};
 
 /// The interval of updates of a live capture's tables.
@@ -49,7 +49,7 @@ pub fn run(args: cli::ViewArgs, err: &mut dyn Write, terminal: Terminal) -> Resu
     let filter = args.input.wanted.filter(true).map_err(Failure::Filter)?;
     let colours = painted(args.color, terminal.out).is_enabled();
     let view = View::new(args.times.style(), filter.clone());
-    let again = Again::new(args.input, config);
+    let again = CaptureAgain::new(args.input, config);
     let (input, config, shared) =
         (Arc::clone(&again.input), Arc::clone(&again.config), Arc::clone(&again.shared));
     let mut watching =
@@ -78,7 +78,7 @@ pub fn run(args: cli::ViewArgs, err: &mut dyn Write, terminal: Terminal) -> Resu
 }
 
 /// State shared by the threads.
-pub(super) struct Shared {
+pub(super) struct ViewState {
     model: Mutex<Model>,
     /// Number of threads waiting for the model; the filling thread yields to them.
     wanted: AtomicUsize,
@@ -91,15 +91,15 @@ pub(super) struct Shared {
     captures: Mutex<Vec<(usize, bool)>>,
 }
 
-impl Shared {
-    fn new(input: &InputArgs, config: &Config) -> Shared {
+impl ViewState {
+    fn new(input: &InputArgs, config: &Config) -> ViewState {
         let limits = input.limits();
         let terms = check::terms(&config.settings, limits.protocols.remembered);
         let selection = selection(config);
         // Flows take half of the memory of a run. An eighth of the rest is for each kind of state
         // here.
         let part = limits.flow_bytes / 4;
-        Shared {
+        ViewState {
             model: Mutex::new(Model::new(part, part, selection, terms)),
             wanted: AtomicUsize::new(0),
             has_quit: AtomicBool::new(false),
@@ -160,16 +160,16 @@ fn selection(config: &Config) -> Selection {
     Selection { ignores, severities: config.severities.clone(), ..Selection::default() }
 }
 
-impl Again {
-    fn new(input: InputArgs, config: Config) -> Again {
-        let shared = Arc::new(Shared::new(&input, &config));
-        Again { input: Arc::new(input), config: Arc::new(config), shared }
+impl CaptureAgain {
+    fn new(input: InputArgs, config: Config) -> CaptureAgain {
+        let shared = Arc::new(ViewState::new(&input, &config));
+        CaptureAgain { input: Arc::new(input), config: Arc::new(config), shared }
     }
 }
 
 /// Messages for the user, kept for the screen.
 struct ScreenLog {
-    shared: Arc<Shared>,
+    shared: Arc<ViewState>,
     line: Vec<u8>,
 }
 
@@ -195,7 +195,7 @@ type ScreenThread = JoinHandle<io::Result<()>>;
 
 /// Fills the model. The screen starts when there is something to read.
 struct ModelFiller<S> {
-    again: Again,
+    again: CaptureAgain,
     start: Option<S>,
     screen: Option<ScreenThread>,
     name: String,
@@ -205,13 +205,13 @@ struct ModelFiller<S> {
     is_kept: bool,
 }
 
-impl<S: FnOnce(Again) -> ScreenThread> ModelFiller<S> {
-    fn new(again: Again, start: S) -> ModelFiller<S> {
+impl<S: FnOnce(CaptureAgain) -> ScreenThread> ModelFiller<S> {
+    fn new(again: CaptureAgain, start: S) -> ModelFiller<S> {
         let (name, screen) = (String::new(), None);
         ModelFiller { again, start: Some(start), screen, name, files: 0, is_kept: false }
     }
 
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &ViewState {
         &self.again.shared
     }
 
@@ -238,7 +238,7 @@ impl<S: FnOnce(Again) -> ScreenThread> ModelFiller<S> {
     }
 }
 
-impl<S: FnOnce(Again) -> ScreenThread> Consumer for ModelFiller<S> {
+impl<S: FnOnce(CaptureAgain) -> ScreenThread> Consumer for ModelFiller<S> {
     fn needs(&self) -> Needs {
         let (input, config) = (&self.again.input, &self.again.config);
         let terms = check::terms(&config.settings, input.limits().protocols.remembered);

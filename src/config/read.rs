@@ -9,12 +9,12 @@ use toml::de::DeTable;
 use crate::check::{Ignore, Rules, rule, severity};
 
 use super::keys::KeyFiles;
-use super::table::{ConfigTable, ConfigValue, Wrong};
+use super::table::{ConfigTable, ConfigValue, InvalidValue};
 use super::{Config, Ignored, durations, keys, line};
 
 /// Reads the text of the file.
-pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config, Wrong> {
-    let table = DeTable::parse(text).map_err(|error| Wrong {
+pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config, InvalidValue> {
+    let table = DeTable::parse(text).map_err(|error| InvalidValue {
         at: error.span().map_or(0, |span| span.start),
         what: format!("invalid TOML: {}", error.message()),
     })?;
@@ -58,7 +58,7 @@ pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config,
     Ok(config)
 }
 
-fn ignored(value: ConfigValue<'_>, text: &str) -> Result<Ignored, Wrong> {
+fn ignored(value: ConfigValue<'_>, text: &str) -> Result<Ignored, InvalidValue> {
     let mut table = value.table()?;
     let rule = table.need("rule", "name the rule to ignore, such as \"A2S005\"")?.parsed(rule)?;
     let host = table.take("host").map(|host| host.parsed(str::parse)).transpose()?;
@@ -73,7 +73,7 @@ fn ignored(value: ConfigValue<'_>, text: &str) -> Result<Ignored, Wrong> {
     Ok(Ignored { ignore: Ignore { rule, host }, reason: why.to_owned(), until, line })
 }
 
-fn tolerances(mut table: ConfigTable<'_>, config: &mut Config) -> Result<(), Wrong> {
+fn tolerances(mut table: ConfigTable<'_>, config: &mut Config) -> Result<(), InvalidValue> {
     let settings = &mut config.settings;
     if let Some(value) = table.take("answer-timeout") {
         settings.answer_timeout = value.parsed(durations::nanoseconds)?;
@@ -96,7 +96,7 @@ fn tolerances(mut table: ConfigTable<'_>, config: &mut Config) -> Result<(), Wro
     }
     if shortest > longest {
         let what = "the shortest time between heartbeats is longer than the longest".to_owned();
-        return Err(Wrong { at: table.at, what });
+        return Err(InvalidValue { at: table.at, what });
     }
     settings.protocols.gamespy1.heartbeat = shortest..=longest;
     abuse(&mut table, &mut settings.abuse)?;
@@ -104,7 +104,7 @@ fn tolerances(mut table: ConfigTable<'_>, config: &mut Config) -> Result<(), Wro
 }
 
 /// The thresholds from which traffic counts as abuse.
-fn abuse(table: &mut ConfigTable<'_>, abuse: &mut AbuseThresholds) -> Result<(), Wrong> {
+fn abuse(table: &mut ConfigTable<'_>, abuse: &mut AbuseThresholds) -> Result<(), InvalidValue> {
     let numbers = [
         ("reflection-repeats", &mut abuse.repeats),
         ("reflection-sources", &mut abuse.sources),
@@ -132,7 +132,7 @@ fn secrets(
     mut table: ConfigTable<'_>,
     files: KeyFiles<'_>,
     config: &mut Config,
-) -> Result<(), Wrong> {
+) -> Result<(), InvalidValue> {
     if let Some(value) = table.take("gamespy") {
         for value in value.table()?.all() {
             let key = value.text()?;
@@ -154,7 +154,7 @@ fn secrets(
 
 fn each<'t, T>(
     list: ConfigValue<'t>,
-    read: impl FnMut(ConfigValue<'t>) -> Result<T, Wrong>,
-) -> Result<Vec<T>, Wrong> {
+    read: impl FnMut(ConfigValue<'t>) -> Result<T, InvalidValue>,
+) -> Result<Vec<T>, InvalidValue> {
     list.list()?.into_iter().map(read).collect()
 }

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 /// An error, and its position.
 #[derive(Debug)]
-pub(super) struct Wrong {
+pub(super) struct InvalidValue {
     /// The first byte of the invalid part.
     pub(super) at: usize,
     /// What is wrong, and how to correct it. Never contains the value, which may be a secret.
@@ -44,9 +44,14 @@ impl<'t> ConfigTable<'t> {
     }
 
     /// The value of a required key.
-    pub(super) fn need(&mut self, key: &'static str, why: &str) -> Result<ConfigValue<'t>, Wrong> {
+    pub(super) fn need(
+        &mut self,
+        key: &'static str,
+        why: &str,
+    ) -> Result<ConfigValue<'t>, InvalidValue> {
         let at = self.at;
-        self.take(key).ok_or_else(|| Wrong { at, what: format!("`{key}` is missing: {why}") })
+        self.take(key)
+            .ok_or_else(|| InvalidValue { at, what: format!("`{key}` is missing: {why}") })
     }
 
     /// All values of a table whose keys are chosen by the user.
@@ -61,36 +66,39 @@ impl<'t> ConfigTable<'t> {
     ///
     /// # Errors
     /// There is an unknown key.
-    pub(super) fn finish(self) -> Result<(), Wrong> {
+    pub(super) fn finish(self) -> Result<(), InvalidValue> {
         let unknown = self.all().find(|value| !self.known.contains(&value.name));
         unknown.map_or(Ok(()), |value| {
             let what = format!("unknown key `{}`", crate::text::escaped(value.name));
-            Err(Wrong { at: value.at, what: with_nearest(what, value.name, &self.known) })
+            Err(InvalidValue { at: value.at, what: with_nearest(what, value.name, &self.known) })
         })
     }
 }
 
 impl<'t> ConfigValue<'t> {
     /// The error that the value is not as it must be.
-    pub(super) fn wrong(self, should: &str) -> Wrong {
-        Wrong { at: self.at, what: format!("`{}` {should}", crate::text::escaped(self.name)) }
+    pub(super) fn wrong(self, should: &str) -> InvalidValue {
+        InvalidValue {
+            at: self.at,
+            what: format!("`{}` {should}", crate::text::escaped(self.name)),
+        }
     }
 
-    pub(super) fn text(self) -> Result<&'t str, Wrong> {
+    pub(super) fn text(self) -> Result<&'t str, InvalidValue> {
         match self.value {
             DeValue::String(text) => Ok(text),
             _ => Err(self.wrong("must be a text in quotes")),
         }
     }
 
-    pub(super) fn yes(self) -> Result<bool, Wrong> {
+    pub(super) fn yes(self) -> Result<bool, InvalidValue> {
         match self.value {
             DeValue::Boolean(yes) => Ok(*yes),
             _ => Err(self.wrong("must be true or false")),
         }
     }
 
-    pub(super) fn date(self) -> Result<jiff::civil::Date, Wrong> {
+    pub(super) fn date(self) -> Result<jiff::civil::Date, InvalidValue> {
         let written = || self.wrong("must be a date, written without quotes, such as 2027-01-31");
         match self.value {
             DeValue::Datetime(when) => {
@@ -104,7 +112,7 @@ impl<'t> ConfigValue<'t> {
         }
     }
 
-    pub(super) fn table(self) -> Result<ConfigTable<'t>, Wrong> {
+    pub(super) fn table(self) -> Result<ConfigTable<'t>, InvalidValue> {
         match self.value {
             DeValue::Table(entries) => Ok(ConfigTable { entries, at: self.at, known: Vec::new() }),
             _ => Err(self.wrong("must be a table")),
@@ -112,7 +120,7 @@ impl<'t> ConfigValue<'t> {
     }
 
     /// The values of a list, each with the list's name and its own position.
-    pub(super) fn list(self) -> Result<Vec<ConfigValue<'t>>, Wrong> {
+    pub(super) fn list(self) -> Result<Vec<ConfigValue<'t>>, InvalidValue> {
         let DeValue::Array(values) = self.value else { return Err(self.wrong("must be a list")) };
         let value = |value: &'t Spanned<DeValue<'t>>| ConfigValue {
             name: self.name,
@@ -126,7 +134,7 @@ impl<'t> ConfigValue<'t> {
     pub(super) fn parsed<T>(
         self,
         parse: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Result<T, Wrong> {
+    ) -> Result<T, InvalidValue> {
         parse(self.text()?).map_err(|why| self.wrong(&format!("is invalid: {why}")))
     }
 }

@@ -7,10 +7,10 @@ use dissectors::kit::{Cause, Item, NeededEvidence, Symptom, Time, Verdict as Rul
 use dissectors::net_rules::NET014;
 
 use super::fact::{Fact, Failure, NO_ACCIDENT};
-use super::lists::{Given, Listing, Lists, Sighting};
+use super::lists::{Listing, Lists, MasterLists, Sighting};
 use super::server::{Kind, Server};
-use super::signs::{Sign, symptom};
-use super::{Diagnosis, Seat, What, path};
+use super::signs::{FindingSign, symptom};
+use super::{CapturePosition, Diagnosis, ServerPacketKind, path};
 use crate::check::{Checker, Selection};
 use crate::session::Totals;
 use crate::text::grouped;
@@ -26,7 +26,7 @@ impl Diagnosis {
         let checker = std::mem::replace(&mut self.checker, empty);
         let findings = checker.outcome(Vec::new(), read).findings;
         for found in &findings {
-            let sign = Sign {
+            let sign = FindingSign {
                 rule: found.rule,
                 verdict: found.verdict,
                 words: &found.detail,
@@ -48,9 +48,9 @@ impl Diagnosis {
     }
 
     /// A server never responded, or a master never reacted to one.
-    fn silent(&mut self, party: SocketAddr, sign: &Sign<'_>) {
+    fn silent(&mut self, party: SocketAddr, sign: &FindingSign<'_>) {
         let sent = self.sent.get_mut(&sign.frame, self.remembered).copied();
-        let joins = sent.filter(|sent| matches!(sent.what, What::Join));
+        let joins = sent.filter(|sent| matches!(sent.what, ServerPacketKind::Join));
         let server = joins.map_or(party, |sent| sent.server);
         let registers = self.servers.get(&server).and_then(|server| server.registers);
         let challenges =
@@ -64,7 +64,7 @@ impl Diagnosis {
     }
 
     /// A response came from an address that was not asked.
-    pub(super) fn responds_elsewhere(&mut self, from: SocketAddr, sign: &Sign<'_>) {
+    pub(super) fn responds_elsewhere(&mut self, from: SocketAddr, sign: &FindingSign<'_>) {
         if sign.verdict != Ruled::Fail {
             return;
         }
@@ -84,7 +84,7 @@ impl Diagnosis {
         address: SocketAddr,
         server: &mut Server,
         read: &Totals,
-        seat: Seat,
+        position: CapturePosition,
         is_named: bool,
     ) {
         let end = read.span.map_or(Time(0), |[_, end]| end);
@@ -109,7 +109,7 @@ impl Diagnosis {
             }
         }
         self.ignored_by_master(server, read);
-        self.listing(address, server, seat, is_named);
+        self.listing(address, server, position, is_named);
         if let Some(known) = server.known
             && server.fact(Item::Accepted).good == 0
         {
@@ -131,7 +131,7 @@ impl Diagnosis {
         }
         let span = read.span.map_or(0, |[begin, end]| end.since(begin));
         let own = server.query.filter(|id| id.info().diagnosis.items.contains(&Item::Heartbeats));
-        let is_long = seat == Seat::Server && span > 2 * HEARTBEAT;
+        let is_long = position == CapturePosition::Server && span > 2 * HEARTBEAT;
         if own.is_some() && server.joins.is_none() && (is_long || self.vouched) {
             server.fact_mut(Item::Join).bad(Cause::NeverJoined, 0, "no heartbeat to any master");
         }
@@ -144,7 +144,7 @@ impl Diagnosis {
         {
             server.good(Item::Whole, frame);
         }
-        path::suspect(server, seat, self.terms.answer_timeout);
+        path::suspect(server, position, self.terms.answer_timeout);
         self.refused_connections(address, server);
         if let Some(frame) = self.hosts.get(&address.ip()).and_then(|host| host.lost) {
             let text = "a fragment of a response of this host is lost, and it has several servers";
@@ -201,7 +201,13 @@ impl Diagnosis {
     }
 
     /// Whether and how lists contain the server.
-    fn listing(&self, address: SocketAddr, server: &mut Server, seat: Seat, is_named: bool) {
+    fn listing(
+        &self,
+        address: SocketAddr,
+        server: &mut Server,
+        position: CapturePosition,
+        is_named: bool,
+    ) {
         let elsewhere = server.query.and_then(|id| id.info().diagnosis.registers);
         let protocol = server.registers.or(elsewhere.and_then(Id::named));
         let given = self.lists.of(&server.masters, protocol);
@@ -214,7 +220,7 @@ impl Diagnosis {
         };
         match (sighting.filter(is_late), could_hold) {
             (Some(sighting), _) => listed(address, server, sighting),
-            (None, Some(whole)) => self.not_listed(address, server, whole, (seat, is_named)),
+            (None, Some(whole)) => self.not_listed(address, server, whole, (position, is_named)),
             (None, None) => no_list(server, &given),
         }
     }
@@ -225,7 +231,7 @@ impl Diagnosis {
         address: SocketAddr,
         server: &mut Server,
         whole: &Listing,
-        (seat, is_named): (Seat, bool),
+        (position, is_named): (CapturePosition, bool),
     ) {
         let joined = !server.masters.is_empty();
         let is_stranger = |other: &SocketAddr| {
@@ -233,7 +239,7 @@ impl Diagnosis {
         };
         let stranger = self.lists.of_host(address.ip()).find(|(other, _)| is_stranger(other));
         let is_local = is_private(address.ip())
-            && seat == Seat::Server
+            && position == CapturePosition::Server
             && !server.masters.iter().all(|master| is_private(master.ip()));
         if let Some((other, sighting)) = stranger.filter(|_| joined || is_named) {
             server.good(Item::Listed, sighting.frame);
@@ -256,7 +262,7 @@ impl Diagnosis {
 /// Whether the latest list that could contain a server is complete: that list.
 fn list_whole<'g>(
     server: &mut Server,
-    given: &[&'g Given],
+    given: &[&'g MasterLists],
     sighting: Option<&Sighting>,
 ) -> Option<&'g Listing> {
     let selects = |asked: &[Vec<u8>]| server.is_selected(asked) == Some(true);
@@ -307,7 +313,7 @@ fn listed(address: SocketAddr, server: &mut Server, sighting: &Sighting) {
 }
 
 /// No list in the capture shows whether the server is listed.
-fn no_list(server: &mut Server, given: &[&Given]) {
+fn no_list(server: &mut Server, given: &[&MasterLists]) {
     let narrowed = given.iter().filter_map(|given| given.narrowed).max();
     let enciphered = given.iter().filter_map(|given| given.enciphered).max();
     let begun = given.iter().filter_map(|given| given.begun.as_ref()).map(|it| it.last).max();

@@ -21,7 +21,7 @@ const NARROWED: usize = 1 << 5;
 const PORTS: usize = 1 << 4;
 
 /// A master's host, and its protocol: registration and lists may use different ports.
-type Giver = (IpAddr, Id);
+type MasterHost = (IpAddr, Id);
 
 /// A list request with its time.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub(super) struct Sighting {
 
 /// The lists of one master, or of all masters of a protocol.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(super) struct MasterLists {
     /// The latest whole list of all servers, and of each game, in lower case.
     whole: Map<Vec<u8>, Listing>,
     /// The latest filtered one.
@@ -68,9 +68,9 @@ pub(super) struct Given {
 pub(super) struct Lists {
     number: u64,
     open: RecentMap<(SocketAddr, SocketAddr), Listing>,
-    given: Map<Giver, Given>,
+    given: Map<MasterHost, MasterLists>,
     /// The same for all masters of a protocol together.
-    all: [Given; Id::ALL.len()],
+    all: [MasterLists; Id::ALL.len()],
     listed: Map<SocketAddr, Sighting>,
     /// The listed ports of hosts.
     ports: Map<IpAddr, Vec<u16>>,
@@ -107,7 +107,7 @@ impl Lists {
     }
 
     /// Changes the lists of a master, and those of all masters of its protocol.
-    fn each(&mut self, giver: Giver, change: impl Fn(&mut Given)) {
+    fn each(&mut self, giver: MasterHost, change: impl Fn(&mut MasterLists)) {
         let Some(given) = self.given.get_mut(&giver) else { return };
         change(given);
         if let Some(all) = self.all.get_mut(giver.1 as usize) {
@@ -188,7 +188,7 @@ impl Lists {
     }
 
     /// The lists of these masters; if there are none, of the whole protocol.
-    pub(super) fn of(&self, masters: &[SocketAddr], protocol: Option<Id>) -> Vec<&Given> {
+    pub(super) fn of(&self, masters: &[SocketAddr], protocol: Option<Id>) -> Vec<&MasterLists> {
         let Some(id) = protocol else { return Vec::new() };
         if masters.is_empty() {
             return self.all.get(id as usize).into_iter().collect();
@@ -217,7 +217,7 @@ impl Lists {
     }
 }
 
-impl Given {
+impl MasterLists {
     /// The latest whole list that could contain a server of this game; an empty name: unknown game.
     /// `selects`: whether a list with this filter includes the server.
     pub(super) fn whole(

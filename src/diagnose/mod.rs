@@ -8,8 +8,8 @@ mod conclude;
 mod fact;
 mod lists;
 mod path;
+mod position;
 mod registration;
-mod seat;
 mod server;
 mod signs;
 mod sizes;
@@ -20,8 +20,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{
-    Cause, CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Rule, Set,
-    Severity, Verdict as Ruled, Who,
+    Cause, CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule,
+    Set, Severity, Verdict as Ruled,
 };
 use dissectors::ledger::Terms;
 
@@ -30,14 +30,14 @@ use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs
 use crate::summary::described;
 
 use lists::Lists;
-use seat::Everywhere;
+use position::CommonHosts;
 use server::Server;
 use signs::rules_of;
 use sizes::Responded;
 
-pub use seat::Seat;
+pub use position::CapturePosition;
 pub use signs::concerns;
-pub use verdict::{Diagnosed, Diagnoses, ItemVerdict, Outcome, Verdict};
+pub use verdict::{DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict};
 
 /// Bytes of memory per server.
 const BYTES_OF_SERVER: usize = 1 << 13;
@@ -57,7 +57,7 @@ pub struct Diagnosis {
     aliases: RecentMap<SocketAddr, SocketAddr>,
     lists: Lists,
     /// The senders and purposes of packets.
-    sent: RecentMap<u64, Sent>,
+    sent: RecentMap<u64, ServerPacket>,
     /// The server that each client queried last.
     asked: RecentMap<SocketAddr, SocketAddr>,
     /// Unsolicited responses, with the server that the client queried last.
@@ -68,7 +68,7 @@ pub struct Diagnosis {
     responded: Responded,
     /// Maximum number of packets.
     remembered: usize,
-    everywhere: Everywhere,
+    everywhere: CommonHosts,
     /// Hosts that sent packets.
     speakers: Set<IpAddr>,
     /// Masters that have challenged some server.
@@ -96,13 +96,13 @@ struct Host {
 
 /// A packet to a server, or of one.
 #[derive(Clone, Copy)]
-struct Sent {
+struct ServerPacket {
     server: SocketAddr,
-    what: What,
+    what: ServerPacketKind,
 }
 
 #[derive(Clone, Copy)]
-enum What {
+enum ServerPacketKind {
     /// A client's request. `follows`: it uses a challenge from this server, and no ICMP error says that
     /// the request did not arrive.
     Request { message: &'static Message, follows: bool },
@@ -128,7 +128,7 @@ impl Diagnosis {
             challenged: RecentMap::default(),
             responded: Responded::default(),
             remembered: (bytes / 16 / BYTES_OF_FACT).max(16),
-            everywhere: Everywhere::default(),
+            everywhere: CommonHosts::default(),
             speakers: Set::default(),
             challengers: Set::default(),
             refused: RecentMap::default(),
@@ -221,7 +221,7 @@ impl Diagnosis {
             (Purpose::ChallengeResponse, _) => {
                 self.challenge_response(id, event, &mut shown, &[Item::Echo, Item::Info])
             }
-            (Purpose::CheckResponse, Who::Server) => {
+            (Purpose::CheckResponse, Role::Server) => {
                 let server = self.below(id, from);
                 shown.push(Item::ProbeBack);
                 server
@@ -243,15 +243,15 @@ impl Diagnosis {
             server.wrong = Some((frame, wrong.detail.to_string()));
         }
         let kind = match self.sent.get_mut(&frame, self.remembered) {
-            Some(Sent { what: What::Response { to }, .. }) => *to,
+            Some(ServerPacket { what: ServerPacketKind::Response { to }, .. }) => *to,
             _ => None,
         };
         let Some(server) = server.and_then(|server| self.servers.get_mut(&server)) else { return };
-        let own = from.ip() != to.ip() && matches!(event.message().speaker, Who::Server);
+        let own = from.ip() != to.ip() && matches!(event.message().speaker, Role::Server);
         match event.message().speaker {
-            Who::Server if own => server.hops.server.see(context.hop_limit),
-            Who::Client => server.hops.clients.see(context.hop_limit),
-            Who::Master => server.hops.masters.see(context.hop_limit),
+            Role::Server if own => server.hops.server.see(context.hop_limit),
+            Role::Client => server.hops.clients.see(context.hop_limit),
+            Role::Master => server.hops.masters.see(context.hop_limit),
             _ => {}
         }
         if let Some(paths) = event.message().describes {
@@ -279,8 +279,8 @@ impl Diagnosis {
         let challenged = self.challenged.get_mut(&[from, to], self.remembered);
         let was_challenged = challenged.is_some();
         let follows = challenged.is_some_and(|of| of.is_none_or(|of| of == message.name));
-        let what = What::Request { message, follows };
-        self.sent.insert(frame, Sent { server: to, what }, self.remembered);
+        let what = ServerPacketKind::Request { message, follows };
+        self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
         self.asked.insert(from, to, self.remembered);
         let timeout = self.terms.answer_timeout;
         let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
@@ -314,14 +314,16 @@ impl Diagnosis {
         // A challenge is not the requested data.
         let kind = match request {
             _ if event.message().purpose == Purpose::ClientChallenge => None,
-            Some(What::Request { message, .. }) => Some(message.name),
+            Some(ServerPacketKind::Request { message, .. }) => Some(message.name),
             _ => None,
         };
-        let what = What::Response { to: kind };
-        self.sent.insert(frame, Sent { server: from, what }, self.remembered);
+        let what = ServerPacketKind::Response { to: kind };
+        self.sent.insert(frame, ServerPacket { server: from, what }, self.remembered);
         if event.message().purpose == Purpose::ClientChallenge {
             let of = match request {
-                Some(What::Request { message, .. }) if message.purpose == Purpose::Query => {
+                Some(ServerPacketKind::Request { message, .. })
+                    if message.purpose == Purpose::Query =>
+                {
                     Some(message.name)
                 }
                 _ => None,
@@ -355,7 +357,7 @@ impl Diagnosis {
             _ => shown.push(Item::Whole),
         }
         shown.push(Item::Answered);
-        if let Some(What::Request { message, follows }) = request {
+        if let Some(ServerPacketKind::Request { message, follows }) = request {
             if follows {
                 shown.push(Item::Verified);
             }
@@ -416,7 +418,7 @@ impl Diagnosis {
 /// Whether a request is wrong, so that no response is due.
 fn is_clients_fault(finding: &&Finding) -> bool {
     let is_error = finding.rule.severity == Severity::Error && finding.verdict == Ruled::Fail;
-    is_error && finding.rule.who == Who::Client && finding.mark.is_none()
+    is_error && finding.rule.who == Role::Client && finding.mark.is_none()
 }
 
 fn masters(id: Id) -> Option<&'static Masters> {

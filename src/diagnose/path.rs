@@ -3,7 +3,7 @@
 
 use dissectors::kit::{Cause, Item};
 
-use super::Seat;
+use super::CapturePosition;
 use super::fact::NO_ACCIDENT;
 use super::server::{Kind, Server};
 use super::sizes::Sizes;
@@ -17,11 +17,11 @@ const FULL: u64 = 1_360;
 
 /// Whether large responses of a server may be lost on the way. `within`: after so many nanoseconds, who
 /// asks again does not do so for want of a response.
-pub(super) fn suspect(server: &mut Server, seat: Seat, within: i64) {
+pub(super) fn suspect(server: &mut Server, position: CapturePosition, within: i64) {
     if server.fact(Item::Whole).run > 0 {
         return;
     }
-    let found = missing(server, seat).or_else(|| asked_again(server, seat, within));
+    let found = missing(server, position).or_else(|| asked_again(server, position, within));
     if let Some((cause, frames, text)) = found {
         server.fact_mut(Item::Whole).doubt(cause, frames, text);
     }
@@ -29,7 +29,7 @@ pub(super) fn suspect(server: &mut Server, seat: Seat, within: i64) {
 
 /// Nothing comes to requests whose responses may be large, where small ones come. A server that was
 /// recorded at itself sends none.
-fn missing(server: &Server, seat: Seat) -> Option<(Cause, Vec<u64>, String)> {
+fn missing(server: &Server, position: CapturePosition) -> Option<(Cause, Vec<u64>, String)> {
     let large = server.query?.info().diagnosis.large;
     let largest = server.kinds.iter().map(|kind| kind.sizes.largest).max();
     let largest = largest.unwrap_or(0).max(server.largest_challenge);
@@ -48,7 +48,7 @@ fn missing(server: &Server, seat: Seat) -> Option<(Cause, Vec<u64>, String)> {
         is_silence && may_be_answered && has_none && large.iter().any(is_large)
     };
     let missing = server.kinds.iter().find(is_missing)?;
-    if seat == Seat::Server || largest == 0 || largest >= FULL {
+    if position == CapturePosition::Server || largest == 0 || largest >= FULL {
         return None;
     }
     let text = format!(
@@ -61,7 +61,11 @@ fn missing(server: &Server, seat: Seat) -> Option<(Cause, Vec<u64>, String)> {
 }
 
 /// Clients ask again for large responses that were sent, and never for small ones.
-fn asked_again(server: &Server, seat: Seat, within: i64) -> Option<(Cause, Vec<u64>, String)> {
+fn asked_again(
+    server: &Server,
+    position: CapturePosition,
+    within: i64,
+) -> Option<(Cause, Vec<u64>, String)> {
     let is_large = |kind: &&Kind| kind.sizes.largest > SMALL;
     let lost = |kind: &&Kind| {
         kind.sizes.again >= NO_ACCIDENT && 2 * kind.sizes.again >= kind.sizes.responses
@@ -69,7 +73,10 @@ fn asked_again(server: &Server, seat: Seat, within: i64) -> Option<(Cause, Vec<u
     let kind = server.kinds.iter().filter(is_large).find(lost)?;
     let mut small = server.kinds.iter().filter(|kind| !is_large(kind)).peekable();
     // What came to the client was not lost on the way.
-    if seat == Seat::Client || small.peek().is_none() || small.any(|kind| kind.sizes.again > 0) {
+    if position == CapturePosition::Client
+        || small.peek().is_none()
+        || small.any(|kind| kind.sizes.again > 0)
+    {
         return None;
     }
     let Sizes { again, responses, ref frames, .. } = kind.sizes;

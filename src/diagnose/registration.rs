@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Item, Purpose, Who};
+use dissectors::kit::{Cause, Item, Purpose, Role};
 
-use super::{Diagnosis, Sent, What, conclude, masters};
+use super::{Diagnosis, ServerPacket, ServerPacketKind, conclude, masters};
 use crate::session::{MessageEvent, Value};
 use crate::summary::described;
 
@@ -21,7 +21,11 @@ impl Diagnosis {
         let (frame, time) = (payload.frame, payload.time);
         let address = self.announced(id, event)?;
         let game = masters(id).and_then(|it| it.game).and_then(|path| event.field(path));
-        self.sent.insert(frame, Sent { server: address, what: What::Join }, self.remembered);
+        self.sent.insert(
+            frame,
+            ServerPacket { server: address, what: ServerPacketKind::Join },
+            self.remembered,
+        );
         let server = self.servers.get_mut(&address)?;
         if let Some(Value::Text(game)) = game {
             server.game = game.iter().copied().take(64).collect();
@@ -118,7 +122,7 @@ impl Diagnosis {
         // A client may be challenged, too, and responds in the same way.
         let address = match known {
             Some(address) => address,
-            None if names_port || event.message().speaker == Who::Server => {
+            None if names_port || event.message().speaker == Role::Server => {
                 self.announced(id, event)?
             }
             None => return None,

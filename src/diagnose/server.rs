@@ -6,7 +6,7 @@ use dissectors::Id;
 use dissectors::kit::{Cause, Item, Set, Time};
 
 use super::fact::Fact;
-use super::seat::HopLimits;
+use super::position::HopLimits;
 use super::sizes::Sizes;
 
 /// Maximum number of masters, or of other addresses, per server.

@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Cause, Finding, Item, Mark, NeededEvidence, Rule, Symptom, Verdict as Ruled, Who,
+    Cause, Finding, Item, Mark, NeededEvidence, Role, Rule, Symptom, Verdict as Ruled,
 };
 use dissectors::net_rules::{NET005, NET014};
 
 use super::server::Server;
-use super::{Diagnosis, Sent, What};
-use crate::check::Found;
+use super::{Diagnosis, ServerPacket, ServerPacketKind};
+use crate::check::ReportedFinding;
 use crate::session::{FlowContext, IcmpEvent, MessageEvent};
 use crate::text::grouped;
 
@@ -22,7 +22,7 @@ pub(super) fn symptom(rule: &Rule, words: &str) -> Option<&'static Symptom> {
 }
 
 /// Whether a finding may explain why players do not see a server.
-pub fn concerns(found: &Found) -> bool {
+pub fn concerns(found: &ReportedFinding) -> bool {
     found.verdict == Ruled::Fail
         && (found.rule.code == NET014.code || symptom(found.rule, &found.detail).is_some())
 }
@@ -34,7 +34,7 @@ pub(super) fn rules_of(item: Item) -> Vec<&'static Rule> {
 }
 
 /// A finding that matters for a server.
-pub(super) struct Sign<'f> {
+pub(super) struct FindingSign<'f> {
     pub(super) rule: &'static Rule,
     pub(super) verdict: Ruled,
     pub(super) words: &'f str,
@@ -69,7 +69,7 @@ impl Diagnosis {
             return None;
         }
         let symptom = symptom(rule, words)?;
-        let sign = Sign { rule, verdict: finding.verdict, words, frame: mark.frame };
+        let sign = FindingSign { rule, verdict: finding.verdict, words, frame: mark.frame };
         if symptom.item == Item::FromAsked {
             self.responds_elsewhere(sender, &sign);
             return None;
@@ -85,8 +85,8 @@ impl Diagnosis {
             return None;
         }
         let address = match rule.who {
-            Who::Any => self.resolve(sender)?,
-            Who::Server if self.resolve(sender).is_some() => self.resolve(sender)?,
+            Role::Any => self.resolve(sender)?,
+            Role::Server if self.resolve(sender).is_some() => self.resolve(sender)?,
             _ => {
                 let ends = context.flow.ends;
                 let speaks = ends.into_iter().find_map(|end| self.resolve(end));
@@ -99,7 +99,7 @@ impl Diagnosis {
     }
 
     /// A finding shows something about a server.
-    pub(super) fn sign(&mut self, address: SocketAddr, symptom: &Symptom, sign: &Sign<'_>) {
+    pub(super) fn sign(&mut self, address: SocketAddr, symptom: &Symptom, sign: &FindingSign<'_>) {
         let sent = self.sent.get_mut(&sign.frame, self.remembered).map(|sent| sent.what);
         let Some(server) = self.servers.get_mut(&address) else { return };
         let (frame, words) = (sign.frame, sign.words);
@@ -112,7 +112,9 @@ impl Diagnosis {
             }
             Ruled::Fail if symptom.item == Item::Answered => {
                 let cause = match sent {
-                    Some(What::Request { follows: true, .. }) => Cause::ChallengedRequestUnanswered,
+                    Some(ServerPacketKind::Request { follows: true, .. }) => {
+                        Cause::ChallengedRequestUnanswered
+                    }
                     _ => symptom.cause,
                 };
                 if cause != symptom.cause {
@@ -122,7 +124,7 @@ impl Diagnosis {
             }
             Ruled::Fail => {
                 let kind = match sent {
-                    Some(What::Response { to }) => to,
+                    Some(ServerPacketKind::Response { to }) => to,
                     _ => None,
                 };
                 server.bad_of(kind, symptom.item, (symptom.cause, frame, words));
@@ -152,7 +154,7 @@ impl Diagnosis {
         let Some(cause) = of_icmp(error) else { return };
         let sent = self.sent.get_mut(&error.message, self.remembered).map(|sent| {
             // It is not the challenge that fails it.
-            if let What::Request { follows, .. } = &mut sent.what {
+            if let ServerPacketKind::Request { follows, .. } = &mut sent.what {
                 *follows = false;
             }
             *sent
@@ -162,10 +164,14 @@ impl Diagnosis {
             text += &format!("; packets of at most {} bytes pass", grouped(mtu.into()));
         }
         match sent {
-            Some(Sent { server, what }) if !matches!(what, What::Response { .. }) => {
+            Some(ServerPacket { server, what })
+                if !matches!(what, ServerPacketKind::Response { .. }) =>
+            {
                 let Some(server) = self.servers.get_mut(&server) else { return };
                 match what {
-                    What::Join => server.fact_mut(Item::Challenged).bad(cause, error.frame, text),
+                    ServerPacketKind::Join => {
+                        server.fact_mut(Item::Challenged).bad(cause, error.frame, text)
+                    }
                     _ => unanswered(server, Some(what), cause, error.frame, &text),
                 }
             }
@@ -183,9 +189,15 @@ impl Diagnosis {
 }
 
 /// A request was not answered.
-fn unanswered(server: &mut Server, sent: Option<What>, cause: Cause, frame: u64, words: &str) {
+fn unanswered(
+    server: &mut Server,
+    sent: Option<ServerPacketKind>,
+    cause: Cause,
+    frame: u64,
+    words: &str,
+) {
     let kind = match sent {
-        Some(What::Request { message, .. }) => Some(message.name),
+        Some(ServerPacketKind::Request { message, .. }) => Some(message.name),
         _ => None,
     };
     server.bad_of(kind, Item::Answered, (cause, frame, words));

@@ -5,9 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Cause, Item, Set};
 
-use super::seat::seat;
+use super::position::position;
 use super::server::Server;
-use super::{Diagnosis, Seat, words};
+use super::{CapturePosition, Diagnosis, words};
 use crate::session::Totals;
 use crate::text::{brief_span, counted, grouped, long_span};
 
@@ -74,7 +74,7 @@ pub struct ItemVerdict {
 
 /// One server.
 #[derive(Clone, Debug)]
-pub struct Diagnosed {
+pub struct DiagnosedServer {
     /// Its address, with its query port.
     pub server: SocketAddr,
     /// The protocol of clients' queries, or, without any, of its registration.
@@ -82,7 +82,7 @@ pub struct Diagnosed {
     /// Its name, as it says.
     pub name: Option<String>,
     /// The position of the capture.
-    pub seat: Seat,
+    pub position: CapturePosition,
     /// Its conditions.
     pub items: Vec<ItemVerdict>,
     /// It needs no master.
@@ -99,7 +99,7 @@ impl ItemVerdict {
 /// The text for a server that leaves one kind of request unanswered.
 const BUT: &str = "but never to ";
 
-impl Diagnosed {
+impl DiagnosedServer {
     /// The first condition that is not met.
     pub fn first_no(&self) -> Option<&ItemVerdict> {
         self.items.iter().find(|item| item.verdict == Verdict::No)
@@ -171,7 +171,7 @@ impl Diagnosed {
 #[derive(Debug)]
 pub struct Diagnoses {
     /// Those with faults first, then by address.
-    pub servers: Vec<Diagnosed>,
+    pub servers: Vec<DiagnosedServer>,
     /// What was left out because of limits.
     pub cut: Option<&'static str>,
 }
@@ -205,7 +205,7 @@ impl Diagnosis {
         let each = addresses.into_iter();
         let mut servers: Vec<_> =
             each.map(|address| self.diagnosed(address, read, wanted.is_some())).collect();
-        servers.sort_by_key(Diagnosed::outcome);
+        servers.sort_by_key(DiagnosedServer::outcome);
         let cut = if self.is_cut {
             Some("there are more servers than fit into memory; see --memory")
         } else if self.lists.is_cut {
@@ -216,12 +216,12 @@ impl Diagnosis {
         Diagnoses { servers, cut }
     }
 
-    fn diagnosed(&mut self, address: SocketAddr, read: &Totals, is_named: bool) -> Diagnosed {
+    fn diagnosed(&mut self, address: SocketAddr, read: &Totals, is_named: bool) -> DiagnosedServer {
         let mut server = self.servers.remove(&address).unwrap_or_default();
         let clients: Vec<_> = server.clients.iter().copied().collect();
         let masters: Vec<_> = server.masters.iter().map(SocketAddr::ip).collect();
-        let seat = seat(address.ip(), &server.hops, &self.everywhere, (&clients, &masters));
-        self.late_facts(address, &mut server, read, seat, is_named);
+        let position = position(address.ip(), &server.hops, &self.everywhere, (&clients, &masters));
+        self.late_facts(address, &mut server, read, position, is_named);
         let query = server.query.map(|id| id.info().diagnosis);
         let registers = server.registers.map(|id| id.info().diagnosis);
         let has = |item: &Item| {
@@ -241,13 +241,13 @@ impl Diagnosis {
         let items = Item::ALL.iter().filter(is_shown);
         let items = items.map(|item| {
             let heard = if *item >= Item::Asked { server_heard } else { master_heard };
-            verdict(*item, &server, address, (seat, heard, lacks))
+            verdict(*item, &server, address, (position, heard, lacks))
         });
-        Diagnosed {
+        DiagnosedServer {
             server: address,
             protocol: server.query.or(server.registers),
             name: server.name.clone(),
-            seat,
+            position,
             items: items.collect(),
             needs_no_master: query.is_some_and(|it| it.registers.is_none()),
         }
@@ -272,7 +272,7 @@ fn verdict(
     item: Item,
     server: &Server,
     address: SocketAddr,
-    (seat, heard, lacks): (Seat, bool, bool),
+    (position, heard, lacks): (CapturePosition, bool, bool),
 ) -> ItemVerdict {
     let fact = server.fact(item);
     if let Some(failure) = fact.failure(item >= Item::Asked) {
@@ -289,7 +289,8 @@ fn verdict(
         let (verdict, cause) = (Verdict::No, Some(failure.cause));
         return ItemVerdict { item, verdict, cause, frames, has_more, text };
     }
-    let cannot_arrive = item == Item::Whole && seat == Seat::Server && server.packets > 1;
+    let cannot_arrive =
+        item == Item::Whole && position == CapturePosition::Server && server.packets > 1;
     if fact.good > 0 && !cannot_arrive {
         let has_more = fact.good > fact.shown.len() as u64;
         let (verdict, mut frames) = (Verdict::Yes, fact.shown.clone());

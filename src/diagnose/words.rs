@@ -2,7 +2,7 @@
 
 use dissectors::kit::{Cause, Item};
 
-use super::Seat;
+use super::CapturePosition;
 
 /// What the server does, if the item is so.
 pub const fn label(item: Item) -> &'static str {
@@ -251,12 +251,12 @@ pub const fn advice(cause: Cause) -> &'static str {
 }
 
 /// Where the capture was taken, and how that is known.
-pub const fn seat(seat: Seat) -> &'static str {
-    match seat {
-        Seat::Server => "captured at the server",
-        Seat::Client => "captured at a client",
-        Seat::Master => "captured at the master",
-        Seat::Between => "captured on the way between server and clients",
-        Seat::Unknown => "where it was captured is unknown",
+pub const fn position(position: CapturePosition) -> &'static str {
+    match position {
+        CapturePosition::Server => "captured at the server",
+        CapturePosition::Client => "captured at a client",
+        CapturePosition::Master => "captured at the master",
+        CapturePosition::Between => "captured on the way between server and clients",
+        CapturePosition::Unknown => "where it was captured is unknown",
     }
 }

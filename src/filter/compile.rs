@@ -13,7 +13,7 @@ use super::attribute::{Attribute, Sort};
 use super::error::FilterError;
 use super::literal::{Measure, Operand};
 use super::names::{self, Meanings, Source, Step};
-use super::syntax::{Ask, Comparison, Expression, Literal, Test, written};
+use super::syntax::{Comparison, Expression, FieldTest, Literal, Test, written};
 use crate::text::nearest;
 
 /// Maximum memory of a compiled regular expression in bytes.
@@ -108,8 +108,8 @@ impl Compiler<'_> {
         };
         let sort = attribute.map(|(_, sort)| sort);
         match &self.test.ask {
-            Ask::Present => return Ok(compiled),
-            Ask::In(set) => {
+            FieldTest::Present => return Ok(compiled),
+            FieldTest::In(set) => {
                 let read = |literal: &Literal| Operand::of(literal);
                 let set: Vec<_> = set
                     .iter()
@@ -117,10 +117,10 @@ impl Compiler<'_> {
                     .collect();
                 compiled.predicate = Predicate::In(set);
             }
-            Ask::Compare(Comparison::Matches, literal) => {
+            FieldTest::Compare(Comparison::Matches, literal) => {
                 compiled.predicate = Predicate::Matches(self.regex(literal)?);
             }
-            Ask::Compare(comparison, literal) => {
+            FieldTest::Compare(comparison, literal) => {
                 compiled.is_none = *comparison == Comparison::Unequal;
                 let comparison = if compiled.is_none { Comparison::Equal } else { *comparison };
                 compiled.predicate = Predicate::Compare(comparison, Operand::of(literal));
@@ -168,9 +168,9 @@ impl Compiler<'_> {
 
     fn literals(&self) -> Vec<&Literal> {
         match &self.test.ask {
-            Ask::Present => Vec::new(),
-            Ask::Compare(_, literal) => vec![literal],
-            Ask::In(set) => set
+            FieldTest::Present => Vec::new(),
+            FieldTest::Compare(_, literal) => vec![literal],
+            FieldTest::In(set) => set
                 .iter()
                 .flat_map(|(first, last)| [Some(first), last.as_ref()])
                 .flatten()
@@ -185,7 +185,7 @@ impl Compiler<'_> {
         }
         let is_equality = matches!(
             self.test.ask,
-            Ask::In(_) | Ask::Compare(Comparison::Equal | Comparison::Unequal, _)
+            FieldTest::In(_) | FieldTest::Compare(Comparison::Equal | Comparison::Unequal, _)
         );
         if !is_equality {
             let help = "compare it with ==, != or `in {..}`".to_owned();

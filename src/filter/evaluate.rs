@@ -51,7 +51,7 @@ impl Node {
 }
 
 /// The state of a comparison over several values.
-struct Seen<'p> {
+struct SeenValues<'p> {
     predicate: &'p Predicate,
     /// There is a value that can be compared.
     any: bool,
@@ -59,7 +59,7 @@ struct Seen<'p> {
     hit: bool,
 }
 
-impl Seen<'_> {
+impl SeenValues<'_> {
     /// Checks a value. Returns true if no other one matters.
     fn see(&mut self, value: &Value<'_>) -> bool {
         if let Some(is) = self.predicate.holds(value) {
@@ -138,7 +138,7 @@ impl Compiled {
             }
             _ => {}
         }
-        let mut seen = Seen { predicate: &self.predicate, any: false, hit: false };
+        let mut seen = SeenValues { predicate: &self.predicate, any: false, hit: false };
         let mut see = |value: Value<'_>| seen.see(&value);
         each(self.attribute, &self.fields, subject, &mut see);
         if self.is_none { seen.any && !seen.hit } else { seen.hit }

@@ -72,7 +72,7 @@ pub struct Subject<'a> {
 /// The known properties of a message before it is decoded.
 #[derive(Clone, Copy)]
 #[doc(hidden)]
-pub struct Known<'a> {
+pub struct UndecodedMessage<'a> {
     /// Its protocol.
     pub protocol: Option<Id>,
     /// Its flow.
@@ -109,7 +109,7 @@ impl Filter {
 
     /// Whether it matches, if that is already known from the flow, or from the message before its fields
     /// are read.
-    pub fn decide(&self, known: &Known<'_>) -> Option<bool> {
+    pub fn decide(&self, known: &UndecodedMessage<'_>) -> Option<bool> {
         let payloads = [Side::First, Side::Second].map(|side| known.flow.payload(side, &[], &[]));
         let each_way = payloads.each_ref().map(|payload| Subject {
             protocol: known.protocol,

@@ -38,12 +38,12 @@ pub struct Test {
     /// The position of the path.
     pub at: Range<usize>,
     /// The condition on the field.
-    pub ask: Ask,
+    pub ask: FieldTest,
 }
 
 /// A condition on a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum FieldTest {
     /// It is present.
     Present,
     /// A comparison with a value.
@@ -317,20 +317,20 @@ impl Reader<'_> {
         path.extend(keys.iter().cloned());
         self.next += 1;
         if self.takes("in") {
-            return Ok(Expression::Test(Test { path, at, ask: Ask::In(self.set()?) }));
+            return Ok(Expression::Test(Test { path, at, ask: FieldTest::In(self.set()?) }));
         }
         let before = self.next;
         if self.takes("not") {
             if self.takes("in") {
-                let test = Expression::Test(Test { path, at, ask: Ask::In(self.set()?) });
+                let test = Expression::Test(Test { path, at, ask: FieldTest::In(self.set()?) });
                 return Ok(Expression::Not(Box::new(test)));
             }
             self.next = before;
         }
         let written = Comparison::ALL.iter().find(|(name, _)| self.takes(name));
         let ask = match written {
-            Some(&(_, comparison)) => Ask::Compare(comparison, self.literal()?),
-            None => Ask::Present,
+            Some(&(_, comparison)) => FieldTest::Compare(comparison, self.literal()?),
+            None => FieldTest::Present,
         };
         Ok(Expression::Test(Test { path, at, ask }))
     }
@@ -398,9 +398,11 @@ impl fmt::Display for Test {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&written(&self.path))?;
         match &self.ask {
-            Ask::Present => Ok(()),
-            Ask::Compare(comparison, literal) => write!(f, " {} {literal}", comparison.name()),
-            Ask::In(set) => {
+            FieldTest::Present => Ok(()),
+            FieldTest::Compare(comparison, literal) => {
+                write!(f, " {} {literal}", comparison.name())
+            }
+            FieldTest::In(set) => {
                 f.write_str(" in {")?;
                 for (at, (first, last)) in set.iter().enumerate() {
                     f.write_str(if at > 0 { ", " } else { "" })?;

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use dissectors::Id;
 use dissectors::kit::{FlowFacts, Transport};
 
-use super::syntax::{Ask, Comparison, Expression, Literal, Test};
-use super::{Filter, Known};
+use super::syntax::{Comparison, Expression, FieldTest, Literal, Test};
+use super::{Filter, UndecodedMessage};
 
 fn error(source: &str) -> String {
     source.parse::<Filter>().expect_err(source).to_string()
@@ -103,7 +103,7 @@ fn a_filter_may_decide_before_a_message_is_decoded() {
         ("rule == A2S030 or length > 5 or response_time > 1s", None, None, None),
     ] {
         let filter = source.parse::<Filter>().unwrap();
-        let of = |message| filter.decide(&Known { protocol: a2s, flow: &flow, message });
+        let of = |message| filter.decide(&UndecodedMessage { protocol: a2s, flow: &flow, message });
         assert_eq!([of(None), of(info), of(rules)], [of_flow, of_info, of_rules], "{source}");
     }
 }
@@ -136,16 +136,16 @@ fn path() -> impl Strategy<Value = Vec<String>> {
 fn expression() -> impl Strategy<Value = Expression> {
     let comparison = prop::sample::select(&Comparison::ALL[..8]);
     let ask = prop_oneof![
-        Just(Ask::Present),
+        Just(FieldTest::Present),
         (comparison, literal())
-            .prop_map(|((_, comparison), literal)| Ask::Compare(comparison, literal)),
+            .prop_map(|((_, comparison), literal)| FieldTest::Compare(comparison, literal)),
         prop::collection::vec((literal(), prop::option::of(literal())), 1..4).prop_map(|set| {
             let is_range = |first: &Literal, last: &Literal| !first.is_quoted && !last.is_quoted;
             let kept = |(first, last): (Literal, Option<Literal>)| {
                 let last = last.filter(|last| is_range(&first, last));
                 (first, last)
             };
-            Ask::In(set.into_iter().map(kept).collect())
+            FieldTest::In(set.into_iter().map(kept).collect())
         }),
     ];
     let test = (path(), ask).prop_map(|(path, ask)| Expression::Test(Test { path, at: 0..0, ask }));
@@ -167,9 +167,9 @@ fn plain(expression: Expression) -> Expression {
         Expression::Not(inner) => Expression::Not(Box::new(plain(*inner))),
         Expression::Test(test) => {
             let ask = match test.ask {
-                Ask::Present => Ask::Present,
-                Ask::Compare(comparison, it) => Ask::Compare(comparison, literal(it)),
-                Ask::In(set) => Ask::In(
+                FieldTest::Present => FieldTest::Present,
+                FieldTest::Compare(comparison, it) => FieldTest::Compare(comparison, literal(it)),
+                FieldTest::In(set) => FieldTest::In(
                     set.into_iter()
                         .map(|(first, last)| (literal(first), last.map(literal)))
                         .collect(),

@@ -1,8 +1,8 @@
 //! What was asked in a flow: kept of each where somebody reads rows of flows.
 
-use dissectors::kit::{Habit, Habits, Message, Payload, Purpose, Reply, Sending, Who};
+use dissectors::kit::{Habit, Habits, Message, Payload, Purpose, Reply, Role, Sending};
 
-use super::beside::Beside;
+use super::per_flow::PerFlowValue;
 
 /// What was asked in a flow, and what came of it. In a flood there are millions of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Asked {
     pub for_others: bool,
 }
 
-impl Beside for Asked {}
+impl PerFlowValue for Asked {}
 
 impl Asked {
     /// A message asks, or answers, or neither.
@@ -33,7 +33,7 @@ impl Asked {
         if sending == Sending::New && purpose.begins_exchange() {
             self.exchanges = self.exchanges.saturating_add(1);
         }
-        if message.speaker == Who::Client {
+        if message.speaker == Role::Client {
             let is_for_list = purpose == Purpose::ListRequest;
             self.for_lists |= is_for_list;
             self.for_others |= !is_for_list;

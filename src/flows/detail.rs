@@ -3,7 +3,7 @@
 use dissectors::kit::Side;
 use serde::{Deserialize, Serialize};
 
-use super::beside::Beside;
+use super::per_flow::PerFlowValue;
 
 /// Maximum number of exact response times; more are counted in [`BUCKETS`].
 const EXACT: usize = 1024;
@@ -52,7 +52,7 @@ impl FlowDetail {
     }
 }
 
-impl Beside for FlowDetail {
+impl PerFlowValue for FlowDetail {
     #[inline]
     fn held(&self) -> usize {
         self.times.as_ref().map_or(0, |times| {

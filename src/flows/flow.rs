@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 
 use dissectors::Conversation;
-use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
+use dissectors::kit::{FlowFacts, Info, Role, Side, Time, Transport};
 
-use super::beside::ByPlace;
+use super::per_flow::PerFlow;
 use super::{Asked, FlowDetail, FlowKey, Stream};
 
 /// The state of a flow.
@@ -46,7 +46,7 @@ pub struct Flow {
     lossy: bool,
     planned: bool,
     /// The role of each end, if it has sent messages, by [`Side::index`].
-    pub roles: [Option<Who>; 2],
+    pub roles: [Option<Role>; 2],
 }
 
 /// A flow in its table, with its details.
@@ -54,8 +54,8 @@ pub struct FlowMut<'t> {
     pub(super) flow: &'t mut Flow,
     /// Its index.
     pub(super) at: u32,
-    pub(super) asked: &'t mut ByPlace<Asked>,
-    pub(super) details: &'t mut ByPlace<FlowDetail>,
+    pub(super) asked: &'t mut PerFlow<Asked>,
+    pub(super) details: &'t mut PerFlow<FlowDetail>,
 }
 
 impl Deref for FlowMut<'_> {
@@ -300,7 +300,7 @@ pub struct MessageCounts {
     /// Findings, without inconclusive ones.
     pub findings: u32,
     /// The end that sent a message, and its role.
-    pub spoke: Option<(Side, Who)>,
+    pub spoke: Option<(Side, Role)>,
 }
 
 /// One row of a listing of flows.
@@ -321,7 +321,7 @@ pub struct FlowRow {
     /// When it was last recorded.
     pub last: Time,
     /// The role of each end, if it has sent messages.
-    pub roles: [Option<Who>; 2],
+    pub roles: [Option<Role>; 2],
     /// Packets recorded of each end; without details, those of both are the first one's.
     pub packets: [u64; 2],
     /// Bytes of payload recorded of each end; 0 without details, as are the following counts of messages
@@ -365,7 +365,7 @@ mod tests {
     }
 
     fn reported(findings: u32) -> MessageCounts {
-        MessageCounts { findings, spoke: Some((Side::First, Who::Client)) }
+        MessageCounts { findings, spoke: Some((Side::First, Role::Client)) }
     }
 
     #[test]
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn what_nobody_asks_for_keeps_a_flow_going_and_takes_no_room() {
-        let (asked, details) = (&mut ByPlace::default(), &mut ByPlace::default());
+        let (asked, details) = (&mut PerFlow::default(), &mut PerFlow::default());
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
         let mut flow = FlowMut { flow, asked, details, at: 0 };
         flow.count(Side::First, Time(5), 1, 100);
@@ -392,7 +392,7 @@ mod tests {
         for ends in
             [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::2]:2"), ("10.0.0.1:1", "[::2]:2")]
         {
-            let (asked, details) = (&mut ByPlace::kept(true), &mut ByPlace::kept(true));
+            let (asked, details) = (&mut PerFlow::kept(true), &mut PerFlow::kept(true));
             asked.forget(0);
             details.forget(0);
             let flow = &mut Flow::new(&key(ends.0, ends.1), Time(5));
@@ -409,7 +409,7 @@ mod tests {
             assert_eq!((row.packets, row.bytes), ([1, 3], [100, 70_000]));
             assert_eq!((row.messages, row.findings), ([1, 1], 300));
             assert_eq!((row.requests, row.answered, row.response_times), (2, 1, Some([20; 3])));
-            assert_eq!(row.roles, [Some(Who::Client), None]);
+            assert_eq!(row.roles, [Some(Role::Client), None]);
             assert!(flow.details.memory() > size_of::<FlowDetail>());
             assert_eq!((row.first, row.last), (Time(5), Time(5)));
             assert_eq!(row.ends.map(|end| end.to_string()), [ends.0, ends.1]);
@@ -434,7 +434,7 @@ mod tests {
 
     #[test]
     fn many_packets_of_one_message_are_many() {
-        let (asked, details) = (&mut ByPlace::default(), &mut ByPlace::kept(true));
+        let (asked, details) = (&mut PerFlow::default(), &mut PerFlow::kept(true));
         details.forget(0);
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
         let mut flow = FlowMut { flow, asked, details, at: 0 };

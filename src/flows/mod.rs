@@ -5,11 +5,11 @@
 //! ports and times; it knows neither packet headers nor outputs.
 
 mod asked;
-mod beside;
 mod detail;
 pub mod flow;
 pub mod identify;
 pub mod key;
+mod per_flow;
 mod ports;
 pub mod stream;
 pub mod table;

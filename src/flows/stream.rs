@@ -9,18 +9,18 @@ use crate::net::tcp::Connection;
 #[derive(Default)]
 pub struct Stream {
     pub(crate) connection: Connection,
-    pub(crate) speech: Speech,
+    pub(crate) speech: StreamProtocol,
 }
 
 /// The protocol of a connection, if identified, and its state.
 #[derive(Default)]
-pub(crate) struct Speech {
+pub(crate) struct StreamProtocol {
     pub(crate) conversation: Option<Box<Conversation>>,
     /// The unread beginnings, while the protocol is not identified.
     pub(crate) beginnings: Option<Box<[Vec<u8>; 2]>>,
     /// Unread bytes that wait until the protocol is identified, or until the bytes before them in
     /// the other direction are read.
-    pub(crate) waits: Option<Box<[Option<Wait>; 2]>>,
+    pub(crate) waits: Option<Box<[Option<UnreadBytes>; 2]>>,
     /// Bytes of this direction were read, by [`Side::index`].
     pub(crate) heard: [bool; 2],
     /// The last message of this direction was not read completely because of a limit: the next
@@ -30,7 +30,7 @@ pub(crate) struct Speech {
 
 /// Bytes of a direction that are not read yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wait {
+pub(crate) struct UnreadBytes {
     /// The packet of the first one.
     pub(crate) since: u64,
     /// How many the reader has seen.
@@ -39,14 +39,14 @@ pub(crate) struct Wait {
     pub(crate) closed: Option<Time>,
 }
 
-impl Speech {
+impl StreamProtocol {
     /// The waiting bytes of this direction.
-    pub(crate) fn wait(&self, side: Side) -> Option<Wait> {
+    pub(crate) fn wait(&self, side: Side) -> Option<UnreadBytes> {
         self.waits.as_ref()?[side.index()]
     }
 
     /// Ends the wait of this direction. Returns it.
-    pub(crate) fn stop_waiting(&mut self, side: Side) -> Option<Wait> {
+    pub(crate) fn stop_waiting(&mut self, side: Side) -> Option<UnreadBytes> {
         let wait = self.waits.as_mut()?[side.index()].take();
         if self.wait(side.other()).is_none() {
             self.waits = None;
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::capture::LinkType;
     use crate::net::tcp::{
-        Arrival, Next, Run, StreamBudget, StreamEvent, StreamLimits, StreamReader,
+        ArrivingSegment, Next, Run, StreamBudget, StreamEvent, StreamLimits, StreamReader,
     };
     use crate::net::test_packets::{ipv4, tcp};
     use crate::net::{FrameRef, Outcome, decode};
@@ -120,7 +120,7 @@ mod tests {
             panic!("it is a segment");
         };
         let at = FrameRef { frame: 1, time: 0 };
-        let byte = Arrival { segment: &segment, at, pieces: &[] };
+        let byte = ArrivingSegment { segment: &segment, at, pieces: &[] };
         for side in [Side::First, Side::Second] {
             stream.connection.segment(side, &byte, &mut budget, &mut Undecided);
         }

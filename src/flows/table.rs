@@ -5,7 +5,7 @@ use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 use slab::Slab;
 
-use super::beside::ByPlace;
+use super::per_flow::PerFlow;
 use crate::flows::{Asked, Flow, FlowDetail, FlowKey, FlowMut};
 
 /// A flow's place in the table, valid until it is removed.
@@ -22,15 +22,15 @@ pub struct FlowTable {
     flows: Slab<Flow>,
     /// One more than the highest index that was ever used.
     places: u32,
-    asked: ByPlace<Asked>,
-    details: ByPlace<FlowDetail>,
+    asked: PerFlow<Asked>,
+    details: PerFlow<FlowDetail>,
     /// The seed differs in every run, so that the author of a capture cannot construct collisions.
     hasher: RandomState,
     /// The flow that was found last: many packets belong to the same flow as the previous one.
     latest: u32,
     /// Where the search for the next flow to evict begins.
     hand: u32,
-    idle: Idle,
+    idle: IdleScan,
     /// For how long a flow may be silent, in nanoseconds, if not by its protocol.
     longest: Option<i64>,
     most: usize,
@@ -49,12 +49,12 @@ impl FlowTable {
             index: HashTable::new(),
             flows: Slab::new(),
             places: 0,
-            asked: ByPlace::default(),
-            details: ByPlace::default(),
+            asked: PerFlow::default(),
+            details: PerFlow::default(),
             hasher,
             latest: 0,
             hand: 0,
-            idle: Idle::default(),
+            idle: IdleScan::default(),
             longest,
             most,
             memory: 0,
@@ -65,7 +65,7 @@ impl FlowTable {
     /// With or without counts of requests, and other details for a listing of flows.
     #[must_use]
     pub fn keeping(self, asked: bool, details: bool) -> FlowTable {
-        FlowTable { asked: ByPlace::kept(asked), details: ByPlace::kept(details), ..self }
+        FlowTable { asked: PerFlow::kept(asked), details: PerFlow::kept(details), ..self }
     }
 
     /// How many flows there are.
@@ -171,22 +171,22 @@ impl FlowTable {
     }
 
     /// The flow that has been silent longest among the next few, to evict.
-    pub fn stalest(&mut self) -> Option<FlowSlot> {
-        let mut stalest: Option<(Time, u32)> = None;
+    pub fn longest_silent(&mut self) -> Option<FlowSlot> {
+        let mut longest_silent: Option<(Time, u32)> = None;
         let mut seen = 0;
         for _ in 0..self.places {
             self.hand = if self.hand + 1 < self.places { self.hand + 1 } else { 0 };
             let at = self.hand;
             let Some(last) = self.get(FlowSlot(at)).map(Flow::last) else { continue };
-            if stalest.is_none_or(|(stalest, _)| last < stalest) {
-                stalest = Some((last, at));
+            if longest_silent.is_none_or(|(longest_silent, _)| last < longest_silent) {
+                longest_silent = Some((last, at));
             }
             seen += 1;
             if seen == SAMPLE {
                 break;
             }
         }
-        stalest.map(|(_, at)| FlowSlot(at))
+        longest_silent.map(|(_, at)| FlowSlot(at))
     }
 
     /// Whether a flow has been silent for too long to go on.
@@ -240,7 +240,7 @@ impl Iterator for InOrder {
 }
 
 /// The search for flows that have been silent for too long.
-struct Idle {
+struct IdleScan {
     hand: u32,
     /// No flow has ended before this time.
     earliest: Time,
@@ -248,13 +248,13 @@ struct Idle {
     seen: Time,
 }
 
-impl Default for Idle {
-    fn default() -> Idle {
-        Idle { hand: 0, earliest: Time(i64::MAX), seen: Time(i64::MAX) }
+impl Default for IdleScan {
+    fn default() -> IdleScan {
+        IdleScan { hand: 0, earliest: Time(i64::MAX), seen: Time(i64::MAX) }
     }
 }
 
-impl Idle {
+impl IdleScan {
     /// There is a flow that lasts until then.
     fn is_there(&mut self, until: Time) {
         self.earliest = self.earliest.min(until);
@@ -263,7 +263,7 @@ impl Idle {
 
     /// The search has passed all flows.
     fn begin_again(&mut self) {
-        *self = Idle { hand: 0, earliest: self.seen, seen: Time(i64::MAX) };
+        *self = IdleScan { hand: 0, earliest: self.seen, seen: Time(i64::MAX) };
     }
 }
 
@@ -312,7 +312,7 @@ mod tests {
         let mut table = FlowTable::new(100, usize::MAX, None);
         for port in 1..=5000u16 {
             if table.is_full() {
-                let slot = table.stalest().unwrap();
+                let slot = table.longest_silent().unwrap();
                 table.remove(slot);
             }
             let from = format!("10.0.0.1:{port}");

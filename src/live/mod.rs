@@ -30,10 +30,10 @@ use device_state::DeviceState;
 use libpcap::{BpfFilter, Handle, Library, Opening, Refusal};
 use queue::{PacketQueue, QueuedBatch};
 use signals::Signals;
-use write::{DeviceDescription, Writer};
+use write::{DeviceDescription, FileWriter};
 
 pub use queue::QueueCounts;
-pub use signals::Ending;
+pub use signals::StopSignals;
 pub use write::FilePlan;
 
 /// Maximum size of the packets that wait to be read, in bytes.
@@ -153,7 +153,7 @@ pub struct CaptureRequest {
 }
 
 /// The result of a wait.
-pub enum Turn<'a> {
+pub enum NextStep<'a> {
     /// Packets.
     Packets(Batched<'a>),
     /// No packets; the time is at least this, in nanoseconds since 1970.
@@ -198,7 +198,7 @@ pub struct Live {
     batch: QueuedBatch,
     link: LinkType,
     digits: u8,
-    writer: Option<Writer>,
+    writer: Option<FileWriter>,
     signals: Signals,
     stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -227,18 +227,18 @@ impl Live {
             let description =
                 DeviceDescription { interface, link: link.0, snaplen: request.snaplen, digits };
             let path = plan.path.clone();
-            Writer::new(plan.clone(), description, now())
+            FileWriter::new(plan.clone(), description, now())
                 .map_err(|error| LiveError::Write { path, error })
         });
         let writer = writer.transpose()?;
         let later = request.made_later.iter().map(PathBuf::as_path);
-        let written = writer.as_ref().map(Writer::path).into_iter().chain(later.clone());
+        let written = writer.as_ref().map(FileWriter::path).into_iter().chain(later.clone());
         let folders: Vec<&Path> = written.map(folder).collect();
         let is_confined = sandbox::confine(&folders);
         let variable = |name: &str| std::env::var_os(name);
         let user = privileges::drop_to(request.user.as_deref(), variable, &folders, is_confined)
             .map_err(LiveError::Privileges)?;
-        let rotating = writer.as_ref().filter(|writer| writer.rotates()).map(Writer::path);
+        let rotating = writer.as_ref().filter(|writer| writer.rotates()).map(FileWriter::path);
         for file in rotating.into_iter().chain(later) {
             may_make(file, user.as_deref())?;
         }
@@ -278,7 +278,7 @@ impl Live {
     ///
     /// # Errors
     /// The device went away, or a file cannot be written.
-    pub fn turn(&mut self) -> Result<Turn<'_>, LiveError> {
+    pub fn turn(&mut self) -> Result<NextStep<'_>, LiveError> {
         let over = self.until.is_some_and(|until| Instant::now() >= until);
         if over || self.signals.ending.is_stopped() {
             self.stopped.store(true, Ordering::Relaxed);
@@ -289,7 +289,7 @@ impl Live {
         }
         match self.queue.take(&mut self.batch, LONGEST_TURN) {
             Ok(()) => {}
-            Err(None) => return Ok(Turn::End),
+            Err(None) => return Ok(NextStep::End),
             Err(Some(why)) => {
                 return Err(LiveError::Device { device: self.interface.clone(), why });
             }
@@ -298,7 +298,7 @@ impl Live {
             self.reopen_error = self.written(|writer| writer.next(now())).err();
         }
         if self.batch.entries.is_empty() {
-            return Ok(Turn::Nothing(now() - ON_THE_WAY));
+            return Ok(NextStep::Nothing(now() - ON_THE_WAY));
         }
         let batch = std::mem::take(&mut self.batch);
         self.written(|writer| {
@@ -309,19 +309,19 @@ impl Live {
             writer.flush()
         })?;
         self.batch = batch;
-        Ok(Turn::Packets(Batched { batch: &self.batch, link: self.link, digits: self.digits }))
+        Ok(NextStep::Packets(Batched { batch: &self.batch, link: self.link, digits: self.digits }))
     }
 
     fn written(
         &mut self,
-        work: impl FnOnce(&mut Writer) -> io::Result<()>,
+        work: impl FnOnce(&mut FileWriter) -> io::Result<()>,
     ) -> Result<(), LiveError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         work(writer).map_err(|error| LiveError::Write { path: writer.path().to_owned(), error })
     }
 
     /// Tells whether and how the capture is to end.
-    pub fn ending(&self) -> Ending {
+    pub fn ending(&self) -> StopSignals {
         self.signals.ending.clone()
     }
 

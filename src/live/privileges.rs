@@ -8,7 +8,7 @@ use nix::unistd::{AccessFlags, Gid, Uid, User, faccessat, geteuid, setgid, setgr
 
 /// The user to switch to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Account {
+struct UserAccount {
     name: String,
     user: Uid,
     group: Gid,
@@ -95,7 +95,7 @@ mod capabilities {
 fn account(
     user: Option<&str>,
     variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<Account, String> {
+) -> Result<UserAccount, String> {
     if let Some(name) = user {
         return match named(name) {
             Some(account) => Ok(account),
@@ -109,15 +109,15 @@ fn account(
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
         let known = User::from_uid(user).ok().flatten().map(|user| user.name);
         let name = known.unwrap_or_else(|| format!("user {user}"));
-        return Ok(Account { name, user, group });
+        return Ok(UserAccount { name, user, group });
     }
     let none = "cannot switch to user nobody: no such user; name another one with -Z";
     named("nobody").ok_or_else(|| none.to_owned())
 }
 
-fn named(name: &str) -> Option<Account> {
+fn named(name: &str) -> Option<UserAccount> {
     let user = User::from_name(name).ok().flatten()?;
-    Some(Account { name: user.name, user: user.uid, group: user.gid })
+    Some(UserAccount { name: user.name, user: user.uid, group: user.gid })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether and how a capture is to end: the first signal stops it, the second drops packets that were
 /// not read yet.
 #[derive(Clone, Default)]
-pub struct Ending {
+pub struct StopSignals {
     signals: Vec<i32>,
     pub(super) stop: Arc<AtomicBool>,
     leave: Arc<AtomicBool>,
@@ -15,9 +15,9 @@ pub struct Ending {
     said: bool,
 }
 
-impl Ending {
-    fn register(signals: Vec<i32>) -> io::Result<Ending> {
-        let ending = Ending { signals, ..Ending::default() };
+impl StopSignals {
+    fn register(signals: Vec<i32>) -> io::Result<StopSignals> {
+        let ending = StopSignals { signals, ..StopSignals::default() };
         for &signal in &ending.signals {
             signal_hook::flag::register(signal, Arc::clone(&ending.stop))?;
         }
@@ -55,7 +55,7 @@ impl Ending {
 /// Flags that signals set.
 #[derive(Clone, Default)]
 pub(super) struct Signals {
-    pub(super) ending: Ending,
+    pub(super) ending: StopSignals,
     pub(super) counts: Arc<AtomicBool>,
     pub(super) reopen: Arc<AtomicBool>,
 }
@@ -66,7 +66,7 @@ impl Signals {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
         use signal_hook::flag;
         let stops = [SIGINT, SIGTERM].into_iter().chain((!writes).then_some(SIGHUP));
-        let ending = Ending::register(stops.collect())?;
+        let ending = StopSignals::register(stops.collect())?;
         let signals = Signals { ending, ..Signals::default() };
         flag::register(SIGUSR1, Arc::clone(&signals.counts))?;
         if writes {

@@ -56,7 +56,7 @@ pub(super) struct DeviceDescription {
 }
 
 /// Writes the files of a plan.
-pub(super) struct Writer {
+pub(super) struct FileWriter {
     plan: FilePlan,
     description: DeviceDescription,
     file: BufWriter<File>,
@@ -69,18 +69,26 @@ pub(super) struct Writer {
     older: VecDeque<PathBuf>,
 }
 
-impl Writer {
+impl FileWriter {
     /// Starts the first file.
     pub(super) fn new(
         plan: FilePlan,
         description: DeviceDescription,
         now: i64,
-    ) -> io::Result<Writer> {
+    ) -> io::Result<FileWriter> {
         let path = plan.name(1, now);
         let file = BufWriter::with_capacity(1 << 16, create(&path)?);
         let older = VecDeque::new();
-        let mut writer =
-            Writer { plan, description, file, path, written: 0, started: now, number: 1, older };
+        let mut writer = FileWriter {
+            plan,
+            description,
+            file,
+            path,
+            written: 0,
+            started: now,
+            number: 1,
+            older,
+        };
         writer.head()?;
         Ok(writer)
     }
@@ -251,7 +259,7 @@ mod tests {
             let path = folder.join(name);
             let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
             let time = 1_795_000_000_123_456_000 + i64::from(digits == 9) * 789;
-            let mut writer = Writer::new(plan, description(digits), time).unwrap();
+            let mut writer = FileWriter::new(plan, description(digits), time).unwrap();
             for n in 0..5 {
                 writer.packet(time + n * 1_000_000, 1500, &vec![n as u8; n as usize]).unwrap();
             }
@@ -275,7 +283,7 @@ mod tests {
         let path = folder.join("game.pcap");
         let plan = FilePlan { path, seconds: Some(10), bytes: Some(300), files: Some(2) };
         let start = 1_795_000_000_000_000_000;
-        let mut writer = Writer::new(plan, description(9), start).unwrap();
+        let mut writer = FileWriter::new(plan, description(9), start).unwrap();
         // Three packets of 116 bytes fill a file; the fourth starts the next one, the fifth is too late for it.
         for (second, data) in
             [(0, [0; 100]), (1, [1; 100]), (2, [2; 100]), (3, [3; 100]), (30, [4; 100])]
@@ -316,7 +324,7 @@ mod tests {
         let folder = folder("anew");
         let path = folder.join("game.pcap");
         let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
-        let mut writer = Writer::new(plan, description(6), 0).unwrap();
+        let mut writer = FileWriter::new(plan, description(6), 0).unwrap();
         writer.packet(0, 1, b"a").unwrap();
         std::fs::rename(&path, folder.join("old.pcap")).unwrap();
         writer.next(0).unwrap();

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use dissectors::Id;
-use dissectors::kit::{Rule, Set, Severity, Who};
+use dissectors::kit::{Role, Rule, Set, Severity};
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -42,34 +42,34 @@ const OTHER: &str = "other";
 const TIMES: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfProtocol {
+struct ProtocolLabels {
     protocol: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfMessage {
+struct MessageLabels {
     protocol: &'static str,
     message: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfLoss {
+struct LossLabels {
     by: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfRule {
+struct RuleLabels {
     rule: String,
     severity: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfSeat {
+struct AttackLabels {
     seat: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfTarget {
+struct TargetLabels {
     seat: &'static str,
     target: String,
 }
@@ -89,19 +89,19 @@ pub(crate) struct Metrics {
     registry: Registry,
     packets: Counter,
     bytes: Counter,
-    lost: Family<OfLoss, Counter>,
+    lost: Family<LossLabels, Counter>,
     downs: Counter,
     waiting: Gauge,
-    messages: Family<OfMessage, Counter>,
-    requests: Family<OfProtocol, Counter>,
-    answered: Family<OfProtocol, Counter>,
-    response_times: Family<OfProtocol, Histogram>,
+    messages: Family<MessageLabels, Counter>,
+    requests: Family<ProtocolLabels, Counter>,
+    answered: Family<ProtocolLabels, Counter>,
+    response_times: Family<ProtocolLabels, Histogram>,
     flows: Gauge,
-    servers: Family<OfProtocol, Gauge>,
+    servers: Family<ProtocolLabels, Gauge>,
     known: Set<(Id, SocketAddr)>,
-    findings: Family<OfRule, Counter>,
-    attacks: Family<OfSeat, Gauge>,
-    attack_rate: Family<OfTarget, Gauge<f64, AtomicU64>>,
+    findings: Family<RuleLabels, Counter>,
+    attacks: Family<AttackLabels, Gauge>,
+    attack_rate: Family<TargetLabels, Gauge<f64, AtomicU64>>,
     memory: Gauge,
 }
 
@@ -171,13 +171,13 @@ impl Metrics {
     /// Creates all counters with 0: rates need a value before the first event.
     fn begin(&self) {
         for protocol in Id::ALL.iter().map(|id| id.info()) {
-            let of = OfProtocol { protocol: protocol.id };
+            let of = ProtocolLabels { protocol: protocol.id };
             drop(self.requests.get_or_create(&of));
             drop(self.answered.get_or_create(&of));
             drop(self.response_times.get_or_create(&of));
             drop(self.servers.get_or_create(&of));
             for message in protocol.messages {
-                let of = OfMessage { protocol: protocol.id, message: message.name };
+                let of = MessageLabels { protocol: protocol.id, message: message.name };
                 drop(self.messages.get_or_create(&of));
             }
         }
@@ -195,12 +195,12 @@ impl Metrics {
         let (context, message) = (event.context(), event.message());
         // A datagram that the network duplicated was sent once.
         let (Some(id), None) = (context.protocol, context.copy_of) else { return };
-        let of = OfProtocol { protocol: id.info().id };
-        let of_message = OfMessage { protocol: of.protocol, message: message.name };
+        let of = ProtocolLabels { protocol: id.info().id };
+        let of_message = MessageLabels { protocol: of.protocol, message: message.name };
         self.messages.get_or_create(&of_message).inc();
         let Some(reply) = event.reply() else { return };
         let from = event.ends()[0];
-        if matches!(message.speaker, Who::Server | Who::Master)
+        if matches!(message.speaker, Role::Server | Role::Master)
             && self.known.len() < SERVERS
             && self.known.insert((id, from))
         {
@@ -220,10 +220,10 @@ impl Metrics {
         set(&self.downs, counts.downs);
         self.waiting.set(signed(waiting));
         self.flows.set(signed(decoder.open_flows() as u64));
-        for (id, fared) in decoder.traffic().into_iter().flat_map(|it| it.by_protocol()) {
-            let of = OfProtocol { protocol: id.info().id };
-            set(&self.requests.get_or_create(&of), fared.asked);
-            set(&self.answered.get_or_create(&of), fared.answered);
+        for (id, rule_outcome) in decoder.traffic().into_iter().flat_map(|it| it.by_protocol()) {
+            let of = ProtocolLabels { protocol: id.info().id };
+            set(&self.requests.get_or_create(&of), rule_outcome.asked);
+            set(&self.answered.get_or_create(&of), rule_outcome.answered);
         }
         if let Some(bytes) = resident() {
             self.memory.set(signed(bytes));
@@ -235,13 +235,13 @@ impl Metrics {
         for (by, count) in
             [("kernel", dropped), ("interface", dropped_by_interface), ("gamewire", missed)]
         {
-            set(&self.lost.get_or_create(&OfLoss { by }), count);
+            set(&self.lost.get_or_create(&LossLabels { by }), count);
         }
     }
 
     /// Sets how often a rule was broken so far.
     pub(crate) fn found(&self, rule: &Rule, severity: Severity, count: u64) {
-        let of = OfRule { rule: rule.code.to_string(), severity: severity.name() };
+        let of = RuleLabels { rule: rule.code.to_string(), severity: severity.name() };
         set(&self.findings.get_or_create(&of), count);
     }
 
@@ -249,13 +249,13 @@ impl Metrics {
     pub(crate) fn attacks(&self, seats: &[&'static str], attacks: &[AttackRate]) {
         for &seat in seats {
             let count = attacks.iter().filter(|it| it.seat == seat).count();
-            self.attacks.get_or_create(&OfSeat { seat }).set(signed(count as u64));
+            self.attacks.get_or_create(&AttackLabels { seat }).set(signed(count as u64));
         }
         self.attack_rate.clear();
         for (at, attack) in attacks.iter().enumerate() {
             let target = if at < TARGETS { attack.target.to_string() } else { OTHER.to_owned() };
             self.attack_rate
-                .get_or_create(&OfTarget { seat: attack.seat, target })
+                .get_or_create(&TargetLabels { seat: attack.seat, target })
                 .inc_by(attack.rate);
         }
     }

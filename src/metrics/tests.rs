@@ -80,7 +80,7 @@ fn the_number_of_labels_is_limited() {
 fn label_values_are_escaped() {
     let metrics = full();
     let target = "a\"b\\c\nd".to_owned();
-    metrics.attack_rate.get_or_create(&OfTarget { seat: "victim", target }).set(1.0);
+    metrics.attack_rate.get_or_create(&TargetLabels { seat: "victim", target }).set(1.0);
     assert!(metrics.page().contains(r#"target="a\"b\\c\nd"} 1.0"#), "{}", metrics.page());
 }
 

@@ -5,7 +5,7 @@
 use super::outcome::Outcome;
 use super::packet::Ip;
 use super::tunnels::Tunnels;
-use super::walk::{Carried, Walk};
+use super::walk::{IpPayload, Walk};
 use crate::capture::LinkType;
 
 /// Decodes a recorded packet.
@@ -31,7 +31,7 @@ pub fn decode(link: LinkType, data: &[u8], original_length: u32) -> Outcome<'_> 
 pub fn decode_ip_payload(ip: Ip, protocol: u8, bytes: &[u8]) -> Outcome<'_> {
     let mut walk = Walk { data: bytes, cut: 0, layers: 0, vlan: ip.vlan, tunnels: ip.tunnels };
     let carried =
-        Carried { ip, ipv4: &[], protocol, bytes, missing: 0, snapped: false, note: None };
+        IpPayload { ip, ipv4: &[], protocol, bytes, missing: 0, snapped: false, note: None };
     walk.ip_payload(carried)
 }
 

@@ -8,7 +8,7 @@ use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice};
 use super::outcome::Outcome;
 use super::packet::{IcmpError, Quote};
 use super::protocol;
-use super::walk::{Carried, Walk, u16_be};
+use super::walk::{IpPayload, Walk, u16_be};
 
 /// The identification in an IPv4 header, if it distinguishes datagrams: 0 with Don't Fragment does
 /// not (RFC 6864). Other headers have none.
@@ -52,12 +52,12 @@ impl IcmpError<'_> {
 
 impl<'a> Walk<'a> {
     /// ICMP of either version. Only errors about UDP datagrams matter.
-    pub(super) fn icmp(&self, carried: &Carried<'a>) -> Outcome<'a> {
+    pub(super) fn icmp(&self, carried: &IpPayload<'a>) -> Outcome<'a> {
         error(carried).map_or(Outcome::Other, Outcome::Icmp)
     }
 }
 
-fn error<'a>(carried: &Carried<'a>) -> Option<IcmpError<'a>> {
+fn error<'a>(carried: &IpPayload<'a>) -> Option<IcmpError<'a>> {
     let (&[kind, code, _, _, a, b, c, d], quoted) = carried.bytes.split_first_chunk::<8>()?;
     let quote = match (carried.protocol, kind) {
         (protocol::ICMP, 3 | 11 | 12) => quote4(quoted),

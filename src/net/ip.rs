@@ -17,7 +17,7 @@ use etherparse::{
 use super::outcome::{Outcome, malformed};
 use super::packet::{Fragment, Headers, Ip, Layer, Malformed, UnreadLayer};
 use super::tunnels::Tunnel;
-use super::walk::{Carried, Walk};
+use super::walk::{IpPayload, Walk};
 use super::{limits, protocol};
 
 const BEYOND: &str = "its length reaches beyond the packet";
@@ -106,25 +106,25 @@ impl<'a> Walk<'a> {
         rest: &'a [u8],
         announced: Option<usize>,
         layer: Layer,
-    ) -> Carried<'a> {
+    ) -> IpPayload<'a> {
         let whole =
-            Carried { ip, ipv4, protocol, bytes: rest, missing: 0, snapped: false, note: None };
+            IpPayload { ip, ipv4, protocol, bytes: rest, missing: 0, snapped: false, note: None };
         let Some(announced) = announced else {
-            return Carried { missing: self.cut, snapped: self.cut > 0, ..whole };
+            return IpPayload { missing: self.cut, snapped: self.cut > 0, ..whole };
         };
         if let Some(bytes) = rest.get(..announced) {
-            return Carried { bytes, ..whole };
+            return IpPayload { bytes, ..whole };
         }
         let missing = u32::try_from(announced.saturating_sub(rest.len())).unwrap_or(u32::MAX);
         let snapped = self.cut > 0;
         let note = (!snapped).then_some(Malformed { layer, what: BEYOND });
-        Carried { missing, snapped, note, ..whole }
+        IpPayload { missing, snapped, note, ..whole }
     }
 
     /// The payload of an IP header: extension headers, then a transport, a tunnel or something
     /// else.
     #[inline(always)]
-    pub(super) fn ip_payload(&mut self, mut carried: Carried<'a>) -> Outcome<'a> {
+    pub(super) fn ip_payload(&mut self, mut carried: IpPayload<'a>) -> Outcome<'a> {
         // Bytes cut off inside a tunnel are cut off this packet's payload.
         self.cut = if carried.snapped { carried.missing } else { 0 };
         if !matches!(carried.protocol, protocol::UDP | protocol::TCP) {
@@ -143,8 +143,8 @@ impl<'a> Walk<'a> {
     #[inline(never)]
     fn step_to_transport(
         &mut self,
-        mut carried: Carried<'a>,
-    ) -> ControlFlow<Outcome<'a>, Carried<'a>> {
+        mut carried: IpPayload<'a>,
+    ) -> ControlFlow<Outcome<'a>, IpPayload<'a>> {
         let version6 = carried.ip.source.is_ipv6();
         for _ in 0..=limits::EXTENSION_HEADERS {
             let after = match carried.protocol {
@@ -174,7 +174,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Packets directly inside IP, without a transport protocol.
-    fn tunnelled(&mut self, carried: Carried<'a>) -> Outcome<'a> {
+    fn tunnelled(&mut self, carried: IpPayload<'a>) -> Outcome<'a> {
         let (kind, bytes) = match carried.protocol {
             protocol::IPV4 => (Tunnel::Ipv4InIp, carried.bytes),
             protocol::IPV6 => (Tunnel::Ipv6InIp, carried.bytes),
@@ -200,7 +200,7 @@ impl<'a> Walk<'a> {
     /// Skips an IPv6 fragment header; `Some` if the packet is really a fragment, or cut here.
     ///
     /// An "atomic fragment" (RFC 6946) is a whole packet with this header.
-    fn fragment_header(&mut self, carried: &mut Carried<'a>) -> Option<Outcome<'a>> {
+    fn fragment_header(&mut self, carried: &mut IpPayload<'a>) -> Option<Outcome<'a>> {
         let Ok(header) = Ipv6FragmentHeaderSlice::from_slice(carried.bytes) else {
             return Some(self.short(Layer::Ipv6));
         };
@@ -217,7 +217,7 @@ impl<'a> Walk<'a> {
     #[inline(never)]
     fn fragment(
         &self,
-        carried: Carried<'a>,
+        carried: IpPayload<'a>,
         identification: u32,
         at: u16,
         more: bool,
@@ -236,7 +236,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Skips an authentication header; `Err(None)` if it is incomplete.
-fn authentication(carried: &mut Carried<'_>) -> Result<(), Option<Malformed>> {
+fn authentication(carried: &mut IpPayload<'_>) -> Result<(), Option<Malformed>> {
     match IpAuthHeaderSlice::from_slice(carried.bytes) {
         Ok(header) => {
             carried.protocol = header.next_header().0;
@@ -252,7 +252,7 @@ fn authentication(carried: &mut Carried<'_>) -> Result<(), Option<Malformed>> {
 }
 
 /// Skips hop-by-hop options, destination options or a routing header.
-fn options(carried: &mut Carried<'_>) -> Result<(), Option<Malformed>> {
+fn options(carried: &mut IpPayload<'_>) -> Result<(), Option<Malformed>> {
     let header = Ipv6RawExtHeaderSlice::from_slice(carried.bytes).map_err(|_| None)?;
     if carried.protocol == protocol::ROUTING
         && let Some(destination) = final_destination(header.slice())

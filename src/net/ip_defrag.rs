@@ -37,7 +37,7 @@ use hashbrown::HashTable;
 use self::entry::{
     DatagramKey, ENTRY_COST, Extent, FragmentOrigin, HeldPiece, PIECE_COST, PartialDatagram,
 };
-use self::pages::{Pages, Touched};
+use self::pages::{Pages, TouchedPages};
 use self::queue::{AgeQueue, QueueKind};
 pub use self::result::{FragmentEvent, FragmentEventKind, GiveUpCause, Joined, WholeDatagram};
 use self::table::NumberedTable;
@@ -230,7 +230,7 @@ impl Defragmenter {
         events: &mut Vec<FragmentEvent>,
     ) -> u32 {
         let pieces = extent.bytes.len() / 16 + 1 + origin.pieces.map_or(0, <[Piece]>::len);
-        let worst = ENTRY_COST + Touched::most(extent.bytes.len()) + pieces * PIECE_COST;
+        let worst = ENTRY_COST + TouchedPages::most(extent.bytes.len()) + pieces * PIECE_COST;
         let key = DatagramKey::of(fragment);
         // A datagram's fragments usually follow each other.
         let is_latest = |&number: &u32| *self.entries.key(number) == key;
@@ -290,7 +290,7 @@ impl Defragmenter {
             opened: FrameRef { time: self.now, ..at },
             coverage: None,
             pieces: self.spare_pieces.pop().unwrap_or_default(),
-            touched: Touched::default(),
+            touched: TouchedPages::default(),
             held: 0,
             reach: 0,
             length: None,

@@ -7,13 +7,13 @@ use etherparse::{TcpHeaderSlice, UdpHeaderSlice};
 
 use super::outcome::{Outcome, malformed};
 use super::packet::{Datagram, Headers, Layer, Malformed, Segment, TcpFlags, TransportPayload};
-use super::walk::{Carried, Walk};
+use super::walk::{IpPayload, Walk};
 
 const UDP_HEADER: usize = 8;
 
 impl<'a> Walk<'a> {
     #[inline]
-    pub(super) fn udp(&mut self, carried: Carried<'a>) -> Outcome<'a> {
+    pub(super) fn udp(&mut self, carried: IpPayload<'a>) -> Outcome<'a> {
         let Ok(header) = UdpHeaderSlice::from_slice(carried.bytes) else {
             return self.short(Layer::Udp);
         };
@@ -47,7 +47,7 @@ impl<'a> Walk<'a> {
     /// UDP's own length counts, if IP has that many bytes.
     fn udp_payload(
         &self,
-        carried: &Carried<'a>,
+        carried: &IpPayload<'a>,
         rest: &'a [u8],
         announced: usize,
     ) -> (TransportPayload<'a>, Option<Malformed>) {
@@ -63,7 +63,7 @@ impl<'a> Walk<'a> {
     }
 
     #[inline]
-    pub(super) fn tcp(&mut self, carried: Carried<'a>) -> Outcome<'a> {
+    pub(super) fn tcp(&mut self, carried: IpPayload<'a>) -> Outcome<'a> {
         let header = match TcpHeaderSlice::from_slice(carried.bytes) {
             Ok(header) => header,
             Err(tcp::HeaderSliceError::Len(_)) => return self.short(Layer::Tcp),

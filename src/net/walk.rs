@@ -24,7 +24,7 @@ pub(super) struct Walk<'a> {
 
 /// The payload of an IP header.
 #[derive(Clone, Copy)]
-pub(super) struct Carried<'a> {
+pub(super) struct IpPayload<'a> {
     pub(super) ip: Ip,
     pub(super) ipv4: &'a [u8],
     pub(super) protocol: u8,

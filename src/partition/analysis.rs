@@ -8,7 +8,9 @@ use super::BrokenBytes;
 use super::plan::Plan;
 use super::row::{FileRun, PartitionRow, RowKind};
 use crate::capture::Notice;
-use crate::session::{Decoder, Event, Heard, Options, Part, Parting, Partition, Totals};
+use crate::session::{
+    Decoder, Event, EventDivider, EventPart, Options, OtherHosts, Partition, Totals,
+};
 
 /// Maximum bytes of a part, without its last message.
 const FULL: usize = 1 << 18;
@@ -40,7 +42,7 @@ impl Analysis {
     pub fn row(&mut self, row: &PartitionRow<'_>) -> Result<(), BrokenBytes> {
         match row.kind {
             RowKind::Begins => {}
-            RowKind::Heard => self.decoder.heard(&row.said::<Heard>()?),
+            RowKind::Heard => self.decoder.heard(&row.said::<OtherHosts>()?),
             RowKind::Files => self.runs.extend(row.said::<Vec<FileRun>>()?),
             RowKind::Packet => {
                 let before = row.frame.checked_sub(1).ok_or(BrokenBytes)?;
@@ -130,20 +132,20 @@ pub trait Reports {
 /// The contents of a portion: a tag, and data.
 pub(super) mod content {
     use super::super::{BrokenBytes, from_bytes, to_bytes};
-    use super::{FileRun, Part, Totals};
+    use super::{EventPart, FileRun, Totals};
 
     /// Events, or the last events, or totals.
     const EVENTS: u8 = 0;
     const LAST: u8 = 1;
     const TOTALS: u8 = 2;
 
-    pub(super) fn of_events(part: &Part, is_last: bool) -> Vec<u8> {
+    pub(super) fn of_events(part: &EventPart, is_last: bool) -> Vec<u8> {
         to_bytes(&(if is_last { LAST } else { EVENTS }, part))
     }
 
     /// The events, and whether they are the last ones.
-    pub(in crate::partition) fn events(data: &[u8]) -> Result<(Part, bool), BrokenBytes> {
-        let (sign, part) = from_bytes::<(u8, Part)>(data)?;
+    pub(in crate::partition) fn events(data: &[u8]) -> Result<(EventPart, bool), BrokenBytes> {
+        let (sign, part) = from_bytes::<(u8, EventPart)>(data)?;
         Ok((part, sign == LAST))
     }
 
@@ -162,7 +164,7 @@ pub(super) mod content {
 /// Analyses a partition for the verdict on all of them.
 pub struct Portions {
     analysis: Analysis,
-    parting: Parting,
+    divider: EventDivider,
     partition: u32,
     number: u32,
     from: u64,
@@ -174,8 +176,8 @@ impl Portions {
     /// [`Checker`](crate::check::Checker).
     pub fn new(plan: Arc<Plan>, options: Options, partition: u32) -> Portions {
         let analysis = Analysis::new(plan, options, partition);
-        let (parting, number, from, packets) = (Parting::default(), 0, 0, 0);
-        Portions { analysis, parting, partition, number, from, packets }
+        let (divider, number, from, packets) = (EventDivider::default(), 0, 0, 0);
+        Portions { analysis, divider, partition, number, from, packets }
     }
 
     fn is_full(&mut self) -> bool {
@@ -183,7 +185,7 @@ impl Portions {
     }
 
     fn portion(&mut self, is_last: bool) -> Portion {
-        let part = self.parting.take(&mut self.analysis.decoder, Default::default());
+        let part = self.divider.take(&mut self.analysis.decoder, Default::default());
         let through = part.through().rank();
         let data = content::of_events(&part, is_last);
         let Portions { from, partition, number, .. } = *self;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Survey;
 use super::pair::pair;
-use crate::session::{Foreign, Partition, Totals};
+use crate::session::{OtherTraffic, Partition, Totals};
 use crate::text::escaped;
 
 /// All processes must be of one version.
@@ -38,7 +38,7 @@ pub struct Plan {
     tunnels: RoaringBitmap,
     all_speak: bool,
     /// Packets by port.
-    foreign: Foreign,
+    foreign: OtherTraffic,
 }
 
 /// The position of a file's packets among those of all files.
@@ -62,7 +62,7 @@ impl Plan {
             speaking: RoaringBitmap::new(),
             tunnels: RoaringBitmap::new(),
             all_speak: false,
-            foreign: Foreign::default(),
+            foreign: OtherTraffic::default(),
         };
         for (path, mut survey) in files {
             plan.speaking |= std::mem::take(&mut survey.speaking);
@@ -158,6 +158,7 @@ impl Plan {
             totals.unread.iter_mut().zip(&survey.unread).for_each(|(all, more)| *all += more);
         }
         // Used if there is no supported traffic.
-        totals.foreign = if totals.flows > 0 { Foreign::default() } else { self.foreign.clone() };
+        totals.foreign =
+            if totals.flows > 0 { OtherTraffic::default() } else { self.foreign.clone() };
     }
 }

@@ -11,7 +11,7 @@ use super::survey::outcome_of;
 use super::to_bytes;
 use crate::capture::{self, CaptureError, Event, Packet, Packets};
 use crate::net::Outcome;
-use crate::session::{Heard, Partition};
+use crate::session::{OtherHosts, Partition};
 
 /// Number of stored runs at which rows are written.
 const RUNS: usize = 1 << 12;
@@ -47,7 +47,7 @@ pub struct Route {
 
 /// Information about packets that are not kept.
 struct Leaves {
-    heard: [Heard; GROUPS],
+    heard: [OtherHosts; GROUPS],
     /// Runs of packets of this file, with their numbers in it.
     runs: Vec<FileRun>,
     /// The partitions of the current packet.
@@ -82,7 +82,7 @@ impl Route {
             was_snapped: false,
             begun: false,
             leaves: Leaves {
-                heard: std::array::from_fn(|_| Heard::default()),
+                heard: std::array::from_fn(|_| OtherHosts::default()),
                 runs: Vec::new(),
                 partitions: Vec::new(),
             },
@@ -205,7 +205,7 @@ impl Leaves {
                 if plan.speak(hosts) || note.is_some() {
                     self.partitions.push(plan.partition_of(hosts) as u32);
                 } else {
-                    self.hear(sender, hosts);
+                    self.see_host(sender, hosts);
                 }
             }
         });
@@ -215,7 +215,7 @@ impl Leaves {
         }
     }
 
-    fn hear(&mut self, sender: IpAddr, [a, b]: [IpAddr; 2]) {
+    fn see_host(&mut self, sender: IpAddr, [a, b]: [IpAddr; 2]) {
         if let Some(heard) = self.heard.get_mut(Partition::of(a, b, GROUPS)) {
             heard.insert(sender);
         }

@@ -11,7 +11,7 @@ use super::plan::Plan;
 use super::row::PartitionRow;
 use crate::filter::Filter;
 use crate::session::{Event, Options, Totals};
-use crate::summary::{Changes, Said, Summary};
+use crate::summary::{Changes, NameChanges, Summary};
 
 /// Maximum number of messages with servers' names in a portion.
 const NAMED: usize = 1 << 16;
@@ -20,7 +20,7 @@ const NAMED: usize = 1 << 16;
 #[derive(Serialize, Deserialize)]
 enum Content {
     /// Messages with servers' names.
-    Names(Said),
+    Names(NameChanges),
     /// Rows that are added up, and totals.
     Rows(Box<Summary>, Option<Box<Totals>>),
 }

@@ -8,7 +8,7 @@ use super::analysis::{Portion, content};
 use super::plan::Plan;
 use super::row::FileRun;
 use crate::check::{Checker, Outcome};
-use crate::session::{Event, FileEvent, FilePlace, Files, Merge, Part, Parts, Totals};
+use crate::session::{Event, EventPart, FileEvent, FilePlace, Files, Merge, PartMerge, Totals};
 
 /// The outcome of a check over the portions of all partitions, and the totals of the capture. The order of
 /// [`Portion::from`] needs the least memory; in other orders, portions are stored longer. `checker` must be
@@ -21,7 +21,7 @@ pub fn verdict(
     mut checker: Checker,
     portions: &mut dyn Iterator<Item = Portion>,
 ) -> Result<(Outcome, Totals), BrokenBytes> {
-    let mut arriving = Arriving {
+    let mut arriving = PortionReader {
         portions,
         checker: &mut checker,
         waiting: vec![PendingPartition::default(); plan.partitions],
@@ -32,7 +32,7 @@ pub fn verdict(
     };
     let Ok(()) = Merge::new(plan.partitions).run(&mut arriving);
     while arriving.pull().is_some() {}
-    let Arriving { totals, mut runs, counted, is_broken, .. } = arriving;
+    let PortionReader { totals, mut runs, counted, is_broken, .. } = arriving;
     let whole = totals.filter(|_| !is_broken && counted == plan.partitions);
     let mut totals = whole.ok_or(BrokenBytes)?;
     plan.complete(&mut totals);
@@ -54,7 +54,7 @@ struct PendingPartition {
 }
 
 /// Reads portions, and passes on their events.
-struct Arriving<'p> {
+struct PortionReader<'p> {
     portions: &'p mut dyn Iterator<Item = Portion>,
     checker: &'p mut Checker,
     waiting: Vec<PendingPartition>,
@@ -65,7 +65,7 @@ struct Arriving<'p> {
     is_broken: bool,
 }
 
-impl Arriving<'_> {
+impl PortionReader<'_> {
     /// Reads another portion. `None` at the end.
     fn pull(&mut self) -> Option<()> {
         let Portion { partition, data, .. } = self.portions.next()?;
@@ -86,10 +86,10 @@ impl Arriving<'_> {
     }
 }
 
-impl Parts for Arriving<'_> {
+impl PartMerge for PortionReader<'_> {
     type Error = Infallible;
 
-    fn next(&mut self, nth: usize) -> Option<Part> {
+    fn next(&mut self, nth: usize) -> Option<EventPart> {
         loop {
             let waiting = self.waiting.get_mut(nth)?;
             if waiting.is_over || self.is_broken {

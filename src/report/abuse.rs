@@ -10,7 +10,7 @@ use super::firewall::{self, Firewall};
 use super::flows::string;
 use super::json::line;
 use super::paint::{Paint, Tone};
-use super::{Stamp, TimeStyle, put};
+use super::{TimeFormatter, TimeStyle, put};
 use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, RateLimit};
 use crate::text::{counted, escaped, grouped, percent};
 
@@ -53,13 +53,13 @@ impl AbuseReport<'_> {
         }
     }
 
-    fn stamp(&self) -> Stamp {
+    fn stamp(&self) -> TimeFormatter {
         let (style, first) = self.times;
-        Stamp::new(style).since(first)
+        TimeFormatter::new(style).since(first)
     }
 
     /// Beginning and end, and the suffix of times.
-    fn span(&self, span: [Time; 2], stamp: &mut Stamp) -> (String, String) {
+    fn span(&self, span: [Time; 2], stamp: &mut TimeFormatter) -> (String, String) {
         let [(begin, _), (end, zone)] = span.map(|time| stamp.second(time, self.digits));
         (format!("{begin} - {end}"), zone)
     }
@@ -124,10 +124,10 @@ struct JsonAttack<'r> {
     bytes: u64,
     responses: Responses,
     rate: RateJson,
-    kinds: Vec<Counted<&'r str>>,
+    kinds: Vec<CountedSources<&'r str>>,
     costly: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    other_services: Vec<Counted<String>>,
+    other_services: Vec<CountedSources<String>>,
     sources: SourcesJson<'r>,
     forged: &'static str,
     evidence: &'r [String],
@@ -155,7 +155,7 @@ struct RateJson {
 }
 
 #[derive(Serialize)]
-struct Counted<T> {
+struct CountedSources<T> {
     name: T,
     packets: u64,
 }
@@ -166,9 +166,9 @@ struct SourcesJson<'r> {
     error: f64,
     single_packet_share: f64,
     new_share: f64,
-    top: Vec<Counted<String>>,
+    top: Vec<CountedSources<String>>,
     top_error: u64,
-    prefixes: Vec<Counted<&'r str>>,
+    prefixes: Vec<CountedSources<&'r str>>,
 }
 
 #[derive(Serialize)]
@@ -218,9 +218,11 @@ impl JsonAttack<'_> {
         let [mean, peak] = attack.rate.map(rounded);
         let [mean_bits, peak_bits, mean_bits_out] = attack.bits.map(f64::round);
         let sources = &attack.sources;
-        let kind =
-            |(name, packets): &(&'static str, u64)| Counted { name: *name, packets: *packets };
-        let named = |(name, packets): (String, u64)| Counted { name, packets };
+        let kind = |(name, packets): &(&'static str, u64)| CountedSources {
+            name: *name,
+            packets: *packets,
+        };
+        let named = |(name, packets): (String, u64)| CountedSources { name, packets };
         JsonAttack {
             seat: attack.kind.name(),
             also: attack.also.map(AttackKind::name),
@@ -255,7 +257,10 @@ impl JsonAttack<'_> {
                 prefixes: sources
                     .prefixes
                     .iter()
-                    .map(|(prefix, packets)| Counted { name: prefix.as_str(), packets: *packets })
+                    .map(|(prefix, packets)| CountedSources {
+                        name: prefix.as_str(),
+                        packets: *packets,
+                    })
                     .collect(),
             },
             forged: attack.forged.name(),
@@ -302,7 +307,7 @@ fn network(attack: &Attack) -> Option<String> {
 
 impl AbuseReport<'_> {
     /// One attack.
-    fn one(&self, attack: &Attack, paint: Paint, stamp: &mut Stamp, out: &mut Vec<u8>) {
+    fn one(&self, attack: &Attack, paint: Paint, stamp: &mut TimeFormatter, out: &mut Vec<u8>) {
         use dissectors::kit::{Severity, Verdict};
         let tone = Tone::Finding(Severity::Error, Verdict::Fail);
         let headline = headline(attack, self.span(attack.span, stamp));

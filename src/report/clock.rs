@@ -95,7 +95,7 @@ pub enum TimeStyle {
 }
 
 /// Formats times in the user's style.
-pub struct Stamp {
+pub struct TimeFormatter {
     style: TimeStyle,
     clock: Clock,
     zone: jiff::tz::TimeZone,
@@ -103,26 +103,26 @@ pub struct Stamp {
     last: Option<Time>,
 }
 
-impl Default for Stamp {
-    fn default() -> Stamp {
-        Stamp::new(TimeStyle::Utc)
+impl Default for TimeFormatter {
+    fn default() -> TimeFormatter {
+        TimeFormatter::new(TimeStyle::Utc)
     }
 }
 
-impl Stamp {
+impl TimeFormatter {
     /// In this style.
-    pub fn new(style: TimeStyle) -> Stamp {
+    pub fn new(style: TimeStyle) -> TimeFormatter {
         let zone = match style {
             TimeStyle::Local => jiff::tz::TimeZone::system(),
             _ => jiff::tz::TimeZone::UTC,
         };
-        Stamp { style, clock: Clock::default(), zone, first: None, last: None }
+        TimeFormatter { style, clock: Clock::default(), zone, first: None, last: None }
     }
 
     /// Relative to this time, until another was seen.
     #[must_use]
-    pub fn since(self, first: Option<Time>) -> Stamp {
-        Stamp { first, last: first, ..self }
+    pub fn since(self, first: Option<Time>) -> TimeFormatter {
+        TimeFormatter { first, last: first, ..self }
     }
 
     /// Later times are relative to this one.
@@ -136,7 +136,7 @@ impl Stamp {
         time.to_zoned(self.zone.clone())
     }
 
-    /// The day and its zone, as a heading for the times of [`Stamp::brief`]; empty if these need
+    /// The day and its zone, as a heading for the times of [`TimeFormatter::brief`]; empty if these need
     /// none.
     pub(super) fn day(&mut self, time: Time, out: &mut Vec<u8>) {
         match self.style {

@@ -7,7 +7,7 @@ use dissectors::Id;
 use dissectors::kit::Time;
 
 use crate::filter::{Column, Subject, Value};
-use crate::report::clock::Stamp;
+use crate::report::clock::TimeFormatter;
 use crate::report::flows::csv_line;
 use crate::report::json::{Escaped, string};
 use crate::report::paint::Paint;
@@ -39,7 +39,7 @@ const SHORTEST: usize = 8;
 pub struct Columns {
     columns: Vec<Column>,
     layout: TableLayout,
-    stamp: Stamp,
+    stamp: TimeFormatter,
     /// The capture's name, where there are several.
     capture: Option<String>,
     cells: Vec<String>,
@@ -57,7 +57,7 @@ impl Columns {
     pub fn new(
         columns: Vec<Column>,
         (layout, terminal): (TableLayout, Option<usize>),
-        stamp: Stamp,
+        stamp: TimeFormatter,
         capture: Option<String>,
         headed: bool,
     ) -> Columns {
@@ -206,7 +206,7 @@ fn shown(cells: &[String]) -> Vec<Cow<'_, str>> {
     cells.iter().map(|cell| escaped(if cell.is_empty() { "-" } else { cell })).collect()
 }
 
-fn text(value: &Value<'_>, digits: u8, stamp: &mut Stamp, cell: &mut String) {
+fn text(value: &Value<'_>, digits: u8, stamp: &mut TimeFormatter, cell: &mut String) {
     let _ = match value {
         Value::Number(number) => write!(cell, "{number}"),
         Value::Id(id) => write!(cell, "{id}"),
@@ -231,7 +231,7 @@ fn text(value: &Value<'_>, digits: u8, stamp: &mut Stamp, cell: &mut String) {
     };
 }
 
-fn json(value: &Value<'_>, digits: u8, stamp: &mut Stamp, out: &mut Vec<u8>) {
+fn json(value: &Value<'_>, digits: u8, stamp: &mut TimeFormatter, out: &mut Vec<u8>) {
     let mut cell = String::new();
     text(value, digits, stamp, &mut cell);
     match value {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{markdown, put};
-use crate::diagnose::{Diagnosed, Diagnoses, ItemVerdict, Outcome, Verdict, words};
+use crate::diagnose::{DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict, words};
 use crate::text::{counted, escaped, shortened};
 
 /// Maximum number of servers with a line each, in text.
@@ -62,7 +62,7 @@ impl DiagnosisReport<'_> {
         for (at, server) in self.whole().iter().enumerate() {
             let gap = if at > 0 { "\n" } else { "" };
             put(out, format_args!("{gap}**{}**\n\n", markdown::cell(&headline(server))));
-            put(out, format_args!("({})\n\n", words::seat(server.seat)));
+            put(out, format_args!("({})\n\n", words::position(server.position)));
             put(out, format_args!("| | item | frames | |\n|---|---|---|---|\n"));
             for item in &server.items {
                 let advice = advice(item).filter(|_| server.is_advised(item));
@@ -110,13 +110,13 @@ impl DiagnosisReport<'_> {
     }
 
     /// The servers that are shown in full.
-    fn whole(&self) -> &[Diagnosed] {
+    fn whole(&self) -> &[DiagnosedServer] {
         let servers = &self.diagnoses.servers;
         if self.is_named || servers.len() == 1 { servers } else { &[] }
     }
 
     /// The others.
-    fn in_a_line(&self) -> &[Diagnosed] {
+    fn in_a_line(&self) -> &[DiagnosedServer] {
         let servers = &self.diagnoses.servers;
         let others = if self.whole().is_empty() { &servers[..] } else { &[] };
         &others[..others.len().min(SERVERS)]
@@ -181,7 +181,7 @@ impl JsonItem<'_> {
 }
 
 impl ServerAsJson<'_> {
-    fn of(server: &Diagnosed) -> ServerAsJson<'_> {
+    fn of(server: &DiagnosedServer) -> ServerAsJson<'_> {
         let no = server.first_no();
         ServerAsJson {
             server: address(server),
@@ -190,21 +190,21 @@ impl ServerAsJson<'_> {
             verdict: server.outcome().name(),
             first_no: no.map(|it| it.item.name()),
             cause: no.and_then(|it| it.cause).map(|cause| cause.name()),
-            seat: server.seat.name(),
+            seat: server.position.name(),
             items: server.items.iter().map(JsonItem::of).collect(),
         }
     }
 }
 
 /// The address of a server; without a port where none is known.
-fn address(server: &Diagnosed) -> String {
+fn address(server: &DiagnosedServer) -> String {
     match server.server.port() {
         0 => server.server.ip().to_string(),
         _ => server.server.to_string(),
     }
 }
 
-fn headline(server: &Diagnosed) -> String {
+fn headline(server: &DiagnosedServer) -> String {
     let name = server.name.as_deref().filter(|name| !name.is_empty());
     let name = name.map(|name| format!("\"{}\"", shortened(&escaped(name), 48)));
     let protocol = server.protocol.map(|id| id.info().id.to_owned());
@@ -214,11 +214,11 @@ fn headline(server: &Diagnosed) -> String {
 }
 
 /// Everything about one server.
-fn whole(server: &Diagnosed, paint: Paint, out: &mut Vec<u8>) {
+fn whole(server: &DiagnosedServer, paint: Paint, out: &mut Vec<u8>) {
     paint
         .paint(tone(server.outcome()), out, |out| put(out, format_args!("{}\n", headline(server))));
     paint.paint(Tone::Faint, out, |out| {
-        put(out, format_args!("{}\n", words::seat(server.seat)));
+        put(out, format_args!("{}\n", words::position(server.position)));
         if server.needs_no_master {
             put(out, format_args!("its protocol needs no master\n"));
         }

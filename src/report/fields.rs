@@ -1,7 +1,7 @@
 //! The catalogue of fields: as a list, as JSON, and as a page.
 
 use dissectors::catalogue::ListedField;
-use dissectors::kit::{Kind, Who};
+use dissectors::kit::{Kind, Role};
 use serde::Serialize;
 
 use super::check::put;
@@ -74,7 +74,7 @@ pub fn markdown(fields: &[ListedField], out: &mut String) {
             let Some(first) = of_message.first() else { continue };
             let message = first.message;
             let from = match message.speaker {
-                Who::Any => String::new(),
+                Role::Any => String::new(),
                 who => format!(", from the {}", who.name()),
             };
             put(out, format_args!("\n### `{}.{}`\n\n", info.id, message.name));

@@ -14,10 +14,10 @@
 use std::cmp::Ordering;
 use std::net::SocketAddr;
 
-use dissectors::kit::{Time, Who};
+use dissectors::kit::{Role, Time};
 
 use crate::flows::FlowRow;
-use crate::report::clock::{Clock, Stamp};
+use crate::report::clock::{Clock, TimeFormatter};
 use crate::report::json::{address, of_capture, seconds, transport};
 use crate::report::paint::Paint;
 use crate::report::put;
@@ -52,8 +52,8 @@ const COLUMNS: FlowColumns = [
     ("bytes", |row| both(row.bytes)),
     ("messages", |row| both(row.messages)),
     ("findings", |row| FlowCell::Count(row.findings)),
-    ("role_a", |row| text(row.roles[0].map(Who::name))),
-    ("role_b", |row| text(row.roles[1].map(Who::name))),
+    ("role_a", |row| text(row.roles[0].map(Role::name))),
+    ("role_b", |row| text(row.roles[1].map(Role::name))),
     ("packets_a", |row| FlowCell::Count(row.packets[0])),
     ("packets_b", |row| FlowCell::Count(row.packets[1])),
     ("bytes_a", |row| FlowCell::Count(row.bytes[0])),
@@ -178,7 +178,7 @@ impl FlowTableWriter {
 /// The cells of a flow.
 fn cells(row: &FlowRow) -> [String; HEADINGS.len()] {
     let ends = if client_is_second(row) { [1, 0] } else { [0, 1] };
-    let end = |nth: usize, heading: Who| {
+    let end = |nth: usize, heading: Role| {
         let name = string(|out| address(out, row.ends[ends[nth]]));
         match row.roles[ends[nth]] {
             Some(who) if who != heading => format!("{name} ({})", who.name()),
@@ -198,8 +198,8 @@ fn cells(row: &FlowRow) -> [String; HEADINGS.len()] {
     [
         row.flow.to_string(),
         if row.protocol.is_empty() { "-" } else { row.protocol }.to_owned(),
-        end(0, Who::Client),
-        end(1, Who::Server),
+        end(0, Role::Client),
+        end(1, Role::Server),
         brief_span(duration(row)),
         each(row.packets),
         each(row.bytes),
@@ -215,9 +215,9 @@ fn cells(row: &FlowRow) -> [String; HEADINGS.len()] {
 /// Whether the second end is the client.
 fn client_is_second(row: &FlowRow) -> bool {
     match row.roles {
-        [Some(Who::Client), _] => false,
-        [_, Some(Who::Client)] | [Some(Who::Master), _] => true,
-        [Some(Who::Server), None] => true,
+        [Some(Role::Client), _] => false,
+        [_, Some(Role::Client)] | [Some(Role::Master), _] => true,
+        [Some(Role::Server), None] => true,
         _ => false,
     }
 }
@@ -259,7 +259,7 @@ pub fn csv_header(has_captures: bool, out: &mut Vec<u8>) {
 }
 
 /// One line as RFC 4180 has it.
-pub fn csv(row: &FlowRow, capture: Option<&str>, stamp: &mut Stamp, out: &mut Vec<u8>) {
+pub fn csv(row: &FlowRow, capture: Option<&str>, stamp: &mut TimeFormatter, out: &mut Vec<u8>) {
     let cells = COLUMNS.map(|(_, value)| {
         string(|out| match value(row) {
             FlowCell::Time(time) => stamp.next(time, row.digits, out),
@@ -326,7 +326,7 @@ mod tests {
             protocol: "a2s",
             first: Time(1_795_168_800_123_456_789),
             last: Time(1_795_168_801_000_000_000),
-            roles: [Some(Who::Client), Some(Who::Server)],
+            roles: [Some(Role::Client), Some(Role::Server)],
             packets: [1, 2],
             bytes: [25, 120],
             messages: [1, 1],
@@ -346,7 +346,7 @@ mod tests {
             ends: [end("[2001:db8::1]:50000"), end("[::1]:80")],
             protocol: "",
             digits: 9,
-            roles: [Some(Who::Master), None],
+            roles: [Some(Role::Master), None],
             bytes: [0, 123_456],
             requests: 0,
             answered: 0,
@@ -417,7 +417,7 @@ mod tests {
     fn a_spreadsheet() {
         let table = written(|out| {
             csv_header(false, out);
-            let stamp = &mut Stamp::default();
+            let stamp = &mut TimeFormatter::default();
             rows().iter().for_each(|row| csv(row, None, stamp, out));
         });
         let lines: Vec<_> = table.split("\r\n").collect();

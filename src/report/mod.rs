@@ -48,7 +48,7 @@ pub mod text;
 mod text_table;
 mod view;
 
-pub use clock::{Stamp, TimeStyle};
+pub use clock::{TimeFormatter, TimeStyle};
 #[cfg(feature = "cli")]
 use text::parts as comment_parts;
 

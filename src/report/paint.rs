@@ -12,7 +12,7 @@ use crate::report::put;
 
 /// The user's choice with `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Choice {
+pub enum ColorChoice {
     /// Colours on a terminal.
     #[default]
     Auto,
@@ -25,18 +25,18 @@ pub enum Choice {
 /// Whether to use colours. The user's choice has priority, then the variables `NO_COLOR`,
 /// `CLICOLOR_FORCE`, `CLICOLOR` and `TERM`, then whether the output is a terminal.
 pub fn enabled(
-    choice: Choice,
+    choice: ColorChoice,
     is_terminal: bool,
     env: impl Fn(&'static str) -> Option<OsString>,
 ) -> bool {
     let is = |name, value: &str| env(name).is_some_and(|found| found == value);
     let set = |name| env(name).is_some_and(|found| !found.is_empty());
     match choice {
-        Choice::Always => true,
-        Choice::Never => false,
-        Choice::Auto if set("NO_COLOR") => false,
-        Choice::Auto if set("CLICOLOR_FORCE") && !is("CLICOLOR_FORCE", "0") => true,
-        Choice::Auto => is_terminal && !is("CLICOLOR", "0") && !is("TERM", "dumb"),
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto if set("NO_COLOR") => false,
+        ColorChoice::Auto if set("CLICOLOR_FORCE") && !is("CLICOLOR_FORCE", "0") => true,
+        ColorChoice::Auto => is_terminal && !is("CLICOLOR", "0") && !is("TERM", "dumb"),
     }
 }
 
@@ -134,10 +134,10 @@ mod tests {
     use super::*;
 
     fn auto(is_terminal: bool, env: &[(&str, &str)]) -> bool {
-        decide(Choice::Auto, is_terminal, env)
+        decide(ColorChoice::Auto, is_terminal, env)
     }
 
-    fn decide(choice: Choice, is_terminal: bool, env: &[(&str, &str)]) -> bool {
+    fn decide(choice: ColorChoice, is_terminal: bool, env: &[(&str, &str)]) -> bool {
         enabled(choice, is_terminal, |name| {
             env.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
         })
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn what_the_user_asks_for_counts_most() {
-        assert!(decide(Choice::Always, false, &[("NO_COLOR", "1")]));
-        assert!(!decide(Choice::Never, true, &[("CLICOLOR_FORCE", "1")]));
+        assert!(decide(ColorChoice::Always, false, &[("NO_COLOR", "1")]));
+        assert!(!decide(ColorChoice::Never, true, &[("CLICOLOR_FORCE", "1")]));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use self::cell::{ShownTimes, SummaryCell};
 use self::tables::Grid;
-use super::clock::Stamp;
+use super::clock::TimeFormatter;
 use super::json::line;
 use super::paint::Paint;
 use super::{TimeStyle, flows, markdown, put};
@@ -29,7 +29,7 @@ pub struct Order(pub String);
 
 /// What is shown of a summary.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct SummaryOptions {
     /// The only table; `None`: all.
     pub table: Option<SummaryTable>,
     /// The sort column of tables that have it.
@@ -59,7 +59,7 @@ impl<'r> SummaryReport<'r> {
         summary: &Summary,
         read: &'r Totals,
         capture: Option<&'r str>,
-        shown: Shown,
+        shown: SummaryOptions,
     ) -> SummaryReport<'r> {
         let ports = summary.foreign(&read.foreign);
         let has_one_table = shown.table.is_some();
@@ -132,8 +132,8 @@ impl<'r> SummaryReport<'r> {
         self.grids.iter().filter(shown)
     }
 
-    fn stamp(&self) -> Stamp {
-        Stamp::new(self.times).since(self.read.span.map(|[first, _]| first))
+    fn stamp(&self) -> TimeFormatter {
+        TimeFormatter::new(self.times).since(self.read.span.map(|[first, _]| first))
     }
 
     /// How tables for people show times.

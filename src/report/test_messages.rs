@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{
     Cut, Diagnosis, Endings, Field, Finding, Info, Kind, Message, Payload, Piece, Purpose, Reader,
-    Rule, Severity, Side, Sink, Span, Time, Transport, Tree, Verdict, Who, decode,
+    Role, Rule, Severity, Side, Sink, Span, Time, Transport, Tree, Verdict, decode,
 };
 use dissectors::rule;
 
@@ -95,7 +95,7 @@ pub(super) static PLAYER_RESPONSE: Message = message(
 pub(super) static OTHER: Message = message("other", "");
 
 pub(super) const fn message(name: &'static str, summary: &'static str) -> Message {
-    let (speaker, purpose) = (Who::Server, Purpose::Response);
+    let (speaker, purpose) = (Role::Server, Purpose::Response);
     Message { name, label: "", speaker, purpose, summary, fields: &[], describes: None }
 }
 

@@ -17,8 +17,8 @@ use std::fmt::Display;
 use dissectors::kit::{CODES, Finding, Severity, Time, Verdict};
 
 use self::dump::Dump;
-use self::nodes::Placed;
-use crate::report::clock::Stamp;
+use self::nodes::FindingNodes;
+use crate::report::clock::TimeFormatter;
 use crate::report::json::address;
 use crate::report::paint::{Paint, Tone};
 use crate::report::view::MessageView;
@@ -41,12 +41,12 @@ pub struct DetailLevel {
 pub struct Text {
     detail: DetailLevel,
     paint: Paint,
-    stamp: Stamp,
+    stamp: TimeFormatter,
     /// The day that was written last.
     day: Vec<u8>,
     frames: Vec<u64>,
     counts: Box<[u32; CODES]>,
-    placed: Placed,
+    placed: FindingNodes,
     dump: Dump,
 }
 
@@ -61,18 +61,18 @@ impl Text {
         Text {
             detail,
             paint,
-            stamp: Stamp::default(),
+            stamp: TimeFormatter::default(),
             day: Vec::new(),
             frames: Vec::new(),
             counts: Box::new([0; CODES]),
-            placed: Placed::default(),
+            placed: FindingNodes::default(),
             dump: Dump::default(),
         }
     }
 
     /// With times in this style.
     #[must_use]
-    pub fn times(self, stamp: Stamp) -> Text {
+    pub fn times(self, stamp: TimeFormatter) -> Text {
         Text { stamp, ..self }
     }
 

@@ -15,7 +15,7 @@ pub(super) struct MessageView<'a> {
 
 /// A text within other bytes, so that several bytes can be loaded at once.
 #[derive(Clone, Copy)]
-pub(super) struct Among<'a> {
+pub(super) struct TextSlice<'a> {
     /// The bytes that contain the text.
     pub(super) bytes: &'a [u8],
     /// Where it begins.
@@ -24,7 +24,7 @@ pub(super) struct Among<'a> {
     pub(super) length: usize,
 }
 
-impl<'a> Among<'a> {
+impl<'a> TextSlice<'a> {
     /// The text's first `N` bytes, or those after it if it is shorter.
     #[inline(always)]
     pub(super) fn chunk<const N: usize>(self) -> Option<&'a [u8; N]> {
@@ -33,9 +33,9 @@ impl<'a> Among<'a> {
 
     /// The text without its first `bytes` bytes.
     #[inline]
-    pub(super) fn without(self, bytes: usize) -> Among<'a> {
+    pub(super) fn without(self, bytes: usize) -> TextSlice<'a> {
         let bytes = bytes.min(self.length);
-        Among { start: self.start.saturating_add(bytes), length: self.length - bytes, ..self }
+        TextSlice { start: self.start.saturating_add(bytes), length: self.length - bytes, ..self }
     }
 
     /// The text alone.
@@ -63,9 +63,9 @@ impl<'a> MessageView<'a> {
 
     /// The text of a node, and the bytes around it.
     #[inline]
-    pub(super) fn text_among(self, node: &Node) -> Among<'a> {
+    pub(super) fn text_among(self, node: &Node) -> TextSlice<'a> {
         let (bytes, start, length) = self.tree.text(node, self.payload);
-        Among { bytes, start, length }
+        TextSlice { bytes, start, length }
     }
 
     /// The payload's bytes of a node.

@@ -47,7 +47,7 @@ type FragmentedDatagram = (IpAddr, IpAddr, u8, u32);
 
 /// The new bytes of a part of a stream: the packet, and the index of its edit; and a hash of the
 /// old bytes.
-type InStream = (u64, usize, u64);
+type StreamEdit = (u64, usize, u64);
 
 /// The replacements by packet number.
 pub type AllEdits = HashMap<u64, Edits>;
@@ -65,7 +65,7 @@ pub struct Rewriter {
     parts: Vec<BTreeMap<u32, u32>>,
     /// For each direction of a connection, the new bytes by sequence number, for retransmitted
     /// segments.
-    streams: HashMap<[SocketAddr; 2], BTreeMap<u32, InStream>>,
+    streams: HashMap<[SocketAddr; 2], BTreeMap<u32, StreamEdit>>,
     /// Rewritten datagrams by a hash of their ends and bytes: the packet, and the offset of its
     /// payload.
     copies: HashMap<u64, (u64, u32)>,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::datagram_event::{DatagramEvent, DatagramHeaders};
 use super::icmp_event::IcmpEvent;
-use super::{Checked, EventOrder, FileEvent, FlowContext, LeftOut, Passes, listed};
+use super::{Checked, EventOrder, FileEvent, FlowContext, LeftOut, PassedRule, listed};
 use crate::flows::FlowRow;
 
 pub use event::{CheckedEvent, CrossFlow, Event, MessageEvent};
@@ -87,7 +87,7 @@ enum EventKind {
 pub(super) struct BatchFindings {
     pub(super) findings: Vec<Finding>,
     pub(super) left_out: Vec<LeftOut>,
-    pub(super) passes: Vec<Passes>,
+    pub(super) passes: Vec<PassedRule>,
 }
 
 /// The results that belong to one event.
@@ -141,7 +141,7 @@ struct Decoded {
 }
 
 /// The stored parts of a message.
-pub(super) struct Kept<'k> {
+pub(super) struct StoredParts<'k> {
     /// Its bytes.
     pub(super) bytes: bool,
     /// Where they were recorded.
@@ -378,7 +378,7 @@ impl Batch {
     }
 
     /// The passes since the last record.
-    pub(super) fn passes_now(&mut self) -> &mut [Passes] {
+    pub(super) fn passes_now(&mut self) -> &mut [PassedRule] {
         let start = self.details.last().map_or(0, |last| last.passes.end);
         self.found.passes.get_mut(start as usize..).unwrap_or_default()
     }
@@ -389,7 +389,7 @@ impl Batch {
         &mut self,
         message: &'static Message,
         payload: &Payload<'_>,
-        kept: Kept<'_>,
+        kept: StoredParts<'_>,
     ) {
         let (mut bytes, mut pieces) = (Span::default(), Span::default());
         if kept.bytes {

@@ -11,7 +11,7 @@ pub struct Checked<'b> {
     /// The other findings.
     pub left_out: &'b [LeftOut],
     /// The rules that passed, if requested.
-    pub passes: &'b [Passes],
+    pub passes: &'b [PassedRule],
 }
 
 /// Findings without a text: if a rule is broken very often, only the first findings have one.
@@ -29,7 +29,7 @@ pub struct LeftOut {
 
 /// A rule that was passed.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Passes {
+pub struct PassedRule {
     /// The rule.
     pub rule: &'static Rule,
     /// The sender of the earlier message that passed it; `None`: this message did.

@@ -1,7 +1,7 @@
 //! The context of a message: where its bytes were recorded, and what its flow's protocol may know.
 
 use dissectors::Id;
-use dissectors::kit::{FlowFacts, Piece, Rule, Transport, Who};
+use dissectors::kit::{FlowFacts, Piece, Role, Rule, Transport};
 use dissectors::net_rules::NET008;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct FlowContext {
     pub flow: FlowFacts,
     /// The role of each end, if it has sent messages, by
     /// [`Side::index`](dissectors::kit::Side::index).
-    pub roles: [Option<Who>; 2],
+    pub roles: [Option<Role>; 2],
     /// The packet, and the offset of its recorded bytes in the capture file.
     pub packet: (u64, u64),
     /// The order of the event.

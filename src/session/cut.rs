@@ -15,12 +15,12 @@ const TELLING: usize = 4;
 pub struct CutPackets {
     /// How many.
     pub packets: u64,
-    first: Option<First>,
+    first: Option<FirstCut>,
 }
 
 /// The first of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct First {
+struct FirstCut {
     frame: u64,
     offset: u64,
     time: Time,
@@ -33,7 +33,7 @@ impl CutPackets {
     pub(super) fn see(&mut self, context: &PacketContext) {
         let &PacketContext { frame, offset, now: time, digits, .. } = context;
         self.packets += 1;
-        self.first.get_or_insert(First { frame, offset, time, digits });
+        self.first.get_or_insert(FirstCut { frame, offset, time, digits });
     }
 
     /// Adds the counts of another part of the capture.
@@ -45,7 +45,7 @@ impl CutPackets {
 
     /// The first of them, and the context for its event, without a flow.
     pub fn first(&self) -> Option<(FlowContext, Mark)> {
-        let First { frame, offset, time, digits } = self.first?;
+        let FirstCut { frame, offset, time, digits } = self.first?;
         let flow_context = FlowContext { packet: (frame, offset), ..FlowContext::outside(digits) };
         Some((flow_context, Mark { frame, time, length: 0, side: Side::First }))
     }

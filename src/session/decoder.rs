@@ -6,7 +6,7 @@ use super::batch::{Batch, Event};
 use super::events::Events;
 use super::recorder::Recorder;
 use super::share::{self, Partition, Share};
-use super::{EventOrder, Heard, OpenFlows, Options, Session, Totals, Traffic};
+use super::{EventOrder, OpenFlows, Options, OtherHosts, Session, Totals, Traffic};
 use crate::capture::{self, CaptureBytes, Notice, Packet, Packets};
 use crate::flows::FlowRow;
 
@@ -179,7 +179,7 @@ impl Decoder {
 
     /// Other decoders have seen packets from these hosts that are not datagrams of supported
     /// protocols.
-    pub fn heard(&mut self, heard: &Heard) {
+    pub fn heard(&mut self, heard: &OtherHosts) {
         self.session.heard.add(heard);
     }
 

@@ -6,7 +6,7 @@ use dissectors::Id;
 use dissectors::kit::Message;
 
 use super::FlowContext;
-use crate::filter::{Filter, Known};
+use crate::filter::{Filter, UndecodedMessage};
 
 /// Number of cached results for flows.
 const FLOWS: usize = 1 << 12;
@@ -69,7 +69,7 @@ impl EarlyFilter {
     }
 
     fn decide(&self, context: &FlowContext, message: Option<&'static Message>) -> bool {
-        let known = Known { protocol: context.protocol, flow: &context.flow, message };
+        let known = UndecodedMessage { protocol: context.protocol, flow: &context.flow, message };
         self.filter.decide(&known) == Some(false)
     }
 }

@@ -76,7 +76,7 @@ impl<'b> MessageEvent<'b> {
         values
     }
 
-    fn each_value(&self, path: &str, see: See<'_, 'b>) {
+    fn each_value(&self, path: &str, see: ValueVisitor<'_, 'b>) {
         if let Some(tree) = self.tree() {
             let payload = self.payload().bytes;
             let _ = Fields { tree, payload }.below(None, path, see);
@@ -85,7 +85,7 @@ impl<'b> MessageEvent<'b> {
 }
 
 /// Sees one value after the other, until it has seen enough.
-type See<'s, 'b> = &'s mut dyn FnMut(Value<'b>) -> ControlFlow<()>;
+type ValueVisitor<'s, 'b> = &'s mut dyn FnMut(Value<'b>) -> ControlFlow<()>;
 
 /// It has not.
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
@@ -99,7 +99,7 @@ struct Fields<'b> {
 
 impl<'b> Fields<'b> {
     /// Shows the values at the path below a node.
-    fn below(self, at: Option<usize>, path: &str, see: See<'_, 'b>) -> ControlFlow<()> {
+    fn below(self, at: Option<usize>, path: &str, see: ValueVisitor<'_, 'b>) -> ControlFlow<()> {
         if path.is_empty() {
             return GO_ON;
         }
@@ -120,7 +120,7 @@ impl<'b> Fields<'b> {
     }
 
     /// Shows the values at the path from a node.
-    fn at(self, at: usize, node: &Node, path: &str, see: See<'_, 'b>) -> ControlFlow<()> {
+    fn at(self, at: usize, node: &Node, path: &str, see: ValueVisitor<'_, 'b>) -> ControlFlow<()> {
         match node.field.kind {
             Kind::List => {
                 let shown = |(_, element): &(usize, &Node)| element.field.place == Place::Fields;
@@ -140,7 +140,7 @@ impl<'b> Fields<'b> {
     }
 
     /// Shows the value of a node, if it has one.
-    fn show(self, at: usize, see: See<'_, 'b>) -> ControlFlow<()> {
+    fn show(self, at: usize, see: ValueVisitor<'_, 'b>) -> ControlFlow<()> {
         self.value(at).map_or(GO_ON, see)
     }
 

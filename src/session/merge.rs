@@ -15,7 +15,7 @@ const NUMBERED: usize = 1 << 12;
 
 /// A part of the events of a decoder.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Part {
+pub struct EventPart {
     /// The events.
     pub events: Batch,
     /// When the flows began that were numbered in it.
@@ -28,15 +28,15 @@ pub struct Part {
 
 /// Divides the events of a decoder into parts.
 #[derive(Default)]
-pub struct Parting {
+pub struct EventDivider {
     /// The number of flows at the last report of needed flows.
     numbered: u32,
 }
 
-impl Parting {
+impl EventDivider {
     /// The events since the last call; `empty` is a batch to use next.
-    pub fn take(&mut self, decoder: &mut Decoder, empty: Batch) -> Part {
-        Part {
+    pub fn take(&mut self, decoder: &mut Decoder, empty: Batch) -> EventPart {
+        EventPart {
             needed: self.needed(decoder),
             events: std::mem::replace(decoder.batch(), empty),
             begun: decoder.take_begun(),
@@ -58,7 +58,7 @@ impl Parting {
     }
 }
 
-impl Part {
+impl EventPart {
     /// Later parts have no earlier events.
     pub fn through(&self) -> EventOrder {
         self.through
@@ -66,11 +66,11 @@ impl Part {
 }
 
 /// The source of parts, and the receiver of their events.
-pub trait Parts {
+pub trait PartMerge {
     /// Why the receiver failed.
     type Error;
     /// The next part of one of the decoders; `None` at the end.
-    fn next(&mut self, nth: usize) -> Option<Part>;
+    fn next(&mut self, nth: usize) -> Option<EventPart>;
     /// A part of this decoder has been read.
     fn done(&mut self, _nth: usize, _events: Batch) {}
     /// Receives the next event of all.
@@ -81,7 +81,7 @@ pub trait Parts {
     /// There are no more events for now.
     ///
     /// # Errors
-    /// As for [`Parts::event`].
+    /// As for [`PartMerge::event`].
     fn pause(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -90,7 +90,7 @@ pub trait Parts {
 /// The unread parts of a decoder.
 #[derive(Default)]
 struct PartQueue {
-    part: Option<Part>,
+    part: Option<EventPart>,
     /// Number of events of it that were read, and of beginnings of flows.
     event: usize,
     begun: usize,
@@ -133,7 +133,7 @@ impl Merge {
     ///
     /// # Errors
     /// Those of the parts.
-    pub fn run<P: Parts>(&mut self, parts: &mut P) -> Result<(), P::Error> {
+    pub fn run<P: PartMerge>(&mut self, parts: &mut P) -> Result<(), P::Error> {
         loop {
             let heads = (0..self.queues.len()).filter_map(|nth| Some((self.head(nth)?, nth)));
             let Some((head, nth)) = heads.clone().min_by_key(|(head, _)| head.moment()) else {
@@ -168,7 +168,7 @@ impl Merge {
         })
     }
 
-    fn receive<P: Parts>(&mut self, nth: usize, parts: &mut P) {
+    fn receive<P: PartMerge>(&mut self, nth: usize, parts: &mut P) {
         let Some(queue) = self.queues.get_mut(nth) else { return };
         (queue.event, queue.begun) = (0, 0);
         if let Some(mut read) = queue.part.take() {
@@ -183,7 +183,7 @@ impl Merge {
     }
 
     /// Passes on a decoder's events before this position; all events, if no other decoder has any.
-    fn hand_over<P: Parts>(
+    fn hand_over<P: PartMerge>(
         &mut self,
         nth: usize,
         until: Option<EventOrder>,

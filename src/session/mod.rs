@@ -25,7 +25,6 @@ mod events;
 mod fields;
 mod files;
 mod gate;
-mod heard;
 mod icmp_event;
 mod links;
 mod listed;
@@ -34,6 +33,7 @@ mod memory;
 mod merge;
 mod needs;
 mod options;
+mod other_hosts;
 mod passing;
 mod reading;
 mod recent;
@@ -64,7 +64,7 @@ use crate::net::{
 };
 
 pub use batch::{Batch, CheckedEvent, CrossFlow, Event, MessageEvent};
-pub use checked::{Checked, LeftOut, Passes};
+pub use checked::{Checked, LeftOut, PassedRule};
 pub use context::FlowContext;
 pub use cut::CutPackets;
 pub use datagram_event::{DatagramEvent, DatagramHeaders};
@@ -74,20 +74,20 @@ pub use events::Events;
 pub use fields::Value;
 use files::Change;
 pub use files::{FileEvent, FilePlace, Files};
-pub use heard::Heard;
 pub use icmp_event::IcmpEvent;
 pub use links::Links;
 pub use listed::ListedServers;
-pub use merge::{Merge, Part, Parting, Parts};
+pub use merge::{EventDivider, EventPart, Merge, PartMerge};
 pub use needs::{FieldLimits, FieldsOf, Findings, Messages, Needs};
 pub use options::Options;
+pub use other_hosts::OtherHosts;
 use recorder::{FieldSink, Recorder};
 use recording::words;
 pub use requests::{Answered, RequestReview, Requests, Unanswered};
 use shard::Shard;
 pub use share::Partition;
 use share::Share;
-pub use totals::{Foreign, Port, Totals};
+pub use totals::{OtherTraffic, Port, Totals};
 pub use traffic::Traffic;
 pub use unknown_links::UnknownLinks;
 
@@ -105,12 +105,12 @@ struct Session {
     unknown_link: Option<LinkType>,
     files: Files,
     /// Counted until the first flow's protocol is identified.
-    foreign: Foreign,
+    foreign: OtherTraffic,
     passed_over: u64,
     /// Packets that were cut before their ports.
     cut: CutPackets,
     /// Hosts that other shares have seen.
-    heard: Heard,
+    heard: OtherHosts,
 }
 
 /// Context that all messages share: the current packet, the time, losses.
@@ -143,18 +143,18 @@ struct PacketContext {
 /// The flows that are open at the end of a capture: of each shard, in the order of their numbers,
 /// those without a number last.
 struct OpenFlows {
-    shards: Vec<Left>,
+    shards: Vec<RemainingFlows>,
 }
 
 /// The remaining flows of a shard.
-struct Left {
+struct RemainingFlows {
     /// The rank of the next one: its number minus one, so that flows without a number come last.
     rank: u64,
     next: Option<FlowSlot>,
     after: InOrder,
 }
 
-impl Left {
+impl RemainingFlows {
     /// Moves to the shard's next flow; a flow may have been evicted in the meantime.
     fn go_on(&mut self, shard: &Shard) {
         let next = self.after.find_map(|slot| Some((slot, shard.table.get(slot)?.number)));
@@ -186,10 +186,10 @@ impl Session {
             unread: [0; UnreadLayer::ALL.len()],
             unknown_link: None,
             files: Files::default(),
-            foreign: Foreign::counting(options.needs.ports),
+            foreign: OtherTraffic::counting(options.needs.ports),
             passed_over: 0,
             cut: CutPackets::default(),
-            heard: Heard::default(),
+            heard: OtherHosts::default(),
             context: PacketContext {
                 defragmenter: Defragmenter::new(options.fragments),
                 pieces: Vec::new(),
@@ -320,7 +320,7 @@ impl Session {
         self.context.defragmenter.finish(&mut self.fragment_events);
         self.fragment_events(recorder);
         let left = |shard: &mut Shard| {
-            let mut left = Left { rank: 0, next: None, after: shard.table.in_order() };
+            let mut left = RemainingFlows { rank: 0, next: None, after: shard.table.in_order() };
             left.go_on(shard);
             left
         };
@@ -415,11 +415,11 @@ impl Session {
                 shard.datagram(context, &key, datagram, time, recorded, recorder);
             }
             Outcome::Icmp(error) => {
-                shard.hear(context, error.ip.source);
+                shard.see_host(context, error.ip.source);
                 shard.icmp(context, &key, error, recorder);
             }
             Outcome::Tcp(segment) => {
-                shard.hear(context, key.source);
+                shard.see_host(context, key.source);
                 context.hop_limit = segment.ip.hop_limit;
                 context.note(segment.note.as_ref());
                 if let Some(place) = shard.place(&key, segment, time) {

@@ -9,10 +9,10 @@ use dissectors::net_rules::{NET001, NET006, NET007, NET011};
 use dissectors::{Conversation, Id, SharedStates};
 
 use super::recorder::{FieldSink, Recorder};
-use super::recording::tell;
+use super::recording::report;
 use super::{FlowContext, Options, PacketContext};
 use crate::flows::identify::Undecided;
-use crate::flows::stream::{Speech, Wait};
+use crate::flows::stream::{StreamProtocol, UnreadBytes};
 use crate::flows::{FlowMut, FlowRow};
 use crate::net::Tunnels;
 use crate::net::tcp::{
@@ -25,7 +25,7 @@ const UNDECIDED: usize = 4096;
 
 /// Reads a connection's bytes, finds its messages and passes them to its conversation.
 pub(super) struct Reading<'s, F> {
-    pub(super) speech: Speech,
+    pub(super) speech: StreamProtocol,
     pub(super) flow: FlowMut<'s>,
     pub(super) context: &'s mut PacketContext,
     pub(super) shared: &'s mut SharedStates,
@@ -93,7 +93,7 @@ impl<F: FieldSink> StreamReader for Reading<'_, F> {
             return;
         };
         if let StreamEventKind::Gap { cause: GapCause::Snapped, .. } = event.kind {
-            self.tell(id, &event, &NET001, "cut by the snap length".to_owned());
+            self.report(id, &event, &NET001, "cut by the snap length".to_owned());
         }
         let (rule, detail) = match event.kind {
             StreamEventKind::Gap { sequence, missing, .. } => (
@@ -114,17 +114,17 @@ impl<F: FieldSink> StreamReader for Reading<'_, F> {
             }
             StreamEventKind::NewConnection => return,
         };
-        self.tell(id, &event, rule, detail);
+        self.report(id, &event, rule, detail);
     }
 }
 
 impl<F: FieldSink> Reading<'_, F> {
     /// Reports a fault in the stream.
-    fn tell(&mut self, id: Id, event: &StreamEvent, rule: &'static Rule, detail: String) {
+    fn report(&mut self, id: Id, event: &StreamEvent, rule: &'static Rule, detail: String) {
         let &StreamEvent { frame, time, side, .. } = event;
         let mark = Mark { frame, time: Time(time), length: 0, side };
         let flow_context = self.flow_context(id);
-        let reported = tell(self.recorder, flow_context, rule, false, &mark, || detail);
+        let reported = report(self.recorder, flow_context, rule, false, &mark, || detail);
         self.flow.count_reported(reported);
     }
 
@@ -225,7 +225,7 @@ impl<F: FieldSink> Reading<'_, F> {
     fn wait(&mut self, side: Side, run: &Run<'_>) {
         let (since, ended) = (self.first_frame(side, run), self.ended(run));
         let wait = &mut self.speech.waits.get_or_insert_default()[side.index()];
-        let wait = wait.get_or_insert(Wait { since, shown: 0, closed: None });
+        let wait = wait.get_or_insert(UnreadBytes { since, shown: 0, closed: None });
         (wait.since, wait.shown) = (since, run.bytes().len());
         if run.end() == Some(StreamEnd::Fin) {
             wait.closed.get_or_insert(ended);
@@ -344,7 +344,7 @@ impl<F: FieldSink> Reading<'_, F> {
             let row = || FlowRow { protocol, ..self.flow.row(self.context.digits) };
             self.recorder.flow_ended(self.context.moment, row);
         }
-        self.speech = Speech::default();
+        self.speech = StreamProtocol::default();
         self.flow.begin_again(self.context.now);
         self.flow.begins_with(self.context.frame);
     }
@@ -360,14 +360,14 @@ impl<F: FieldSink> Reading<'_, F> {
         &mut self,
         lost: bool,
         other_has_hole: bool,
-        work: impl FnOnce(&mut Conversation, &mut SharedStates, Working<'_, F>),
+        work: impl FnOnce(&mut Conversation, &mut SharedStates, ConversationContext<'_, F>),
     ) {
         let Some(mut conversation) = self.speech.conversation.take() else { return };
         self.recorder.asked = self.flow.asked();
         self.recorder.flow_context(self.flow_context(conversation.id()));
         let mut facts = self.flow.facts();
         facts.lossy |= self.lossy || other_has_hole;
-        let working = Working {
+        let working = ConversationContext {
             facts,
             options: &self.context.options,
             unfinished: self.unfinished,
@@ -391,14 +391,14 @@ impl<F: FieldSink> Reading<'_, F> {
 }
 
 /// What a conversation needs for its work.
-struct Working<'w, F> {
+struct ConversationContext<'w, F> {
     facts: FlowFacts,
     options: &'w Options,
     unfinished: &'w mut dissectors::kit::Budget,
     recorder: &'w mut Recorder<F>,
 }
 
-impl<F> Working<'_, F> {
+impl<F> ConversationContext<'_, F> {
     fn evidence(&self, lost: bool) -> Evidence {
         Evidence { vouched: self.options.complete, lost, ..self.facts.evidence() }
     }

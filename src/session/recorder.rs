@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Blind, CODES, CrossFlowEvent, Evidence, FlowFacts, Mark, Message, Payload, Reply, Rule,
-    RuleCounts, RuleResults, SeenMessage, Sending, Side, Sink, Span, Tree, Verdict, Who,
+    Blind, CODES, CrossFlowEvent, Evidence, FlowFacts, Mark, Message, Payload, Reply, Role, Rule,
+    RuleCounts, RuleResults, SeenMessage, Sending, Side, Sink, Span, Tree, Verdict,
 };
 use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
-use super::batch::{Batch, Kept};
+use super::batch::{Batch, StoredParts};
 use super::datagram_event::DatagramEvent;
 use super::early_filter::EarlyFilter;
 use super::gate::Gate;
@@ -19,7 +19,7 @@ use super::icmp_event::IcmpEvent;
 use super::listed_counts::ListedCounts;
 use super::share::shard_of;
 use super::{
-    EventOrder, FileEvent, Findings, FlowContext, LeftOut, Messages, Needs, Options, Passes,
+    EventOrder, FileEvent, Findings, FlowContext, LeftOut, Messages, Needs, Options, PassedRule,
     Requests, Traffic,
 };
 use crate::filter::Subject;
@@ -243,7 +243,7 @@ impl<F: FieldSink> Recorder<F> {
     /// A rule passed this many times: for an earlier message of this side, or for the current one.
     #[inline]
     fn passed(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
-        if rule.asks_for_answer {
+        if rule.requires_response {
             self.request_answered(side, times);
         }
         if self.needs.passes {
@@ -275,7 +275,7 @@ impl<F: FieldSink> Recorder<F> {
         let (Some(traffic), Some(context)) = (&mut self.traffic, self.batch.context()) else {
             return;
         };
-        let asked = |role: &Option<Who>| matches!(role, Some(Who::Server | Who::Master));
+        let asked = |role: &Option<Role>| matches!(role, Some(Role::Server | Role::Master));
         let side = context.roles.iter().position(asked).unwrap_or(1);
         traffic.answered(context.protocol, context.flow.ends[side], times.into());
     }
@@ -283,10 +283,10 @@ impl<F: FieldSink> Recorder<F> {
     #[cold]
     fn note_pass(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
         let times = u64::from(times);
-        let same = |it: &&mut Passes| it.rule.code == rule.code && it.side == side;
+        let same = |it: &&mut PassedRule| it.rule.code == rule.code && it.side == side;
         match self.batch.passes_now().iter_mut().find(same) {
             Some(passes) => passes.times += times,
-            None => self.batch.found().passes.push(Passes { rule, side, times }),
+            None => self.batch.found().passes.push(PassedRule { rule, side, times }),
         }
     }
 
@@ -296,7 +296,7 @@ impl<F: FieldSink> Recorder<F> {
     fn broken(&mut self, rule: &'static Rule, recalled: Option<(Evidence, &Mark)>) -> bool {
         let verdict = self.results.verdict(rule, recalled.map(|(evidence, _)| evidence));
         let is_certain = self.count_broken(rule, verdict);
-        if rule.asks_for_answer
+        if rule.requires_response
             && let (Some((evidence, mark)), Some(traffic), Some(context)) =
                 (recalled, &mut self.traffic, self.batch.context())
         {
@@ -306,7 +306,7 @@ impl<F: FieldSink> Recorder<F> {
             Findings::None => false,
             Findings::OfMessages => is_certain && recalled.is_none() && !self.is_ruled_out,
             Findings::All { .. } => {
-                self.puts_into_words(rule, verdict, recalled.map(|(_, mark)| mark.side))
+                self.needs_text(rule, verdict, recalled.map(|(_, mark)| mark.side))
             }
         };
         if !is_wanted {
@@ -319,18 +319,13 @@ impl<F: FieldSink> Recorder<F> {
     fn count_broken(&mut self, rule: &'static Rule, verdict: Verdict) -> bool {
         let is_certain = verdict != Verdict::Inconclusive;
         self.counts.findings += u32::from(is_certain);
-        let asked = u32::from(rule.asks_for_answer);
+        let asked = u32::from(rule.requires_response);
         self.listed.requests = self.listed.requests.saturating_add(asked);
         is_certain
     }
 
     /// Whether a finding needs a text; counts it if not.
-    fn puts_into_words(
-        &mut self,
-        rule: &'static Rule,
-        verdict: Verdict,
-        side: Option<Side>,
-    ) -> bool {
+    fn needs_text(&mut self, rule: &'static Rule, verdict: Verdict, side: Option<Side>) -> bool {
         let count = &mut self.in_words[rule.code.index()][verdict as usize];
         if *count < IN_WORDS || self.needs.findings == (Findings::All { in_words: true }) {
             *count = count.saturating_add(1);
@@ -386,7 +381,7 @@ impl<F: FieldSink> Recorder<F> {
     /// Counts a message of a flow.
     #[inline]
     fn count(&mut self, message: &'static Message, sending: Sending, payload: &Payload<'_>) {
-        if matches!(message.speaker, Who::Client | Who::Server | Who::Master) {
+        if matches!(message.speaker, Role::Client | Role::Server | Role::Master) {
             self.counts.spoke = Some((payload.side, message.speaker));
         }
         if self.needs.flows {
@@ -408,7 +403,7 @@ impl<F: FieldSink> Recorder<F> {
         sending: Sending,
         payload: &Payload<'_>,
     ) -> Option<&'static str> {
-        let is_asking = message.speaker == Who::Client && self.needs.flows;
+        let is_asking = message.speaker == Role::Client && self.needs.flows;
         let protocol = self.batch.context()?.protocol.filter(|_| is_asking);
         let habits = protocol?.info().habits;
         self.asked.library(habits, sending, payload)
@@ -460,7 +455,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
         let is_wanted = match self.needs.findings {
             Findings::None => false,
             Findings::OfMessages => !self.is_ruled_out,
-            Findings::All { .. } => self.puts_into_words(rule, Verdict::Note, None),
+            Findings::All { .. } => self.needs_text(rule, Verdict::Note, None),
         };
         if is_wanted {
             self.results.noted(rule, at, detail);
@@ -578,7 +573,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
         let with_bytes = with_bytes || self.batch.has_findings();
         let with_pieces = with_bytes || self.needs.fields.is_some();
         let fields = if with_fields { self.gate.fields.tree() } else { None };
-        let kept = Kept {
+        let kept = StoredParts {
             bytes: with_bytes,
             pieces: with_pieces,
             fields: fields.map(|tree| tree.view()),

@@ -36,7 +36,9 @@ impl Session {
         let context = &self.context;
         let (frame, time) = (context.frame, context.now.max(Time(0)));
         let mark = Mark { frame, time, length: 0, side: Side::First };
-        tell(recorder, context.flow_context(&NOWHERE), rule, is_good, &mark, || notice.to_string());
+        report(recorder, context.flow_context(&NOWHERE), rule, is_good, &mark, || {
+            notice.to_string()
+        });
     }
 
     pub(super) fn fragment_events<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
@@ -63,7 +65,7 @@ impl Session {
             let ends = [(source, from).into(), (destination, to).into()];
             let flow_context = self.context.flow_context(&FlowFacts { ends, ..NOWHERE });
             let flow_context = FlowContext { tunnels: event.ip.tunnels, ..flow_context };
-            tell(recorder, flow_context, rule, false, &mark, || words(&event));
+            report(recorder, flow_context, rule, false, &mark, || words(&event));
         }
     }
 }
@@ -79,7 +81,7 @@ impl PacketContext {
         detail: impl FnOnce() -> String,
     ) {
         let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
-        tell(recorder, self.flow_context(&NOWHERE), rule, ok, &mark, detail);
+        report(recorder, self.flow_context(&NOWHERE), rule, ok, &mark, detail);
     }
 
     /// From the current packet on, the file of packets is not stored any more.
@@ -122,7 +124,7 @@ fn checked(verdict: checksum::ChecksumResult, report: impl FnOnce(bool, &dyn Fn(
 }
 
 /// Reports a result about the recording, which losses elsewhere do not affect.
-pub(super) fn tell<F: FieldSink>(
+pub(super) fn report<F: FieldSink>(
     recorder: &mut Recorder<F>,
     flow_context: FlowContext,
     rule: &'static Rule,

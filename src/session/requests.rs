@@ -10,7 +10,7 @@ use dissectors::kit::{Evidence, Map, Mark, Rule, Set};
 use dissectors::net_rules::{NET012, NET014};
 use serde::{Deserialize, Serialize};
 
-use super::{FlowContext, Heard};
+use super::{FlowContext, OtherHosts};
 
 /// The number of requests that were checked, and of those that were answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,12 +48,12 @@ pub struct Requests {
 enum AskedServer {
     Answers,
     /// Without a response. Boxed, because most servers respond.
-    Silent(Box<Silence>),
+    Silent(Box<UnansweredRequests>),
 }
 
 /// Requests that were not answered.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-struct Silence {
+struct UnansweredRequests {
     requests: u64,
     /// The number of them with an ICMP error.
     refused: u64,
@@ -131,7 +131,7 @@ impl Requests {
     pub fn unanswered(&mut self, flow_context: &FlowContext, evidence: Evidence, mark: &Mark) {
         self.count.asked += 1;
         let [client, server] = flow_context.flow.ends_from(mark.side);
-        let silence = Silence {
+        let silence = UnansweredRequests {
             requests: 1,
             refused: u64::from(evidence.refused),
             waited: u64::from(evidence.waited),
@@ -172,7 +172,7 @@ impl Requests {
 
     /// The results, if these hosts are in the recording; empty if there were too many servers. With
     /// `lossy`, packets between unknown hosts are missing.
-    pub fn review(&mut self, heard: &Heard, vouched: bool, lossy: bool) -> RequestReview {
+    pub fn review(&mut self, heard: &OtherHosts, vouched: bool, lossy: bool) -> RequestReview {
         let (count, mut review) = (self.servers.len(), RequestReview::default());
         if self.is_full {
             return review;
@@ -191,7 +191,7 @@ impl Requests {
             .collect();
         let hosts = if silent.is_empty() { &[][..] } else { &review.answering };
         let hosts: Set<_> = hosts.iter().map(SocketAddr::ip).collect();
-        let mut all: Option<Silence> = None;
+        let mut all: Option<UnansweredRequests> = None;
         let mut any_is_proven = false;
         for (server, silence) in silent {
             let host = server.ip();
@@ -222,14 +222,14 @@ impl AskedServer {
     }
 }
 
-impl Silence {
+impl UnansweredRequests {
     /// Minimum number of requests without a response that proves a fault.
     const NO_ACCIDENT: u64 = 3;
 
     /// The sum of both, independent of the order.
-    fn and(&self, other: &Silence) -> Silence {
+    fn and(&self, other: &UnansweredRequests) -> UnansweredRequests {
         let latest = [self, other].into_iter().max_by_key(|it| (it.mark.time, it.mark.frame));
-        Silence {
+        UnansweredRequests {
             requests: self.requests + other.requests,
             refused: self.refused + other.refused,
             waited: self.waited + other.waited,
@@ -242,7 +242,7 @@ impl Silence {
 
     /// Whether nothing that is missing from the capture may explain it.
     fn is_proven(&self, is_heard: bool, vouched: bool, lossy: bool) -> bool {
-        let has_waited = self.waited >= Silence::NO_ACCIDENT && is_heard;
+        let has_waited = self.waited >= UnansweredRequests::NO_ACCIDENT && is_heard;
         self.refused > 0 || !self.lossy && !lossy && (vouched || has_waited)
     }
 
@@ -268,7 +268,7 @@ impl Silence {
             refused: is_proven && self.refused > 0,
             ..Evidence::default()
         };
-        let Silence { client, server, mark, protocol, digits, .. } = *self;
+        let UnansweredRequests { client, server, mark, protocol, digits, .. } = *self;
         Unanswered { rule, server, client, mark, protocol, digits, evidence, detail }
     }
 }
@@ -305,7 +305,7 @@ mod tests {
 
     /// Broken rules, each with whether it is proven, and with its packet.
     fn broken(requests: &mut Requests, heard: &[&str], vouched: bool) -> Vec<(String, bool, u64)> {
-        let mut hosts = Heard::default();
+        let mut hosts = OtherHosts::default();
         heard.iter().for_each(|host| hosts.insert(host.parse().unwrap()));
         let review = requests.review(&hosts, vouched, false);
         let broken = review.unanswered.iter().map(|it| {

@@ -20,7 +20,7 @@ use super::icmp_event::IcmpEvent;
 use super::memory::{Deadlines, Incomplete};
 use super::recent::{RecentDatagrams, SentDatagram};
 use super::recorder::{FieldSink, Recorder};
-use super::{FlowContext, Heard, Options, PacketContext, Recorded};
+use super::{FlowContext, Options, OtherHosts, PacketContext, Recorded};
 use crate::flows::table::FlowSlot;
 use crate::flows::{FlowKey, FlowMut, FlowState, FlowTable, Ports, is_usual};
 use crate::net::icmp::identification;
@@ -52,7 +52,7 @@ pub(super) struct Shard {
     ports: Box<Ports>,
     pub(super) recent: RecentDatagrams,
     /// The hosts that it has seen.
-    pub(super) heard: Heard,
+    pub(super) heard: OtherHosts,
     /// Packets that were cut before their protocol could be identified.
     pub(super) cut: CutPackets,
     /// Number of packets since the last check for idle flows.
@@ -80,7 +80,7 @@ impl Shard {
             incomplete: Incomplete::default(),
             ports: Box::default(),
             recent: RecentDatagrams::default(),
-            heard: Heard::default(),
+            heard: OtherHosts::default(),
             cut: CutPackets::default(),
             unlooked: 0,
             forgot: false,
@@ -89,7 +89,7 @@ impl Shard {
 
     /// A packet of this host was recorded.
     #[inline]
-    pub(super) fn hear(&mut self, context: &PacketContext, host: IpAddr) {
+    pub(super) fn see_host(&mut self, context: &PacketContext, host: IpAddr) {
         if context.options.needs.hosts {
             self.heard.insert(host);
         }
@@ -147,7 +147,7 @@ impl Shard {
             hash: None,
         };
         let Some(slot) = self.flow_of(context, key, &mut payload, recorder) else {
-            self.hear(context, key.source);
+            self.see_host(context, key.source);
             // A cut datagram may have been a message of a supported protocol.
             if lost {
                 let has_known_port = self.has_known_port(key);
@@ -278,7 +278,7 @@ impl Shard {
         recorder: &mut Recorder<F>,
     ) {
         while self.table.is_full() {
-            let Some(slot) = self.table.stalest() else { return };
+            let Some(slot) = self.table.longest_silent() else { return };
             if self.table.flow(slot).is_some_and(|flow| flow.number > 0) {
                 let (flows, bytes) = (context.options.flows, context.options.flow_bytes);
                 let too_large = self.table.is_too_large();

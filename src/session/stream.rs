@@ -9,7 +9,7 @@ use super::shard::Shard;
 use super::{PacketContext, Recorded};
 use crate::flows::table::FlowSlot;
 use crate::flows::{FlowKey, FlowState};
-use crate::net::tcp::{Arrival, Connection, StreamBudget};
+use crate::net::tcp::{ArrivingSegment, Connection, StreamBudget};
 use crate::net::{FrameRef, Segment, TcpFlags, Tunnels};
 
 /// Maximum capacity that is kept for the next message's pieces.
@@ -101,7 +101,7 @@ impl Shard {
                 let was_ignored = connection.is_ignored();
                 let frame = pieces.first().map_or(0, |piece| piece.frame);
                 let at = FrameRef { frame, time: time.0 };
-                let arrival = Arrival { segment, at, pieces: &pieces };
+                let arrival = ArrivingSegment { segment, at, pieces: &pieces };
                 connection.segment(side, &arrival, budget, reading);
                 let was_undecided = reading.cut_short || !connection.is_ignored();
                 is_unreported =

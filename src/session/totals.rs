@@ -6,7 +6,7 @@ use std::fmt;
 use dissectors::kit::{RuleCounts, Time, Transport};
 use serde::{Deserialize, Serialize};
 
-use super::{CutPackets, Files, Heard, Links, Numbers, Traffic};
+use super::{CutPackets, Files, Links, Numbers, OtherHosts, Traffic};
 use crate::capture::LinkType;
 use crate::flows::FlowKey;
 use crate::net::UnreadLayer;
@@ -45,11 +45,11 @@ pub struct Totals {
     /// The files of packets.
     pub files: Files,
     /// The hosts in the recording, if needed.
-    pub heard: Heard,
+    pub heard: OtherHosts,
     /// Packets that were not wanted.
     pub passed_over: u64,
     /// Other traffic, if no flow's protocol was identified.
-    pub foreign: Foreign,
+    pub foreign: OtherTraffic,
     /// Packets that were cut before their protocol could be identified.
     pub cut: CutPackets,
     /// The results of rules, without passes that were reported individually.
@@ -103,7 +103,7 @@ pub struct Port {
 /// because it is usually the server's. Packets are counted until the first flow's protocol is
 /// identified, or all packets, also of supported protocols, if needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Foreign {
+pub struct OtherTraffic {
     /// All packets are counted.
     all: bool,
     /// By port; empty if there are none.
@@ -134,10 +134,10 @@ mod by_port {
     }
 }
 
-impl Foreign {
+impl OtherTraffic {
     /// Counts all packets, or those before the first supported flow.
-    pub(super) fn counting(all: bool) -> Foreign {
-        Foreign { all, ..Foreign::default() }
+    pub(super) fn counting(all: bool) -> OtherTraffic {
+        OtherTraffic { all, ..OtherTraffic::default() }
     }
 
     /// The ports with their packets, most packets first.
@@ -170,7 +170,7 @@ impl Foreign {
 
     /// The packets without those of `others`.
     #[must_use]
-    pub fn without(mut self, others: &Foreign) -> Foreign {
+    pub fn without(mut self, others: &OtherTraffic) -> OtherTraffic {
         for (counts, others) in [(&mut self.udp, &others.udp), (&mut self.tcp, &others.tcp)] {
             for (count, other) in counts.iter_mut().zip(others) {
                 *count = count.saturating_sub(*other);
@@ -195,7 +195,7 @@ impl Foreign {
     }
 
     /// Adds the packets of another share of the capture.
-    pub fn add(&mut self, other: &Foreign) {
+    pub fn add(&mut self, other: &OtherTraffic) {
         for (counts, more) in [(&mut self.udp, &other.udp), (&mut self.tcp, &other.tcp)] {
             counts.resize(counts.len().max(more.len()), 0);
             for (count, more) in counts.iter_mut().zip(more) {
@@ -205,7 +205,7 @@ impl Foreign {
     }
 }
 
-impl fmt::Display for Foreign {
+impl fmt::Display for OtherTraffic {
     /// `; UDP ports 53, 27960; TCP port 80`: those with most packets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.ports();
@@ -234,11 +234,11 @@ mod tests {
 
     #[test]
     fn the_lower_ports_are_named_those_with_most_packets_if_there_are_many() {
-        let mut foreign = Foreign::default();
+        let mut foreign = OtherTraffic::default();
         assert_eq!(foreign.to_string(), "");
         foreign.add_packets(Transport::Udp, [50_000, 27_960], 1);
         foreign.add_packets(Transport::Udp, [53, 50_001], 1);
-        let mut tcp = Foreign::default();
+        let mut tcp = OtherTraffic::default();
         tcp.add_packets(Transport::Tcp, [80, 50_000], 1);
         foreign.add(&tcp);
         assert_eq!(foreign.to_string(), "; UDP ports 53, 27960; TCP port 80");

@@ -19,7 +19,7 @@ pub struct Traffic {
     /// Requests, and whether they were answered.
     pub requests: Requests,
     /// Requests and answered ones of each protocol, in the order of [`Id::ALL`].
-    fared: [Answered; Id::ALL.len()],
+    count_answered: [Answered; Id::ALL.len()],
     /// The load on servers.
     pub loads: Loads,
 }
@@ -32,8 +32,8 @@ impl Default for Traffic {
 
 impl Traffic {
     pub(super) fn new(requests: Requests, loads: Loads) -> Traffic {
-        let fared = [Answered::default(); Id::ALL.len()];
-        Traffic { messages: 0, protocols: 0, requests, fared, loads }
+        let count_answered = [Answered::default(); Id::ALL.len()];
+        Traffic { messages: 0, protocols: 0, requests, count_answered, loads }
     }
 
     #[inline]
@@ -52,24 +52,24 @@ impl Traffic {
     /// A server responded to this many requests of a protocol.
     #[inline]
     pub(super) fn answered(&mut self, protocol: Option<Id>, server: SocketAddr, times: u64) {
-        self.fared(protocol, Answered { asked: times, answered: times });
+        self.count_answered(protocol, Answered { asked: times, answered: times });
         self.requests.answered(server, times);
     }
 
     /// See [`Requests::unanswered`].
     pub(super) fn unanswered(&mut self, context: &FlowContext, evidence: Evidence, mark: &Mark) {
-        self.fared(context.protocol, Answered { asked: 1, answered: 0 });
+        self.count_answered(context.protocol, Answered { asked: 1, answered: 0 });
         self.requests.unanswered(context, evidence, mark);
     }
 
-    fn fared(&mut self, protocol: Option<Id>, more: Answered) {
-        let fared = protocol.and_then(|id| self.fared.get_mut(id as usize));
-        fared.into_iter().for_each(|fared| fared.add(more));
+    fn count_answered(&mut self, protocol: Option<Id>, more: Answered) {
+        let count_answered = protocol.and_then(|id| self.count_answered.get_mut(id as usize));
+        count_answered.into_iter().for_each(|count_answered| count_answered.add(more));
     }
 
     /// Requests and answered ones so far, by protocol.
     pub fn by_protocol(&self) -> impl Iterator<Item = (Id, Answered)> {
-        Id::ALL.iter().copied().zip(self.fared)
+        Id::ALL.iter().copied().zip(self.count_answered)
     }
 
     /// Adds the counts of another share of the same capture.
@@ -77,7 +77,10 @@ impl Traffic {
         self.messages += other.messages;
         self.protocols |= other.protocols;
         self.requests.join(other.requests);
-        self.fared.iter_mut().zip(other.fared).for_each(|(fared, more)| fared.add(more));
+        self.count_answered
+            .iter_mut()
+            .zip(other.count_answered)
+            .for_each(|(count_answered, more)| count_answered.add(more));
         self.loads.add(other.loads);
     }
 }

@@ -25,7 +25,7 @@ struct Names([Option<u64>; 2]);
 
 /// What servers of a partition say they are called and play, in the order in which they do.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Said {
+pub struct NameChanges {
     /// Each once.
     what: Vec<(SocketAddr, Names)>,
     #[serde(skip)]
@@ -34,7 +34,7 @@ pub struct Said {
     when: Vec<(u64, u32)>,
 }
 
-impl Said {
+impl NameChanges {
     /// Notes what a message says of this server.
     pub(super) fn note(&mut self, server: SocketAddr, event: &MessageEvent<'_>) {
         let Some(paths) = event.message().describes else { return };
@@ -68,8 +68,8 @@ impl Said {
     }
 
     /// The same in this many parts, by server.
-    pub fn split(self, parts: usize) -> Vec<Said> {
-        let mut split = vec![Said::default(); parts];
+    pub fn split(self, parts: usize) -> Vec<NameChanges> {
+        let mut split = vec![NameChanges::default(); parts];
         for (at, server, names) in self.all() {
             if let Some(part) = split.get_mut(part_of(server.ip(), parts)) {
                 part.push(at, server, names);
@@ -100,7 +100,7 @@ pub(super) fn part_of(host: IpAddr, parts: usize) -> usize {
 
 /// Names of a server, and how often they were others than before.
 #[derive(Clone, Default)]
-struct Known {
+struct NameHistory {
     names: Names,
     changes: u64,
 }
@@ -110,7 +110,7 @@ type Waiting = Reverse<(u64, u64, SocketAddr, Names)>;
 
 /// What all partitions hear of servers, put in order.
 pub struct Changes {
-    servers: Bounded<SocketAddr, Known>,
+    servers: Bounded<SocketAddr, NameHistory>,
     waiting: BinaryHeap<Waiting>,
     added: u64,
 }
@@ -123,7 +123,7 @@ impl Changes {
     }
 
     /// What one of them heard: nothing that comes later is earlier than its first.
-    pub fn add(&mut self, said: &Said) {
+    pub fn add(&mut self, said: &NameChanges) {
         self.reach(Some(said.from()));
         for (at, server, names) in said.all() {
             self.waiting.push(Reverse((at, self.added, server, names)));
@@ -147,13 +147,13 @@ impl Changes {
             && until.is_none_or(|until| next.0.0 < until)
         {
             let Reverse((_, _, server, names)) = PeekMut::pop(next);
-            self.servers.get(server).into_iter().for_each(|known| known.hear(names));
+            self.servers.get(server).into_iter().for_each(|known| known.add(names));
         }
     }
 }
 
-impl Known {
-    fn hear(&mut self, names: Names) {
+impl NameHistory {
+    fn add(&mut self, names: Names) {
         let mut is_other = false;
         for (known, new) in self.names.0.iter_mut().zip(names.0).filter(|(_, new)| new.is_some()) {
             is_other |= known.is_some() && *known != new;

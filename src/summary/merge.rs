@@ -4,20 +4,20 @@ use std::hash::Hash;
 use std::mem;
 use std::net::IpAddr;
 
-use super::changes::{Said, part_of};
-use super::rows::{Bounded, Client, Master, Seen, Server, widen};
+use super::changes::{NameChanges, part_of};
+use super::rows::{Bounded, Client, Master, SeenTimes, Server, widen};
 use super::{Protocol, Summary};
 
 impl Summary {
     /// Takes what servers said of their names and maps since the last time; nothing where that is known
     /// already, as of a whole capture.
-    pub fn take_said(&mut self) -> Said {
+    pub fn take_said(&mut self) -> NameChanges {
         self.said.as_mut().map(mem::take).unwrap_or_default()
     }
 
     /// How many messages said something of that since then.
     pub fn said(&self) -> usize {
-        self.said.as_ref().map_or(0, Said::len)
+        self.said.as_ref().map_or(0, NameChanges::len)
     }
 
     /// Divides it by host into this many: each row is in one of them, with those of its host in other partitions.
@@ -73,7 +73,7 @@ impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
     }
 }
 
-fn widen_by(seen: &mut Option<Seen>, other: Option<Seen>) {
+fn widen_by(seen: &mut Option<SeenTimes>, other: Option<SeenTimes>) {
     other.iter().flat_map(|it| [it.first, it.last]).for_each(|time| widen(seen, time));
 }
 

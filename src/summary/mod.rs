@@ -15,15 +15,15 @@ mod rows;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Purpose, Set, Who};
+use dissectors::kit::{Purpose, Role, Set};
 use serde::{Deserialize, Serialize};
 
 use crate::flows::FlowRow;
-use crate::session::{Event, Foreign, MessageEvent, Port};
+use crate::session::{Event, MessageEvent, OtherTraffic, Port};
 
-pub use changes::{Changes, Said};
+pub use changes::{Changes, NameChanges};
 pub use latest::Latest;
-pub use rows::{Bounded, Client, Kind, Master, Protocol, Seen, Server};
+pub use rows::{Bounded, Client, Kind, Master, Protocol, SeenTimes, Server};
 
 /// Bytes of memory for which a server or a master is kept: what its response times take at most.
 const BYTES_OF_SERVER: usize = 1 << 14;
@@ -53,7 +53,7 @@ pub struct Summary {
     wanted: Set<u32>,
     /// What servers say they are called, where others have to do with the same servers.
     #[serde(skip)]
-    said: Option<Said>,
+    said: Option<NameChanges>,
     /// Bytes of memory that the tables may take.
     #[serde(skip)]
     bytes: usize,
@@ -61,7 +61,7 @@ pub struct Summary {
     #[serde(skip)]
     room_for_lists: usize,
     /// Packets of flows of ours, by transport and lower port.
-    ours: Foreign,
+    ours: OtherTraffic,
 }
 
 impl Summary {
@@ -79,13 +79,13 @@ impl Summary {
             said: None,
             bytes,
             room_for_lists: bytes / 8 / BYTES_OF_LISTED,
-            ours: Foreign::default(),
+            ours: OtherTraffic::default(),
         }
     }
 
     /// The same, of a partition of all pairs of hosts: servers are named elsewhere, too.
     pub fn of_partition(bytes: usize, filtered: bool) -> Summary {
-        Summary { said: Some(Said::default()), ..Summary::new(bytes, filtered) }
+        Summary { said: Some(NameChanges::default()), ..Summary::new(bytes, filtered) }
     }
 
     /// The next event, in the order of the capture.
@@ -100,7 +100,7 @@ impl Summary {
 
     /// The ports of packets that are of no flow of ours, those with most packets first. `all`: every
     /// packet of the capture.
-    pub fn foreign(&self, all: &Foreign) -> Vec<Port> {
+    pub fn foreign(&self, all: &OtherTraffic) -> Vec<Port> {
         all.clone().without(&self.ours).ports()
     }
 
@@ -120,7 +120,7 @@ impl Summary {
             self.wanted.insert(context.flow.number);
         }
         match speaker {
-            Who::Client => {
+            Role::Client => {
                 if let Some(client) = self.clients.get(from.ip()) {
                     client.request(id, event, from.port());
                     client.asks_for_lists |= purpose == Purpose::ListRequest;
@@ -133,7 +133,7 @@ impl Summary {
                     server.sent(id, event);
                 }
             }
-            Who::Server if announces(purpose) => {
+            Role::Server if announces(purpose) => {
                 if let Some(master) = self.masters.get(to) {
                     master.joined(id, event);
                 }
@@ -147,15 +147,15 @@ impl Summary {
                 }
             }
             // What a server answers when its master checks it says nothing of itself.
-            Who::Server if purpose == Purpose::CheckResponse => {}
-            Who::Server => {
+            Role::Server if purpose == Purpose::CheckResponse => {}
+            Role::Server => {
                 if let Some(server) = self.servers.get(from) {
                     server.responded(id, event, response_time);
                     self.said.iter_mut().for_each(|said| said.note(from, event));
                 }
             }
             // A master may check servers from a port of its own, where nobody asks it.
-            Who::Master if purpose == Purpose::Check => {
+            Role::Master if purpose == Purpose::Check => {
                 if let Some(client) = self.clients.get(from.ip()) {
                     client.checks_servers = true;
                 }
@@ -163,14 +163,14 @@ impl Summary {
                     master.checked(id, event);
                 }
             }
-            Who::Master => {
+            Role::Master => {
                 if let Some(master) = self.masters.get(from) {
                     let room = &mut self.room_for_lists;
                     let has_room = master.responded(id, event, to, response_time, room);
                     self.masters.is_cut |= !has_room;
                 }
             }
-            Who::Any | Who::Capture => {}
+            Role::Any | Role::Capture => {}
         }
     }
 
@@ -191,13 +191,13 @@ impl Summary {
         // Whose row it is, its own messages say. Rows of others that these name are there already, or are not
         // shown before they come.
         let plays = |who| row.roles.iter().position(|role| *role == Some(who));
-        let client = plays(Who::Client);
-        let Some(asks) = client.or(plays(Who::Server)) else {
-            let master = plays(Who::Master).and_then(|master| self.masters.get(row.ends[master]));
+        let client = plays(Role::Client);
+        let Some(asks) = client.or(plays(Role::Server)) else {
+            let master = plays(Role::Master).and_then(|master| self.masters.get(row.ends[master]));
             return master.into_iter().for_each(|it| it.findings += row.findings);
         };
         let [asking, asked] = [row.ends[asks], row.ends[1 - asks]];
-        let is_of_master = row.asks_for_lists || plays(Who::Master).is_some();
+        let is_of_master = row.asks_for_lists || plays(Role::Master).is_some();
         // Some servers ask their master what clients ask servers.
         let is_of_server = row.asks_for_others || client.is_some() && !is_of_master;
         if (client.is_some() || is_of_server)

@@ -73,7 +73,7 @@ impl<K: Copy + Ord, V: Row> Bounded<K, V> {
 
 /// When somebody was seen first and last.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub struct Seen {
+pub struct SeenTimes {
     /// The first message's time.
     pub first: Time,
     /// The last one's.
@@ -81,8 +81,8 @@ pub struct Seen {
 }
 
 /// The span of what was seen of somebody.
-pub(super) fn widen(seen: &mut Option<Seen>, time: Time) {
-    let seen = seen.get_or_insert(Seen { first: time, last: time });
+pub(super) fn widen(seen: &mut Option<SeenTimes>, time: Time) {
+    let seen = seen.get_or_insert(SeenTimes { first: time, last: time });
     seen.first = seen.first.min(time);
     seen.last = seen.last.max(time);
 }
@@ -133,7 +133,7 @@ pub struct Server {
     /// How often its name or its map changed.
     pub changes: u64,
     /// When it was asked, answered or made itself known.
-    pub seen: Option<Seen>,
+    pub seen: Option<SeenTimes>,
     /// Requests that were sent to it, repeats too.
     pub sent: u64,
     /// The same without repeats of what still waited.
@@ -218,9 +218,9 @@ pub struct Master {
     /// Its protocol.
     pub protocol: Latest<Id>,
     /// When something was sent to it or by it.
-    pub seen: Option<Seen>,
+    pub seen: Option<SeenTimes>,
     /// When it checked servers: not all that do have a list.
-    pub(super) checks: Option<Seen>,
+    pub(super) checks: Option<SeenTimes>,
     /// Lists that clients asked for; further pages of one are not counted.
     pub lists_asked: u64,
     /// Lists that were given to their end.
@@ -251,7 +251,7 @@ impl Row for Master {
 
 impl Master {
     /// When something was sent to it or by it, its checks of servers among that.
-    pub fn seen(&self) -> Option<Seen> {
+    pub fn seen(&self) -> Option<SeenTimes> {
         let mut seen = self.seen;
         self.checks.iter().flat_map(|it| [it.first, it.last]).for_each(|it| widen(&mut seen, it));
         seen
@@ -363,7 +363,7 @@ pub struct Client {
     /// Its ports, the first 256 of them.
     pub sockets: Set<u16>,
     /// When its requests were sent.
-    pub seen: Option<Seen>,
+    pub seen: Option<SeenTimes>,
     /// Requests by kind, repeats too.
     pub(super) kinds: Vec<Kind>,
     /// All of them.

@@ -9,7 +9,7 @@ use dissectors::ledger::Terms;
 use super::findings::FindingRecord;
 use super::flows::FlowRecord;
 use super::messages::MessageRecord;
-use super::places::Places;
+use super::places::PacketPlaces;
 use super::servers::ServerRecord;
 use super::verdicts::VerdictRecord;
 use super::{Sink, Table};
@@ -23,7 +23,7 @@ use crate::summary::Summary;
 
 /// The selected rows.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct SelectedRows {
     /// Which tables.
     pub tables: Vec<Table>,
     /// Only messages that this display filter selects, and their flows and servers. `selection`
@@ -41,10 +41,10 @@ pub struct Wanted {
     pub bytes: usize,
 }
 
-impl Wanted {
+impl SelectedRows {
     /// These tables of all messages, as a session with these options checks them.
-    pub fn of(tables: &[Table], options: &Options) -> Wanted {
-        Wanted {
+    pub fn of(tables: &[Table], options: &Options) -> SelectedRows {
+        SelectedRows {
             tables: tables.to_vec(),
             filter: None,
             selection: Selection::default(),
@@ -57,9 +57,9 @@ impl Wanted {
 
     /// The same, of messages that this filter wants.
     #[must_use]
-    pub fn filtered(self, filter: Option<Filter>) -> Wanted {
+    pub fn filtered(self, filter: Option<Filter>) -> SelectedRows {
         let selection = Selection { filter: filter.clone(), ..self.selection };
-        Wanted { filter, selection, ..self }
+        SelectedRows { filter, selection, ..self }
     }
 
     fn has(&self, table: Table) -> bool {
@@ -106,7 +106,7 @@ impl Wanted {
 /// # Errors
 /// Those of the sink.
 pub fn rows_of_findings(outcome: &Outcome, files: &Files, sink: &mut dyn Sink) -> io::Result<()> {
-    let places = Places::known(&outcome.captures, files.clone());
+    let places = PacketPlaces::known(&outcome.captures, files.clone());
     findings(outcome, &places, files, sink)
 }
 
@@ -115,10 +115,10 @@ pub fn rows_of_findings(outcome: &Outcome, files: &Files, sink: &mut dyn Sink) -
 /// # Errors
 /// Those of the sink.
 pub fn rows_of_servers(summary: &Summary, files: &[String], sink: &mut dyn Sink) -> io::Result<()> {
-    servers(summary, &Places::new(files), sink)
+    servers(summary, &PacketPlaces::new(files), sink)
 }
 
-fn servers(summary: &Summary, places: &Places, sink: &mut dyn Sink) -> io::Result<()> {
+fn servers(summary: &Summary, places: &PacketPlaces, sink: &mut dyn Sink) -> io::Result<()> {
     let (capture, rows) = (places.capture(), summary.servers.rows());
     rows.into_iter().try_for_each(|(end, server)| {
         sink.row(Table::Servers, &ServerRecord::of(capture.clone(), end, server))
@@ -127,7 +127,7 @@ fn servers(summary: &Summary, places: &Places, sink: &mut dyn Sink) -> io::Resul
 
 fn findings(
     outcome: &Outcome,
-    places: &Places,
+    places: &PacketPlaces,
     files: &Files,
     sink: &mut dyn Sink,
 ) -> io::Result<()> {
@@ -138,8 +138,8 @@ fn findings(
 
 /// Makes rows of events.
 pub struct Collector {
-    wanted: Wanted,
-    places: Places,
+    wanted: SelectedRows,
+    places: PacketPlaces,
     capture: Arc<str>,
     checker: Option<Checker>,
     summary: Option<Summary>,
@@ -153,10 +153,10 @@ pub struct Collector {
 
 impl Collector {
     /// For these rows.
-    pub fn new(wanted: Wanted) -> Collector {
+    pub fn new(wanted: SelectedRows) -> Collector {
         Collector {
             wanted,
-            places: Places::default(),
+            places: PacketPlaces::default(),
             capture: Arc::default(),
             checker: None,
             summary: None,
@@ -168,7 +168,7 @@ impl Collector {
     }
 
     /// What rows are wanted.
-    pub fn wanted(&self) -> &Wanted {
+    pub fn wanted(&self) -> &SelectedRows {
         &self.wanted
     }
 
@@ -180,7 +180,7 @@ impl Collector {
     /// A capture begins that is made of these files.
     pub fn begin(&mut self, files: &[String]) {
         let wanted = &self.wanted;
-        self.places = Places::new(files);
+        self.places = PacketPlaces::new(files);
         self.capture = self.places.capture();
         self.checker = wanted
             .checks()
@@ -248,9 +248,9 @@ impl Collector {
             findings(&outcome, &self.places, &read.files, sink)?;
         }
         if self.wanted.has(Table::Verdicts) {
-            for &fared in &outcome.rules {
-                let (capture, code) = (self.capture.clone(), fared.rule.code.to_string());
-                sink.row(Table::Verdicts, &VerdictRecord { capture, code, fared })?;
+            for &rule_outcome in &outcome.rules {
+                let (capture, code) = (self.capture.clone(), rule_outcome.rule.code.to_string());
+                sink.row(Table::Verdicts, &VerdictRecord { capture, code, rule_outcome })?;
             }
         }
         Ok(Some(outcome))

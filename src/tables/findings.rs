@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use super::places::{Carriers, FlowEndName, PacketName, Places};
+use super::places::{CarryingPackets, FlowEndName, PacketName, PacketPlaces};
 use super::{Cell, Kind, TableColumn, TableRow, always, capture, cells, some};
-use crate::check::Found;
+use crate::check::ReportedFinding;
 use crate::session::Files;
 
 /// A row.
 pub(super) struct FindingRecord {
     capture: Arc<str>,
     at: PacketName,
-    carriers: Carriers,
+    carriers: CarryingPackets,
     rule: String,
     party: Option<FlowEndName>,
-    found: Found,
+    found: ReportedFinding,
 }
 
 pub(super) const COLUMNS: [TableColumn<FindingRecord>; 22] = [
@@ -111,12 +111,16 @@ impl TableRow for FindingRecord {
 
 impl FindingRecord {
     /// `files`: the files of the first packets that the session remembers.
-    pub(super) fn of(found: Found, places: &Places, files: &Files) -> FindingRecord {
+    pub(super) fn of(
+        found: ReportedFinding,
+        places: &PacketPlaces,
+        files: &Files,
+    ) -> FindingRecord {
         let place = |frame| places.of_either(frame, files);
         FindingRecord {
             capture: places.capture(),
             at: PacketName::of(place(found.frame()), places),
-            carriers: Carriers::of(&found.frames, places, place),
+            carriers: CarryingPackets::of(&found.frames, places, place),
             rule: found.rule.code.to_string(),
             party: found.party.map(FlowEndName::of),
             found,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dissectors::kit::Who;
+use dissectors::kit::Role;
 
-use super::places::{FlowEndName, PacketName, Places};
+use super::places::{FlowEndName, PacketName, PacketPlaces};
 use super::{Cell, Kind, TableColumn, TableRow, always, capture, cells, some};
 use crate::flows::FlowRow;
 use crate::report::json::transport;
@@ -114,7 +114,7 @@ fn both([a, b]: [u64; 2]) -> Cell<'static> {
 }
 
 fn role(it: &FlowRecord, end: usize) -> Cell<'_> {
-    Cell::some_text(it.row.roles.get(end).copied().flatten().map(Who::name))
+    Cell::some_text(it.row.roles.get(end).copied().flatten().map(Role::name))
 }
 
 impl TableRow for FlowRecord {
@@ -124,7 +124,7 @@ impl TableRow for FlowRecord {
 }
 
 impl FlowRecord {
-    pub(super) fn of(row: &FlowRow, places: &Places) -> FlowRecord {
+    pub(super) fn of(row: &FlowRow, places: &PacketPlaces) -> FlowRecord {
         FlowRecord {
             capture: places.capture(),
             first: PacketName::of(places.of(row.frame), places),

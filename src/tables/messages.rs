@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dissectors::kit::{Code, Payload, Purpose, Verdict};
 
-use super::places::{Carriers, FlowEndName, PacketName, Places};
+use super::places::{CarryingPackets, FlowEndName, PacketName, PacketPlaces};
 use super::{Cell, Kind, TableColumn, TableRow, always, capture, cells, some};
 use crate::report::json::Json;
 use crate::report::{Envelope, json};
@@ -20,7 +20,7 @@ pub(super) struct MessageRecord {
     nth: u32,
     /// The packet's number in the capture.
     last: u64,
-    carriers: Carriers,
+    carriers: CarryingPackets,
     time: i64,
     flow: u32,
     transport: &'static str,
@@ -206,12 +206,12 @@ impl TableRow for MessageRecord {
 
 impl MessageRecord {
     /// Of this capture, before its first message.
-    pub(super) fn begin(&mut self, places: &Places) {
+    pub(super) fn begin(&mut self, places: &PacketPlaces) {
         *self = MessageRecord { capture: places.capture(), ..MessageRecord::default() };
     }
 
     /// Fills the row. `json`: writes the fields.
-    pub(super) fn fill(&mut self, m: &MessageEvent<'_>, places: &Places, json: &mut Json) {
+    pub(super) fn fill(&mut self, m: &MessageEvent<'_>, places: &PacketPlaces, json: &mut Json) {
         let (payload, context) = (m.payload(), m.context());
         self.nth = if payload.frame == self.last { self.nth + 1 } else { 1 };
         self.last = payload.frame;
@@ -256,13 +256,13 @@ impl MessageRecord {
     }
 
     /// The packets that carried it.
-    fn packets(&mut self, payload: &Payload<'_>, places: &Places) {
+    fn packets(&mut self, payload: &Payload<'_>, places: &PacketPlaces) {
         payload.frames(&mut self.frames);
         self.at = PacketName::of(places.of(payload.frame), places);
-        self.carriers = Carriers::of(&self.frames, places, |frame| places.of(frame));
+        self.carriers = CarryingPackets::of(&self.frames, places, |frame| places.of(frame));
     }
 
-    fn reply(&mut self, m: &MessageEvent<'_>, payload: &Payload<'_>, places: &Places) {
+    fn reply(&mut self, m: &MessageEvent<'_>, payload: &Payload<'_>, places: &PacketPlaces) {
         let reply = m.reply();
         self.request = PacketName::of(reply.and_then(|reply| places.of(reply.request)), places);
         self.response_time = reply.map(|reply| payload.time.since(reply.sent));

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "tables")]
 pub use batches::Batches;
-pub use collect::{Collector, Wanted, rows_of_findings, rows_of_servers};
+pub use collect::{Collector, SelectedRows, rows_of_findings, rows_of_servers};
 #[cfg(feature = "parquet")]
 pub use parquet::Parquet;
 #[cfg(feature = "tables")]

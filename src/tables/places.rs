@@ -8,21 +8,21 @@ use crate::session::{FileEvent, FilePlace, Files};
 
 /// The files of a capture, and the packets in each.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub(super) struct PacketPlaces {
     names: Vec<Arc<str>>,
     files: Files,
 }
 
-impl Places {
+impl PacketPlaces {
     /// Of a capture that is made of these files.
-    pub(super) fn new(names: &[String]) -> Places {
+    pub(super) fn new(names: &[String]) -> PacketPlaces {
         let names = names.iter().map(|name| name.as_str().into()).collect();
-        Places { names, files: Files::default() }
+        PacketPlaces { names, files: Files::default() }
     }
 
     /// The same, with known files of packets.
-    pub(super) fn known(names: &[String], files: Files) -> Places {
-        Places { files, ..Places::new(names) }
+    pub(super) fn known(names: &[String], files: Files) -> PacketPlaces {
+        PacketPlaces { files, ..PacketPlaces::new(names) }
     }
 
     /// The name of the capture: its file, or the first of several.
@@ -70,7 +70,7 @@ pub(super) struct PacketName {
 }
 
 impl PacketName {
-    pub(super) fn of(place: Option<FilePlace>, places: &Places) -> PacketName {
+    pub(super) fn of(place: Option<FilePlace>, places: &PacketPlaces) -> PacketName {
         PacketName {
             file: place.and_then(|place| places.file(place)),
             frame: place.map(|place| place.frame),
@@ -80,24 +80,24 @@ impl PacketName {
 
 /// The packets of a message or finding, for rows.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Carriers {
+pub(super) struct CarryingPackets {
     /// Their numbers, in their files.
     pub(super) frames: Vec<i64>,
     /// Their files, if they are not all the same.
     pub(super) files: Option<Vec<Arc<str>>>,
 }
 
-impl Carriers {
+impl CarryingPackets {
     /// Names these packets.
     pub(super) fn of(
         frames: &[u64],
-        places: &Places,
+        places: &PacketPlaces,
         mut place: impl FnMut(u64) -> Option<FilePlace>,
-    ) -> Carriers {
+    ) -> CarryingPackets {
         let found: Vec<_> = frames.iter().filter_map(|&frame| place(frame)).collect();
         let frame = |place: &FilePlace| i64::try_from(place.frame).unwrap_or(i64::MAX);
         let are_many = found.windows(2).any(|pair| matches!(pair, [a, b] if a.file != b.file));
-        Carriers {
+        CarryingPackets {
             frames: found.iter().map(frame).collect(),
             files: are_many.then(|| found.iter().filter_map(|place| places.file(*place)).collect()),
         }

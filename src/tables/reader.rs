@@ -5,7 +5,7 @@ use std::io;
 
 use arrow_array::RecordBatch;
 
-use super::{Batches, Collector, Table, Wanted};
+use super::{Batches, Collector, SelectedRows, Table};
 use crate::capture::{Event, Notice, Packets};
 use crate::check::Outcome;
 use crate::session::{Decoder, Options, Totals};
@@ -47,7 +47,7 @@ impl Reader {
         packets: Box<dyn Packets + Send>,
         files: &[String],
         options: Options,
-        wanted: Wanted,
+        wanted: SelectedRows,
     ) -> Reader {
         let (needs, complete) = (wanted.needs(), wanted.complete);
         let severities = wanted.selection.severities.clone();

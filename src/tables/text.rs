@@ -160,9 +160,9 @@ mod tests {
     use super::*;
 
     /// A row with few cells.
-    struct Few(Vec<Cell<'static>>);
+    struct ShortRow(Vec<Cell<'static>>);
 
-    impl TableRow for Few {
+    impl TableRow for ShortRow {
         fn cells(&self, each: &mut dyn FnMut(Cell<'_>)) {
             self.0.iter().for_each(|cell| each(*cell));
         }
@@ -171,8 +171,8 @@ mod tests {
     fn written(format: Format, cells: &[Cell<'static>]) -> String {
         let outputs = [(Table::Verdicts, Vec::new())];
         let mut lines = Lines::new(format, outputs).expect("a vector takes all");
-        lines.row(Table::Verdicts, &Few(cells.to_vec())).expect("a vector takes all");
-        lines.row(Table::Flows, &Few(cells.to_vec())).expect("nobody wants it");
+        lines.row(Table::Verdicts, &ShortRow(cells.to_vec())).expect("a vector takes all");
+        lines.row(Table::Flows, &ShortRow(cells.to_vec())).expect("nobody wants it");
         let (table, out) = lines.into_outputs().next().expect("one output");
         assert_eq!(table, Table::Verdicts);
         String::from_utf8(out).expect("UTF-8")

@@ -13,7 +13,7 @@ use ratatui::widgets::{Cell, Clear, Row, Table};
 use super::edit::FilterLine;
 use super::opened::LadderScreen;
 use super::tabs::{ShownRow, Tab, TabColumn};
-use super::{Areas, Chosen, Model, ReadingProgress, Screen, Typing, View};
+use super::{Areas, Chosen, InputMode, Model, ReadingProgress, Screen, View};
 use crate::report::paint::Tone;
 use crate::text::{counted, grouped, shortened};
 use theme::Theme;
@@ -49,13 +49,13 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
     }
     draw_status(frame, view, model, theme, status);
     match &view.typing {
-        Some(Typing::Filter(line)) => {
+        Some(InputMode::Filter(line)) => {
             let below = Rect { y: body.y, height: body.height, ..filter };
             draw_names(frame, line, theme, below);
             let column = theme::columns("filter: ") + line.line.column() as u16;
             cursor(frame, filter, column);
         }
-        Some(Typing::File(line)) => {
+        Some(InputMode::File(line)) => {
             cursor(frame, note, prompt(view).len() as u16 + line.column() as u16)
         }
         None => {}
@@ -109,7 +109,7 @@ fn draw_title(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Them
 fn draw_filter(frame: &mut Frame<'_>, view: &View, theme: Theme, area: Rect) {
     let label = Span::styled("filter: ", theme.tone(Tone::Faint));
     let line = match (&view.typing, &view.filter) {
-        (Some(Typing::Filter(typed)), _) => {
+        (Some(InputMode::Filter(typed)), _) => {
             let text = typed.line.text();
             let error = typed.error.as_ref().map(|error| error.at());
             let at = error.unwrap_or(text.len()..text.len());
@@ -283,7 +283,7 @@ fn note_lines(view: &View, model: &Model, theme: Theme, width: u16) -> Vec<Line<
         lines.map(|line| Line::styled(line, style)).collect()
     };
     match (&view.typing, &view.note) {
-        (Some(Typing::File(line)), _) => {
+        (Some(InputMode::File(line)), _) => {
             let asked = Span::styled(prompt(view), theme.tone(Tone::Label));
             vec![Line::from(vec![asked, Span::raw(line.text().to_owned())])]
         }

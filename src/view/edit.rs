@@ -25,7 +25,7 @@ pub(super) struct InputLine {
 
 /// The effect of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(super) enum KeyEffect {
     /// The line or the cursor changed, or nothing did.
     Edited,
     /// The line is complete.
@@ -55,11 +55,11 @@ impl InputLine {
     }
 
     /// Takes a key.
-    pub(super) fn key(&mut self, key: KeyEvent) -> Typed {
+    pub(super) fn key(&mut self, key: KeyEvent) -> KeyEffect {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Enter => return Typed::Done,
-            KeyCode::Esc => return Typed::GivenUp,
+            KeyCode::Enter => return KeyEffect::Done,
+            KeyCode::Esc => return KeyEffect::GivenUp,
             KeyCode::Char('u') if control => self.replace(0..self.at, ""),
             KeyCode::Char('w') if control => self.replace(self.word().start..self.at, ""),
             KeyCode::Char('a') if control => self.at = 0,
@@ -73,7 +73,7 @@ impl InputLine {
             KeyCode::End => self.at = self.text.len(),
             _ => {}
         }
-        Typed::Edited
+        KeyEffect::Edited
     }
 
     /// Inserts a text, without characters that cannot be shown.
@@ -134,7 +134,7 @@ impl FilterLine {
     }
 
     /// Takes a key.
-    pub(super) fn key(&mut self, key: KeyEvent) -> Typed {
+    pub(super) fn key(&mut self, key: KeyEvent) -> KeyEffect {
         match key.code {
             KeyCode::Tab => self.complete(),
             KeyCode::Down => self.choose(1),
@@ -145,7 +145,7 @@ impl FilterLine {
                 return typed;
             }
         }
-        Typed::Edited
+        KeyEffect::Edited
     }
 
     /// Puts a text in.

@@ -20,7 +20,7 @@ use roaring::RoaringBitmap;
 use crate::filter::Filter;
 use crate::report::TimeStyle;
 use crate::text::grouped;
-use edit::{FilterLine, InputLine, Typed};
+use edit::{FilterLine, InputLine, KeyEffect};
 use list::ListCursor;
 use mouse::Areas;
 use opened::{LadderScreen, MessageScreen};
@@ -29,7 +29,7 @@ use tabs::{FindingRow, PartyRow, SortOrder, Tab};
 pub use draw::draw;
 pub use index::{BYTES_OF_MESSAGE, ConversationRow, Index};
 pub use model::{Matches, Model, ReadingProgress};
-pub use opened::{Drawn, Opened};
+pub use opened::{OpenedConversation, OpenedMessage};
 
 /// Maximum number of bytes copied: terminals accept no more.
 const COPIED: usize = 64 << 10;
@@ -75,9 +75,9 @@ pub enum Chosen {
 /// The result of a request.
 pub enum TaskReply {
     /// A ladder: its conversations, and the packet to select.
-    Ladder(RoaringBitmap, Drawn, Option<u64>),
+    Ladder(RoaringBitmap, OpenedConversation, Option<u64>),
     /// A message; `None`: it no longer exists.
-    Message(Option<Opened>),
+    Message(Option<OpenedMessage>),
     /// The progress of a request, as a share.
     Progress(f64),
     /// The display filter was applied to everything that has been read.
@@ -102,7 +102,7 @@ enum Screen {
 }
 
 /// The current input line.
-enum Typing {
+enum InputMode {
     Filter(FilterLine),
     File(InputLine),
 }
@@ -120,7 +120,7 @@ pub struct View {
     marked: BTreeSet<u32>,
     filter: Option<Filter>,
     screens: Vec<Screen>,
-    typing: Option<Typing>,
+    typing: Option<InputMode>,
     /// The first visible line of the help, if it is shown.
     help: Option<usize>,
     note: Option<Note>,
@@ -223,10 +223,10 @@ impl View {
             KeyCode::Esc if self.waiting.take().is_some() => return Some(TaskRequest::Cancel),
             KeyCode::Char('/') => {
                 let text = self.filter.as_ref().map_or(String::new(), Filter::to_string);
-                self.typing = Some(Typing::Filter(FilterLine::of(&text)));
+                self.typing = Some(InputMode::Filter(FilterLine::of(&text)));
             }
             KeyCode::Char('w') => {
-                self.typing = Some(Typing::File(InputLine::of("gamewire.pcapng")))
+                self.typing = Some(InputMode::File(InputLine::of("gamewire.pcapng")))
             }
             KeyCode::Char('y') => return self.copy(model),
             _ => return self.screen_key(key, model),
@@ -237,8 +237,8 @@ impl View {
     /// Takes a text that was pasted.
     pub fn paste(&mut self, text: &str) {
         match &mut self.typing {
-            Some(Typing::Filter(line)) => line.insert(text),
-            Some(Typing::File(line)) => line.insert(text),
+            Some(InputMode::Filter(line)) => line.insert(text),
+            Some(InputMode::File(line)) => line.insert(text),
             None => {}
         }
     }
@@ -269,7 +269,7 @@ impl View {
         self.waiting = None;
     }
 
-    fn show(&mut self, opened: Opened) {
+    fn show(&mut self, opened: OpenedMessage) {
         if let Some(Screen::Message(_)) = self.screens.last() {
             self.screens.pop();
         }
@@ -288,27 +288,32 @@ impl View {
         Some(request)
     }
 
-    fn typed(&mut self, mut typing: Typing, key: KeyEvent, model: &Model) -> Option<TaskRequest> {
+    fn typed(
+        &mut self,
+        mut typing: InputMode,
+        key: KeyEvent,
+        model: &Model,
+    ) -> Option<TaskRequest> {
         let typed = match &mut typing {
-            Typing::Filter(line) => line.key(key),
-            Typing::File(line) => line.key(key),
+            InputMode::Filter(line) => line.key(key),
+            InputMode::File(line) => line.key(key),
         };
         match (typed, typing) {
-            (Typed::GivenUp, _) => None,
-            (Typed::Edited, typing) => {
+            (KeyEffect::GivenUp, _) => None,
+            (KeyEffect::Edited, typing) => {
                 self.typing = Some(typing);
                 None
             }
-            (Typed::Done, Typing::File(line)) if line.text().trim().is_empty() => None,
-            (Typed::Done, Typing::File(line)) => {
+            (KeyEffect::Done, InputMode::File(line)) if line.text().trim().is_empty() => None,
+            (KeyEffect::Done, InputMode::File(line)) => {
                 let request = TaskRequest::Write(line.text().to_owned(), self.chosen());
                 self.wait("writing", request)
             }
-            (Typed::Done, Typing::Filter(line)) => match line.filter() {
+            (KeyEffect::Done, InputMode::Filter(line)) => match line.filter() {
                 Ok(filter) => self.set_filter(filter, model),
                 // The error is shown, and the line can be corrected.
                 Err(_) => {
-                    self.typing = Some(Typing::Filter(line));
+                    self.typing = Some(InputMode::Filter(line));
                     None
                 }
             },

@@ -5,7 +5,7 @@ use roaring::RoaringBitmap;
 use dissectors::ledger::Terms;
 
 use super::index::Index;
-use crate::check::{Checker, Found, Selection};
+use crate::check::{Checker, ReportedFinding, Selection};
 use crate::filter::Filter;
 use crate::session::{Event, Findings, Messages, Needs, Totals};
 use crate::summary::Summary;
@@ -28,7 +28,7 @@ pub struct Model {
     terms: Terms,
     checker: Option<Checker>,
     /// The findings of finished captures, with their captures.
-    found: Vec<(usize, Found)>,
+    found: Vec<(usize, ReportedFinding)>,
     left_out: u64,
     /// The conversations with a message that the display filter selects.
     pub matches: Option<Matches>,
@@ -153,7 +153,7 @@ impl Model {
     }
 
     /// The findings with their captures.
-    pub fn found(&self) -> impl Iterator<Item = (usize, &Found)> {
+    pub fn found(&self) -> impl Iterator<Item = (usize, &ReportedFinding)> {
         let current = self.index.captures().len().saturating_sub(1);
         let now = self
             .checker

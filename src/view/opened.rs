@@ -8,19 +8,19 @@ use super::list::ListCursor;
 use crate::report::ladder::{Ladder, LadderLine};
 use crate::report::paint::Paint;
 use crate::report::text::{DetailLevel, FieldLine, Text, field_lines};
-use crate::report::{Envelope, Report, Stamp, TimeStyle};
+use crate::report::{Envelope, Report, TimeFormatter, TimeStyle};
 use crate::session::IcmpEvent;
 
 /// A conversation that was decoded again, as a ladder.
 #[derive(Default)]
-pub struct Drawn {
+pub struct OpenedConversation {
     ladder: Ladder,
     /// For each arrow, the index of its message in the conversation; `None` for an ICMP error.
     messages: Vec<Option<u32>>,
     count: u32,
 }
 
-impl Drawn {
+impl OpenedConversation {
     /// The next message.
     pub fn message(&mut self, envelope: &Envelope<'_>) {
         let before = self.ladder.steps();
@@ -50,7 +50,7 @@ impl Drawn {
 pub(super) struct LadderScreen {
     /// Which conversations it is of.
     pub(super) conversations: RoaringBitmap,
-    drawn: Drawn,
+    drawn: OpenedConversation,
     time: TimeStyle,
     /// Its lines in this width, without the first one, which is `head`.
     lines: Vec<LadderLine>,
@@ -66,7 +66,7 @@ impl LadderScreen {
     /// This one, with a packet selected.
     pub(super) fn new(
         conversations: RoaringBitmap,
-        drawn: Drawn,
+        drawn: OpenedConversation,
         frame: Option<u64>,
         time: TimeStyle,
     ) -> Self {
@@ -82,7 +82,7 @@ impl LadderScreen {
         }
         self.width = width;
         let step = self.step();
-        self.lines = self.drawn.ladder.lines(width, &mut Stamp::new(self.time));
+        self.lines = self.drawn.ladder.lines(width, &mut TimeFormatter::new(self.time));
         let head = self.lines.remove(0);
         self.head = head.parts.into_iter().map(|(_, text)| text).collect();
         self.list.set_length(self.lines.len());
@@ -132,13 +132,18 @@ impl LadderScreen {
     pub(super) fn text(&self) -> String {
         let mut out = Vec::new();
         let width = self.width.max(120);
-        self.drawn.ladder.text(width, &mut Stamp::new(self.time), Paint::new(false), &mut out);
+        self.drawn.ladder.text(
+            width,
+            &mut TimeFormatter::new(self.time),
+            Paint::new(false),
+            &mut out,
+        );
         String::from_utf8_lossy(&out).into_owned()
     }
 }
 
 /// A message that was decoded again.
-pub struct Opened {
+pub struct OpenedMessage {
     /// Its index among the drawn messages.
     pub place: u32,
     /// Its name, its packet, its summary.
@@ -153,9 +158,9 @@ pub struct Opened {
     pub text: String,
 }
 
-impl Opened {
+impl OpenedMessage {
     /// The message in this place.
-    pub fn of(place: u32, envelope: &Envelope<'_>) -> Opened {
+    pub fn of(place: u32, envelope: &Envelope<'_>) -> OpenedMessage {
         let payload = envelope.payload;
         let detail = DetailLevel { fields: true, bytes: true, full: false };
         let mut text = Vec::new();
@@ -165,7 +170,7 @@ impl Opened {
         let mut line = Vec::new();
         Text::new(DetailLevel::default(), Paint::new(false)).message(envelope, &mut line);
         let line = String::from_utf8_lossy(&line).into_owned();
-        Opened {
+        OpenedMessage {
             place,
             head: line.split_whitespace().collect::<Vec<_>>().join(" "),
             fields: field_lines(envelope),
@@ -179,7 +184,7 @@ impl Opened {
 /// A message on the screen.
 pub(super) struct MessageScreen {
     /// What is shown.
-    pub(super) opened: Opened,
+    pub(super) opened: OpenedMessage,
     /// The selected field.
     pub(super) list: ListCursor,
     /// The first visible row of bytes, bytes per row, and the number of visible rows.
@@ -188,7 +193,7 @@ pub(super) struct MessageScreen {
 
 impl MessageScreen {
     /// This one, with its first field selected.
-    pub(super) fn new(opened: Opened) -> MessageScreen {
+    pub(super) fn new(opened: OpenedMessage) -> MessageScreen {
         let mut list = ListCursor::default();
         list.set_length(opened.fields.len());
         MessageScreen { opened, list, rows: (0, 16, 0) }

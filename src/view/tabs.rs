@@ -9,11 +9,11 @@ use roaring::RoaringBitmap;
 
 use super::index::{ConversationRow, weight};
 use super::model::Model;
-use crate::check::Found;
+use crate::check::ReportedFinding;
 use crate::flows::ResponseTimes;
 use crate::report::ladder;
 use crate::report::paint::Tone;
-use crate::report::{Stamp, TimeStyle};
+use crate::report::{TimeFormatter, TimeStyle};
 use crate::summary::{Latest, Master, Server};
 use crate::text::{escaped, grouped};
 
@@ -131,7 +131,7 @@ const NONE: &str = "-";
 /// A time of day, to the second.
 fn clock(time: Time, style: TimeStyle) -> String {
     let mut out = Vec::new();
-    Stamp::new(style).second_of_day(time, &mut out);
+    TimeFormatter::new(style).second_of_day(time, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -392,7 +392,7 @@ impl FindingRow {
         }
     }
 
-    fn of(capture: usize, found: &Found, model: &Model, time: TimeStyle) -> FindingRow {
+    fn of(capture: usize, found: &ReportedFinding, model: &Model, time: TimeStyle) -> FindingRow {
         let party = found.party.map_or("the recording".to_owned(), |party| party.to_string());
         let frame = found.frame();
         let (code, detail) = (found.rule.code.to_string(), escaped(&found.detail).into_owned());

@@ -1,14 +1,14 @@
 //! The messages of A2S, by their names in scripts.
 
-use crate::kit::{Message, Purpose, Who, messages};
+use crate::kit::{Message, Purpose, Role, messages};
 
 /// The same toward a server, as in attacks.
 pub(super) static SPLIT_TOWARD_SERVER: Message =
-    Message { speaker: Who::Client, purpose: Purpose::Query, ..SPLIT_FRAGMENT };
+    Message { speaker: Role::Client, purpose: Purpose::Query, ..SPLIT_FRAGMENT };
 
 /// The same if the direction is unknown.
 pub(super) static SPLIT_EITHER_WAY: Message =
-    Message { speaker: Who::Any, purpose: Purpose::Other, ..SPLIT_FRAGMENT };
+    Message { speaker: Role::Any, purpose: Purpose::Other, ..SPLIT_FRAGMENT };
 
 /// Those two.
 pub(super) static FORMS: &[&Message] = &[&SPLIT_TOWARD_SERVER, &SPLIT_EITHER_WAY];

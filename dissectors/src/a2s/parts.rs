@@ -5,12 +5,14 @@ use super::inflate::{self, Inflated};
 use super::kinds::ResponseKind;
 use super::layout::{self, Layout, Reason, SINGLE};
 use super::pending::{PASSED_OVER, PendingRequest};
-use super::split::{self, Added, HeaderPlace, JoinedResponse, Repeat, Shape, SplitResponse};
+use super::split::{
+    self, AddResult, HeaderPlace, JoinedResponse, Repeat, SplitProperties, SplitResponse,
+};
 use super::state::GUARDED;
 use super::{A2s, decode, exchange, messages as m, rules};
 use crate::kit::{
-    self, Context, CrossFlowEvent, Evidence, Limit, Message, Name, PartSpan, Payload, Piece, Sink,
-    Span, Time, Who,
+    self, Context, CrossFlowEvent, Evidence, Limit, Message, Name, PartSpan, Payload, Piece, Role,
+    Sink, Span, Time,
 };
 
 /// A split packet.
@@ -28,7 +30,7 @@ pub(super) fn message<S: Sink>(
             if is_attack {
                 rules::split_toward_server(Span::new(0, 4), sink);
             }
-            alone(cx, payload, one_way(is_attack), sink);
+            single_packet(cx, payload, one_way(is_attack), sink);
             return;
         }
     };
@@ -89,12 +91,12 @@ fn add<S: Sink>(
 ) {
     let (timeout, most) = (cx.settings.answer_timeout, cx.settings.limits.parts_bytes);
     match set.add(payload, timeout, most, cx.budget) {
-        Added::Full => {
+        AddResult::Full => {
             evict_oldest(cx, set, payload, sink);
-            alone(cx, payload, &m::SPLIT_FRAGMENT, sink);
+            single_packet(cx, payload, &m::SPLIT_FRAGMENT, sink);
         }
-        Added::Copy => cx.conversation.parts().sets.push(set),
-        Added::Kept => match set.whole(cx.conversation.layout()) {
+        AddResult::Copy => cx.conversation.parts().sets.push(set),
+        AddResult::Kept => match set.whole(cx.conversation.layout()) {
             Some((layout, reason)) => whole(cx, set, layout, reason, payload, sink),
             None => cx.conversation.parts().sets.push(set),
         },
@@ -176,7 +178,7 @@ fn whole<S: Sink>(
 /// Decodes a whole response, after decompression if needed. Returns its message byte.
 fn emit<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    shape: &Shape,
+    shape: &SplitProperties,
     joined: &JoinedResponse,
     reason: Reason,
     payload: Payload<'_>,
@@ -260,7 +262,7 @@ fn check_inflated<S: Sink>(
 /// Checks the packets' headers of complete and incomplete responses. `part`: the current packet of
 /// an incomplete response. Only its own faults are reported, and rules that pass only for the first
 /// packet; `None` for a whole response.
-fn check_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
+fn check_packets<S: Sink>(shape: &SplitProperties, part: Option<usize>, sink: &mut S) {
     let here = |place: HeaderPlace| match part {
         Some(part) => (part == place.part).then_some(place.at),
         None => Some(Span::default()),
@@ -285,7 +287,7 @@ fn check_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
     }
 }
 
-fn check_whole<S: Sink>(shape: &Shape, joined: &JoinedResponse, sink: &mut S) {
+fn check_whole<S: Sink>(shape: &SplitProperties, joined: &JoinedResponse, sink: &mut S) {
     rules::split_complete(sink);
     if shape.total > 1 {
         rules::split_order(joined.in_order, sink);
@@ -316,7 +318,7 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
     };
     sink.evidence(evidence);
     let message = direction(cx, &set, sink);
-    let shape = if message.speaker == Who::Client {
+    let shape = if message.speaker == Role::Client {
         None
     } else {
         check_rest(cx, &set, (layout, evidence), sink)
@@ -338,7 +340,7 @@ fn check_rest<S: Sink>(
     set: &SplitResponse,
     (layout, evidence): (Layout, Evidence),
     sink: &mut S,
-) -> Option<Shape> {
+) -> Option<SplitProperties> {
     if cx.conversation.done().is_some_and(|done| done.repeats(set)) {
         rules::split_repeat(Repeat::Same, Span::default(), sink);
         return None;
@@ -394,7 +396,7 @@ fn recorded<'a>(
 }
 
 /// A packet whose other parts are not expected.
-fn alone<S: Sink>(
+fn single_packet<S: Sink>(
     cx: &mut Context<'_, A2s>,
     payload: &Payload<'_>,
     message: &'static Message,
@@ -410,7 +412,7 @@ fn fragment<S: Sink>(
     message: &'static Message,
     sink: &mut S,
 ) {
-    let is_attack = message.speaker == Who::Client;
+    let is_attack = message.speaker == Role::Client;
     decode::fragment(payload.bytes, layout, is_attack, sink);
     rules::packet_size(payload.bytes.len(), sink);
     sink.end(message, payload);

@@ -107,7 +107,7 @@ impl RecentResponses {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::split::Added;
+    use super::super::split::AddResult;
     use super::*;
     use crate::kit::{Budget, FlowFacts, Transport};
 
@@ -129,7 +129,7 @@ mod tests {
         let (mut set, mut budget) = (SplitResponse::new(side, 0, true), Budget::new(1 << 20));
         for bytes in packets {
             let added = set.add(&flow.payload(side, bytes, &[]), 1, 1 << 20, &mut budget);
-            assert_eq!(added, Added::Kept);
+            assert_eq!(added, AddResult::Kept);
         }
         set
     }

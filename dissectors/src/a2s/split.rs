@@ -55,7 +55,7 @@ fn has_bit(bytes: &[u8]) -> bool {
 
 /// The result of adding a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Added {
+pub(super) enum AddResult {
     /// It is kept.
     Kept,
     /// It is a copy of a stored one.
@@ -109,7 +109,7 @@ impl SplitResponse {
         timeout: i64,
         most: usize,
         budget: &mut Budget,
-    ) -> Added {
+    ) -> AddResult {
         let parts = self.buffer.parts();
         let is_copy = |part: &PartSpan| {
             let bytes = self.buffer.bytes_of(part);
@@ -120,19 +120,19 @@ impl SplitResponse {
         };
         if parts.iter().any(is_copy) {
             self.copied = true;
-            return Added::Copy;
+            return AddResult::Copy;
         }
         let first = parts.is_empty();
         if let Some(one) = parts.first() {
             self.bits_differ |= has_bit(self.buffer.bytes_of(one)) != has_bit(payload.bytes);
         }
         if parts.len() >= MOST_PARTS || !self.buffer.keep(payload, most, budget) {
-            return Added::Full;
+            return AddResult::Full;
         }
         self.last = payload.time;
         self.due = Time(payload.time.0.saturating_add(timeout));
         self.read(payload.bytes, first);
-        Added::Kept
+        AddResult::Kept
     }
 
     fn read(&mut self, bytes: &[u8], first: bool) {
@@ -209,11 +209,11 @@ impl SplitResponse {
     }
 
     /// The properties of the packets in a layout.
-    pub(super) fn shape(&self, layout: Layout) -> Shape {
+    pub(super) fn shape(&self, layout: Layout) -> SplitProperties {
         let reading = self.reading(layout);
         let missing = (0..reading.total).find(|&number| !reading.has(number));
         let number = layout.number();
-        Shape {
+        SplitProperties {
             layout,
             total: reading.total,
             count: reading.count,
@@ -288,9 +288,9 @@ impl SplitResponse {
     }
 
     /// Frees the packets.
-    pub(super) fn release(self: Box<Self>, spare: &mut Spare, budget: &mut Budget) {
+    pub(super) fn release(self: Box<Self>, spare: &mut BufferPool, budget: &mut Budget) {
         budget.give(self.buffer.cost());
-        if self.buffer.room() <= Spare::MOST {
+        if self.buffer.room() <= BufferPool::MOST {
             spare.set = Some(self);
         }
     }
@@ -349,12 +349,12 @@ impl SplitResponse {
 /// Buffers of responses that have been reported: most responses are complete before the next one
 /// begins.
 #[derive(Default)]
-pub(super) struct Spare {
+pub(super) struct BufferPool {
     set: Option<Box<SplitResponse>>,
     joined: Buffer,
 }
 
-impl Spare {
+impl BufferPool {
     /// Larger buffers are freed at once.
     const MOST: usize = 16 << 10;
 
@@ -374,7 +374,7 @@ impl Spare {
 
     /// A joined response has been reported.
     pub(super) fn done(&mut self, joined: JoinedResponse) {
-        if joined.buffer.room() <= Spare::MOST {
+        if joined.buffer.room() <= BufferPool::MOST {
             self.joined = joined.buffer;
         }
     }
@@ -389,7 +389,7 @@ pub(super) struct HeaderPlace {
 
 /// The properties of a response's packets in a layout.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct SplitProperties {
     pub(super) layout: Layout,
     pub(super) total: u8,
     pub(super) count: u16,
@@ -403,7 +403,7 @@ pub(super) struct Shape {
     pub(super) size: Option<u16>,
 }
 
-impl Shape {
+impl SplitProperties {
     /// Whether the headers can be checked further: only the first fault is reported.
     pub(super) fn is_right(&self) -> bool {
         layout::is_total(self.layout, self.total)

@@ -11,7 +11,7 @@ use super::kinds::{RequestKind, ResponseKind};
 use super::layout::Layout;
 use super::pending::{CompactRequest, GOES_ON, PASSED_OVER, PendingRequest, REFUSED, ResponseDue};
 use super::recent_responses::RecentResponses;
-use super::split::{Spare, SplitResponse, SplitResponses};
+use super::split::{BufferPool, SplitResponse, SplitResponses};
 use super::waiting::LatestRequests;
 
 use crate::kit::{Host, Payload, PendingRequests, Recent, Seed, ShortMark, Side, Socket, Time};
@@ -22,7 +22,7 @@ pub struct Conversation {
     /// Pending requests.
     pending: PendingRequests<CompactRequest>,
     /// State that most flows do not need.
-    more: Option<Box<More>>,
+    more: Option<Box<MultiMessageState>>,
     /// A keyed hash of the last response, because networks and some recordings duplicate packets.
     last: Option<NonZeroU64>,
     pub(super) tally: Counters,
@@ -36,7 +36,7 @@ pub struct Conversation {
 }
 
 #[derive(Default)]
-struct More {
+struct MultiMessageState {
     done: RecentResponses,
     open: Option<Box<Open>>,
 }
@@ -100,7 +100,7 @@ pub struct SharedState {
     /// Pairs of hosts and servers that have responded to them: packets to these are for a server.
     pub(super) served: Recent,
     /// Buffers for the next split response.
-    pub(super) spare: Spare,
+    pub(super) spare: BufferPool,
     /// The seed of the hashes that recognize copies.
     pub(super) seed: Seed,
 }
@@ -241,8 +241,8 @@ impl Conversation {
 
     pub(super) fn held(&self) -> usize {
         let open = |open: &Open| size_of::<Open>() + open.parts.held();
-        let more = |more: &More| {
-            size_of::<More>() + more.done.held() + more.open.as_deref().map_or(0, open)
+        let more = |more: &MultiMessageState| {
+            size_of::<MultiMessageState>() + more.done.held() + more.open.as_deref().map_or(0, open)
         };
         self.pending.held() + self.more.as_deref().map_or(0, more)
     }

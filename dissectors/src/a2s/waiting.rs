@@ -168,7 +168,7 @@ mod tests {
 
     /// A client asks a server, is answered, or a response comes that it may wait for.
     #[derive(Clone, Debug)]
-    enum Step {
+    enum WaitingStep {
         Asks,
         Answered,
         Expects,
@@ -181,9 +181,9 @@ mod tests {
             steps in prop::collection::vec(
                 (
                     prop_oneof![
-                        9 => Just(Step::Asks),
-                        4 => Just(Step::Answered),
-                        1 => Just(Step::Expects),
+                        9 => Just(WaitingStep::Asks),
+                        4 => Just(WaitingStep::Answered),
+                        1 => Just(WaitingStep::Expects),
                     ],
                     0u8..40,
                     0u8..2,
@@ -204,7 +204,7 @@ mod tests {
                 let answers = payload(server, client, frame, now);
                 let key = (client, server.0);
                 match step {
-                    Step::Asks => {
+                    WaitingStep::Asks => {
                         waiting.insert(&asks, RequestKind::Info, &settings);
                         if now.since(since) >= settings.answer_timeout {
                             old = std::mem::take(&mut young);
@@ -212,7 +212,7 @@ mod tests {
                         }
                         young.insert(key, (port, frame, now));
                     }
-                    Step::Answered => {
+                    WaitingStep::Answered => {
                         waiting.remove(&answers);
                         let is_it = |map: &HashMap<_, (u16, u64, Time)>| {
                             map.get(&key).is_some_and(|asked| asked.0 == port)
@@ -223,7 +223,7 @@ mod tests {
                             old.remove(&key);
                         }
                     }
-                    Step::Expects => {
+                    WaitingStep::Expects => {
                         let asked = young.get(&key).or_else(|| old.get(&key)).filter(|asked| {
                             asked.0 != port && now.since(asked.2) < settings.answer_timeout
                         });

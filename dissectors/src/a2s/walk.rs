@@ -95,7 +95,7 @@ pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
 
 /// Where the deaths and the money of The Ship's players are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ship {
+pub(super) enum TheShipPlace {
     /// Another game.
     No,
     /// After the list.
@@ -105,23 +105,23 @@ pub(super) enum Ship {
 }
 
 /// The format of a player list from The Ship, after its count.
-pub(super) fn ship(bytes: &[u8], said: u32) -> Ship {
+pub(super) fn ship(bytes: &[u8], said: u32) -> TheShipPlace {
     let mut plain = ElementWalk(bytes);
     let mut found = 0;
     while found < said && plain.player(0).is_some() {
         found += 1;
     }
     if found == said && (plain.0.is_empty() || plain.0.len() == 8 * said as usize) {
-        return Ship::After;
+        return TheShipPlace::After;
     }
     let mut inside = ElementWalk(bytes);
     let found = inside.count(|walk| walk.player(8).map(|_| ()));
-    if found == said && inside.0.is_empty() { Ship::Inside } else { Ship::After }
+    if found == said && inside.0.is_empty() { TheShipPlace::Inside } else { TheShipPlace::After }
 }
 
 /// Whether there are more entries after the announced number.
-pub(super) fn more_players(bytes: &[u8], said: u32, ship: Ship) -> bool {
-    if ship == Ship::After && bytes.len() == 8 * said as usize {
+pub(super) fn more_players(bytes: &[u8], said: u32, ship: TheShipPlace) -> bool {
+    if ship == TheShipPlace::After && bytes.len() == 8 * said as usize {
         // 8 bytes a player, unless all bytes form entries with names.
         let mut walk = ElementWalk(bytes);
         let mut named = true;
@@ -130,7 +130,7 @@ pub(super) fn more_players(bytes: &[u8], said: u32, ship: Ship) -> bool {
         }
         return named && walk.0.is_empty();
     }
-    ElementWalk(bytes).player(if ship == Ship::Inside { 8 } else { 0 }).is_some()
+    ElementWalk(bytes).player(if ship == TheShipPlace::Inside { 8 } else { 0 }).is_some()
 }
 
 /// Whether there is a complete rule: its name and its value.

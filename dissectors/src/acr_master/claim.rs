@@ -51,7 +51,7 @@ pub(super) fn claim(view: &StreamView<'_>) -> Claim {
 }
 
 /// Whether this request claims the connection, and not only its response.
-pub(super) fn tells(request: &[u8]) -> bool {
+pub(super) fn claims_connection(request: &[u8]) -> bool {
     target(request).is_some_and(|target| is_ours(request, target))
 }
 
@@ -208,7 +208,7 @@ mod tests {
             (b"GET /r?v=140 HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\nServer registered\n", 37),
             (b"GET /v HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n*sxName\n", 22),
         ];
-        for (request, answer, tells) in answers {
+        for (request, answer, claims_connection) in answers {
             for cut in 0..request.len() {
                 assert_eq!(
                     claim_of(&request[..cut], b""),
@@ -216,7 +216,7 @@ mod tests {
                 );
             }
             for cut in 0..=answer.len() {
-                let expected = if cut < tells { Claim::Undecided } else { Claim::Sure };
+                let expected = if cut < claims_connection { Claim::Undecided } else { Claim::Sure };
                 assert_eq!(
                     claim_of(request, &answer[..cut]),
                     expected,

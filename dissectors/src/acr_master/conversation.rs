@@ -10,10 +10,10 @@ use crate::kit::{
 use super::http::{self, Framing};
 use super::lines::Response;
 use super::params::ApiPath;
-use super::probe::{self, Probing};
+use super::probe::{self, ProbeState};
 use super::request::{self, Request};
 use super::response;
-use super::shared::{Challenged, CheckKey, ListedServer};
+use super::shared::{CheckKey, ListedServer, RequestIdState};
 use super::{AcrMaster, claim, digest, messages, rules};
 
 pub(super) type Cx<'c> = Context<'c, AcrMaster>;
@@ -22,7 +22,7 @@ pub(super) type Cx<'c> = Context<'c, AcrMaster>;
 #[derive(Default)]
 pub struct Conversation {
     connection: Option<Box<HttpConnection>>,
-    pub(super) probing: Option<Box<Probing>>,
+    pub(super) probing: Option<Box<ProbeState>>,
 }
 
 #[derive(Default)]
@@ -137,7 +137,7 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
         ListedServer { address: payload.from.ip(), port: request.port, master: payload.to };
     cx.shared.ask_again(server, &request, cx.settings.limits.remembered);
     let connection = cx.conversation.connection();
-    connection.known = connection.known || claim::tells(payload.bytes);
+    connection.known = connection.known || claim::claims_connection(payload.bytes);
     if endpoint == Some(ApiPath::Register) && request.sound && !payload.lost {
         call_for_check(cx, payload, request.port, sink);
     }
@@ -258,7 +258,7 @@ fn challenged<S: Sink>(
         return;
     }
     // The challenge may be unreadable.
-    let mut state = Challenged::default();
+    let mut state = RequestIdState::default();
     if let Some(challenge) = answer.challenge {
         sink.fact(
             CrossFlowEvent::HandedOut(digest::fingerprint(challenge.as_slice()), &rules::ACR031),
@@ -313,7 +313,7 @@ fn verified<S: Sink>(
         }
         (Some(_), _) => {}
     }
-    let Some(Challenged { user: Some(user), challenge: Some(challenge), .. }) = before else {
+    let Some(RequestIdState { user: Some(user), challenge: Some(challenge), .. }) = before else {
         return;
     };
     if let (Some(key), Some(nonce), Some(digest), b'd' | b's') =

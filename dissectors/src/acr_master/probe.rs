@@ -11,7 +11,7 @@ use super::{AcrMaster, messages};
 type Cx<'c> = Context<'c, AcrMaster>;
 
 /// The state of a flow of a socket check.
-pub(super) struct Probing {
+pub(super) struct ProbeState {
     /// The side that probes.
     prober: Side,
     /// The latest probe.
@@ -26,9 +26,16 @@ pub(super) struct Probing {
     check: Option<(CheckKey, Mark)>,
 }
 
-impl Probing {
-    fn by(prober: Side) -> Probing {
-        Probing { prober, probe: None, asked: None, answered: false, refused: false, check: None }
+impl ProbeState {
+    fn by(prober: Side) -> ProbeState {
+        ProbeState {
+            prober,
+            probe: None,
+            asked: None,
+            answered: false,
+            refused: false,
+            check: None,
+        }
     }
 
     /// See [`crate::kit::Protocol::refused`].
@@ -70,7 +77,7 @@ fn show<S: Sink>(is_probe: bool, payload: &Payload<'_>, sink: &mut S) -> &'stati
 pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let is_probe = is_probe(cx, payload);
     let prober = if is_probe { payload.side } else { payload.side.other() };
-    let probing = cx.conversation.probing.get_or_insert_with(|| Box::new(Probing::by(prober)));
+    let probing = cx.conversation.probing.get_or_insert_with(|| Box::new(ProbeState::by(prober)));
     if is_probe {
         probing.probes(payload);
         if let Some((key, check)) = cx.shared.probe(payload) {

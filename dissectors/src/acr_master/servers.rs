@@ -48,7 +48,7 @@ fn is_server(line: &Line<'_>) -> bool {
 
 /// A server line in the usual spelling, with single spaces between its words. Offsets of the words'
 /// ends count from the start of the line.
-struct Usual {
+struct UsualServerLine {
     address_end: usize,
     port: u32,
     port_end: usize,
@@ -57,10 +57,10 @@ struct Usual {
     end: usize,
 }
 
-impl Usual {
+impl UsualServerLine {
     /// The line at the start of `bytes`, [`OPENING`] and an endpoint. `None`: another spelling.
     #[inline(always)]
-    fn of(bytes: &[u8], endpoint: &DottedEndpoint) -> Option<Usual> {
+    fn of(bytes: &[u8], endpoint: &DottedEndpoint) -> Option<UsualServerLine> {
         let address_end = OPENING.len() + endpoint.address_end;
         let (port, port_end) = (endpoint.number, OPENING.len() + endpoint.end);
         let (weight, end) = match bytes.get(port_end..)? {
@@ -74,7 +74,7 @@ impl Usual {
             _ => return None,
         };
         let is_sound = u64::from(port) <= MOST_PORT && bytes.get(end) == Some(&b'\n');
-        is_sound.then_some(Usual { address_end, port, port_end, weight, end })
+        is_sound.then_some(UsualServerLine { address_end, port, port_end, weight, end })
     }
 
     /// The length of the line with its end.
@@ -111,7 +111,7 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, checked: bool, is_cut: bool) 
     let whole =
         if is_cut { memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1) } else { bytes.len() };
     let end = start + whole;
-    let mut others = Others { checked, ..Others::default() };
+    let mut others = OtherLines { checked, ..OtherLines::default() };
     let whole_lines = |at: usize| bytes.get(at - start..whole).unwrap_or_default();
     while let Some(line) = lines(whole_lines(r.at()), r.at()).next().filter(|line| !is_server(line))
     {
@@ -162,7 +162,7 @@ fn server_lines<S: Sink>(
     let are_shown = r.sink.keeps_fields();
     loop {
         let (length, usual) = dotted::each(rest, OPENING, b' ', |begin, bytes, endpoint| {
-            let server = Usual::of(bytes, endpoint)?;
+            let server = UsualServerLine::of(bytes, endpoint)?;
             if are_shown {
                 server.show(at + begin, r.sink);
             }
@@ -198,7 +198,7 @@ fn listed<S: Sink>(address: IpAddr, port: u64, sink: &mut S) {
 
 /// The lines that are not servers.
 #[derive(Default)]
-struct Others {
+struct OtherLines {
     checked: bool,
     /// The flags were reported.
     flags: bool,
@@ -206,7 +206,7 @@ struct Others {
     version: bool,
 }
 
-impl Others {
+impl OtherLines {
     /// The line at this place.
     fn read<S: Sink>(&mut self, r: &mut Reader<'_, S>, line: &Line<'_>) {
         match keyword(line) {
@@ -380,10 +380,10 @@ mod tests {
         sink.0
     }
 
-    fn first_usual(bytes: &[u8]) -> Option<Usual> {
+    fn first_usual(bytes: &[u8]) -> Option<UsualServerLine> {
         let mut first = None;
         dotted::each(bytes, OPENING, b' ', |_, bytes, endpoint| {
-            first = Usual::of(bytes, endpoint);
+            first = UsualServerLine::of(bytes, endpoint);
             None
         });
         first

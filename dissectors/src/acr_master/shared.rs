@@ -31,7 +31,7 @@ pub(super) struct ListedServer {
 
 /// What is known about a request id: usually that it has a challenge.
 #[derive(Clone, Default)]
-pub(super) struct Challenged {
+pub(super) struct RequestIdState {
     /// It has none.
     pub(super) refused: bool,
     /// It was verified already.
@@ -78,7 +78,7 @@ struct Early {
 pub struct SharedState {
     /// Servers that requested a registration, and whether it was granted.
     pub(super) registered: RecentMap<ListedServer, bool>,
-    pub(super) ids: RecentMap<(ListedServer, u64), Challenged>,
+    pub(super) ids: RecentMap<(ListedServer, u64), RequestIdState>,
     checks: Map<CheckKey, SocketCheck>,
     /// The latest probe from these sockets, by the server's host.
     probed: RecentMap<(SocketAddr, IpAddr), CheckKey>,
@@ -96,7 +96,7 @@ impl SharedState {
                 self.registered.insert(server, false, most);
             }
             (Some(ApiPath::Auth), Some(id)) if self.ids.get_mut(&(server, id), most).is_none() => {
-                let refused = Challenged { refused: true, ..Challenged::default() };
+                let refused = RequestIdState { refused: true, ..RequestIdState::default() };
                 self.ids.insert((server, id), refused, most);
             }
             _ => {}

@@ -7,7 +7,7 @@ use crate::kit::{
 };
 
 use super::rules::{self, Misnumbered};
-use super::words::{self, Numbering, Words};
+use super::words::{self, Numbering, TextProperties};
 use super::{GameSpy1, decode, messages, queries, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
@@ -113,7 +113,7 @@ impl OpenResponses {
 pub(super) fn datagram<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     sink: &mut S,
 ) {
     let mark = payload.mark();
@@ -146,7 +146,7 @@ pub(super) fn datagram<S: Sink>(
 fn whole<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     sink: &mut S,
     numbering: impl FnOnce(&mut S),
 ) {
@@ -178,14 +178,14 @@ fn gather<S: Sink>(
     {
         // A duplicate query is answered by this.
         tell_reply(queries::answered(cx, payload, sink), sink);
-        lone(cx, payload, number, held, sink);
+        single_datagram(cx, payload, number, held, sink);
         return;
     }
     if let Some(at) = known {
         match repeats(cx, at, payload, held) {
             NumberRepeat::No => {}
             NumberRepeat::Same => {
-                lone(cx, payload, number, held, sink);
+                single_datagram(cx, payload, number, held, sink);
                 return;
             }
             // The number is reused for another response.
@@ -208,7 +208,7 @@ fn gather<S: Sink>(
             tell_reply(answer.reply, sink);
             answers.take(at);
         }
-        lone(cx, payload, number, held, sink);
+        single_datagram(cx, payload, number, held, sink);
         return;
     }
     answer.held.push(held);
@@ -265,7 +265,7 @@ fn repeats(cx: &mut Cx<'_>, at: usize, payload: &Payload<'_>, new: HeldDatagram)
 }
 
 /// A datagram that is reported on its own.
-fn lone<S: Sink>(
+fn single_datagram<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
     number: u32,
@@ -346,7 +346,7 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
         let pieces = answer.buffer.pieces_of(part);
         let payload = cx.flow.payload(answer.side, answer.buffer.bytes_of(part), &pieces);
         let payload = Payload { frame, time, lost, ..payload };
-        lone(cx, &payload, answer.number, *held, sink);
+        single_datagram(cx, &payload, answer.number, *held, sink);
     }
     if !answer.copied {
         rules::unfinished(missing, evidence, &answer.mark, sink);

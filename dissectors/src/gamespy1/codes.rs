@@ -10,7 +10,7 @@ const MOST: usize = 4;
 
 /// The result of checking a response to a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Worth {
+pub(super) enum ValidateResult {
     Right,
     Wrong,
     /// The game's key, or the challenge, is not known.
@@ -77,20 +77,22 @@ impl RecentChallenges {
         (code, enctype): (Read<&[u8]>, u8),
         settings: &Settings,
         sink: &mut S,
-    ) -> Worth {
+    ) -> ValidateResult {
         if code.value.len() != RESPONSE {
             // There is no correct response to an invalid challenge.
-            return if self.blurred { Worth::Unknown } else { Worth::Wrong };
+            return if self.blurred { ValidateResult::Unknown } else { ValidateResult::Wrong };
         }
-        let Some(game) = game else { return Worth::Unknown };
-        let Some(latest) = self.expected(game, enctype, settings) else { return Worth::Unknown };
+        let Some(game) = game else { return ValidateResult::Unknown };
+        let Some(latest) = self.expected(game, enctype, settings) else {
+            return ValidateResult::Unknown;
+        };
         let mut given = self.given.iter().flatten();
         let ok = given
             .any(|&given| expected(game, given, enctype, settings) == code.value.try_into().ok());
         if !ok && self.blurred {
-            return Worth::Unknown;
+            return ValidateResult::Unknown;
         }
         rules::validate_code(code, ok, latest, sink);
-        if ok { Worth::Right } else { Worth::Wrong }
+        if ok { ValidateResult::Right } else { ValidateResult::Wrong }
     }
 }

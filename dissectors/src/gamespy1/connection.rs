@@ -4,20 +4,20 @@ use crate::kit::{
     Closed as How, Context, Evidence, Mark, Payload, Reply, SeenMessage, Side, Sink, Time,
 };
 
-use super::codes::{self, RecentChallenges, Worth};
+use super::codes::{self, RecentChallenges, ValidateResult};
 use super::form::Form;
-use super::rules::{CloseTiming, Closing, Grant};
+use super::rules::{CloseReason, CloseTiming, PriorValidate};
 use super::shared;
 use super::validate::RESPONSE;
-use super::words::Words;
+use super::words::TextProperties;
 use super::{GameSpy1, rules};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
 /// The client's validate.
-struct Validated {
+struct ClientValidate {
     game: Box<[u8]>,
-    worth: Worth,
+    worth: ValidateResult,
     mark: Mark,
     /// The response, if it came before the challenge.
     early: Option<[u8; RESPONSE]>,
@@ -36,7 +36,7 @@ pub(super) struct MasterConnection {
     challenges: RecentChallenges,
     /// The latest challenge that is not answered yet.
     challenge: Option<Mark>,
-    validated: Option<Validated>,
+    validated: Option<ClientValidate>,
     /// The form of the latest list request that is not answered yet.
     asked: Option<(Form, Mark)>,
     /// A whole list was sent, and no other was requested since.
@@ -46,7 +46,7 @@ pub(super) struct MasterConnection {
     /// A list without its end: `true` if the recording may have lost the end.
     cut: Option<(Mark, bool)>,
     /// Why the master should close the connection.
-    closing: Option<(Closing, Mark)>,
+    closing: Option<(CloseReason, Mark)>,
     closed: [bool; 2],
 }
 
@@ -73,7 +73,7 @@ impl MasterConnection {
     }
 
     /// The form of the list that is due from this side, if the other side requested one.
-    pub(super) fn owed(&self, side: Side, words: &Words<'_>) -> Option<Form> {
+    pub(super) fn owed(&self, side: Side, words: &TextProperties<'_>) -> Option<Form> {
         let form = Form::asked(words.list.filter(|_| self.client != Some(side))?.value);
         let plain = self.enctype == 0 && words.enctype == 0;
         Some(if plain { form } else { Form::Enciphered })
@@ -100,7 +100,7 @@ impl MasterConnection {
     /// `began`: no validate can have been sent before the recording.
     fn is_refused(&self, began: bool) -> Option<Mark> {
         match (&self.validated, &self.asked) {
-            (Some(Validated { worth: Worth::Wrong, mark, .. }), _) => Some(*mark),
+            (Some(ClientValidate { worth: ValidateResult::Wrong, mark, .. }), _) => Some(*mark),
             (None, Some((_, mark))) if began => Some(*mark),
             _ => None,
         }
@@ -122,7 +122,7 @@ fn master_speaks<S: Sink>(
         rules::master_opens(challenge, basic, payload.whole(), sink);
     }
     // The first challenge does not answer anything.
-    if let Some((why @ Closing::BadValidate, mark)) = connection.closing
+    if let Some((why @ CloseReason::BadValidate, mark)) = connection.closing
         && !(first && challenge)
     {
         connection.closing = None;
@@ -135,7 +135,7 @@ fn master_speaks<S: Sink>(
 pub(super) fn secure<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     sink: &mut S,
 ) {
     cx.conversation.connection().learn(Some(payload.side.other()), cx.flow.began);
@@ -160,9 +160,10 @@ pub(super) fn secure<S: Sink>(
     {
         let lost = validated.lost || payload.lost;
         rules::early_code(&early, expected, lost, &validated.mark, sink);
-        validated.worth = if early == expected { Worth::Right } else { Worth::Wrong };
-        if validated.worth == Worth::Wrong && !lost {
-            connection.closing = Some((Closing::BadValidate, validated.mark));
+        validated.worth =
+            if early == expected { ValidateResult::Right } else { ValidateResult::Wrong };
+        if validated.worth == ValidateResult::Wrong && !lost {
+            connection.closing = Some((CloseReason::BadValidate, validated.mark));
         }
     }
 }
@@ -171,7 +172,7 @@ pub(super) fn secure<S: Sink>(
 pub(super) fn validate<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     sink: &mut S,
 ) {
     cx.conversation.connection().learn(Some(payload.side), cx.flow.began);
@@ -196,11 +197,11 @@ pub(super) fn validate<S: Sink>(
     let worth = connection.challenges.check(game, (code, words.enctype), cx.settings, sink);
     let early = connection.challenges.is_empty() && !connection.master_spoke;
     let lost = payload.lost;
-    let wrong = worth == Worth::Wrong && !lost;
-    connection.closing = wrong.then_some((Closing::BadValidate, payload.mark()));
-    connection.validated = Some(Validated {
+    let wrong = worth == ValidateResult::Wrong && !lost;
+    connection.closing = wrong.then_some((CloseReason::BadValidate, payload.mark()));
+    connection.validated = Some(ClientValidate {
         game: shared::name(game.unwrap_or_default()),
-        worth: if lost { Worth::Unknown } else { worth },
+        worth: if lost { ValidateResult::Unknown } else { worth },
         mark: payload.mark(),
         early: code.value.try_into().ok().filter(|_| early),
         lost,
@@ -208,7 +209,7 @@ pub(super) fn validate<S: Sink>(
 }
 
 /// Checks a client's first message.
-fn client_opens<S: Sink>(payload: &Payload<'_>, words: &Words<'_>, sink: &mut S) {
+fn client_opens<S: Sink>(payload: &Payload<'_>, words: &TextProperties<'_>, sink: &mut S) {
     let missing = [
         (words.gamename.is_none(), "gamename"),
         (!words.location, "location"),
@@ -222,7 +223,7 @@ fn client_opens<S: Sink>(payload: &Payload<'_>, words: &Words<'_>, sink: &mut S)
 pub(super) fn list_request<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     sink: &mut S,
 ) {
     cx.conversation.connection().learn(Some(payload.side), cx.flow.began);
@@ -272,7 +273,7 @@ pub(super) fn list_response<S: Sink>(
         return;
     }
     // A list in response to a wrong validate is reported as such.
-    connection.closing.take_if(|(why, _)| matches!(why, Closing::BadValidate));
+    connection.closing.take_if(|(why, _)| matches!(why, CloseReason::BadValidate));
     master_speaks(cx, payload, false, false, sink);
     if payload.lost && complete == Some(false) {
         rules::list_lost(payload.whole(), sink);
@@ -284,10 +285,10 @@ pub(super) fn list_response<S: Sink>(
     connection.listed = complete != Some(false);
     let worth = connection.validated.as_ref().map(|validated| validated.worth);
     let grant = match worth {
-        None => Some(Grant::Missing),
-        Some(Worth::Right) => Some(Grant::Right),
-        Some(Worth::Wrong) => Some(Grant::Wrong),
-        Some(Worth::Unknown) => None,
+        None => Some(PriorValidate::Missing),
+        Some(ValidateResult::Right) => Some(PriorValidate::Right),
+        Some(ValidateResult::Wrong) => Some(PriorValidate::Wrong),
+        Some(ValidateResult::Unknown) => None,
     };
     // A master that never gave a challenge cannot protect its list: that is reported.
     if let Some(grant) = grant.filter(|_| !connection.misopened) {
@@ -295,7 +296,7 @@ pub(super) fn list_response<S: Sink>(
     }
     let mark = payload.mark();
     let open = !connection.closed[payload.side.index()];
-    connection.closing = open.then_some((Closing::Listed, mark));
+    connection.closing = open.then_some((CloseReason::Listed, mark));
     match complete {
         Some(true) => {
             // It may have arrived in pieces.

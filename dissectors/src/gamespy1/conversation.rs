@@ -13,7 +13,7 @@ use super::list;
 use super::queries::{PendingQuery, RepeatedQuery, expire, query};
 use super::stream::{HeldText, StreamFraming, StreamUnit};
 use super::uplink::{self, Uplink};
-use super::words::{self, Numbering, Words};
+use super::words::{self, Numbering, TextProperties};
 use super::{GameSpy1, messages};
 
 type Cx<'c> = Context<'c, GameSpy1>;
@@ -29,11 +29,11 @@ pub struct Conversation {
     /// A datagram came before.
     began: bool,
     /// State that a flow of one query does not need.
-    pub(super) more: Option<Box<More>>,
+    pub(super) more: Option<Box<MultiMessageState>>,
 }
 
 #[derive(Default)]
-pub(super) struct More {
+pub(super) struct MultiMessageState {
     /// Pending queries that were repeated.
     again: Vec<RepeatedQuery>,
     answers: OpenResponses,
@@ -45,7 +45,7 @@ pub(super) struct More {
 }
 
 impl Conversation {
-    pub(super) fn more(&mut self) -> &mut More {
+    pub(super) fn more(&mut self) -> &mut MultiMessageState {
         self.more.get_or_insert_default()
     }
 
@@ -54,7 +54,7 @@ impl Conversation {
         let pending = self.pending.held();
         let Some(more) = &self.more else { return pending };
         pending
-            + size_of::<More>()
+            + size_of::<MultiMessageState>()
             + room(&more.again)
             + more.answers.held()
             + more.framing.held()
@@ -194,7 +194,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
 fn reported_as(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     said: MessageKind,
 ) -> MessageKind {
     // A response without a number and an end is recognized only by a pending query. So is one with
@@ -336,7 +336,7 @@ fn list_in_text<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
 
 /// Whether bytes after a backslash are a list in blocks: its first address may begin with that
 /// byte.
-fn is_blocks(owes: Option<Form>, bytes: &[u8], words: &Words<'_>) -> bool {
+fn is_blocks(owes: Option<Form>, bytes: &[u8], words: &TextProperties<'_>) -> bool {
     let text = [&b"ip"[..], b"echo", b"basic", b"secure"].contains(&words.first);
     match owes {
         Some(Form::Compact) => !text,

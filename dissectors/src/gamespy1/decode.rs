@@ -4,7 +4,7 @@ use super::fields as f;
 use super::form::Form;
 use super::framing::{ENDINGS, framing};
 use super::list;
-use super::words::{self, TextPairs, Words, decimal, is_query};
+use super::words::{self, TextPairs, TextProperties, decimal, is_query};
 use super::{messages, rules};
 use crate::kit::{Message, Pair, Reader, Sink, Span, Transport, decode};
 
@@ -37,7 +37,7 @@ impl MessageKind {
     }
 
     /// The kind of a text.
-    pub(super) fn of(words: &Words<'_>, transport: Transport, wants: Form) -> MessageKind {
+    pub(super) fn of(words: &TextProperties<'_>, transport: Transport, wants: Form) -> MessageKind {
         let tcp = transport == Transport::Tcp;
         let numbered = words.numbering != words::Numbering::Absent;
         // Whatever its keys: a game may use any names.
@@ -79,7 +79,12 @@ impl MessageKind {
 }
 
 /// Decodes a text, and checks the rules about a single text: its pairs and its end.
-pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: MessageKind, sink: &mut S) {
+pub(super) fn message<S: Sink>(
+    bytes: &[u8],
+    words: &TextProperties<'_>,
+    kind: MessageKind,
+    sink: &mut S,
+) {
     if kind == MessageKind::ListResponse(Form::Text) {
         list::text(bytes, None, sink);
         return;
@@ -144,7 +149,7 @@ pub(super) fn joined<'a, S: Sink>(
     ends: &[usize],
     closed: bool,
     sink: &mut S,
-) -> Words<'a> {
+) -> TextProperties<'a> {
     decode(bytes, &ENDINGS, sink, |r| {
         r.open(&f::PROPERTIES);
         for &end in ends {
@@ -154,7 +159,7 @@ pub(super) fn joined<'a, S: Sink>(
         r.close();
         Ok(())
     });
-    let mut words = Words::default();
+    let mut words = TextProperties::default();
     let mut start = 0;
     for &end in ends {
         words.read(bytes.get(start..end).unwrap_or_default(), start);
@@ -170,7 +175,7 @@ pub(super) fn joined<'a, S: Sink>(
 /// Decodes a datagram of an incomplete response.
 pub(super) fn fragment<S: Sink>(
     bytes: &[u8],
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     (answer, part): (u32, u32),
     sink: &mut S,
 ) {

@@ -10,7 +10,7 @@ use crate::kit::{
 use super::ends::{CLOSED, CLOSING};
 use super::form::Form;
 use super::framing::{ENDINGS, framing};
-use super::words::{self, TextPairs, Words};
+use super::words::{self, TextPairs, TextProperties};
 use super::{fields as f, rules};
 
 /// Bytes of a block.
@@ -105,8 +105,8 @@ pub(super) fn text<'a, S: Sink>(
     bytes: &'a [u8],
     seen: Option<SeenMessage>,
     sink: &mut S,
-) -> Words<'a> {
-    let mut words = Words::default();
+) -> TextProperties<'a> {
+    let mut words = TextProperties::default();
     decode(bytes, &ENDINGS, sink, |r| -> Result<(), Cut> {
         r.leaf(&f::FORM, 0, Form::Text as u64);
         r.open(&f::SERVERS);
@@ -114,7 +114,7 @@ pub(super) fn text<'a, S: Sink>(
         loop {
             usual_servers(r, &mut pairs, &mut words);
             let Some(pair) = pairs.next() else { break };
-            words.hear(&pair, pairs);
+            words.add_pair(&pair, pairs);
             if pair.key == KEY {
                 other_server(r, &pair, is_cut(bytes, &words, pair.at()));
             } else {
@@ -138,7 +138,7 @@ pub(super) fn text<'a, S: Sink>(
 }
 
 /// Whether a pair may be incomplete: it is the last one in a list without an end.
-fn is_cut(bytes: &[u8], words: &Words<'_>, at: Span) -> bool {
+fn is_cut(bytes: &[u8], words: &TextProperties<'_>, at: Span) -> bool {
     words.closed.is_none() && at.end as usize == bytes.len()
 }
 
@@ -146,7 +146,7 @@ fn is_cut(bytes: &[u8], words: &Words<'_>, at: Span) -> bool {
 fn usual_servers<'a, S: Sink>(
     r: &mut Reader<'_, S>,
     pairs: &mut TextPairs<'a>,
-    words: &mut Words<'a>,
+    words: &mut TextProperties<'a>,
 ) {
     let (text, start) = (pairs.rest(), pairs.at());
     let are_shown = r.sink.keeps_fields();

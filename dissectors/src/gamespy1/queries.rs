@@ -5,7 +5,7 @@ use crate::kit::{
     ShortMark, Side, Sink, Time,
 };
 
-use super::words::Words;
+use super::words::TextProperties;
 use super::{GameSpy1, rules, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
@@ -74,7 +74,7 @@ impl QueryKind {
 pub(super) fn query<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     sink: &mut S,
 ) {
     if words.is_sound() {

@@ -5,15 +5,15 @@ use std::ops::RangeInclusive;
 
 use crate::kit::{Context, Evidence, Mark, Payload, Reply, Settings, Side, Sink, Time, keyed_hash};
 
-use super::codes::{self, RecentChallenges, Worth};
+use super::codes::{self, RecentChallenges, ValidateResult};
 use super::shared::{self, ServerAndMaster, ServerStanding};
-use super::words::{Numbering, Words};
+use super::words::{Numbering, TextProperties};
 use super::{GameSpy1, rules};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
 /// The query port and the game in a heartbeat.
-type Beat = (u16, Box<[u8]>);
+type HeartbeatKey = (u16, Box<[u8]>);
 
 /// The state of one flow.
 #[derive(Default)]
@@ -21,9 +21,9 @@ pub(super) struct Uplink {
     /// The side that sends heartbeats, or should.
     server: Option<Side>,
     /// The latest heartbeat.
-    beat: Option<Beat>,
+    beat: Option<HeartbeatKey>,
     /// The latest one of another server: two may share a socket.
-    neighbour: Option<Beat>,
+    neighbour: Option<HeartbeatKey>,
     /// The first heartbeat while it waits for its challenge.
     first: Option<Mark>,
     challenges: RecentChallenges,
@@ -96,7 +96,7 @@ fn pair(server: SocketAddr, port: u16, master: SocketAddr) -> ServerAndMaster {
 pub(super) fn heartbeat<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     sink: &mut S,
 ) {
     let Some((port, game)) = layout(words, sink) else { return };
@@ -159,7 +159,7 @@ pub(super) fn heartbeat<S: Sink>(
 }
 
 /// Checks the heartbeat's own keys; those of an invalid text are not checked.
-fn layout<'a, S: Sink>(words: &Words<'a>, sink: &mut S) -> Option<(u16, &'a [u8])> {
+fn layout<'a, S: Sink>(words: &TextProperties<'a>, sink: &mut S) -> Option<(u16, &'a [u8])> {
     let port = words.heartbeat.filter(|_| words.is_sound())?;
     rules::heartbeat_layout(port, words.gamename, words.first, sink)
 }
@@ -168,7 +168,7 @@ fn layout<'a, S: Sink>(words: &Words<'a>, sink: &mut S) -> Option<(u16, &'a [u8]
 pub(super) fn secure<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     sink: &mut S,
 ) {
     let Some(challenge) = words.secure.filter(|_| words.is_sound()) else { return };
@@ -229,7 +229,7 @@ pub(super) fn secure<S: Sink>(
 pub(super) fn validate<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     sink: &mut S,
 ) {
     let Some(code) = words.validate.filter(|_| words.is_sound()) else { return };
@@ -281,7 +281,8 @@ pub(super) fn validate<S: Sink>(
         rules::challenge_unseen(&payload.mark(), sink);
     }
     let port = said.flatten().map(|said| said.0).or(beat.map(|beat| beat.0));
-    if let Some(port) = port.filter(|_| worth != Worth::Wrong && !uplink.challenges.is_empty())
+    if let Some(port) =
+        port.filter(|_| worth != ValidateResult::Wrong && !uplink.challenges.is_empty())
         && let Ok(standing) = cx.shared.standing(&pair(payload.from, port, payload.to), most)
     {
         standing.validated = true;
@@ -289,7 +290,11 @@ pub(super) fn validate<S: Sink>(
 }
 
 /// A query may contain a challenge: its response, which is due for the query, may hold a validate.
-pub(super) fn challenged_in_query(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>) {
+pub(super) fn challenged_in_query(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    words: &TextProperties<'_>,
+) {
     if let Some(challenge) = words.secure {
         cx.conversation.uplink().challenges.give(challenge.value, payload);
     }
@@ -300,7 +305,7 @@ pub(super) fn challenged_in_query(cx: &mut Cx<'_>, payload: &Payload<'_>, words:
 pub(super) fn answered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    words: &Words<'_>,
+    words: &TextProperties<'_>,
     sink: &mut S,
 ) {
     let Some(uplink) = cx.conversation.uplink_so_far() else { return };
@@ -310,7 +315,7 @@ pub(super) fn answered<S: Sink>(
     }
     let heartbeat = words.heartbeat.filter(|_| uplink.is_server(payload.side));
     rules::validate_string(code, sink);
-    validate(cx, payload, &Words { heartbeat, ..*words }, sink);
+    validate(cx, payload, &TextProperties { heartbeat, ..*words }, sink);
 }
 
 /// Removes overdue challenges and heartbeats, or with `end` all. While the capture has no packet of

@@ -154,7 +154,7 @@ impl Numbering {
 
 /// The properties of a text, found before it is decoded.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Words<'a> {
+pub(super) struct TextProperties<'a> {
     /// The first keyword.
     pub(super) first: &'a [u8],
     pub(super) heartbeat: Option<Read<&'a [u8]>>,
@@ -188,23 +188,23 @@ pub(super) struct Words<'a> {
 }
 
 /// Reads a whole text.
-pub(super) fn scan(text: &[u8]) -> Words<'_> {
-    let mut words = Words::default();
+pub(super) fn scan(text: &[u8]) -> TextProperties<'_> {
+    let mut words = TextProperties::default();
     words.read(text, 0);
     words
 }
 
-impl<'a> Words<'a> {
+impl<'a> TextProperties<'a> {
     /// Reads a text that is `start` bytes into the payload.
     pub(super) fn read(&mut self, text: &'a [u8], start: usize) {
         let mut pairs = TextPairs::new(text, start);
         while let Some(pair) = pairs.next() {
-            self.hear(&pair, pairs);
+            self.add_pair(&pair, pairs);
         }
     }
 
     /// A pair; `after`: the text after it.
-    pub(super) fn hear(&mut self, pair: &Pair<'a>, after: TextPairs<'a>) {
+    pub(super) fn add_pair(&mut self, pair: &Pair<'a>, after: TextPairs<'a>) {
         if !pair.opened && is_name(pair.key) {
             self.unopened = self.unopened.or(Some(pair.at()));
         }

@@ -4,7 +4,7 @@
 use super::decode::Header;
 use super::packet::{PacketKind, RequestForm, RequestSummary};
 use super::recent_packets::RecentPackets;
-use super::unfinished::{PartResult, Unfinished};
+use super::unfinished::{IncompleteResponses, PartResult};
 use crate::kit::{
     Budget, Limits, Payload, PendingRequests, Reply, Sending, ShortMark, Side, Time, room,
 };
@@ -14,12 +14,12 @@ use crate::kit::{
 pub struct Conversation {
     /// Requests, also those that were answered and may be answered again.
     pending: PendingRequests<PendingRequest>,
-    rest: Option<Box<Rest>>,
+    rest: Option<Box<MultiMessageState>>,
 }
 
 /// State of flows with more than one message.
 #[derive(Default)]
-struct Rest {
+struct MultiMessageState {
     /// The side that sends requests, if it did not send the latest one.
     client: Option<Side>,
     /// The port that responds has been checked.
@@ -33,7 +33,7 @@ struct Rest {
     /// There were more than are stored.
     gave_more: bool,
     /// Incomplete responses.
-    open: Vec<Unfinished>,
+    open: Vec<IncompleteResponses>,
     /// The latest responses.
     done: RecentPackets,
     /// Info requests before any packet from the server.
@@ -175,7 +175,7 @@ impl PendingRequest {
 }
 
 impl Conversation {
-    fn rest(&mut self) -> &mut Rest {
+    fn rest(&mut self) -> &mut MultiMessageState {
         self.rest.get_or_insert_default()
     }
 
@@ -209,7 +209,7 @@ impl Conversation {
 
     /// The server gave a challenge.
     pub(super) fn give(&mut self, challenge: i32) {
-        let Rest { given, gave_more, .. } = self.rest();
+        let MultiMessageState { given, gave_more, .. } = self.rest();
         given.retain(|&other| other != challenge);
         *gave_more |= given.len() >= GIVEN;
         given.truncate(GIVEN - 1);
@@ -473,8 +473,9 @@ impl Conversation {
         let asked = self.echoed(PacketKind::Info, header.timestamp);
         let asked = asked.map(|asked| (asked.left(), asked.answers > 0));
         let rest = self.rest();
-        let is =
-            |open: &Unfinished| open.timestamp == header.timestamp && open.side == payload.side;
+        let is = |open: &IncompleteResponses| {
+            open.timestamp == header.timestamp && open.side == payload.side
+        };
         let at = match rest.open.iter().position(is) {
             Some(at) => at,
             None => {
@@ -483,7 +484,7 @@ impl Conversation {
                     return reported;
                 }
                 let asked = asked.is_some();
-                rest.open.push(Unfinished::new(header.timestamp, payload, timeout, asked));
+                rest.open.push(IncompleteResponses::new(header.timestamp, payload, timeout, asked));
                 rest.open.len() - 1
             }
         };
@@ -503,10 +504,10 @@ impl Conversation {
     pub(super) fn held(&self) -> usize {
         let pending = self.pending.held();
         let Some(rest) = &self.rest else { return pending };
-        let open: usize = rest.open.iter().map(Unfinished::held).sum();
+        let open: usize = rest.open.iter().map(IncompleteResponses::held).sum();
         let lists = room(&rest.given) + room(&rest.open) + open;
         pending
-            + size_of::<Rest>()
+            + size_of::<MultiMessageState>()
             + lists
             + rest.done.held()
             + room(&rest.early)
@@ -520,16 +521,21 @@ impl Conversation {
     }
 
     /// Removes the incomplete response with this timestamp.
-    pub(super) fn take_open(&mut self, timestamp: u32) -> Option<Unfinished> {
+    pub(super) fn take_open(&mut self, timestamp: u32) -> Option<IncompleteResponses> {
         let open = &mut self.rest.as_mut()?.open;
         let at = open.iter().position(|open| open.timestamp == timestamp)?;
         Some(open.remove(at))
     }
 
     /// Removes a response that is overdue, or any with `all`, or one too many.
-    pub(super) fn take_overdue(&mut self, now: Time, all: bool, most: usize) -> Option<Unfinished> {
+    pub(super) fn take_overdue(
+        &mut self,
+        now: Time,
+        all: bool,
+        most: usize,
+    ) -> Option<IncompleteResponses> {
         let open = &mut self.rest.as_mut()?.open;
-        let due = |unfinished: &Unfinished| all || unfinished.deadline <= now;
+        let due = |unfinished: &IncompleteResponses| all || unfinished.deadline <= now;
         let at = open.iter().position(due).or((open.len() > most).then_some(0))?;
         Some(open.remove(at))
     }

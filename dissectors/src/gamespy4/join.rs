@@ -54,7 +54,7 @@ fn cut(joined: &mut Buffer, length: usize) {
 
 /// Where a packet's content continues: the number of joined bytes to keep, and the number of the
 /// packet's bytes to skip, from the section byte on.
-struct Seam {
+struct JoinPoint {
     keep: usize,
     skip: usize,
     /// A column continues with this row.
@@ -103,15 +103,15 @@ impl JoinWalk {
     }
 
     /// How `content`, which begins with the section byte, continues the joined bytes.
-    fn seam(&self, joined: &[u8], content: &[u8]) -> Seam {
-        let goes_on = Seam { keep: joined.len(), skip: 1, row: None };
+    fn seam(&self, joined: &[u8], content: &[u8]) -> JoinPoint {
+        let goes_on = JoinPoint { keep: joined.len(), skip: 1, row: None };
         match content {
             [section @ (1 | 2), text @ ..] => match column_name(text) {
                 Some(length) => self.column_seam(joined, *section, text, length),
-                None if self.section_follows(*section, content) => Seam { skip: 0, ..goes_on },
+                None if self.section_follows(*section, content) => JoinPoint { skip: 0, ..goes_on },
                 None => goes_on,
             },
-            [0, text @ ..] => self.variable_seam(joined, text).map_or(goes_on, |keep| Seam {
+            [0, text @ ..] => self.variable_seam(joined, text).map_or(goes_on, |keep| JoinPoint {
                 keep,
                 skip: 1,
                 row: None,
@@ -127,7 +127,7 @@ impl JoinWalk {
     }
 
     /// A packet begins with a column: the cut one, or another.
-    fn column_seam(&self, joined: &[u8], section: u8, text: &[u8], length: usize) -> Seam {
+    fn column_seam(&self, joined: &[u8], section: u8, text: &[u8], length: usize) -> JoinPoint {
         let (name, first) = (text.get(..length), text.get(length + 1).map(|&row| usize::from(row)));
         let same = self.place == ParsePlace::Values
             && self.section == section
@@ -135,26 +135,28 @@ impl JoinWalk {
         if let Some(first) = first.filter(|_| same)
             && let Some(keep) = self.row_start(joined, first)
         {
-            return Seam { keep, skip: 1 + length + 2, row: Some(first) };
+            return JoinPoint { keep, skip: 1 + length + 2, row: Some(first) };
         }
         if let Some(seam) = name.and_then(|name| self.cut_name(joined, section, name)) {
             return seam;
         }
         let open = joined.get(self.at..).unwrap_or_default();
-        let goes_on = Seam { keep: joined.len(), skip: 1, row: None };
-        let whole = Seam { skip: 0, ..goes_on };
+        let goes_on = JoinPoint { keep: joined.len(), skip: 1, row: None };
+        let whole = JoinPoint { skip: 0, ..goes_on };
         match self.place {
-            ParsePlace::ColumnName if self.section != section => Seam { keep: self.at, ..whole },
+            ParsePlace::ColumnName if self.section != section => {
+                JoinPoint { keep: self.at, ..whole }
+            }
             // A cut name is repeated or continued.
             ParsePlace::ColumnName => {
                 let cut = open.strip_suffix(b"\0").unwrap_or(open);
                 let repeated = name.is_some_and(|name| name.starts_with(cut));
-                if repeated { Seam { keep: self.at, ..goes_on } } else { goes_on }
+                if repeated { JoinPoint { keep: self.at, ..goes_on } } else { goes_on }
             }
             ParsePlace::Values if open.first() == Some(&0) && self.section == section => goes_on,
             // Otherwise a cut value that is not repeated would absorb the section byte.
             ParsePlace::Values if open.first().is_some_and(|&byte| byte != 0) => {
-                Seam { keep: self.at, ..whole }
+                JoinPoint { keep: self.at, ..whole }
             }
             _ => whole,
         }
@@ -163,7 +165,7 @@ impl JoinWalk {
     /// The joined bytes end after a column, with the beginning of the name in the next packet, or
     /// with a section's byte and that beginning. This is known only when that packet arrives: until
     /// then it looks like another value.
-    fn cut_name(&self, joined: &[u8], section: u8, name: &[u8]) -> Option<Seam> {
+    fn cut_name(&self, joined: &[u8], section: u8, name: &[u8]) -> Option<JoinPoint> {
         let open = joined.strip_suffix(b"\0").unwrap_or(joined);
         let length = open.iter().rev().take(LONGEST_NAME).position(|&byte| byte == 0)?;
         let keep = open.len() - length;
@@ -175,10 +177,10 @@ impl JoinWalk {
         match open.get(keep..)? {
             [] => None,
             [byte, cut @ ..] if *byte == section && name.starts_with(cut) => {
-                Some(Seam { keep, skip: 0, row: None })
+                Some(JoinPoint { keep, skip: 0, row: None })
             }
             cut if section == self.section && name.starts_with(cut) => {
-                Some(Seam { keep, skip: 1, row: None })
+                Some(JoinPoint { keep, skip: 1, row: None })
             }
             _ => None,
         }
@@ -222,7 +224,7 @@ impl JoinWalk {
     }
 
     /// Moves back to where the joined bytes were cut.
-    fn back_to(&mut self, seam: &Seam) {
+    fn back_to(&mut self, seam: &JoinPoint) {
         if let Some(row) = seam.row {
             (self.at, self.row, self.value) = (seam.keep, row, None);
         } else if self.section == 0 && (seam.keep <= self.name.start || self.at > seam.keep) {

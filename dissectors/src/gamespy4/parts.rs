@@ -3,7 +3,7 @@
 
 use super::answer::DecodeContext;
 use super::decode::{self, Header};
-use super::unfinished::{Divided, PartResult, Unfinished};
+use super::unfinished::{IncompleteResponses, PacketsByResponse, PartResult};
 use super::{GameSpy4, join, messages as m, rules, whole};
 
 use crate::kit::{Context, Evidence, Limit, PartSpan, Payload, Piece, Sink, Time};
@@ -40,24 +40,28 @@ pub(super) fn part<S: Sink>(
             let open = cx.conversation.take_open(header.timestamp);
             let evidence = contradiction(cx, open.as_ref(), payload.lost);
             rules::packet_repeated(header.index, evidence, &mark, sink);
-            spoilt(cx, open, header.timestamp, payload, sink);
+            contradictory(cx, open, header.timestamp, payload, sink);
         }
         PartResult::LastMisplaced { highest, last } => {
             let open = cx.conversation.take_open(header.timestamp);
             let evidence = contradiction(cx, open.as_ref(), payload.lost);
             rules::last_bit_misplaced(highest, last, evidence, &mark, sink);
-            spoilt(cx, open, header.timestamp, payload, sink);
+            contradictory(cx, open, header.timestamp, payload, sink);
         }
         PartResult::Full => {
             let open = cx.conversation.take_open(header.timestamp);
-            spoilt(cx, open, header.timestamp, payload, sink);
+            contradictory(cx, open, header.timestamp, payload, sink);
         }
     }
 }
 
 /// Packets that contradict each other are reported without waiting. But if the beginning or the
 /// request is not in the capture, the number of responses is unknown.
-fn contradiction(cx: &Context<'_, GameSpy4>, open: Option<&Unfinished>, lost: bool) -> Evidence {
+fn contradiction(
+    cx: &Context<'_, GameSpy4>,
+    open: Option<&IncompleteResponses>,
+    lost: bool,
+) -> Evidence {
     let asked = open.map_or_else(|| cx.conversation.done_was_asked(), |open| open.asked);
     let counted = asked && cx.flow.began;
     Evidence { lost, waited: true, asked_party_seen: counted, ..Evidence::default() }
@@ -66,7 +70,7 @@ fn contradiction(cx: &Context<'_, GameSpy4>, open: Option<&Unfinished>, lost: bo
 /// Reports each whole response among packets as one message, and the others as fragments or copies.
 fn take_apart<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    mut open: Unfinished,
+    mut open: IncompleteResponses,
     now: Time,
     sink: &mut S,
 ) {
@@ -92,8 +96,8 @@ fn take_apart<S: Sink>(
 /// Packets of incomplete responses, and copies.
 fn leftovers<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    open: &Unfinished,
-    parts: &Divided,
+    open: &IncompleteResponses,
+    parts: &PacketsByResponse,
     now: Time,
     sink: &mut S,
 ) {
@@ -129,9 +133,9 @@ fn leftovers<S: Sink>(
 }
 
 /// A response whose packets contradict each other, which has been reported.
-fn spoilt<S: Sink>(
+fn contradictory<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    open: Option<Unfinished>,
+    open: Option<IncompleteResponses>,
     timestamp: u32,
     payload: &Payload<'_>,
     sink: &mut S,
@@ -163,7 +167,7 @@ pub(super) fn give_up_overdue<S: Sink>(
 /// A packet that belongs to no whole response is reported as a message.
 fn fragment<S: Sink>(
     cx: &Context<'_, GameSpy4>,
-    open: &Unfinished,
+    open: &IncompleteResponses,
     at: usize,
     copy: bool,
     sink: &mut S,
@@ -180,7 +184,7 @@ fn fragment<S: Sink>(
 /// The bytes of the packet at an index.
 fn payload_of<'a>(
     cx: &Context<'_, GameSpy4>,
-    open: &Unfinished,
+    open: &IncompleteResponses,
     at: usize,
     bytes: &'a [u8],
     pieces: &'a [Piece],

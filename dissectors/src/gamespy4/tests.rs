@@ -91,7 +91,7 @@ impl Outcome {
 
 /// One flow, between a client and a server.
 struct Stage {
-    lab: lab::Lab<GameSpy4, lab::Ear>,
+    lab: lab::Lab<GameSpy4, lab::TestRecorder>,
     ends: [&'static str; 2],
 }
 
@@ -147,7 +147,8 @@ impl Stage {
     /// The capture continues to `milliseconds` and ends.
     fn ends(&mut self, milliseconds: i64) -> Outcome {
         self.lab.end(milliseconds as f64 / 1000.0);
-        let lab::Ear { heard, replies, facts, results, .. } = std::mem::take(&mut self.lab.sink);
+        let lab::TestRecorder { heard, replies, facts, results, .. } =
+            std::mem::take(&mut self.lab.sink);
         Outcome { reported: heard.into_iter().map(Reported::of).collect(), replies, facts, results }
     }
 }

@@ -9,7 +9,7 @@ const MOST: usize = 256 << 10;
 
 /// Packets with one timestamp: of one response, or, if the request was repeated, of several. A
 /// packet does not show which of these it belongs to.
-pub(super) struct Unfinished {
+pub(super) struct IncompleteResponses {
     pub(super) timestamp: u32,
     pub(super) side: Side,
     /// The packets in order of arrival.
@@ -29,7 +29,7 @@ pub(super) enum PartResult {
     /// Kept.
     Kept,
     /// Kept, and the response is complete.
-    Whole(Unfinished),
+    Whole(IncompleteResponses),
     /// A copy of a stored one.
     Copy,
     /// A different one with a stored index.
@@ -41,7 +41,7 @@ pub(super) enum PartResult {
 }
 
 /// Packets by the response they belong to, as indices in the order of arrival.
-pub(super) struct Divided {
+pub(super) struct PacketsByResponse {
     /// Whole responses in the order of completion, the packets of each by their index.
     pub(super) answers: Vec<Vec<usize>>,
     /// Packets that belong to none of these.
@@ -49,17 +49,17 @@ pub(super) struct Divided {
 }
 
 /// The number of packets of each index, and how many of these have the last bit.
-struct Tally([(usize, usize); 128]);
+struct IndexCount([(usize, usize); 128]);
 
-impl Tally {
-    fn of(numbers: impl Iterator<Item = u8>) -> Tally {
+impl IndexCount {
+    fn of(numbers: impl Iterator<Item = u8>) -> IndexCount {
         let mut tally = [(0, 0); 128];
         for number in numbers {
             let (all, last) = &mut tally[usize::from(number & 0x7F)];
             *all += 1;
             *last += usize::from(is_last(number));
         }
-        Tally(tally)
+        IndexCount(tally)
     }
 
     /// The minimum number of responses: none has an index twice, or one after its last.
@@ -89,14 +89,14 @@ const fn is_last(number: u8) -> bool {
     number & 0x80 != 0
 }
 
-impl Unfinished {
+impl IncompleteResponses {
     pub(super) fn new(
         timestamp: u32,
         payload: &Payload<'_>,
         timeout: i64,
         asked: bool,
-    ) -> Unfinished {
-        Unfinished {
+    ) -> IncompleteResponses {
+        IncompleteResponses {
             timestamp,
             side: payload.side,
             packets: Buffer::default(),
@@ -117,7 +117,7 @@ impl Unfinished {
         budget: &mut Budget,
     ) -> PartResult {
         let number = header.index | u8::from(header.last) << 7;
-        if Tally::of(self.numbers.iter().copied().chain([number])).answers() > most {
+        if IndexCount::of(self.numbers.iter().copied().chain([number])).answers() > most {
             return self.contradicts(header, payload.bytes);
         }
         if !self.packets.keep(payload, limits.parts_bytes.min(MOST), budget) {
@@ -150,7 +150,7 @@ impl Unfinished {
 
     /// Whether it is complete.
     pub(super) fn is_whole(&self) -> bool {
-        Tally::of(self.numbers.iter().copied()).is_whole()
+        IndexCount::of(self.numbers.iter().copied()).is_whole()
     }
 
     /// Whether there are packets of several responses that are not copies of each other: then only
@@ -158,14 +158,15 @@ impl Unfinished {
     pub(super) fn is_mixed(&self) -> bool {
         let numbers = || self.numbers.iter().copied();
         let own = |&(at, _): &(usize, u8)| !self.same(at).any(|other| other < at);
-        Tally::of(numbers()).answers() > 1
-            && Tally::of(numbers().enumerate().filter(own).map(|(_, number)| number)).answers() > 1
+        IndexCount::of(numbers()).answers() > 1
+            && IndexCount::of(numbers().enumerate().filter(own).map(|(_, number)| number)).answers()
+                > 1
     }
 
     /// Groups the packets. If all have arrived, the first packets of each index form the first
     /// response. Otherwise, a missing packet more likely belongs to an earlier response: the latest
     /// packets form one response.
-    pub(super) fn divide(&self) -> Divided {
+    pub(super) fn divide(&self) -> PacketsByResponse {
         let mut free = vec![Vec::new(); 1 + usize::from(self.indices().max().unwrap_or_default())];
         let mut ends = Vec::new();
         let mut sort = |(at, &number): (usize, &u8)| match free.get_mut(usize::from(number)) {
@@ -189,7 +190,7 @@ impl Unfinished {
         answers.sort_by_key(|answer: &Vec<usize>| answer.iter().max().copied());
         left.extend(free.into_iter().flatten());
         left.sort_unstable();
-        Divided { answers, left }
+        PacketsByResponse { answers, left }
     }
 
     /// Whether the remaining packet at an index is a copy of another one: in a response, or

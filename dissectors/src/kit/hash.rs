@@ -28,17 +28,17 @@ pub type Map<K, V> = HashMap<K, V, MapSeed>;
 pub type Set<K> = HashSet<K, MapSeed>;
 
 /// A map by keys that are hashes already, by a [`Seed`].
-pub(crate) type HashedMap<V, K = u64> = HashMap<K, V, BuildHasherDefault<Itself>>;
+pub(crate) type HashedMap<V, K = u64> = HashMap<K, V, BuildHasherDefault<IdentityHash>>;
 
 /// A set of hashes by a [`Seed`].
-pub(crate) type HashedSet = HashSet<Short, BuildHasherDefault<Itself>>;
+pub(crate) type HashedSet = HashSet<ShortHash, BuildHasherDefault<IdentityHash>>;
 
 /// A hash by a [`Seed`] in three quarters of the space. With a million entries, a lookup finds a
 /// wrong one once in 280 million times.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Short([u16; 3]);
+pub(crate) struct ShortHash([u16; 3]);
 
-impl Short {
+impl ShortHash {
     /// Shares that hashes are divided into.
     pub(crate) const SHARES: u16 = 8;
 
@@ -56,14 +56,14 @@ impl Short {
     }
 }
 
-impl From<u64> for Short {
+impl From<u64> for ShortHash {
     #[inline]
-    fn from(hash: u64) -> Short {
-        Short([hash as u16, (hash >> 16) as u16, (hash >> 48) as u16])
+    fn from(hash: u64) -> ShortHash {
+        ShortHash([hash as u16, (hash >> 16) as u16, (hash >> 48) as u16])
     }
 }
 
-impl Hash for Short {
+impl Hash for ShortHash {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.whole());
@@ -75,9 +75,9 @@ pub(crate) const AT_ONCE: usize = 64;
 
 /// The identity: the key is a hash already.
 #[derive(Default)]
-pub(crate) struct Itself(u64);
+pub(crate) struct IdentityHash(u64);
 
-impl Hasher for Itself {
+impl Hasher for IdentityHash {
     #[inline]
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;
@@ -144,7 +144,7 @@ mod tests {
             "[::a00:1]:1",
         ];
         let ends = ends.map(|end| end.parse::<SocketAddr>().unwrap());
-        let hashes: HashSet<Short, Seed> =
+        let hashes: HashSet<ShortHash, Seed> =
             ends.iter().map(|end| seed.hash_one(Socket(*end)).into()).collect();
         assert_eq!(hashes.len(), ends.len());
     }

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 
 use crate::kit::*;
 
-mod ear;
+mod test_recorder;
 
-pub(crate) use ear::{Ear, HeardMessage, code};
+pub(crate) use test_recorder::{HeardMessage, TestRecorder, code};
 
 /// One direction of a stream.
 #[derive(Default)]
@@ -50,9 +50,9 @@ pub(crate) struct LabSegment {
     pub(crate) fin: bool,
 }
 
-impl<P: Protocol> Lab<P, Ear> {
-    pub(crate) fn new() -> Lab<P, Ear> {
-        Lab::with(Ear::default())
+impl<P: Protocol> Lab<P, TestRecorder> {
+    pub(crate) fn new() -> Lab<P, TestRecorder> {
+        Lab::with(TestRecorder::default())
     }
 
     /// The results of a rule.

@@ -1,6 +1,6 @@
 //! The kinds of messages that a protocol has, each with its fields.
 
-use crate::kit::{Description, Field, Kind, Node, Place, Purpose, TreeView, Who};
+use crate::kit::{Description, Field, Kind, Node, Place, Purpose, Role, TreeView};
 
 /// One kind of message.
 pub struct Message {
@@ -9,7 +9,7 @@ pub struct Message {
     /// The name in the specification.
     pub label: &'static str,
     /// The role of its sender.
-    pub speaker: Who,
+    pub speaker: Role,
     /// What it is for.
     pub purpose: Purpose,
     /// The one-line summary: `{field}` is a field's value, `{field=}` its meaning, `{field#}` the
@@ -87,7 +87,7 @@ macro_rules! messages {
         $(pub(super) static $name: $crate::kit::Message = $crate::kit::Message {
             name: $id,
             label: $label,
-            speaker: $crate::kit::Who::$speaker,
+            speaker: $crate::kit::Role::$speaker,
             purpose: $crate::kit::Purpose::$purpose,
             summary: $summary,
             fields: &[$(&super::fields::$field),*],

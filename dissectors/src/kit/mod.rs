@@ -51,7 +51,7 @@ pub use fact::{CrossFlowEvent, Exchange, PartsFound, ResponseRules, SeenMessage}
 pub use field::{Field, Kind, Meaning, Place, Privacy, Read, Span};
 pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};
-pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, keyed_hash};
+pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, ShortHash, keyed_hash};
 pub use hash::{Map, Seed, Set, Socket};
 pub(crate) use lists::append;
 pub use lists::room;
@@ -68,13 +68,13 @@ pub use pending::PendingRequests;
 pub use protocol::{
     Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Protocol, StreamView, Unread,
 };
-pub use purpose::{Description, EndOfList, KeyLookup, Masters, Purpose, Selects};
+pub use purpose::{Description, EndOfList, KeyLookup, ListFilter, Masters, Purpose};
 pub use quoted::Quoted;
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
 pub use refused::Refused;
 pub use reply::{Reply, Sending};
-pub use rule::{CODES, Cite, Code, Group, NeededEvidence, Rule, Severity, Who};
+pub use rule::{CODES, Cite, Code, Group, NeededEvidence, Role, Rule, Severity};
 pub use rule_results::{Counts, RuleCounts, RuleResults};
 pub use settings::{AbuseThresholds, Budget, Limit, Limits, Secret, Settings};
 pub use severities::Severities;

@@ -109,7 +109,7 @@ pub struct Masters {
     /// selects all.
     pub narrowed: &'static [(&'static str, &'static str)],
     /// Whether a filtered list includes a server, if that can be known.
-    pub selects: Option<Selects>,
+    pub selects: Option<ListFilter>,
     /// The game, in messages of servers and in a [`Purpose::ListRequest`], if lists are per game.
     pub game: Option<&'static str>,
     /// The field with the encrypted part of a [`Purpose::List`].
@@ -127,7 +127,7 @@ pub struct Masters {
 
 /// How to find out whether a filtered list includes a server.
 #[derive(Clone, Copy, Debug)]
-pub struct Selects {
+pub struct ListFilter {
     /// The map in a [`Purpose::ChallengeResponse`] in which the server describes itself.
     pub said: &'static str,
     /// Whether the list includes it, from the values of the fields of [`Masters::narrowed`], in

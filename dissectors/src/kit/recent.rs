@@ -2,13 +2,13 @@
 
 use std::hash::{BuildHasher, Hash};
 
-use crate::kit::{AT_ONCE, HashedSet, Map, Seed, Short};
+use crate::kit::{AT_ONCE, HashedSet, Map, Seed, ShortHash};
 
 /// A set of the latest items, by their keyed hashes: between `most` and twice as many.
 #[derive(Default)]
 pub struct Recent {
     /// The latest items, not inserted into the set yet.
-    fresh: Vec<Short>,
+    fresh: Vec<ShortHash>,
     young: HashedSet,
     old: HashedSet,
     seed: Seed,

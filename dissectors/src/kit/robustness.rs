@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use crate::kit::lab::{Ear, Lab, LabSegment};
+use crate::kit::lab::{Lab, LabSegment, TestRecorder};
 use crate::kit::*;
 
 /// Sender and receiver of packets, and for TCP the side that opened the connection.
@@ -110,17 +110,17 @@ fn play<P: Protocol, S: Sink>(routes: &[TestRoute], packets: &[TestPacket], sink
 /// The counts of every rule, and the state that each sink left in the conversation, which later
 /// messages show.
 pub(crate) fn run<P: Protocol>(routes: &[TestRoute], packets: &[TestPacket]) {
-    let ear = play::<P, _>(routes, packets, Ear::default());
+    let recorder = play::<P, _>(routes, packets, TestRecorder::default());
     let one_by_one = play::<P, _>(routes, packets, OneByOne::default());
     let results = play::<P, _>(routes, packets, RuleResults::default());
     play::<P, _>(routes, packets, Tree::default());
     play::<P, _>(routes, packets, Blind);
     for rule in P::INFO.rules {
-        let counts = ear.results.counts(rule);
+        let counts = recorder.results.counts(rule);
         assert_eq!(counts, results.counts(rule), "{rule:?}");
         assert_eq!(counts, one_by_one.results.counts(rule), "{rule:?}");
     }
-    let trees: Vec<_> = ear.heard.iter().map(|heard| shapes(&heard.tree)).collect();
+    let trees: Vec<_> = recorder.heard.iter().map(|heard| shapes(&heard.tree)).collect();
     assert_eq!(trees, one_by_one.trees);
 }
 

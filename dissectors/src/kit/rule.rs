@@ -33,7 +33,7 @@ impl Severity {
 
 /// A party: the sender of a message, or the party at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Who {
+pub enum Role {
     /// Sends requests.
     Client,
     /// A game server.
@@ -46,15 +46,15 @@ pub enum Who {
     Capture,
 }
 
-impl Who {
+impl Role {
     /// As scripts read it.
     pub const fn name(self) -> &'static str {
         match self {
-            Who::Client => "client",
-            Who::Server => "server",
-            Who::Master => "master",
-            Who::Any => "any",
-            Who::Capture => "capture",
+            Role::Client => "client",
+            Role::Server => "server",
+            Role::Master => "master",
+            Role::Any => "any",
+            Role::Capture => "capture",
         }
     }
 }
@@ -191,11 +191,11 @@ pub struct Rule {
     pub slug: &'static str,
     /// It requires a response to a request: the requests that it checks count for NET012 and
     /// NET014.
-    pub asks_for_answer: bool,
+    pub requires_response: bool,
     /// The severity of a breach.
     pub severity: Severity,
     /// The party at fault.
-    pub who: Who,
+    pub who: Role,
     /// What the capture must contain to prove a breach.
     pub needs: NeededEvidence,
     /// The requirement, in one sentence.
@@ -228,9 +228,9 @@ macro_rules! rule {
         pub static $name: $crate::kit::Rule = $crate::kit::Rule {
             code: $crate::kit::Code::of(stringify!($name)),
             slug: $slug,
-            asks_for_answer: $crate::rule!(@asks_for_answer $($checks)?),
+            requires_response: $crate::rule!(@requires_response $($checks)?),
             severity: $crate::kit::Severity::$severity,
-            who: $crate::kit::Who::$who,
+            who: $crate::kit::Role::$who,
             needs: $crate::kit::NeededEvidence::$needs,
             asks: $asks,
             why: concat!($($doc, "\n"),+),
@@ -242,6 +242,6 @@ macro_rules! rule {
             wrong: $wrong,
         };
     };
-    (@asks_for_answer) => { false };
-    (@asks_for_answer requests) => { true };
+    (@requires_response) => { false };
+    (@requires_response requests) => { true };
 }

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use crate::kit::{HashedMap, HashedSet, Short, append};
+use crate::kit::{HashedMap, HashedSet, ShortHash, append};
 
 /// The receivers of challenges, appended in order, which is cheaper than inserting each into a map.
 /// Most are never looked up.
@@ -18,13 +18,13 @@ pub(super) struct Challenges {
 /// A given challenge, in compact form: a flood causes very many.
 struct Given {
     /// The hash of the server and the challenge.
-    key: Short,
+    key: ShortHash,
     to: Ipv4Addr,
 }
 
 impl Challenges {
     /// Adds a challenge, up to `most` different ones.
-    pub(super) fn push(&mut self, key: Short, to: IpAddr, most: usize) {
+    pub(super) fn push(&mut self, key: ShortHash, to: IpAddr, most: usize) {
         if self.given.len() >= 2 * most {
             self.tidy(most);
         }
@@ -63,7 +63,11 @@ impl Challenges {
     }
 
     /// The first receiver of each of these challenges, as far as stored.
-    pub(super) fn first_given(&mut self, keys: &[Short], most: usize) -> HashedMap<IpAddr, Short> {
+    pub(super) fn first_given(
+        &mut self,
+        keys: &[ShortHash],
+        most: usize,
+    ) -> HashedMap<IpAddr, ShortHash> {
         self.tidy(most);
         let wanted: HashedSet = keys.iter().copied().collect();
         let mut first = HashedMap::default();
@@ -83,7 +87,7 @@ impl Challenges {
 fn firsts(given: &[Given]) -> Vec<bool> {
     let mut firsts = vec![false; given.len()];
     let mut seen = HashedSet::default();
-    for turn in 0..Short::SHARES {
+    for turn in 0..ShortHash::SHARES {
         seen.clear();
         for (given, is_first) in given.iter().zip(&mut firsts) {
             if given.key.share() == turn {
@@ -103,8 +107,8 @@ mod tests {
     use super::*;
 
     /// One of each share and some more.
-    fn short(key: u64) -> Short {
-        Short::from(key << 29 | key)
+    fn short(key: u64) -> ShortHash {
+        ShortHash::from(key << 29 | key)
     }
 
     proptest! {

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
-use super::{Beyond, Detail, KeptRule, Ruling, Witness};
+use super::{CrossFlowBreach, Detail, KeptRule, UncheckedCounts, Witness};
 use crate::a2s::rules::{A2S022, A2S024};
-use crate::kit::{Code, Evidence, Exchange, Map, Rule, SeenMessage, Set, ShortMark, Time, Who};
+use crate::kit::{Code, Evidence, Exchange, Map, Role, Rule, SeenMessage, Set, ShortMark, Time};
 
 /// Maximum number of kinds of requests of a protocol.
 const KINDS: usize = 8;
@@ -21,15 +21,15 @@ pub(super) struct Elsewhere {
     answers: Vec<Unmatched>,
     requests: Vec<Unmatched>,
     /// Challenges that clients used with servers that are not known to have given them.
-    foreign: Vec<Used>,
+    foreign: Vec<UsedChallenge>,
     /// Requests with such challenges that were answered with data.
-    accepted: Vec<Used>,
+    accepted: Vec<UsedChallenge>,
     /// Challenges that another server gave to a client.
-    moved: Moved,
+    moved: MovedChallenges,
 }
 
 /// A challenge that is not known to have been given, and was used or accepted.
-struct Used {
+struct UsedChallenge {
     challenge: u32,
     evidence: Evidence,
     from: FlowEnd,
@@ -40,7 +40,7 @@ struct Used {
     lossy: bool,
 }
 
-impl Used {
+impl UsedChallenge {
     fn witness(&self) -> Witness {
         let seen = SeenMessage { mark: self.mark.get(), from: self.from.get(), to: self.to.get() };
         Witness { seen, flow: self.flow, began: self.began, lossy: self.lossy }
@@ -177,7 +177,7 @@ impl WaitingRequests {
 /// The results.
 #[derive(Default)]
 pub(super) struct UnmatchedReview {
-    pub(super) rulings: Vec<Ruling>,
+    pub(super) rulings: Vec<CrossFlowBreach>,
     /// Other breaches: since there may be very many, their texts are made one by one.
     pub(super) places: Vec<(u64, Code, RulingPlace)>,
     pub(super) kept: Vec<KeptRule>,
@@ -186,7 +186,7 @@ pub(super) struct UnmatchedReview {
 }
 
 /// Challenges from another server: the receiver's address, and the server that accepts them.
-type Moved = Set<(IpAddr, SocketAddr, u32)>;
+type MovedChallenges = Set<(IpAddr, SocketAddr, u32)>;
 
 impl Elsewhere {
     /// Adds a response or a request, unless the maximum is reached: then it is checked alone.
@@ -196,7 +196,7 @@ impl Elsewhere {
         is_answer: bool,
         witness: &Witness,
         most: usize,
-        beyond: &mut Beyond,
+        beyond: &mut UncheckedCounts,
     ) -> bool {
         let SeenMessage { mark, from, to } = witness.seen;
         let (server, client) = if is_answer { (from, to) } else { (to, from) };
@@ -223,7 +223,7 @@ impl Elsewhere {
         is_accepted: bool,
         witness: &Witness,
         most: usize,
-        beyond: &mut Beyond,
+        beyond: &mut UncheckedCounts,
     ) -> bool {
         let (list, rule) = match is_accepted {
             true => (&mut self.accepted, &A2S024),
@@ -235,7 +235,7 @@ impl Elsewhere {
         }
         let Witness { seen: SeenMessage { mark, from, to }, flow, began, lossy } = *witness;
         let (from, to, mark) = (from.into(), to.into(), mark.into());
-        let used = Used { challenge, evidence, from, to, mark, flow, began, lossy };
+        let used = UsedChallenge { challenge, evidence, from, to, mark, flow, began, lossy };
         crate::kit::append(list, used);
         true
     }
@@ -322,7 +322,7 @@ impl Elsewhere {
     }
 
     /// The full text of a breach.
-    pub(super) fn ruling(&self, place: RulingPlace) -> Option<Ruling> {
+    pub(super) fn ruling(&self, place: RulingPlace) -> Option<CrossFlowBreach> {
         let at = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
         let open = |open: &Unmatched| {
             let Evidence { lost, .. } = open.exchange.evidence;
@@ -337,7 +337,7 @@ impl Elsewhere {
                 {
                     let detail =
                         it.exchange.parts.map_or(Detail::Unasked(name.0), Detail::Incomplete);
-                    (rule, open(it), witness, Who::Server, detail)
+                    (rule, open(it), witness, Role::Server, detail)
                 }
             }
             RulingPlace::Request(place) => {
@@ -347,21 +347,21 @@ impl Elsewhere {
                 {
                     let detail =
                         it.exchange.parts.map_or(Detail::Unanswered(name.0), Detail::Incomplete);
-                    (rule, open(it), witness, Who::Client, detail)
+                    (rule, open(it), witness, Role::Client, detail)
                 }
             }
             RulingPlace::Foreign(place) => {
                 let it = self.foreign.get(at(place))?;
                 let detail = Detail::Foreign(it.challenge as i32);
-                (&A2S022, it.evidence, it.witness(), Who::Client, detail)
+                (&A2S022, it.evidence, it.witness(), Role::Client, detail)
             }
             RulingPlace::Accepted(place) => {
                 let it = self.accepted.get(at(place))?;
                 let detail = Detail::Accepted(it.challenge as i32);
-                (&A2S024, it.evidence, it.witness(), Who::Server, detail)
+                (&A2S024, it.evidence, it.witness(), Role::Server, detail)
             }
         };
-        Some(Ruling { rule, evidence, witness, speaker, of_flow: true, detail })
+        Some(CrossFlowBreach { rule, evidence, witness, speaker, of_flow: true, detail })
     }
 }
 
@@ -378,7 +378,7 @@ fn matched(
     timeout: i64,
     used: &Map<(SocketAddr, u32), FlowEnd>,
     review: &mut UnmatchedReview,
-    moved: &mut Moved,
+    moved: &mut MovedChallenges,
 ) {
     let mut queues: [WaitingRequests; KINDS] = Default::default();
     let mut next = 0;
@@ -446,7 +446,7 @@ fn take(
     place: usize,
     requests: &mut [Unmatched],
     review: &mut UnmatchedReview,
-    moved: &mut Moved,
+    moved: &mut MovedChallenges,
 ) {
     let Some(&at) = queue.waiting.get(place) else { return };
     let Some(request) = requests.get_mut(at) else { return };
@@ -472,8 +472,15 @@ fn take(
         let witness = answer.witness(answer.server, answer.client);
         let from = witness.seen.from;
         let detail = Detail::Text(format!("{name} comes from {from}, asked was {asked}"));
-        let (rule, speaker) = (rules.from_asked, Who::Server);
-        review.rulings.push(Ruling { rule, evidence, witness, speaker, of_flow: true, detail });
+        let (rule, speaker) = (rules.from_asked, Role::Server);
+        review.rulings.push(CrossFlowBreach {
+            rule,
+            evidence,
+            witness,
+            speaker,
+            of_flow: true,
+            detail,
+        });
     }
     if is_over {
         queue.remove(place, requests);

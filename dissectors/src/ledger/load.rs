@@ -15,18 +15,18 @@ pub(super) const BUCKETS: usize = 20;
 /// The load on one server from the hosts of one group.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Load {
-    Brief(Box<Brief>),
-    Detailed(Box<Detailed>),
+    Brief(Box<BriefLoad>),
+    Detailed(Box<DetailedLoad>),
 }
 
 /// The first requests, all from one source, and the responses without a challenge to them.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Brief {
+pub(super) struct BriefLoad {
     first: Mark,
     from: SocketAddr,
     to: SocketAddr,
-    kinds: [Name; Brief::KINDS],
-    events: [LoadEvent; Brief::EVENTS],
+    kinds: [Name; BriefLoad::KINDS],
+    events: [LoadEvent; BriefLoad::EVENTS],
     count: u8,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct GroupRoom {
 
 /// The load on one server in detail.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Detailed {
+pub(super) struct DetailedLoad {
     /// The first request and the time of the last.
     pub(super) first: Option<Witness>,
     pub(super) last: Time,
@@ -94,12 +94,12 @@ impl Load {
     /// The first request to a server.
     pub(super) fn of(what: &'static str, payload: &Payload<'_>) -> Load {
         let SeenMessage { mark, from, to } = payload.seen();
-        let mut kinds = [Name::default(); Brief::KINDS];
+        let mut kinds = [Name::default(); BriefLoad::KINDS];
         kinds[0] = Name(what);
         let event = LoadEvent { bytes: mark.length, ..LoadEvent::default() };
-        let mut events = [LoadEvent::default(); Brief::EVENTS];
+        let mut events = [LoadEvent::default(); BriefLoad::EVENTS];
         events[0] = event;
-        Load::Brief(Box::new(Brief { first: mark, from, to, kinds, events, count: 1 }))
+        Load::Brief(Box::new(BriefLoad { first: mark, from, to, kinds, events, count: 1 }))
     }
 
     /// Adds a request to the server. Returns whether there was room for its time.
@@ -159,8 +159,8 @@ impl Load {
     }
 
     /// Converts to the detailed form at the end.
-    pub(super) fn finish(self, terms: &LoadTerms) -> Detailed {
-        let mut room = GroupRoom { sources: 1, buckets: Brief::EVENTS };
+    pub(super) fn finish(self, terms: &LoadTerms) -> DetailedLoad {
+        let mut room = GroupRoom { sources: 1, buckets: BriefLoad::EVENTS };
         let mut detailed = match self {
             Load::Brief(brief) => brief.in_detail(terms, &mut room),
             Load::Detailed(detailed) => *detailed,
@@ -170,7 +170,7 @@ impl Load {
     }
 }
 
-impl Brief {
+impl BriefLoad {
     const EVENTS: usize = 6;
     const KINDS: usize = 3;
 
@@ -199,10 +199,10 @@ impl Brief {
         true
     }
 
-    fn in_detail(&self, terms: &LoadTerms, room: &mut GroupRoom) -> Detailed {
+    fn in_detail(&self, terms: &LoadTerms, room: &mut GroupRoom) -> DetailedLoad {
         let seen = SeenMessage { mark: self.first, from: self.from, to: self.to };
         let first = Witness { seen, flow: 0, began: true, lossy: false };
-        let mut detailed = Detailed { first: Some(first), ..Detailed::default() };
+        let mut detailed = DetailedLoad { first: Some(first), ..DetailedLoad::default() };
         for event in self.events() {
             let what = self.kinds.get(usize::from(event.kind)).copied().unwrap_or_default();
             let time = Time(self.first.time.0.saturating_add(i64::from(event.after) * 1000));
@@ -214,7 +214,7 @@ impl Brief {
     }
 }
 
-impl Detailed {
+impl DetailedLoad {
     /// Counts a message. Returns whether there was room for its time.
     fn takes(&mut self, exchange: &LoadMessage, terms: &LoadTerms, room: &mut GroupRoom) -> bool {
         match exchange.asked {
@@ -260,7 +260,7 @@ impl Detailed {
     }
 
     /// Adds the requests of another group of hosts.
-    pub(super) fn add(&mut self, other: Detailed) {
+    pub(super) fn add(&mut self, other: DetailedLoad) {
         self.first = earlier(self.first, other.first);
         self.last = self.last.max(other.last);
         self.requests += other.requests;
@@ -400,7 +400,8 @@ mod tests {
             let mut room = GroupRoom { sources: 9, buckets: 99 };
             let first = send(client, server, 0, &[7; 25]);
             let mut load = Load::of("info", &first);
-            let mut detailed = Detailed { first: Some(Witness::of(&first)), ..Detailed::default() };
+            let mut detailed =
+                DetailedLoad { first: Some(Witness::of(&first)), ..DetailedLoad::default() };
             let mut take = |what, source: SocketAddr, time, bytes, asked| {
                 let exchange =
                     LoadMessage { what: Name(what), source: source.ip(), time, bytes, asked };

@@ -9,11 +9,11 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::load::{BUCKETS, Detailed, GroupRoom, Load, LoadTerms, earlier};
+use super::load::{BUCKETS, DetailedLoad, GroupRoom, Load, LoadTerms, earlier};
 use super::sources::tenths;
-use super::{Detail, KeptRule, Ruling, Witness, spell};
+use super::{CrossFlowBreach, Detail, KeptRule, Witness, spell};
 use crate::abuse_rules::{SEC005, SEC006};
-use crate::kit::{AbuseThresholds, Evidence, Map, Payload, Rule, SeenMessage, Socket, Time, Who};
+use crate::kit::{AbuseThresholds, Evidence, Map, Payload, Role, Rule, SeenMessage, Socket, Time};
 
 /// Groups of hosts: all traffic between two hosts belongs to one group.
 pub const GROUPS: usize = 8;
@@ -120,7 +120,7 @@ impl Loads {
     /// The results. Returns the first request that was left out, if any.
     pub(super) fn review(
         mut self,
-        rulings: &mut Vec<Ruling>,
+        rulings: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) -> Option<Witness> {
         let terms = self.terms;
@@ -129,7 +129,7 @@ impl Loads {
         {
             *requests.entry(*server).or_default() += load.requests();
         }
-        let mut all: Map<Socket, Detailed> = Map::default();
+        let mut all: Map<Socket, DetailedLoad> = Map::default();
         let mut left_out = None;
         for group in self.groups.iter_mut().chain(&mut self.more) {
             left_out = earlier(left_out, group.left_out);
@@ -151,8 +151,8 @@ impl Loads {
     fn check(
         &self,
         server: SocketAddr,
-        load: &mut Detailed,
-        rulings: &mut Vec<Ruling>,
+        load: &mut DetailedLoad,
+        rulings: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) {
         let Some(witness) = load.first else { return };
@@ -161,7 +161,7 @@ impl Loads {
             let evidence = Evidence::default();
             match detail.map(Detail::Text) {
                 None => kept.push(KeptRule { rule, server: Some(server), times: 1 }),
-                Some(detail) => rulings.push(Ruling {
+                Some(detail) => rulings.push(CrossFlowBreach {
                     rule,
                     evidence,
                     witness,
@@ -172,13 +172,13 @@ impl Loads {
             }
         };
         let flooded = self.flooded(server, load);
-        check(&SEC006, witness, Who::Client, flooded);
+        check(&SEC006, witness, Role::Client, flooded);
         let seen = SeenMessage { mark, from: to, to: from };
-        check(&SEC005, Witness { seen, ..witness }, Who::Server, self.reflected(server, load));
+        check(&SEC005, Witness { seen, ..witness }, Role::Server, self.reflected(server, load));
     }
 
     /// The text of a finding, if requests to a server were too frequent.
-    fn flooded(&self, server: SocketAddr, load: &mut Detailed) -> Option<String> {
+    fn flooded(&self, server: SocketAddr, load: &mut DetailedLoad) -> Option<String> {
         let most = load.rate.most();
         if most < flood(&self.abuse) {
             return None;
@@ -197,8 +197,8 @@ impl Loads {
     }
 
     /// The text of a finding, if a server was misused against others.
-    fn reflected(&self, server: SocketAddr, load: &Detailed) -> Option<String> {
-        let is_crowd = |load: &Detailed| {
+    fn reflected(&self, server: SocketAddr, load: &DetailedLoad) -> Option<String> {
+        let is_crowd = |load: &DetailedLoad| {
             let goes_on = |asked: u8| asked > 2;
             let window = tenths(Time(self.abuse.source_window));
             load.sources.within(window, |source| source.is_served && !goes_on(source.asked))
@@ -223,7 +223,7 @@ impl Loads {
             }
         };
         let first = load.first.map(|witness| witness.seen.mark.time).unwrap_or_default();
-        let &Detailed { requests, responses, bytes_to, bytes_of, last, .. } = load;
+        let &DetailedLoad { requests, responses, bytes_to, bytes_of, last, .. } = load;
         let factor = bytes_of as f64 / bytes_to.max(1) as f64;
         Some(format!(
             "{server} answers without a challenge: {how}; {requests} requests of {}, {responses} \

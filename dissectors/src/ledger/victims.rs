@@ -5,9 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::loads::CHECKED_FROM;
 use super::sources::SourceSample;
-use super::{Detail, KeptRule, Ruling, Terms, Witness, spell};
+use super::{CrossFlowBreach, Detail, KeptRule, Terms, Witness, spell};
 use crate::abuse_rules::SEC005;
-use crate::kit::{Evidence, SeenMessage, Time, Who};
+use crate::kit::{Evidence, Role, SeenMessage, Time};
 
 /// The receivers of unsolicited responses.
 #[derive(Default)]
@@ -72,7 +72,7 @@ impl Victims {
     pub(super) fn review(
         &mut self,
         terms: &Terms,
-        rulings: &mut Vec<Ruling>,
+        rulings: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) -> bool {
         for (address, victim) in std::mem::take(&mut self.victims) {
@@ -93,11 +93,11 @@ impl Victims {
                 spell(first),
                 spell(latest.mark.time),
             );
-            rulings.push(Ruling {
+            rulings.push(CrossFlowBreach {
                 rule,
                 evidence: Evidence::default(),
                 witness: Witness { seen: latest, flow: 0, began: true, lossy: false },
-                speaker: Who::Server,
+                speaker: Role::Server,
                 of_flow: false,
                 detail: Detail::Text(detail),
             });

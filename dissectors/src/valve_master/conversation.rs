@@ -13,11 +13,11 @@ use super::claim::is_foreign_reply;
 use super::decode::{self, DecodeContext, MessageSummary};
 use super::endpoint::{Endpoint, ZERO};
 use super::info_keys::{Engine, InfoSummary};
-use super::listing::{Listing, Query, QueryPosition, ReplyMatch, Standing};
+use super::listing::{Listing, Query, QueryPosition, QueryStatus, ReplyMatch};
 use super::messages::QUERY;
 use super::registration::{Claimed, Join, JoinResult, Registration};
 use super::reply::ReplySummary;
-use super::rules::{self, Owed};
+use super::rules::{self, DueResponse};
 
 /// The state of one flow. Most flows of a flood have one message, which is stored inline.
 #[derive(Default)]
@@ -26,12 +26,12 @@ pub struct Conversation(State);
 enum State {
     Query(Query),
     Join(Join),
-    Long(Long),
+    Long(MultiMessageState),
 }
 
 /// The state of a flow without messages, or with more than one.
 #[derive(Default)]
-struct Long {
+struct MultiMessageState {
     listing: Option<Box<Listing>>,
     registration: Option<Box<Registration>>,
     refused: Option<Box<Refused>>,
@@ -39,11 +39,11 @@ struct Long {
 
 impl Default for State {
     fn default() -> State {
-        State::Long(Long::default())
+        State::Long(MultiMessageState::default())
     }
 }
 
-impl Long {
+impl MultiMessageState {
     fn listing(&mut self) -> &mut Listing {
         self.listing.get_or_insert_default()
     }
@@ -55,12 +55,12 @@ impl Long {
 
 impl Conversation {
     fn is_silent(&self) -> bool {
-        matches!(self.0, State::Long(Long { listing: None, registration: None, .. }))
+        matches!(self.0, State::Long(MultiMessageState { listing: None, registration: None, .. }))
     }
 
     /// Runs on the full state, after moving the inline message into it.
-    fn long<T>(&mut self, timeout: i64, run: impl FnOnce(&mut Long) -> T) -> T {
-        let mut long = Long::default();
+    fn long<T>(&mut self, timeout: i64, run: impl FnOnce(&mut MultiMessageState) -> T) -> T {
+        let mut long = MultiMessageState::default();
         match std::mem::take(&mut self.0) {
             State::Query(query) => {
                 long.listing().ask(query, timeout, usize::MAX);
@@ -76,7 +76,9 @@ impl Conversation {
     }
 
     pub(super) fn held(&self) -> usize {
-        let State::Long(Long { listing, registration, refused }) = &self.0 else { return 0 };
+        let State::Long(MultiMessageState { listing, registration, refused }) = &self.0 else {
+            return 0;
+        };
         refused.as_ref().map_or(0, |refused| size_of_val(&**refused))
             + listing.as_ref().map_or(0, |listing| listing.held())
             + registration.as_ref().map_or(0, |registration| registration.held())
@@ -89,7 +91,7 @@ impl Conversation {
 
     fn refused_packets(&self) -> Option<Refused> {
         match &self.0 {
-            State::Long(Long { refused, .. }) => refused.as_deref().copied(),
+            State::Long(MultiMessageState { refused, .. }) => refused.as_deref().copied(),
             State::Query(_) | State::Join(_) => None,
         }
     }
@@ -98,7 +100,7 @@ impl Conversation {
         let (key, server_challenge) = match &self.0 {
             State::Query(query) => (query.key, None),
             State::Join(join) => (None, join.server_challenge),
-            State::Long(Long { listing, registration, .. }) => {
+            State::Long(MultiMessageState { listing, registration, .. }) => {
                 let query = listing.as_ref().and_then(|listing| listing.query());
                 let joined = registration.as_ref();
                 (
@@ -165,8 +167,8 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     match said {
         MessageSummary::Query(said) => query(cx, payload, &said, sink),
         MessageSummary::Reply(said) => reply(cx, payload, &said, sink),
-        MessageSummary::Join { server_challenge, sound } => {
-            let owed = sound && !payload.lost;
+        MessageSummary::Join { server_challenge, is_valid } => {
+            let owed = is_valid && !payload.lost;
             let server_challenge =
                 (!payload.lost).then_some(server_challenge.map(u32::to_ne_bytes));
             join(cx, payload, Join { mark: payload.mark().into(), server_challenge, owed }, sink);
@@ -189,7 +191,9 @@ fn is_nothing(cx: &Cx<'_>, payload: &Payload<'_>) -> bool {
         };
         match &cx.conversation.0 {
             State::Query(query) => due(query),
-            State::Long(Long { listing: Some(listing), .. }) => listing.awaited().is_some_and(due),
+            State::Long(MultiMessageState { listing: Some(listing), .. }) => {
+                listing.awaited().is_some_and(due)
+            }
             State::Join(_) | State::Long(_) => false,
         }
     };
@@ -213,7 +217,7 @@ fn query<S: Sink>(
         key: (!payload.lost).then_some(said.key.map(u32::to_ne_bytes)),
         question: Query::question(said.region, said.filter),
         seed: said.seed,
-        standing: Standing::of(said.sound && !payload.lost, said.xash3d),
+        standing: QueryStatus::of(said.is_valid && !payload.lost, said.xash3d),
     };
     sink.asks(QUERY.label, payload);
     let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
@@ -223,7 +227,7 @@ fn query<S: Sink>(
     } else {
         cx.conversation.long(timeout, |long| long.listing().ask(query, timeout, pending))
     };
-    give_up(cx, Owed::Query, given_up, payload.time, sink);
+    give_up(cx, DueResponse::Query, given_up, payload.time, sink);
     if asked == (QueryPosition::Again { waits: true }) {
         sink.sent(Sending::Again);
     }
@@ -249,7 +253,7 @@ fn query<S: Sink>(
 
 fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_>, sink: &mut S) {
     let timeout = cx.settings.answer_timeout;
-    let known = said.sound && !payload.lost;
+    let known = said.is_valid && !payload.lost;
     let header = Span::new(0, payload.bytes.len().min(6));
     let is_unasked = cx.conversation.is_silent();
     if known
@@ -290,7 +294,13 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_
 }
 
 /// A request was removed to make room for another. If it was not overdue, it is not checked.
-fn give_up<S: Sink>(cx: &mut Cx<'_>, owed: Owed, given_up: Option<Mark>, now: Time, sink: &mut S) {
+fn give_up<S: Sink>(
+    cx: &mut Cx<'_>,
+    owed: DueResponse,
+    given_up: Option<Mark>,
+    now: Time,
+    sink: &mut S,
+) {
     let Some(mark) = given_up else { return };
     cx.budget.meet(Limit::Pending);
     if now.since(mark.time) >= cx.settings.answer_timeout {
@@ -307,7 +317,7 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
     } else {
         cx.conversation.long(timeout, |long| long.registration().join(join, timeout, pending))
     };
-    give_up(cx, Owed::Join, joined.given_up, payload.time, sink);
+    give_up(cx, DueResponse::Join, joined.given_up, payload.time, sink);
     unchallenged(cx, joined.early, false, sink);
     sink.fact(CrossFlowEvent::Joined(&rules::VM046), payload.seen());
     let at = payload.whole();
@@ -364,7 +374,7 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &InfoSummary, sin
     }
     let refused = cx.conversation.refused_packets();
     let given_up = given_up.map(sent_once);
-    unanswered(cx, Owed::WrongChallenge, given_up, refused.as_ref(), payload.time, sink);
+    unanswered(cx, DueResponse::WrongChallenge, given_up, refused.as_ref(), payload.time, sink);
 }
 
 fn quit<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, form: Option<Engine>, sink: &mut S) {
@@ -388,16 +398,16 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
     match std::mem::take(&mut cx.conversation.0) {
         State::Query(query) => {
             let mark = query.standing.is_owed().then_some(query.mark.get());
-            unanswered(cx, Owed::Query, mark.map(sent_once), None, now, sink);
+            unanswered(cx, DueResponse::Query, mark.map(sent_once), None, now, sink);
         }
         State::Join(join) => {
             let mark = join.owed.then_some(join.mark.get());
-            unanswered(cx, Owed::Join, mark.map(sent_once), None, now, sink);
+            unanswered(cx, DueResponse::Join, mark.map(sent_once), None, now, sink);
         }
-        State::Long(Long { listing, registration, refused }) => {
+        State::Long(MultiMessageState { listing, registration, refused }) => {
             let refused = refused.as_deref();
             if let Some(mut listing) = listing {
-                unanswered(cx, Owed::Query, listing.unanswered(), refused, now, sink);
+                unanswered(cx, DueResponse::Query, listing.unanswered(), refused, now, sink);
                 listing.release(cx.budget);
                 // The client may continue it on this socket, after a silence.
                 if let Some((side, last)) = listing.stands_at() {
@@ -408,8 +418,8 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
             if let Some(mut registration) = registration {
                 unchallenged(cx, registration.take_early(), false, sink);
                 let (joins, wrong) = registration.unanswered();
-                unanswered(cx, Owed::Join, joins, refused, now, sink);
-                unanswered(cx, Owed::WrongChallenge, wrong, refused, now, sink);
+                unanswered(cx, DueResponse::Join, joins, refused, now, sink);
+                unanswered(cx, DueResponse::WrongChallenge, wrong, refused, now, sink);
             }
         }
     }
@@ -434,7 +444,7 @@ fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink:
 /// Those that were `refused` cannot have one.
 fn unanswered<S: Sink>(
     cx: &Cx<'_>,
-    owed: Owed,
+    owed: DueResponse,
     messages: impl IntoIterator<Item = (Mark, u64)>,
     refused: Option<&Refused>,
     now: Time,

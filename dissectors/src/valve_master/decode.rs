@@ -34,7 +34,7 @@ pub(super) struct DecodeContext {
 pub(super) enum MessageSummary<'a> {
     Query(QuerySummary<'a>),
     Reply(ReplySummary<'a>),
-    Join { server_challenge: Option<u32>, sound: bool },
+    Join { server_challenge: Option<u32>, is_valid: bool },
     Challenge { value: Option<u32> },
     Info(InfoSummary),
     Quit { form: Option<Engine> },
@@ -69,7 +69,7 @@ pub(super) struct QuerySummary<'a> {
     /// It has a key that only Xash3D's clients send.
     pub(super) xash3d: bool,
     /// It is valid, so that a master can answer it.
-    pub(super) sound: bool,
+    pub(super) is_valid: bool,
 }
 
 /// Decodes one datagram.
@@ -112,7 +112,7 @@ fn query<'a, S: Sink>(r: &mut Reader<'_, S>, bytes: &'a [u8]) -> Result<QuerySum
     };
     let at = if layout == QueryLayout::Right { Span::new(0, bytes.len()) } else { rest };
     rules::query_layout(layout, at, r.sink);
-    query.sound &= layout == QueryLayout::Right;
+    query.is_valid &= layout == QueryLayout::Right;
     Ok(query)
 }
 
@@ -150,7 +150,7 @@ fn query_fields<'a, S: Sink>(
             let place = TextPlace::at(r.here()).value();
             r.leaf(&f::FILTER, 1, place);
         }
-        FilterSummary { sound: true, ..FilterSummary::default() }
+        FilterSummary { is_valid: true, ..FilterSummary::default() }
     } else {
         filter::read(r, length, terminated)
     };
@@ -158,8 +158,8 @@ fn query_fields<'a, S: Sink>(
         r.leaf(&f::DIALECT, 0, f::XASH3D);
     }
     (query.key, query.xash3d) = (filter.key, filter.xash3d || filter.key.is_some());
-    query.sound =
-        region_name(region.value.into()).is_some() && query.seed.is_some() && filter.sound;
+    query.is_valid =
+        region_name(region.value.into()).is_some() && query.seed.is_some() && filter.is_valid;
     Ok(if terminated { QueryLayout::Right } else { QueryLayout::FilterOpen { length } })
 }
 
@@ -217,8 +217,8 @@ fn reply<'a, S: Sink>(
         rules::reply_blocks(r.rest(), Span::new(r.at(), bytes.len()), r.sink);
     }
     rules::blocks(&found, ended, known.lost, at, r.sink);
-    let sound = fed && r.is_empty() && found.sound();
-    Ok(ReplySummary { blocks, block, at, ended, keyed, sound })
+    let is_valid = fed && r.is_empty() && found.is_valid();
+    Ok(ReplySummary { blocks, block, at, ended, keyed, is_valid })
 }
 
 /// A reply that clients drop: the bytes after a wrong header need not be blocks.
@@ -283,7 +283,7 @@ fn is_ipv6(listed: &[u8], end: usize) -> bool {
 fn join<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<MessageSummary<'a>, Cut> {
     r.u8(&f::TYPE)?;
     let at = Span::new(r.at(), r.at() + r.rest());
-    let (mut server_challenge, mut sound) = (None, true);
+    let (mut server_challenge, mut is_valid) = (None, true);
     match r.peek() {
         [] => rules::join_layout(at, r.sink),
         [0] => {
@@ -298,10 +298,10 @@ fn join<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<MessageSummary<'a>, Cut> {
         }
         _ => {
             rules::join_layout(at, r.sink);
-            sound = false;
+            is_valid = false;
         }
     }
-    Ok(MessageSummary::Join { server_challenge, sound })
+    Ok(MessageSummary::Join { server_challenge, is_valid })
 }
 
 /// "FF FF FF FF 73 0A followed by a (relatively) unique 4-byte "challenge" number".
@@ -357,7 +357,7 @@ fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<InfoSummary, Cut
     if info.xash3d {
         r.leaf(&f::DIALECT, 0, f::XASH3D);
     }
-    info.sound &= frame.is_right();
+    info.is_valid &= frame.is_right();
     rules::info_frame(frame, Span::new(0, r.at() + r.rest()), r.sink);
     Ok(info)
 }

@@ -15,7 +15,7 @@ pub(super) struct FilterSummary {
     /// The key that Xash3D's masters repeat in their reply.
     pub(super) key: Option<u32>,
     /// It is valid.
-    pub(super) sound: bool,
+    pub(super) is_valid: bool,
 }
 
 /// Maximum depth of nested groups; deeper ones are shown side by side.
@@ -41,8 +41,8 @@ pub(super) fn read<S: Sink>(
         r.leaf(&f::TERMINATOR, 1, 0);
     }
     r.close();
-    read.sound = fault.is_none();
-    if terminated || read.sound {
+    read.is_valid = fault.is_none();
+    if terminated || read.is_valid {
         let at = fault.as_ref().map_or(at, |fault| fault.at);
         rules::filter_grammar(fault.map(|fault| fault.what), at, r.sink);
     }

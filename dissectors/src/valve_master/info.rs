@@ -27,7 +27,7 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, closed: bool) 
         challenge: seen.value(CHALLENGE).map(|(value, at)| Echo { value: int(value), at }),
         engine: seen.order.engine(seen.value(GAMETYPE).is_some()),
         xash3d: seen.value(NAT).is_some(),
-        sound: false,
+        is_valid: false,
     };
     let missing =
         || KEYS.iter().take(GAMETYPE).zip(&seen.values).filter(|(_, seen)| seen.is_none());
@@ -40,7 +40,7 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, closed: bool) 
     if wrong.is_some() {
         return info;
     }
-    info.sound = complete;
+    info.is_valid = complete;
     rules::info_required(complete, || missing().map(|(key, _)| key.name), at, r.sink);
     rules::info_order(seen.order.stray, at, text, r.sink);
     values(&seen, r.sink);

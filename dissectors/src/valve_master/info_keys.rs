@@ -122,7 +122,7 @@ pub(super) struct InfoSummary {
     /// It has a key of Xash3D's dialect.
     pub(super) xash3d: bool,
     /// It has the keys that the specification requires; values are not considered.
-    pub(super) sound: bool,
+    pub(super) is_valid: bool,
 }
 
 /// Region codes. The values are the bytes on the wire.

@@ -20,36 +20,36 @@ pub(super) struct Query {
     pub(super) question: Question,
     /// The address after which it continues, if readable.
     pub(super) seed: Option<Endpoint>,
-    pub(super) standing: Standing,
+    pub(super) standing: QueryStatus,
 }
 
 /// The status of a query. A response is due if the query is valid and complete; in Xash3D's
 /// dialect, which is recognized by a key that only its clients send, a reply may have several
 /// packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum QueryStatus {
     Wrong,
     Owed,
     WrongInDialect,
     OwedInDialect,
 }
 
-impl Standing {
-    pub(super) fn of(owed: bool, dialect: bool) -> Standing {
+impl QueryStatus {
+    pub(super) fn of(owed: bool, dialect: bool) -> QueryStatus {
         match (owed, dialect) {
-            (false, false) => Standing::Wrong,
-            (true, false) => Standing::Owed,
-            (false, true) => Standing::WrongInDialect,
-            (true, true) => Standing::OwedInDialect,
+            (false, false) => QueryStatus::Wrong,
+            (true, false) => QueryStatus::Owed,
+            (false, true) => QueryStatus::WrongInDialect,
+            (true, true) => QueryStatus::OwedInDialect,
         }
     }
 
     pub(super) fn is_owed(self) -> bool {
-        matches!(self, Standing::Owed | Standing::OwedInDialect)
+        matches!(self, QueryStatus::Owed | QueryStatus::OwedInDialect)
     }
 
     fn is_dialect(self) -> bool {
-        matches!(self, Standing::WrongInDialect | Standing::OwedInDialect)
+        matches!(self, QueryStatus::WrongInDialect | QueryStatus::OwedInDialect)
     }
 }
 
@@ -142,7 +142,7 @@ pub(super) struct Listing {
     copies: u8,
     /// Older pending queries, the latest last.
     waiting: PendingRequests<Mark>,
-    handed: Handed,
+    handed: SentAddresses,
 }
 
 impl Listing {
@@ -303,11 +303,11 @@ impl Listing {
         &mut self,
         reply: &ReplySummary<'_>,
         budget: &mut Budget,
-    ) -> Result<Option<usize>, Forgotten> {
+    ) -> Result<Option<usize>, MaybeSentBefore> {
         // One copy after a new query may come from the network, several come from the master.
         let doubled = self.copies == 1 && !self.handed.stale;
         if self.retried || doubled {
-            return Err(Forgotten);
+            return Err(MaybeSentBefore);
         }
         let repeated = self.handed.take(reply, budget);
         if reply.ended {
@@ -337,7 +337,7 @@ impl Listing {
 
 /// The addresses of one listing so far.
 #[derive(Default)]
-struct Handed {
+struct SentAddresses {
     blocks: Map<u64, ()>,
     /// The number of addresses that the budget has granted.
     granted: usize,
@@ -350,9 +350,9 @@ struct Handed {
 /// It is unknown whether an address was sent before: it may have been forgotten, or the same page
 /// was requested twice, or duplicated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Forgotten;
+pub(super) struct MaybeSentBefore;
 
-impl Handed {
+impl SentAddresses {
     /// The memory of an address: a map may be half empty.
     const COST: usize = 3 * size_of::<u64>();
 
@@ -361,7 +361,7 @@ impl Handed {
         &mut self,
         reply: &ReplySummary<'_>,
         budget: &mut Budget,
-    ) -> Result<Option<usize>, Forgotten> {
+    ) -> Result<Option<usize>, MaybeSentBefore> {
         if self.stale {
             self.release(budget);
         }
@@ -377,15 +377,15 @@ impl Handed {
     }
 
     /// Makes room for more addresses. If there is none, the present ones are dropped.
-    fn make_room(&mut self, more: usize, budget: &mut Budget) -> Result<(), Forgotten> {
+    fn make_room(&mut self, more: usize, budget: &mut Budget) -> Result<(), MaybeSentBefore> {
         if self.forgot {
-            return Err(Forgotten);
+            return Err(MaybeSentBefore);
         }
         let lacking = (self.blocks.len() + more).saturating_sub(self.granted);
-        if !budget.take(lacking * Handed::COST) {
+        if !budget.take(lacking * SentAddresses::COST) {
             self.release(budget);
             self.forgot = true;
-            return Err(Forgotten);
+            return Err(MaybeSentBefore);
         }
         self.granted += lacking;
         self.blocks.reserve(more);
@@ -402,8 +402,8 @@ impl Handed {
     }
 
     fn release(&mut self, budget: &mut Budget) {
-        budget.give(self.granted * Handed::COST);
-        *self = Handed::default();
+        budget.give(self.granted * SentAddresses::COST);
+        *self = SentAddresses::default();
     }
 }
 
@@ -419,15 +419,19 @@ mod tests {
             block: 6,
             ..ReplySummary::default()
         };
-        let mut budget = Budget::new(200 * Handed::COST);
-        let (mut first, mut second) = (Handed::default(), Handed::default());
+        let mut budget = Budget::new(200 * SentAddresses::COST);
+        let (mut first, mut second) = (SentAddresses::default(), SentAddresses::default());
         assert_eq!(first.take(&page(0), &mut budget), Ok(None));
         assert!(first.blocks.capacity() * size_of::<u64>() <= budget.held());
-        assert_eq!(first.take(&page(0), &mut budget), Err(Forgotten), "so many more do not fit");
+        assert_eq!(
+            first.take(&page(0), &mut budget),
+            Err(MaybeSentBefore),
+            "so many more do not fit"
+        );
         assert_eq!((first.blocks.capacity(), budget.held()), (0, 0));
         // Memory that one frees is available to others.
         assert_eq!(second.take(&page(80), &mut budget), Ok(None));
-        assert_eq!(first.take(&page(0), &mut budget), Err(Forgotten));
+        assert_eq!(first.take(&page(0), &mut budget), Err(MaybeSentBefore));
         first.release(&mut budget);
         second.release(&mut budget);
         assert_eq!(budget.held(), 0);

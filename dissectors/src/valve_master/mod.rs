@@ -34,8 +34,8 @@ mod tests;
 pub use conversation::{Conversation, SharedState};
 
 use crate::kit::{
-    Claim, Context, Description, EndOfList, Group, Hint, Info, Masters, Outline, Payload, Protocol,
-    Selects, Sink, Time,
+    Claim, Context, Description, EndOfList, Group, Hint, Info, ListFilter, Masters, Outline,
+    Payload, Protocol, Sink, Time,
 };
 
 /// The protocol.
@@ -72,7 +72,7 @@ static MASTERS: Masters = Masters {
     probe_above: None,
     goes_on_after: Some("seed"),
     narrowed: &[("filter", ""), ("region", "255")],
-    selects: Some(Selects { said: "info", selects: selects::selects }),
+    selects: Some(ListFilter { said: "info", selects: selects::selects }),
     game: None,
     enciphered: None,
     end: EndOfList::Flag("end"),

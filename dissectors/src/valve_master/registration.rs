@@ -17,7 +17,7 @@ pub(super) struct Join {
 
 /// Why a challenge may have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum ChallengeReason {
     /// One of these, or both, were pending.
     Asked {
         /// A join.
@@ -190,7 +190,7 @@ impl Registration {
     }
 
     /// Adds a challenge; `None`: unreadable.
-    pub(super) fn challenge(&mut self, value: Option<u32>, side: Side) -> Why {
+    pub(super) fn challenge(&mut self, value: Option<u32>, side: Side) -> ChallengeReason {
         let of_other = |mark: &mut Mark| mark.side != side;
         let (request, sent) = self.sent;
         let joined = self.join.take_if(of_other).map(|first| Reply {
@@ -204,11 +204,11 @@ impl Registration {
         let wrong = corrected.is_some();
         let asked = joined.or(corrected.map(|mark| Reply::to(mark.frame, mark.time)));
         let why = if join || wrong || self.due > 0 {
-            Why::Asked { join, wrong, asked }
+            ChallengeReason::Asked { join, wrong, asked }
         } else if self.perhaps {
-            Why::Perhaps
+            ChallengeReason::Perhaps
         } else {
-            Why::Nothing
+            ChallengeReason::Nothing
         };
         if !wrong {
             self.due = self.due.saturating_sub(1);
@@ -238,7 +238,7 @@ impl Registration {
         let given_up = self.wrong.take().filter(|wrong| mark.time.since(wrong.time) >= timeout);
         match claimed {
             Claimed::Given => {}
-            wrong if wrong.is_certain() && whole && info.sound => self.wrong = Some(mark),
+            wrong if wrong.is_certain() && whole && info.is_valid => self.wrong = Some(mark),
             _ => self.perhaps = true,
         }
         (claimed, given_up)

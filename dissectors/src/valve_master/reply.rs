@@ -20,7 +20,7 @@ pub(super) struct ReplySummary<'a> {
     /// It begins with a key that Xash3D's masters repeat.
     pub(super) keyed: bool,
     /// It conforms to the specification.
-    pub(super) sound: bool,
+    pub(super) is_valid: bool,
 }
 
 impl ReplySummary<'_> {

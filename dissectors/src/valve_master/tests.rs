@@ -80,7 +80,7 @@ pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
         }
     }
     lab.end(until as f64 / 1000.0);
-    let lab::Ear { heard, results, .. } = lab.sink;
+    let lab::TestRecorder { heard, results, .. } = lab.sink;
     let counts = ValveMaster::INFO.rules.iter();
     let found = results.findings.iter().map(|finding| {
         let code = finding.rule.code.to_string();

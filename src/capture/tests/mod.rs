@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::input::{Input, Room};
+use super::input::{Input, ReadMemory};
 use super::open::recognized;
 use super::{CaptureError, Event, Notice, Packet, Packets, open};
 
@@ -157,8 +157,12 @@ fn forget_path(notice: &mut Notice) {
 /// Reads the bytes from a stream that gives this many at a time.
 fn streamed(bytes: &[u8], sizes: &[usize]) -> Result<Yield, CaptureError> {
     let pieces = Pieces { bytes: bytes.to_vec(), at: 0, sizes: sizes.to_vec(), reads: 0 };
-    let packets =
-        recognized(Path::new("-"), 0, Input::stream(Box::new(pieces)), Room::alone(usize::MAX))?;
+    let packets = recognized(
+        Path::new("-"),
+        0,
+        Input::stream(Box::new(pieces)),
+        ReadMemory::of_one(usize::MAX),
+    )?;
     Ok(drain(packets, bytes.len()))
 }
 

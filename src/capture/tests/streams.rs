@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use super::super::input::{Input, Room};
+use super::super::input::{Input, ReadMemory};
 use super::super::open::recognized;
 use super::super::{CaptureError, Event, Notice, open, open_stream_within, open_within};
 use super::pcap::{MICROSECONDS, header, record};
@@ -244,7 +244,7 @@ fn a_packet_that_is_there_is_not_held_back_for_the_next() {
     send.send(bytes[..24].to_vec()).expect("a receiver");
     let input = Input::stream(Box::new(Awaited(receive)));
     let mut packets =
-        recognized(Path::new("-"), 0, input, Room::alone(usize::MAX)).expect("a capture");
+        recognized(Path::new("-"), 0, input, ReadMemory::of_one(usize::MAX)).expect("a capture");
     for packet in bytes[24..].chunks(416) {
         send.send(packet.to_vec()).expect("a receiver");
         assert!(matches!(packets.next(), Some(Event::Packet(packet)) if packet.data.len() == 400));
@@ -275,13 +275,13 @@ fn a_stream_that_fails_says_why() {
             Path::new("-"),
             0,
             stream(bytes[..length].to_vec()),
-            Room::alone(usize::MAX),
+            ReadMemory::of_one(usize::MAX),
         );
         let all = drain(packets.expect("a capture"), usize::MAX);
         assert_eq!(all.said().len(), 1);
         assert!(all.said()[0].ends_with(r"the disk is on \x1B[31mfire"), "{:?}", all.said());
     }
-    let error = recognized(Path::new("-"), 0, stream(Vec::new()), Room::alone(usize::MAX))
+    let error = recognized(Path::new("-"), 0, stream(Vec::new()), ReadMemory::of_one(usize::MAX))
         .err()
         .expect("no capture");
     assert!(matches!(error, CaptureError::Open { .. }));
@@ -306,8 +306,8 @@ fn thousands_of_merged_files_share_the_memory() {
     };
     let memory = 32 << 20;
     for files in [1, 2, 5000, 8000] {
-        let each = buffered(Room::among(files, memory));
+        let each = buffered(ReadMemory::of_several(files, memory));
         assert!(each >= 4096 && files * each <= memory, "{files} files: {each}");
     }
-    assert_eq!(buffered(Room::among(2, memory)), buffered(Room::alone(memory)));
+    assert_eq!(buffered(ReadMemory::of_several(2, memory)), buffered(ReadMemory::of_one(memory)));
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::capture::{self, Packet, Packets};
 use crate::cli::InputArgs;
 use crate::commands::read::options;
-use crate::commands::{Failure, view::Shared};
+use crate::commands::{Failure, view::ViewState};
 use crate::config::Config;
 use crate::filter::Filter;
 use crate::live::FileFilter;
@@ -23,10 +23,10 @@ const LOOK: u64 = 1 << 12;
 
 /// What is needed to read captures again.
 #[derive(Clone)]
-pub(super) struct Again {
+pub(super) struct CaptureAgain {
     pub(super) input: Arc<InputArgs>,
     pub(super) config: Arc<Config>,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ViewState>,
 }
 
 /// The conversations to find, all of one capture.
@@ -73,12 +73,12 @@ fn sorted<T: Ord>([a, b]: [T; 2]) -> [T; 2] {
 }
 
 /// Cancellation and progress of a task.
-pub(super) struct Going<'g> {
+pub(super) struct TaskControl<'g> {
     pub(super) cancel: &'g AtomicBool,
     pub(super) progress: &'g dyn Fn(f64),
 }
 
-impl Going<'_> {
+impl TaskControl<'_> {
     pub(super) fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
@@ -90,7 +90,7 @@ pub(super) enum CaptureSource {
     Kept(KeptReader),
 }
 
-impl Again {
+impl CaptureAgain {
     /// Opens a capture.
     pub(super) fn open(&self, capture: usize) -> Result<CaptureSource, Failure> {
         if let Some(reader) = self.shared.kept_of(capture) {
@@ -115,11 +115,11 @@ impl Again {
         needs: Needs,
         filter: Option<Filter>,
         wanted: Option<&WantedConversations>,
-        going: &Going<'_>,
+        control: &TaskControl<'_>,
         each: &mut dyn FnMut(&Event<'_>) -> bool,
     ) -> Result<(), Failure> {
         let options = Options { needs, filter, ..options(&self.input, &self.config)? };
-        let mut decoding = Decoding { decoder: Decoder::new(options), wanted, going, each };
+        let mut decoding = Decoding { decoder: Decoder::new(options), wanted, control, each };
         let mut goes_on = true;
         match self.open(capture)? {
             CaptureSource::Kept(mut packets) => {
@@ -162,7 +162,7 @@ impl Again {
 struct Decoding<'d> {
     decoder: Decoder,
     wanted: Option<&'d WantedConversations>,
-    going: &'d Going<'d>,
+    control: &'d TaskControl<'d>,
     each: &'d mut dyn FnMut(&Event<'_>) -> bool,
 }
 
@@ -185,10 +185,10 @@ impl Decoding<'_> {
             self.decoder.pass_over();
         }
         if frame.is_multiple_of(LOOK) {
-            if self.going.is_cancelled() {
+            if self.control.is_cancelled() {
                 return false;
             }
-            (self.going.progress)(share());
+            (self.control.progress)(share());
         }
         self.read() && self.wanted.is_none_or(|wanted| frame < wanted.last)
     }
@@ -208,6 +208,6 @@ impl Decoding<'_> {
 
     /// Ends open flows: an incomplete response is reported then.
     fn finish(&mut self) {
-        while !self.going.is_cancelled() && self.decoder.finish() && self.read() {}
+        while !self.control.is_cancelled() && self.decoder.finish() && self.read() {}
     }
 }

@@ -24,9 +24,9 @@ use ratatui::layout::{Position, Rect};
 use ratatui::{TerminalOptions, Viewport};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 
-use super::again::Again;
+use super::again::CaptureAgain;
 use super::tasks::Tasks;
-use super::{ScreenThread, Shared};
+use super::{ScreenThread, ViewState};
 use crate::filter::Filter;
 use crate::view::{Model, ReadingProgress, TaskReply, TaskRequest, View, draw};
 
@@ -38,7 +38,7 @@ const REFRESH: Duration = Duration::from_millis(250);
 
 /// Starts the screen's thread. `filter`: the initial display filter.
 pub(super) fn start(
-    again: Again,
+    again: CaptureAgain,
     view: View,
     filter: Option<Filter>,
     colours: bool,
@@ -51,10 +51,10 @@ pub(super) fn start(
         }
         let shared = Arc::clone(&again.shared);
         let writes = again.input.live.write.is_some();
-        let ended = Ended::register(writes);
+        let ended = SignalFlags::register(writes);
         let shown = ScreenTerminal::enter().and_then(|mut terminal| {
             let mut showing =
-                Showing { shared: &shared, view, tasks, replies, colours, ended: &ended };
+                RunningView { shared: &shared, view, tasks, replies, colours, ended: &ended };
             let shown = showing.run(&mut terminal);
             terminal.leave().and(shown)
         });
@@ -64,7 +64,7 @@ pub(super) fn start(
 }
 
 /// The user has quit: reading ends as with Ctrl-C, unless a signal has ended it.
-fn quit(shared: &Shared, ended: &Ended) {
+fn quit(shared: &ViewState, ended: &SignalFlags) {
     shared.has_quit.store(true, Ordering::Relaxed);
     if !shared.is_read() && !ended.by_signal.load(Ordering::Relaxed) {
         signal_hook::low_level::raise(SIGINT).ok();
@@ -72,17 +72,17 @@ fn quit(shared: &Shared, ended: &Ended) {
 }
 
 /// Flags set by signals.
-struct Ended {
+struct SignalFlags {
     /// A signal that also ends reading.
     by_signal: Arc<AtomicBool>,
     /// The terminal was closed.
     by_hangup: Arc<AtomicBool>,
 }
 
-impl Ended {
+impl SignalFlags {
     /// `writes`: if a capture is being written, SIGHUP begins a new file.
-    fn register(writes: bool) -> Ended {
-        let ended = Ended { by_signal: Arc::default(), by_hangup: Arc::default() };
+    fn register(writes: bool) -> SignalFlags {
+        let ended = SignalFlags { by_signal: Arc::default(), by_hangup: Arc::default() };
         for signal in [SIGINT, SIGTERM] {
             signal_hook::flag::register(signal, Arc::clone(&ended.by_signal)).ok();
         }
@@ -167,16 +167,16 @@ fn give_back(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// A running view.
-struct Showing<'s> {
-    shared: &'s Shared,
+struct RunningView<'s> {
+    shared: &'s ViewState,
     view: View,
     tasks: Tasks,
     replies: Receiver<(Arc<AtomicBool>, TaskReply)>,
     colours: bool,
-    ended: &'s Ended,
+    ended: &'s SignalFlags,
 }
 
-impl Showing<'_> {
+impl RunningView<'_> {
     fn run(&mut self, terminal: &mut ScreenTerminal) -> io::Result<()> {
         let (mut is_new, mut refreshed) = (true, None::<Instant>);
         let mut shown = None;

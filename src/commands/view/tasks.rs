@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use roaring::RoaringBitmap;
 
-use super::again::{Again, CaptureSource, Going, WantedConversations};
+use super::again::{CaptureAgain, CaptureSource, TaskControl, WantedConversations};
 use super::kept::KeptReader;
 use crate::capture::write::PcapNgWriter;
 use crate::commands::{Failure, extract};
@@ -18,14 +18,14 @@ use crate::filter::Filter;
 use crate::report::Envelope;
 use crate::session::{Event, Findings, Messages, Needs};
 use crate::text::{counted, escaped};
-use crate::view::{Chosen, ConversationRow, Drawn, Matches, Opened, TaskReply};
+use crate::view::{Chosen, ConversationRow, Matches, OpenedConversation, OpenedMessage, TaskReply};
 
 /// The interval at which a filter checks whether a capture has begun.
 const WAIT: Duration = Duration::from_millis(50);
 
 /// Starts tasks, and sends their results.
 pub(super) struct Tasks {
-    again: Again,
+    again: CaptureAgain,
     replies: Sender<(Arc<AtomicBool>, TaskReply)>,
     /// Whether the latest task, and the latest filter, were cancelled.
     latest: Arc<AtomicBool>,
@@ -34,13 +34,13 @@ pub(super) struct Tasks {
 
 /// The inputs of a task.
 pub(super) struct Task {
-    again: Again,
+    again: CaptureAgain,
     cancel: Arc<AtomicBool>,
     replies: Sender<(Arc<AtomicBool>, TaskReply)>,
 }
 
 impl Tasks {
-    pub(super) fn new(again: Again, replies: Sender<(Arc<AtomicBool>, TaskReply)>) -> Tasks {
+    pub(super) fn new(again: CaptureAgain, replies: Sender<(Arc<AtomicBool>, TaskReply)>) -> Tasks {
         let (latest, filtering) = (Arc::default(), Arc::default());
         Tasks { again, replies, latest, filtering }
     }
@@ -97,7 +97,7 @@ impl Tasks {
 
 impl Task {
     #[cfg(test)]
-    pub(super) fn new(again: Again, replies: Sender<(Arc<AtomicBool>, TaskReply)>) -> Task {
+    pub(super) fn new(again: CaptureAgain, replies: Sender<(Arc<AtomicBool>, TaskReply)>) -> Task {
         Task { again, cancel: Arc::default(), replies }
     }
 
@@ -107,9 +107,9 @@ impl Task {
     }
 
     /// Runs work that reports its progress.
-    fn going<T>(&self, work: impl FnOnce(&Going<'_>) -> T) -> T {
+    fn control<T>(&self, work: impl FnOnce(&TaskControl<'_>) -> T) -> T {
         let progress = |share| self.send(TaskReply::Progress(share));
-        work(&Going { cancel: &self.cancel, progress: &progress })
+        work(&TaskControl { cancel: &self.cancel, progress: &progress })
     }
 
     /// Conversations by their numbers, those of each capture together.
@@ -139,8 +139,8 @@ impl Task {
                 goes_on
             };
             let capture = all.first().map_or(0, |it| it.capture);
-            self.going(|going| {
-                self.again.decode(capture, needs, None, Some(&wanted), going, &mut of_them)
+            self.control(|control| {
+                self.again.decode(capture, needs, None, Some(&wanted), control, &mut of_them)
             })?;
             if !goes_on {
                 break;
@@ -154,7 +154,7 @@ impl Task {
         numbers: RoaringBitmap,
         frame: Option<u64>,
     ) -> Result<TaskReply, Failure> {
-        let mut drawn = Drawn::default();
+        let mut drawn = OpenedConversation::default();
         self.messages(&numbers, &mut |event| {
             match event {
                 Event::Message(message) => {
@@ -180,7 +180,7 @@ impl Task {
             if count == nth {
                 let payload = message.payload();
                 let envelope = Envelope::of(message, &payload);
-                opened = envelope.map(|envelope| Opened::of(nth, &envelope));
+                opened = envelope.map(|envelope| OpenedMessage::of(nth, &envelope));
             }
             count += 1;
             count <= nth
@@ -201,8 +201,8 @@ impl Task {
             let Some(first) = self.first_of(capture) else { break };
             let kept = self.kept(capture);
             let filter = Some(filter.clone());
-            self.going(|going| {
-                self.again.decode(capture, needs, filter, None, going, &mut |event| {
+            self.control(|control| {
+                self.again.decode(capture, needs, filter, None, control, &mut |event| {
                     let Event::Message(message) = event else { return true };
                     let flow = message.context().flow.number;
                     let number = match &kept {
@@ -306,8 +306,8 @@ impl Task {
         // The positions of packets are stored with the bytes.
         let needs = Needs::messages_with_fields();
         let (mut found, mut count) = (extract::Extraction::default(), 0);
-        self.going(|going| {
-            self.again.decode(capture, needs, filter, wanted.as_ref(), going, &mut |event| {
+        self.control(|control| {
+            self.again.decode(capture, needs, filter, wanted.as_ref(), control, &mut |event| {
                 let Event::Message(message) = event else { return true };
                 if wanted.as_ref().is_none_or(|wanted| wanted.of(message).is_some()) {
                     found.add(&message.payload());

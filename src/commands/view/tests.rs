@@ -24,8 +24,8 @@ use crate::text::is_hidden;
 use crate::view::{Matches, TaskReply, TaskRequest, draw};
 
 /// A user in front of a screen.
-struct Seat {
-    again: Again,
+struct TestUser {
+    again: CaptureAgain,
     view: View,
     /// The text that was copied last, and whether the user has quit.
     copied: String,
@@ -36,14 +36,14 @@ fn sample(name: &str) -> String {
     format!("{}/samples/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-impl Seat {
+impl TestUser {
     /// After the captures have been read.
-    fn with(args: &[&str]) -> Seat {
+    fn with(args: &[&str]) -> TestUser {
         let args = ["gamewire", "view", "--no-config"].iter().chain(args).map(OsString::from);
         let Command::View(args) = Cli::read(args).unwrap().command else { panic!("a view") };
         let filter = args.input.wanted.filter(true).unwrap();
         let view = View::new(args.times.style(), filter);
-        let again = Again::new(args.input, Config::default());
+        let again = CaptureAgain::new(args.input, Config::default());
         let start = |_| std::thread::spawn(|| Ok(()));
         let mut watching = ModelFiller::new(again.clone(), start);
         let mut log = ScreenLog { shared: Arc::clone(&again.shared), line: Vec::new() };
@@ -51,13 +51,13 @@ impl Seat {
         assert!(matches!(ran, Ok(()) | Err(Failure::Reported)), "{ran:?}");
         again.shared.is_read.store(true, Ordering::Relaxed);
         again.shared.lock_now().reading = ReadingProgress::Over;
-        let mut seat = Seat { again, view, copied: String::new(), has_quit: false };
-        seat.refresh();
-        seat
+        let mut user = TestUser { again, view, copied: String::new(), has_quit: false };
+        user.refresh();
+        user
     }
 
-    fn of(name: &str) -> Seat {
-        Seat::with(&[&sample(name)])
+    fn of(name: &str) -> TestUser {
+        TestUser::with(&[&sample(name)])
     }
 
     fn refresh(&mut self) {
@@ -193,45 +193,45 @@ fn run(args: &[&str]) -> (u8, String, String) {
 fn screens_of_two_sizes() {
     // From the package's folder, where tests run, so that paths are the same everywhere.
     let files = ["samples/a2s-quirks.pcap", "samples/valve-master-faults.pcap"];
-    let mut seat = Seat::with(&files);
-    seat.snapshot("conversations");
-    seat.keys(&["Down", "Down", "Down", "Down", "Down", "Enter"]);
-    seat.snapshot("ladder");
-    seat.keys(&["End", "Up", "Enter", "Down", "Down", "Down"]);
-    seat.snapshot("message");
-    seat.keys(&["Esc", "Esc", "2"]);
-    seat.snapshot("servers");
-    seat.keys(&["Tab", "Down"]);
-    seat.snapshot("findings");
-    seat.keys(&["1", "/", ":a2s.info_response.playrs > 3 and map == x"]);
-    seat.snapshot("filter");
-    seat.keys(&["Esc", "?"]);
-    seat.snapshot("keys");
+    let mut user = TestUser::with(&files);
+    user.snapshot("conversations");
+    user.keys(&["Down", "Down", "Down", "Down", "Down", "Enter"]);
+    user.snapshot("ladder");
+    user.keys(&["End", "Up", "Enter", "Down", "Down", "Down"]);
+    user.snapshot("message");
+    user.keys(&["Esc", "Esc", "2"]);
+    user.snapshot("servers");
+    user.keys(&["Tab", "Down"]);
+    user.snapshot("findings");
+    user.keys(&["1", "/", ":a2s.info_response.playrs > 3 and map == x"]);
+    user.snapshot("filter");
+    user.keys(&["Esc", "?"]);
+    user.snapshot("keys");
 }
 
 #[test]
 fn enter_opens_and_escape_closes_step_by_step() {
-    let mut seat = Seat::of("a2s-info-players-rules.pcap");
-    let list = seat.screen(100, 30);
-    seat.keys(&["Enter"]);
-    let ladder = seat.screen(100, 30);
+    let mut user = TestUser::of("a2s-info-players-rules.pcap");
+    let list = user.screen(100, 30);
+    user.keys(&["Enter"]);
+    let ladder = user.screen(100, 30);
     assert!(ladder.contains("\u{2500}info_request\u{2500}"), "{ladder}");
-    seat.keys(&["Enter"]);
-    let message = seat.screen(100, 30);
+    user.keys(&["Enter"]);
+    let message = user.screen(100, 30);
     assert!(message.contains("a2s info_request") && message.contains("Source E"), "{message}");
-    seat.keys(&["n"]);
-    assert!(seat.screen(100, 30).contains("challenge_response"));
-    seat.keys(&["p", "p"]);
-    assert!(seat.screen(100, 30).contains("no more messages this way"));
-    seat.keys(&["Esc"]);
-    assert_eq!(seat.screen(100, 30), ladder);
-    seat.keys(&["q"]);
-    assert_eq!(seat.screen(100, 30), list);
-    assert!(!seat.has_quit);
-    seat.keys(&["Esc"]);
-    assert!(!seat.has_quit && seat.screen(100, 30).contains("q quits"));
-    seat.keys(&["q"]);
-    assert!(seat.has_quit);
+    user.keys(&["n"]);
+    assert!(user.screen(100, 30).contains("challenge_response"));
+    user.keys(&["p", "p"]);
+    assert!(user.screen(100, 30).contains("no more messages this way"));
+    user.keys(&["Esc"]);
+    assert_eq!(user.screen(100, 30), ladder);
+    user.keys(&["q"]);
+    assert_eq!(user.screen(100, 30), list);
+    assert!(!user.has_quit);
+    user.keys(&["Esc"]);
+    assert!(!user.has_quit && user.screen(100, 30).contains("q quits"));
+    user.keys(&["q"]);
+    assert!(user.has_quit);
 }
 
 #[test]
@@ -247,9 +247,9 @@ fn what_is_opened_is_what_dissect_shows() {
         "valve-master-registration.pcap",
     ] {
         let file = sample(name);
-        let seat = Seat::with(&[&file]);
+        let user = TestUser::with(&[&file]);
         let conversations: Vec<_> = {
-            let model = seat.again.shared.lock_now();
+            let model = user.again.shared.lock_now();
             let numbers = model.index.order().iter();
             numbers.map(|&number| model.index.get(number).unwrap()).collect()
         };
@@ -264,7 +264,7 @@ fn what_is_opened_is_what_dissect_shows() {
             assert_eq!(lines.len(), it.messages as usize, "{name}, flow {flow}");
             for (nth, line) in (0..).zip(&lines) {
                 let only = [it.number].into();
-                let Ok(TaskReply::Message(Some(opened))) = seat.task().message(&only, nth) else {
+                let Ok(TaskReply::Message(Some(opened))) = user.task().message(&only, nth) else {
                     panic!("{name}, flow {flow}, message {nth}");
                 };
                 // Information that `dissect` has from all packets, such as an ICMP error, is added
@@ -278,26 +278,26 @@ fn what_is_opened_is_what_dissect_shows() {
 
 #[test]
 fn every_tab_can_be_sorted_by_every_column_and_back() {
-    let mut seat = Seat::of("a2s-quirks.pcap");
+    let mut user = TestUser::of("a2s-quirks.pcap");
     for tab in ["1", "2", "3"] {
-        seat.keys(&[tab]);
-        let rows = |seat: &mut Seat| {
-            let screen = seat.screen(120, 60);
+        user.keys(&[tab]);
+        let rows = |user: &mut TestUser| {
+            let screen = user.screen(120, 60);
             let rows: Vec<_> = screen.lines().skip(3).take(55).map(str::to_owned).collect();
             rows.into_iter().filter(|row| row.starts_with("  ")).collect::<Vec<_>>()
         };
-        let first = rows(&mut seat);
+        let first = rows(&mut user);
         assert!(first.len() > 2, "{first:?}");
         let mut columns = 0;
         loop {
-            seat.keys(&["s"]);
-            if seat.screen(120, 60).contains("not sorted") {
+            user.keys(&["s"]);
+            if user.screen(120, 60).contains("not sorted") {
                 break;
             }
             columns += 1;
-            let sorted = rows(&mut seat);
-            seat.keys(&["S"]);
-            let mut reversed = rows(&mut seat);
+            let sorted = rows(&mut user);
+            user.keys(&["S"]);
+            let mut reversed = rows(&mut user);
             reversed.reverse();
             assert_eq!(sorted, reversed, "tab {tab}, column {columns}");
             let set = BTreeSet::<String>::from_iter;
@@ -309,16 +309,16 @@ fn every_tab_can_be_sorted_by_every_column_and_back() {
 
 #[test]
 fn a_filter_is_mended_applied_and_taken_away() {
-    let mut seat = Seat::of("a2s-quirks.pcap");
-    seat.keys(&["/", ":a2s.rules_reqest", "Enter"]);
-    let screen = seat.screen(100, 30);
+    let mut user = TestUser::of("a2s-quirks.pcap");
+    user.keys(&["/", ":a2s.rules_reqest", "Enter"]);
+    let screen = user.screen(100, 30);
     assert!(screen.contains("did you mean `a2s.rules_request`"), "{screen}");
-    let buffer = seat.buffer(100, 30);
+    let buffer = user.buffer(100, 30);
     let is_marked = |x: u16| buffer[(x, 1)].modifier.contains(Modifier::UNDERLINED);
     let marked: Vec<_> = (0..100).filter(|&x| is_marked(x)).collect();
     assert_eq!((marked.first(), marked.last()), (Some(&8), Some(&23)), "the whole name");
-    seat.keys(&["Clear", ":a2s.rules_req", "Tab", "Enter"]);
-    let screen = seat.screen(100, 30);
+    user.keys(&["Clear", ":a2s.rules_req", "Tab", "Enter"]);
+    let screen = user.screen(100, 30);
     let (_, out, _) = run(&[
         "dissect",
         "-Y",
@@ -330,19 +330,19 @@ fn a_filter_is_mended_applied_and_taken_away() {
     ]);
     let flows = BTreeSet::from_iter(out.lines().skip(1)).len();
     assert!(flows > 0 && screen.contains(&format!("Conversations {flows} ")), "{flows}\n{screen}");
-    seat.keys(&["3"]);
-    let some = seat.screen(100, 60).lines().count();
-    seat.keys(&["1", "Esc"]);
-    assert!(seat.screen(100, 30).contains("Conversations 12 "), "{some}");
-    let mut given = Seat::with(&["-Y", "a2s.rules_request", &sample("a2s-quirks.pcap")]);
+    user.keys(&["3"]);
+    let some = user.screen(100, 60).lines().count();
+    user.keys(&["1", "Esc"]);
+    assert!(user.screen(100, 30).contains("Conversations 12 "), "{some}");
+    let mut given = TestUser::with(&["-Y", "a2s.rules_request", &sample("a2s-quirks.pcap")]);
     assert!(given.screen(100, 30).contains("filter: a2s.rules_request"));
 }
 
 #[test]
 fn a_server_leads_to_its_ladder_and_a_finding_to_its_packet() {
-    let mut seat = Seat::of("a2s-quirks.pcap");
-    seat.keys(&["2", "Enter"]);
-    let screen = seat.screen(100, 30);
+    let mut user = TestUser::of("a2s-quirks.pcap");
+    user.keys(&["2", "Enter"]);
+    let screen = user.screen(100, 30);
     let args = ["--host", "10.0.0.2:27015", &sample("a2s-quirks.pcap")];
     let (_, out, _) =
         run(&[&["dissect", "--no-config", "--fields", "frame,flow"], &args[..]].concat());
@@ -350,16 +350,16 @@ fn a_server_leads_to_its_ladder_and_a_finding_to_its_packet() {
     let flows = BTreeSet::from_iter(lines.iter().map(|line| line.split_once('\t').unwrap().1));
     assert!(flows.len() > 8 && screen.contains(&format!("\n{} messages", lines.len())), "{screen}");
     // Its messages are opened, one after the other, across its conversations.
-    seat.keys(&["Enter"]);
+    user.keys(&["Enter"]);
     for line in &lines {
         let (frame, _) = line.split_once('\t').unwrap();
-        let screen = seat.screen(100, 30);
+        let screen = user.screen(100, 30);
         assert!(screen.contains(&format!(" {frame} 10.0.")), "{frame}:\n{screen}");
-        seat.keys(&["n"]);
+        user.keys(&["n"]);
     }
-    seat.keys(&["Esc", "Esc", "3", "Enter"]);
-    let screen = seat.screen(100, 30);
-    let selected = seat.buffer(100, 30);
+    user.keys(&["Esc", "Esc", "3", "Enter"]);
+    let screen = user.screen(100, 30);
+    let selected = user.buffer(100, 30);
     let y = (0..30).find(|&y| selected[(0, y)].modifier.contains(Modifier::REVERSED) && y > 1);
     let line = screen.lines().nth(y.unwrap().into()).unwrap();
     assert!(line.contains(" 20  "), "the packet of the gravest finding: {line}\n{screen}");
@@ -368,67 +368,67 @@ fn a_server_leads_to_its_ladder_and_a_finding_to_its_packet() {
 /// A server without a selected conversation is not shown; Enter draws the selected ones.
 #[test]
 fn a_filter_narrows_the_servers() {
-    let mut seat = Seat::of("a2s-quirks.pcap");
-    seat.keys(&["2"]);
-    assert!(seat.screen(100, 30).contains("Servers 3 "));
-    seat.keys(&["/", ":ip.addr == 10.0.2.2 and a2s", "Enter"]);
-    let screen = seat.screen(100, 30);
+    let mut user = TestUser::of("a2s-quirks.pcap");
+    user.keys(&["2"]);
+    assert!(user.screen(100, 30).contains("Servers 3 "));
+    user.keys(&["/", ":ip.addr == 10.0.2.2 and a2s", "Enter"]);
+    let screen = user.screen(100, 30);
     assert!(screen.contains("Servers 1 ") && screen.contains("10.0.2.2:27015"), "{screen}");
-    seat.keys(&["Enter"]);
-    let screen = seat.screen(100, 30);
+    user.keys(&["Enter"]);
+    let screen = user.screen(100, 30);
     assert!(screen.contains("10.0.2.2:27015") && !screen.contains("10.0.0.2"), "{screen}");
-    seat.keys(&["Esc", "Esc"]);
-    assert!(seat.screen(100, 30).contains("Servers 3 "));
+    user.keys(&["Esc", "Esc"]);
+    assert!(user.screen(100, 30).contains("Servers 3 "));
 }
 
 #[test]
 fn the_bytes_of_the_selected_field_are_marked_and_a_byte_leads_to_its_field() {
-    let mut seat = Seat::of("a2s-info-players-rules.pcap");
-    seat.keys(&["Enter", "End", "Enter"]);
+    let mut user = TestUser::of("a2s-info-players-rules.pcap");
+    user.keys(&["Enter", "End", "Enter"]);
     for (width, columns) in [(80_u16, 8_u16), (120, 16)] {
         let start = width - (6 + columns * 3 + 2 + columns) + 6;
         // Every byte in the first row: clicking it marks it.
         for byte in 0..columns {
             let half = u16::from(byte >= columns / 2);
-            seat.buffer(width, 24);
-            seat.click(start + byte * 3 + half, 3);
-            let buffer = seat.buffer(width, 24);
+            user.buffer(width, 24);
+            user.click(start + byte * 3 + half, 3);
+            let buffer = user.buffer(width, 24);
             let cell = &buffer[(start + byte * 3 + half, 3)];
             assert_eq!(cell.bg, ratatui::style::Color::Yellow, "byte {byte} of {columns}");
         }
     }
-    seat.keys(&["Home"]);
-    let marked = |seat: &mut Seat| {
-        let buffer = seat.buffer(120, 24);
+    user.keys(&["Home"]);
+    let marked = |user: &mut TestUser| {
+        let buffer = user.buffer(120, 24);
         buffer.content().iter().filter(|cell| cell.bg == ratatui::style::Color::Yellow).count()
     };
     // Four bytes: in hex with the spaces between, and as letters.
-    assert_eq!(marked(&mut seat), 4 * 2 + 3 + 4);
-    seat.keys(&["Down"]);
-    assert_eq!(marked(&mut seat), 3);
+    assert_eq!(marked(&mut user), 4 * 2 + 3 + 4);
+    user.keys(&["Down"]);
+    assert_eq!(marked(&mut user), 3);
 }
 
 #[test]
 fn the_mouse_points_at_what_was_drawn() {
-    let mut seat = Seat::of("a2s-quirks.pcap");
-    let screen = seat.screen(100, 30);
+    let mut user = TestUser::of("a2s-quirks.pcap");
+    let screen = user.screen(100, 30);
     let tab = screen.lines().next().unwrap().find("Findings").unwrap() as u16;
-    seat.click(tab, 0);
-    assert!(seat.screen(100, 30).contains("SEVERITY"));
-    seat.click(3, 0);
-    seat.screen(100, 30);
-    seat.click(10, 5);
-    let selected = seat.screen(100, 30);
+    user.click(tab, 0);
+    assert!(user.screen(100, 30).contains("SEVERITY"));
+    user.click(3, 0);
+    user.screen(100, 30);
+    user.click(10, 5);
+    let selected = user.screen(100, 30);
     assert!(selected.contains("10.0.0.1:50002 > 10.0.1.2:27015"), "{selected}");
-    seat.mouse(MouseEventKind::ScrollDown, 10, 10);
-    assert!(seat.screen(100, 30).contains("10.0.0.1:50005 > 10.0.0.2:27015"));
-    seat.click(10, 5);
-    seat.click(10, 5);
-    assert!(seat.screen(100, 30).contains("challenge 405280807"), "it was opened");
-    seat.mouse(MouseEventKind::Down(MouseButton::Right), 0, 0);
-    assert!(seat.screen(100, 30).contains("SLOWEST"));
-    seat.click(99, 1);
-    assert!(seat.view.is_typing());
+    user.mouse(MouseEventKind::ScrollDown, 10, 10);
+    assert!(user.screen(100, 30).contains("10.0.0.1:50005 > 10.0.0.2:27015"));
+    user.click(10, 5);
+    user.click(10, 5);
+    assert!(user.screen(100, 30).contains("challenge 405280807"), "it was opened");
+    user.mouse(MouseEventKind::Down(MouseButton::Right), 0, 0);
+    assert!(user.screen(100, 30).contains("SLOWEST"));
+    user.click(99, 1);
+    assert!(user.view.is_typing());
 }
 
 #[test]
@@ -436,28 +436,28 @@ fn a_file_that_cannot_be_read_does_not_stand_for_another() {
     let folder = folder("unreadable");
     let out = folder.join("out").display().to_string();
     let files = [sample("README.md"), sample("a2s-goldsrc.pcap"), sample("a2s-quirks.pcap")];
-    let mut seat = Seat::with(&[&files[0], &files[1], &files[2]]);
-    let screen = seat.screen(200, 30);
+    let mut user = TestUser::with(&[&files[0], &files[1], &files[2]]);
+    let screen = user.screen(200, 30);
     assert!(screen.contains("README.md: "), "{screen}");
-    seat.keys(&["w", "Clear", &format!(":{out}"), "Enter"]);
+    user.keys(&["w", "Clear", &format!(":{out}"), "Enter"]);
     let count = |args: &[&str]| run(args).1.lines().filter(|line| !line.starts_with("--")).count();
     let both = count(&["dissect", "--no-config", &files[1]])
         + count(&["dissect", "--no-config", &files[2]]);
     assert_eq!(count(&["dissect", "--no-config", &out]), both);
-    seat.keys(&["End", "Enter"]);
-    assert!(seat.screen(100, 30).contains("10.0.1.1:50001"), "the last one of the last file");
+    user.keys(&["End", "Enter"]);
+    assert!(user.screen(100, 30).contains("10.0.1.1:50001"), "the last one of the last file");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn what_is_open_is_copied_as_text() {
-    let mut seat = Seat::of("a2s-info-players-rules.pcap");
-    seat.keys(&["y"]);
-    assert!(seat.copied.starts_with("10.0.0.1:50000 > 10.0.0.2:27015, a2s"), "{}", seat.copied);
-    seat.keys(&["Enter", "y"]);
-    assert!(seat.copied.contains("info_request") && seat.copied.lines().count() > 3);
-    seat.keys(&["Enter", "y"]);
-    assert!(seat.copied.contains("Message type: 'T'") && seat.copied.contains("ff ff ff ff"));
+    let mut user = TestUser::of("a2s-info-players-rules.pcap");
+    user.keys(&["y"]);
+    assert!(user.copied.starts_with("10.0.0.1:50000 > 10.0.0.2:27015, a2s"), "{}", user.copied);
+    user.keys(&["Enter", "y"]);
+    assert!(user.copied.contains("info_request") && user.copied.lines().count() > 3);
+    user.keys(&["Enter", "y"]);
+    assert!(user.copied.contains("Message type: 'T'") && user.copied.contains("ff ff ff ff"));
 }
 
 #[test]
@@ -468,14 +468,14 @@ fn what_comes_only_once_is_kept_and_reads_as_from_a_file() {
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let (bytes, to) = (std::fs::read(sample(name)).unwrap(), pipe.clone());
         let writer = std::thread::spawn(move || std::fs::write(to, bytes));
-        let mut once = Seat::with(&[pipe.to_str().unwrap()]);
+        let mut once = TestUser::with(&[pipe.to_str().unwrap()]);
         writer.join().unwrap().unwrap();
-        let mut file = Seat::of(name);
+        let mut file = TestUser::of(name);
         for keys in [&["Enter"][..], &["Enter"], &["Esc", "Esc", "/", ":frame > 3", "Enter"]] {
             once.keys(keys);
             file.keys(keys);
-            let below_the_name = |seat: &mut Seat| {
-                seat.screen(100, 30).lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+            let below_the_name = |user: &mut TestUser| {
+                user.screen(100, 30).lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
             };
             assert_eq!(below_the_name(&mut once), below_the_name(&mut file));
         }
@@ -486,10 +486,10 @@ fn what_comes_only_once_is_kept_and_reads_as_from_a_file() {
 #[test]
 fn an_index_stays_within_its_memory_and_says_what_it_let_go() {
     let flood = sample("abuse-query-flood.pcap");
-    let all = Seat::with(&[&flood]);
+    let all = TestUser::with(&[&flood]);
     let count = all.again.shared.lock_now().index.order().len();
     assert!(count > 3000, "{count}");
-    let mut small = Seat::with(&["--limit", "flow-bytes=400K", &flood]);
+    let mut small = TestUser::with(&["--limit", "flow-bytes=400K", &flood]);
     let (kept, let_go) = {
         let model = small.again.shared.lock_now();
         (model.index.order().len(), model.index.let_go())
@@ -519,25 +519,25 @@ fn nothing_that_a_terminal_obeys_is_drawn_of_any_capture() {
     }));
     assert!(files.len() > 8);
     for file in files {
-        let mut seat = Seat::with(&[file.to_str().unwrap()]);
+        let mut user = TestUser::with(&[file.to_str().unwrap()]);
         for tab in ["2", "3", "1"] {
-            seat.keys(&[tab]);
-            check(&mut seat, &file);
+            user.keys(&[tab]);
+            check(&mut user, &file);
         }
-        let conversations = seat.again.shared.lock_now().index.order().len();
+        let conversations = user.again.shared.lock_now().index.order().len();
         for _ in 0..conversations.min(12) {
-            seat.keys(&["Enter"]);
-            check(&mut seat, &file);
-            seat.keys(&["End", "Enter", "End"]);
-            check(&mut seat, &file);
-            seat.keys(&["Esc", "Esc", "Down"]);
+            user.keys(&["Enter"]);
+            check(&mut user, &file);
+            user.keys(&["End", "Enter", "End"]);
+            check(&mut user, &file);
+            user.keys(&["Esc", "Esc", "Down"]);
         }
     }
     std::fs::remove_dir_all(folder).unwrap();
 
-    fn check(seat: &mut Seat, file: &Path) {
+    fn check(user: &mut TestUser, file: &Path) {
         for (width, height) in [(80, 24), (1, 1), (0, 0), (13, 5), (240, 70)] {
-            let buffer = seat.buffer(width, height);
+            let buffer = user.buffer(width, height);
             for cell in buffer.content() {
                 let is_safe = cell.symbol().chars().all(|c| !is_hidden(c));
                 assert!(is_safe, "{}: {:?}", file.display(), cell.symbol());

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use dissectors::kit::Piece;
 
 use super::FragmentSource;
-use super::pages::{Coverage, Pages, Placement, Touched};
+use super::pages::{Coverage, Pages, Placement, TouchedPages};
 use super::queue::{InQueues, QueueKind, QueueLinks};
 use super::result::{FragmentEvent, FragmentEventKind, GiveUpCause, Joined};
 use super::table::NumberedTable;
@@ -120,7 +120,7 @@ pub(super) struct PartialDatagram {
     pub(super) coverage: Option<Box<Coverage>>,
     /// In order of arrival; sorted, if the bytes are in the capture.
     pub(super) pieces: Vec<HeldPiece>,
-    pub(super) touched: Touched,
+    pub(super) touched: TouchedPages,
     /// Number of bytes held.
     pub(super) held: u32,
     /// The end of the farthest fragment.

@@ -43,9 +43,9 @@ pub(super) struct Pages {
 /// The pages of a datagram that fragments have touched, which determine the cost of its bytes
 /// wherever they are stored.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Touched(u32);
+pub(super) struct TouchedPages(u32);
 
-impl Touched {
+impl TouchedPages {
     /// Adds the pages of `length` bytes at `at`.
     pub(super) fn add(&mut self, at: u32, length: u32) {
         if length > 0 {
@@ -126,7 +126,7 @@ impl Pages {
     ) -> Placement {
         let end = at + bytes.len() as u32;
         let (first, last) = (at / UNIT, end.div_ceil(UNIT));
-        let mut met = Met::default();
+        let mut met = PageOverlap::default();
         let mut unit = first;
         while unit < last {
             let page = self.page(coverage, unit);
@@ -201,14 +201,14 @@ impl Pages {
 
 /// What a fragment overlapped in the pages.
 #[derive(Default)]
-struct Met {
+struct PageOverlap {
     placed_to: Option<u32>,
     held: bool,
     differs: bool,
     boundary: bool,
 }
 
-impl Met {
+impl PageOverlap {
     /// A copy adds nothing, covers one range from its first unit to its last, and is identical.
     fn placement(&self, coverage: &Coverage, first: u32, last: u32) -> Placement {
         if !self.held {

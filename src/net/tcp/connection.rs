@@ -3,9 +3,9 @@
 use dissectors::kit::Side;
 
 use super::budget::StreamBudget;
-use super::run::Unshown;
+use super::run::OtherUnread;
 use super::stream::{Direction, ReaderContext};
-use super::{Arrival, GapCause, StreamEnd, StreamEvent, StreamEventKind, StreamReader};
+use super::{ArrivingSegment, GapCause, StreamEnd, StreamEvent, StreamEventKind, StreamReader};
 use crate::net::packet::{FrameRef, Segment};
 
 /// A TCP connection in a capture. It takes 48 bytes until bytes must be buffered.
@@ -22,7 +22,7 @@ impl Connection {
     pub fn segment<R: StreamReader>(
         &mut self,
         side: Side,
-        arrival: &Arrival<'_>,
+        arrival: &ArrivingSegment<'_>,
         budget: &mut StreamBudget,
         reader: &mut R,
     ) {
@@ -135,11 +135,11 @@ impl Connection {
     fn carried<R: StreamReader>(
         &mut self,
         side: Side,
-        arrival: &Arrival<'_>,
+        arrival: &ArrivingSegment<'_>,
         budget: &mut StreamBudget,
         reader: &mut R,
     ) {
-        let &Arrival { segment, at, .. } = arrival;
+        let &ArrivingSegment { segment, at, .. } = arrival;
         let (own, other) = self.pair(side);
         if segment.flags.ack() && own.is_near(segment.sequence) {
             let is_latest = own.is_latest(segment.sequence);
@@ -167,7 +167,7 @@ impl Connection {
     fn opened<R: StreamReader>(
         &mut self,
         side: Side,
-        arrival: &Arrival<'_>,
+        arrival: &ArrivingSegment<'_>,
         budget: &mut StreamBudget,
         reader: &mut R,
     ) {
@@ -198,7 +198,7 @@ impl Connection {
     fn restart<R: StreamReader>(
         &mut self,
         side: Side,
-        arrival: &Arrival<'_>,
+        arrival: &ArrivingSegment<'_>,
         budget: &mut StreamBudget,
         reader: &mut R,
     ) {
@@ -219,11 +219,11 @@ impl Connection {
     fn reset<R: StreamReader>(
         &mut self,
         side: Side,
-        arrival: &Arrival<'_>,
+        arrival: &ArrivingSegment<'_>,
         budget: &mut StreamBudget,
         reader: &mut R,
     ) {
-        let &Arrival { segment, at, .. } = arrival;
+        let &ArrivingSegment { segment, at, .. } = arrival;
         let ignored = self.is_ignored();
         let (own, other) = self.pair(side);
         let believed = if own.is_known() {
@@ -267,7 +267,7 @@ impl Connection {
         }
         for side in [first, other] {
             self.with(side, budget, reader, |own, cx| {
-                cx.other = Unshown::default();
+                cx.other = OtherUnread::default();
                 own.show_last(end, cx);
             });
         }

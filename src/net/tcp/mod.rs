@@ -119,7 +119,7 @@ use super::packet::{FrameRef, Segment};
 
 /// A segment, and its packets.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival<'p> {
+pub struct ArrivingSegment<'p> {
     /// Its contents.
     pub segment: &'p Segment<'p>,
     /// Its packet; of several, the first.

@@ -17,21 +17,21 @@ pub struct Run<'a> {
     pub(super) end: Option<StreamEnd>,
     pub(super) fin_time: Option<i64>,
     pub(super) began: bool,
-    pub(super) other: Unshown,
+    pub(super) other: OtherUnread,
     /// More bytes follow that are held back.
     pub(super) held_back: bool,
 }
 
 /// The state of the other direction's unread bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Unshown {
+pub(super) struct OtherUnread {
     /// Bytes are known to be missing.
     pub(super) has_hole: bool,
     /// The sequence number of the first byte that was not passed to the reader, if any.
     pub(super) from: Option<u32>,
 }
 
-impl Unshown {
+impl OtherUnread {
     fn is_answered_by(&self, origin: &Origin) -> bool {
         self.from.is_some_and(|from| origin.acknowledgment.wrapping_sub(from) as i32 > 0)
     }

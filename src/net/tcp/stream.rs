@@ -7,7 +7,7 @@ use self::held::{HeldBytes, WAIT};
 use super::budget::StreamBudget;
 use super::buffered::{Chunk, Origin};
 use super::out_of_order::OutOfOrder;
-use super::{Arrival, GapCause, StreamEnd, StreamEventKind, StreamLimit, StreamReader};
+use super::{ArrivingSegment, GapCause, StreamEnd, StreamEventKind, StreamLimit, StreamReader};
 use crate::net::packet::{FrameRef, Segment};
 
 pub(super) use self::deliver::ReaderContext;
@@ -221,10 +221,10 @@ impl Direction {
     /// Handles a segment of this direction that is not a RST and whose SYN was handled.
     pub(super) fn data<R: StreamReader>(
         &mut self,
-        arrival: &Arrival<'_>,
+        arrival: &ArrivingSegment<'_>,
         cx: &mut ReaderContext<'_, R>,
     ) {
-        let &Arrival { segment, at, pieces } = arrival;
+        let &ArrivingSegment { segment, at, pieces } = arrival;
         let payload = &segment.payload;
         let flags = segment.flags;
         let sequence = segment.sequence.wrapping_add(u32::from(flags.syn()));

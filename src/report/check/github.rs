@@ -3,7 +3,7 @@
 use dissectors::kit::{Severity, Verdict};
 
 use super::{Unreadable, put};
-use crate::check::{Answered, Found, Outcome};
+use crate::check::{Answered, Outcome, ReportedFinding};
 use crate::report::markdown::cell;
 use crate::text::escaped;
 
@@ -13,8 +13,9 @@ const SHOWN: usize = 10;
 /// Writes the findings of the outcomes, the most severe first; and how many requests were answered.
 pub fn write(outcomes: &[Outcome], out: &mut String) {
     for severity in Severity::ALL {
-        let is_reported =
-            |found: &&Found| found.verdict != Verdict::Inconclusive && found.severity == severity;
+        let is_reported = |found: &&ReportedFinding| {
+            found.verdict != Verdict::Inconclusive && found.severity == severity
+        };
         let findings = outcomes.iter().flat_map(|outcome| {
             outcome.findings.iter().filter(is_reported).map(|found| line(found, outcome))
         });
@@ -49,7 +50,7 @@ pub fn summary(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity)
     );
     for outcome in outcomes {
         let name = cell(&outcome.captures.join(", "));
-        let verdict = outcome.fared(least).name();
+        let verdict = outcome.status(least).name();
         let [errors, warnings, notes] =
             [Severity::Error, Severity::Warning, Severity::Note].map(|it| outcome.count(it));
         let Answered { asked, answered } = outcome.requests;
@@ -64,12 +65,14 @@ pub fn summary(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity)
         out.push_str("\n| rule | severity | times | capture | first |\n|---|---|--:|---|---|\n");
     }
     for outcome in outcomes {
-        for fared in outcome.rules.iter().filter(|it| it.failed > 0) {
-            let first = outcome.findings.iter().find(|found| found.rule.code == fared.rule.code);
+        for rule_outcome in outcome.rules.iter().filter(|it| it.failed > 0) {
+            let first =
+                outcome.findings.iter().find(|found| found.rule.code == rule_outcome.rule.code);
             let first = first.map_or(String::new(), |found| cell(&outcome.line(found)));
-            let (code, slug) = (fared.rule.code, fared.rule.slug);
-            let (severity, name) = (fared.severity.name(), cell(&outcome.captures.join(", ")));
-            let times = fared.failed;
+            let (code, slug) = (rule_outcome.rule.code, rule_outcome.rule.slug);
+            let (severity, name) =
+                (rule_outcome.severity.name(), cell(&outcome.captures.join(", ")));
+            let times = rule_outcome.failed;
             put(
                 &mut out,
                 format_args!("| {code} {slug} | {severity} | {times} | {name} | {first} |\n"),
@@ -86,7 +89,7 @@ fn all(outcome: &Outcome, severity: Severity) -> u64 {
     outcome.count(severity) + if severity == Severity::Error { missing } else { 0 }
 }
 
-fn line(found: &Found, outcome: &Outcome) -> String {
+fn line(found: &ReportedFinding, outcome: &Outcome) -> String {
     let kind = match found.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",

@@ -3,7 +3,7 @@
 use dissectors::kit::Severity;
 use serde::Serialize;
 
-use crate::check::{Found, Outcome};
+use crate::check::{Outcome, ReportedFinding};
 use crate::report::clock::Clock;
 use crate::report::json;
 
@@ -80,17 +80,17 @@ struct FindingObject<'a> {
 /// None for a `Vec`.
 pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_json::Result<()> {
     let mut clock = Clock::default();
-    let rules = outcome.rules.iter().map(|fared| RuleObject {
-        code: fared.rule.code.to_string(),
-        slug: fared.rule.slug,
-        severity: fared.severity.name(),
-        who: fared.rule.who.name(),
-        verdict: fared.fared().name(),
-        passed: fared.passed,
-        failed: fared.failed,
-        inconclusive: fared.inconclusive,
-        in_baseline: fared.in_baseline,
-        missing: fared.missing,
+    let rules = outcome.rules.iter().map(|rule_outcome| RuleObject {
+        code: rule_outcome.rule.code.to_string(),
+        slug: rule_outcome.rule.slug,
+        severity: rule_outcome.severity.name(),
+        who: rule_outcome.rule.who.name(),
+        verdict: rule_outcome.status().name(),
+        passed: rule_outcome.passed,
+        failed: rule_outcome.failed,
+        inconclusive: rule_outcome.inconclusive,
+        in_baseline: rule_outcome.in_baseline,
+        missing: rule_outcome.missing,
     });
     let lacking = outcome.lacking.iter().map(|(capture, holds)| NoTraffic { capture, holds });
     let object = CheckJson {
@@ -100,7 +100,7 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
         flows: outcome.flows,
         requests: outcome.requests.asked,
         answered: outcome.requests.answered,
-        verdict: outcome.fared(least).name(),
+        verdict: outcome.status(least).name(),
         rules: rules.collect(),
         findings: outcome.findings.iter().map(|f| finding(f, outcome, &mut clock)).collect(),
         findings_left_out: outcome.left_out,
@@ -110,7 +110,11 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
     json::line(&object, out)
 }
 
-fn finding<'a>(found: &'a Found, outcome: &'a Outcome, clock: &mut Clock) -> FindingObject<'a> {
+fn finding<'a>(
+    found: &'a ReportedFinding,
+    outcome: &'a Outcome,
+    clock: &mut Clock,
+) -> FindingObject<'a> {
     let mut time = Vec::new();
     clock.rfc3339(found.time, found.digits, &mut time);
     FindingObject {

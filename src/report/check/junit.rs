@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use dissectors::kit::{Severity, Time};
 
 use super::{Unreadable, put};
-use crate::check::{Answered, Excerpt, Fared, Outcome, RuleOutcome, gravest_first};
+use crate::check::{Answered, Excerpt, Outcome, RuleOutcome, RuleStatus, gravest_first};
 use crate::report::clock::Clock;
 use crate::text::{escaped as visible, is_hidden};
 
@@ -59,12 +59,12 @@ struct Suite<'a> {
 }
 
 struct Case<'a> {
-    fared: &'a RuleOutcome,
-    came: Came,
+    rule_outcome: &'a RuleOutcome,
+    came: CaseResult,
 }
 
 /// The result of a case.
-enum Came {
+enum CaseResult {
     /// The reason, and the findings.
     Failure(String, String),
     /// Why.
@@ -76,7 +76,8 @@ enum Came {
 impl Suite<'_> {
     fn of(outcome: &Outcome, least: Severity) -> Suite<'_> {
         let cases = outcome.rules.iter();
-        let cases = cases.map(|fared| Case { fared, came: came(outcome, fared, least) });
+        let cases = cases
+            .map(|rule_outcome| Case { rule_outcome, came: came(outcome, rule_outcome, least) });
         let (name, lacking) = (outcome.captures.join(", "), &*outcome.lacking);
         Suite {
             name,
@@ -105,7 +106,7 @@ impl Suite<'_> {
     fn write(&self, out: &mut String) {
         let (name, tests) = (escaped(&self.name), self.cases.len());
         let failures = self.count(|case| case.fails());
-        let skipped = self.count(|case| matches!(case.came, Came::Skipped(_)));
+        let skipped = self.count(|case| matches!(case.came, CaseResult::Skipped(_)));
         put(
             out,
             format_args!(
@@ -132,18 +133,18 @@ impl Suite<'_> {
 
 impl Case<'_> {
     fn fails(&self) -> bool {
-        matches!(self.came, Came::Failure(..))
+        matches!(self.came, CaseResult::Failure(..))
     }
 
     fn write(&self, out: &mut String) {
-        let RuleOutcome { rule, severity, .. } = self.fared;
+        let RuleOutcome { rule, severity, .. } = self.rule_outcome;
         let (code, slug, who) = (rule.code, rule.slug, rule.who.name());
         put(out, format_args!("    <testcase name=\"{code} {slug}\" classname=\"gamewire.{who}\""));
         let inside = match &self.came {
-            Came::Success(text) if text.is_empty() => return put(out, format_args!("/>\n")),
-            Came::Success(text) => format!("<system-out>{}</system-out>", escaped(text)),
-            Came::Skipped(why) => format!("<skipped message=\"{}\"/>", escaped(why)),
-            Came::Failure(why, findings) => format!(
+            CaseResult::Success(text) if text.is_empty() => return put(out, format_args!("/>\n")),
+            CaseResult::Success(text) => format!("<system-out>{}</system-out>", escaped(text)),
+            CaseResult::Skipped(why) => format!("<skipped message=\"{}\"/>", escaped(why)),
+            CaseResult::Failure(why, findings) => format!(
                 "<failure type=\"{}\" message=\"{}\">{}</failure>",
                 severity.name(),
                 escaped(why),
@@ -154,36 +155,39 @@ impl Case<'_> {
     }
 }
 
-fn came(outcome: &Outcome, fared: &RuleOutcome, least: Severity) -> Came {
-    match fared.fared() {
-        Fared::Fail if fared.severity >= least => {
-            let times = if fared.failed == 1 { "time" } else { "times" };
-            let why = format!("broken {} {times}: {}", fared.failed, fared.rule.asks);
-            Came::Failure(why, format!("{}{}", findings(outcome, fared), cited(fared)))
+fn came(outcome: &Outcome, rule_outcome: &RuleOutcome, least: Severity) -> CaseResult {
+    match rule_outcome.status() {
+        RuleStatus::Fail if rule_outcome.severity >= least => {
+            let times = if rule_outcome.failed == 1 { "time" } else { "times" };
+            let why = format!("broken {} {times}: {}", rule_outcome.failed, rule_outcome.rule.asks);
+            CaseResult::Failure(
+                why,
+                format!("{}{}", findings(outcome, rule_outcome), cited(rule_outcome)),
+            )
         }
-        Fared::Fail | Fared::Pass => Came::Success(findings(outcome, fared)),
-        Fared::Inconclusive => Came::Skipped(format!(
+        RuleStatus::Fail | RuleStatus::Pass => CaseResult::Success(findings(outcome, rule_outcome)),
+        RuleStatus::Inconclusive => CaseResult::Skipped(format!(
             "inconclusive: what is missing from the capture could explain each of {} occasions",
-            fared.inconclusive
+            rule_outcome.inconclusive
         )),
-        Fared::NotExercised if fared.missing > 0 => {
-            Came::Failure("required, and not exercised".to_owned(), String::new())
+        RuleStatus::NotExercised if rule_outcome.missing > 0 => {
+            CaseResult::Failure("required, and not exercised".to_owned(), String::new())
         }
-        Fared::NotExercised => Came::Skipped("not exercised".to_owned()),
+        RuleStatus::NotExercised => CaseResult::Skipped("not exercised".to_owned()),
     }
 }
 
-fn findings(outcome: &Outcome, fared: &RuleOutcome) -> String {
+fn findings(outcome: &Outcome, rule_outcome: &RuleOutcome) -> String {
     let mut text = String::new();
-    let of_rule = outcome.findings.iter().filter(|found| found.rule.code == fared.rule.code);
+    let of_rule = outcome.findings.iter().filter(|found| found.rule.code == rule_outcome.rule.code);
     for found in gravest_first(of_rule).into_iter().take(SHOWN) {
         put(&mut text, format_args!("{}\n", outcome.line(found)));
         if let Some(excerpt) = found.excerpt.as_ref().filter(|it| !it.bytes.is_empty()) {
             put(&mut text, format_args!("{}\n", hex(excerpt)));
         }
     }
-    if fared.in_baseline > 0 {
-        put(&mut text, format_args!("{} more in the baseline\n", fared.in_baseline));
+    if rule_outcome.in_baseline > 0 {
+        put(&mut text, format_args!("{} more in the baseline\n", rule_outcome.in_baseline));
     }
     text
 }
@@ -207,9 +211,9 @@ fn hex(excerpt: &Excerpt) -> String {
 }
 
 /// The citations of a rule.
-fn cited(fared: &RuleOutcome) -> String {
+fn cited(rule_outcome: &RuleOutcome) -> String {
     let mut text = String::new();
-    let rule = fared.rule;
+    let rule = rule_outcome.rule;
     for cite in rule.cite {
         put(&mut text, format_args!("by: {}, \"{}\"", rule.document(), cite.section));
         let before = if cite.quote.is_empty() { "" } else { ": " };

@@ -5,7 +5,7 @@ use dissectors::kit::{Rule, Severity, Verdict};
 use serde::Serialize;
 
 use super::Unreadable;
-use crate::check::{Fingerprint, Found, Outcome, RuleOutcome};
+use crate::check::{Fingerprint, Outcome, ReportedFinding, RuleOutcome};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -220,9 +220,11 @@ pub fn write(
         let findings = outcome.findings.iter();
         let findings = findings.map(move |found| result(found, outcome, new.map(|new| new())));
         let known = known.map_or(&[][..], |known| &known.findings).iter();
-        let missing = outcome.rules.iter().enumerate().filter(|(_, fared)| fared.missing > 0);
-        let missing = missing
-            .map(move |(at, fared)| not_exercised(fared.rule, at, file, new.map(|new| new())));
+        let missing =
+            outcome.rules.iter().enumerate().filter(|(_, rule_outcome)| rule_outcome.missing > 0);
+        let missing = missing.map(move |(at, rule_outcome)| {
+            not_exercised(rule_outcome.rule, at, file, new.map(|new| new()))
+        });
         missing
             .chain(findings)
             .chain(known.map(move |found| result(found, outcome, Some(vec![IN_BASELINE]))))
@@ -238,7 +240,7 @@ pub fn write(
                 driver: Driver {
                     name: "gamewire",
                     version: env!("CARGO_PKG_VERSION"),
-                    rules: rules.iter().map(|fared| descriptor(fared.rule)).collect(),
+                    rules: rules.iter().map(|rule_outcome| descriptor(rule_outcome.rule)).collect(),
                 },
             },
             invocations: invocation(rules, unreadable).map(|invocation| [invocation]),
@@ -292,11 +294,13 @@ fn security(rule: &Rule) -> Option<Security> {
 
 /// `None` if no severity was changed, and every file was read.
 fn invocation(rules: &[RuleOutcome], unreadable: &[Unreadable]) -> Option<Invocation> {
-    let changed =
-        rules.iter().enumerate().filter(|(_, fared)| fared.severity != fared.rule.severity);
-    let overrides = changed.map(|(index, fared)| Override {
-        descriptor: Reference { id: fared.rule.code.to_string(), index },
-        configuration: Configuration { level: level(fared.severity) },
+    let changed = rules
+        .iter()
+        .enumerate()
+        .filter(|(_, rule_outcome)| rule_outcome.severity != rule_outcome.rule.severity);
+    let overrides = changed.map(|(index, rule_outcome)| Override {
+        descriptor: Reference { id: rule_outcome.rule.code.to_string(), index },
+        configuration: Configuration { level: level(rule_outcome.severity) },
     });
     let overrides: Vec<_> = overrides.collect();
     let is_needed = !overrides.is_empty() || !unreadable.is_empty();
@@ -317,7 +321,7 @@ fn notification(unreadable: &Unreadable) -> Notification {
 }
 
 fn result<'a>(
-    found: &Found,
+    found: &ReportedFinding,
     outcome: &'a Outcome,
     suppressions: Option<Vec<Suppression>>,
 ) -> Result_<'a> {
@@ -329,7 +333,10 @@ fn result<'a>(
     let gamewire = Fingerprint::of(found).to_string();
     Result_ {
         rule_id: found.rule.code.to_string(),
-        rule_index: rules.iter().position(|fared| fared.rule.code == found.rule.code).unwrap_or(0),
+        rule_index: rules
+            .iter()
+            .position(|rule_outcome| rule_outcome.rule.code == found.rule.code)
+            .unwrap_or(0),
         kind,
         level,
         message: SarifText { text: outcome.line(found) },

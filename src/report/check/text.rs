@@ -11,9 +11,9 @@ use dissectors::kit::{Severity, Verdict};
 
 use self::groups::FindingGroup;
 use super::put;
-use crate::check::{Answered, Excerpt, Fared, Found, Outcome};
+use crate::check::{Answered, Excerpt, Outcome, ReportedFinding, RuleStatus};
 use crate::report::paint::{Paint, Tone};
-use crate::report::{Stamp, TimeStyle};
+use crate::report::{TimeFormatter, TimeStyle};
 use crate::text::{counted, escaped, grouped};
 
 pub use totals::CheckTotals;
@@ -49,9 +49,9 @@ pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
     let counts = Severity::ALL.map(|severity| outcome.count(severity));
     let subject = outcome.captures.join(", ");
     let size = (outcome.messages, outcome.flows);
-    headline(outcome.fared(style.least), &subject, counts, outcome.requests, size, paint, out);
+    headline(outcome.status(style.least), &subject, counts, outcome.requests, size, paint, out);
     let first = outcome.span.map(|[first, _]| first);
-    let mut stamp = Stamp::new(style.times).since(first);
+    let mut stamp = TimeFormatter::new(style.times).since(first);
     for group in &groups {
         out.push('\n');
         group.write(outcome, style, &mut stamp, out);
@@ -73,7 +73,7 @@ pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
 
 /// `FAIL  a.pcap: 1 error, 0 warnings, 0 notes; 2 of 2 requests answered, 4 messages in 1 flow`
 fn headline(
-    fared: Fared,
+    rule_outcome: RuleStatus,
     subject: &str,
     counts: [u64; 3],
     requests: Answered,
@@ -81,7 +81,8 @@ fn headline(
     paint: Paint,
     out: &mut String,
 ) {
-    let verdict = paint.text(tone_of(fared), fared.name().replace('_', " ").to_uppercase());
+    let verdict =
+        paint.text(tone_of(rule_outcome), rule_outcome.name().replace('_', " ").to_uppercase());
     let mut parts = Vec::new();
     for (severity, count) in Severity::ALL.into_iter().zip(counts) {
         parts.push(counted(count, severity.name()));
@@ -95,7 +96,7 @@ fn headline(
 }
 
 /// Writes one finding in a line, as it happens.
-pub fn line(found: &Found, stamp: &mut Stamp, paint: Paint, out: &mut String) {
+pub fn line(found: &ReportedFinding, stamp: &mut TimeFormatter, paint: Paint, out: &mut String) {
     let mut time = Vec::new();
     stamp.brief(found.time, found.digits, &mut time);
     stamp.seen(found.time);
@@ -134,9 +135,12 @@ fn hex(excerpt: &Excerpt, indent: &str, paint: Paint, out: &mut String) {
 }
 
 fn table(outcome: &Outcome, style: &Style, out: &mut String) {
-    let of = |which: Fared| outcome.rules.iter().filter(move |it| it.fared() == which).count();
-    let is_shown = |fared| style.all_rules || matches!(fared, Fared::Fail | Fared::Inconclusive);
-    let mut shown = outcome.rules.iter().filter(|it| is_shown(it.fared())).peekable();
+    let of =
+        |which: RuleStatus| outcome.rules.iter().filter(move |it| it.status() == which).count();
+    let is_shown = |rule_outcome| {
+        style.all_rules || matches!(rule_outcome, RuleStatus::Fail | RuleStatus::Inconclusive)
+    };
+    let mut shown = outcome.rules.iter().filter(|it| is_shown(it.status())).peekable();
     if shown.peek().is_some() {
         put(
             out,
@@ -146,24 +150,24 @@ fn table(outcome: &Outcome, style: &Style, out: &mut String) {
             ),
         );
     }
-    for fared in shown {
-        let verdict = fared.fared().name().replace('_', " ");
+    for rule_outcome in shown {
+        let verdict = rule_outcome.status().name().replace('_', " ");
         let pad = " ".repeat(14_usize.saturating_sub(verdict.len()));
         put(
             out,
             format_args!(
                 "{:<8}{:<28}{:<9}{}{pad}{:>9}{:>9}{:>14}\n",
-                fared.rule.code.to_string(),
-                fared.rule.slug,
-                fared.severity.name(),
-                style.paint.text(tone_of(fared.fared()), verdict),
-                fared.passed,
-                fared.failed,
-                fared.inconclusive
+                rule_outcome.rule.code.to_string(),
+                rule_outcome.rule.slug,
+                rule_outcome.severity.name(),
+                style.paint.text(tone_of(rule_outcome.status()), verdict),
+                rule_outcome.passed,
+                rule_outcome.failed,
+                rule_outcome.inconclusive
             ),
         );
     }
-    let (passed, idle) = (of(Fared::Pass) as u64, of(Fared::NotExercised) as u64);
+    let (passed, idle) = (of(RuleStatus::Pass) as u64, of(RuleStatus::NotExercised) as u64);
     let were = if idle == 1 { "was" } else { "were" };
     let (passed, hint) = (counted(passed, "rule"), "`gamewire explain CODE` says what a rule asks");
     put(out, format_args!("\n{passed} passed, {idle} {were} not exercised; {hint}\n"));
@@ -173,11 +177,11 @@ fn tone(severity: Severity) -> Tone {
     Tone::Finding(severity, Verdict::Fail)
 }
 
-fn tone_of(fared: Fared) -> Tone {
-    match fared {
-        Fared::Fail => tone(Severity::Error),
-        Fared::Pass => Tone::Good,
-        Fared::Inconclusive | Fared::NotExercised => tone(Severity::Warning),
+fn tone_of(rule_outcome: RuleStatus) -> Tone {
+    match rule_outcome {
+        RuleStatus::Fail => tone(Severity::Error),
+        RuleStatus::Pass => Tone::Good,
+        RuleStatus::Inconclusive | RuleStatus::NotExercised => tone(Severity::Warning),
     }
 }
 

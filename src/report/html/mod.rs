@@ -20,7 +20,7 @@ use self::verdict::Headline;
 use super::TimeStyle;
 use super::check::json;
 use super::json::line;
-use super::summary::{self, Shown};
+use super::summary::{self, SummaryOptions};
 use crate::check::Outcome;
 use crate::session::Totals;
 use crate::summary::Summary;
@@ -77,14 +77,15 @@ impl Capture {
         sample: Sample,
         read: &Totals,
     ) -> io::Result<Capture> {
-        let shown = Shown { table: None, order: None, top: usize::MAX, times: TimeStyle::Utc };
+        let shown =
+            SummaryOptions { table: None, order: None, top: usize::MAX, times: TimeStyle::Utc };
         let report = summary::SummaryReport::new(tables, read, None, shown);
         let (mut summary, mut check) = (Vec::new(), Vec::new());
         report.json(&mut summary);
         json::write(outcome, least, &mut check)?;
         let found = outcome.findings.iter();
         let rules = found.clone().map(|it| (it.rule.code, (it.rule, it.severity)));
-        let of_requests = found.clone().filter(|it| it.rule.asks_for_answer);
+        let of_requests = found.clone().filter(|it| it.rule.requires_response);
         Ok(Capture {
             name,
             recording: report.recording(),
@@ -92,8 +93,11 @@ impl Capture {
             summary,
             check,
             rules: rules.collect(),
-            unanswered: of_requests.map(crate::check::Found::frame).collect(),
-            found: found.map(crate::check::Found::frame).filter(|frame| *frame > 0).collect(),
+            unanswered: of_requests.map(crate::check::ReportedFinding::frame).collect(),
+            found: found
+                .map(crate::check::ReportedFinding::frame)
+                .filter(|frame| *frame > 0)
+                .collect(),
             sample,
         })
     }

@@ -1,6 +1,6 @@
 //! The messages on a page: all, or a sample that includes those with findings.
 
-use dissectors::kit::{Map, Set, Who};
+use dissectors::kit::{Map, Role, Set};
 use serde_json::{Value, json};
 
 use crate::flows::FlowRow;
@@ -22,7 +22,7 @@ pub struct Sample {
     most: usize,
     room: usize,
     /// The messages to take; `None`: all, as long as they fit.
-    choice: Option<Choice>,
+    choice: Option<SampleSelection>,
     ladder: Ladder,
     /// Further data of each arrow; `None` for an ICMP error.
     rows: Vec<Option<Row>>,
@@ -38,7 +38,7 @@ pub struct Sample {
 }
 
 /// How to take a sample of a known number of messages.
-struct Choice {
+struct SampleSelection {
     /// Packets that findings are about.
     frames: Set<u64>,
     /// The number of other messages that are still to be taken, and that are still to come.
@@ -51,7 +51,7 @@ struct Row {
     frame: u64,
     flow: u32,
     length: u64,
-    speaker: Who,
+    speaker: Role,
     /// It was taken because of a finding, and represents no other messages.
     is_certain: bool,
     /// For a response: the requested data has arrived.
@@ -98,7 +98,7 @@ impl Sample {
         let of_findings = (frames.len() as u64).min(self.seen);
         let left = self.seen - of_findings;
         let wanted = (most as u64).saturating_sub(of_findings).min(left);
-        let choice = Choice { frames, wanted, left, random: 0 };
+        let choice = SampleSelection { frames, wanted, left, random: 0 };
         Sample { choice: Some(choice), ..Sample::new(most, room) }
     }
 
@@ -114,7 +114,7 @@ impl Sample {
             self.ladder.response(reply, payload.frame);
         }
         let has_finding = self.choice.as_ref().is_some_and(|it| it.frames.contains(&payload.frame));
-        if !has_finding && !self.choice.as_mut().is_none_or(Choice::takes) {
+        if !has_finding && !self.choice.as_mut().is_none_or(SampleSelection::takes) {
             return;
         }
         let Some(envelope) = Envelope::of(m, &payload) else { return };
@@ -250,7 +250,7 @@ impl Sample {
     }
 }
 
-impl Choice {
+impl SampleSelection {
     /// Whether the next message without a finding is taken: with equal probability for all
     /// remaining ones, and the same ones in every run.
     fn takes(&mut self) -> bool {

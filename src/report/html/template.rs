@@ -160,7 +160,7 @@ fn findings(captures: &[Capture]) -> Markup {
 fn card(code: Code, rule: &Rule, severity: Severity) -> Markup {
     html! {
         article class={ "rule " (severity.name()) } data-rule=(code)
-            data-answer[rule.asks_for_answer] aria-labelledby={ "rule-" (code) } {
+            data-answer[rule.requires_response] aria-labelledby={ "rule-" (code) } {
             h3 id={ "rule-" (code) } {
                 span class={ "badge " (severity.name()) } { (severity.name()) }
                 " " span class="code" { (code) } " " (rule.slug)

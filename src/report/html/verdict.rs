@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dissectors::kit::{Severity, Verdict, Who};
+use dissectors::kit::{Role, Severity, Verdict};
 
 use crate::abuse;
-use crate::check::{Fared, Found, Outcome, Party};
+use crate::check::{Outcome, Party, ReportedFinding, RuleStatus};
 use crate::diagnose;
 use crate::session::Totals;
 use crate::text::{counted, escaped, grouped};
@@ -30,19 +30,19 @@ impl Headline {
                     .map(|(count, noun)| (count > 0).then(|| counted(count, noun)));
             Vec::from_iter([errors, warnings, notes].into_iter().flatten()).join(", ")
         };
-        let (tone, headline) = match outcome.fared(least) {
-            Fared::Fail => ("fail", format!("Not as specified: {}", counts())),
-            Fared::Pass if warnings + errors > 0 => {
+        let (tone, headline) = match outcome.status(least) {
+            RuleStatus::Fail => ("fail", format!("Not as specified: {}", counts())),
+            RuleStatus::Pass if warnings + errors > 0 => {
                 ("warning", format!("Passed, with {}", counts()))
             }
-            Fared::Pass if notes > 0 => ("pass", format!("As specified: {}", counts())),
-            Fared::Pass => ("pass", "As specified: no rule was broken".to_owned()),
-            Fared::Inconclusive => {
+            RuleStatus::Pass if notes > 0 => ("pass", format!("As specified: {}", counts())),
+            RuleStatus::Pass => ("pass", "As specified: no rule was broken".to_owned()),
+            RuleStatus::Inconclusive => {
                 ("unknown", "Inconclusive: the capture does not show enough to decide".to_owned())
             }
-            Fared::NotExercised => ("unknown", "Nothing to check in this capture".to_owned()),
+            RuleStatus::NotExercised => ("unknown", "Nothing to check in this capture".to_owned()),
         };
-        let mut sentences: Vec<_> = [Who::Server, Who::Client, Who::Master]
+        let mut sentences: Vec<_> = [Role::Server, Role::Client, Role::Master]
             .iter()
             .filter_map(|who| broken(*who, outcome))
             .collect();
@@ -85,9 +85,10 @@ impl Headline {
 }
 
 /// Which rules one kind of party broke, and who that was.
-fn broken(who: Who, outcome: &Outcome) -> Option<String> {
-    let is_broken =
-        |it: &&Found| it.verdict == Verdict::Fail && it.severity > Severity::Note && it.who == who;
+fn broken(who: Role, outcome: &Outcome) -> Option<String> {
+    let is_broken = |it: &&ReportedFinding| {
+        it.verdict == Verdict::Fail && it.severity > Severity::Note && it.who == who
+    };
     let found = outcome.findings.iter().filter(is_broken);
     let rules: BTreeMap<_, _> = found.clone().map(|it| (it.rule.code, it.rule.slug)).collect();
     let parties: BTreeSet<_> = found.filter_map(Party::of).collect();

@@ -6,7 +6,7 @@ use std::net::SocketAddrV4;
 use serde_json::ser::{CompactFormatter, Formatter};
 
 use crate::report::digits::{unsigned, word};
-use crate::report::view::Among;
+use crate::report::view::TextSlice;
 use crate::text::is_hidden;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
@@ -111,7 +111,7 @@ pub(crate) fn string(out: &mut Vec<u8>, text: &[u8]) {
 /// The same. Whole chunks are copied, and surplus bytes are cut off again, so that most texts take
 /// one step.
 #[inline]
-pub(super) fn string_among(out: &mut Vec<u8>, text: Among<'_>) {
+pub(super) fn string_among(out: &mut Vec<u8>, text: TextSlice<'_>) {
     let mut text = text;
     while let Some(chunk) = text.chunk::<CHUNK>() {
         let counts = text.length.min(CHUNK);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     fn quoted_among(bytes: &[u8], start: usize, length: usize) -> String {
-        format!("\"{}\"", written(|out| string_among(out, Among { bytes, start, length })))
+        format!("\"{}\"", written(|out| string_among(out, TextSlice { bytes, start, length })))
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The ladder as a picture.
 
 use super::{Ladder, severity};
-use crate::report::clock::Stamp;
+use crate::report::clock::TimeFormatter;
 use crate::report::put;
 use crate::text::shortened;
 
@@ -23,7 +23,7 @@ text-anchor:middle}.message{text-anchor:middle}line{stroke:#888}.arrow{stroke:#2
 
 impl Ladder {
     /// Draws it.
-    pub fn svg(&self, stamp: &mut Stamp, out: &mut Vec<u8>) {
+    pub fn svg(&self, stamp: &mut TimeFormatter, out: &mut Vec<u8>) {
         let rows: usize = self.steps.iter().map(|step| 1 + step.findings.len()).sum();
         let lanes = self.parties.len().saturating_sub(1) * GAP;
         let (width, height) = (LEFT + lanes + RIGHT, 60 + (rows + 1) * STEP);

@@ -1,7 +1,7 @@
 //! The ladder for a terminal.
 
 use super::{Arrow, Ladder, severity};
-use crate::report::clock::Stamp;
+use crate::report::clock::TimeFormatter;
 use crate::report::paint::{Paint, Tone};
 use crate::text::shortened;
 
@@ -13,17 +13,17 @@ const NUMBER: usize = 6;
 const BESIDE: usize = 44;
 
 /// Where the lines of the hosts are.
-struct Lanes {
+struct HostColumns {
     /// Width of the time and the packet's number before them, with a space.
     before: usize,
     count: usize,
     gap: usize,
 }
 
-impl Lanes {
-    fn of(before: usize, count: usize, width: usize) -> Lanes {
+impl HostColumns {
+    fn of(before: usize, count: usize, width: usize) -> HostColumns {
         let room = width.saturating_sub(before + BESIDE) / count.saturating_sub(1).max(1);
-        Lanes { before, count, gap: room.clamp(14, 36) }
+        HostColumns { before, count, gap: room.clamp(14, 36) }
     }
 
     fn width(&self) -> usize {
@@ -71,7 +71,7 @@ pub struct LadderLine {
 
 impl Ladder {
     /// Draws it in this many columns.
-    pub fn text(&self, width: usize, stamp: &mut Stamp, paint: Paint, out: &mut Vec<u8>) {
+    pub fn text(&self, width: usize, stamp: &mut TimeFormatter, paint: Paint, out: &mut Vec<u8>) {
         for line in self.lines(width, stamp) {
             for (tone, text) in line.parts {
                 match tone {
@@ -86,12 +86,12 @@ impl Ladder {
     }
 
     /// Its lines in this many columns: first the one that names the parties.
-    pub fn lines(&self, width: usize, stamp: &mut Stamp) -> Vec<LadderLine> {
+    pub fn lines(&self, width: usize, stamp: &mut TimeFormatter) -> Vec<LadderLine> {
         let times = self.times(stamp);
         let widest = times.iter().map(String::len).max().unwrap_or(0).max(TIME);
         let largest = self.steps.iter().map(|step| step.frame).max().unwrap_or(0);
         let number = largest.to_string().len().max(NUMBER);
-        let lanes = Lanes::of(widest + number + 3, self.parties.len(), width);
+        let lanes = HostColumns::of(widest + number + 3, self.parties.len(), width);
         let mut lines = vec![LadderLine::above(Tone::Endpoints, self.heads(&lanes, width))];
         let mut day = Vec::new();
         for (at, (step, time)) in self.steps.iter().zip(times).enumerate() {
@@ -109,7 +109,7 @@ impl Ladder {
     }
 
     /// The time of every arrow.
-    fn times(&self, stamp: &mut Stamp) -> Vec<String> {
+    fn times(&self, stamp: &mut TimeFormatter) -> Vec<String> {
         let time = |step: &Arrow| {
             let mut time = Vec::new();
             stamp.brief(step.time, step.digits, &mut time);
@@ -120,7 +120,7 @@ impl Ladder {
     }
 
     /// The names of the parties, each above its line.
-    fn heads(&self, lanes: &Lanes, width: usize) -> String {
+    fn heads(&self, lanes: &HostColumns, width: usize) -> String {
         let mut heads = vec![' '; lanes.before];
         for (at, name) in self.names().iter().enumerate() {
             let start = lanes.before + at * lanes.gap;
@@ -140,7 +140,7 @@ impl Ladder {
         &self,
         at: usize,
         before: String,
-        lanes: &Lanes,
+        lanes: &HostColumns,
         width: usize,
         lines: &mut Vec<LadderLine>,
     ) {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use dissectors::kit::Time;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::super::clock::{Clock, Stamp};
+use super::super::clock::{Clock, TimeFormatter};
 use super::super::flows::string;
 use crate::text::{brief_span, escaped, grouped};
 
@@ -69,7 +69,7 @@ impl SummaryCell {
     }
 
     /// For CSV: empty if unknown.
-    pub(super) fn csv(&self, digits: u8, stamp: &mut Stamp) -> String {
+    pub(super) fn csv(&self, digits: u8, stamp: &mut TimeFormatter) -> String {
         match self {
             SummaryCell::Text(text) => text.clone().unwrap_or_default(),
             SummaryCell::Counts(counts) => {
@@ -172,7 +172,7 @@ fn rate_in_words(per_second: f64) -> String {
 
 /// How times are shown to people.
 pub(super) struct ShownTimes {
-    pub(super) stamp: Stamp,
+    pub(super) stamp: TimeFormatter,
     pub(super) digits: u8,
     /// With the date, because the capture spans several days.
     pub(super) has_date: bool,
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn numbers_for_people() {
         assert_eq!([12, 1500, 3_200_000].map(bytes), ["12 B", "1.5 kB", "3.2 MB"]);
-        let mut times = ShownTimes { stamp: Stamp::default(), digits: 6, has_date: false };
+        let mut times = ShownTimes { stamp: TimeFormatter::default(), digits: 6, has_date: false };
         let shown = [(9999, 10_000), (3, 3), (0, 0)];
         let shown = shown.map(|(some, all)| SummaryCell::Share(some, all).text(&mut times));
         assert_eq!(shown, ["99.9 %", "100.0 %", "-"], "not all is not 100 %");
@@ -222,7 +222,7 @@ mod tests {
     fn times_have_a_date_where_they_need_one() {
         let time = Time(1_795_168_800_123_456_789);
         let shown = |style, has_date| {
-            let stamp = Stamp::new(style).since(Some(Time(time.0 - 90_000_000_000)));
+            let stamp = TimeFormatter::new(style).since(Some(Time(time.0 - 90_000_000_000)));
             ShownTimes { stamp, digits: 6, has_date }.text(time)
         };
         assert_eq!(shown(TimeStyle::Utc, false), "10:00:00");

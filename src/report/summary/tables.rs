@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::super::clock::Stamp;
+use super::super::clock::TimeFormatter;
 use super::super::flows::csv_line;
 use super::super::markdown;
 use super::super::paint::{Paint, Tone};
@@ -15,7 +15,7 @@ use super::columns::{
     KeyedRow, SummaryColumn, SummaryHeading, of_clients, of_masters, of_ports, of_protocols,
     of_servers,
 };
-use super::{Order, Shown};
+use super::{Order, SummaryOptions};
 use crate::session::Port;
 use crate::summary::Summary;
 use crate::text::grouped;
@@ -74,7 +74,7 @@ impl Grid {
         table: SummaryTable,
         summary: &Summary,
         ports: &[Port],
-        shown: &Shown,
+        shown: &SummaryOptions,
     ) -> Grid {
         match table {
             SummaryTable::Protocols => {
@@ -106,7 +106,7 @@ impl Grid {
         columns: &[SummaryColumn<T>],
         rows: impl Iterator<Item = (T, P)>,
         is_cut: bool,
-        shown: &Shown,
+        shown: &SummaryOptions,
     ) -> Grid {
         let by = order(table, columns, shown.order.as_ref());
         let mut rows: Vec<_> =
@@ -209,7 +209,7 @@ impl Grid {
         capture: Option<&str>,
         header: bool,
         digits: u8,
-        stamp: &mut Stamp,
+        stamp: &mut TimeFormatter,
         out: &mut Vec<u8>,
     ) {
         let named = |(at, heading): (usize, &SummaryHeading)| {

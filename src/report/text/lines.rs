@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::nodes::{NodeLine, Placed, said};
+use super::nodes::{FindingNodes, NodeLine, value_text};
 use super::{detail, finding_tone, name};
 use crate::report::Envelope;
 use crate::report::paint::{Paint, Tone};
@@ -26,11 +26,11 @@ pub struct FieldLine {
 pub fn field_lines(m: &Envelope<'_>) -> Vec<FieldLine> {
     let view = MessageView { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
     let mut lines = Vec::new();
-    Placed::default().each(view, m.findings, |entry| {
+    FindingNodes::default().each(view, m.findings, |entry| {
         let mut out = Vec::new();
         let (node, label, finding, span) = match entry {
             NodeLine::Field(at, node) => {
-                said(view, at, node, Paint::new(false), &mut out);
+                value_text(view, at, node, Paint::new(false), &mut out);
                 (Some(node), node.field.label, None, node.span)
             }
             NodeLine::Finding(finding, node) => {

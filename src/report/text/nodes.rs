@@ -13,7 +13,7 @@ const INDENT: &str = "    ";
 
 /// The node of each finding. Reused between messages.
 #[derive(Default)]
-pub(super) struct Placed {
+pub(super) struct FindingNodes {
     /// Findings by their first byte.
     by_start: Vec<usize>,
     /// For each finding, its node and that node's length: the shortest that contains all bytes in
@@ -31,7 +31,7 @@ pub(super) enum NodeLine<'m> {
     Finding(&'m Finding, Option<&'m Node>),
 }
 
-impl Placed {
+impl FindingNodes {
     /// Writes the fields, and each finding beneath the field whose bytes it names.
     pub(super) fn write(
         &mut self,
@@ -80,7 +80,7 @@ impl Placed {
     }
 
     fn place(&mut self, nodes: &[Node], findings: &[Finding]) {
-        let Placed { by_start, node, order } = self;
+        let FindingNodes { by_start, node, order } = self;
         for list in [&mut *by_start, &mut *order] {
             list.clear();
             list.extend(0..findings.len());
@@ -133,12 +133,18 @@ fn line(
     paint.paint(Tone::Faint, out, |out| range(node.span, width, out));
     put(out, format_args!("{:1$}", "", indent(node)));
     paint.paint(Tone::Label, out, |out| out.extend_from_slice(node.field.label.as_bytes()));
-    said(view, at, node, paint, out);
+    value_text(view, at, node, paint, out);
     out.push(b'\n');
 }
 
 /// The value of a field, and its meaning: everything after its label.
-pub(super) fn said(view: MessageView<'_>, at: usize, node: &Node, paint: Paint, out: &mut Vec<u8>) {
+pub(super) fn value_text(
+    view: MessageView<'_>,
+    at: usize,
+    node: &Node,
+    paint: Paint,
+    out: &mut Vec<u8>,
+) {
     if node.field.kind != Kind::Group {
         out.extend_from_slice(b": ");
         value::full(view, at, node, out);

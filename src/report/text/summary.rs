@@ -41,7 +41,7 @@ fn fill(template: &str, view: MessageView<'_>, out: &mut Vec<u8>) -> bool {
 }
 
 /// How a field is shown.
-enum Shows<'a> {
+enum FieldStyle<'a> {
     Value,
     Meaning,
     Count(&'a str),
@@ -50,31 +50,31 @@ enum Shows<'a> {
 
 fn field(name: &str, view: MessageView<'_>, out: &mut Vec<u8>) -> bool {
     let (name, shows) = if let Some((name, noun)) = name.split_once('#') {
-        (name, Shows::Count(noun.trim_start()))
+        (name, FieldStyle::Count(noun.trim_start()))
     } else if let Some((name, text)) = name.split_once('?') {
-        (name, Shows::Flag(text))
+        (name, FieldStyle::Flag(text))
     } else if let Some(name) = name.strip_suffix('=') {
-        (name, Shows::Meaning)
+        (name, FieldStyle::Meaning)
     } else {
-        (name, Shows::Value)
+        (name, FieldStyle::Value)
     };
     let Some((at, node)) = named(name, view).or_else(|| keyed(name, view)) else { return false };
     match shows {
-        Shows::Value => value::brief(view, at, node, out),
-        Shows::Meaning => match view.meaning(at) {
+        FieldStyle::Value => value::brief(view, at, node, out),
+        FieldStyle::Meaning => match view.meaning(at) {
             Some(text) => value::meaning(&text, out),
             None => value::brief(view, at, node, out),
         },
         // The length of a list, or the number itself.
-        Shows::Count(noun) if node.field.kind == Kind::Unsigned => {
+        FieldStyle::Count(noun) if node.field.kind == Kind::Unsigned => {
             count(usize::try_from(node.value).unwrap_or(usize::MAX), noun, out);
         }
-        Shows::Count(noun) => {
+        FieldStyle::Count(noun) => {
             let shown = view.children(Some(at)).filter(|(_, n)| n.field.place != Place::Framing);
             count(shown.count(), noun, out);
         }
-        Shows::Flag(_) if node.value == 0 => return false,
-        Shows::Flag(text) => out.extend_from_slice(text.as_bytes()),
+        FieldStyle::Flag(_) if node.value == 0 => return false,
+        FieldStyle::Flag(text) => out.extend_from_slice(text.as_bytes()),
     }
     true
 }

@@ -7,13 +7,13 @@ use crate::report::view::MessageView;
 use crate::text::escaped;
 
 /// Maximum number of characters of a text, and of bytes in hex.
-struct Most {
+struct ValueLimits {
     characters: usize,
     bytes: usize,
 }
 
-const BRIEF: Most = Most { characters: 64, bytes: 16 };
-const FULL: Most = Most { characters: 1024, bytes: 64 };
+const BRIEF: ValueLimits = ValueLimits { characters: 64, bytes: 16 };
+const FULL: ValueLimits = ValueLimits { characters: 1024, bytes: 64 };
 
 /// The value in a summary: a long one is cut, and a float has one digit after the point.
 pub(super) fn brief(view: MessageView<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
@@ -29,7 +29,7 @@ pub(super) fn full(view: MessageView<'_>, at: usize, node: &Node, out: &mut Vec<
     value(view, at, node, FULL, out);
 }
 
-fn value(view: MessageView<'_>, at: usize, node: &Node, most: Most, out: &mut Vec<u8>) {
+fn value(view: MessageView<'_>, at: usize, node: &Node, most: ValueLimits, out: &mut Vec<u8>) {
     match node.field.kind {
         Kind::Unsigned | Kind::Id => put(out, format_args!("{}", node.value)),
         Kind::Signed => put(out, format_args!("{}", node.value as i64)),
@@ -59,7 +59,7 @@ fn value(view: MessageView<'_>, at: usize, node: &Node, most: Most, out: &mut Ve
     }
 }
 
-fn pair(view: MessageView<'_>, at: usize, most: Most, out: &mut Vec<u8>) {
+fn pair(view: MessageView<'_>, at: usize, most: ValueLimits, out: &mut Vec<u8>) {
     let Some((key, value_at)) = view.pair(at) else { return };
     text(view.text_at(key), most.characters, out);
     if let Some((at, node)) = value_at.and_then(|at| Some((at, view.node(at)?))) {

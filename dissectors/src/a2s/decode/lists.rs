@@ -20,8 +20,8 @@ pub(super) fn player_response<S: Sink>(
     let mut list = rules::ListCount::new(said.value.into(), said.at);
     let shape = match known.ship {
         Some(true) => walk::ship(r.peek(), list.said),
-        Some(false) => walk::Ship::No,
-        None => walk::Ship::After,
+        Some(false) => walk::TheShipPlace::No,
+        None => walk::TheShipPlace::After,
     };
     r.open(&f::PLAYERS);
     let read = players(r, &mut list, shape);
@@ -37,7 +37,7 @@ pub(super) fn player_response<S: Sink>(
     if !lost {
         rules::player_indices(&list, lost, r.sink);
     }
-    if !r.is_empty() && shape == walk::Ship::After && r.rest() == 8 * list.said as usize {
+    if !r.is_empty() && shape == walk::TheShipPlace::After && r.rest() == 8 * list.said as usize {
         ship_players(r)?;
     }
     Ok(())
@@ -60,7 +60,7 @@ fn end_of_list<S: Sink>(
 fn players<S: Sink>(
     r: &mut Reader<'_, S>,
     list: &mut rules::ListCount,
-    shape: walk::Ship,
+    shape: walk::TheShipPlace,
 ) -> Result<(), Cut> {
     while !r.is_empty() {
         if list.found >= list.said && !walk::more_players(r.peek(), list.said, shape) {
@@ -71,7 +71,7 @@ fn players<S: Sink>(
         r.text(&f::PLAYER_NAME)?;
         r.i32_le(&f::SCORE)?;
         let duration = r.f32_le(&f::DURATION)?;
-        if shape == walk::Ship::Inside {
+        if shape == walk::TheShipPlace::Inside {
             r.i32_le(&f::DEATHS)?;
             r.i32_le(&f::MONEY)?;
         }

@@ -3,7 +3,7 @@
 use super::{CUT_OFF, MessageSummary, PART};
 use crate::a2s::fields as f;
 use crate::a2s::layout::{self, Layout, Reason, SplitHeader};
-use crate::a2s::split::{JoinedResponse, Shape};
+use crate::a2s::split::{JoinedResponse, SplitProperties};
 use crate::kit::{Cut, Sink, Span, decode};
 
 /// A single split packet: "Multi-packet Response". For an `attack`, no other rules are checked.
@@ -40,7 +40,7 @@ pub(in crate::a2s) fn fragment<S: Sink>(bytes: &[u8], layout: Layout, attack: bo
 /// How a split response was sent, as fields that cover no bytes of its payload.
 pub(in crate::a2s) fn split_group<S: Sink>(
     joined: &JoinedResponse,
-    shape: &Shape,
+    shape: &SplitProperties,
     reason: Reason,
     sink: &mut S,
 ) {

@@ -4,7 +4,7 @@
 use crate::a2s::rules;
 use crate::kit::Rule;
 
-use super::lab::{C, Ear, Lab, S, bytes};
+use super::lab::{C, Lab, S, TestRecorder, bytes};
 
 const T: &str = "FFFFFFFF 54 'Source Engine Query' 00";
 const I: &str = "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'dl' 00 01 '1' 00";
@@ -19,13 +19,13 @@ const U: &str = "FFFFFFFF 55 4BA1D522";
 const V: &str = "FFFFFFFF 56 4BA1D522";
 
 /// These messages in short intervals: requests from the client, the others from the server.
-fn said(messages: &[&str]) -> Lab<Ear> {
+fn said(messages: &[&str]) -> Lab<TestRecorder> {
     let timed: Vec<_> =
         (0..).map(|at| f64::from(at) / 50.0).zip(messages.iter().copied()).collect();
     said_at(&timed)
 }
 
-fn said_at(messages: &[(f64, &str)]) -> Lab<Ear> {
+fn said_at(messages: &[(f64, &str)]) -> Lab<TestRecorder> {
     let mut lab = Lab::new();
     for &(time, message) in messages {
         let bytes = bytes(message);
@@ -38,13 +38,13 @@ fn said_at(messages: &[(f64, &str)]) -> Lab<Ear> {
     lab
 }
 
-fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
+fn verdict(lab: &Lab<TestRecorder>, rule: &Rule) -> [u64; 3] {
     let counts = lab.counts(rule);
     [counts.passed, counts.failed, counts.inconclusive]
 }
 
 /// Findings of the rules about requests and responses, with their packets.
-fn exchange(lab: &Lab<Ear>) -> Vec<(String, u64)> {
+fn exchange(lab: &Lab<TestRecorder>) -> Vec<(String, u64)> {
     let heard = lab.sink.heard.iter();
     let reported = heard.flat_map(|heard| heard.findings.iter().map(|f| (f, heard.frames[0])));
     let recalled = lab.sink.recalled().into_iter();

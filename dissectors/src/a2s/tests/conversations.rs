@@ -3,7 +3,7 @@
 use crate::a2s::{A2s, Conversation, rules};
 use crate::kit::{Claim, CrossFlowEvent, Hint, Protocol, Rule};
 
-use super::lab::{C, Ear, Lab, S, bytes};
+use super::lab::{C, Lab, S, TestRecorder, bytes};
 
 const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
 const INFO_ANSWER: &str =
@@ -13,7 +13,7 @@ const OBSOLETE: &str =
 const PLAYERS: &str = "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1";
 
 /// Lines of time, sender (`c` or `s`) and message.
-fn conversation(lines: &[(f64, char, &str)], end: f64) -> Lab<Ear> {
+fn conversation(lines: &[(f64, char, &str)], end: f64) -> Lab<TestRecorder> {
     let mut lab = Lab::new();
     for &(time, who, what) in lines {
         match who {
@@ -25,7 +25,7 @@ fn conversation(lines: &[(f64, char, &str)], end: f64) -> Lab<Ear> {
     lab
 }
 
-fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
+fn verdict(lab: &Lab<TestRecorder>, rule: &Rule) -> [u64; 3] {
     let counts = lab.counts(rule);
     [counts.passed, counts.failed, counts.inconclusive]
 }

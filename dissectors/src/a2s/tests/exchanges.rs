@@ -3,7 +3,7 @@
 use crate::a2s::{A2s, rules};
 use crate::kit::{Claim, Hint, Protocol, Reply, Rule};
 
-use super::lab::{C, Ear, Lab, S, bytes, seconds};
+use super::lab::{C, Lab, S, TestRecorder, bytes, seconds};
 
 const T: &str = "FFFFFFFF 54 'Source Engine Query' 00";
 const TC: &str = "FFFFFFFF 54 'Source Engine Query' 00 4BA1D522";
@@ -13,7 +13,7 @@ const A: &str = "FFFFFFFF 41 4BA1D522";
 const U1: &str = "FFFFFFFF 55 FFFFFFFF";
 const U: &str = "FFFFFFFF 55 4BA1D522";
 
-fn said(messages: &[(f64, &str)], end: f64) -> Lab<Ear> {
+fn said(messages: &[(f64, &str)], end: f64) -> Lab<TestRecorder> {
     let mut lab = Lab::new();
     for &(time, message) in messages {
         let bytes = bytes(message);
@@ -26,7 +26,7 @@ fn said(messages: &[(f64, &str)], end: f64) -> Lab<Ear> {
     lab
 }
 
-fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
+fn verdict(lab: &Lab<TestRecorder>, rule: &Rule) -> [u64; 3] {
     let counts = lab.counts(rule);
     [counts.passed, counts.failed, counts.inconclusive]
 }

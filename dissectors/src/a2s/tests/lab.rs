@@ -3,7 +3,7 @@
 use crate::a2s::A2s;
 use crate::kit::{Sink, lab};
 
-pub(super) use crate::kit::lab::{Ear, HeardMessage, code, seconds};
+pub(super) use crate::kit::lab::{HeardMessage, TestRecorder, code, seconds};
 
 /// A client, a server.
 pub(super) const C: &str = "10.0.0.1:50000";

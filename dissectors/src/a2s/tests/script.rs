@@ -58,7 +58,7 @@ fn endpoint(party: &str) -> String {
     port.map_or_else(|| format!("{host}:{}", base + digit), |port| format!("{host}:{port}"))
 }
 
-fn run(script: &str) -> Lab<super::lab::Ear> {
+fn run(script: &str) -> Lab<super::lab::TestRecorder> {
     let mut lab = Lab::new();
     let (mut now, mut end) = (0.0, 0.0_f64);
     for line in script.lines().filter(|line| !line.trim().is_empty()) {
@@ -82,7 +82,7 @@ fn run(script: &str) -> Lab<super::lab::Ear> {
 }
 
 /// Codes of what fails at error or warning severity.
-fn failed(lab: &Lab<super::lab::Ear>) -> Vec<String> {
+fn failed(lab: &Lab<super::lab::TestRecorder>) -> Vec<String> {
     let weighs =
         |f: &&crate::kit::Finding| f.verdict == Verdict::Fail && f.severity != Severity::Note;
     lab.sink

@@ -6,9 +6,9 @@ use bzip2::Compression;
 use bzip2::write::BzEncoder;
 
 use crate::a2s::rules;
-use crate::kit::{Budget, Rule, Who};
+use crate::kit::{Budget, Role, Rule};
 
-use super::lab::{Ear, HeardMessage, Lab, S, bytes};
+use super::lab::{HeardMessage, Lab, S, TestRecorder, bytes};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Form {
@@ -75,29 +75,29 @@ fn announced(size: u32, sum: u32, data: &[u8]) -> Vec<u8> {
 }
 
 /// A capture with a rules request without a response yet.
-pub(super) fn asked() -> Lab<Ear> {
+pub(super) fn asked() -> Lab<TestRecorder> {
     let mut lab = Lab::new();
     ask(&mut lab, 0.0);
     lab
 }
 
-pub(super) fn ask(lab: &mut Lab<Ear>, time: f64) {
+pub(super) fn ask(lab: &mut Lab<TestRecorder>, time: f64) {
     lab.c(time, &bytes("FFFFFFFF 56 FFFFFFFF")).s(time, &bytes("FFFFFFFF 41 4BA1D522"));
     lab.c(time, &bytes("FFFFFFFF 56 4BA1D522"));
 }
 
-pub(super) fn answer(lab: &mut Lab<Ear>, time: f64, packets: &[Vec<u8>]) {
+pub(super) fn answer(lab: &mut Lab<TestRecorder>, time: f64, packets: &[Vec<u8>]) {
     for (at, packet) in packets.iter().enumerate() {
         lab.s(time + at as f64 / 1000.0, packet);
     }
 }
 
 /// The messages after the request.
-pub(super) fn reported(lab: &Lab<Ear>) -> &[HeardMessage] {
+pub(super) fn reported(lab: &Lab<TestRecorder>) -> &[HeardMessage] {
     &lab.sink.heard[3..]
 }
 
-pub(super) fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
+pub(super) fn verdict(lab: &Lab<TestRecorder>, rule: &Rule) -> [u64; 3] {
     let counts = lab.counts(rule);
     [counts.passed, counts.failed, counts.inconclusive]
 }
@@ -208,7 +208,7 @@ fn a_late_copy_is_one_while_it_can_be_nothing_else() {
         (bytes("FFFFFFFF 56 4BA1D522"), "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1");
     for packets in [&one, &some] {
         let notes = vec!["(A2S044)"; packets.len()];
-        let codes = |lab: &Lab<Ear>| {
+        let codes = |lab: &Lab<TestRecorder>| {
             let codes = lab.codes();
             Vec::from_iter(codes.into_iter().filter(|code| code != "(A2S051)"))
         };
@@ -406,13 +406,13 @@ fn a_split_packet_toward_a_server_is_its_senders() {
     let mut lab = Lab::new();
     lab.c(0.0, &attack).end(9.0);
     assert_eq!(lab.codes(), ["SEC001"]);
-    assert_eq!(lab.sink.heard[0].speaker, Who::Client);
+    assert_eq!(lab.sink.heard[0].speaker, Role::Client);
 
     // A host that has sent a request is a client, whatever the packet holds.
     let mut lab = asked();
     lab.c(0.5, &Form::OrangeBox.packet(1, 7, 8, &[0; 100])).end(9.0);
     assert_eq!(verdict(&lab, &rules::SEC001)[1..], [1, 0]);
-    assert_eq!(reported(&lab)[0].speaker, Who::Client);
+    assert_eq!(reported(&lab)[0].speaker, Role::Client);
 }
 
 #[test]
@@ -430,11 +430,11 @@ fn a_whole_answer_is_no_attack_whatever_its_ports() {
     let mut lab = Lab::new();
     lab.packet(0.0, server, client, &packets[1], false).end(9.0);
     assert_eq!(lab.codes(), ["SEC001"]);
-    assert_eq!(lab.sink.heard[0].speaker, Who::Client);
+    assert_eq!(lab.sink.heard[0].speaker, Role::Client);
     let mut lab = Lab::new();
     lab.packet(0.0, "10.0.0.2:27016", client, &packets[1], false).end(9.0);
     assert_eq!(lab.codes(), ["SEC001?", "A2S043?"]);
-    assert_eq!(lab.sink.heard[0].speaker, Who::Any);
+    assert_eq!(lab.sink.heard[0].speaker, Role::Any);
 
     // The next message shows the direction.
     let with = |from, to| {
@@ -478,7 +478,7 @@ fn compressed_answers_are_read_in_both_layouts_and_in_any_order() {
 }
 
 /// One packet with this after its header, compressed.
-fn one(data: &[u8]) -> Lab<Ear> {
+fn one(data: &[u8]) -> Lab<TestRecorder> {
     let mut lab = asked();
     answer(&mut lab, 0.1, &Form::OrangeBox.packets(0x8000_0007, data));
     lab.end(9.0);

@@ -5,7 +5,7 @@ use crate::acr_master::rules::*;
 use crate::kit::lab::HeardMessage;
 use crate::kit::{Protocol, Secret};
 
-use super::lab::{C, Ear, Lab, LabSegment, M, S, ask, exchange};
+use super::lab::{C, Lab, LabSegment, M, S, TestRecorder, ask, exchange};
 
 const KEY: &[u8] = b"labkey";
 
@@ -21,7 +21,7 @@ fn verify(id: u32, digest: &str) -> String {
 }
 
 /// A server that is registered and has a challenge for request 7 of user 42.
-fn challenged() -> Lab<Ear> {
+fn challenged() -> Lab<TestRecorder> {
     let mut lab = Lab::new();
     lab.settings.protocols.acr_master.keys = vec![("42".to_owned(), Secret::new(KEY))];
     ask(&mut lab, 0.0, "10.0.0.2:40000", "/r?v=140&p=28770", "registered");
@@ -29,7 +29,7 @@ fn challenged() -> Lab<Ear> {
     lab
 }
 
-fn checked(lab: &Lab<Ear>, rule: &crate::kit::Rule) -> [u64; 3] {
+fn checked(lab: &Lab<TestRecorder>, rule: &crate::kit::Rule) -> [u64; 3] {
     let counts = lab.counts(rule);
     [counts.passed, counts.failed, counts.inconclusive]
 }
@@ -96,7 +96,7 @@ fn only_who_vouches_for_the_capture_knows_that_a_registration_is_missing() {
 }
 
 /// One request that a master refuses by the HTTP status.
-fn refused(lab: &mut Lab<Ear>, time: f64, request: &str) {
+fn refused(lab: &mut Lab<TestRecorder>, time: f64, request: &str) {
     let request = format!("GET {request} HTTP/1.0\r\n\r\n");
     lab.tcp(time, (S, M), S, request.as_bytes(), LabSegment::default());
     let answer = b"HTTP/1.0 403 Forbidden\r\n\r\nno\n";
@@ -260,11 +260,11 @@ fn after_what_cannot_be_read_the_pairs_are_found_again() {
 
 #[test]
 fn an_answer_recorded_before_its_request_shifts_no_pairs() {
-    let ask = |lab: &mut Lab<Ear>, time: f64, target: &str| {
+    let ask = |lab: &mut Lab<TestRecorder>, time: f64, target: &str| {
         let request = format!("GET {target} HTTP/1.1\r\n\r\n");
         lab.tcp(time, (S, M), S, request.as_bytes(), LabSegment::default());
     };
-    let tell = |lab: &mut Lab<Ear>, time: f64, body: &str| {
+    let tell = |lab: &mut Lab<TestRecorder>, time: f64, body: &str| {
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         lab.tcp(time, (M, S), S, answer.as_bytes(), LabSegment::default());
     };

@@ -3,7 +3,7 @@
 use crate::acr_master::AcrMaster;
 use crate::kit::lab;
 
-pub(super) use crate::kit::lab::{Ear, LabSegment};
+pub(super) use crate::kit::lab::{LabSegment, TestRecorder};
 
 pub(super) const C: &str = "10.0.0.1:50000";
 pub(super) const S: &str = "10.0.0.2:40000";
@@ -12,7 +12,7 @@ pub(super) const M: &str = "10.0.0.9:80";
 pub(super) type Lab<K> = lab::Lab<AcrMaster, K>;
 
 /// One request and its response, on a connection of its own.
-pub(super) fn exchange(request: &str, answer: &str) -> Lab<Ear> {
+pub(super) fn exchange(request: &str, answer: &str) -> Lab<TestRecorder> {
     let mut lab = Lab::new();
     ask(&mut lab, 0.0, S, request, answer);
     lab.end(9.0);
@@ -20,7 +20,7 @@ pub(super) fn exchange(request: &str, answer: &str) -> Lab<Ear> {
 }
 
 /// `request` is the text after `GET `; `answer` is a body.
-pub(super) fn ask(lab: &mut Lab<Ear>, time: f64, from: &str, request: &str, answer: &str) {
+pub(super) fn ask(lab: &mut Lab<TestRecorder>, time: f64, from: &str, request: &str, answer: &str) {
     let request = format!("GET {request} HTTP/1.0\r\n\r\n");
     let answer = format!("HTTP/1.0 200 OK\r\n\r\n{answer}");
     lab.tcp(time, (from, M), from, request.as_bytes(), LabSegment::default());

@@ -119,7 +119,7 @@ pub(in crate::gamespy1) fn list_refused<S: Sink>(mark: &Mark, sink: &mut S) {
 
 /// The validate before a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::gamespy1) enum Grant {
+pub(in crate::gamespy1) enum PriorValidate {
     /// It is correct.
     Right,
     /// It is wrong.
@@ -128,9 +128,9 @@ pub(in crate::gamespy1) enum Grant {
     Missing,
 }
 
-pub(in crate::gamespy1) fn list_guarded<S: Sink>(grant: Grant, at: Span, sink: &mut S) {
-    sink.checked(&GS1014, grant == Grant::Right, at, || {
-        let what = if grant == Grant::Wrong { "is wrong" } else { "is missing" };
+pub(in crate::gamespy1) fn list_guarded<S: Sink>(grant: PriorValidate, at: Span, sink: &mut S) {
+    sink.checked(&GS1014, grant == PriorValidate::Right, at, || {
+        let what = if grant == PriorValidate::Wrong { "is wrong" } else { "is missing" };
         format!("a list for a client whose validate {what}")
     });
 }
@@ -227,7 +227,7 @@ rule! {
 
 /// Why a master should close the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::gamespy1) enum Closing {
+pub(in crate::gamespy1) enum CloseReason {
     /// It has sent the list.
     Listed,
     /// The client's validate is wrong.
@@ -250,15 +250,15 @@ pub(in crate::gamespy1) enum CloseTiming {
 
 /// `mark`: the list, or the validate. `evidence`: whether the time that has passed proves anything.
 pub(in crate::gamespy1) fn master_closes<S: Sink>(
-    why: Closing,
+    why: CloseReason,
     closed: CloseTiming,
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,
 ) {
     let (rule, after) = match why {
-        Closing::Listed => (&GS1017, "the list"),
-        Closing::BadValidate => (&GS1018, "a wrong validate"),
+        CloseReason::Listed => (&GS1017, "the list"),
+        CloseReason::BadValidate => (&GS1018, "a wrong validate"),
     };
     // A late close, or a message instead, is proven by itself.
     let evidence = match closed {

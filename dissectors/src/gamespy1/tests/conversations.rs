@@ -2,14 +2,14 @@
 
 use crate::gamespy1::rules;
 
-use super::lab::{C, Ear, Lab, M, S};
+use super::lab::{C, Lab, M, S, TestRecorder};
 
 const BEAT: &[u8] = br"\heartbeat\7778\gamename\ut\";
 const PROOF: &[u8] = br"\heartbeat\7778\gamename\ut\validate\SAaJHX96\final\";
 const CHALLENGE: &[u8] = br"\basic\\secure\l8jfVy";
 
 /// A server that is validated.
-fn registered() -> Lab<Ear> {
+fn registered() -> Lab<TestRecorder> {
     let mut lab = Lab::new();
     lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).udp(0.04, S, M, PROOF);
     lab
@@ -250,10 +250,10 @@ fn a_part_that_comes_again_after_the_whole_is_a_copy() {
         br"\player_0\Ann\queryid\5.2",
         br"\player_1\Bob\queryid\5.3\final\",
     ];
-    let asked_again = |lab: &mut Lab<Ear>| {
+    let asked_again = |lab: &mut Lab<TestRecorder>| {
         lab.udp(0.1, C, S, br"\status\");
     };
-    let copies: [fn(&mut Lab<Ear>); 2] = [|_| (), asked_again];
+    let copies: [fn(&mut Lab<TestRecorder>); 2] = [|_| (), asked_again];
     for before in copies {
         let mut lab = Lab::new();
         lab.udp(0.0, C, S, br"\status\");

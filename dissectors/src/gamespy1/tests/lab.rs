@@ -3,7 +3,7 @@
 use crate::gamespy1::GameSpy1;
 use crate::kit::lab;
 
-pub(super) use crate::kit::lab::{Ear, LabSegment};
+pub(super) use crate::kit::lab::{LabSegment, TestRecorder};
 
 pub(super) const C: &str = "10.0.0.1:50000";
 pub(super) const S: &str = "10.0.0.2:7778";

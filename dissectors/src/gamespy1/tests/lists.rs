@@ -2,14 +2,14 @@
 
 use crate::gamespy1::rules;
 
-use super::lab::{C, Ear, L, Lab, LabSegment};
+use super::lab::{C, L, Lab, LabSegment, TestRecorder};
 
 const CHALLENGE: &str = r"\basic\\secure\XDWAOR";
 const PROOF: &str = r"\gamename\ut\location\0\validate\3JOdDFU5\final\";
 const LIST: &str = r"\list\\gamename\ut\final\";
 
 /// A client's messages after the master's challenge.
-fn client(words: &[&str]) -> Lab<Ear> {
+fn client(words: &[&str]) -> Lab<TestRecorder> {
     let mut lab = Lab::new();
     master(&mut lab, 0.0, CHALLENGE.as_bytes(), false);
     for word in words {
@@ -18,12 +18,12 @@ fn client(words: &[&str]) -> Lab<Ear> {
     lab
 }
 
-fn master(lab: &mut Lab<Ear>, time: f64, bytes: &[u8], fin: bool) {
+fn master(lab: &mut Lab<TestRecorder>, time: f64, bytes: &[u8], fin: bool) {
     lab.tcp(time, (L, C), C, bytes, LabSegment { fin });
 }
 
 /// The same, with the master's list.
-fn listed(words: &[&str], list: &[u8]) -> Lab<Ear> {
+fn listed(words: &[&str], list: &[u8]) -> Lab<TestRecorder> {
     let mut lab = client(words);
     master(&mut lab, 0.2, list, true);
     lab.end(9.0);

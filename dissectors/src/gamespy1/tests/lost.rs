@@ -2,14 +2,14 @@
 
 use crate::gamespy1::rules;
 
-use super::lab::{C, Ear, L, Lab, LabSegment};
+use super::lab::{C, L, Lab, LabSegment, TestRecorder};
 
 const TEXT: &[u8] = br"\ip\10.0.0.2:7778\ip\10.0.0.3:7778\ip\10.0.0.4:7778";
 const BLOCKS: &[u8] = b"\x0a\0\0\x02\x1e\x62\x0a\0\0\x03\x1e\x62\x0a\0\0\x04\x1e\x62";
 
 /// The result of GS1015 for a list of this kind when only its first bytes were recorded.
 fn cut(kind: &str, list: &[u8]) -> [u64; 3] {
-    let mut lab: Lab<Ear> = Lab::new();
+    let mut lab: Lab<TestRecorder> = Lab::new();
     let validate = r"\gamename\ut\location\0\validate\3JOdDFU5\final\";
     let request = format!(r"\list\{kind}\gamename\ut\final\");
     lab.tcp(0.0, (L, C), C, br"\basic\\secure\XDWAOR", LabSegment::default());

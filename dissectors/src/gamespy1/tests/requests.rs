@@ -4,14 +4,14 @@
 use crate::gamespy1::rules;
 use crate::kit::{Reply, Time};
 
-use super::lab::{C, Ear, L, Lab, LabSegment, M, S};
+use super::lab::{C, L, Lab, LabSegment, M, S, TestRecorder};
 
 fn at(second: f64) -> Time {
     Time((second * 1e9).round() as i64)
 }
 
 /// The request that each message answers.
-fn answered(lab: &Lab<Ear>) -> Vec<(&'static str, Reply)> {
+fn answered(lab: &Lab<TestRecorder>) -> Vec<(&'static str, Reply)> {
     lab.sink.heard.iter().filter_map(|heard| Some((heard.name, heard.reply?))).collect()
 }
 

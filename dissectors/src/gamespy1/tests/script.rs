@@ -4,7 +4,7 @@
 use crate::gamespy1::rules;
 use crate::kit::{Rule, Severity, Verdict};
 
-use super::lab::{Ear, Lab, LabSegment};
+use super::lab::{Lab, LabSegment, TestRecorder};
 
 /// The ledger checks these rules, because they need more than one pair of hosts.
 const ELSEWHERE: [&Rule; 2] = [&rules::GS1032, &rules::GS1033];
@@ -38,7 +38,7 @@ fn endpoint(party: &str, tcp: bool) -> String {
     format!("{host}:{}", port.unwrap_or(base))
 }
 
-pub(super) fn run(script: &str) -> Lab<Ear> {
+pub(super) fn run(script: &str) -> Lab<TestRecorder> {
     let mut lab = Lab::new();
     let mut now = 0.0_f64;
     for line in script.lines() {
@@ -69,7 +69,7 @@ pub(super) fn run(script: &str) -> Lab<Ear> {
 }
 
 /// Broken rules of error or warning severity.
-fn failed(lab: &Lab<Ear>) -> Vec<String> {
+fn failed(lab: &Lab<TestRecorder>) -> Vec<String> {
     let weighs =
         |f: &&crate::kit::Finding| f.verdict == Verdict::Fail && f.severity != Severity::Note;
     let findings = lab.sink.results.findings.iter().filter(weighs);

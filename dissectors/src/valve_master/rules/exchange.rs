@@ -3,7 +3,7 @@
 use crate::kit::{Evidence, Mark, Sink, Span};
 use crate::rule;
 use crate::valve_master::listing::ReplyMatch;
-use crate::valve_master::registration::Why;
+use crate::valve_master::registration::ChallengeReason;
 
 rule! {
     /// The client waits, repeats the query, and finally treats the master as not responding.
@@ -49,7 +49,7 @@ rule! {
 
 /// The messages to which a master must respond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::valve_master) enum Owed {
+pub(in crate::valve_master) enum DueResponse {
     Query,
     Join,
     WrongChallenge,
@@ -57,15 +57,15 @@ pub(in crate::valve_master) enum Owed {
 
 /// An earlier message that was not answered.
 pub(in crate::valve_master) fn unanswered<S: Sink>(
-    owed: Owed,
+    owed: DueResponse,
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,
 ) {
     let (rule, what) = match owed {
-        Owed::Query => (&VM026, "no reply came to the query"),
-        Owed::Join => (&VM047, "no challenge came to the join"),
-        Owed::WrongChallenge => (&VM043, "no new challenge came to the info string"),
+        DueResponse::Query => (&VM026, "no reply came to the query"),
+        DueResponse::Join => (&VM047, "no challenge came to the join"),
+        DueResponse::WrongChallenge => (&VM043, "no new challenge came to the info string"),
     };
     sink.recalled(rule, false, evidence, mark, || what.to_owned());
 }
@@ -98,11 +98,11 @@ pub(in crate::valve_master) fn replied<S: Sink>(answers: ReplyMatch, at: Span, s
 }
 
 /// Checks whether a challenge has a reason.
-pub(in crate::valve_master) fn challenged<S: Sink>(why: Why, at: Span, sink: &mut S) {
-    sink.checked(&VM041, why != Why::Nothing, at, || {
+pub(in crate::valve_master) fn challenged<S: Sink>(why: ChallengeReason, at: Span, sink: &mut S) {
+    sink.checked(&VM041, why != ChallengeReason::Nothing, at, || {
         "no join and no wrong challenge came before this challenge".to_owned()
     });
-    if let Why::Asked { join, wrong, asked } = why {
+    if let ChallengeReason::Asked { join, wrong, asked } = why {
         asked.into_iter().for_each(|asked| sink.answers(asked));
         if join {
             sink.checked(&VM047, true, at, String::new);

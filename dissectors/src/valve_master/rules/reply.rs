@@ -120,7 +120,7 @@ impl Blocks {
     }
 
     /// The blocks conform to the specification.
-    pub(in crate::valve_master) fn sound(&self) -> bool {
+    pub(in crate::valve_master) fn is_valid(&self) -> bool {
         self.end.is_none() && self.unusable.is_none()
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
-use super::Seat;
+use super::TestUser;
 
 /// The size of a cell.
 const CELL: [f64; 2] = [8.4, 18.0];
@@ -16,13 +16,13 @@ const SCREEN: (u16, u16) = (100, 15);
 
 #[test]
 fn the_picture_is_what_is_drawn() {
-    let mut seat = Seat::with(&["samples/a2s-quirks.pcap"]);
-    seat.keys(&["Down", "Down", "Down", "Down", "Down"]);
-    let mut screens = vec![seat.buffer(SCREEN.0, SCREEN.1)];
-    seat.keys(&["Enter"]);
-    screens.push(seat.buffer(SCREEN.0, SCREEN.1));
-    seat.keys(&["End", "Enter", "Down", "Down", "Down", "Down", "Down", "Down"]);
-    screens.push(seat.buffer(SCREEN.0, SCREEN.1));
+    let mut user = TestUser::with(&["samples/a2s-quirks.pcap"]);
+    user.keys(&["Down", "Down", "Down", "Down", "Down"]);
+    let mut screens = vec![user.buffer(SCREEN.0, SCREEN.1)];
+    user.keys(&["Enter"]);
+    screens.push(user.buffer(SCREEN.0, SCREEN.1));
+    user.keys(&["End", "Enter", "Down", "Down", "Down", "Down", "Down", "Down"]);
+    screens.push(user.buffer(SCREEN.0, SCREEN.1));
     let drawn = svg(&screens);
     assert!(drawn.len() < 150_000, "{}", drawn.len());
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/images/view.svg");

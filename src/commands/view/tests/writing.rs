@@ -6,11 +6,11 @@ use super::*;
 fn marked_conversations_or_what_the_filter_wants_are_written() {
     let folder = folder("written");
     let [marked, wanted] = ["marked", "wanted"].map(|name| folder.join(name).display().to_string());
-    let mut seat = Seat::of("a2s-quirks.pcap");
-    seat.keys(&["Space", "Down", "Space", "w"]);
-    assert!(seat.screen(100, 30).contains("write 2 marked conversations to: gamewire.pcapng"));
-    seat.keys(&["Clear", &format!(":{marked}"), "Enter"]);
-    assert!(seat.screen(200, 30).contains("wrote 9 packets of 8 messages to"));
+    let mut user = TestUser::of("a2s-quirks.pcap");
+    user.keys(&["Space", "Down", "Space", "w"]);
+    assert!(user.screen(100, 30).contains("write 2 marked conversations to: gamewire.pcapng"));
+    user.keys(&["Clear", &format!(":{marked}"), "Enter"]);
+    assert!(user.screen(200, 30).contains("wrote 9 packets of 8 messages to"));
     let (_, out, _) = run(&["dissect", "--no-config", &marked]);
     let (_, original, _) =
         run(&["dissect", "--no-config", "--flow", "1,3", &sample("a2s-quirks.pcap")]);
@@ -20,11 +20,11 @@ fn marked_conversations_or_what_the_filter_wants_are_written() {
     };
     assert_eq!(said(&out), said(&original));
     let before = std::fs::read(&marked).unwrap();
-    seat.keys(&["w", "Clear", &format!(":{marked}"), "Enter"]);
-    assert!(seat.screen(200, 30).contains("it is there already; choose another name"));
+    user.keys(&["w", "Clear", &format!(":{marked}"), "Enter"]);
+    assert!(user.screen(200, 30).contains("it is there already; choose another name"));
     assert_eq!(std::fs::read(&marked).unwrap(), before);
-    seat.keys(&["u", "/", ":a2s.info_response", "Enter", "w", "Clear"]);
-    seat.keys(&[&format!(":{wanted}"), "Enter"]);
+    user.keys(&["u", "/", ":a2s.info_response", "Enter", "w", "Clear"]);
+    user.keys(&[&format!(":{wanted}"), "Enter"]);
     let (_, out, _) = run(&["dissect", "--no-config", &wanted]);
     let lines = out.lines().skip(1);
     assert!(lines.clone().count() > 2 && lines.clone().all(|line| line.contains("info_response")));
@@ -40,9 +40,9 @@ fn a_confined_view_writes_in_its_folder_alone() {
     let capture = inside.join("a.pcap").display().to_string();
     std::fs::copy(sample("a2s-quirks.pcap"), &capture).unwrap();
     let [here, there] = [&inside, &outside].map(|it| it.join("out").display().to_string());
-    let mut seat = Seat::with(&[&capture]);
-    Arc::get_mut(&mut seat.again.input).unwrap().live.interface = Some("eth0".to_owned());
-    let task = seat.task();
+    let mut user = TestUser::with(&[&capture]);
+    Arc::get_mut(&mut user.again.input).unwrap().live.interface = Some("eth0".to_owned());
+    let task = user.task();
     let (folder, files) = (inside.clone(), [here.clone(), there]);
     // Only the thread that confines itself is confined.
     let written = std::thread::spawn(move || {

@@ -5,7 +5,7 @@ use super::{Direction, Phase};
 use crate::net::packet::FrameRef;
 use crate::net::tcp::budget::StreamBudget;
 use crate::net::tcp::buffered::{Buffered, Chunk};
-use crate::net::tcp::run::{Run, Unshown};
+use crate::net::tcp::run::{OtherUnread, Run};
 use crate::net::tcp::{
     GapCause, Next, Side, StreamEnd, StreamEvent, StreamEventKind, StreamLimit, StreamReader,
 };
@@ -15,11 +15,11 @@ pub(in crate::net::tcp) struct ReaderContext<'c, R> {
     pub(in crate::net::tcp) side: Side,
     pub(in crate::net::tcp) budget: &'c mut StreamBudget,
     pub(in crate::net::tcp) reader: &'c mut R,
-    pub(in crate::net::tcp) other: Unshown,
+    pub(in crate::net::tcp) other: OtherUnread,
 }
 
 /// The result of passing a run.
-struct Offered {
+struct OfferResult {
     consumed: usize,
     /// How many of the remaining bytes the reader has seen.
     seen: usize,
@@ -33,10 +33,10 @@ impl<R: StreamReader> ReaderContext<'_, R> {
     }
 
     /// Passes a run until the reader consumes no more of it; `None` if it ignores the connection.
-    fn offer(&mut self, mut run: Run<'_>) -> Option<Offered> {
+    fn offer(&mut self, mut run: Run<'_>) -> Option<OfferResult> {
         let start = run.chunk.start;
         let offered = |run: &Run<'_>, seen, later| {
-            Some(Offered { consumed: (run.chunk.start - start) as usize, seen, later })
+            Some(OfferResult { consumed: (run.chunk.start - start) as usize, seen, later })
         };
         loop {
             let part = run.up_to_unshown();
@@ -70,7 +70,7 @@ impl Direction {
         self.report_growth(cx);
         let run = self.run(chunk, 0, end, cx.other);
         self.next = chunk.end();
-        let Some(Offered { consumed, seen, later }) = cx.offer(run) else {
+        let Some(OfferResult { consumed, seen, later }) = cx.offer(run) else {
             return self.ignore(cx.budget);
         };
         self.consumed(consumed);
@@ -281,7 +281,7 @@ impl Direction {
         let start = self.next.saturating_sub(buffer.len() as u64);
         let chunk = buffer.chunk(start).from(start.saturating_add(read as u64));
         let run = self.run(chunk, shown, end, cx.other);
-        let Some(Offered { consumed, seen, later }) = cx.offer(run) else {
+        let Some(OfferResult { consumed, seen, later }) = cx.offer(run) else {
             return self.ignore(cx.budget);
         };
         self.consumed(consumed);
@@ -338,7 +338,9 @@ impl Direction {
         self.report_growth(cx);
         cx.event(at, StreamEventKind::Limit { limit, dropped: len as u64 });
         let run = self.run(leftover, seen, Some(StreamEnd::Limit), cx.other);
-        let Some(Offered { consumed, .. }) = cx.offer(run) else { return self.ignore(cx.budget) };
+        let Some(OfferResult { consumed, .. }) = cx.offer(run) else {
+            return self.ignore(cx.budget);
+        };
         self.consumed(consumed);
         self.touched = true;
         let held = self.held.get_or_insert_default();
@@ -350,7 +352,7 @@ impl Direction {
         chunk: Chunk<'a>,
         seen: usize,
         end: Option<StreamEnd>,
-        other: Unshown,
+        other: OtherUnread,
     ) -> Run<'a> {
         let missing_before = self.held.as_ref().map_or(0, |held| held.missing);
         let fin = self.held.as_ref().and_then(|held| held.fin);
@@ -367,11 +369,11 @@ impl Direction {
     }
 
     /// The bytes of this direction that the reader of the other one has not seen.
-    pub(in crate::net::tcp) fn unshown(&self) -> Unshown {
+    pub(in crate::net::tcp) fn unshown(&self) -> OtherUnread {
         let unshown = self.held.as_ref().map_or(0, |held| held.unread().saturating_sub(held.shown));
         let has_hole = self.has_hole();
         let from = self.next.saturating_sub(unshown as u64) as u32;
-        Unshown { has_hole, from: (has_hole || unshown > 0).then_some(from) }
+        OtherUnread { has_hole, from: (has_hole || unshown > 0).then_some(from) }
     }
 
     fn consumed(&mut self, count: usize) {

@@ -90,7 +90,7 @@ fn the_budget_is_shared() {
     for (i, connection) in connections.iter_mut().enumerate() {
         let segment = segment(DATA, [1, 0], &[0; 4000], 4000);
         let at = FrameRef { frame: i as u64, time: 0 };
-        let arrival = Arrival { segment: &segment, at, pieces: &[] };
+        let arrival = ArrivingSegment { segment: &segment, at, pieces: &[] };
         connection.segment(A, &arrival, &mut budget, &mut listener);
         assert!(budget.used() <= SMALL.total);
     }

@@ -189,7 +189,7 @@ impl Bench {
         self.time += 1_000_000;
         let segment = segment(flags, [sequence, acknowledgment], payload, announced);
         let at = FrameRef { frame: self.frame, time: self.time };
-        let arrival = Arrival { segment: &segment, at, pieces: &[] };
+        let arrival = ArrivingSegment { segment: &segment, at, pieces: &[] };
         let before = self.settles(side, &segment).then(|| format!("{self:?}"));
         self.connection.segment(side, &arrival, &mut self.budget, &mut self.listener);
         assert!(self.budget.used() <= self.budget.limits().total);

@@ -22,7 +22,7 @@ fn a_segment_of_several_packets_is_read_at_once() {
     let pieces = [piece(0, 1, 7), piece(1, 2, 5), piece(3, 3, 6)];
     let segment = segment(FIN, [1000, 0], b"abcdef", 6);
     let arrival =
-        Arrival { segment: &segment, at: FrameRef { frame: 7, time: 0 }, pieces: &pieces };
+        ArrivingSegment { segment: &segment, at: FrameRef { frame: 7, time: 0 }, pieces: &pieces };
     bench.connection.segment(A, &arrival, &mut bench.budget, &mut bench.listener);
     assert_eq!(bench.reported(), [bytes("abcd"), end("ef", StreamEnd::Fin)]);
     assert_eq!(bench.listener.seen, [0, 0], "in one, and what is left of it");

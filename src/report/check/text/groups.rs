@@ -3,17 +3,17 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use dissectors::kit::{Code, Map, Severity, Verdict, Who};
+use dissectors::kit::{Code, Map, Role, Severity, Verdict};
 
 use super::{Style, faint, hex, tone};
-use crate::check::{Found, Outcome, Party, RuleOutcome};
-use crate::report::Stamp;
+use crate::check::{Outcome, Party, ReportedFinding, RuleOutcome};
+use crate::report::TimeFormatter;
 use crate::report::check::put;
 use crate::text::{escaped, grouped};
 
 /// Findings of one rule and one severity.
 pub(super) struct FindingGroup<'o> {
-    fared: &'o RuleOutcome,
+    rule_outcome: &'o RuleOutcome,
     severity: Severity,
     /// Their number, kept or only counted.
     count: u64,
@@ -21,7 +21,7 @@ pub(super) struct FindingGroup<'o> {
     /// order.
     parties: Vec<ByParty<'o>>,
     /// The finding that is shown first.
-    first: Option<&'o Found>,
+    first: Option<&'o ReportedFinding>,
 }
 
 /// The findings of one party; `None` for faults of the recording.
@@ -29,7 +29,7 @@ struct ByParty<'o> {
     party: Option<Party>,
     count: u64,
     /// Those that are kept, in the order of the packets.
-    found: Vec<&'o Found>,
+    found: Vec<&'o ReportedFinding>,
 }
 
 impl ByParty<'_> {
@@ -44,30 +44,32 @@ impl<'o> FindingGroup<'o> {
     /// All groups: the most severe first, then by the codes of the rules. This many parties are
     /// named per group.
     pub(super) fn all(outcome: &'o Outcome, named: usize) -> Vec<FindingGroup<'o>> {
-        let mut kept: BTreeMap<_, Vec<&Found>> = BTreeMap::new();
+        let mut kept: BTreeMap<_, Vec<&ReportedFinding>> = BTreeMap::new();
         for found in outcome.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive) {
             kept.entry((Reverse(found.severity), found.rule.code)).or_default().push(found);
         }
         let counts = outcome.parties.by_rule();
-        let group = |((severity, code), found): ((Reverse<Severity>, _), Vec<&'o Found>)| {
-            let fared = outcome.rules.iter().find(|it| it.rule.code == code)?;
-            let mut parties = by_party(fared, severity.0, &found, &counts);
-            let first = parties.iter().filter(|by| !by.found.is_empty()).min_by_key(|by| by.rank());
-            let first = first.and_then(|by| by.found.first().copied());
-            // Under a flood there are very many: only those that are named are sorted.
-            if named < parties.len() {
-                parties.select_nth_unstable_by_key(named, ByParty::rank);
-            }
-            let end = named.min(parties.len());
-            parties[..end].sort_unstable_by_key(ByParty::rank);
-            Some(FindingGroup {
-                fared,
-                severity: severity.0,
-                count: fared.count(severity.0),
-                parties,
-                first,
-            })
-        };
+        let group =
+            |((severity, code), found): ((Reverse<Severity>, _), Vec<&'o ReportedFinding>)| {
+                let rule_outcome = outcome.rules.iter().find(|it| it.rule.code == code)?;
+                let mut parties = by_party(rule_outcome, severity.0, &found, &counts);
+                let first =
+                    parties.iter().filter(|by| !by.found.is_empty()).min_by_key(|by| by.rank());
+                let first = first.and_then(|by| by.found.first().copied());
+                // Under a flood there are very many: only those that are named are sorted.
+                if named < parties.len() {
+                    parties.select_nth_unstable_by_key(named, ByParty::rank);
+                }
+                let end = named.min(parties.len());
+                parties[..end].sort_unstable_by_key(ByParty::rank);
+                Some(FindingGroup {
+                    rule_outcome,
+                    severity: severity.0,
+                    count: rule_outcome.count(severity.0),
+                    parties,
+                    first,
+                })
+            };
         kept.into_iter().filter_map(group).collect()
     }
 
@@ -75,10 +77,10 @@ impl<'o> FindingGroup<'o> {
         &self,
         outcome: &Outcome,
         style: &Style,
-        stamp: &mut Stamp,
+        stamp: &mut TimeFormatter,
         out: &mut String,
     ) {
-        let rule = self.fared.rule;
+        let rule = self.rule_outcome.rule;
         let head = style.paint.text(tone(self.severity), self.severity.name());
         let detail = self.first.map_or("", |found| &found.detail);
         put(out, format_args!("{head} {} {}: {}\n", rule.code, rule.slug, escaped(detail)));
@@ -102,7 +104,7 @@ impl<'o> FindingGroup<'o> {
     }
 
     fn expected(&self, style: &Style, out: &mut String) {
-        let rule = self.fared.rule;
+        let rule = self.rule_outcome.rule;
         put(out, format_args!("  {} {}\n", faint("expected:", style.paint), rule.asks));
         if let Some(cite) = rule.cite.first() {
             let (by, title) = (faint("by:", style.paint), rule.document());
@@ -112,7 +114,7 @@ impl<'o> FindingGroup<'o> {
 
     /// The findings that are shown of each named party: the first one of each, then more if there
     /// is room. Notes are shown once per party.
-    fn shown(&self, most: usize) -> Vec<Vec<&'o Found>> {
+    fn shown(&self, most: usize) -> Vec<Vec<&'o ReportedFinding>> {
         let mut shown: Vec<Vec<_>> = self.parties.iter().take(most).map(|_| Vec::new()).collect();
         let mut left = most;
         for nth in 0..most {
@@ -132,14 +134,14 @@ impl<'o> FindingGroup<'o> {
     fn party(
         &self,
         by: &ByParty<'_>,
-        shown: &[&Found],
+        shown: &[&ReportedFinding],
         outcome: &Outcome,
         style: &Style,
-        stamp: &mut Stamp,
+        stamp: &mut TimeFormatter,
         out: &mut String,
     ) {
         let name = by.party.map(|party| {
-            let who = by.found.first().map_or(self.fared.rule.who, |found| found.who);
+            let who = by.found.first().map_or(self.rule_outcome.rule.who, |found| found.who);
             format!("{} {party}", who.name())
         });
         if self.count == 1 || by.party.is_none() && self.parties.len() == 1 && by.count == 1 {
@@ -165,12 +167,12 @@ impl<'o> FindingGroup<'o> {
     #[allow(clippy::too_many_arguments, reason = "what is shown_count, where, and how")]
     fn finding(
         &self,
-        found: &Found,
+        found: &ReportedFinding,
         before: &str,
         party: Option<&str>,
         outcome: &Outcome,
         style: &Style,
-        stamp: &mut Stamp,
+        stamp: &mut TimeFormatter,
         out: &mut String,
     ) {
         let mut place = outcome.place(found);
@@ -197,9 +199,9 @@ impl<'o> FindingGroup<'o> {
 
 /// What each party did, in no order.
 fn by_party<'o>(
-    fared: &RuleOutcome,
+    rule_outcome: &RuleOutcome,
     severity: Severity,
-    found: &[&'o Found],
+    found: &[&'o ReportedFinding],
     counts: &BTreeMap<(Code, bool), Map<Party, u64>>,
 ) -> Vec<ByParty<'o>> {
     let mut parties: Vec<ByParty<'_>> = Vec::new();
@@ -212,8 +214,8 @@ fn by_party<'o>(
         at
     };
     // A rule with severity note has its breaches among its notes.
-    for (is_note, weighs) in [(true, Severity::Note), (false, fared.severity)] {
-        let of_rule = counts.get(&(fared.rule.code, is_note)).filter(|_| weighs == severity);
+    for (is_note, weighs) in [(true, Severity::Note), (false, rule_outcome.severity)] {
+        let of_rule = counts.get(&(rule_outcome.rule.code, is_note)).filter(|_| weighs == severity);
         for (&party, count) in of_rule.into_iter().flatten() {
             let at = place(&mut parties, Some(party));
             parties[at].count += count;
@@ -225,10 +227,10 @@ fn by_party<'o>(
         by.found.push(found);
         by.count = by.count.max(by.found.len() as u64);
     }
-    if fared.rule.who == Who::Capture
+    if rule_outcome.rule.who == Role::Capture
         && let [nobody] = &mut *parties
     {
-        nobody.count = fared.count(severity);
+        nobody.count = rule_outcome.count(severity);
     }
     parties
 }

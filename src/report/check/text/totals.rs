@@ -3,7 +3,7 @@
 use dissectors::kit::Severity;
 
 use super::{Style, headline};
-use crate::check::{Answered, Fared, Outcome};
+use crate::check::{Answered, Outcome, RuleStatus};
 use crate::text::grouped;
 
 /// Maximum number of failed captures that are named.
@@ -13,7 +13,7 @@ const NAMED: usize = 20;
 #[derive(Clone, Debug, Default)]
 pub struct CheckTotals {
     captures: u64,
-    fared: Option<Fared>,
+    rule_outcome: Option<RuleStatus>,
     failed: Vec<String>,
     failures: usize,
     counts: [u64; 3],
@@ -25,10 +25,11 @@ pub struct CheckTotals {
 impl CheckTotals {
     /// One more.
     pub fn add(&mut self, outcome: &Outcome, style: &Style) {
-        let fared = outcome.fared(style.least);
+        let rule_outcome = outcome.status(style.least);
         self.captures += 1;
-        self.fared = Some(self.fared.map_or(fared, |before| graver(before, fared)));
-        if fared == Fared::Fail {
+        self.rule_outcome =
+            Some(self.rule_outcome.map_or(rule_outcome, |before| worse(before, rule_outcome)));
+        if rule_outcome == RuleStatus::Fail {
             self.failures += 1;
             if self.failures <= NAMED {
                 self.failed.push(outcome.captures.join(", "));
@@ -44,7 +45,7 @@ impl CheckTotals {
 
     /// Writes the line for several captures, with the names of failed ones.
     pub fn write(&self, style: &Style, out: &mut String) {
-        let (true, Some(fared)) = (self.captures > 1, self.fared) else { return };
+        let (true, Some(rule_outcome)) = (self.captures > 1, self.rule_outcome) else { return };
         let mut subject = format!("{} captures", grouped(self.captures));
         if self.failures > 0 {
             let more = match self.failures - self.failed.len() {
@@ -55,12 +56,13 @@ impl CheckTotals {
             subject += &format!(", {failed} failed ({}{more})", self.failed.join(", "));
         }
         let size = (self.messages, self.flows);
-        headline(fared, &subject, self.counts, self.requests, size, style.paint, out);
+        headline(rule_outcome, &subject, self.counts, self.requests, size, style.paint, out);
     }
 }
 
 /// The verdict for several captures: the worse one.
-fn graver(a: Fared, b: Fared) -> Fared {
-    let order = [Fared::Fail, Fared::Pass, Fared::Inconclusive, Fared::NotExercised];
-    order.into_iter().find(|fared| [a, b].contains(fared)).unwrap_or(a)
+fn worse(a: RuleStatus, b: RuleStatus) -> RuleStatus {
+    let order =
+        [RuleStatus::Fail, RuleStatus::Pass, RuleStatus::Inconclusive, RuleStatus::NotExercised];
+    order.into_iter().find(|rule_outcome| [a, b].contains(rule_outcome)).unwrap_or(a)
 }

@@ -1,7 +1,7 @@
 //! What is kept of each flow only where somebody asks for it: beside the table, by place.
 
 /// What may be kept of a flow.
-pub(super) trait Beside: Clone + Default {
+pub(super) trait PerFlowValue: Clone + Default {
     /// Bytes that it holds beside itself.
     #[inline]
     fn held(&self) -> usize {
@@ -11,17 +11,17 @@ pub(super) trait Beside: Clone + Default {
 
 /// Something of each flow; nothing, where nobody asks for it.
 #[derive(Default)]
-pub(super) struct ByPlace<T> {
+pub(super) struct PerFlow<T> {
     is_kept: bool,
     each: Vec<T>,
     /// Bytes that they hold beside themselves.
     held: usize,
 }
 
-impl<T: Beside> ByPlace<T> {
+impl<T: PerFlowValue> PerFlow<T> {
     /// Whether it is to be kept.
-    pub(super) fn kept(is_kept: bool) -> ByPlace<T> {
-        ByPlace { is_kept, each: Vec::new(), held: 0 }
+    pub(super) fn kept(is_kept: bool) -> PerFlow<T> {
+        PerFlow { is_kept, each: Vec::new(), held: 0 }
     }
 
     /// Nothing is known yet of the flow in this place.

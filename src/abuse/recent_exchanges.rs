@@ -23,7 +23,7 @@ const PATIENCE: u32 = 28_610;
 
 /// The requests of a client to a server.
 #[derive(Clone, Copy, Default)]
-pub(super) struct LatelyExchange {
+pub(super) struct RecentExchange {
     /// The challenge that the server gave.
     challenge: Option<u32>,
     /// A hash of the latest request, and its source port.
@@ -55,20 +55,20 @@ enum AnswerState {
 struct Tag {
     /// A hash of client and server; 0: empty.
     hash: u32,
-    /// In units of [`Lately::UNIT`].
+    /// In units of [`RecentExchanges::UNIT`].
     last: u32,
 }
 
 /// The latest exchanges. Memory is allocated for the first one.
 #[derive(Clone, Default)]
-pub(super) struct Lately {
+pub(super) struct RecentExchanges {
     seed: Seed,
     tags: Box<[[Tag; WAYS]]>,
-    exchanges: Box<[LatelyExchange]>,
+    exchanges: Box<[RecentExchange]>,
     packets: Box<[[Option<SampledPacket>; FIRST]]>,
 }
 
-impl Lately {
+impl RecentExchanges {
     /// Times are stored in units of this power of two of nanoseconds, a millisecond, so that the
     /// oldest is found even in a flood.
     const UNIT: u32 = 20;
@@ -101,7 +101,7 @@ impl Lately {
     pub(super) fn entry(&mut self, client: IpAddr, server: SocketAddr, now: Time) -> usize {
         if self.tags.is_empty() {
             self.tags = vec![[Tag::default(); WAYS]; BUCKETS].into();
-            self.exchanges = vec![LatelyExchange::default(); BUCKETS * WAYS].into();
+            self.exchanges = vec![RecentExchange::default(); BUCKETS * WAYS].into();
             self.packets = vec![[None; FIRST]; BUCKETS * WAYS].into();
         }
         let place = self.place(client, server);
@@ -118,13 +118,13 @@ impl Lately {
         if known.is_none()
             && let Some(exchange) = self.exchanges.get_mut(at)
         {
-            *exchange = LatelyExchange::default();
+            *exchange = RecentExchange::default();
         }
         at
     }
 
     /// The exchange of this entry.
-    pub(super) fn exchange(&mut self, at: usize) -> Option<&mut LatelyExchange> {
+    pub(super) fn exchange(&mut self, at: usize) -> Option<&mut RecentExchange> {
         self.exchanges.get_mut(at)
     }
 
@@ -147,12 +147,12 @@ impl Lately {
     }
 }
 
-/// A time in units of [`Lately::UNIT`]. It wraps after 52 days.
+/// A time in units of [`RecentExchanges::UNIT`]. It wraps after 52 days.
 fn unit(time: Time) -> u32 {
-    (time.0 >> Lately::UNIT) as u32
+    (time.0 >> RecentExchanges::UNIT) as u32
 }
 
-impl LatelyExchange {
+impl RecentExchange {
     /// The client sends a request. Returns what it proves, if anything: forged sources cannot know
     /// what a server sent.
     pub(super) fn asks(
@@ -198,40 +198,41 @@ mod tests {
 
     #[test]
     fn what_was_asked_lately_is_known_and_what_was_long_ago_is_not() {
-        let mut lately = Lately::default();
+        let mut recent_exchanges = RecentExchanges::default();
         let at = |seconds: i64| Time((1_700_000_000 + seconds) * 1_000_000_000);
         let (client, server) = (IpAddr::from([10, 0, 0, 1]), ([10, 0, 0, 2], 27015).into());
-        assert!(lately.find(client, server, at(0)).is_none());
-        let place = lately.entry(client, server, at(0));
-        assert_eq!(lately.find(client, server, at(20)), Some(place));
-        assert!(lately.find(client, server, at(40)).is_none());
-        assert!(lately.find(client, ([10, 0, 0, 2], 27016).into(), at(1)).is_none());
+        assert!(recent_exchanges.find(client, server, at(0)).is_none());
+        let place = recent_exchanges.entry(client, server, at(0));
+        assert_eq!(recent_exchanges.find(client, server, at(20)), Some(place));
+        assert!(recent_exchanges.find(client, server, at(40)).is_none());
+        assert!(recent_exchanges.find(client, ([10, 0, 0, 2], 27016).into(), at(1)).is_none());
         // It lasts as long as the client sends requests; earlier times count as now.
-        assert_eq!(lately.entry(client, server, at(25)), place);
-        assert_eq!(lately.find(client, server, at(40)), Some(place));
-        assert_eq!(lately.find(client, server, at(10)), Some(place));
+        assert_eq!(recent_exchanges.entry(client, server, at(25)), place);
+        assert_eq!(recent_exchanges.find(client, server, at(40)), Some(place));
+        assert_eq!(recent_exchanges.find(client, server, at(10)), Some(place));
     }
 
     #[test]
     fn a_flood_makes_it_forget_the_oldest_first() {
-        let mut lately = Lately::default();
+        let mut recent_exchanges = RecentExchanges::default();
         let server = ([10, 0, 0, 2], 27015).into();
         let client = |n: u32| IpAddr::from((0x0B00_0000 + n).to_be_bytes());
         for n in 0..200_000_u32 {
-            lately.entry(client(n), server, Time(i64::from(n) * 100_000_000));
+            recent_exchanges.entry(client(n), server, Time(i64::from(n) * 100_000_000));
         }
         let now = Time(200_000 * 100_000_000);
-        let known = |lately: &Lately, all: std::ops::Range<u32>| {
-            all.filter(|n| lately.find(client(*n), server, now).is_some()).count()
+        let known = |recent_exchanges: &RecentExchanges, all: std::ops::Range<u32>| {
+            all.filter(|n| recent_exchanges.find(client(*n), server, now).is_some()).count()
         };
-        assert!(known(&lately, 199_800..200_000) > 195, "the latest");
-        assert_eq!(known(&lately, 0..100_000), 0);
+        assert!(known(&recent_exchanges, 199_800..200_000) > 195, "the latest");
+        assert_eq!(known(&recent_exchanges, 0..100_000), 0);
         // At the highest rate of a flood, half of the entries are recent.
         for n in 0..200_000_u32 {
-            lately.entry(client(n), server, Time(now.0 + i64::from(n) * 2_000));
+            recent_exchanges.entry(client(n), server, Time(now.0 + i64::from(n) * 2_000));
         }
         let now = Time(now.0 + 400_000_000);
-        let latest = (184_000..200_000).filter(|n| lately.find(client(*n), server, now).is_some());
+        let latest =
+            (184_000..200_000).filter(|n| recent_exchanges.find(client(*n), server, now).is_some());
         assert!(latest.count() > 15_000);
     }
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 /// The position of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seat {
+pub enum CapturePosition {
     /// At the server.
     Server,
     /// At a client.
@@ -18,29 +18,29 @@ pub enum Seat {
     Unknown,
 }
 
-impl Seat {
+impl CapturePosition {
     /// The name in scripts.
     pub const fn name(self) -> &'static str {
         match self {
-            Seat::Server => "server",
-            Seat::Client => "client",
-            Seat::Master => "master",
-            Seat::Between => "between",
-            Seat::Unknown => "unknown",
+            CapturePosition::Server => "server",
+            CapturePosition::Client => "client",
+            CapturePosition::Master => "master",
+            CapturePosition::Between => "between",
+            CapturePosition::Unknown => "unknown",
         }
     }
 }
 
 /// Hop limits of packets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Hops {
+pub(super) struct PacketHopLimits {
     /// Some have the sender's initial value.
     fresh: bool,
     /// Some have passed routers.
     routed: bool,
 }
 
-impl Hops {
+impl PacketHopLimits {
     /// Adds a packet's hop limit; 0: unknown.
     pub(super) fn see(&mut self, hop_limit: u8) {
         match hop_limit {
@@ -63,21 +63,21 @@ impl Hops {
 /// The hop limits of packets from a server, and of packets to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HopLimits {
-    pub(super) server: Hops,
-    pub(super) clients: Hops,
-    pub(super) masters: Hops,
+    pub(super) server: PacketHopLimits,
+    pub(super) clients: PacketHopLimits,
+    pub(super) masters: PacketHopLimits,
 }
 
 /// The hosts that are an end of every message.
 #[derive(Debug, Default)]
-pub(super) struct Everywhere {
+pub(super) struct CommonHosts {
     /// `None` before the first message.
     hosts: Option<Vec<IpAddr>>,
     /// There are messages between other pairs of hosts.
     pairs: bool,
 }
 
-impl Everywhere {
+impl CommonHosts {
     pub(super) fn see(&mut self, from: IpAddr, to: IpAddr) {
         let hosts = self.hosts.get_or_insert_with(|| vec![from, to]);
         let before = hosts.len();
@@ -91,24 +91,24 @@ impl Everywhere {
 }
 
 /// The position of the capture, as seen from one server.
-pub(super) fn seat(
+pub(super) fn position(
     server: IpAddr,
     hops: &HopLimits,
-    everywhere: &Everywhere,
+    everywhere: &CommonHosts,
     (clients, masters): (&[IpAddr], &[IpAddr]),
-) -> Seat {
+) -> CapturePosition {
     let HopLimits { server: own, clients: asking, masters: listing } = *hops;
     let others_routed =
         asking.all_routed() && !listing.fresh || listing.all_routed() && !asking.fresh;
     match () {
-        () if own.all_fresh() && others_routed => Seat::Server,
-        () if own.all_routed() && asking.all_fresh() => Seat::Client,
-        () if own.all_routed() && listing.all_fresh() => Seat::Master,
-        () if own.all_routed() && others_routed => Seat::Between,
-        () if everywhere.has(server) => Seat::Server,
-        () if clients.iter().any(|client| everywhere.has(*client)) => Seat::Client,
-        () if masters.iter().any(|master| everywhere.has(*master)) => Seat::Master,
-        () => Seat::Unknown,
+        () if own.all_fresh() && others_routed => CapturePosition::Server,
+        () if own.all_routed() && asking.all_fresh() => CapturePosition::Client,
+        () if own.all_routed() && listing.all_fresh() => CapturePosition::Master,
+        () if own.all_routed() && others_routed => CapturePosition::Between,
+        () if everywhere.has(server) => CapturePosition::Server,
+        () if clients.iter().any(|client| everywhere.has(*client)) => CapturePosition::Client,
+        () if masters.iter().any(|master| everywhere.has(*master)) => CapturePosition::Master,
+        () => CapturePosition::Unknown,
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
 
     fn hops(server: &[u8], clients: &[u8], masters: &[u8]) -> HopLimits {
         let of = |limits: &[u8]| {
-            let mut hops = Hops::default();
+            let mut hops = PacketHopLimits::default();
             limits.iter().for_each(|limit| hops.see(*limit));
             hops
         };
@@ -129,21 +129,24 @@ mod tests {
     fn hop_limits_tell_the_seat() {
         let host = |n: u8| IpAddr::from([10, 0, 0, n]);
         let (server, client, master) = (host(1), host(2), host(3));
-        let seat = |hops: HopLimits, pairs: &[(IpAddr, IpAddr)]| {
-            let mut everywhere = Everywhere::default();
+        let position = |hops: HopLimits, pairs: &[(IpAddr, IpAddr)]| {
+            let mut everywhere = CommonHosts::default();
             pairs.iter().for_each(|(from, to)| everywhere.see(*from, *to));
-            seat(server, &hops, &everywhere, (&[client], &[master]))
+            position(server, &hops, &everywhere, (&[client], &[master]))
         };
-        assert_eq!(seat(hops(&[64], &[117, 50], &[55]), &[]), Seat::Server);
-        assert_eq!(seat(hops(&[50], &[128], &[]), &[]), Seat::Client);
-        assert_eq!(seat(hops(&[50], &[], &[64]), &[]), Seat::Master);
-        assert_eq!(seat(hops(&[50], &[120], &[]), &[]), Seat::Between);
-        assert_eq!(seat(hops(&[64], &[64], &[]), &[(server, client)]), Seat::Unknown);
+        assert_eq!(position(hops(&[64], &[117, 50], &[55]), &[]), CapturePosition::Server);
+        assert_eq!(position(hops(&[50], &[128], &[]), &[]), CapturePosition::Client);
+        assert_eq!(position(hops(&[50], &[], &[64]), &[]), CapturePosition::Master);
+        assert_eq!(position(hops(&[50], &[120], &[]), &[]), CapturePosition::Between);
+        assert_eq!(
+            position(hops(&[64], &[64], &[]), &[(server, client)]),
+            CapturePosition::Unknown
+        );
         let both = [(server, client), (master, server)];
-        assert_eq!(seat(hops(&[64], &[64], &[64]), &both), Seat::Server);
+        assert_eq!(position(hops(&[64], &[64], &[64]), &both), CapturePosition::Server);
         let both = [(server, client), (client, master)];
-        assert_eq!(seat(hops(&[64], &[64], &[64]), &both), Seat::Client);
+        assert_eq!(position(hops(&[64], &[64], &[64]), &both), CapturePosition::Client);
         let apart = [(server, client), (client, master), (master, server)];
-        assert_eq!(seat(hops(&[64], &[64], &[64]), &apart), Seat::Unknown);
+        assert_eq!(position(hops(&[64], &[64], &[64]), &apart), CapturePosition::Unknown);
     }
 }

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 /// Hosts that sent packets outside of decoded flows, up to a maximum.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Heard {
+pub struct OtherHosts {
     hosts: HashSet<IpAddr, RandomState>,
     /// A cache of the latest hosts, indexed by address, which covers most packets.
     #[serde(skip)]
     latest: Box<[Option<IpAddr>]>,
 }
 
-impl Heard {
+impl OtherHosts {
     /// Maximum number of hosts per shard; further ones count as not seen.
     const MOST: usize = 1 << 13;
     /// Entries of the cache.
@@ -28,7 +28,7 @@ impl Heard {
             IpAddr::V4(host) => host.to_bits(),
             IpAddr::V6(host) => host.to_bits() as u32,
         };
-        let place = (bits ^ bits >> 16) as usize % Heard::LATEST;
+        let place = (bits ^ bits >> 16) as usize % OtherHosts::LATEST;
         if self.latest.get(place) != Some(&Some(host)) {
             self.insert_other(host, place);
         }
@@ -37,12 +37,12 @@ impl Heard {
     #[inline(never)]
     fn insert_other(&mut self, host: IpAddr, place: usize) {
         if self.latest.is_empty() {
-            self.latest = vec![None; Heard::LATEST].into();
+            self.latest = vec![None; OtherHosts::LATEST].into();
         }
         if let Some(latest) = self.latest.get_mut(place) {
             *latest = Some(host);
         }
-        if self.hosts.len() < Heard::MOST {
+        if self.hosts.len() < OtherHosts::MOST {
             self.hosts.insert(host);
         }
     }
@@ -53,18 +53,18 @@ impl Heard {
     }
 
     /// Adds the hosts of another part of the session.
-    pub fn add(&mut self, other: &Heard) {
+    pub fn add(&mut self, other: &OtherHosts) {
         self.hosts.extend(&other.hosts);
     }
 }
 
-impl PartialEq for Heard {
-    fn eq(&self, other: &Heard) -> bool {
+impl PartialEq for OtherHosts {
+    fn eq(&self, other: &OtherHosts) -> bool {
         self.hosts == other.hosts
     }
 }
 
-impl Eq for Heard {}
+impl Eq for OtherHosts {}
 
 #[cfg(test)]
 mod tests {
@@ -72,12 +72,12 @@ mod tests {
 
     #[test]
     fn hosts_are_heard_up_to_a_bound() {
-        let mut heard = Heard::default();
+        let mut heard = OtherHosts::default();
         let host = |n: u32| IpAddr::from(n.to_be_bytes());
         (0..100_000).for_each(|n| heard.insert(host(n)));
-        assert_eq!(heard.hosts.len(), Heard::MOST);
+        assert_eq!(heard.hosts.len(), OtherHosts::MOST);
         assert!(heard.contains(host(0)) && !heard.contains(host(99_999)));
-        let mut other = Heard::default();
+        let mut other = OtherHosts::default();
         other.insert(host(99_999));
         other.add(&heard);
         assert!(other.contains(host(0)) && other.contains(host(99_999)));

@@ -6,7 +6,7 @@ use crate::kit::*;
 pub(crate) struct HeardMessage {
     pub(crate) name: &'static str,
     /// The role of its sender.
-    pub(crate) speaker: Who,
+    pub(crate) speaker: Role,
     pub(crate) tree: Tree,
     pub(crate) bytes: Vec<u8>,
     pub(crate) pieces: Vec<Piece>,
@@ -57,7 +57,7 @@ pub(crate) fn code(finding: &Finding) -> String {
 /// Records everything, and checks that the tree covers every byte once and that findings are within
 /// it.
 #[derive(Default)]
-pub(crate) struct Ear {
+pub(crate) struct TestRecorder {
     tree: Tree,
     pub(crate) results: RuleResults,
     pub(crate) heard: Vec<HeardMessage>,
@@ -72,14 +72,14 @@ pub(crate) struct Ear {
     placed: usize,
 }
 
-impl Ear {
+impl TestRecorder {
     /// Findings about earlier messages.
     pub(crate) fn recalled(&self) -> Vec<&Finding> {
         self.results.findings.iter().filter(|finding| finding.mark.is_some()).collect()
     }
 }
 
-impl Sink for Ear {
+impl Sink for TestRecorder {
     crate::forward_fields!(tree);
     crate::forward_verdicts!(results);
     fn begins(&mut self, message: &'static Message) -> bool {
