@@ -2,7 +2,7 @@
 
 use dissectors::kit::Time;
 
-use crate::report::digits::padded;
+use crate::report::digits::{six, three};
 use crate::report::put;
 
 const SECONDS_PER_DAY: i64 = 86_400;
@@ -250,9 +250,9 @@ pub(super) fn day(time: Time) -> i64 {
 fn fraction(time: Time, digits: u8, out: &mut Vec<u8>) {
     let nanoseconds = time.0.rem_euclid(NANOSECONDS) as u32;
     out.push(b'.');
-    padded(out, nanoseconds / 1000, 6);
+    six(out, nanoseconds / 1000);
     if digits > 6 {
-        padded(out, nanoseconds % 1000, 3);
+        three(out, nanoseconds % 1000);
     }
 }
 

@@ -8,7 +8,7 @@ use dissectors::kit::{Kind, Node};
 
 use super::names::{JsonName, ROOM, is_quoted};
 use super::write::{CHUNK, is_plain, is_usual, short_float, short_ip4};
-use crate::report::digits::word;
+use crate::report::digits::put;
 use crate::report::view::MessageView;
 
 /// Maximum length of a short text.
@@ -77,12 +77,8 @@ fn short(view: MessageView<'_>, node: &Node, value: &mut [u8; VALUE]) -> Option<
             *value.get_mut(text.length)? = b'"';
             text.length + 1
         }
-        // A negative integer is not a word: its 64 bits are a large number.
-        Kind::Unsigned | Kind::Signed => {
-            let (digits, length) = word(node.value)?;
-            *value.first_chunk_mut()? = digits;
-            length
-        }
+        Kind::Unsigned => put(value, node.value)?,
+        Kind::Signed => put(value, node.value as i64)?,
         Kind::Float => short_float(value, f32::from_bits(node.value as u32))?,
         _ => return None,
     };
@@ -98,6 +94,7 @@ mod tests {
     use super::*;
 
     static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
+    static SIGNED: Field = Field::new("signed", "Signed", Kind::Signed);
     static FLOAT: Field = Field::new("float", "Float", Kind::Float);
     static TEXT: Field = Field::new("text", "Text", Kind::Text);
     static FULL: Field = Field::new("a_name_that_leaves_no_room", "", Kind::Text);
@@ -148,7 +145,9 @@ mod tests {
     fn numbers_after_their_names() {
         assert_eq!(written(&NUMBER, 123, b"").as_deref(), Some("\"number\":123,"));
         assert_eq!(written(&NUMBER, 99_999_999, b"").as_deref(), Some("\"number\":99999999,"));
-        assert_eq!(written(&NUMBER, 100_000_000, b""), None);
+        let longest = "\"number\":18446744073709551615,";
+        assert_eq!(written(&NUMBER, u64::MAX, b"").as_deref(), Some(longest));
+        assert_eq!(written(&SIGNED, -7_i64 as u64, b"").as_deref(), Some("\"signed\":-7,"));
         let float = |value: f32| written(&FLOAT, value.to_bits().into(), b"");
         assert_eq!(float(12.5).as_deref(), Some("\"float\":12.5,"));
         assert_eq!(float(-f32::MIN_POSITIVE).as_deref(), Some("\"float\":-1.1754944e-38,"));

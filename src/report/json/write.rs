@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 
 use serde_json::ser::{CompactFormatter, Formatter};
 
-use crate::report::digits::{unsigned, word};
+use crate::report::digits::{put, unsigned};
 use crate::report::view::TextSlice;
 use crate::text::is_hidden;
 
@@ -235,9 +235,7 @@ pub(super) fn short_ip4(out: &mut [u8], endpoint: SocketAddrV4) -> Option<usize>
         end += usize::from(*length);
     }
     *out.get_mut(end - 1)? = b':';
-    let (digits, length) = word(endpoint.port().into())?;
-    *out.get_mut(end..)?.first_chunk_mut()? = digits;
-    Some(end + length)
+    Some(end + put(out.get_mut(end..)?, endpoint.port())?)
 }
 
 /// The inside of a string, from what formats itself.
