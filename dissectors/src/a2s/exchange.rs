@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 use super::counters::{CoarseTime, Count, Counters};
 use super::decode::MessageSummary;
 use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
+use super::layout::message_byte_span;
 use super::observation::{Observation, Occasion};
 use super::overdue::expire;
 use super::pending::{BEHIND_INFO, FOREIGN, PASSED_OVER, PendingRequest, ResponseDue};
 use super::repeats::{take_answered, wait};
 use super::state::{Conversation, FOLLOWED, GUARDED, UnmatchedList, between, issued};
-use super::walk::kind_at;
 use super::{A2s, rules};
 use crate::kit::{Context, CrossFlowEvent, Evidence, Payload, Read, Sink};
 
@@ -48,7 +48,7 @@ fn ask<S: Sink>(
     let foreign = is_foreign.then(|| Occasion::of(payload, cx.flow.evidence(), value));
     rules::exchange(
         &Observation::Sent { challenge: said.challenge, standing, mark, foreign },
-        kind_at(payload.bytes),
+        message_byte_span(payload.bytes),
         sink,
     );
     sink.asks(request.name(), payload);
@@ -201,7 +201,7 @@ fn heard<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    let kind = kind_at(payload.bytes);
+    let kind = message_byte_span(payload.bytes);
     sink.answers(asked.reply(asked.is_complete(answer)));
     serve(cx, payload);
     let conversation = &mut *cx.conversation;
@@ -269,7 +269,7 @@ fn unexpected<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> Option<SocketAddr> {
-    let kind = kind_at(payload.bytes);
+    let kind = message_byte_span(payload.bytes);
     let conversation = &mut *cx.conversation;
     if Count::form(answer).is_some_and(|form| conversation.tally.spend(form)) {
         if let Some(asked) = conversation.informed_of(payload.side) {
@@ -332,6 +332,10 @@ fn answered_wrongly<S: Sink>(
     let Some(asked) = at.and_then(|at| conversation.take(at)) else { return false };
     cx.shared.waiting.remove(payload);
     sink.answers(asked.reply(false));
-    rules::exchange(&Observation::Other { asked: &asked, answer }, kind_at(payload.bytes), sink);
+    rules::exchange(
+        &Observation::Other { asked: &asked, answer },
+        message_byte_span(payload.bytes),
+        sink,
+    );
     true
 }

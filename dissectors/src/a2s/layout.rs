@@ -25,6 +25,18 @@ pub(super) const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
 /// The header of a single packet, and of a response joined from split packets.
 pub(super) const SINGLE: [u8; 4] = [0xFF; 4];
 
+/// The offset of the message byte, after one or two headers.
+pub(super) fn message_byte(bytes: &[u8]) -> usize {
+    let headers = bytes.chunks_exact(4).take(2).take_while(|&chunk| chunk == SINGLE).count();
+    headers * 4
+}
+
+/// The span of the message byte; the end of a message without one.
+pub(super) fn message_byte_span(bytes: &[u8]) -> Span {
+    let start = message_byte(bytes);
+    Span::new(start, bytes.len().min(start + 1))
+}
+
 /// The three layouts of a split packet's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

@@ -30,7 +30,6 @@ pub(crate) mod rules;
 mod split;
 mod state;
 mod waiting;
-mod walk;
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,10 @@
 //! Lists of players and of rules.
 
-use super::DecodeContext;
+use super::entries::{Player, TheShipPlace, player, rule};
+use super::{DecodeContext, lookahead};
 use crate::a2s::fields as f;
 use crate::a2s::repeated_names::SeenNames;
-use crate::a2s::{rules, walk};
+use crate::a2s::rules;
 use crate::kit::scan;
 use crate::kit::{Cut, Reader, Sink, Span};
 
@@ -19,9 +20,9 @@ pub(super) fn player_response<S: Sink>(
     let said = r.u8(&f::NUM_PLAYERS)?;
     let mut list = rules::ListCount::new(said.value.into(), said.at);
     let shape = match known.ship {
-        Some(true) => walk::ship(r.peek(), list.said),
-        Some(false) => walk::TheShipPlace::No,
-        None => walk::TheShipPlace::After,
+        Some(true) => lookahead::ship(r.peek(), list.said),
+        Some(false) => TheShipPlace::No,
+        None => TheShipPlace::After,
     };
     r.open(&f::PLAYERS);
     let read = players(r, &mut list, shape);
@@ -37,7 +38,7 @@ pub(super) fn player_response<S: Sink>(
     if !lost {
         rules::player_indices(&list, lost, r.sink);
     }
-    if !r.is_empty() && shape == walk::TheShipPlace::After && r.rest() == 8 * list.said as usize {
+    if !r.is_empty() && shape == TheShipPlace::After && r.rest() == 8 * list.said as usize {
         ship_players(r)?;
     }
     Ok(())
@@ -60,22 +61,13 @@ fn end_of_list<S: Sink>(
 fn players<S: Sink>(
     r: &mut Reader<'_, S>,
     list: &mut rules::ListCount,
-    shape: walk::TheShipPlace,
+    shape: TheShipPlace,
 ) -> Result<(), Cut> {
     while !r.is_empty() {
-        if list.found >= list.said && !walk::more_players(r.peek(), list.said, shape) {
+        if list.found >= list.said && !lookahead::more_players(r.peek(), list.said, shape) {
             break;
         }
-        r.open(&f::PLAYER);
-        let index = r.u8(&f::INDEX)?;
-        r.text(&f::PLAYER_NAME)?;
-        r.i32_le(&f::SCORE)?;
-        let duration = r.f32_le(&f::DURATION)?;
-        if shape == walk::TheShipPlace::Inside {
-            r.i32_le(&f::DEATHS)?;
-            r.i32_le(&f::MONEY)?;
-        }
-        r.close();
+        let Player { index, duration, .. } = player(r, shape)?;
         rules::player_duration(duration, r.sink);
         list.player(index);
     }
@@ -136,13 +128,10 @@ fn rule_pairs<'a, S: Sink>(
     list.found += usual;
     list.utf8 += usual;
     while !r.is_empty() {
-        if list.found >= list.said && !walk::is_pair(r.peek()) {
+        if list.found >= list.said && !lookahead::more_rules(r.peek()) {
             break;
         }
-        r.open(&f::RULE);
-        let name = r.text_as_is(&f::RULE_NAME)?;
-        let value = r.text_as_is(&f::RULE_VALUE)?;
-        r.close();
+        let [name, value] = rule(r)?;
         if r.at() <= utf8_end {
             list.utf8 += 1;
         } else {

@@ -1,16 +1,17 @@
 //! Decodes the fields of one whole message: a function per message, in the specification's order.
 
+mod entries;
 mod info;
 mod lists;
+mod lookahead;
 mod split;
 
 pub(super) use split::{compressed, fragment, split_group};
 
 use super::fields as f;
-use super::layout::SINGLE;
+use super::layout::{SINGLE, message_byte};
 use super::messages as m;
 use super::rules::{self, A2S001, A2S004, A2S005, A2S006, A2S007};
-use super::walk;
 use crate::kit::{Cut, Endings, Message, Read, Reader, Sink, Span, decode};
 
 /// The rules that the reader checks on every message.
@@ -85,8 +86,8 @@ pub(in crate::a2s) fn message<S: Sink>(
     sink: &mut S,
 ) -> MessageSummary {
     let mut said = MessageSummary::UNKNOWN;
-    let cut_off = !known.split && walk::is_cut_off(bytes);
-    let endings = match walk::kind(bytes) {
+    let cut_off = !known.split && lookahead::is_cut_off(bytes);
+    let endings = match bytes.get(message_byte(bytes)) {
         _ if cut_off => &CUT_OFF,
         Some(b'E') => &BINARY,
         _ => &ENDINGS,

@@ -1,0 +1,84 @@
+//! Looks ahead in a list: decodes its entries without reporting anything.
+
+use super::CUT_OFF;
+use super::entries::{Ship, player, rule};
+use crate::a2s::fields as f;
+use crate::a2s::layout::message_byte;
+use crate::kit::{Blind, Cut, Reader, decode};
+
+/// Where Team Fortress 2 cuts lists off: "after 1260 bytes", plus or minus headers.
+const CUT_OFF_AT: std::ops::RangeInclusive<usize> = 1240..=1264;
+
+/// What `read` says of the bytes; false if they end before it does.
+fn ahead(bytes: &[u8], read: impl FnOnce(&mut Reader<'_, Blind>) -> Result<bool, Cut>) -> bool {
+    let mut is_so = false;
+    decode(bytes, &CUT_OFF, &mut Blind, |r| {
+        is_so = read(r)?;
+        Ok(())
+    });
+    is_so
+}
+
+/// Whether a list in a single packet is cut off as Team Fortress 2 does it: it has about that
+/// length, and fewer complete entries than announced.
+pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
+    if !CUT_OFF_AT.contains(&bytes.len()) {
+        return false;
+    }
+    ahead(bytes.get(message_byte(bytes)..).unwrap_or_default(), |r| {
+        let kind = r.u8(&f::TYPE)?.value;
+        let said = match kind {
+            b'D' => r.u8(&f::NUM_PLAYERS)?.value.into(),
+            b'E' => r.u16_le(&f::NUM_RULES)?.value,
+            _ => return Ok(false),
+        };
+        let mut found = 0;
+        while found < said && !r.is_empty() {
+            let entry =
+                if kind == b'D' { player(r, Ship::No).map(drop) } else { rule(r).map(drop) };
+            if entry.is_err() {
+                return Ok(true);
+            }
+            found += 1;
+        }
+        Ok(found < said)
+    })
+}
+
+/// The format of a player list from The Ship, after its count.
+pub(super) fn ship(bytes: &[u8], said: u32) -> Ship {
+    let players =
+        |r: &mut Reader<'_, Blind>, ship| (0..said).try_for_each(|_| player(r, ship).map(drop));
+    let is_plain = ahead(bytes, |r| {
+        players(r, Ship::After)?;
+        Ok(r.is_empty() || r.rest() == 8 * said as usize)
+    });
+    let are_inside = || {
+        ahead(bytes, |r| {
+            players(r, Ship::Inside)?;
+            Ok(r.is_empty())
+        })
+    };
+    if !is_plain && are_inside() { Ship::Inside } else { Ship::After }
+}
+
+/// Whether there are more players after the announced number.
+pub(super) fn more_players(bytes: &[u8], said: u32, ship: Ship) -> bool {
+    if ship == Ship::After && bytes.len() == 8 * said as usize {
+        // 8 bytes a player, unless all bytes form entries with names.
+        return ahead(bytes, |r| {
+            while !r.is_empty() {
+                if player(r, Ship::No)?.name.is_empty() {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        });
+    }
+    ahead(bytes, |r| player(r, ship).map(|_| true))
+}
+
+/// Whether there is one more rule, a complete one.
+pub(super) fn more_rules(bytes: &[u8]) -> bool {
+    ahead(bytes, |r| rule(r).map(|_| true))
+}
