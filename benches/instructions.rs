@@ -1,6 +1,6 @@
-//! How many instructions a packet or a message takes in each stage, counted by valgrind's
-//! callgrind: `cargo bench --bench instructions [-- STAGE...]`. Times change from run to run and
-//! with whatever else a machine does; these hardly do.
+//! Counts the instructions for a packet or a message in each stage with valgrind's callgrind:
+//! `cargo bench --bench instructions [-- STAGE...]`. Unlike times, these hardly depend on the load of the
+//! machine.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a program")]
 
 mod stages;
@@ -13,7 +13,7 @@ use xtask::callgrind;
 
 use stages::{STAGES, Stage};
 
-/// Makes this program do the rounds of one stage.
+/// The argument that makes this program run the rounds of one stage.
 const ROUNDS: &str = "--rounds";
 
 fn main() -> ExitCode {
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Does the rounds of one stage, for callgrind to watch.
+/// Runs the rounds of one stage under callgrind.
 fn go(name: &str, rounds: &str) -> ExitCode {
     let stage = STAGES.iter().find(|stage| stage.name == name);
     let (Some(stage), Ok(rounds)) = (stage, rounds.parse::<u32>()) else {
@@ -55,15 +55,15 @@ fn go(name: &str, rounds: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Items of a round, and instructions of each: what three rounds take more than one, so that
-/// neither the input's making counts nor what only the first round does.
+/// Items of a round, and instructions for each: the difference between three rounds and one, which excludes
+/// preparing the input and one-time work of the first round.
 fn per_item(stage: &Stage) -> io::Result<(u64, u64)> {
     let (items, one) = count(stage, 1)?;
     let (_, three) = count(stage, 3)?;
     Ok((items, three.saturating_sub(one) / 2 / items.max(1)))
 }
 
-/// Items of a round, and instructions of a whole run.
+/// Items of a round, and instructions of a run.
 fn count(stage: &Stage, rounds: u32) -> io::Result<(u64, u64)> {
     let mut program = Command::new(env::current_exe()?);
     let counted = callgrind::count(program.args([ROUNDS, stage.name, &rounds.to_string()]))?;

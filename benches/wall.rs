@@ -1,4 +1,4 @@
-//! How long a packet or a message takes in each stage: `cargo bench --bench wall`.
+//! Measures the time for a packet or a message in each stage: `cargo bench --bench wall`.
 
 mod stages;
 

@@ -1,4 +1,4 @@
-//! A server's test that checks what it recorded of itself: `cargo test --example conforms`.
+//! A test of a server that checks a capture of its own traffic: `cargo test --example conforms`.
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 use gamewire::check::{Outcome, Selection, check};
@@ -10,7 +10,7 @@ fn checked(file: &str) -> Result<Outcome, capture::CaptureError> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let file = std::env::args().nth(1).ok_or("which capture?")?;
+    let file = std::env::args().nth(1).ok_or("name a capture")?;
     for found in checked(&file)?.findings {
         println!("{} {}: {}", found.place(), found.rule.code, found.detail);
     }
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[test]
-fn the_server_answers_as_the_specification_says() {
+fn the_server_conforms_to_the_specification() {
     let outcome = checked("samples/a2s-info-players-rules.pcap").unwrap();
     assert!(
         outcome.messages > 0 && !outcome.is_broken(gamewire::Severity::Error),

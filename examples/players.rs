@@ -1,4 +1,4 @@
-//! Counts the players that servers say they have: `cargo run --example players CAPTURE`.
+//! Prints the number of players that each server reports: `cargo run --example players CAPTURE`.
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What the stages are given: captures of a few thousand packets, the same every time.
+//! The inputs of the stages: reproducible captures of a few thousand packets.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,20 +14,20 @@ use gamewire::flows::{FlowKey, Identifier};
 use gamewire::net::{Outcome, decode};
 use xtask::bulk::{self, Input, Size};
 
-/// Packets among which conversations of each protocol are found.
+/// Number of packets that are searched for conversations of each protocol.
 const SEARCHED: u64 = 60_000;
 
-/// Conversations that a dissector is given.
+/// Number of conversations for a dissector.
 const CONVERSATIONS: usize = 300;
 
-/// A capture in a file of its own, for as long as it is needed.
+/// A capture in a temporary file.
 pub(super) struct File(PathBuf);
 
 impl File {
     pub(super) fn of(input: Input, packets: u64) -> Self {
         let name = format!("gamewire-bench-{}-{}.pcap", input.name(), std::process::id());
         let path = std::env::temp_dir().join(name);
-        fs::write(&path, bytes(input, packets)).expect("a folder for a while");
+        fs::write(&path, bytes(input, packets)).expect("a writable folder");
         Self(path)
     }
 
@@ -50,7 +50,7 @@ pub(super) struct Packet {
 }
 
 impl Packet {
-    /// The packet as a capture lends it.
+    /// The packet in the borrowed form of a capture.
     pub(super) fn borrowed(&self) -> capture::Packet<'_> {
         capture::Packet {
             time: self.time,
@@ -87,7 +87,7 @@ pub(super) fn packets(input: Input, packets: u64) -> Vec<Packet> {
     packets
 }
 
-/// Who sends each datagram of a capture to whom.
+/// The flow keys of the datagrams of a capture.
 pub(super) fn keys(input: Input, count: u64) -> Vec<FlowKey> {
     packets(input, count).iter().filter_map(|packet| Some(datagram(packet)?.0)).collect()
 }
@@ -101,7 +101,7 @@ fn datagram(packet: &Packet) -> Option<(FlowKey, &[u8])> {
     Some((key, datagram.payload.bytes))
 }
 
-/// What one end said: a datagram, or what it sent down a stream in one go.
+/// A datagram, or data that one end sent in a stream without interruption.
 pub(super) struct Said {
     pub(super) side: Side,
     pub(super) frame: u64,
@@ -109,7 +109,7 @@ pub(super) struct Said {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What two ends said to each other.
+/// The data of a conversation between two ends.
 pub(super) struct Conversation {
     ends: [SocketAddr; 2],
     number: u32,
@@ -118,7 +118,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// The flow before anything was said.
+    /// The flow before the first packet.
     pub(super) fn facts(&self) -> FlowFacts {
         FlowFacts {
             ends: self.ends,
@@ -177,7 +177,7 @@ fn datagrams(id: Id, input: Input, count: u64) -> Vec<Conversation> {
     conversations
 }
 
-/// A client asks for the list, again and again, on one connection.
+/// A client requests the list repeatedly on one connection.
 fn list_over_http() -> Conversation {
     let request = b"GET /c?build_defs=4 HTTP/1.1\r\nHost: ms.example.net\r\n\
         User-Agent: ACR-Client/20700\r\n\r\n";

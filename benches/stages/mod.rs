@@ -1,5 +1,4 @@
-//! The stages of a packet's way, one by one: what each is given and what it does with it. All
-//! benchmarks measure these.
+//! The stages of processing a packet, each with its input. All benchmarks measure these.
 
 mod inputs;
 
@@ -22,23 +21,23 @@ use xtask::bulk::Input;
 
 use inputs::{Conversation, File};
 
-/// Packets of a capture, where a stage takes one.
+/// Number of packets of a capture.
 const PACKETS: u64 = 10_000;
 
-/// Bytes that unfinished responses may hold.
+/// Maximum size of unfinished responses in bytes.
 const UNFINISHED: usize = 16 << 20;
 
-/// A stage, and what makes it ready.
+/// A stage that is not prepared.
 pub(crate) struct Stage {
-    /// Its name on the command line and in what is printed.
+    /// Its name on the command line and in the output.
     pub(crate) name: &'static str,
     /// Makes its input.
     pub(crate) prepare: fn() -> Prepared,
 }
 
-/// A stage that has its input.
+/// A stage with its input.
 pub(crate) struct Prepared {
-    /// Packets or messages that it goes through in one round.
+    /// Packets or messages of one round.
     pub(crate) items: u64,
     round: Box<dyn FnMut() -> u64>,
 }
@@ -48,13 +47,13 @@ impl Prepared {
         Self { items, round: Box::new(round) }
     }
 
-    /// Goes through the input once.
+    /// Processes the input once.
     pub(crate) fn round(&mut self) {
         black_box((self.round)());
     }
 }
 
-/// All stages, in the order of a packet's way.
+/// All stages in the order of processing.
 pub(crate) const STAGES: &[Stage] = &[
     Stage { name: "walk", prepare: walk },
     Stage { name: "headers", prepare: headers },
@@ -100,7 +99,7 @@ fn headers() -> Prepared {
     })
 }
 
-/// A table that is empty at first: each packet finds its flow, or gets one.
+/// A table that is empty at first: each packet finds its flow, or adds one.
 fn flows() -> Prepared {
     let keys: Vec<FlowKey> = inputs::keys(Input::ManyFlows, PACKETS);
     Prepared::new(keys.len() as u64, move || {
@@ -114,7 +113,7 @@ fn flows() -> Prepared {
     })
 }
 
-/// Every message of whole conversations, with its fields and what it is checked by; and as JSON.
+/// All messages of complete conversations, with fields and rules; optionally as JSON.
 fn dissector(id: Id, as_json: bool) -> Prepared {
     let conversations = inputs::conversations(id);
     let json = as_json.then(|| Json::new(false));
@@ -139,7 +138,7 @@ fn dissector(id: Id, as_json: bool) -> Prepared {
     Prepared::new(round(), round)
 }
 
-/// Plays a conversation to its dissector.
+/// Passes a conversation to its dissector.
 fn speak(
     conversation: &Conversation,
     id: Id,
@@ -202,7 +201,7 @@ fn payload<'a>(
     }
 }
 
-/// Counts messages, and writes them where that is measured.
+/// Counts messages, and optionally writes them.
 struct Writer {
     tree: Tree,
     results: RuleResults,
@@ -244,7 +243,7 @@ impl Sink for Writer {
 }
 
 impl Writer {
-    /// Forgets the fields and the findings of a message.
+    /// Removes the fields and findings of a message.
     fn clear(&mut self) {
         self.tree.clear();
         self.results.clear();
@@ -252,7 +251,7 @@ impl Writer {
     }
 }
 
-/// The whole way of a capture that is in memory, up to the verdicts.
+/// Processes a capture in memory up to the verdicts.
 fn check() -> Prepared {
     let packets = inputs::packets(Input::A2s, PACKETS);
     Prepared::new(PACKETS, move || {

@@ -1,11 +1,12 @@
-//! The file of known findings.
+//! Baseline files.
 
 use gamewire::check::Baseline;
 use gamewire::text::is_hidden;
 
 use crate::scratch::with_file;
 
-/// What is read is written and read again; what is none is refused in a line that a terminal can show.
+/// A valid baseline can be written and read again; the error for an invalid one has one line without control
+/// characters.
 pub(crate) fn run(bytes: &[u8]) {
     with_file(bytes, |path| match Baseline::read(path) {
         Ok(baseline) => {

@@ -7,8 +7,8 @@ use gamewire::capture::{self, CaptureError, Event, Packets};
 
 use crate::scratch::with_file;
 
-/// Reads the bytes as a file, as a pipe that gives a few bytes at a time, and packed with gzip and
-/// zstd: all must say the same, and end.
+/// Reads the bytes as a file, as a pipe that returns a few bytes at a time, and compressed with gzip and zstd:
+/// all must have the same result, and end.
 pub(crate) fn run(bytes: &[u8]) {
     let mapped = with_file(bytes, |path| capture::open(path).map(|packets| events(packets, bytes)));
     let mapped = kind(mapped);
@@ -16,20 +16,20 @@ pub(crate) fn run(bytes: &[u8]) {
         return;
     }
     let pieces = Pieces { bytes: Cursor::new(bytes.to_vec()), size: 1 + bytes.len() / 7 };
-    assert_eq!(mapped, streamed(Box::new(pieces), bytes), "a pipe says something else");
+    assert_eq!(mapped, streamed(Box::new(pieces), bytes), "a pipe has another result");
     if bytes.starts_with(&[0x1F, 0x8B]) || bytes.starts_with(&[0x28, 0xB5]) || mapped.is_none() {
         return;
     }
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(bytes).expect("memory takes all");
     let gzip = gzip.finish().expect("memory takes all");
-    assert_eq!(mapped, streamed(Box::new(Cursor::new(gzip)), bytes), "gzip says something else");
+    assert_eq!(mapped, streamed(Box::new(Cursor::new(gzip)), bytes), "gzip has another result");
     let zstd = ruzstd::encoding::CompressionLevel::Fastest;
     let zstd = ruzstd::encoding::compress_to_vec(bytes, zstd);
-    assert_eq!(mapped, streamed(Box::new(Cursor::new(zstd)), bytes), "zstd says something else");
+    assert_eq!(mapped, streamed(Box::new(Cursor::new(zstd)), bytes), "zstd has another result");
 }
 
-/// Whether records have longer heads than the magic number says: a pipe is not looked into so far.
+/// Whether record headers are longer than the magic number says, which is not detected in pipes.
 fn is_of_old_recorder(bytes: &[u8], events: Option<&[String]>) -> bool {
     let usual = match bytes {
         [0xA1, 0xB2, 0xC3, 0xD4, ..] | [0xD4, 0xC3, 0xB2, 0xA1, ..] => " offset: 40,",
@@ -40,7 +40,7 @@ fn is_of_old_recorder(bytes: &[u8], events: Option<&[String]>) -> bool {
     first.is_some_and(|first| first.starts_with("Packet") && !first.contains(usual))
 }
 
-/// What a capture said, the file's name left out; `None`: it is not a capture.
+/// The events of a capture without the file's name; `None` if it is not a capture.
 fn kind(read: Result<Vec<String>, CaptureError>) -> Option<Vec<String>> {
     match read {
         Ok(events) => Some(events),
@@ -69,7 +69,7 @@ fn events(mut packets: Box<dyn Packets + Send>, bytes: &[u8]) -> Vec<String> {
                     let recorded = usize::try_from(packet.offset).ok();
                     let recorded = recorded.and_then(|offset| bytes.get(offset..));
                     let is_there = recorded.is_some_and(|bytes| bytes.starts_with(packet.data));
-                    assert!(is_there, "a packet's bytes are where it says");
+                    assert!(is_there, "a packet's bytes are at its offset");
                 }
                 format!("{packet:?}")
             }
@@ -78,7 +78,7 @@ fn events(mut packets: Box<dyn Packets + Send>, bytes: &[u8]) -> Vec<String> {
                 said.split_once(": ").map_or(said.clone(), |(_, said)| said.to_owned())
             }
         };
-        // Of a packed bomb the beginning is enough.
+        // The beginning of a decompression bomb is enough.
         if is_packed && count > 10_000 {
             break;
         }
@@ -87,7 +87,7 @@ fn events(mut packets: Box<dyn Packets + Send>, bytes: &[u8]) -> Vec<String> {
     events
 }
 
-/// A pipe whose writer writes a few bytes at a time.
+/// A pipe that returns a few bytes at a time.
 struct Pieces {
     bytes: Cursor<Vec<u8>>,
     size: usize,

@@ -5,7 +5,7 @@ use std::path::Path;
 use gamewire::config::Config;
 use gamewire::text::is_hidden;
 
-/// Any text is a configuration, or gets an error of one line that a terminal can show.
+/// Any text is a configuration, or has an error of one line without control characters.
 pub(crate) fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Config::read(Path::new("gamewire.toml"), text) {

@@ -1,4 +1,4 @@
-//! A protocol's dissector: conversations of any bytes on up to four flows between two hosts.
+//! The dissector of a protocol: conversations of any bytes on up to four flows between two hosts.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -14,15 +14,15 @@ use crate::input::Input;
 /// Flows of a conversation.
 pub(crate) const FLOWS: usize = 4;
 
-/// In the first byte of the input: limits so low that they are met.
+/// In the first byte of the input: low limits, which are reached.
 const TIGHT: u8 = 0x10;
-/// The user vouches that the capture is complete.
+/// The user states that the capture is complete.
 const VOUCHED: u8 = 0x20;
 
-/// The recording lost something between the flows' ends.
+/// The recording lost packets between the flows' ends.
 const LOSSY: u8 = 0x40;
 
-/// In the first byte of a record: who speaks, on which flow, and what becomes of it.
+/// In the first byte of a record: the sender, the flow, and losses.
 pub(crate) mod kind {
     pub(crate) const SECOND: u8 = 0x01;
     pub(crate) const FLOW_SHIFT: u8 = 1;
@@ -31,13 +31,13 @@ pub(crate) mod kind {
     pub(crate) const RESETS: u8 = 0x20;
 }
 
-/// One byte (which flows are streams, then flags) and records: kind, time step, length, bytes.
+/// Input: one byte (which flows are streams, then flags) and records: kind, time step, length, bytes.
 pub(crate) fn run(id: Id, bytes: &[u8]) {
     let mut witness = Witness::default();
     play(id, bytes, &mut witness);
     let mut again = Witness::default();
     play(id, bytes, &mut again);
-    assert_eq!(witness.said, again.said, "the same conversation says the same");
+    assert_eq!(witness.said, again.said, "the same conversation has the same result");
     let mut results = RuleResults::default();
     play(id, bytes, &mut results);
     for rule in id.info().rules {
@@ -68,7 +68,7 @@ fn play<S: Watch>(id: Id, bytes: &[u8], sink: &mut S) {
         lab.record(kind, bytes, sink);
     }
     lab.elapse(true, sink);
-    assert_eq!(lab.budget.held(), 0, "memory was not given back");
+    assert_eq!(lab.budget.held(), 0, "memory was not released");
 }
 
 struct Lab {
@@ -159,7 +159,7 @@ impl Lab {
         }
     }
 
-    /// Hands on the messages of a stream, as far as they are whole.
+    /// Passes on the complete messages of a stream.
     fn read<S: Sink>(&mut self, number: usize, side: Side, lost: bool, sink: &mut S) {
         loop {
             let Some(flow) = self.flows.get_mut(number) else { return };
@@ -223,7 +223,7 @@ impl Lab {
         flow.conversation.closed(shared, &flow.facts, settings, budget, how, &payload, sink);
     }
 
-    /// Lets the conversations check what time has decided: those that want to, or at the end all.
+    /// Calls `elapse` of conversations: of those that are due, or of all at the end.
     fn elapse<S: Sink>(&mut self, end: bool, sink: &mut S) {
         for flow in &mut self.flows {
             if end || flow.conversation.deadline().is_some_and(|deadline| deadline <= self.now) {
@@ -299,13 +299,13 @@ fn payload<'a>(
     }
 }
 
-/// Holds every message against what is promised of all.
+/// Checks the properties that are guaranteed for all messages.
 #[derive(Default)]
 struct Witness {
     tree: Tree,
     results: RuleResults,
     frame: u64,
-    /// All that was said, to compare with.
+    /// All results, for comparison.
     said: Vec<String>,
 }
 
@@ -316,7 +316,7 @@ impl Watch for Witness {
 }
 
 impl Witness {
-    /// Nothing that was found is about a packet that has not been.
+    /// No finding is about a later packet.
     fn take(&mut self) {
         for finding in self.results.findings.drain(..) {
             if let Some(mark) = finding.mark {

@@ -1,4 +1,4 @@
-//! The library's front door: any packets, at any times, with any needs.
+//! The library's `Decoder`: any packets, at any times, with any needs.
 
 use dissectors::kit::Time;
 use dissectors::net_rules;
@@ -7,21 +7,21 @@ use gamewire::{Checked, Decoder, Event, FieldLimits, Findings, Messages, Needs, 
 
 use crate::input::Input;
 
-/// Link types that packets have, by the lowest bits of a byte.
+/// Link types of packets, by the lowest bits of a byte.
 const LINKS: [LinkType; 8] = [
     LinkType::ETHERNET,
     LinkType::RAW,
     LinkType::NULL,
     LinkType::PPP,
     LinkType::LINUX_SLL,
-    // IEEE 802.11, of which a packet may hold several; PPI; NFLOG.
+    // IEEE 802.11, whose frames may contain several packets; PPI; NFLOG.
     LinkType(105),
     LinkType(192),
     LinkType(239),
 ];
 
-/// A packet as the target reads it, a millisecond after the one before; `None` if its link type is none of
-/// those.
+/// A packet in the input format of the target, a millisecond after the previous one; `None` for other link
+/// types.
 pub(crate) fn record(packet: &Packet<'_>) -> Option<Vec<u8>> {
     let link = LINKS.iter().position(|&link| link == packet.link)? as u8;
     let length = u16::try_from(packet.data.len()).ok()?;
@@ -31,7 +31,7 @@ pub(crate) fn record(packet: &Packet<'_>) -> Option<Vec<u8>> {
     Some(record)
 }
 
-/// What is needed, a byte; then packets: a step of time, a link type, two bytes of length, the bytes.
+/// Input: a byte with the needs, then packets: time step, link type, two bytes of length, the bytes.
 pub(crate) fn run(bytes: &[u8]) {
     let whole = decoded(bytes, 0, 1);
     let halves = [decoded(bytes, 0, 2), decoded(bytes, 1, 2)];
@@ -44,7 +44,7 @@ pub(crate) fn run(bytes: &[u8]) {
     assert_eq!(messages, parts, "messages of shares");
 }
 
-/// What comes of a share.
+/// The result of a share.
 struct Decoded {
     packets: u64,
     flows: u32,
@@ -61,7 +61,7 @@ fn decoded(bytes: &[u8], nth: usize, of: usize) -> Decoded {
         let (step, kind, length) = (input.u8(), input.u8(), input.u16());
         time = time.saturating_add(Input::step(step));
         match kind >> 4 {
-            // The clock of a live capture, and what a recorder says.
+            // The clock of a live capture, and notices of a recorder.
             1 => decoder.reach(Time(time)),
             2 => decoder.notice(&Notice::Drops { path: "-".into(), interface: 0, count: 1 }),
             3 => decoder.pass_over(),
@@ -105,12 +105,12 @@ fn needs(bits: u8) -> Needs {
         files: has(5),
         ports: has(6),
         hosts: has(6),
-        // Which leaves nothing of the rest: seldom.
+        // Rarely, because it excludes all other needs.
         datagrams: bits == 0xA5,
     }
 }
 
-/// Reads all that there is to read of the events.
+/// Reads all properties of the events.
 fn read(decoder: &mut Decoder, messages: &mut Vec<(u64, String)>) {
     let mut events = decoder.events();
     while let Some(event) = events.next() {
@@ -126,7 +126,7 @@ fn read(decoder: &mut Decoder, messages: &mut Vec<(u64, String)>) {
                 messages.push((payload.frame, fields));
                 for finding in message.checked().findings {
                     let is_within = finding.span.end as usize <= payload.bytes.len();
-                    // What the recording lost is measured before chunks of HTTP are joined.
+                    // Losses of the recording are measured before chunks of HTTP are joined.
                     let is_of_recording = finding.rule.code.group() == &net_rules::GROUP;
                     assert!(is_within || is_of_recording || finding.mark.is_some(), "{finding:?}");
                 }

@@ -1,8 +1,8 @@
-//! Display filters, as they are typed.
+//! Display filters.
 
 use gamewire::filter::{Expression, Filter};
 
-/// A filter is read or refused, and what is read prints as what reads back as the same.
+/// A filter is parsed or rejected, and a parsed one is printed as a text that parses to the same filter.
 pub(crate) fn run(data: &[u8]) {
     let Ok(source) = std::str::from_utf8(data) else { return };
     if let Err(error) = source.parse::<Filter>() {

@@ -1,5 +1,5 @@
-//! IP defragmentation: fragments in any order, overlapping, contradicting, unfinished; the same
-//! whether their bytes are copied as they come or left where they are.
+//! IP defragmentation: fragments in any order, overlapping, contradictory, incomplete; the result is the same
+//! with copied and with borrowed bytes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -35,7 +35,7 @@ pub(crate) fn run(bytes: &[u8]) {
                 copier.recycle(whole);
                 lender.recycle(other);
             }
-            (whole, other) => panic!("one is whole: {whole:?}, {other:?}"),
+            (whole, other) => panic!("only one is complete: {whole:?}, {other:?}"),
         }
         assert_eq!(events, other_events);
         assert_eq!((copier.used(), copier.pending()), (lender.used(), lender.pending()));
@@ -50,18 +50,18 @@ pub(crate) fn run(bytes: &[u8]) {
     assert!(events.iter().all(|event| frames.contains(&event.at.frame)));
 }
 
-/// What a fragment is made of.
+/// The properties of a fragment.
 struct Record {
     at: FrameRef,
     flags: u8,
     which: u8,
     start: u16,
     beyond: u32,
-    /// Where its bytes are.
+    /// The range of its bytes.
     bytes: Range<usize>,
 }
 
-/// All records, and the memory that their bytes are in.
+/// All records, and the buffer with their bytes.
 fn read(mut input: Input<'_>) -> (Vec<Record>, Vec<u8>) {
     let (mut records, mut memory, mut time) = (Vec::new(), Vec::new(), 0_i64);
     while !input.is_empty() {

@@ -1,4 +1,4 @@
-//! Numbers and pieces from the front of a fuzzer's bytes. After the end there are zeros.
+//! Reads numbers and slices from the start of a fuzzer's bytes. After the end, it returns zeros.
 
 pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
 
@@ -20,7 +20,7 @@ impl<'a> Input<'a> {
         u32::from_le_bytes(self.array())
     }
 
-    /// This many bytes, or all that are left.
+    /// This number of bytes, or all that are left.
     pub(crate) fn bytes(&mut self, count: usize) -> &'a [u8] {
         let (bytes, rest) = self.0.split_at(count.min(self.0.len()));
         self.0 = rest;

@@ -1,9 +1,9 @@
-//! Fuzz targets: everything that reads bytes, given any bytes.
+//! Fuzz targets for all code that reads bytes.
 //!
-//! A target is a function that takes bytes and panics where a promise is broken. [`targets`] lists
-//! them: the fixed ones, one line each, and one for every protocol of the registry. libFuzzer
-//! drives them in the program `fuzz`; the test of this crate replays `fuzz/corpus`, so that what
-//! was found once stays mended. [`seeds`] makes the inputs that fuzzing begins with.
+//! A target is a function that takes bytes and panics if a guarantee is violated. [`targets`] lists them: the
+//! fixed ones, one line each, and one for every protocol of the registry. The program `fuzz` runs them with
+//! libFuzzer; the test of this crate replays `fuzz/corpus`, as a regression test for earlier finds. [`seeds`]
+//! makes the initial inputs.
 
 mod baseline;
 mod capture;
@@ -23,14 +23,14 @@ mod stream;
 
 use dissectors::Id;
 
-/// Something that reads bytes.
+/// A fuzz target.
 pub struct Target {
-    /// What it is called on the command line, and its folder in the corpus.
+    /// Its name on the command line, and of its folder in the corpus.
     pub name: String,
     run: Run,
 }
 
-/// Reads bytes, and panics where a promise is broken.
+/// Reads bytes, and panics if a guarantee is violated.
 type Reads = fn(&[u8]);
 
 enum Run {
@@ -63,10 +63,10 @@ pub fn targets() -> Vec<Target> {
 }
 
 impl Target {
-    /// Lets the target read these bytes.
+    /// Runs the target with these bytes.
     ///
     /// # Panics
-    /// A promise is broken.
+    /// A guarantee is violated.
     pub fn run(&self, bytes: &[u8]) {
         match self.run {
             Run::Bytes(run) => run(bytes),

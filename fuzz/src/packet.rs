@@ -5,7 +5,7 @@ use gamewire::net::{Outcome, TransportPayload, checksum, decode, decode_ip_paylo
 
 use crate::input::Input;
 
-/// Link type, bytes missing on the wire, then the packet.
+/// Input: link type, number of bytes beyond the snap length, then the packet.
 pub(crate) fn run(bytes: &[u8]) {
     let mut input = Input(bytes);
     let link = LinkType(input.u16());
@@ -14,9 +14,9 @@ pub(crate) fn run(bytes: &[u8]) {
     let length = (data.len() as u32).saturating_add(missing);
     let outcome = decode(link, data, length);
     examine(&outcome, data);
-    assert_eq!(outcome, decode(link, data, length), "the same packet says the same");
+    assert_eq!(outcome, decode(link, data, length), "the same packet has the same result");
     if let Outcome::Fragment(fragment) = outcome {
-        // A whole datagram's payload: what a fragment would be joined to.
+        // The fragment as the payload of a complete datagram.
         let bytes = fragment.payload.bytes;
         examine(&decode_ip_payload(fragment.ip, fragment.protocol, bytes), bytes);
     }
@@ -35,7 +35,7 @@ fn examine(outcome: &Outcome<'_>, data: &[u8]) {
     }
 }
 
-/// A payload's bytes are in the packet where it says.
+/// A payload's bytes are at its offset in the packet.
 fn is_there(payload: &TransportPayload<'_>, data: &[u8]) {
     let there = data.get(payload.offset as usize..);
     let is_there = there.is_some_and(|there| there.starts_with(payload.bytes));

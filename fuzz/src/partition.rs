@@ -1,4 +1,4 @@
-//! What processes that share a capture hand to each other.
+//! Bytes that the processes of a cluster exchange.
 
 use dissectors::kit::Time;
 use gamewire::capture::Notice;
@@ -7,7 +7,7 @@ use gamewire::session::{EventPart, OtherHosts, Totals};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Reads the bytes as all that they may be: what is read is written and read again.
+/// Reads the bytes as each type; a valid value can be written and read again.
 pub(crate) fn run(bytes: &[u8]) {
     again::<Survey>(bytes);
     again::<Plan>(bytes);

@@ -1,4 +1,4 @@
-//! The whole program: a capture of any bytes, through every command and format.
+//! The program: a capture of any bytes in every command and format.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::scratch::with_file;
 
-/// Every command that reads captures, in every format it has.
+/// Every command that reads captures, in each of its formats.
 const COMMANDS: &[&[&str]] = &[
     &["dissect", "-v", "-x"],
     &["check", "--verify-checksums"],
@@ -30,12 +30,12 @@ const COMMANDS: &[&[&str]] = &[
     &["dissect", "--fields", "frame,src,message,map,players,rule", "--format", "ndjson"],
 ];
 
-/// What is promised of any capture, by one thread and by several.
+/// Checks guarantees for all captures, with one thread and with several.
 pub(crate) fn run(bytes: &[u8]) {
     with_file(bytes, |path| {
         let dissected = gamewire(path, &["dissect", "--format", "json", "--tree"]);
         let many = ["dissect", "--format", "json", "--tree", "--threads", "3"];
-        assert_eq!(dissected, gamewire(path, &many), "the same capture says the same");
+        assert_eq!(dissected, gamewire(path, &many), "the same capture has the same output");
         let checked = gamewire(path, &["check", "--format", "json"]);
         let many = gamewire(path, &["check", "--format", "json", "--threads", "2"]);
         assert_eq!(checked, many, "the same capture is checked the same");
@@ -53,7 +53,7 @@ pub(crate) fn run(bytes: &[u8]) {
             numbers(&message["frames"], packets);
             covers(&message["tree"], line);
         }
-        // One of the others, chosen by the input, or each would be tried far less often.
+        // Only one of the others, selected by the input, to run more inputs.
         let sum: usize = bytes.iter().map(|&byte| usize::from(byte)).sum();
         if let Some(command) = COMMANDS.get(sum % COMMANDS.len()) {
             shown(&gamewire(path, command).out);
@@ -88,7 +88,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("output is UTF-8")
 }
 
-/// Nothing in a text that a terminal obeys, but the ends of lines.
+/// A text contains no control characters, except for line ends.
 fn shown(text: &str) {
     let hidden = text.split('\n').flat_map(str::chars).find(|&c| is_hidden(c));
     assert_eq!(hidden, None, "a terminal would obey it");
@@ -107,7 +107,7 @@ fn numbers(frames: &Value, packets: u64) {
     }
 }
 
-/// The leaves of a tree follow one another without a hole or an overlap.
+/// The leaves of a tree have no gaps and do not overlap.
 fn covers(tree: &Value, line: &str) {
     let mut leaves = Vec::new();
     collect(tree, &mut leaves);
@@ -130,7 +130,7 @@ fn collect(nodes: &Value, leaves: &mut Vec<(u64, u64)>) {
     }
 }
 
-/// No cell of a table begins what a spreadsheet would run.
+/// No cell of a table starts a formula.
 fn table(csv: &str) {
     for line in csv.split_terminator("\r\n") {
         assert!(!line.contains(is_hidden), "a terminal would obey it");

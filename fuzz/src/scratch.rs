@@ -1,11 +1,11 @@
-//! A file with any bytes in it: captures are opened by name.
+//! Temporary files, because captures are opened by name.
 
 use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file of this thread's own, removed when the thread ends.
+/// A file of this thread, which is removed when the thread ends.
 struct Scratch(PathBuf);
 
 thread_local! {
@@ -29,7 +29,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Lets `work` open a file that holds these bytes.
+/// Calls `work` with a file that contains these bytes.
 pub(crate) fn with_file<T>(bytes: &[u8], work: impl FnOnce(&Path) -> T) -> T {
     SCRATCH.with(|scratch| {
         let Scratch(path) = scratch.get_or_init(Scratch::new);

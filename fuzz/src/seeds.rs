@@ -1,7 +1,7 @@
-//! The inputs that fuzzing begins with, made from the sample captures and the rules' examples.
+//! The initial inputs of fuzzing, made from the sample captures and the rules' examples.
 //!
-//! They are checked in, in `fuzz/corpus`, beside inputs that once broke a target; those begin with
-//! `found-` and are never removed.
+//! They are in `fuzz/corpus`, together with inputs that once broke a target; names of these start with
+//! `found-`, and they are never removed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,7 +23,7 @@ use crate::conversation::{FLOWS, kind};
 use crate::decoder;
 use crate::scratch::with_file;
 
-/// A seed of at most this many bytes: small inputs are changed fastest.
+/// Maximum size of a seed in bytes: small inputs are mutated faster.
 const MOST: usize = 4096;
 
 /// Inputs by their paths below `fuzz/corpus`.
@@ -34,7 +34,7 @@ pub fn conversation_folder(id: Id) -> String {
     format!("conversation-{}", id.info().id.replace('_', "-"))
 }
 
-/// The folder that holds the corpus.
+/// The folder of the corpus.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
@@ -79,7 +79,7 @@ pub fn all() -> io::Result<Seeds> {
     Ok(seeds)
 }
 
-/// Writes the seeds, and removes those that are not made any more.
+/// Writes the seeds, and removes obsolete ones.
 ///
 /// # Errors
 /// A file cannot be written or removed.
@@ -98,7 +98,7 @@ pub fn write(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Compares the folder with the seeds; returns what is wrong, a line for each file.
+/// Compares the folder with the seeds; returns a line for each file that differs.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -114,7 +114,7 @@ pub fn check(folder: &Path) -> io::Result<Vec<String>> {
     }
     let stale = listed(folder)?.into_iter().filter(|name| is_made(name));
     let stale = stale.filter(|name| !seeds.contains_key(name));
-    wrong.extend(stale.map(|name| format!("{name} is made by nothing")));
+    wrong.extend(stale.map(|name| format!("{name} belongs to no seed")));
     Ok(wrong)
 }
 
@@ -148,7 +148,7 @@ fn listed(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// What a sample gives to the layers below it and to its protocol.
+/// Adds the seeds of a sample for its layers and its protocol.
 fn add(seeds: &mut Seeds, name: &str, bytes: &[u8], id: Option<Id>) -> io::Result<()> {
     let (mut packets, mut fragments) = (Vec::new(), Vec::new());
     // With all needs.
@@ -167,7 +167,7 @@ fn add(seeds: &mut Seeds, name: &str, bytes: &[u8], id: Option<Id>) -> io::Resul
             fragments.extend(fragment_record(&fragment));
         }
     })?;
-    // The first packet of a capture shows its headers; a tunnelled one more of them.
+    // The first packet of a capture has its usual headers; a tunnelled one has more.
     let shows_more = packets.iter().max_by_key(|packet| packet.len().min(200)).cloned();
     for (kind, packet) in [("first", packets.first().cloned()), ("long", shows_more)] {
         if let Some(packet) = packet {
@@ -187,13 +187,13 @@ fn add(seeds: &mut Seeds, name: &str, bytes: &[u8], id: Option<Id>) -> io::Resul
     Ok(())
 }
 
-/// As the target `fragments` reads it.
+/// A fragment in the input format of the target `fragments`.
 fn fragment_record(fragment: &Fragment<'_>) -> Vec<u8> {
     let flags = u8::from(fragment.ip.source.is_ipv6()) | u8::from(fragment.more) << 2;
     let which = fragment.identification as u8 & 15;
     let units = (fragment.at / 8) as u16;
     let (bytes, times) = match fragment.payload.bytes.len() {
-        // Longer than a record holds: the same length of one byte repeated.
+        // Too long for a record: the same length of one repeated byte.
         length if length > 255 => (&fragment.payload.bytes[..length.div_ceil(256)], 255),
         _ => (fragment.payload.bytes, 0),
     };
@@ -204,7 +204,7 @@ fn fragment_record(fragment: &Fragment<'_>) -> Vec<u8> {
     record
 }
 
-/// A capture's payloads as the conversation targets read them.
+/// A capture's payloads in the input format of the conversation targets.
 fn conversation(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut flows: Vec<(Transport, [u16; 2])> = Vec::new();
     let mut seed = vec![0_u8];
@@ -250,7 +250,7 @@ fn conversation(bytes: &[u8]) -> io::Result<Vec<u8>> {
     Ok(seed)
 }
 
-/// Shows every packet of a capture.
+/// Calls `show` with every packet of a capture.
 fn each(bytes: &[u8], mut show: impl FnMut(&Packet<'_>)) -> io::Result<()> {
     let reader = Box::new(io::Cursor::new(bytes.to_vec()));
     let opened = capture::open_stream(Path::new("seed"), reader);
@@ -263,13 +263,13 @@ fn each(bytes: &[u8], mut show: impl FnMut(&Packet<'_>)) -> io::Result<()> {
     Ok(())
 }
 
-/// A configuration that says something of every kind.
+/// A configuration with all kinds of settings.
 const CONFIG: &str = "fail-on = \"warning\"\ncomplete = true\nrequire = [\"A2S022\"]\n\
     decode-as = [\"udp.port==27999,a2s\"]\n[severity]\nA2S030 = \"note\"\n\
     [[ignore]]\nrule = \"A2S005\"\nhost = \"10.0.0.2\"\nreason = \"known\"\nuntil = 2030-01-31\n\
     [tolerances]\nanswer-timeout = \"5s\"\n";
 
-/// Filters that have something of everything.
+/// Filters with all kinds of syntax.
 const FILTERS: [&str; 4] = [
     "a2s.info_response.players == 0 and ip.src == 10.0.0.0/8",
     "not (map matches \"^ctf_\" || response_time > 200ms) and rule in {A2S030, VM034}",
@@ -281,7 +281,7 @@ const FILTERS: [&str; 4] = [
 const BASELINE: &str = "{\"version\": 1, \"findings\": [{\"rule\": \"A2S030\", \"who\": \"server\", \
     \"protocol\": \"a2s\", \"message\": \"player_response\", \"detail\": \"Num Players says #\"}]}\n";
 
-/// Answers to split, in every layout, plain and compressed; and segments to reassemble.
+/// Responses to split, in every layout, plain and compressed; and segments to reassemble.
 fn answers(seeds: &mut Seeds) {
     let rules = b"\x45\x02\x00motd\0hello\0sv_gravity\x00800\0".repeat(9);
     for flags in [0x00, 0x01, 0x02, 0x05, 0x0D, 0x16, 0x25, 0x45, 0x85] {

@@ -1,4 +1,4 @@
-//! Split responses of A2S, plain and compressed with bzip2: put together again in any order.
+//! Split responses of A2S, plain and compressed with bzip2: reassembled in any order.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use dissectors::Id;
 use crate::conversation::{self, kind};
 use crate::input::Input;
 
-/// What is done to the response.
+/// Changes to the response.
 mod change {
     pub(super) const COMPRESSED: u8 = 0x04;
     pub(super) const BACKWARDS: u8 = 0x08;
@@ -20,12 +20,12 @@ mod change {
 /// The GoldSrc layout; 1 is Source's, 2 the Orange Box's.
 const GOLDSRC: u8 = 0;
 
-/// Flags, bytes a packet, which packet is lost (255: none), then what the response says.
+/// Input: flags, bytes per packet, number of the lost packet (255: none), then the response.
 pub(crate) fn run(bytes: &[u8]) {
     let mut input = Input(bytes);
     let (flags, size, lost) = (input.u8(), usize::from(input.u8()), usize::from(input.u8()));
     let layout = flags % 3;
-    // Much repeated, it compresses well: a bomb of a modest size.
+    // Repeated bytes compress well: a small decompression bomb.
     let times = if flags & change::REPEATED != 0 { 64 } else { 1 };
     let mut answer = b"\xFF\xFF\xFF\xFF".to_vec();
     answer.extend(input.0.repeat(times));
@@ -65,7 +65,7 @@ pub(crate) fn run(bytes: &[u8]) {
     conversation::run(Id::A2s, &said);
 }
 
-/// The size and sum of the plain answer, and the response compressed.
+/// The size and checksum of the plain response, and the compressed response.
 fn compressed(answer: &[u8], flags: u8) -> Vec<u8> {
     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
     encoder.write_all(answer).expect("memory takes all");

@@ -10,14 +10,14 @@ use gamewire::net::{FrameRef, Headers, Ip, Segment, TcpFlags, TransportPayload, 
 
 use crate::input::Input;
 
-/// The flags that are chosen by the bits of a byte, from the second on.
+/// The flags that the bits of a byte select, from the second one on.
 fn chosen(byte: u8) -> TcpFlags {
     let bits = [(2, TcpFlags::SYN), (4, TcpFlags::FIN), (8, TcpFlags::RST), (16, TcpFlags::ACK)];
     let chosen = bits.into_iter().filter(|(bit, _)| byte & bit != 0);
     chosen.fold(TcpFlags::default(), |all, (_, flag)| all | flag)
 }
 
-/// Records of ten bytes, each followed by up to 255 bytes of payload.
+/// Input: records of ten bytes, each followed by up to 255 bytes of payload.
 pub(crate) fn run(bytes: &[u8]) {
     let mut input = Input(bytes);
     let limits =
@@ -28,7 +28,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let host = IpAddr::from([10, 0, 0, 1]);
     let (hop_limit, vlan, tunnels) = (64, None, Tunnels::default());
     let ip = Ip { source: host, destination: host, hop_limit, vlan, tunnels };
-    // Both directions wrap round soon.
+    // The sequence numbers of both directions wrap around soon.
     let base = [u32::MAX - 300, u32::MAX - 700];
     let (mut given, mut time) = (0, 0_i64);
     while !input.is_empty() {
@@ -78,7 +78,7 @@ pub(crate) fn run(bytes: &[u8]) {
     assert!(eater.read <= given, "{} of {given} bytes were read", eater.read);
 }
 
-/// Uses up some of each run.
+/// Consumes a part of each run.
 struct Eater {
     appetite: u8,
     read: usize,

@@ -1,11 +1,11 @@
-//! Every input of the corpus, and every sample capture, through its target.
+//! Runs every input of the corpus, and every sample capture, in its target.
 
 use std::path::Path;
 
 use fuzz::{seeds, targets};
 
 #[test]
-fn the_corpus_is_read_without_a_broken_promise() {
+fn the_corpus_violates_no_guarantee() {
     let folder = seeds::folder();
     for target in targets() {
         let mut inputs = seeds::of(&folder, &target.name).expect("the corpus is there");
@@ -24,7 +24,7 @@ fn the_corpus_is_read_without_a_broken_promise() {
 }
 
 #[test]
-fn the_corpus_is_current() {
+fn the_corpus_is_up_to_date() {
     let wrong = seeds::check(&seeds::folder()).expect("the corpus is there");
     assert!(wrong.is_empty(), "run `cargo run -p fuzz`: {wrong:#?}");
 }

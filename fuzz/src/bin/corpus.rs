@@ -1,5 +1,5 @@
-//! `cargo run -p fuzz [-- --check | --list]`: writes the seeds in `fuzz/corpus`, or says what there is
-//! out of date, or lists the targets.
+//! `cargo run -p fuzz [-- --check | --list]`: writes the seeds in `fuzz/corpus`, or reports outdated ones, or
+//! lists the targets.
 
 use std::env;
 use std::io::{self, Write};

@@ -1,5 +1,4 @@
-//! libFuzzer over one target, which `FUZZ_TARGET` names. `cargo run -p xtask -- fuzz` builds and
-//! runs it.
+//! Runs libFuzzer on the target that `FUZZ_TARGET` names. `cargo run -p xtask -- fuzz` builds and runs it.
 #![no_main]
 
 use std::sync::OnceLock;
