@@ -20,7 +20,7 @@ fn players(file: &str) -> Result<BTreeMap<SocketAddr, u64>, capture::CaptureErro
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let file = std::env::args().nth(1).ok_or("which capture?")?;
+    let file = std::env::args().nth(1).ok_or("name a capture")?;
     players(&file)?.iter().for_each(|(server, count)| println!("{server}: {count} players"));
     Ok(())
 }

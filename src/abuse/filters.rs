@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_what_all_have_in_common() {
+    fn a_prefix_is_common_to_all() {
         let mut prefix = Prefix::default();
         prefix.see(b"\xFF\xFF\xFF\xFFTSource Engine Query\0");
         assert_eq!(prefix.bytes(), b"\xFF\xFF\xFF\xFFTSou");

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_most_are_is_found() {
+    fn the_most_common_kind_is_found() {
         assert_eq!(commonest([3, 1, 2, 1, 2].into_iter()), Some((1, 2)));
         assert_eq!(commonest(std::iter::empty::<u8>()), None);
     }

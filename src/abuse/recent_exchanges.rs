@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_asked_lately_is_known_and_what_was_long_ago_is_not() {
+    fn recent_requests_are_known_and_old_ones_are_not() {
         let mut recent_exchanges = RecentExchanges::default();
         let at = |seconds: i64| Time((1_700_000_000 + seconds) * 1_000_000_000);
         let (client, server) = (IpAddr::from([10, 0, 0, 1]), ([10, 0, 0, 2], 27015).into());

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn many_forged_sources_leave_room_for_who_sends_much() {
+    fn many_forged_sources_do_not_displace_large_senders() {
         let mut senders = Senders::default();
         for n in 0..200_000_u32 {
             senders.asks(Id::ALL[0], packet(n.to_be_bytes(), i64::from(n)), false);

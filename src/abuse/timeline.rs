@@ -195,9 +195,9 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_and_goes_has_pulses() {
+    fn intermittent_floods_have_pulses() {
         let mut timeline = Timeline::default();
-        // One packet a second of somebody else; floods of 50 in each second from 10 to 14 and 60 to 61.
+        // One other packet per second; floods of 50 in each second from 10 to 14 and 60 to 61.
         for second in 0..100 {
             let flood = matches!(second, 10..15 | 60..62);
             (0..if flood { 50 } else { 1 })

@@ -86,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn offsets_are_added_whatever_their_sign() {
+    fn offsets_of_either_sign_are_added() {
         assert_eq!(at(6, -1, 500_000), Ok(-500_000_000));
         assert_eq!(at(6, 1_000_000_000, 250_000), Ok(1_000_000_000_250_000_000));
         assert_eq!(at(9, i64::from(i32::MIN), 0), Ok(-2_147_483_648_000_000_000));
     }
 
     #[test]
-    fn what_does_not_fit_is_the_nearest_that_does() {
+    fn out_of_range_times_are_clamped() {
         assert_eq!(at(6, 0, u64::MAX), Err(i64::MAX));
         assert_eq!(at(9, 0, u64::MAX), Err(i64::MAX));
         assert_eq!(at(0, 0, u64::MAX), Err(i64::MAX));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn six_digits_are_shown_where_they_tell_all() {
+    fn six_digits_are_shown_if_they_are_exact() {
         let digits = |resolution| InterfaceClock { resolution, offset: 0 }.digits();
         assert_eq!([0, 3, 6, 7, 9, 12, 0x8A].map(digits), [6, 6, 6, 9, 9, 9, 9]);
     }

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_before_it_was_asked_to_stop_is_read() {
+    fn bytes_before_the_signal_are_read() {
         let (reader, mut writer) = io::pipe().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let mut reader = Interruptible { reader, stop: Arc::clone(&stop), rest: 5, began: false };

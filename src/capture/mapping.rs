@@ -253,9 +253,9 @@ mod handler {
                 return;
             }
         }
-        // SAFETY: the action that was in force before is put back. An access that faulted is tried
-        // again then, and fails as it would have without this module; a signal that somebody sent
-        // is sent once more, and delivered when this handler returns.
+        // SAFETY: the previous action is restored. An access that faulted is then repeated, and fails as
+        // it would have without this module; a signal that another process sent is sent again, and
+        // delivered when this handler returns.
         unsafe {
             match BEFORE.get() {
                 Some(before) => libc::sigaction(libc::SIGBUS, before, std::ptr::null_mut()),

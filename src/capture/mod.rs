@@ -45,7 +45,7 @@ pub use open::{open, open_stream, open_stream_within, open_within};
 
 use std::sync::Arc;
 
-/// One packet as it was recorded, borrowed until the next is asked for.
+/// One recorded packet, borrowed until the next one is read.
 ///
 /// ```
 /// use gamewire::capture::{LinkType, Packet};

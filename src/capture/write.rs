@@ -153,7 +153,7 @@ mod tests {
     use crate::capture::{Event, LinkType, open_stream};
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_packets_read_back() {
         let mut writer = PcapNgWriter::new(Vec::new()).unwrap();
         let packet = |interface, link, time, data| Packet {
             link: LinkType(link),

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again_and_sorted() {
+    fn a_written_baseline_is_read_back_and_sorted() {
         let folder = std::env::temp_dir().join(format!("gamewire-baseline-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("known.json");

@@ -32,7 +32,7 @@ pub fn page(args: &cli::ManArgs, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(out.write_all(&page)?)
 }
 
-/// Sections that the command line's definition lacks.
+/// Sections that are not in the definition of the command line.
 fn sections(command: Option<&str>) -> Roff {
     let mut page = Roff::new();
     let examples = examples(command);
@@ -48,7 +48,7 @@ fn sections(command: Option<&str>) -> Roff {
     }
     page.control("SH", ["FILES"]);
     page.control("TP", []).text([bold("gamewire.toml")]).text([roman(
-        "Settings of a project: the nearest one in the working directory or above it, unless --config or \
+        "The configuration of a project: the nearest one in the working directory or above it, unless --config or \
          --no-config is given.",
     )]);
     let others = if command.is_some() { "gamewire(1), " } else { "" };
@@ -58,22 +58,25 @@ fn sections(command: Option<&str>) -> Roff {
 }
 
 const EXIT_CODES: [(&str, &str); 4] = [
-    ("0", "It ran, and check found nothing that fails."),
-    ("1", "check found something that fails: see --fail-on, --require and --require-traffic."),
+    ("0", "Success; check found no fault that fails the capture."),
+    (
+        "1",
+        "check found a fault that fails the capture (see --fail-on, --require and --require-traffic), or diagnose found a fault.",
+    ),
     (
         "2",
-        "The command line, the input or the configuration cannot be used, or output cannot be written.",
+        "The command line, the input or the configuration is invalid, or output cannot be written.",
     ),
-    ("130", "It was interrupted before there was a result."),
+    ("130", "The run was interrupted before there was a result."),
 ];
 
 /// Frequent uses of a command: a description, and the command line.
 fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
     match command {
         None => &[
-            ("Show what is in a capture:", "gamewire dissect evening.pcapng"),
+            ("List the messages of a capture:", "gamewire dissect evening.pcapng"),
             (
-                "Check it, and say why a rule is broken:",
+                "Check it, and explain a broken rule:",
                 "gamewire check evening.pcapng; gamewire explain A2S030",
             ),
         ],
@@ -84,15 +87,15 @@ fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
                 "The names of all servers:",
                 "gamewire dissect --format json evening.pcapng | jq -r .fields.name",
             ),
-            ("What a server is asked right now:", "gamewire dissect -i eth0 -f 'udp port 27015'"),
+            ("Live traffic of a server:", "gamewire dissect -i eth0 -f 'udp port 27015'"),
         ],
         Some("follow") => &[
             (
-                "One conversation, by the number that flows and dissect give it:",
+                "One conversation, by its number in flows and dissect:",
                 "gamewire follow --flow 3 evening.pcapng",
             ),
             (
-                "What a player's computer asked its master and a game server:",
+                "The conversations of a player's computer with its master and game servers:",
                 "gamewire follow --host 192.0.2.7 evening.pcapng",
             ),
             (
@@ -106,7 +109,7 @@ fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
                 "gamewire scrub --flow 3 evening.pcapng -o report.pcapng",
             ),
             (
-                "Several captures, in which an address becomes the same other one:",
+                "Several captures, with the same replacement for an address in all of them:",
                 "gamewire scrub --key 'a secret' monday.pcap -o 1.pcapng",
             ),
         ],
@@ -116,12 +119,12 @@ fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
                 "gamewire export --merge -o tables --format csv monday-*.pcapng",
             ),
             (
-                "Only messages, one JSON object a line:",
+                "Only messages, one JSON object per line:",
                 "gamewire export -o tables --format ndjson --tables messages evening.pcapng",
             ),
         ],
         Some("flows") => &[
-            ("The ten flows with most bytes:", "gamewire flows --top 10 evening.pcapng"),
+            ("The ten flows with the most bytes:", "gamewire flows --top 10 evening.pcapng"),
             ("For a spreadsheet:", "gamewire flows --format csv evening.pcapng > flows.csv"),
         ],
         Some("check") => &[
@@ -137,12 +140,13 @@ fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
         ],
         Some("rules") => &[("Rules about split responses:", "gamewire rules A2S04")],
         Some("fields") => &[
-            ("What an A2S_INFO response has:", "gamewire fields a2s.info_response"),
-            ("Which messages have players:", "gamewire fields players"),
+            ("The fields of an A2S_INFO response:", "gamewire fields a2s.info_response"),
+            ("All messages with players:", "gamewire fields players"),
         ],
-        Some("explain") => {
-            &[("What a rule demands, and why:", "gamewire explain A2S030 player-count")]
-        }
+        Some("explain") => &[(
+            "The requirement of a rule, and its reason:",
+            "gamewire explain A2S030 player-count",
+        )],
         Some("completions") => &[(
             "For bash:",
             "gamewire completions bash > ~/.local/share/bash-completion/completions/gamewire",

@@ -249,7 +249,7 @@ mod tests {
     use super::share;
 
     #[test]
-    fn nobody_gets_less_than_another_who_wants_more() {
+    fn shares_are_fair() {
         assert_eq!(share(vec![3, 5], 10), 10, "all get what they want");
         assert_eq!(share(vec![100, 2], 10), 8);
         assert_eq!(share(vec![100, 2, 100], 10), 4);

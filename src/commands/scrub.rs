@@ -230,7 +230,7 @@ impl Replacements {
         is_first
     }
 
-    /// Writes the packets of the capture anew. It is read twice: what a packet becomes can depend on later ones.
+    /// Writes the scrubbed packets. The capture is read twice, because replacements can depend on later packets.
     fn write(
         &mut self,
         input: &Path,

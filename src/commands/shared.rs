@@ -120,7 +120,7 @@ impl Shares {
 
 /// One of the threads.
 struct ReaderThread {
-    /// What the capture is called.
+    /// The name of the capture.
     called: String,
     stop: Stop,
     packets: Box<dyn Packets + Send>,

@@ -32,7 +32,7 @@ pub struct Flow {
     pub first: Time,
     /// When it was last recorded.
     last: Time,
-    /// What it is up to.
+    /// Its state.
     pub state: FlowState,
     /// Packets recorded.
     packets: u64,
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asks_for_keeps_a_flow_going_and_takes_no_room() {
+    fn unneeded_counts_take_no_memory() {
         let (asked, details) = (&mut PerFlow::default(), &mut PerFlow::default());
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
         let mut flow = FlowMut { flow, asked, details, at: 0 };
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_go_on_where_the_first_packet_left_them() {
+    fn counts_continue_after_the_first_packet() {
         for ends in
             [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::2]:2"), ("10.0.0.1:1", "[::2]:2")]
         {

@@ -1,30 +1,30 @@
-//! What is kept of each flow only where somebody asks for it: beside the table, by place.
+//! Optional data of flows, which is stored outside of the table, by slot.
 
-/// What may be kept of a flow.
+/// Optional data of a flow.
 pub(super) trait PerFlowValue: Clone + Default {
-    /// Bytes that it holds beside itself.
+    /// Bytes of heap memory.
     #[inline]
     fn held(&self) -> usize {
         0
     }
 }
 
-/// Something of each flow; nothing, where nobody asks for it.
+/// The optional data of all flows; empty if it is not needed.
 #[derive(Default)]
 pub(super) struct PerFlow<T> {
     is_kept: bool,
     each: Vec<T>,
-    /// Bytes that they hold beside themselves.
+    /// Bytes of heap memory of all items.
     held: usize,
 }
 
 impl<T: PerFlowValue> PerFlow<T> {
-    /// Whether it is to be kept.
+    /// `is_kept`: the data is needed.
     pub(super) fn kept(is_kept: bool) -> PerFlow<T> {
         PerFlow { is_kept, each: Vec::new(), held: 0 }
     }
 
-    /// Nothing is known yet of the flow in this place.
+    /// Resets the data of a slot for a new flow.
     #[inline]
     pub(super) fn forget(&mut self, at: u32) {
         if self.is_kept && self.each.len() <= at as usize {
@@ -33,13 +33,13 @@ impl<T: PerFlowValue> PerFlow<T> {
         self.change(at, |it| *it = T::default());
     }
 
-    /// What is known of the flow in this place.
+    /// The data of the flow in this slot.
     #[inline]
     pub(super) fn get(&self, at: u32) -> Option<&T> {
         self.each.get(at as usize)
     }
 
-    /// Changes what is known of the flow in this place, if it is kept.
+    /// Changes the data of the flow in this slot, if it is stored.
     #[inline]
     pub(super) fn change(&mut self, at: u32, change: impl FnOnce(&mut T)) {
         if let Some(it) = self.each.get_mut(at as usize) {
@@ -49,7 +49,7 @@ impl<T: PerFlowValue> PerFlow<T> {
         }
     }
 
-    /// Bytes of memory that all take.
+    /// Memory of all data in bytes.
     #[inline]
     pub(super) fn memory(&self) -> usize {
         self.held + self.each.len() * size_of::<T>()

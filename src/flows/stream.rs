@@ -54,7 +54,7 @@ impl StreamProtocol {
         wait
     }
 
-    /// Bytes of memory held beside itself.
+    /// Bytes of heap memory.
     fn held(&self) -> usize {
         let conversation = self
             .conversation
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_takes_to_keep_a_byte_is_memory_of_the_flow() {
+    fn overhead_of_buffered_bytes_is_memory_of_the_flow() {
         let (mut stream, mut budget) =
             (Stream::default(), StreamBudget::new(StreamLimits::default()));
         let least = stream.memory();

@@ -165,7 +165,7 @@ impl FlowTable {
         if let Ok(entry) = self.index.find_entry(hash, |at| *at == slot.0) {
             entry.remove();
         }
-        // What it holds goes, too.
+        // Also releases its optional data.
         self.details.forget(slot.0);
         true
     }
@@ -189,7 +189,7 @@ impl FlowTable {
         longest_silent.map(|(_, at)| FlowSlot(at))
     }
 
-    /// Whether a flow has been silent for too long to go on.
+    /// Whether a flow has been silent for longer than its limit.
     #[inline]
     pub fn has_ended(&self, slot: FlowSlot, now: Time) -> bool {
         self.get(slot).is_some_and(|flow| flow.lasts(self.longest) < now)
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_that_are_gone_are_not_in_the_index() {
+    fn removed_flows_are_not_in_the_index() {
         for (from, to) in [("10.0.0.1", "10.0.0.2:9"), ("[::1]", "[::2]:9")] {
             let mut table = FlowTable::new(100, usize::MAX, None);
             for port in 1..=1000u16 {
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_lasts_as_long_as_its_protocol_says() {
+    fn a_flow_ends_after_the_limit_of_its_protocol() {
         let second = |second: i64| Time(second * 1_000_000_000);
         for (longest, lasts) in [(None, [120, 900]), (Some(second(3).0), [3, 3])] {
             let mut table = FlowTable::new(10, usize::MAX, longest);
@@ -424,12 +424,12 @@ mod tests {
     }
 
     #[test]
-    fn silent_flows_are_found_and_no_others() {
+    fn only_silent_flows_are_found() {
         let mut table = FlowTable::new(1000, usize::MAX, Some(0));
         let slots: Vec<_> = (0..50u16)
             .map(|n| table.insert(&key(&format!("10.0.0.1:{n}"), "10.0.0.2:9"), Time(i64::from(n))))
             .collect();
-        // One goes on; one that is older than all comes late.
+        // One continues; one that is older than all is added late.
         table.flow(slots[3]).unwrap().count(Side::First, Time(90), 1, 1);
         table.flow(slots[3]).unwrap().count(Side::First, Time(95), 1, 1);
         assert_eq!(table.idle(Time(0)), None);

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn expected_is_what_should_have_been_sent() {
+    fn expected_is_the_right_checksum() {
         let packet = ipv4(17, &query());
         let sent = u16::from_be_bytes([packet[26], packet[27]]);
         let mut wrong = packet.clone();

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_needs_a_second_look_is_not() {
+    fn unusual_packets_are_not_handled_at_a_glance() {
         let inner = ipv4(17, &query());
         for packet in [
             ethernet(0x8100, &vlan(7, 0x0800, &inner)),

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_says_how_large_it_may_be() {
+    fn too_big_errors_have_the_mtu() {
         let mtu = |packet: &[u8]| quoted(packet).unwrap().mtu;
         let (inner, inner6) = (ipv4(17, &query()), ipv6(17, &query()));
         assert_eq!(mtu(&ipv4(1, &cat(&[&[3, 4, 0, 0, 9, 9, 5, 120], &inner]))), Some(1400));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_error_about_a_datagram_is_of_no_interest() {
+    fn other_icmp_messages_are_ignored() {
         let inner = ipv4(17, &query());
         let icmp = |kind: u8, quoted: &[u8]| ipv4(1, &cat(&[&[kind, 0, 0, 0, 0, 0, 0, 0], quoted]));
         let fragment = ipv4_with(17, &[], 1, 0x2001, &query());

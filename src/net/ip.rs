@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn atomic_fragments_are_whole() {
+    fn atomic_fragments_are_complete_packets() {
         let packet = ipv6(44, &fragment6(17, 0, false, 99, &query()));
         is_query6(&packet, uncut(&packet));
     }
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_transport_is_other() {
+    fn other_protocols_are_other() {
         for protocol in [2, 89, 132, 136, 255] {
             assert_eq!(uncut(&ipv4(protocol, &query())), Outcome::Other);
         }
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_datagrams_go_on_like_packets() {
+    fn joined_datagrams_are_decoded_like_packets() {
         let packet = ipv6(44, &fragment6(60, 0, true, 1, &[0; 8]));
         let Outcome::Fragment(first) = uncut(&packet) else { panic!() };
         let bytes = cat(&[&extension(17, 0, &[]), &query()]);

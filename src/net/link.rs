@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_and_frame_check_sequence_are_no_payload() {
+    fn padding_and_frame_check_sequence_are_not_payload() {
         let packet = cat(&[&ethernet(0x0800, &ipv4_query()), &[0xee; 17]]);
         query_over(LinkType::ETHERNET, &packet);
         let packet = cat(&[&ethernet(0x86dd, &ipv6_query()), &[0xee; 4]]);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn ppp_with_and_without_what_may_be_left_out() {
+    fn ppp_with_and_without_optional_fields() {
         for prefix in [&b"\xff\x03\x00\x21"[..], b"\xff\x03\x21", b"\x00\x21", b"\x21"] {
             for link in [LinkType::PPP, LinkType::PPP_HDLC] {
                 query_over(link, &cat(&[prefix, &ipv4_query()]));
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_link_types_are_said_to_be_unknown() {
+    fn unknown_link_types_are_reported() {
         for number in [2, 147, 195, 277, 0xffff] {
             let link = LinkType(number);
             assert_eq!(decode(link, &ipv4_query(), 0), Outcome::UnknownLink(link));

@@ -297,7 +297,7 @@ mod tests {
         cat(&[b"\xaa\xaa\x03\x00\x00\x00\x08\x00", &inner()])
     }
 
-    /// A data frame: the first two bytes, the sequence's low byte, then what follows the addresses.
+    /// A data frame: the first two bytes, the sequence's low byte, then the bytes after the addresses.
     fn frame(kind: u8, flags: u8, sequence: u8, body: &[u8]) -> Vec<u8> {
         cat(&[&[kind, flags, 0, 0], &[2; 18], &[sequence, 0], body])
     }

@@ -1,12 +1,12 @@
 //! From the bytes of one recorded packet to addresses, ports and payload.
 //!
 //! [`decode()`] walks link, network and transport headers, and through tunnels, to the innermost
-//! datagram or segment; [`Defragmenter`] joins IP fragments, and [`decode_ip_payload`] goes on
-//! with what it joined. Everything here borrows from the packet and is `Copy`: an ordinary packet
-//! costs no allocation.
+//! datagram or segment; [`Defragmenter`] joins IP fragments, and [`decode_ip_payload`] continues
+//! with the joined payload. All types borrow from the packet and are `Copy`: an ordinary packet
+//! needs no allocation.
 //!
-//! This module knows packets. It refuses to know files, flows, protocols of the application, rules
-//! and clocks: time is what the capture says, and what looks wrong is handed up as a value.
+//! This module is independent of files, flows, application protocols, rules and clocks: times are
+//! those of the capture, and malformed packets are reported as values.
 //!
 //! ```text
 //! bytes --link--> --ip--> Fragment --ip_defrag--> Whole --+

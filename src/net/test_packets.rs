@@ -59,7 +59,7 @@ pub(crate) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     cat(&[&fixed, &CLIENT6.octets(), &SERVER6.octets(), payload])
 }
 
-/// An IPv6 fragment header and what follows it.
+/// An IPv6 fragment header with its payload.
 pub(crate) fn fragment6(next: u8, at: u16, more: bool, id: u32, payload: &[u8]) -> Vec<u8> {
     let offset = (at & !7) | u16::from(more);
     cat(&[&[next, 0], &offset.to_be_bytes(), &id.to_be_bytes(), payload])

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_datagram_keeps_what_is_there() {
+    fn a_truncated_datagram_keeps_its_bytes() {
         let packet = ipv4(17, &query());
         let datagram = datagram(decode(LinkType::RAW, &packet[..32], packet.len() as u32));
         assert_eq!(datagram.payload.bytes, b"\xff\xff\xff\xff");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn tcp_cut_anywhere() {
+    fn tcp_truncated_at_every_byte() {
         let packet = ipv4(6, &tcp(80, 50_000, 0x18, b"HTTP/1.1 200 OK"));
         for length in 0..packet.len() {
             match decode(LinkType::RAW, &packet[..length], packet.len() as u32) {

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn other_traffic_on_tunnel_ports_stays_what_it_is() {
+    fn other_traffic_on_tunnel_ports_is_not_a_tunnel() {
         let payloads: [(u16, Vec<u8>); 15] = [
             (4789, QUERY.to_vec()),
             (8472, b"\\status\\".to_vec()),

@@ -77,13 +77,13 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The first two bytes as a number, and what follows them.
+/// The first two bytes as a number, and the rest.
 pub(super) fn u16_be(bytes: &[u8]) -> Option<(u16, &[u8])> {
     let (head, rest) = bytes.split_first_chunk()?;
     Some((u16::from_be_bytes(*head), rest))
 }
 
-/// The first four bytes as a number, and what follows them.
+/// The first four bytes as a number, and the rest.
 pub(super) fn u32_be(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (head, rest) = bytes.split_first_chunk()?;
     Some((u32::from_be_bytes(*head), rest))

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_cut_or_goes_on_is_broken() {
+    fn truncated_and_longer_bytes_are_invalid() {
         let value = (7_u64, "text".to_owned(), vec![Some(-3_i64), None]);
         let mut bytes = to_bytes(&value);
         assert_eq!(from_bytes(&bytes), Ok(value.clone()));
@@ -57,7 +57,7 @@ mod tests {
 
     /// Allocating the announced length would abort the test.
     #[test]
-    fn no_room_is_taken_for_what_is_announced_only() {
+    fn announced_lengths_are_not_allocated() {
         let mut bytes = to_bytes(&u64::MAX);
         bytes.extend([0; 8]);
         assert_eq!(from_bytes::<Vec<[u64; 8]>>(&bytes), Err(BrokenBytes));

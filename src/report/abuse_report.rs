@@ -125,7 +125,7 @@ pub fn why_not(attack: &Attack) -> &'static str {
     }
 }
 
-/// A time as X-ARF and people want it, in UTC.
+/// A time in the format of X-ARF, in UTC.
 fn utc(time: Time) -> String {
     let time = jiff::Timestamp::from_nanosecond(time.0.into()).unwrap_or_default();
     format!("{time:.6}")
@@ -239,7 +239,7 @@ struct XarfEvidence {
     size: usize,
 }
 
-/// A report about one sender, as X-ARF wants it: one source, one incident.
+/// A report about one sender: X-ARF requires one source and one incident.
 pub fn xarf(attack: &Attack, from: IpAddr, sender: &Sender, reporter: &Reporter) -> Vec<u8> {
     let lines = evidence(sender);
     let [first_seen, last_seen] = sender.span.map(utc);

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_what_64_bits_hold() {
+    fn minimum_and_maximum_of_64_bits() {
         let clock = &mut Clock::default();
         assert_eq!(rfc3339(clock, 0, 6), "1970-01-01T00:00:00.000000Z");
         assert_eq!(rfc3339(clock, -1, 9), "1969-12-31T23:59:59.999999999Z");

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_in_a_buffer_has_to_have_room() {
+    fn a_buffer_may_be_too_short_for_an_integer() {
         let mut buffer = [b'!'; 5];
         assert_eq!(put(&mut buffer, -100_i64), Some(4));
         assert_eq!(buffer, *b"-100!");

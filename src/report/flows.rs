@@ -303,7 +303,7 @@ pub(crate) fn csv_cell(cell: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// What is written, as text.
+/// The output as text.
 pub(super) fn string(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::new();
     write(&mut out);

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_no_markup() {
+    fn names_are_not_markup() {
         let name = "a|b <script> [x](y) `c` \u{1b}[1m @all";
         let safe = r"a\|b &lt;script&gt; \[x\](y) \`c\` \\x1B\[1m @<!-- -->all";
         assert_eq!(cell(name), safe);

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_asks_for_counts_most() {
+    fn options_of_the_user_have_precedence() {
         assert!(decide(ColorChoice::Always, false, &[("NO_COLOR", "1")]));
         assert!(!decide(ColorChoice::Never, true, &[("CLICOLOR_FORCE", "1")]));
     }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn paints_around_and_only_where_enabled() {
+    fn paints_only_if_enabled() {
         let painted = |enabled| {
             let mut out = Vec::new();
             Paint::new(enabled).paint(Tone::Label, &mut out, |out| out.extend_from_slice(b"Name"));

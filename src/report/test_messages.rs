@@ -228,7 +228,7 @@ pub(super) fn finding(rule: &'static Rule, verdict: Verdict, span: Span, detail:
     Finding { rule, verdict, severity, span, detail: detail.to_owned(), mark: None }
 }
 
-/// What a message that came in parts has besides its fields.
+/// The fields about splitting of a split message.
 pub(super) fn split(sink: &mut impl Sink) {
     sink.open(&SPLIT, 0, 0);
     sink.leaf(&LAYOUT, Span::new(0, 0), 2);

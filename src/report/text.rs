@@ -25,7 +25,7 @@ use crate::report::view::MessageView;
 use crate::report::{Envelope, Report, put};
 use crate::session::IcmpEvent;
 
-/// What follows the line of a message.
+/// The details after the line of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DetailLevel {
     /// The annotated fields: `-v`.

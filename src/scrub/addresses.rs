@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_address_is_for_stays() {
+    fn special_addresses_keep_their_range() {
         let mut addresses = addresses();
         for same in ["0.0.0.0", "127.0.0.1", "255.255.255.255", "224.0.0.1", "::1", "::", "ff02::1"]
         {

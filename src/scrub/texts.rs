@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_of_people_is_known_by_its_key() {
+    fn personal_data_is_identified_by_key() {
         assert!(is_secret_key(b"SteamID") && is_secret_key(b"rcon_password"));
         assert!(!is_secret_key(b"password") && !is_secret_key(b"mapname"));
         assert!(is_plain_value(b"27015") && is_plain_value(b"True") && is_plain_value(b"d"));

@@ -264,8 +264,8 @@ impl Decoder {
         self.session.context.moment
     }
 
-    /// When the flows began that were numbered since the last call, in the order of their numbers;
-    /// only for decoders that share a capture.
+    /// The order of the flows that were numbered since the last call, by number; only for decoders that
+    /// share a capture.
     pub fn take_begun(&mut self) -> Vec<EventOrder> {
         self.session.context.numbers.take_begun()
     }

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ends_with_the_capture_comes_last_and_in_the_order_of_the_flows() {
+    fn events_at_the_end_are_last_and_in_the_order_of_flows() {
         let moments = [
             EventOrder::default(),
             EventOrder::before(1),

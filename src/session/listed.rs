@@ -1,4 +1,4 @@
-//! The servers that messages list, in as little room as lists of thousands want.
+//! The servers that messages list, in a compact form for lists of thousands.
 
 use std::iter;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};

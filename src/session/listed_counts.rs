@@ -1,20 +1,20 @@
-//! What a listing of flows shows that is counted message by message.
+//! Counts of messages for listings of flows.
 
 use crate::flows::FlowDetail;
 
-/// What a listing shows of a flow's messages, since `flow_context`.
+/// The counts of a flow's messages since `flow_context`.
 #[derive(Default)]
 pub(super) struct ListedCounts {
     /// Messages of each end.
     pub(super) messages: [u32; 2],
     pub(super) requests: u32,
     pub(super) answered: u32,
-    /// After how many nanoseconds responses came.
+    /// Response times in nanoseconds.
     pub(super) times: Vec<u64>,
 }
 
 impl ListedCounts {
-    /// Nothing yet.
+    /// Resets all counts.
     pub(super) fn clear(&mut self) {
         self.times.clear();
         (self.messages, self.requests, self.answered) = ([0; 2], 0, 0);

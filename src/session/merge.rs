@@ -18,7 +18,7 @@ const NUMBERED: usize = 1 << 12;
 pub struct EventPart {
     /// The events.
     pub events: Batch,
-    /// When the flows began that were numbered in it.
+    /// The order of the flows that were numbered in it.
     pub(super) begun: Vec<EventOrder>,
     /// The flows that later parts may mention, besides later flows, if known.
     pub(super) needed: Option<Vec<u32>>,

@@ -540,7 +540,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
     #[inline]
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         let sending = std::mem::take(&mut self.sending);
-        // A copy that the network or the recorder made asks for nothing new.
+        // A copy that the network or the recorder made is not another request.
         let is_copy = self.batch.context().is_some_and(|context| context.copy_of.is_some());
         let asks = if is_copy { Sending::Again } else { sending };
         self.count(message, asks, payload);

@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn an_icmp_error_proves_a_silence_whatever_else_is_missing() {
+    fn an_icmp_error_proves_a_missing_response_despite_losses() {
         let mut requests = Requests::new(10);
         ask(&mut requests, SERVER, 1, Evidence { refused: true, lossy: true, ..WAITED });
         assert_eq!(broken(&mut requests, &[], false), both(true, 1));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn one_server_is_silent_where_another_answers() {
+    fn one_server_is_silent_and_another_responds() {
         let mut requests = Requests::new(10);
         (1..4).for_each(|frame| ask(&mut requests, SERVER, frame, WAITED));
         requests.answered(OTHER.parse().unwrap(), 2);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_answered_is_proven_by_one_silence_where_no_answer_can_come_any_more() {
+    fn nothing_answered_is_proven_by_one_overdue_response() {
         let asked = |evidence: Evidence| {
             let mut requests = Requests::new(10);
             (1..4).for_each(|frame| ask(&mut requests, SERVER, frame, WAITED));
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_come_to_what_the_whole_comes_to() {
+    fn sums_of_parts_equal_the_total() {
         let (mut one, mut other, mut whole) =
             (Requests::new(10), Requests::new(10), Requests::new(10));
         for frame in 1..9 {

@@ -24,7 +24,7 @@ use crate::summary::Summary;
 /// The selected rows.
 #[derive(Clone, Debug)]
 pub struct SelectedRows {
-    /// Which tables.
+    /// The tables to produce.
     pub tables: Vec<Table>,
     /// Only messages that this display filter selects, and their flows and servers. `selection`
     /// selects findings and verdicts.
@@ -167,7 +167,7 @@ impl Collector {
         }
     }
 
-    /// What rows are wanted.
+    /// The rows to produce.
     pub fn wanted(&self) -> &SelectedRows {
         &self.wanted
     }

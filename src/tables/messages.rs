@@ -205,7 +205,7 @@ impl TableRow for MessageRecord {
 }
 
 impl MessageRecord {
-    /// Of this capture, before its first message.
+    /// Resets the record at the start of a capture.
     pub(super) fn begin(&mut self, places: &PacketPlaces) {
         *self = MessageRecord { capture: places.capture(), ..MessageRecord::default() };
     }

@@ -14,7 +14,7 @@ pub(super) struct PacketPlaces {
 }
 
 impl PacketPlaces {
-    /// Of a capture that is made of these files.
+    /// The places in a capture of these files.
     pub(super) fn new(names: &[String]) -> PacketPlaces {
         let names = names.iter().map(|name| name.as_str().into()).collect();
         PacketPlaces { names, files: Files::default() }

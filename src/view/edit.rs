@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_go_where_the_cursor_is() {
+    fn characters_are_inserted_at_the_cursor() {
         let mut line = InputLine::of("a\u{e9}c");
         for code in [KeyCode::Left, KeyCode::Left, KeyCode::Char('x'), KeyCode::Delete] {
             line.key(code.into());

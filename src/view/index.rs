@@ -47,7 +47,7 @@ struct KeptConversation {
 pub struct ConversationRow {
     /// Its number in all captures, from 0.
     pub number: u32,
-    /// Which of the captures it is in, from 0.
+    /// The index of its capture.
     pub capture: usize,
     /// Both ends, the sender of its first packet first.
     pub ends: [SocketAddr; 2],
@@ -82,7 +82,7 @@ pub struct Index {
     /// The addresses of conversations over IPv6, and the number of dropped ones.
     six: VecDeque<[Ipv6Addr; 2]>,
     six_gone: u32,
-    /// What captures are called, and the number of the first conversation of each.
+    /// The names of captures, and the number of the first conversation of each.
     captures: Vec<(String, u32)>,
     /// Bytes of memory that it takes at most.
     most: usize,
@@ -114,12 +114,12 @@ impl Index {
         self.captures.push((name.to_owned(), next));
     }
 
-    /// What captures are called, and the number of the first conversation of each.
+    /// The names of captures, and the number of the first conversation of each.
     pub fn captures(&self) -> &[(String, u32)] {
         &self.captures
     }
 
-    /// What a capture is called.
+    /// The name of a capture.
     pub fn name_of(&self, capture: usize) -> &str {
         self.captures.get(capture).map_or("", |(name, _)| name)
     }

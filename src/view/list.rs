@@ -1,6 +1,6 @@
 //! A list with one selected row, of which a part is visible.
 
-/// Which row is selected, and which are on the screen.
+/// The selected row, and the rows on the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ListCursor {
     length: usize,
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_has_no_selection_and_a_small_screen_is_no_fault() {
+    fn empty_lists_and_small_screens() {
         let mut empty = list(0, 0);
         empty.step(1);
         empty.page(-1);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_it_follows_what_comes_until_somebody_moves() {
+    fn it_follows_new_rows_until_the_selection_moves() {
         let mut list = list(5, 3);
         list.end();
         list.set_length(9);

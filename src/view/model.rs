@@ -16,7 +16,7 @@ const FINDINGS: usize = 20_000;
 /// Lines of notes that are kept.
 const NOTES: usize = 200;
 
-/// What was read so far.
+/// The data read so far.
 pub struct Model {
     /// The conversations.
     pub index: Index,
@@ -45,9 +45,9 @@ pub struct Model {
 /// The progress of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum ReadingProgress {
-    /// Of files; the share, if known.
+    /// Reading files; the share that was read, if known.
     Files(Option<f64>),
-    /// Of an interface.
+    /// Capturing on an interface.
     Live,
     /// All has been read.
     #[default]
@@ -56,7 +56,7 @@ pub enum ReadingProgress {
 
 /// The conversations that a display filter selects.
 pub struct Matches {
-    /// What they are wanted for.
+    /// The filter.
     pub filter: Filter,
     /// Their numbers.
     pub conversations: RoaringBitmap,
@@ -144,7 +144,7 @@ impl Model {
         self.found.extend(outcome.findings.into_iter().take(room).map(|found| (capture, found)));
     }
 
-    /// Something to say.
+    /// A note.
     pub fn note(&mut self, line: &str) {
         if self.notes.len() >= NOTES {
             self.notes.remove(0);

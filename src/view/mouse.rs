@@ -8,7 +8,7 @@ use super::{Model, Screen, TaskRequest, View};
 /// Rows by which the wheel moves.
 const WHEEL: isize = 3;
 
-/// Where things were drawn last.
+/// The latest positions of elements on the screen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Areas {
     /// The titles of the tabs.

@@ -48,7 +48,7 @@ impl OpenedConversation {
 
 /// A ladder on the screen.
 pub(super) struct LadderScreen {
-    /// Which conversations it is of.
+    /// The conversations that it shows.
     pub(super) conversations: RoaringBitmap,
     drawn: OpenedConversation,
     time: TimeStyle,
@@ -109,7 +109,7 @@ impl LadderScreen {
         self.lines.get(self.list.selected()?)?.step
     }
 
-    /// Which message the selected line is of.
+    /// The message of the selected line.
     pub(super) fn message(&self) -> Option<u32> {
         self.drawn.messages.get(self.step()?).copied().flatten()
     }

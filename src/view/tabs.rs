@@ -54,7 +54,7 @@ impl Tab {
 
 /// A column: its heading, its width, and the minimum screen width for it.
 pub(super) struct TabColumn {
-    /// What is above it.
+    /// Its heading.
     pub(super) heading: &'static str,
     /// Its width; 0: the remaining width.
     pub(super) width: u16,
@@ -370,7 +370,7 @@ pub(super) fn parties(model: &Model, order: SortOrder) -> Vec<PartyRow> {
 
 /// A finding, and in which capture it is.
 pub(super) struct FindingRow {
-    /// Which capture, from 0.
+    /// The index of the capture.
     pub(super) capture: usize,
     /// The conversation, where it is about one.
     pub(super) conversation: Option<u32>,

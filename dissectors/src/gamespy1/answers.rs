@@ -78,7 +78,7 @@ pub(super) struct OpenResponses {
 }
 
 impl OpenResponses {
-    /// Bytes held beside what the budget counts.
+    /// Bytes of memory that the budget does not count.
     pub(super) fn held(&self) -> usize {
         room(&self.waiting)
             + self.waiting.iter().map(|answer| room(&answer.held)).sum::<usize>()

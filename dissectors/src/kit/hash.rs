@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-/// The seed of hashes that stand for what was hashed.
+/// The seed of hashes that represent the hashed bytes.
 pub type Seed = foldhash::quality::RandomState;
 
 /// A hash of bytes with a random seed of this run. Equal hashes mean copies: unlike those of a

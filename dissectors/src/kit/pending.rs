@@ -114,7 +114,7 @@ impl<T> PendingRequests<T> {
         }
     }
 
-    /// Bytes held beside itself.
+    /// Bytes of heap memory.
     pub fn held(&self) -> usize {
         match &self.0 {
             Store::One(_) => 0,

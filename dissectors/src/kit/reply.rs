@@ -19,7 +19,7 @@ pub struct Reply {
     /// The requested data has arrived. A challenge does not count, unless the request was for a
     /// challenge.
     pub complete: bool,
-    /// A challenge that was asked for by itself: all that was asked for, unless a request goes on with it.
+    /// A challenge that was requested explicitly: the requested data, unless a request continues with it.
     pub challenge_alone: bool,
 }
 

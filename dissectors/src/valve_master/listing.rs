@@ -251,7 +251,7 @@ impl Listing {
         answers
     }
 
-    /// Whether a reply is a copy of one of the latest, of which it becomes one.
+    /// Whether a reply is a copy of one of the latest; it is then added to these.
     fn is_copy(&mut self, payload: &Payload<'_>, timeout: i64) -> bool {
         let hash = keyed_hash(payload.bytes);
         let soon = self.replied.is_some_and(|replied| payload.time.since(replied) <= timeout);

@@ -17,7 +17,7 @@ pub(super) const CLIENT: &str = "10.0.0.1:50000";
 pub(super) const SERVER: &str = "10.0.0.2:27015";
 pub(super) const MASTER: &str = "10.0.0.9:27010";
 
-/// In place of an ICMP error, about the packet of the number after it.
+/// Stands for an ICMP error about the packet whose number is in the next byte.
 const REFUSED: u8 = 0xEE;
 
 /// One datagram of a conversation: milliseconds, sender, receiver, payload.
@@ -30,7 +30,7 @@ pub(super) struct Outcome {
     messages: Vec<&'static str>,
     /// How often each rule was exercised, by code.
     counts: BTreeMap<String, Counts>,
-    /// What was found: code, severity, verdict, detail.
+    /// The findings: code, severity, verdict, detail.
     findings: Vec<(String, Severity, Verdict, String)>,
     /// The request that each message answers.
     replies: Vec<Option<Reply>>,

@@ -82,8 +82,8 @@ fn is_that_process(test: &str) -> bool {
 }
 
 #[test]
-fn a_mapping_of_somebody_else_fails_as_before() {
-    const NAME: &str = "a_mapping_of_somebody_else_fails_as_before";
+fn other_mappings_fail_as_before() {
+    const NAME: &str = "other_mappings_fail_as_before";
     if !is_that_process(NAME) {
         assert_eq!(in_a_process(NAME).signal(), Some(libc::SIGBUS));
         return;

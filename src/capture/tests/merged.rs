@@ -153,7 +153,7 @@ fn compressed_files_that_follow_each_other_share_the_memory() {
 }
 
 #[test]
-fn a_file_that_is_gone_when_its_time_comes_is_named() {
+fn a_merged_file_that_disappears_is_reported() {
     let folder = Folder::new();
     let paths = [folder.file("a", &pcap(&[(1, b"a")])), folder.file("b", &pcap(&[(2, b"b")]))];
     let packets = open_merged(&paths, usize::MAX).expect("captures");

@@ -79,7 +79,7 @@ fn a_header_alone_is_an_empty_capture() {
 }
 
 #[test]
-fn checksum_bits_are_no_part_of_the_link_type() {
+fn checksum_bits_are_not_part_of_the_link_type() {
     for order in ORDERS {
         let mut bytes = header(order, MICROSECONDS, (2, 4), 0x5400_0071);
         bytes.extend(record(order, MICROSECONDS, [0, 0, 1, 1], b"x"));
@@ -112,7 +112,7 @@ fn a_fraction_of_more_than_a_second_counts() {
 }
 
 #[test]
-fn a_file_that_is_cut_anywhere_is_read_up_to_the_cut_and_ends() {
+fn a_file_truncated_anywhere_is_read_to_its_end() {
     for order in ORDERS {
         for magic in [MICROSECONDS, MODIFIED] {
             let bytes = two(order, magic);
@@ -160,7 +160,7 @@ fn a_length_that_cannot_be_ends_the_reading() {
 }
 
 #[test]
-fn of_a_very_long_packet_a_part_is_lent_and_the_next_is_found() {
+fn a_very_long_packet_is_borrowed_in_part_and_the_next_is_found() {
     let long = BORROWED + BORROWED / 2;
     let mut bytes = header(Order::Big, MICROSECONDS, (2, 4), 1);
     let numbers = [1, 0, long as u32, long as u32];
@@ -215,7 +215,7 @@ fn unknown_versions_are_refused_with_their_number() {
 /// Old Red Hat, SuSE and Nokia recorders write longer record headers than their magic number
 /// implies.
 #[test]
-fn recorders_that_say_less_than_they_write() {
+fn recorders_that_write_more_than_they_declare() {
     for order in ORDERS {
         for (magic, more) in [(MICROSECONDS, 8), (MICROSECONDS, 4), (MODIFIED, 12), (MODIFIED, 8)] {
             let packets: [&[u8]; 4] = [b"first", b"second one", b"3", b"the fourth packet"];
@@ -251,7 +251,7 @@ fn recorders_that_say_less_than_they_write() {
 /// A pipe is not recognized as another recorder's by one record that would be plausible later, nor
 /// by several, as long as the usual ones continue.
 #[test]
-fn a_pipe_is_taken_for_what_a_file_is() {
+fn a_pipe_has_the_format_of_a_file() {
     for order in ORDERS {
         let mut bytes = header(order, MICROSECONDS, (2, 4), 1);
         bytes.extend(record(order, MICROSECONDS, [1_700_000_000, 1, 5, 5], b"first"));

@@ -194,7 +194,7 @@ fn sections_may_change_the_byte_order() {
 }
 
 #[test]
-fn a_simple_packet_is_cut_at_the_snap_length() {
+fn a_simple_packet_is_truncated_at_the_snap_length() {
     for order in ORDERS {
         let blocks = [
             section(order),
@@ -317,7 +317,7 @@ fn statistics_tell_the_drops_of_each_interface_and_the_last_counts() {
 }
 
 #[test]
-fn a_file_that_is_cut_anywhere_ends_with_one_notice() {
+fn a_file_truncated_anywhere_ends_with_one_notice() {
     for order in ORDERS {
         let blocks = [
             section(order),
@@ -350,7 +350,7 @@ fn a_file_that_is_cut_anywhere_ends_with_one_notice() {
 }
 
 #[test]
-fn where_no_block_begins_the_reading_ends() {
+fn reading_ends_without_a_valid_block() {
     for damage in [[0_u8; 12], [0xFF; 12], *b"not a block!"] {
         let order = Order::Little;
         let bytes = [section(order), damage.to_vec(), section(order)].concat();
@@ -361,7 +361,7 @@ fn where_no_block_begins_the_reading_ends() {
 }
 
 #[test]
-fn a_block_that_claims_gigabytes_is_a_cut() {
+fn a_block_that_claims_gigabytes_is_a_truncation() {
     for kind in [1, 3, 5, 6, 0x0BAD] {
         let order = Order::Big;
         let mut bytes = [section(order), interface(order, 1, 0, &[])].concat();
@@ -379,7 +379,7 @@ fn a_block_that_claims_gigabytes_is_a_cut() {
 }
 
 #[test]
-fn of_a_very_long_packet_a_part_is_lent_and_the_next_is_found() {
+fn a_very_long_packet_is_borrowed_in_part_and_the_next_is_found() {
     let order = Order::Little;
     let blocks = [
         section(order),
@@ -405,7 +405,7 @@ fn a_section_of_another_version_is_reported() {
 }
 
 #[test]
-fn a_file_without_its_byte_order_is_said_to_be_damaged() {
+fn a_file_without_a_byte_order_is_reported_as_damaged() {
     let error = mapped(&section(Order::Little)[..9]).expect_err("no byte order");
     assert!(error.to_string().contains("begins as a pcapng file"), "{error}");
 }

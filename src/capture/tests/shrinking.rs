@@ -65,7 +65,7 @@ fn reads_on(mut packets: Box<dyn Packets + Send>, before: u32, path: &Path, leng
 }
 
 #[test]
-fn a_file_cut_under_its_reader_ends_the_reading_and_not_the_process() {
+fn a_file_that_shrinks_ends_the_reading_and_not_the_process() {
     for bytes in [pcap(), pcapng()] {
         let size = bytes.len() as u64;
         for length in [0, 10, 4_096, 8_192 - 3, 40_960, 50_001, size / 2, size - 1] {
@@ -79,7 +79,7 @@ fn a_file_cut_under_its_reader_ends_the_reading_and_not_the_process() {
 }
 
 #[test]
-fn of_merged_files_the_others_go_on() {
+fn other_merged_files_are_still_read() {
     let folder = Folder::new();
     let paths = [folder.file("a", &pcap()), folder.file("b", &pcapng())];
     let mut packets = open_merged(&paths, usize::MAX).expect("captures");

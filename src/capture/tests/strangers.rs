@@ -33,7 +33,7 @@ fn commview(header: usize, months: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_no_capture_is_reported_by_its_first_bytes() {
+fn other_files_are_identified_by_their_first_bytes() {
     let mut tar = vec![0; 512];
     tar[257..262].copy_from_slice(b"ustar");
     for (bytes, seems) in [
@@ -85,7 +85,7 @@ fn what_is_no_capture_is_reported_by_its_first_bytes() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_reported_with_its_name() {
+fn errors_of_opening_have_the_name() {
     let folder = Folder::new();
     let said = open(&folder.0.join("none.pcap")).err().expect("no file").to_string();
     assert!(said.ends_with("none.pcap: no such file; check its name and folder"), "{said}");
@@ -94,7 +94,7 @@ fn what_cannot_be_opened_is_reported_with_its_name() {
 }
 
 #[test]
-fn only_what_a_decompressor_says_is_reported_to_be_damage() {
+fn only_errors_of_a_decompressor_are_damage() {
     let said = |error| CaptureError::Open { path: "a.gz".into(), error }.to_string();
     let corrupt = io::Error::new(io::ErrorKind::InvalidInput, "corrupt deflate stream");
     let damaged = "a.gz: corrupt deflate stream: the file is damaged; fetch it again";

@@ -57,7 +57,7 @@ fn skippable(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn compressed_captures_say_what_plain_ones_say() {
+fn compressed_captures_equal_plain_ones() {
     let plain = capture(1_000);
     let expected = both(&plain);
     for compressed in [gzip(&plain), zstd(&plain)] {
@@ -93,7 +93,7 @@ fn is_read_up_to_the_cut(all: &Yield, whole: &Yield) {
 }
 
 #[test]
-fn a_compressed_capture_that_is_cut_is_read_up_to_the_cut() {
+fn a_truncated_compressed_capture_is_read_to_its_end() {
     let plain = capture(4_000);
     let whole = both(&plain);
     for compressed in [gzip(&plain), zstd(&plain)] {
@@ -111,7 +111,7 @@ fn a_compressed_capture_that_is_cut_is_read_up_to_the_cut() {
 }
 
 #[test]
-fn a_compressed_capture_cut_anywhere_ends() {
+fn a_compressed_capture_truncated_anywhere_ends() {
     let plain = capture(3);
     let whole = both(&plain);
     for compressed in [gzip(&plain), [stored(&plain[..500]), zstd(&plain[500..])].concat()] {
@@ -126,7 +126,7 @@ fn a_compressed_capture_cut_anywhere_ends() {
 }
 
 #[test]
-fn damage_inside_is_a_notice_and_what_came_before_is_kept() {
+fn damage_is_a_notice_and_earlier_packets_are_kept() {
     let plain = capture(4_000);
     let whole = both(&plain);
     for mut compressed in [gzip(&plain), zstd(&plain)] {
@@ -266,7 +266,7 @@ impl Read for Failing {
 }
 
 #[test]
-fn a_stream_that_fails_says_why() {
+fn errors_of_a_stream_are_reported() {
     let stream = |bytes| Input::stream(Box::new(Failing(io::Cursor::new(bytes))));
     for compress in [<[u8]>::to_vec, zstd, gzip] {
         let bytes = compress(&capture(2_000));
@@ -288,7 +288,7 @@ fn a_stream_that_fails_says_why() {
 }
 
 #[test]
-fn what_is_announced_is_not_what_is_allocated() {
+fn announced_lengths_are_not_allocated() {
     let mut bytes = header(Order::Little, MICROSECONDS, (2, 4), 1);
     bytes.extend(Order::Little.u32s(&[0, 0, 256 << 20, 256 << 20]));
     let mut input = Input::stream(Box::new(io::Cursor::new(bytes.clone())));

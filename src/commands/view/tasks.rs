@@ -122,7 +122,7 @@ impl Task {
         (!all.is_empty()).then_some(all).ok_or_else(gone)
     }
 
-    /// Hands the messages of conversations, and ICMP errors, to `each`, which says whether to go on.
+    /// Calls `each` with the messages of conversations and ICMP errors, until it returns false.
     fn messages(
         &self,
         numbers: &RoaringBitmap,

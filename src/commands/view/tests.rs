@@ -235,7 +235,7 @@ fn enter_opens_and_escape_closes_step_by_step() {
 }
 
 #[test]
-fn what_is_opened_is_what_dissect_shows() {
+fn opened_messages_equal_dissect() {
     for name in [
         "a2s-info-players-rules.pcap",
         "a2s-split-bzip2.pcap",
@@ -409,7 +409,7 @@ fn the_bytes_of_the_selected_field_are_marked_and_a_byte_leads_to_its_field() {
 }
 
 #[test]
-fn the_mouse_points_at_what_was_drawn() {
+fn the_mouse_selects_drawn_elements() {
     let mut user = TestUser::of("a2s-quirks.pcap");
     let screen = user.screen(100, 30);
     let tab = screen.lines().next().unwrap().find("Findings").unwrap() as u16;
@@ -432,7 +432,7 @@ fn the_mouse_points_at_what_was_drawn() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_does_not_stand_for_another() {
+fn an_unreadable_file_does_not_shift_others() {
     let folder = folder("unreadable");
     let out = folder.join("out").display().to_string();
     let files = [sample("README.md"), sample("a2s-goldsrc.pcap"), sample("a2s-quirks.pcap")];
@@ -450,7 +450,7 @@ fn a_file_that_cannot_be_read_does_not_stand_for_another() {
 }
 
 #[test]
-fn what_is_open_is_copied_as_text() {
+fn the_open_message_is_copied_as_text() {
     let mut user = TestUser::of("a2s-info-players-rules.pcap");
     user.keys(&["y"]);
     assert!(user.copied.starts_with("10.0.0.1:50000 > 10.0.0.2:27015, a2s"), "{}", user.copied);
@@ -461,7 +461,7 @@ fn what_is_open_is_copied_as_text() {
 }
 
 #[test]
-fn what_comes_only_once_is_kept_and_reads_as_from_a_file() {
+fn packets_of_a_pipe_are_kept_and_read_as_from_a_file() {
     let folder = folder("pipe");
     for name in ["a2s-quirks.pcap", "gamespy1-list.pcap"] {
         let pipe = folder.join(name);
@@ -484,7 +484,7 @@ fn what_comes_only_once_is_kept_and_reads_as_from_a_file() {
 }
 
 #[test]
-fn an_index_stays_within_its_memory_and_says_what_it_let_go() {
+fn an_index_stays_within_its_memory_and_reports_omissions() {
     let flood = sample("abuse-query-flood.pcap");
     let all = TestUser::with(&[&flood]);
     let count = all.again.shared.lock_now().index.order().len();
@@ -581,7 +581,7 @@ fn hostile() -> Vec<u8> {
 }
 
 #[test]
-fn without_a_terminal_it_names_what_writes_text() {
+fn without_a_terminal_it_names_other_commands() {
     let (code, out, err) = run(&["view", &sample("a2s-quirks.pcap")]);
     assert_eq!((code, &*out), (crate::UNUSABLE, ""));
     assert!(err.contains("`gamewire summary`") && err.contains("`gamewire follow`"), "{err}");

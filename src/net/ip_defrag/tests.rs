@@ -215,7 +215,7 @@ fn datagrams_do_not_mix() {
 }
 
 #[test]
-fn copies_are_no_overlaps() {
+fn copies_are_not_overlaps() {
     let bytes = count(6000);
     let mut bench = Bench::new();
     let middle = fragment(1480, true, &bytes[1480..4440]);
@@ -304,7 +304,7 @@ fn adjacent_fragments_are_one_boundary_not_one_run() {
 
 /// A duplicate fragment with one copy cut by the snap length is not an overlap.
 #[test]
-fn copies_that_were_cut_elsewhere_are_no_overlap() {
+fn copies_with_other_boundaries_are_not_overlaps() {
     for [first, second] in [[16, 8], [8, 16]] {
         let mut bench = Bench::new();
         for length in [first, second] {
@@ -369,7 +369,7 @@ fn an_empty_last_fragment_ends_a_datagram() {
 }
 
 #[test]
-fn cut_fragments_never_become_whole() {
+fn truncated_fragments_never_form_a_datagram() {
     let bytes = count(24);
     let payload =
         TransportPayload { bytes: &bytes[..13], offset: 34, announced: 16, snapped: true };
@@ -507,7 +507,7 @@ fn memory_is_used_again() {
 }
 
 #[test]
-fn what_is_not_wanted_is_forgotten_without_a_word() {
+fn unneeded_fragments_are_dropped_silently() {
     let bytes = Arc::new(count(3000));
     for is_lent in [false, true] {
         let mut bench = Bench::new();
@@ -578,7 +578,7 @@ fn fragments_inside_a_tunnel_are_traced_to_packets() {
 }
 
 #[test]
-fn copies_after_as_many_datagrams_as_are_remembered_are_no_news() {
+fn copies_within_the_remembered_datagrams_are_ignored() {
     let mut bench = Bench::new();
     let datagrams = 0..RecentlyWhole::MOST as u32;
     let part = |identification, at| Fragment { identification, ..fragment(at, at == 0, &[1; 8]) };

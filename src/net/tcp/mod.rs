@@ -3,15 +3,15 @@
 //!
 //! This module knows sequence numbers, flags and payloads. It knows nothing of addresses (a table
 //! above maps them to a [`Connection`]), of protocols (a [`StreamReader`] decides where a message ends)
-//! or of rules: what it notices it says as an [`StreamEvent`], and somebody else checks it.
+//! or of rules: it reports anomalies as [`StreamEvent`]s, which callers check.
 //!
-//! # How bytes are handed on
+//! # How bytes are passed on
 //!
 //! [`Connection::segment`] calls the reader with a [`Run`]: all unread bytes of one direction, in
-//! order and without a hole. The reader returns how many it has used up, and is called again while
-//! it uses some and some are left; the rest is kept and comes back in front of what follows. There
-//! is nothing to remember to store. While nothing is waiting, a run borrows the segment's own
-//! payload; bytes are copied only when they must wait for others.
+//! order and without a gap. The reader returns how many it has consumed, and is called again while
+//! it consumes some and some are left; the rest is kept and passed again in front of later bytes, so
+//! readers store nothing. While no bytes are waiting, a run borrows the segment's own payload; bytes
+//! are copied only when they must wait for others.
 //!
 //! ```
 //! use dissectors::kit::Side;

@@ -24,7 +24,7 @@ recording itself shows it.
 *not exercised*: there was no occasion.
 ";
 
-/// Appends the page: what rules weigh is what `severities` says.
+/// Appends the page, with the severities of rules from `severities`.
 pub fn write(rules: &[&Rule], severities: &Severities, out: &mut String) {
     out.push_str(HEAD);
     for of_group in rules.chunk_by(|a, b| a.code.group() == b.code.group()) {

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_and_the_style_end_only_where_they_end() {
+    fn script_and_style_contain_no_end_tag() {
         for text in [SCRIPT, STYLE] {
             assert!(!text.contains("</") && !text.contains("<!--"));
         }

@@ -13,7 +13,7 @@ use crate::text::{counted, escaped, grouped};
 /// Maximum number of rules and parties named in a sentence.
 const NAMED: usize = 4;
 
-/// A headline, and what there is to say of it.
+/// A headline, with its explanation.
 pub(super) struct Headline {
     /// `fail`, `warning`, `pass` or `unknown`.
     pub(super) tone: &'static str,
@@ -84,7 +84,7 @@ impl Headline {
     }
 }
 
-/// Which rules one kind of party broke, and who that was.
+/// The rules that one kind of party broke, and the parties.
 fn broken(who: Role, outcome: &Outcome) -> Option<String> {
     let is_broken = |it: &&ReportedFinding| {
         it.verdict == Verdict::Fail && it.severity > Severity::Note && it.who == who

@@ -49,7 +49,7 @@ pub(super) struct Scratch {
 /// One message while it is written.
 pub(super) struct Projection<'a> {
     pub(super) view: MessageView<'a>,
-    /// What is reused.
+    /// Buffers for reuse.
     pub(super) scratch: &'a mut Scratch,
     /// The line: owned, so that access to its length needs no indirection.
     pub(super) out: Vec<u8>,
@@ -69,7 +69,7 @@ struct NodeGroup {
 }
 
 impl NodeGroup {
-    /// What is below this node.
+    /// The nodes below this one.
     #[inline]
     fn at(at: usize, node: &Node) -> NodeGroup {
         let start = at + 1;
@@ -86,7 +86,7 @@ impl NodeGroup {
     }
 }
 
-/// Which fields are shown, by their place.
+/// The fields to show, by their place.
 #[derive(Clone, Copy)]
 struct ShownFields(u8);
 
@@ -114,7 +114,7 @@ impl Projection<'_> {
         self.object(NodeGroup { start: 0, end, shown: ShownFields::FIELDS });
     }
 
-    /// `,"split":{...}`: what is beside `fields`, under its own name.
+    /// `,"split":{...}`: fields with their own member next to `fields`.
     #[inline(never)]
     pub(super) fn beside(&mut self) {
         let view = self.view;

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_value_stands_in_the_first_place() {
+    fn the_last_value_is_in_the_first_place() {
         assert_eq!(kept(&[b"a", b"b", b"a", b"c"]), [(0, Some(2)), (1, Some(1)), (3, Some(3))]);
     }
 

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_servers_say_of_themselves_has_a_bit_for_each_field() {
+    fn fields_about_servers_have_a_bit_each() {
         let both = ["name", "map", "folder", "game", "players", "max_players", "bots", "protocol"];
         let both = [&both[..], &["server_type", "environment", "visibility", "vac"]].concat();
         let source = ["app_id", "mode", "witnesses", "duration", "version", "edf", "port"];
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_a_name_is_what_is_written() {
+    fn the_text_of_a_name_is_written() {
         static FULL: Field = Field::new("a_name_that_fills_it_all____", "", Kind::Flag);
         static LONG: Field = Field::new("a_name_that_does_not_fit_____", "", Kind::Flag);
         let names = &mut JsonNames::default();

@@ -14,7 +14,7 @@ use crate::report::view::MessageView;
 /// Maximum length of a short text.
 const SHORT: usize = 2 * CHUNK;
 
-/// A short value, and what follows it.
+/// A short value, with the characters after it.
 const VALUE: usize = SHORT + 2;
 
 /// A member and its comma.

@@ -252,7 +252,7 @@ fn a_finding_about_another_message_names_its_packet() {
 }
 
 #[test]
-fn a_message_of_too_many_fields_says_so() {
+fn omitted_fields_are_reported() {
     let fields = Tree::MOST + 5;
     let mut tree = Tree::default();
     tree.open(&SERVERS, 0, 0);
@@ -267,7 +267,7 @@ fn a_message_of_too_many_fields_says_so() {
 }
 
 #[test]
-fn the_tree_tells_what_fields_cannot() {
+fn the_tree_has_more_than_the_fields() {
     let line = Sample::players().report(&mut Json::new(true));
     let line: Value = serde_json::from_str(&line).expect("JSON");
     let second = &line["tree"][4]["children"][1]["children"];

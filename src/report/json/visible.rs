@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_reads_back_as_what_was_written() {
+    fn a_written_line_reads_back() {
         let text = "a\t\u{1B}[2J\u{202E}\u{E0001}\"b\\\u{FFFE}";
         let mut out = Vec::new();
         line(&[text], &mut out).expect("JSON");

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_begins_with_an_unusual_byte() {
+    fn hidden_characters_begin_with_an_unusual_byte() {
         for c in '\0'..=char::MAX {
             let first = c.encode_utf8(&mut [0; 4]).as_bytes()[0];
             let is_special = c == '"' || c == '\\' || is_hidden(c);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_special_byte_anywhere_is_seen() {
+    fn a_special_byte_is_found_anywhere() {
         for (length, at) in (0..40).flat_map(|length| (0..64).map(move |at| (length, at))) {
             for special in [b'"', b'\\', 0, 0x1F, 0x7F, 0x80, 0xFF] {
                 let mut bytes = [b'a'; 64];

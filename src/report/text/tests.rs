@@ -21,7 +21,7 @@ fn coloured(sample: &Sample, detail: DetailLevel) -> String {
     sample.report(&mut Text::new(detail, Paint::new(true))).replace('\x1B', "^[")
 }
 
-/// What follows the names of the protocol and the message.
+/// The text after the names of the protocol and the message.
 fn summary(sample: &Sample) -> String {
     let text = plain(sample, LINE);
     let line = text.lines().last().unwrap_or_default();
@@ -168,7 +168,7 @@ fn every_kind_of_field() {
 }
 
 #[test]
-fn fields_and_bytes_of_what_was_decompressed() {
+fn fields_and_bytes_of_decompressed_responses() {
     let mut sample =
         Sample::decoded(b"a long text that reaches into the next row\0z", &OTHER, |r| {
             r.text(&TEXT)?;
@@ -201,7 +201,7 @@ fn bytes_that_no_field_has() {
 }
 
 #[test]
-fn the_date_stands_where_the_day_changes() {
+fn the_date_is_shown_when_the_day_changes() {
     let report = &mut Text::new(LINE, Paint::new(false));
     let mut sample = Sample::of(b"", &OTHER, Tree::default());
     sample.digits = 9;
@@ -222,7 +222,7 @@ fn the_date_stands_where_the_day_changes() {
 }
 
 #[test]
-fn what_carried_a_message() {
+fn packets_of_a_message() {
     let mut sample = Sample::of(b"", &OTHER, Tree::default());
     sample.pieces = [5, 6].map(|frame| Piece { frame, ..Piece::default() }).into();
     (sample.lost, sample.via) = (true, Some("vxlan\n42"));
@@ -259,7 +259,7 @@ fn summaries() {
 }
 
 #[test]
-fn gists_count_with_a_noun_and_say_flags_and_meanings() {
+fn summaries_have_counts_flags_and_meanings() {
     static COUNTS: dissectors::kit::Message = message(
         "counts",
         "{servers# server}, {players# entry/entries}[, {num_players?crowded}][, {port?open}], {header=}, {port=}",
@@ -294,7 +294,7 @@ fn floats_are_short_in_a_gist() {
 }
 
 #[test]
-fn texts_are_quoted_where_they_are_not_a_word() {
+fn texts_are_quoted_unless_they_are_a_word() {
     let long = "x".repeat(65);
     let cut = format!("\"{}\"...", "x".repeat(64));
     let cases: [(&[u8], &str); 8] = [
@@ -327,7 +327,7 @@ fn a_rule_that_is_broken_often_is_named_once() {
 }
 
 #[test]
-fn a_finding_stands_beneath_the_shortest_field_that_holds_it() {
+fn a_finding_is_below_the_shortest_field_that_contains_it() {
     let mut sample = Sample::players();
     let mut old = finding(&A2S030, Verdict::Inconclusive, Span::new(0, 9), "unanswered\n");
     old.mark = Some(Mark { frame: 2, time: Time(0), length: 9, side: Side::First });
@@ -371,7 +371,7 @@ fn a_pair_is_one_line_unless_something_is_found_in_it() {
 }
 
 #[test]
-fn a_message_of_too_many_fields_says_so() {
+fn omitted_fields_are_reported() {
     let mut tree = Tree::default();
     for at in 0..Tree::MOST + 2 {
         tree.leaf(&NUMBER, Span::new(at, at + 1), 1);

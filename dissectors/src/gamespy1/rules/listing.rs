@@ -234,7 +234,7 @@ pub(in crate::gamespy1) enum CloseReason {
     BadValidate,
 }
 
-/// How it did.
+/// Its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gamespy1) enum CloseTiming {
     InTime,

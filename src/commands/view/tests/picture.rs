@@ -15,7 +15,7 @@ const CELL: [f64; 2] = [8.4, 18.0];
 const SCREEN: (u16, u16) = (100, 15);
 
 #[test]
-fn the_picture_is_what_is_drawn() {
+fn the_picture_in_the_documentation_is_up_to_date() {
     let mut user = TestUser::with(&["samples/a2s-quirks.pcap"]);
     user.keys(&["Down", "Down", "Down", "Down", "Down"]);
     let mut screens = vec![user.buffer(SCREEN.0, SCREEN.1)];

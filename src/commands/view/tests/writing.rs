@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn marked_conversations_or_what_the_filter_wants_are_written() {
+fn marked_or_filtered_conversations_are_written() {
     let folder = folder("written");
     let [marked, wanted] = ["marked", "wanted"].map(|name| folder.join(name).display().to_string());
     let mut user = TestUser::of("a2s-quirks.pcap");

@@ -44,7 +44,7 @@ fn acknowledged_hole_may_still_be_filled() {
 }
 
 #[test]
-fn an_answer_may_wait_for_what_it_answers_to_and_its_fin_with_it() {
+fn a_response_and_its_fin_may_wait_for_the_request() {
     let fin = FIN | ACK;
     let mut bench = Bench::begun(Appetite::InOrder, 1000);
     bench.send(B, ACK, 9000, 1000, b"hello");
@@ -61,7 +61,7 @@ fn an_answer_may_wait_for_what_it_answers_to_and_its_fin_with_it() {
 }
 
 #[test]
-fn what_answers_is_held_back_after_what_does_not() {
+fn responses_are_held_back_after_other_bytes() {
     let mut bench = Bench::begun(Appetite::InOrder, 1000);
     // Both directions were recorded from their ends to their beginnings.
     bench.send(B, SYN_ACK, 8999, 1000, b"");
@@ -75,7 +75,7 @@ fn what_answers_is_held_back_after_what_does_not() {
 }
 
 #[test]
-fn what_waits_is_shown_at_the_end_in_its_order() {
+fn waiting_bytes_are_passed_on_at_the_end_in_order() {
     let mut bench = Bench::begun(Appetite::InOrder, 1000);
     bench.send(B, SYN_ACK, 8999, 1000, b"");
     bench.send(A, ACK, 1000, 9002, b"thanks");
@@ -91,7 +91,7 @@ fn what_waits_is_shown_at_the_end_in_its_order() {
 }
 
 #[test]
-fn acknowledgment_does_not_reach_after_what_it_says() {
+fn an_acknowledgment_covers_only_earlier_bytes() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.data(1010, b"kl");
     for _ in 0..9 {
@@ -182,7 +182,7 @@ fn a_lost_end_is_reported_after_three_seconds() {
 }
 
 #[test]
-fn losses_are_reported_three_seconds_after_what_came_after_them() {
+fn losses_are_reported_three_seconds_after_later_bytes() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     // All is acknowledged a while before it comes; the first half of it is not recorded.
     let mut reported_at = Vec::new();

@@ -15,7 +15,7 @@ fn limit_event(reported: &Reported) -> Option<(StreamLimit, u64)> {
 }
 
 #[test]
-fn unread_bytes_are_dropped_and_reading_goes_on() {
+fn unread_bytes_are_dropped_and_reading_continues() {
     let mut bench = Bench::with(Appetite::Nothing, SMALL);
     bench.send(A, SYN, 999, 0, b"");
     let block = [b'x'; 1000];
@@ -127,7 +127,7 @@ fn consumed_bytes_do_not_pile_up() {
 }
 
 #[test]
-fn what_it_takes_to_keep_a_byte_is_reported() {
+fn overhead_of_buffered_bytes_is_reported() {
     let mut bench = Bench::begun(Appetite::Nothing, 1000);
     assert_eq!(bench.connection.uncharged(), 0);
     bench.data(1000, b"a");

@@ -131,7 +131,7 @@ fn first_copy_wins_among_consumed_unread_and_early_bytes() {
 }
 
 #[test]
-fn a_filler_does_not_overwrite_what_came_first() {
+fn a_filler_does_not_overwrite_earlier_bytes() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.data(1002, b"cd");
     bench.data(1006, b"gh");
@@ -140,7 +140,7 @@ fn a_filler_does_not_overwrite_what_came_first() {
 }
 
 #[test]
-fn repeats_of_bytes_long_gone_are_counted() {
+fn repeats_of_old_bytes_are_counted() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.data(1000, b"first");
     bench.data(1005, &[b'x'; 10_000]);
@@ -236,7 +236,7 @@ fn answer_to_a_new_syn_keeps_it() {
 }
 
 #[test]
-fn an_acknowledgment_of_what_is_there_has_no_effect() {
+fn an_acknowledgment_of_recorded_bytes_has_no_effect() {
     let mut bench = Bench::begun(Appetite::Groups(4), 100);
     bench.send(B, SYN_ACK, 8999, 100, b"");
     let settled = |bench: &Bench, sequence, ack| bench.connection.is_settled(B, sequence, ack);
@@ -337,7 +337,7 @@ fn a_reset_that_was_not_the_end_is_passed_over() {
 }
 
 #[test]
-fn reset_ends_the_direction_of_who_sent_it_first() {
+fn reset_ends_the_direction_of_its_sender_first() {
     for (side, acknowledged) in [(A, 0), (B, 1003)] {
         let mut bench = Bench::begun(Appetite::Groups(4), 1000);
         bench.send(B, SYN_ACK, 4999, 1000, b"");

@@ -197,7 +197,7 @@ impl<'o> FindingGroup<'o> {
     }
 }
 
-/// What each party did, in no order.
+/// The counts of each party, in no particular order.
 fn by_party<'o>(
     rule_outcome: &RuleOutcome,
     severity: Severity,
