@@ -205,8 +205,8 @@ fn styles_of_times_in_other_commands() {
 fn mistakes() {
     for (args, what) in [
         (&["--fields", "frme"][..], "did you mean `frame`"),
-        (&["--fields", "frame,", "--format", "csv"], "is not the name of a field"),
-        (&["--fields", "frame,answered"], "is known only after it was shown"),
+        (&["--fields", "frame,", "--format", "csv"], "is not a valid field name"),
+        (&["--fields", "frame,answered"], "is not yet known when a message is shown"),
         (&["--fields", "frame", "--format", "json"], "--format csv, tsv, table and ndjson"),
     ] {
         let (code, _, err) = dissect(&[args, &[SAMPLE]].concat());

@@ -31,7 +31,7 @@ pub(super) struct RecentExchange {
     port: u16,
     /// The latest request returned a challenge.
     pub(super) is_challenged: bool,
-    answered: AnswerState,
+    response: ResponseState,
     /// Packets that are kept.
     kept: u8,
     /// The name and the length of the latest request.
@@ -41,7 +41,7 @@ pub(super) struct RecentExchange {
 
 /// The response to the latest request, except for challenges.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum AnswerState {
+enum ResponseState {
     #[default]
     No,
     Yes,
@@ -165,16 +165,16 @@ impl RecentExchange {
         // An attacker repeats the same request; another kind of request after a response comes from
         // a client.
         let goes_on = self.asked != asked && self.port == packet.port;
-        let proof = match self.answered {
+        let proof = match self.response {
             _ if is_returned => Some(Proof::Challenge),
-            AnswerState::Split if goes_on => Some(Proof::Split),
-            AnswerState::Yes if goes_on => Some(Proof::WentOn),
+            ResponseState::Split if goes_on => Some(Proof::Split),
+            ResponseState::Yes if goes_on => Some(Proof::WentOn),
             _ => None,
         };
         (self.asked, self.port) = (asked, packet.port);
         (self.what, self.length) = (outline.message.label, packet.length.into());
         self.is_challenged = is_returned;
-        self.answered = AnswerState::No;
+        self.response = ResponseState::No;
         proof
     }
 
@@ -184,10 +184,10 @@ impl RecentExchange {
             self.challenge = outline.challenge.or(self.challenge);
             return;
         }
-        self.answered = match outline.last_part {
-            Some(true) => AnswerState::Split,
-            Some(false) => self.answered,
-            None => AnswerState::Yes,
+        self.response = match outline.last_part {
+            Some(true) => ResponseState::Split,
+            Some(false) => self.response,
+            None => ResponseState::Yes,
         };
     }
 }

@@ -70,7 +70,7 @@ pub(super) struct TrafficSource {
     /// Packets that it sent.
     pub(super) packets: u32,
     /// Responses to it that were not challenges.
-    pub(super) answers: u32,
+    pub(super) responses: u32,
     /// It was challenged.
     pub(super) challenged: bool,
     /// The minimum and maximum number of routers that its packets have passed.
@@ -287,7 +287,7 @@ impl Sources {
             let hops = if is_new { source.hops } else { mine.hops };
             mine.hops = [hops[0].min(source.hops[0]), hops[1].max(source.hops[1])];
             mine.packets = mine.packets.saturating_add(source.packets);
-            mine.answers = mine.answers.saturating_add(source.answers);
+            mine.responses = mine.responses.saturating_add(source.responses);
             mine.challenged |= source.challenged;
             mine.seconds = mine.seconds.max(source.seconds);
             mine.limits.add(&source.limits);

@@ -209,7 +209,7 @@ impl Target {
         self.hops[1].see(hop_limit);
         if let Some(source) = self.sources.known(to) {
             source.challenged |= is_challenge;
-            source.answers = source.answers.saturating_add(u32::from(!is_challenge));
+            source.responses = source.responses.saturating_add(u32::from(!is_challenge));
         }
     }
 

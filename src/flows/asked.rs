@@ -1,32 +1,32 @@
-//! What was asked in a flow: kept of each where somebody reads rows of flows.
+//! Requests of a flow, which are only stored if rows of flows are needed.
 
 use dissectors::kit::{Habit, Habits, Message, Payload, Purpose, Reply, Role, Sending};
 
 use super::per_flow::PerFlowValue;
 
-/// What was asked in a flow, and what came of it. In a flood there are millions of these.
+/// The exchanges of a flow. In a flood there are millions of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Exchanges: requests with the challenge rounds that they took.
+    /// Exchanges: requests with their repeats and challenges.
     pub exchanges: u32,
-    /// Those that brought what was asked for.
+    /// Those that were answered.
     pub answered: u32,
     /// The packets of the latest requests that were answered, by the lower halves of their numbers.
     answered_latest: [u32; 2],
-    /// The latest of these was answered by a challenge alone.
+    /// The latest of these was answered only by a challenge.
     by_challenge: bool,
-    /// What its client sent first.
+    /// The first messages of its client, which identify its library.
     habits: Habits,
-    /// Its client asked for a list.
+    /// Its client requested a list.
     pub for_lists: bool,
-    /// Its client asked for something else.
+    /// Its client sent other requests.
     pub for_others: bool,
 }
 
 impl PerFlowValue for Asked {}
 
 impl Asked {
-    /// A message asks, or answers, or neither.
+    /// Counts a message, if it is a request or a response.
     #[inline]
     pub fn message(&mut self, message: &Message, sending: Sending, reply: Option<&Reply>) {
         let purpose = message.purpose;
@@ -39,20 +39,20 @@ impl Asked {
             self.for_others |= !is_for_list;
         }
         if sending == Sending::GoesOn && std::mem::take(&mut self.by_challenge) {
-            // The latest challenge was not all that was asked for.
+            // The latest challenge was not all that was requested.
             self.answered = self.answered.saturating_sub(1);
         }
         if let Some(reply) = reply.filter(|reply| reply.challenge_alone) {
             self.by_challenge = self.answers(reply.request);
         }
-        // A challenge that a request must have first is not what was asked for.
+        // A challenge that is only required for the request does not answer it.
         if let Some(reply) = reply.filter(|reply| reply.complete && purpose.ends_exchange()) {
             self.answers(reply.request);
         }
     }
 
-    /// A response to what this packet asked for: the first one answers the exchange. Some servers answer
-    /// their master's check as they answer queries: where no exchange is open, it is that. Returns whether
+    /// A response to the request in this packet: the first one answers the exchange. If no exchange is open, it
+    /// is ignored: some servers respond to their master's check in the same way as to queries. Returns whether
     /// it answered one.
     fn answers(&mut self, request: u64) -> bool {
         let (request, [latest, _]) = (request as u32, self.answered_latest);
@@ -66,7 +66,7 @@ impl Asked {
         is_first
     }
 
-    /// Its client sends a message. Returns the library whose habit that completes.
+    /// Its client sends a message. Returns the library if this message identifies it.
     #[inline]
     pub fn library(
         &mut self,
@@ -86,12 +86,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_asked_in_a_flow_takes_little() {
+    fn exchanges_of_a_flow_take_little_memory() {
         assert!(size_of::<Asked>() <= 24);
     }
 
     #[test]
-    fn an_exchange_is_answered_once_and_only_where_one_is_open() {
+    fn an_exchange_is_answered_once_and_only_if_one_is_open() {
         let mut asked = Asked::default();
         let mut answered = |exchanges: u32, request: u64| {
             asked.exchanges = exchanges;

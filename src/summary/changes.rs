@@ -1,7 +1,7 @@
-//! How often servers get another name or another map, where several partitions of a capture hear of it.
+//! Counts changes of the names and maps of servers across partitions of a capture.
 //!
-//! Whether a name is another one depends on what was said just before, to whomever: so it is put in order again
-//! what was said when. A name is a hash: what it is, is kept with its server, once.
+//! Whether a name has changed depends on the previous message to any client, so the messages of all partitions
+//! are sorted again. Names are stored as hashes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,25 +17,25 @@ use super::described::{first, kept};
 use super::rows::Bounded;
 use crate::session::{MessageEvent, Partition, Value};
 
-/// A name and a map, as far as a message says them.
+/// The hashes of a name and a map, if a message has them.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 struct Names([Option<u64>; 2]);
 
-/// What servers of a partition say they are called and play, in the order in which they do.
+/// The names and maps of servers in messages of a partition, in order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct NameChanges {
-    /// Each once.
+    /// The distinct pairs of server and names.
     what: Vec<(SocketAddr, Names)>,
     #[serde(skip)]
     known: Map<(SocketAddr, Names), u32>,
-    /// The packets that said it, and which it was. A message that says names is reported with its packet.
+    /// Packets, each with the index of its pair. Messages with names are reported with their packets.
     when: Vec<(u64, u32)>,
 }
 
 impl NameChanges {
-    /// Notes what a message says of this server.
+    /// Adds the names in a message about this server.
     pub(super) fn note(&mut self, server: SocketAddr, event: &MessageEvent<'_>) {
         let Some(paths) = event.message().describes else { return };
         let names = Names([paths.name, paths.map].map(|paths| first(event, paths).map(hash)));
@@ -52,22 +52,22 @@ impl NameChanges {
         self.when.push((at, nth));
     }
 
-    /// How many messages said something.
+    /// The number of messages with names.
     pub fn len(&self) -> usize {
         self.when.len()
     }
 
-    /// Whether none did.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.when.is_empty()
     }
 
-    /// The packet of the first of them.
+    /// The packet of the first one.
     pub fn from(&self) -> u64 {
         self.when.first().map_or(u64::MAX, |(at, _)| *at)
     }
 
-    /// The same in this many parts, by server.
+    /// Divides them into this number of parts, by server.
     pub fn split(self, parts: usize) -> Vec<NameChanges> {
         let mut split = vec![NameChanges::default(); parts];
         for (at, server, names) in self.all() {
@@ -87,28 +87,28 @@ impl NameChanges {
 }
 
 fn hash(text: Value<'_>) -> u64 {
-    // The same in all processes.
+    // This hasher has the same result in all processes.
     let mut hasher = DefaultHasher::new();
     kept(&text).hash(&mut hasher);
     hasher.finish()
 }
 
-/// In which of this many parts what is known of a host is.
+/// The part for a host.
 pub(super) fn part_of(host: IpAddr, parts: usize) -> usize {
     Partition::of(host, host, parts)
 }
 
-/// Names of a server, and how often they were others than before.
+/// The names of a server, and how often they changed.
 #[derive(Clone, Default)]
 struct NameHistory {
     names: Names,
     changes: u64,
 }
 
-/// Something that was said, and which of all that was said at that moment.
+/// A message in the queue: packet, order within the packet, server and names.
 type Waiting = Reverse<(u64, u64, SocketAddr, Names)>;
 
-/// What all partitions hear of servers, put in order.
+/// The names of servers in all partitions, in order.
 pub struct Changes {
     servers: Bounded<SocketAddr, NameHistory>,
     waiting: BinaryHeap<Waiting>,
@@ -116,13 +116,13 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Of the servers of this summary.
+    /// Counts changes of the servers of this summary.
     pub fn of(summary: &Summary) -> Changes {
         let servers = Bounded::new(summary.servers.most);
         Changes { servers, waiting: BinaryHeap::new(), added: 0 }
     }
 
-    /// What one of them heard: nothing that comes later is earlier than its first.
+    /// Adds names of one partition. Later calls have no earlier messages than the first one of this.
     pub fn add(&mut self, said: &NameChanges) {
         self.reach(Some(said.from()));
         for (at, server, names) in said.all() {
@@ -131,7 +131,7 @@ impl Changes {
         }
     }
 
-    /// All was heard. Writes what there was of changes into the rows of the servers.
+    /// Ends the input, and writes the numbers of changes into the rows of servers.
     pub fn finish(mut self, summary: &mut Summary) {
         self.reach(None);
         self.servers.rows.into_iter().for_each(|(server, known)| {
@@ -141,7 +141,7 @@ impl Changes {
         });
     }
 
-    /// Deals with what came before this; with all.
+    /// Processes the messages before this packet; `None`: all.
     fn reach(&mut self, until: Option<u64>) {
         while let Some(next) = self.waiting.peek_mut()
             && until.is_none_or(|until| next.0.0 < until)

@@ -1,4 +1,4 @@
-//! What messages say of servers and lists.
+//! Properties of servers and lists in messages.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use dissectors::kit::{EndOfList, Masters, Purpose};
 use super::latest::{Latest, Moment};
 use crate::session::{ListedServers, MessageEvent, Value};
 
-/// Characters of a name or a map that are kept.
+/// Maximum number of characters of a name or a map.
 const LONG: usize = 256;
 
 /// The first of these fields that a message has.
@@ -15,7 +15,7 @@ pub fn first<'b>(event: &MessageEvent<'b>, paths: &[&str]) -> Option<Value<'b>> 
     paths.iter().find_map(|path| event.field(path))
 }
 
-/// Notes a text, if there is one. Returns whether there was another one before.
+/// Stores a text, if there is one. Returns whether it replaces another one.
 pub(super) fn put(known: &mut Latest<String>, at: Moment, value: Option<Value<'_>>) -> bool {
     let Some(value) = value else { return false };
     if known.get().is_some_and(|known| is_same(known, &value)) {
@@ -28,7 +28,7 @@ pub(super) fn put(known: &mut Latest<String>, at: Moment, value: Option<Value<'_
     changed
 }
 
-/// What is kept of a text.
+/// A text, truncated to the maximum.
 pub(super) fn kept(value: &Value<'_>) -> String {
     let mut text = match value {
         Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
@@ -40,7 +40,7 @@ pub(super) fn kept(value: &Value<'_>) -> String {
     text
 }
 
-/// Whether a text is what is known already, without making a copy of it.
+/// Compares a text with the stored one, without a copy.
 fn is_same(known: &str, value: &Value<'_>) -> bool {
     matches!(value, Value::Text(text) if *text == known.as_bytes())
 }
@@ -52,8 +52,8 @@ pub fn number(value: Value<'_>) -> Option<u64> {
     }
 }
 
-/// Where the server that sent a message to a master takes queries, where the message says so.
-/// `None`: the port says nothing of the server's.
+/// The query address of a server that sent a message to a master, if the message has it. `None`: the port
+/// of the message is not the server's query port.
 pub fn own_endpoint(event: &MessageEvent<'_>, from: SocketAddr) -> Option<SocketAddr> {
     let path = match event.message().purpose {
         Purpose::Join | Purpose::Heartbeat | Purpose::CheckResponse | Purpose::Authentication => {
@@ -62,7 +62,7 @@ pub fn own_endpoint(event: &MessageEvent<'_>, from: SocketAddr) -> Option<Socket
         _ => None,
     };
     let port = match path.and_then(|path| event.field(path)) {
-        // A number that is no port belongs to no server.
+        // Invalid port numbers are ignored.
         Some(named) => u16::try_from(number(named)?).ok().filter(|port| *port > 0)?,
         None => {
             let usual = path.and(masters(event)).and_then(|it| it.usual_port);
@@ -72,7 +72,7 @@ pub fn own_endpoint(event: &MessageEvent<'_>, from: SocketAddr) -> Option<Socket
     Some(SocketAddr::new(from.ip(), port))
 }
 
-/// Whether a client's message asks for a list from its beginning.
+/// Whether a client's message requests a list from its beginning.
 pub fn begins_list(event: &MessageEvent<'_>) -> bool {
     if event.message().purpose != Purpose::ListRequest {
         return false;
@@ -103,7 +103,7 @@ pub fn is_enciphered(event: &MessageEvent<'_>) -> bool {
         && hidden().is_some_and(|path| event.field(path).is_some())
 }
 
-/// Whether a master's message refuses a registration.
+/// Whether a master's message rejects a registration.
 pub fn refuses(event: &MessageEvent<'_>) -> bool {
     let refusal = || masters(event).and_then(|it| it.refusal);
     event.message().purpose == Purpose::JoinResponse
@@ -119,7 +119,7 @@ pub fn each_listed<'b>(event: &MessageEvent<'b>) -> ListedServers<'b> {
     if is_list { event.listed() } else { ListedServers::default() }
 }
 
-/// What messages between masters and others hold, in the message's protocol.
+/// The fields of messages between masters and others in the message's protocol.
 pub fn masters(event: &MessageEvent<'_>) -> Option<&'static Masters> {
     event.context().protocol.and_then(|id| id.info().masters)
 }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_long_text_the_first_characters_are_kept() {
+    fn long_texts_are_truncated() {
         assert_eq!(kept(&Value::Text(b"Mill \xFF Creek")), "Mill \u{FFFD} Creek");
         assert_eq!(kept(&Value::Unsigned(7)), "7");
         for long in [LONG, LONG + 1] {

@@ -1,20 +1,20 @@
-//! What was said last.
+//! The latest and the first value of a property.
 
 use dissectors::kit::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::session::MessageEvent;
 
-/// When something was said, and in which packet: no two messages of different hosts are of one.
+/// Time and packet of a message. A packet has no messages of different hosts.
 pub(super) type Moment = (Time, u64);
 
-/// When a message was sent.
+/// The moment of a message.
 pub(super) fn moment(event: &MessageEvent<'_>) -> Moment {
     let payload = event.payload();
     (payload.time, payload.frame)
 }
 
-/// What was said last of something, and when. It does not matter in which order it is noted.
+/// The latest value with its moment, independent of the order of calls.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Latest<T> {
     said: Option<(Moment, T)>,
@@ -27,19 +27,19 @@ impl<T> Default for Latest<T> {
 }
 
 impl<T> Latest<T> {
-    /// It, if anything was said.
+    /// The value, if there is one.
     pub fn get(&self) -> Option<&T> {
         self.said.as_ref().map(|(_, value)| value)
     }
 
-    /// This was said then.
+    /// Sets the value of a moment.
     pub(super) fn set(&mut self, at: Moment, value: T) {
         if self.at().is_none_or(|latest| latest <= at) {
             self.said = Some((at, value));
         }
     }
 
-    /// What is known was said again.
+    /// The stored value was repeated at this moment.
     pub(super) fn again(&mut self, at: Moment) {
         self.said.iter_mut().for_each(|said| said.0 = at.max(said.0));
     }
@@ -53,7 +53,7 @@ impl<T> Latest<T> {
     }
 }
 
-/// What was said first of something, and when.
+/// The first value with its moment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct First<T>(Option<(Moment, T)>);
 
@@ -68,7 +68,7 @@ impl<T> First<T> {
         self.0.as_ref().map(|(_, value)| value)
     }
 
-    /// This was said then.
+    /// Sets the value of a moment.
     pub(super) fn set(&mut self, at: Moment, value: T) {
         if self.0.as_ref().is_none_or(|(first, _)| at < *first) {
             self.0 = Some((at, value));

@@ -1,4 +1,4 @@
-//! From the tables of partitions to those of the whole capture.
+//! Merges the tables of partitions into those of the complete capture.
 
 use std::hash::Hash;
 use std::mem;
@@ -9,18 +9,18 @@ use super::rows::{Bounded, Client, Master, SeenTimes, Server, widen};
 use super::{Protocol, Summary};
 
 impl Summary {
-    /// Takes what servers said of their names and maps since the last time; nothing where that is known
-    /// already, as of a whole capture.
+    /// Takes the names and maps in messages since the last call; empty for a complete capture, which counts
+    /// changes itself.
     pub fn take_said(&mut self) -> NameChanges {
         self.said.as_mut().map(mem::take).unwrap_or_default()
     }
 
-    /// How many messages said something of that since then.
+    /// The number of messages with names since then.
     pub fn said(&self) -> usize {
         self.said.as_ref().map_or(0, NameChanges::len)
     }
 
-    /// Divides it by host into this many: each row is in one of them, with those of its host in other partitions.
+    /// Divides it by host into this number of parts: rows of the same host in other partitions are in the same part.
     pub fn split(mut self, parts: usize) -> Vec<Summary> {
         let (bytes, filtered) = (self.bytes, self.filtered);
         let mut split = Vec::from_iter((0..parts).map(|_| Summary::new(bytes, filtered)));
@@ -45,7 +45,7 @@ impl Summary {
         split
     }
 
-    /// Adds those of another partition. How often servers changed, [`Changes`](super::Changes) says.
+    /// Adds the tables of another partition. [`Changes`](super::Changes) counts changes of names.
     pub fn merge(&mut self, other: Summary) {
         for (all, more) in self.protocols.iter_mut().zip(&other.protocols) {
             all.merge(more);
@@ -63,7 +63,7 @@ impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
     fn merge(&mut self, other: Bounded<K, V>, mut merge: impl FnMut(&mut V, V)) {
         self.is_cut |= other.is_cut;
         let mut rows = Vec::from_iter(other.rows);
-        // Where they do not fit, it is the same ones each time.
+        // If not all rows fit, the same ones are left out each time.
         rows.sort_unstable_by_key(|(key, _)| *key);
         for (key, row) in rows {
             if let Some(all) = self.get(key) {
@@ -111,7 +111,7 @@ impl Server {
 }
 
 impl Master {
-    /// `room`: for this many more servers of lists; returns whether that was enough.
+    /// `room`: number of further servers of lists that fit. Returns whether it was sufficient.
     fn merge(&mut self, other: Master, room: &mut usize) -> bool {
         self.protocol.merge(other.protocol);
         widen_by(&mut self.seen, other.seen);

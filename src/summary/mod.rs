@@ -1,10 +1,10 @@
-//! What a capture holds, in tables: protocols, servers, masters, clients, and ports of other traffic.
+//! Summarizes a capture in tables: protocols, servers, masters, clients, and ports of other traffic.
 //!
-//! Messages say what a server is called and how fast it answers; flows that have ended say how many
-//! packets and requests there were. Tables are bounded: what does not fit is counted.
+//! Messages have names and response times of servers; ended flows have the numbers of packets and requests.
+//! Tables are bounded: rows that do not fit are counted.
 //!
-//! What a pair of hosts adds to a row does not depend on what other pairs say: so the tables of partitions
-//! of all pairs come to those of the whole capture ([`Summary::merge`]).
+//! The amount that a pair of hosts adds to a row does not depend on other pairs, so the tables of partitions
+//! of all pairs add up to those of the complete capture ([`Summary::merge`]).
 
 mod changes;
 pub mod described;
@@ -25,13 +25,13 @@ pub use changes::{Changes, NameChanges};
 pub use latest::Latest;
 pub use rows::{Bounded, Client, Kind, Master, Protocol, SeenTimes, Server};
 
-/// Bytes of memory for which a server or a master is kept: what its response times take at most.
+/// Memory for a row of a server or a master in bytes: the maximum for its response times.
 const BYTES_OF_SERVER: usize = 1 << 14;
 
-/// Bytes of memory for which a client is kept.
+/// Memory for a row of a client in bytes.
 const BYTES_OF_CLIENT: usize = 1 << 11;
 
-/// Bytes of memory for which a server of a master's list is kept.
+/// Memory for a server of a master's list in bytes.
 const BYTES_OF_LISTED: usize = 1 << 7;
 
 /// The tables of one capture.
@@ -39,25 +39,25 @@ const BYTES_OF_LISTED: usize = 1 << 7;
 pub struct Summary {
     /// By protocol, in the order of [`Id::ALL`].
     pub protocols: Vec<Protocol>,
-    /// Servers: what was asked, or joined, beat or registered.
+    /// Servers: hosts that received queries or registered with a master.
     pub servers: Bounded<SocketAddr, Server>,
     /// Master servers.
     pub masters: Bounded<SocketAddr, Master>,
-    /// Hosts that asked.
+    /// Hosts that sent requests.
     pub clients: Bounded<IpAddr, Client>,
-    /// Only flows with a message that the user wants count.
+    /// Only flows with a message that matches the filter count.
     #[serde(skip)]
     filtered: bool,
     /// Flows that have not ended and count, where not all do.
     #[serde(skip)]
     wanted: Set<u32>,
-    /// What servers say they are called, where others have to do with the same servers.
+    /// The names of servers, if other partitions have messages of the same servers.
     #[serde(skip)]
     said: Option<NameChanges>,
-    /// Bytes of memory that the tables may take.
+    /// Maximum memory of the tables in bytes.
     #[serde(skip)]
     bytes: usize,
-    /// Servers of lists for which there is room.
+    /// Number of further servers of lists that fit.
     #[serde(skip)]
     room_for_lists: usize,
     /// Packets of flows of ours, by transport and lower port.
@@ -65,8 +65,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Empty tables that take this many bytes of memory at most. `filtered`: only some messages come, and
-    /// only their flows count.
+    /// Empty tables with this memory limit in bytes. `filtered`: only messages that match a filter are
+    /// passed, and only their flows count.
     pub fn new(bytes: usize, filtered: bool) -> Summary {
         let protocol = |&id: &Id| Protocol::new(id);
         Summary {
@@ -83,7 +83,7 @@ impl Summary {
         }
     }
 
-    /// The same, of a partition of all pairs of hosts: servers are named elsewhere, too.
+    /// The same for a partition of all pairs of hosts: other partitions also have names of its servers.
     pub fn of_partition(bytes: usize, filtered: bool) -> Summary {
         Summary { said: Some(NameChanges::default()), ..Summary::new(bytes, filtered) }
     }
@@ -106,7 +106,7 @@ impl Summary {
 
     fn message(&mut self, event: &MessageEvent<'_>) {
         let context = event.context();
-        // A datagram that was doubled on the way counts nowhere.
+        // Duplicated datagrams do not count.
         let (Some(id), None) = (context.protocol, context.copy_of) else { return };
         let payload = event.payload();
         let (from, to, time) = (payload.from, payload.to, payload.time);
@@ -146,7 +146,7 @@ impl Summary {
                     self.said.iter_mut().for_each(|said| said.note(end, event));
                 }
             }
-            // What a server answers when its master checks it says nothing of itself.
+            // A server's response to a check of its master has no properties of the server.
             Role::Server if purpose == Purpose::CheckResponse => {}
             Role::Server => {
                 if let Some(server) = self.servers.get(from) {
@@ -154,7 +154,7 @@ impl Summary {
                     self.said.iter_mut().for_each(|said| said.note(from, event));
                 }
             }
-            // A master may check servers from a port of its own, where nobody asks it.
+            // A master may check servers from another port, which receives no requests.
             Role::Master if purpose == Purpose::Check => {
                 if let Some(client) = self.clients.get(from.ip()) {
                     client.checks_servers = true;
@@ -174,7 +174,7 @@ impl Summary {
         }
     }
 
-    /// What was counted of a flow that has ended.
+    /// Adds the counts of a flow that has ended.
     pub fn flow(&mut self, row: &FlowRow) {
         let packets = row.packets[0].saturating_add(row.packets[1]);
         self.ours.add_packets(row.transport, row.ends.map(|end| end.port()), packets);
@@ -188,8 +188,8 @@ impl Summary {
             protocol.findings += row.findings;
             protocol.flows += 1;
         }
-        // Whose row it is, its own messages say. Rows of others that these name are there already, or are not
-        // shown before they come.
+        // The flow's own messages determine the row. Rows of other parties in these messages exist already, or are
+        // not shown before they do.
         let plays = |who| row.roles.iter().position(|role| *role == Some(who));
         let client = plays(Role::Client);
         let Some(asks) = client.or(plays(Role::Server)) else {
@@ -198,7 +198,7 @@ impl Summary {
         };
         let [asking, asked] = [row.ends[asks], row.ends[1 - asks]];
         let is_of_master = row.asks_for_lists || plays(Role::Master).is_some();
-        // Some servers ask their master what clients ask servers.
+        // Some servers send requests to their master that clients send to servers.
         let is_of_server = row.asks_for_others || client.is_some() && !is_of_master;
         if (client.is_some() || is_of_server)
             && let Some(client) = self.clients.get(asking.ip())
@@ -210,7 +210,7 @@ impl Summary {
             server.exchanges += row.exchanges;
             server.answered += row.exchanges_answered;
         }
-        // Of a server and its master, what was found is about one of them, and shown with the server.
+        // Findings in a flow between a server and its master are shown with the server.
         let found = match (client, is_of_master) {
             (Some(_), true) => self.masters.get(asked).map(|it| &mut it.findings),
             (Some(_), false) => self.servers.get(asked).map(|it| &mut it.findings),
@@ -222,7 +222,7 @@ impl Summary {
     }
 }
 
-/// Whether it is a message by which a server makes itself known to a master.
+/// Whether a server announces itself to a master with such a message.
 fn announces(purpose: Purpose) -> bool {
     matches!(
         purpose,

@@ -13,22 +13,22 @@ use super::latest::{First, Latest, Moment, moment};
 use crate::flows::ResponseTimes;
 use crate::session::MessageEvent;
 
-/// Ports of a client that are counted: further ones are not distinguished.
+/// Maximum number of ports that are counted for a client.
 const PORTS: usize = 256;
 
-/// Somebody of whom a table has a row.
+/// A row of a table.
 pub trait Row {
-    /// Whether a message shows that it is what the table is of. Until then its row only counts.
+    /// Whether a message shows that it belongs into the table. Until then, it only counts.
     fn is_seen(&self) -> bool;
 }
 
-/// A table with a bound.
+/// A bounded table.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(deserialize = "K: Eq + Hash + Deserialize<'de>, V: Deserialize<'de>"))]
 pub struct Bounded<K, V> {
     pub(super) rows: Map<K, V>,
     pub(super) most: usize,
-    /// Something did not fit.
+    /// Some rows did not fit.
     pub is_cut: bool,
 }
 
@@ -37,7 +37,7 @@ impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
         Bounded { rows: Map::default(), most: most.max(1), is_cut: false }
     }
 
-    /// The row of this key, a new one where there is none; `None`: no more fit.
+    /// The row with this key, which is added if it does not exist; `None` if it does not fit.
     pub(super) fn get(&mut self, key: K) -> Option<&mut V> {
         let is_full = self.rows.len() >= self.most;
         match self.rows.entry(key) {
@@ -52,8 +52,8 @@ impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
 }
 
 impl<K: Copy + Ord, V: Row> Bounded<K, V> {
-    /// How many rows there are.
-    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    /// The number of rows.
+    #[allow(clippy::len_without_is_empty, reason = "not needed")]
     pub fn len(&self) -> usize {
         self.seen().count()
     }
@@ -71,16 +71,16 @@ impl<K: Copy + Ord, V: Row> Bounded<K, V> {
     }
 }
 
-/// When somebody was seen first and last.
+/// The times of the first and the last message.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct SeenTimes {
-    /// The first message's time.
+    /// The time of the first message.
     pub first: Time,
-    /// The last one's.
+    /// The time of the last message.
     pub last: Time,
 }
 
-/// The span of what was seen of somebody.
+/// Extends the times by another message.
 pub(super) fn widen(seen: &mut Option<SeenTimes>, time: Time) {
     let seen = seen.get_or_insert(SeenTimes { first: time, last: time });
     seen.first = seen.first.min(time);
@@ -90,7 +90,7 @@ pub(super) fn widen(seen: &mut Option<SeenTimes>, time: Time) {
 /// The messages of one protocol.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Protocol {
-    /// Which protocol.
+    /// The protocol.
     pub id: Id,
     /// Messages.
     pub messages: u64,
@@ -116,9 +116,9 @@ impl Protocol {
 /// A game server.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Server {
-    /// The protocol that it spoke with clients, or was asked in, last.
+    /// The latest protocol of messages with clients.
     pub(super) spoken: Latest<Id>,
-    /// That in which it made itself known first.
+    /// The first protocol in which it registered.
     pub(super) known_in: First<Id>,
     /// Its latest name.
     pub name: Latest<String>,
@@ -126,23 +126,23 @@ pub struct Server {
     pub map: Latest<String>,
     /// Its version.
     pub version: Latest<String>,
-    /// Players, as it says.
+    /// The number of players that it reports.
     pub players: Latest<u64>,
-    /// How many players it has room for.
+    /// Its maximum number of players.
     pub max_players: Latest<u64>,
     /// How often its name or its map changed.
     pub changes: u64,
-    /// When it was asked, answered or made itself known.
+    /// The times of requests, responses and registrations.
     pub seen: Option<SeenTimes>,
-    /// Requests that were sent to it, repeats too.
+    /// Requests that were sent to it, including repeats.
     pub sent: u64,
-    /// The same without repeats of what still waited.
+    /// The same without repeats of requests that were still waiting.
     pub requests: u64,
     /// Exchanges: requests, with their repeats and challenges counted as one.
     pub exchanges: u64,
     /// Those that were answered.
     pub answered: u64,
-    /// Responses that only asked for a challenge.
+    /// Responses that only contained a challenge.
     pub challenged: u64,
     /// Its largest response, in bytes as sent.
     pub largest: u64,
@@ -159,7 +159,7 @@ impl Row for Server {
 }
 
 impl Server {
-    /// The protocol that it spoke, or was asked in, last.
+    /// The latest protocol of its messages.
     pub fn protocol(&self) -> Option<Id> {
         self.spoken.get().or(self.known_in.get()).copied()
     }
@@ -194,7 +194,7 @@ impl Server {
         self.describe(event);
     }
 
-    /// Notes what a message says of it.
+    /// Stores its properties in a message.
     fn describe(&mut self, event: &MessageEvent<'_>) {
         let Some(paths) = event.message().describes else { return };
         let at = moment(event);
@@ -217,19 +217,19 @@ impl Server {
 pub struct Master {
     /// Its protocol.
     pub protocol: Latest<Id>,
-    /// When something was sent to it or by it.
+    /// The times of messages to it and from it.
     pub seen: Option<SeenTimes>,
-    /// When it checked servers: not all that do have a list.
+    /// The times of its checks of servers: not all hosts that check servers have a list.
     pub(super) checks: Option<SeenTimes>,
-    /// Lists that clients asked for; further pages of one are not counted.
+    /// Lists that clients requested; further pages of one are not counted.
     pub lists_asked: u64,
-    /// Lists that were given to their end.
+    /// Complete lists.
     pub lists_whole: u64,
-    /// Lists that are enciphered: whether they were given to their end is unknown.
+    /// Enciphered lists: it is unknown whether they were complete.
     pub lists_enciphered: u64,
-    /// Clients that have asked for a list and not got all of it.
+    /// Clients that have requested a list and not yet received all of it.
     waiting: Set<SocketAddr>,
-    /// The servers on its lists, each as a number.
+    /// The servers in its lists, each as a number.
     pub listed: Set<u64>,
     /// Joins and registrations.
     pub joins: u64,
@@ -250,14 +250,14 @@ impl Row for Master {
 }
 
 impl Master {
-    /// When something was sent to it or by it, its checks of servers among that.
+    /// The times of messages to it and from it, including checks of servers.
     pub fn seen(&self) -> Option<SeenTimes> {
         let mut seen = self.seen;
         self.checks.iter().flat_map(|it| [it.first, it.last]).for_each(|it| widen(&mut seen, it));
         seen
     }
 
-    /// It sent or was sent a message.
+    /// A message to it or from it.
     fn speaks(&mut self, id: Id, event: &MessageEvent<'_>) {
         self.protocol.set(moment(event), id);
         widen(&mut self.seen, event.payload().time);
@@ -296,7 +296,7 @@ impl Master {
         }
     }
 
-    /// It sent a message. `room`: for this many more servers of lists; returns whether that was enough.
+    /// It sent a message. `room`: number of further servers of lists that fit. Returns whether it was sufficient.
     pub(super) fn responded(
         &mut self,
         id: Id,
@@ -311,7 +311,7 @@ impl Master {
             *room += 1;
             self.lists_enciphered += 1;
         }
-        // Some masters end each packet of a list as if it were the last: a list is whole once.
+        // Some masters mark each packet of a list as the last one; a list is counted only once.
         if described::ends_list(event) && self.waiting.remove(&to) {
             *room += 1;
             self.lists_whole += 1;
@@ -320,11 +320,11 @@ impl Master {
         self.lists(described::each_listed(event).numbers(), room)
     }
 
-    /// These servers are on its lists. Returns whether there was room for them.
+    /// Adds servers of its lists. Returns whether they fit.
     pub(super) fn lists(&mut self, servers: impl Iterator<Item = u64>, room: &mut usize) -> bool {
         let mut has_room = true;
         for server in servers {
-            // Most of a list were on earlier ones, too: to look costs less than to insert.
+            // Most servers were in earlier lists, and a lookup is faster than an insertion.
             if self.listed.contains(&server) {
                 continue;
             }
@@ -343,11 +343,11 @@ impl Master {
 pub struct Kind {
     /// Their protocol.
     pub id: Id,
-    /// Which of its messages they are.
+    /// Their message.
     pub message: &'static Message,
-    /// How many there were.
+    /// Their number.
     pub count: u64,
-    /// When the first one came.
+    /// The moment of the first one.
     pub(super) first: Moment,
 }
 
@@ -357,33 +357,33 @@ impl Kind {
     }
 }
 
-/// A host that asks.
+/// A host that sends requests.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Client {
     /// Its ports, the first 256 of them.
     pub sockets: Set<u16>,
-    /// When its requests were sent.
+    /// The times of its requests.
     pub seen: Option<SeenTimes>,
-    /// Requests by kind, repeats too.
+    /// Requests by kind, including repeats.
     pub(super) kinds: Vec<Kind>,
-    /// All of them.
+    /// All requests.
     pub sent: u64,
-    /// The same without repeats of what still waited.
+    /// The same without repeats of requests that were still waiting.
     pub requests: u64,
     /// Exchanges: requests, with their repeats and challenges counted as one.
     pub exchanges: u64,
     /// Those that were answered.
     pub answered: u64,
-    /// Its libraries or programs, as far as what they send shows that, and when it does.
+    /// Its libraries or programs that were identified, with the moment.
     pub(super) libraries: Vec<(Moment, Name)>,
-    /// It asked a master for a list.
+    /// It requested a list from a master.
     pub(super) asks_for_lists: bool,
     /// It checks servers as masters do.
     pub(super) checks_servers: bool,
 }
 
 impl Row for Client {
-    /// A master that queries the servers that it lists is no client.
+    /// A master that queries the servers in its list is not a client.
     fn is_seen(&self) -> bool {
         self.sent > 0 && (self.asks_for_lists || !self.checks_servers)
     }
@@ -431,14 +431,14 @@ impl Client {
         kinds
     }
 
-    /// Its libraries or programs, as far as what they send shows that.
+    /// Its libraries or programs that were identified.
     pub fn libraries(&self) -> Vec<&'static str> {
         let mut libraries = self.libraries.clone();
         libraries.sort_by_key(|(at, _)| *at);
         libraries.iter().map(|(_, library)| library.0).collect()
     }
 
-    /// Requests a second; `None` of one request, or of many at once.
+    /// Requests per second; `None` for one request, or for several at the same time.
     pub fn rate(&self) -> Option<f64> {
         let seen = self.seen.filter(|seen| seen.last > seen.first)?;
         let seconds = seen.last.since(seen.first) as f64 / 1e9;
@@ -451,7 +451,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_of_lists_take_room_once() {
+    fn servers_of_lists_take_memory_once() {
         let (mut master, mut room) = (Master::default(), 3);
         assert!(master.lists([1, 2, 1].into_iter(), &mut room));
         assert_eq!((master.listed.len(), room), (2, 1));

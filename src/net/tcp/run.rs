@@ -113,8 +113,8 @@ impl<'a> Run<'a> {
         // The acknowledged position of a direction only increases.
         let origins = self.chunk.own_origins();
         let free = origins.partition_point(|origin| !self.other.is_answered_by(origin));
-        let Some(answer) = origins.get(free) else { return Run { ..*self } };
-        let chunk = self.chunk.until(answer.start);
+        let Some(response) = origins.get(free) else { return Run { ..*self } };
+        let chunk = self.chunk.until(response.start);
         let seen = self.seen.min(chunk.bytes.len());
         Run { chunk, seen, end: None, held_back: true, ..*self }
     }
