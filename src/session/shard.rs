@@ -303,6 +303,8 @@ impl Shard {
         recorder: &mut Recorder<F>,
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
+        // Read early: in a flood it is in no cache, and neither is the flow.
+        recorder.asked = flow.asked();
         let before = flow.memory();
         let silence = count_packet(&mut flow, payload);
         if payload.lost {
@@ -310,7 +312,6 @@ impl Shard {
         }
         let facts = context.facts(&flow, silence, &self.incomplete);
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
-        recorder.asked = flow.asked();
         let FlowState::Conversation(conversation) = &mut flow.state else { return };
         recorder.flow_context(FlowContext {
             protocol: Some(conversation.id()),

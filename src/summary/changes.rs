@@ -9,7 +9,7 @@ use std::collections::binary_heap::PeekMut;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::Map;
+use dissectors::kit::{Map, Socket};
 use serde::{Deserialize, Serialize};
 
 use super::Summary;
@@ -110,7 +110,7 @@ type Waiting = Reverse<(u64, u64, SocketAddr, Names)>;
 
 /// The names of servers in all partitions, in order.
 pub struct Changes {
-    servers: Bounded<SocketAddr, NameHistory>,
+    servers: Bounded<Socket, NameHistory>,
     waiting: BinaryHeap<Waiting>,
     added: u64,
 }
@@ -147,7 +147,7 @@ impl Changes {
             && until.is_none_or(|until| next.0.0 < until)
         {
             let Reverse((_, _, server, names)) = PeekMut::pop(next);
-            self.servers.get(server).into_iter().for_each(|known| known.add(names));
+            self.servers.get(Socket(server)).into_iter().for_each(|known| known.add(names));
         }
     }
 }

@@ -31,13 +31,13 @@ impl Summary {
         }
         let place = |host: IpAddr| part_of(host, parts);
         mem::take(&mut self.servers.rows).into_iter().for_each(|(end, row)| {
-            split.get_mut(place(end.ip())).and_then(|it| it.servers.rows.insert(end, row));
+            split.get_mut(place(end.0.ip())).and_then(|it| it.servers.rows.insert(end, row));
         });
         mem::take(&mut self.masters.rows).into_iter().for_each(|(end, row)| {
-            split.get_mut(place(end.ip())).and_then(|it| it.masters.rows.insert(end, row));
+            split.get_mut(place(end.0.ip())).and_then(|it| it.masters.rows.insert(end, row));
         });
         mem::take(&mut self.clients.rows).into_iter().for_each(|(host, row)| {
-            split.get_mut(place(host)).and_then(|it| it.clients.rows.insert(host, row));
+            split.get_mut(place(host.0)).and_then(|it| it.clients.rows.insert(host, row));
         });
         if let Some(first) = split.first_mut() {
             (first.protocols, first.ours) = (self.protocols, self.ours);

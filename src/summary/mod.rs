@@ -12,10 +12,8 @@ mod latest;
 mod merge;
 mod rows;
 
-use std::net::{IpAddr, SocketAddr};
-
 use dissectors::Id;
-use dissectors::kit::{Purpose, Role, Set};
+use dissectors::kit::{Host, Purpose, Role, Set, Socket};
 use serde::{Deserialize, Serialize};
 
 use crate::flows::FlowRow;
@@ -40,11 +38,11 @@ pub struct Summary {
     /// By protocol, in the order of [`Id::ALL`].
     pub protocols: Vec<Protocol>,
     /// Servers: hosts that received queries or registered with a master.
-    pub servers: Bounded<SocketAddr, Server>,
+    pub servers: Bounded<Socket, Server>,
     /// Master servers.
-    pub masters: Bounded<SocketAddr, Master>,
+    pub masters: Bounded<Socket, Master>,
     /// Hosts that sent requests.
-    pub clients: Bounded<IpAddr, Client>,
+    pub clients: Bounded<Host, Client>,
     /// Only flows with a message that matches the filter count.
     #[serde(skip)]
     filtered: bool,
@@ -121,26 +119,26 @@ impl Summary {
         }
         match speaker {
             Role::Client => {
-                if let Some(client) = self.clients.get(from.ip()) {
+                if let Some(client) = self.clients.get(Host(from.ip())) {
                     client.request(id, event, from.port());
                     client.asks_for_lists |= purpose == Purpose::ListRequest;
                 }
                 if purpose == Purpose::ListRequest {
-                    let master = self.masters.get(to);
+                    let master = self.masters.get(Socket(to));
                     let room = &mut self.room_for_lists;
                     master.into_iter().for_each(|it| it.asked(id, event, from, room));
-                } else if let Some(server) = self.servers.get(to) {
+                } else if let Some(server) = self.servers.get(Socket(to)) {
                     server.sent(id, event);
                 }
             }
             Role::Server if announces(purpose) => {
-                if let Some(master) = self.masters.get(to) {
+                if let Some(master) = self.masters.get(Socket(to)) {
                     master.joined(id, event);
                 }
                 let is_known_by_it = purpose != Purpose::Authentication;
                 let end = is_known_by_it.then(|| described::own_endpoint(event, from)).flatten();
                 if let Some(end) = end
-                    && let Some(server) = self.servers.get(end)
+                    && let Some(server) = self.servers.get(Socket(end))
                 {
                     server.sent_by_itself(id, event);
                     self.said.iter_mut().for_each(|said| said.note(end, event));
@@ -149,22 +147,22 @@ impl Summary {
             // A server's response to a check of its master has no properties of the server.
             Role::Server if purpose == Purpose::CheckResponse => {}
             Role::Server => {
-                if let Some(server) = self.servers.get(from) {
+                if let Some(server) = self.servers.get(Socket(from)) {
                     server.responded(id, event, response_time);
                     self.said.iter_mut().for_each(|said| said.note(from, event));
                 }
             }
             // A master may check servers from another port, which receives no requests.
             Role::Master if purpose == Purpose::Check => {
-                if let Some(client) = self.clients.get(from.ip()) {
+                if let Some(client) = self.clients.get(Host(from.ip())) {
                     client.checks_servers = true;
                 }
-                if let Some(master) = self.masters.get(from) {
+                if let Some(master) = self.masters.get(Socket(from)) {
                     master.checked(id, event);
                 }
             }
             Role::Master => {
-                if let Some(master) = self.masters.get(from) {
+                if let Some(master) = self.masters.get(Socket(from)) {
                     let room = &mut self.room_for_lists;
                     let has_room = master.responded(id, event, to, response_time, room);
                     self.masters.is_cut |= !has_room;
@@ -193,28 +191,31 @@ impl Summary {
         let plays = |who| row.roles.iter().position(|role| *role == Some(who));
         let client = plays(Role::Client);
         let Some(asks) = client.or(plays(Role::Server)) else {
-            let master = plays(Role::Master).and_then(|master| self.masters.get(row.ends[master]));
+            let master = plays(Role::Master).map(|master| Socket(row.ends[master]));
+            let master = master.and_then(|master| self.masters.get(master));
             return master.into_iter().for_each(|it| it.findings += row.findings);
         };
-        let [asking, asked] = [row.ends[asks], row.ends[1 - asks]];
+        let [asking, asked] = [row.ends[asks], row.ends[1 - asks]].map(Socket);
         let is_of_master = row.asks_for_lists || plays(Role::Master).is_some();
         // Some servers send requests to their master that clients send to servers.
         let is_of_server = row.asks_for_others || client.is_some() && !is_of_master;
         if (client.is_some() || is_of_server)
-            && let Some(client) = self.clients.get(asking.ip())
+            && let Some(client) = self.clients.get(Host(asking.0.ip()))
         {
             client.exchanges += row.exchanges;
             client.answered += row.exchanges_answered;
         }
+        // Findings in a flow between a server and its master are shown with the server.
+        let is_about_asked = client.is_some() && !is_of_master;
         if is_of_server && let Some(server) = self.servers.get(asked) {
             server.exchanges += row.exchanges;
             server.answered += row.exchanges_answered;
+            server.findings += if is_about_asked { row.findings } else { 0 };
         }
-        // Findings in a flow between a server and its master are shown with the server.
-        let found = match (client, is_of_master) {
-            (Some(_), true) => self.masters.get(asked).map(|it| &mut it.findings),
-            (Some(_), false) => self.servers.get(asked).map(|it| &mut it.findings),
-            (None, _) => self.servers.get(asking).map(|it| &mut it.findings),
+        let found = match client {
+            Some(_) if is_about_asked => None,
+            Some(_) => self.masters.get(asked).map(|it| &mut it.findings),
+            None => self.servers.get(asking).map(|it| &mut it.findings),
         };
         if let Some(findings) = found {
             *findings += row.findings;

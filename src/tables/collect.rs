@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use dissectors::kit::Set;
+use dissectors::kit::{Set, Socket};
 use dissectors::ledger::Terms;
 
 use super::findings::FindingRecord;
@@ -120,7 +120,7 @@ pub fn rows_of_servers(summary: &Summary, files: &[String], sink: &mut dyn Sink)
 
 fn servers(summary: &Summary, places: &PacketPlaces, sink: &mut dyn Sink) -> io::Result<()> {
     let (capture, rows) = (places.capture(), summary.servers.rows());
-    rows.into_iter().try_for_each(|(end, server)| {
+    rows.into_iter().try_for_each(|(Socket(end), server)| {
         sink.row(Table::Servers, &ServerRecord::of(capture.clone(), end, server))
     })
 }

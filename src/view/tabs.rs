@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::net::SocketAddr;
 
-use dissectors::kit::{Severity, Time, Verdict};
+use dissectors::kit::{Severity, Socket, Time, Verdict};
 use roaring::RoaringBitmap;
 
 use super::index::{ConversationRow, weight};
@@ -348,8 +348,8 @@ pub(super) fn parties(model: &Model, order: SortOrder) -> Vec<PartyRow> {
     let summary = model.summary();
     let masters = summary.masters.rows();
     let servers = summary.servers.rows();
-    let masters = masters.into_iter().map(|(end, it)| PartyRow::master(end, it));
-    let servers = servers.into_iter().map(|(end, it)| PartyRow::server(end, it));
+    let masters = masters.into_iter().map(|(Socket(end), it)| PartyRow::master(end, it));
+    let servers = servers.into_iter().map(|(Socket(end), it)| PartyRow::server(end, it));
     let mut parties: Vec<_> = masters.chain(servers).collect();
     narrow(&mut parties, model);
     let text = |at: usize| move |it: &PartyRow| it.cells.get(at).cloned();

@@ -97,8 +97,8 @@ impl Hasher for IdentityHash {
 }
 
 /// A host as a key, hashed as one number: hashing octet by octet takes several times as long.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Host(pub(crate) IpAddr);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Host(pub IpAddr);
 
 impl Hash for Host {
     #[inline]
@@ -111,7 +111,7 @@ impl Hash for Host {
 }
 
 /// A host and a port as a key, the host hashed as one number.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Socket(pub SocketAddr);
 
 impl Hash for Socket {

@@ -51,8 +51,8 @@ pub use fact::{CrossFlowEvent, Exchange, PartsFound, ResponseRules, SeenMessage}
 pub use field::{Field, Kind, Meaning, Place, Privacy, Read, Span};
 pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};
-pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, ShortHash, keyed_hash};
-pub use hash::{Map, Seed, Set, Socket};
+pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, ShortHash, keyed_hash};
+pub use hash::{Host, Map, Seed, Set, Socket};
 pub(crate) use lists::append;
 pub use lists::room;
 pub use mark::{Mark, ShortMark};

@@ -1,8 +1,7 @@
 //! The columns of the tables.
 
-use std::net::{IpAddr, SocketAddr};
-
 use dissectors::Id;
+use dissectors::kit::{Host, Socket};
 
 use super::super::json::transport;
 use super::super::text_table::Importance;
@@ -106,9 +105,9 @@ pub(super) fn of_protocols<'s>() -> Vec<SummaryColumn<&'s Protocol>> {
     ]
 }
 
-pub(super) fn of_servers<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Server>>> {
+pub(super) fn of_servers<'s>() -> Vec<SummaryColumn<KeyedRow<'s, Socket, Server>>> {
     vec![
-        column("server", "SERVER", |it| some(it.0)),
+        column("server", "SERVER", |it| some(it.0.0)),
         useful(3, column("protocol", "PROTOCOL", |it| name_of(it.1.protocol()))),
         column("name", "", |it| text_of(&it.1.name)),
         shortened(
@@ -142,9 +141,9 @@ pub(super) fn of_servers<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Ser
     ]
 }
 
-pub(super) fn of_masters<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Master>>> {
+pub(super) fn of_masters<'s>() -> Vec<SummaryColumn<KeyedRow<'s, Socket, Master>>> {
     vec![
-        column("master", "MASTER", |it| some(it.0)),
+        column("master", "MASTER", |it| some(it.0.0)),
         useful(3, column("protocol", "PROTOCOL", |it| name_of(it.1.protocol.get().copied()))),
         spare(
             0,
@@ -167,9 +166,9 @@ pub(super) fn of_masters<'s>() -> Vec<SummaryColumn<KeyedRow<'s, SocketAddr, Mas
     ]
 }
 
-pub(super) fn of_clients<'s>() -> Vec<SummaryColumn<KeyedRow<'s, IpAddr, Client>>> {
+pub(super) fn of_clients<'s>() -> Vec<SummaryColumn<KeyedRow<'s, Host, Client>>> {
     vec![
-        column("client", "CLIENT", |it| some(it.0)),
+        column("client", "CLIENT", |it| some(it.0.0)),
         useful(
             0,
             column("sockets", "SOCKETS", |it| SummaryCell::Count(Some(it.1.sockets.len() as u64))),
