@@ -276,6 +276,14 @@ fn the_rate_of_a_slow_client_is_not_none() {
 }
 
 #[test]
+fn doubled_datagrams_are_no_other_traffic() {
+    let ports = |file: &str| out(&["summary", "--table", "ports", "--format", "csv", file]);
+    let only = "transport,port,packets\r\n";
+    assert_eq!(ports("samples/gamespy4-ut3-split.pcap"), only);
+    assert_eq!(ports("samples/silence-doubled.pcap"), format!("{only}udp,9,1\r\n"));
+}
+
+#[test]
 fn links_are_named() {
     let links = |file: &str| lines(&["summary", "--format", "json", file])[0]["links"].clone();
     assert_eq!(links("samples/a2s-quirks.pcap"), serde_json::json!(["Ethernet"]));

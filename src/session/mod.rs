@@ -408,15 +408,17 @@ impl Session {
         if context.options.verify_checksums {
             context.checksums(outcome);
         }
-        match outcome {
+        let is_foreign = match outcome {
             Outcome::Udp(datagram) => {
                 context.hop_limit = datagram.ip.hop_limit;
                 context.note(datagram.note.as_ref());
-                shard.datagram(context, &key, datagram, time, recorded, recorder);
+                !shard.datagram(context, &key, datagram, time, recorded, recorder)
             }
+            // The datagram in an ICMP error is not a packet between these ports.
             Outcome::Icmp(error) => {
                 shard.see_host(context, error.ip.source);
                 shard.icmp(context, &key, error, recorder);
+                false
             }
             Outcome::Tcp(segment) => {
                 shard.see_host(context, key.source);
@@ -425,13 +427,14 @@ impl Session {
                 if let Some(place) = shard.place(&key, segment, time) {
                     shard.segment(context, &key, place, segment, time, recorded, recorder);
                 }
+                // Later segments show whose it is.
+                true
             }
-            _ => {}
-        }
+            _ => false,
+        };
         shard.limits_met(context, time, recorder);
         self.headers(time, recorder);
-        // The datagram in an ICMP error is not a packet between these ports.
-        if !matches!(outcome, Outcome::Icmp(_)) {
+        if is_foreign {
             self.foreign.see(&key, &self.context.numbers);
         }
     }

@@ -33,8 +33,8 @@ pub struct Needs {
     pub flow_details: bool,
     /// The files of packets.
     pub files: bool,
-    /// The number of packets of each port, also of supported protocols; see
-    /// [`Totals::foreign`](super::Totals::foreign).
+    /// The number of packets of each port that are not known to be of a supported protocol when they
+    /// come; see [`Totals::foreign`](super::Totals::foreign).
     pub ports: bool,
     /// The hosts in the recording; see [`Totals::heard`](super::Totals::heard).
     pub hosts: bool,

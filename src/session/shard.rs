@@ -120,7 +120,7 @@ impl Shard {
         }
     }
 
-    /// A UDP datagram.
+    /// A UDP datagram. Returns whether it belongs to a flow of a supported protocol.
     pub(super) fn datagram<F: FieldSink>(
         &mut self,
         context: &mut PacketContext,
@@ -129,7 +129,7 @@ impl Shard {
         time: Time,
         recorded: Recorded<'_>,
         recorder: &mut Recorder<F>,
-    ) {
+    ) -> bool {
         let (bytes, lost) = (datagram.payload.bytes, !datagram.payload.is_whole());
         let mut payload = Payload {
             bytes,
@@ -158,7 +158,7 @@ impl Shard {
                     self.cut.see(context);
                 }
             }
-            return;
+            return false;
         };
         // The pieces of a single packet need no list.
         let (here, mut joined) = (context.piece(datagram.payload.offset, bytes.len()), Vec::new());
@@ -187,6 +187,7 @@ impl Shard {
         if let Recorded::Joined(_) = recorded {
             context.pieces = joined;
         }
+        true
     }
 
     /// Whether a supported flow uses one of these ports, or one is a usual port of servers.

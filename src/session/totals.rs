@@ -101,10 +101,11 @@ pub struct Port {
 
 /// Packets of other protocols, by transport and port. The lower of a packet's two ports counts,
 /// because it is usually the server's. Packets are counted until the first flow's protocol is
-/// identified, or all packets, also of supported protocols, if needed.
+/// identified, or to the end, if needed. Of which protocol a segment of TCP is, later ones may show: all
+/// of them are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherTraffic {
-    /// All packets are counted.
+    /// Packets are counted to the end.
     all: bool,
     /// By port; empty if there are none.
     #[serde(with = "by_port")]
@@ -135,7 +136,7 @@ mod by_port {
 }
 
 impl OtherTraffic {
-    /// Counts all packets, or those before the first supported flow.
+    /// Counts packets to the end, or those before the first supported flow.
     pub(super) fn counting(all: bool) -> OtherTraffic {
         OtherTraffic { all, ..OtherTraffic::default() }
     }
@@ -179,7 +180,7 @@ impl OtherTraffic {
         self
     }
 
-    /// Adds a packet; it ends counting if a flow has a number.
+    /// Adds a packet, unless a flow has a number and ends counting.
     #[inline]
     pub(super) fn see(&mut self, key: &FlowKey, numbers: &Numbers) {
         if self.all || numbers.given() == 0 {

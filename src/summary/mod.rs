@@ -13,7 +13,7 @@ mod merge;
 mod rows;
 
 use dissectors::Id;
-use dissectors::kit::{Host, Purpose, Role, Set, Socket};
+use dissectors::kit::{Host, Purpose, Role, Set, Socket, Transport};
 use serde::{Deserialize, Serialize};
 
 use crate::flows::FlowRow;
@@ -58,7 +58,7 @@ pub struct Summary {
     /// Number of further servers of lists that fit.
     #[serde(skip)]
     room_for_lists: usize,
-    /// Packets of flows of ours, by transport and lower port.
+    /// Packets of TCP flows of ours, by lower port.
     ours: OtherTraffic,
 }
 
@@ -96,8 +96,8 @@ impl Summary {
         }
     }
 
-    /// The ports of packets that are of no flow of ours, those with most packets first. `all`: every
-    /// packet of the capture.
+    /// The ports of packets that are of no flow of ours, those with most packets first. `all`: these, and
+    /// all of TCP.
     pub fn foreign(&self, all: &OtherTraffic) -> Vec<Port> {
         all.clone().without(&self.ours).ports()
     }
@@ -174,8 +174,10 @@ impl Summary {
 
     /// Adds the counts of a flow that has ended.
     pub fn flow(&mut self, row: &FlowRow) {
-        let packets = row.packets[0].saturating_add(row.packets[1]);
-        self.ours.add_packets(row.transport, row.ends.map(|end| end.port()), packets);
+        if row.transport == Transport::Tcp {
+            let packets = row.packets[0].saturating_add(row.packets[1]);
+            self.ours.add_packets(row.transport, row.ends.map(|end| end.port()), packets);
+        }
         if self.filtered && !self.wanted.remove(&row.flow) {
             return;
         }
