@@ -187,3 +187,42 @@ fn an_address_that_clients_cannot_reach() {
     assert_eq!(address(loopback, outside), ["no", "listed_loopback", "as 127.0.0.1:27015"]);
     assert_eq!(address("203.0.113.2:27015", outside)[0], "yes");
 }
+
+/// A client asks for the rules again and again, and of each response a part is missing.
+fn in_part(response: &dyn Fn(u32) -> String) -> Value {
+    let one = |nth: u32| {
+        let at = nth * 20;
+        format!(
+            "{at}.0 c > s  FFFFFFFF 56 FFFFFFFF\n{at}.02 s > c  FFFFFFFF 41 le32:7\n\
+             {at}.1 c > s  FFFFFFFF 56 le32:7\n{at}.12 s > c  {}\n",
+            response(nth)
+        )
+    };
+    let script = format!("{}end 190", (0..4).map(one).collect::<String>());
+    diagnosed(&capture(&script, &A2S).unwrap().pcap(), "10.0.0.2:27015", &["--complete"])
+}
+
+#[test]
+fn a_server_whose_responses_come_in_part_responds() {
+    let split = in_part(&|nth| {
+        format!("FEFFFFFF le32:{} 02 00 E004 FFFFFFFF 45 0100 'a' 00 'b'*1230", 77 + nth)
+    });
+    let fragments = in_part(&|_| "frag=800 lacks=2 FFFFFFFF 45 0100 'a' 00 'b'*1430 00".to_owned());
+    for (server, cause) in [(split, "split_part_missing"), (fragments, "fragment_lost")] {
+        assert_eq!(item(&server, "seen.whole")[..2], ["no", cause]);
+        assert_eq!(server["cause"], cause, "{server}");
+        assert_eq!(item(&server, "seen.answered"), ["yes", "", "only in part"], "{server}");
+        assert_eq!(item(&server, "seen.verified")[0], "yes", "{server}");
+        let unknown = ["unknown", "not_in_capture", "no response is whole"];
+        assert_eq!(item(&server, "seen.readable"), unknown, "{server}");
+    }
+}
+
+#[test]
+fn responses_from_elsewhere_are_in_the_capture() {
+    let script = "0.0 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:40000 > c  FFFFFFFF 41 4BA1D522\n\
+        1.0 c > s  FFFFFFFF 55 4BA1D522\n1.02 s:40000 > c  FFFFFFFF 44 00\nend 9";
+    let said = of_script(script, &A2S, "10.0.0.2:27015", "seen.in_time");
+    let text = "only responses from 10.0.0.2:40000 are in the capture";
+    assert_eq!(said, ["unknown", "not_in_capture", text]);
+}

@@ -376,7 +376,8 @@ fn only_info(server: &mut Server) {
     let is_answered = |kind: &&Kind| kind.answered.good > 0;
     let fails = |kind: &Kind| kind.answered.failure(true).cloned();
     let silent = server.kinds.iter().find(|kind| kind.answered.good == 0 && kind.answered.run > 0);
-    let only_info = server.kinds.iter().filter(is_answered).all(|kind| kind.describes);
+    let mut answered = server.kinds.iter().filter(is_answered).peekable();
+    let only_info = answered.peek().is_some() && answered.all(|kind| kind.describes);
     let is_elsewhere = !server.elsewhere.is_empty();
     let failure = match silent.filter(|_| only_info && !is_elsewhere) {
         Some(kind) => fails(kind).map(|it| Failure {

@@ -58,8 +58,8 @@ pub struct Diagnosis {
     lists: Lists,
     /// The senders and purposes of packets.
     sent: RecentMap<u64, ServerPacket>,
-    /// The server that each client queried last.
-    asked: RecentMap<SocketAddr, SocketAddr>,
+    /// The server that each client queried last, and the packet.
+    asked: RecentMap<SocketAddr, (SocketAddr, u64)>,
     /// Unsolicited responses, with the server that the client queried last.
     unasked: RecentMap<u64, SocketAddr>,
     /// The challenges of clients by servers, with the kind of request; `None`: the client had
@@ -110,6 +110,8 @@ enum ServerPacketKind {
     Join,
     /// A response to a request of this kind.
     Response { to: Option<&'static str> },
+    /// What may be a part of a response to this packet.
+    Part { request: u64 },
 }
 
 impl Diagnosis {
@@ -281,7 +283,7 @@ impl Diagnosis {
         let follows = challenged.is_some_and(|of| of.is_none_or(|of| of == message.name));
         let what = ServerPacketKind::Request { message, follows };
         self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
-        self.asked.insert(from, to, self.remembered);
+        self.asked.insert(from, (to, frame), self.remembered);
         let timeout = self.terms.answer_timeout;
         let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
         let server = self.server(to)?;
@@ -304,9 +306,14 @@ impl Diagnosis {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         let Some(reply) = event.reply() else {
-            let asked = self.asked.get_mut(&to, self.remembered).copied();
-            if let Some(asked) = asked.filter(|asked| *asked != from) {
-                self.unasked.insert(frame, asked, self.remembered);
+            match self.asked.get_mut(&to, self.remembered).copied() {
+                Some((asked, request)) if asked == from => {
+                    let sent =
+                        ServerPacket { server: asked, what: ServerPacketKind::Part { request } };
+                    self.sent.insert(frame, sent, self.remembered);
+                }
+                Some((asked, _)) => _ = self.unasked.insert(frame, asked, self.remembered),
+                None => {}
             }
             return self.servers.contains_key(&from).then_some(from);
         };

@@ -61,6 +61,8 @@ pub(super) struct Server {
     pub(super) largest_challenge: u64,
     /// A response that was complete in one packet.
     pub(super) in_one_packet: Option<u64>,
+    /// The number of responses of which parts are missing.
+    pub(super) in_part: u64,
     /// Its latest packet that exceeded the path's MTU.
     pub(super) too_large: Option<u64>,
     /// The maximum number of packets of a response.

@@ -65,7 +65,7 @@ impl Diagnosis {
         let (mark, sender) = recalled.or(about)?;
         let (rule, words) = (finding.rule, &*finding.detail);
         if is_lost_fragment(rule) {
-            self.lost_fragment(context.flow.ends[0], mark.frame, words);
+            self.lost_fragment(context.flow.ends, mark.frame, words);
             return None;
         }
         let symptom = symptom(rule, words)?;
@@ -128,13 +128,16 @@ impl Diagnosis {
                     _ => None,
                 };
                 server.bad_of(kind, symptom.item, (symptom.cause, frame, words));
+                if let Some(ServerPacketKind::Part { request }) = sent {
+                    self.responds_in_part(address, request, frame);
+                }
             }
         }
     }
 
     /// Some fragments of a datagram are missing. The sender's port is 0 if the fragment with it is
     /// missing.
-    fn lost_fragment(&mut self, sender: SocketAddr, frame: u64, words: &str) {
+    fn lost_fragment(&mut self, [sender, client]: [SocketAddr; 2], frame: u64, words: &str) {
         let Some(host) = self.hosts.get_mut(&sender.ip()) else { return };
         let server = match sender.port() {
             0 if host.has_more => {
@@ -146,6 +149,24 @@ impl Diagnosis {
         };
         if let Some(server) = self.servers.get_mut(&server) {
             server.fact_mut(Item::Whole).bad(Cause::FragmentLost, frame, words);
+        }
+        let asked = self.asked.get_mut(&client, self.remembered).copied();
+        if let Some((asked, request)) = asked.filter(|(_, request)| *request < frame)
+            && asked == sender
+        {
+            self.responds_in_part(sender, request, frame);
+        }
+    }
+
+    /// A part of a response came, and not the others: it responds.
+    fn responds_in_part(&mut self, server: SocketAddr, request: u64, frame: u64) {
+        let request = self.sent.get_mut(&request, self.remembered).map(|sent| sent.what);
+        let Some(server) = self.servers.get_mut(&server) else { return };
+        server.in_part += 1;
+        let Some(ServerPacketKind::Request { message, follows }) = request else { return };
+        server.good_of(Some(message.name), Item::Answered, frame);
+        if follows {
+            server.good(Item::Verified, frame);
         }
     }
 
@@ -164,9 +185,10 @@ impl Diagnosis {
             text += &format!("; packets of at most {} bytes pass", grouped(mtu.into()));
         }
         match sent {
-            Some(ServerPacket { server, what })
-                if !matches!(what, ServerPacketKind::Response { .. }) =>
-            {
+            Some(ServerPacket {
+                server,
+                what: what @ (ServerPacketKind::Request { .. } | ServerPacketKind::Join),
+            }) => {
                 let Some(server) = self.servers.get_mut(&server) else { return };
                 match what {
                     ServerPacketKind::Join => {

@@ -323,7 +323,7 @@ fn verdict(
             let frames = if open.frame > 0 { vec![open.frame] } else { Vec::new() };
             (cause, frames, format!("{}{more}", open.text))
         }
-        None => (Cause::NotInCapture, Vec::new(), "not in this capture".to_owned()),
+        None => (Cause::NotInCapture, Vec::new(), absent(item, server)),
     };
     ItemVerdict {
         item,
@@ -332,6 +332,18 @@ fn verdict(
         frames,
         has_more: false,
         text,
+    }
+}
+
+/// Why nothing in the capture shows a condition.
+fn absent(item: Item, server: &Server) -> String {
+    let is_of_responses = matches!(item, Item::InTime | Item::Whole | Item::Readable);
+    match server.elsewhere.first() {
+        Some((from, ..)) if is_of_responses => {
+            format!("only responses from {from} are in the capture")
+        }
+        _ if is_of_responses && server.in_part > 0 => "no response is whole".to_owned(),
+        _ => "not in this capture".to_owned(),
     }
 }
 
@@ -364,6 +376,7 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
             let clients = counted(server.clients.len() as u64, "client");
             format!("{clients}, {}", counted(server.fact(item).good, "request"))
         }
+        Item::Answered if server.fact(item).good == server.in_part => "only in part".to_owned(),
         Item::Answered => {
             let kinds = server.kinds.iter();
             let silent = kinds.filter(|kind| kind.answered.good == 0 && kind.answered.run > 0);
