@@ -5,7 +5,7 @@ mod support;
 use std::ffi::OsString;
 use std::path::Path;
 
-use dissectors::kit::Info;
+use dissectors::kit::{Cause, Info, Item};
 use gamewire::Terminal;
 use gamewire::config::Config;
 use gamewire::session::Options;
@@ -91,10 +91,8 @@ fn on_a_wide_terminal(command: &str) -> String {
     String::from_utf8(out).expect("output is UTF-8")
 }
 
-/// Each paragraph of a block in the README that begins with a command is in the output of that command.
-#[test]
-fn the_readme_shows_real_output() {
-    let page = page("README.md");
+/// Each paragraph of a block that begins with a command is in the command's output. Returns how many there are.
+fn shows_real_output(page: &str) -> usize {
     let blocks = page.split("```text\n$ gamewire ").skip(1);
     let mut compared = 0;
     for block in blocks {
@@ -106,8 +104,42 @@ fn the_readme_shows_real_output() {
             compared += 1;
         }
     }
-    assert!(compared >= 5, "{compared}");
+    compared
+}
+
+#[test]
+fn the_readme_shows_real_output() {
+    let page = page("README.md");
+    assert!(shows_real_output(&page) >= 5);
     let first = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next());
     let run = gamewire(["dissect", "samples/a2s-info-players-rules.pcap"]);
     assert!(run.out.starts_with(first.expect("a first block")), "the first block");
+}
+
+#[test]
+fn the_page_of_answers_has_real_output_all_columns_and_all_causes() {
+    let page = page("docs/answers.md");
+    assert!(shows_real_output(&page) >= 3);
+    let is_named = |name: &str| page.contains(&format!("`{name}`"));
+    let causes = Cause::ALL.iter().map(|cause| cause.name());
+    for name in Item::ALL.iter().map(|item| item.name()).chain(causes) {
+        assert!(is_named(name), "{name}");
+    }
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |"));
+    let headings: Vec<_> = rows.flat_map(|(heading, _)| heading.split(", ")).collect();
+    let file = "samples/diagnose-masters.pcap";
+    for table in ["protocols", "servers", "masters", "clients", "ports"] {
+        let shown = gamewire(["summary", "--table", table, file]).out;
+        let columns = shown.lines().next().expect("headings").split("  ").map(str::trim);
+        // The first column is what the table is of.
+        let skipped = usize::from(table != "ports");
+        for column in columns.filter(|column| !column.is_empty()).skip(skipped) {
+            assert!(column == "PROTOCOL" || headings.contains(&column), "{table}: {column}");
+        }
+        let csv = gamewire(["summary", "--format", "csv", "--table", table, file]).out;
+        let names = csv.lines().next().expect("names").split(',').skip(skipped);
+        for name in names.filter(|name| !["protocol", "lists_enciphered"].contains(name)) {
+            assert!(is_named(name) || name.starts_with("response_time_"), "{table}: {name}");
+        }
+    }
 }

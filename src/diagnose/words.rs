@@ -66,7 +66,7 @@ const fn of_cause(cause: Cause) -> &'static str {
         }
         Cause::ChallengeByteswapped => "it answers the master's challenge with its bytes reversed",
         Cause::InfoKeysMissing => "its info string lacks keys",
-        Cause::InfoMalformed => "its info string cannot be read",
+        Cause::InfoMalformed => "its info string is not made of key and value pairs",
         Cause::InfoPlayersOverMax => "its info string has more players than its maximum",
         Cause::HeartbeatRare => "its heartbeats are too rare, and the master drops it",
         Cause::QuitSent => "it announced to the master that it has shut down",
@@ -144,8 +144,11 @@ pub const fn advice(cause: Cause) -> &'static str {
         Cause::ChallengeByteswapped => {
             "Read the master's 4 bytes as a little-endian number, whatever the byte order of the machine."
         }
-        Cause::InfoKeysMissing | Cause::InfoMalformed => {
+        Cause::InfoKeysMissing => {
             "Send all keys of the protocol's table, as \\key\\value pairs with a line feed at the end."
+        }
+        Cause::InfoMalformed => {
+            "Send each key once, none empty, and no backslash in a value: a server's name or map may have one."
         }
         Cause::InfoPlayersOverMax => "Send a player count that is at most the number of slots.",
         Cause::HeartbeatRare => {

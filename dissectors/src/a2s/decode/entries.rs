@@ -5,7 +5,7 @@ use crate::kit::{Cut, Read, Reader, Sink};
 
 /// Where the deaths and the money of The Ship's players are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ship {
+pub(super) enum TheShipPlace {
     /// Another game.
     No,
     /// After the list.
@@ -23,13 +23,13 @@ pub(super) struct Player<'a> {
 
 /// A player.
 #[inline(always)]
-pub(super) fn player<'a, S: Sink>(r: &mut Reader<'a, S>, ship: Ship) -> Result<Player<'a>, Cut> {
+pub(super) fn player<'a, S: Sink>(r: &mut Reader<'a, S>, ship: TheShipPlace) -> Result<Player<'a>, Cut> {
     r.open(&f::PLAYER);
     let index = r.u8(&f::INDEX)?;
     let name = r.text(&f::PLAYER_NAME)?.value;
     r.i32_le(&f::SCORE)?;
     let duration = r.f32_le(&f::DURATION)?;
-    if ship == Ship::Inside {
+    if ship == TheShipPlace::Inside {
         r.i32_le(&f::DEATHS)?;
         r.i32_le(&f::MONEY)?;
     }
