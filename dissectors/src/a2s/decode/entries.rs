@@ -23,7 +23,10 @@ pub(super) struct Player<'a> {
 
 /// A player.
 #[inline(always)]
-pub(super) fn player<'a, S: Sink>(r: &mut Reader<'a, S>, ship: TheShipPlace) -> Result<Player<'a>, Cut> {
+pub(super) fn player<'a, S: Sink>(
+    r: &mut Reader<'a, S>,
+    ship: TheShipPlace,
+) -> Result<Player<'a>, Cut> {
     r.open(&f::PLAYER);
     let index = r.u8(&f::INDEX)?;
     let name = r.text(&f::PLAYER_NAME)?.value;

@@ -1,7 +1,7 @@
 //! Looks ahead in a list: decodes its entries without reporting anything.
 
 use super::CUT_OFF;
-use super::entries::{Ship, player, rule};
+use super::entries::{TheShipPlace, player, rule};
 use crate::a2s::fields as f;
 use crate::a2s::layout::message_byte;
 use crate::kit::{Blind, Cut, Reader, decode};
@@ -34,8 +34,11 @@ pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
         };
         let mut found = 0;
         while found < said && !r.is_empty() {
-            let entry =
-                if kind == b'D' { player(r, Ship::No).map(drop) } else { rule(r).map(drop) };
+            let entry = if kind == b'D' {
+                player(r, TheShipPlace::No).map(drop)
+            } else {
+                rule(r).map(drop)
+            };
             if entry.is_err() {
                 return Ok(true);
             }
@@ -46,29 +49,29 @@ pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
 }
 
 /// The format of a player list from The Ship, after its count.
-pub(super) fn ship(bytes: &[u8], said: u32) -> Ship {
+pub(super) fn ship(bytes: &[u8], said: u32) -> TheShipPlace {
     let players =
         |r: &mut Reader<'_, Blind>, ship| (0..said).try_for_each(|_| player(r, ship).map(drop));
     let is_plain = ahead(bytes, |r| {
-        players(r, Ship::After)?;
+        players(r, TheShipPlace::After)?;
         Ok(r.is_empty() || r.rest() == 8 * said as usize)
     });
     let are_inside = || {
         ahead(bytes, |r| {
-            players(r, Ship::Inside)?;
+            players(r, TheShipPlace::Inside)?;
             Ok(r.is_empty())
         })
     };
-    if !is_plain && are_inside() { Ship::Inside } else { Ship::After }
+    if !is_plain && are_inside() { TheShipPlace::Inside } else { TheShipPlace::After }
 }
 
 /// Whether there are more players after the announced number.
-pub(super) fn more_players(bytes: &[u8], said: u32, ship: Ship) -> bool {
-    if ship == Ship::After && bytes.len() == 8 * said as usize {
+pub(super) fn more_players(bytes: &[u8], said: u32, ship: TheShipPlace) -> bool {
+    if ship == TheShipPlace::After && bytes.len() == 8 * said as usize {
         // 8 bytes a player, unless all bytes form entries with names.
         return ahead(bytes, |r| {
             while !r.is_empty() {
-                if player(r, Ship::No)?.name.is_empty() {
+                if player(r, TheShipPlace::No)?.name.is_empty() {
                     return Ok(false);
                 }
             }
