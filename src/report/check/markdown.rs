@@ -16,7 +16,7 @@ The rules that `gamewire check` applies to captures. This page is written by `ca
 the document's stated practice or its example. A *note* is worth knowing. A known form that deviates is a
 note under the rule's code, and the rule is not broken.
 
-**Role** is at fault: the client, the server or the master; *any*: the sender; *capture*: nobody, the
+**Who** is at fault: the client, the server or the master; *any*: the sender; *capture*: nobody, the
 recording itself shows it.
 
 **Verdict over a capture.** *fail*: broken at least once. *pass*: checked at least once, never broken.
