@@ -155,6 +155,45 @@ mod tests {
         assert_eq!(port.map(|port| port.otherwise.as_slice()), Some(&[Kind::Text][..]));
     }
 
+    /// Whether a message lists this path; the last part of it may be a key of a map.
+    fn has(message: &Message, path: &str) -> bool {
+        let any_key = path.rsplit_once('.').map(|(map, _)| format!("{map}.*"));
+        let mut found = false;
+        message
+            .each_field(|listed, _| found |= listed == path || Some(listed) == any_key.as_deref());
+        found
+    }
+
+    /// A path with a misspelled name would only make a column of `summary` or a line of `diagnose` empty.
+    #[test]
+    fn descriptions_name_fields_that_there_are() {
+        let (mut described, mut named) = (0, 0);
+        for info in Id::ALL.iter().map(|id| id.info()) {
+            for message in info.messages {
+                let Some(it) = message.describes else { continue };
+                let lists = [it.name, it.map, it.version, it.players, it.max_players];
+                for path in lists.concat() {
+                    assert!(has(message, path), "{}.{} has no {path}", info.id, message.name);
+                }
+                described += 1;
+            }
+            let Some(it) = info.masters else { continue };
+            // The end of a list, its encrypted part and HTTP's status may be framing, which is not listed.
+            let mut paths = Vec::new();
+            paths.extend([it.query_port, it.goes_on_after, it.game].into_iter().flatten());
+            paths.extend(it.narrowed.iter().map(|(path, _)| *path));
+            paths.extend(it.selects.map(|selects| selects.said));
+            paths.extend(it.refusal.map(|(path, _)| path));
+            paths.extend(it.stranger.map(|(path, _)| path));
+            for path in paths {
+                let is_there = info.messages.iter().any(|message| has(message, path));
+                assert!(is_there, "no message of {} has {path}", info.id);
+                named += 1;
+            }
+        }
+        assert!(described >= 5 && named >= 8, "{described} descriptions, {named} fields");
+    }
+
     #[test]
     fn rules_are_found_by_code_and_by_slug() {
         assert_eq!(rule("a2s030").map(|rule| rule.slug), Some("player-count"));
