@@ -226,3 +226,47 @@ fn responses_from_elsewhere_are_in_the_capture() {
     let text = "only responses from 10.0.0.2:40000 are in the capture";
     assert_eq!(said, ["unknown", "not_in_capture", text]);
 }
+
+const LIST: &str = "10.0 c > m:27010  31FF '0.0.0.0:0' 00 00\n\
+    10.02 m:27010 > c  FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27016 ip:0.0.0.0:0\nend 30";
+
+/// All that a user may have is the list that a client got.
+#[test]
+fn a_server_that_only_a_list_could_have() {
+    let bytes = capture(LIST, &VALVE).unwrap().pcap();
+    let listed = |server: &str| diagnosed(&bytes, server, &[]);
+    let text = "as 10.0.0.2:27015";
+    assert_eq!(item(&listed("10.0.0.2:27015"), "list.listed"), ["yes", "", text]);
+    let other = listed("10.0.2.2:27015");
+    let text = "the latest whole list does not have it";
+    assert_eq!(item(&other, "list.listed"), ["no", "not_in_list", text]);
+    assert_eq!(other["verdict"], "fault");
+    let port = listed("10.0.1.2:27015");
+    assert_eq!(item(&port, "list.address"), ["no", "listed_other_port", "as 10.0.1.2:27016"]);
+    // Two protocols' lists, of which either may be the server's.
+    let text = r"0.00 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
+0.02 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
+0.03 c > m:28900 tcp '\\list\\\\gamename\\ut\\final\\'
+0.05 m:28900 > c tcp '\\ip\\10.0.0.3:7778\\final\\' fin
+0.06 c > m:28900 tcp fin
+";
+    let both = capture(&format!("{}{LIST}", text.replace(r"\\", r"\\")), &VALVE).unwrap().pcap();
+    let said = item(&diagnosed(&both, "10.0.2.2:27015", &[]), "list.listed");
+    assert_eq!(said[..2], ["unknown", "not_in_capture"], "{said:?}");
+    let shown =
+        gamewire(["diagnose", "--server", "203.0.113.200:7778", "samples/gamespy1-list.pcap"]);
+    assert!(
+        shown.out.contains("no list in the capture is one that should have it"),
+        "{}",
+        shown.out
+    );
+}
+
+#[test]
+fn a_capture_of_lists_alone_says_how_to_look_one_up() {
+    let project = Project::new("causes-lists");
+    project.play("capture.pcap", &VALVE, LIST);
+    let run = gamewire(["diagnose", "--no-config", &project.path("capture.pcap")]);
+    let note = "; --server IP:PORT looks one up in the lists of masters\n";
+    assert!(run.out.ends_with(note), "{}", run.out);
+}

@@ -221,7 +221,7 @@ impl Diagnosis {
         match (sighting.filter(is_late), could_hold) {
             (Some(sighting), _) => listed(address, server, sighting),
             (None, Some(whole)) => self.not_listed(address, server, whole, (position, is_named)),
-            (None, None) => no_list(server, &given),
+            (None, None) => no_list(server, &given, self.lists.is_empty()),
         }
     }
 
@@ -312,8 +312,8 @@ fn listed(address: SocketAddr, server: &mut Server, sighting: &Sighting) {
     }
 }
 
-/// No list in the capture shows whether the server is listed.
-fn no_list(server: &mut Server, given: &[&MasterLists]) {
+/// No list in the capture shows whether the server is listed. `none`: there is none at all.
+fn no_list(server: &mut Server, given: &[&MasterLists], none: bool) {
     let narrowed = given.iter().filter_map(|given| given.narrowed).max();
     let enciphered = given.iter().filter_map(|given| given.enciphered).max();
     let begun = given.iter().filter_map(|given| given.begun.as_ref()).map(|it| it.last).max();
@@ -324,7 +324,10 @@ fn no_list(server: &mut Server, given: &[&MasterLists]) {
             (Cause::ListEnciphered, frame, "the list is encrypted, and cannot be read")
         }
         (None, None, Some(frame)) => (Cause::ListCut, frame, "no whole list is in the capture"),
-        (None, None, None) => (Cause::NotInCapture, 0, "no list is in the capture"),
+        (None, None, None) if none => (Cause::NotInCapture, 0, "no list is in the capture"),
+        (None, None, None) => {
+            (Cause::NotInCapture, 0, "no list in the capture is one that should have it")
+        }
     };
     server.fact_mut(Item::Listed).open(cause, frame, text);
 }

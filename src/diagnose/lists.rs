@@ -187,9 +187,18 @@ impl Lists {
         self.each((master.ip(), id), |given| given.cut = Some((frame, why.to_owned())));
     }
 
-    /// The lists of these masters; if there are none, of the whole protocol.
+    /// Whether no client asked for one.
+    pub(super) fn is_empty(&self) -> bool {
+        self.number == 0
+    }
+
+    /// The lists of these masters; if there are none, of the whole protocol; if that is unknown, of the only
+    /// protocol with lists.
     pub(super) fn of(&self, masters: &[SocketAddr], protocol: Option<Id>) -> Vec<&MasterLists> {
-        let Some(id) = protocol else { return Vec::new() };
+        let Some(id) = protocol else {
+            let given: Vec<_> = self.all.iter().filter(|given| !given.is_empty()).collect();
+            return if given.len() == 1 { given } else { Vec::new() };
+        };
         if masters.is_empty() {
             return self.all.get(id as usize).into_iter().collect();
         }
@@ -218,6 +227,14 @@ impl Lists {
 }
 
 impl MasterLists {
+    fn is_empty(&self) -> bool {
+        let latest = [self.narrowed, self.enciphered];
+        self.whole.is_empty()
+            && self.begun.is_none()
+            && self.cut.is_none()
+            && latest.iter().all(Option::is_none)
+    }
+
     /// The latest whole list that could contain a server of this game; an empty name: unknown game.
     /// `selects`: whether a list with this filter includes the server.
     pub(super) fn whole(

@@ -61,7 +61,7 @@ pub(super) struct Server {
     pub(super) largest_challenge: u64,
     /// A response that was complete in one packet.
     pub(super) in_one_packet: Option<u64>,
-    /// The number of responses of which parts are missing.
+    /// Responses of which parts are missing.
     pub(super) in_part: u64,
     /// Its latest packet that exceeded the path's MTU.
     pub(super) too_large: Option<u64>,
@@ -186,6 +186,12 @@ impl Server {
         if self.clients.len() < CLIENTS {
             self.clients.insert(client);
         }
+    }
+
+    /// Whether a whole response came from the address asked.
+    pub(super) fn responds_whole(&self) -> bool {
+        let in_time = self.fact(Item::InTime);
+        in_time.good + in_time.run + in_time.mended > 0
     }
 
     /// It joins, or sends a heartbeat.

@@ -129,6 +129,7 @@ impl Diagnosis {
                 };
                 server.bad_of(kind, symptom.item, (symptom.cause, frame, words));
                 if let Some(ServerPacketKind::Part { request }) = sent {
+                    server.in_part += u64::from(symptom.item == Item::Whole);
                     self.responds_in_part(address, request, frame);
                 }
             }
@@ -149,6 +150,7 @@ impl Diagnosis {
         };
         if let Some(server) = self.servers.get_mut(&server) {
             server.fact_mut(Item::Whole).bad(Cause::FragmentLost, frame, words);
+            server.in_part += 1;
         }
         let asked = self.asked.get_mut(&client, self.remembered).copied();
         if let Some((asked, request)) = asked.filter(|(_, request)| *request < frame)
@@ -158,11 +160,10 @@ impl Diagnosis {
         }
     }
 
-    /// A part of a response came, and not the others: it responds.
+    /// A part of a response came, or one that cannot be read: the server responds.
     fn responds_in_part(&mut self, server: SocketAddr, request: u64, frame: u64) {
         let request = self.sent.get_mut(&request, self.remembered).map(|sent| sent.what);
         let Some(server) = self.servers.get_mut(&server) else { return };
-        server.in_part += 1;
         let Some(ServerPacketKind::Request { message, follows }) = request else { return };
         server.good_of(Some(message.name), Item::Answered, frame);
         if follows {

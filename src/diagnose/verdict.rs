@@ -96,6 +96,10 @@ impl ItemVerdict {
     }
 }
 
+/// The conditions for a server of unknown protocol.
+const OF_ANY: [Item; 6] =
+    [Item::Join, Item::ListWhole, Item::Listed, Item::Address, Item::Asked, Item::Answered];
+
 /// The text for a server that leaves one kind of request unanswered.
 const BUT: &str = "but never to ";
 
@@ -172,6 +176,8 @@ impl DiagnosedServer {
 pub struct Diagnoses {
     /// Those with faults first, then by address.
     pub servers: Vec<DiagnosedServer>,
+    /// Clients asked masters for lists.
+    pub has_lists: bool,
     /// What was left out because of limits.
     pub cut: Option<&'static str>,
 }
@@ -213,7 +219,7 @@ impl Diagnosis {
         } else {
             None
         };
-        Diagnoses { servers, cut }
+        Diagnoses { servers, has_lists: !self.lists.is_empty(), cut }
     }
 
     fn diagnosed(&mut self, address: SocketAddr, read: &Totals, is_named: bool) -> DiagnosedServer {
@@ -231,8 +237,7 @@ impl Diagnosis {
         let shows_registration = self.shows_registration(&server);
         let is_shown = |item: &&Item| {
             has(item) && (shows_registration || !is_of_registration(**item))
-                || !is_known
-                    && matches!(**item, Item::Join | Item::Listed | Item::Asked | Item::Answered)
+                || !is_known && OF_ANY.contains(item)
         };
         let is_heard = |ip: IpAddr| read.heard.contains(ip) || self.speakers.contains(&ip);
         let master_heard = server.masters.iter().any(|master| is_heard(master.ip()));
@@ -342,7 +347,9 @@ fn absent(item: Item, server: &Server) -> String {
         Some((from, ..)) if is_of_responses => {
             format!("only responses from {from} are in the capture")
         }
-        _ if is_of_responses && server.in_part > 0 => "no response is whole".to_owned(),
+        _ if is_of_responses && server.in_part > 0 && !server.responds_whole() => {
+            "no response is whole".to_owned()
+        }
         _ => "not in this capture".to_owned(),
     }
 }
@@ -376,14 +383,16 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
             let clients = counted(server.clients.len() as u64, "client");
             format!("{clients}, {}", counted(server.fact(item).good, "request"))
         }
-        Item::Answered if server.fact(item).good == server.in_part => "only in part".to_owned(),
+        Item::Answered if server.in_part > 0 && !server.responds_whole() => {
+            "only in part".to_owned()
+        }
         Item::Answered => {
             let kinds = server.kinds.iter();
             let silent = kinds.filter(|kind| kind.answered.good == 0 && kind.answered.run > 0);
             let silent: Vec<_> = silent.map(|kind| kind.name).collect();
             match (&silent[..], server.fact(item).mended) {
                 ([], 0) => String::new(),
-                ([], mended) => format!("{} not", counted(mended, "time")),
+                ([], mended) => format!("except {}", counted(mended, "time")),
                 (silent, _) => format!("{BUT}{}", silent.join(", ")),
             }
         }
@@ -393,7 +402,7 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
         }
         _ => match server.fact(item).mended {
             0 => String::new(),
-            mended => format!("{} not", counted(mended, "time")),
+            mended => format!("except {}", counted(mended, "time")),
         },
     }
 }

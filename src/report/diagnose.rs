@@ -33,13 +33,13 @@ impl DiagnosisReport<'_> {
         }
         let servers = &self.diagnoses.servers;
         if servers.is_empty() {
-            put(out, format_args!("no server: none is queried, and none joins a master\n"));
+            put(out, format_args!("no server: {}\n", self.why_none()));
         }
         for (at, server) in self.whole().iter().enumerate() {
             if at > 0 {
                 out.push(b'\n');
             }
-            whole(server, paint, out);
+            whole(server, self.diagnoses.has_lists, paint, out);
         }
         for server in self.in_a_line() {
             let tone = tone(server.outcome());
@@ -57,7 +57,7 @@ impl DiagnosisReport<'_> {
             put(out, format_args!("### {}\n\n", markdown::cell(capture)));
         }
         if self.diagnoses.servers.is_empty() {
-            put(out, format_args!("No server: none is queried, and none joins a master.\n"));
+            put(out, format_args!("No server: {}.\n", self.why_none()));
         }
         for (at, server) in self.whole().iter().enumerate() {
             let gap = if at > 0 { "\n" } else { "" };
@@ -107,6 +107,17 @@ impl DiagnosisReport<'_> {
         let capture = Capture { capture: self.capture, servers, cut: self.diagnoses.cut.is_some() };
         // Writing numbers and texts to a vector cannot fail.
         let _ = line(&capture, out);
+    }
+
+    /// Why there is no server, and what else to ask.
+    fn why_none(&self) -> &'static str {
+        match self.diagnoses.has_lists {
+            false => "none is queried, and none joins a master",
+            true => {
+                "none is queried, and none joins a master; --server IP:PORT looks one up in the lists of \
+                 masters"
+            }
+        }
     }
 
     /// The servers that are shown in full.
@@ -213,8 +224,8 @@ fn headline(server: &DiagnosedServer) -> String {
     format!("{}{known}: {}", address(server), server.headline())
 }
 
-/// Everything about one server.
-fn whole(server: &DiagnosedServer, paint: Paint, out: &mut Vec<u8>) {
+/// Everything about one server. `has_lists`: the capture has lists, though perhaps none that could have it.
+fn whole(server: &DiagnosedServer, has_lists: bool, paint: Paint, out: &mut Vec<u8>) {
     paint
         .paint(tone(server.outcome()), out, |out| put(out, format_args!("{}\n", headline(server))));
     paint.paint(Tone::Faint, out, |out| {
@@ -229,7 +240,10 @@ fn whole(server: &DiagnosedServer, paint: Paint, out: &mut Vec<u8>) {
     let wide = labels.max().unwrap_or(0);
     let is_absent = |from: Item, to: Item| {
         let mut group = server.items.iter().filter(|it| (from..=to).contains(&it.item)).peekable();
-        group.peek().is_some() && group.all(|it| it.cause == Some(Cause::NotInCapture))
+        let is_about_lists = (Item::ListWhole..=Item::Address).contains(&from);
+        group.peek().is_some()
+            && !(is_about_lists && has_lists)
+            && group.all(|it| it.cause == Some(Cause::NotInCapture))
     };
     let mut advised = None;
     for (from, to, what) in GROUPS {

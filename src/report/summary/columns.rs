@@ -111,12 +111,12 @@ pub(super) fn of_servers<'s>() -> Vec<SummaryColumn<KeyedRow<'s, Socket, Server>
         useful(3, column("protocol", "PROTOCOL", |it| name_of(it.1.protocol()))),
         column("name", "", |it| text_of(&it.1.name)),
         shortened(
-            10,
+            16,
             column("", "NAME", |it| {
                 SummaryCell::Text(it.1.name.get().map(|name| latest(name, it.1)))
             }),
         ),
-        useful(6, shortened(6, column("map", "MAP", |it| text_of(&it.1.map)))),
+        useful(6, shortened(8, column("map", "MAP", |it| text_of(&it.1.map)))),
         column("players", "", |it| SummaryCell::Count(it.1.players.get().copied())),
         column("max_players", "", |it| SummaryCell::Count(it.1.max_players.get().copied())),
         useful(5, column("", "PLAYERS", |it| players(it.1))),
