@@ -114,6 +114,13 @@ pub fn wrapped(text: &str, columns: usize) -> Vec<&str> {
     lines
 }
 
+/// A text that begins at column `indent` of a terminal: where it would reach the edge, it goes on in the next
+/// line, in the same column. `None`: no terminal.
+pub fn hanging(text: &str, indent: usize, terminal: Option<usize>) -> String {
+    let room = terminal.map_or(usize::MAX, |terminal| terminal.saturating_sub(indent));
+    wrapped(text, room).join(&format!("\n{}", " ".repeat(indent)))
+}
+
 /// Whether a terminal acts on the character, or shows nothing for it, or lets it change the order
 /// of what is around it. Variation selectors are not counted: emoji are full of them.
 pub fn is_hidden(c: char) -> bool {
@@ -219,6 +226,12 @@ mod tests {
         assert_eq!(wrapped(" a b", 0), [" a", "b"]);
         let (long, lines) = ("a ".repeat(40), ["a a a"; 13]);
         assert_eq!(wrapped(long.trim_end(), 6)[..13], lines);
+    }
+
+    #[test]
+    fn a_text_goes_on_below_itself() {
+        assert_eq!(hanging("one two three", 4, Some(11)), "one two\n    three");
+        assert_eq!(hanging("one two three", 4, None), "one two three");
     }
 
     #[test]

@@ -54,6 +54,7 @@ pub fn run(
         abuse: new(),
         new: Box::new(new),
         paint: painted(args.color, terminal.out),
+        columns: terminal.columns,
         capture: None,
         has_begun: false,
         has_traffic: false,
@@ -77,6 +78,8 @@ struct AbuseConsumer<'w> {
     /// For the next capture.
     new: Box<dyn Fn() -> Abuse + 'w>,
     paint: Paint,
+    /// The terminal's width.
+    columns: Option<usize>,
     /// The capture's name, if there are several.
     capture: Option<String>,
     has_begun: bool,
@@ -164,7 +167,7 @@ impl AbuseConsumer<'_> {
                 if self.has_begun {
                     bytes.push(b'\n');
                 }
-                report.text(self.paint, &mut bytes);
+                report.text(self.columns, self.paint, &mut bytes);
             }
             AbuseFormat::Json => report.json(&mut bytes),
         }

@@ -36,6 +36,7 @@ pub fn run(
         complete,
         diagnosis: Diagnosis::new(bytes, terms, complete),
         paint: painted(args.color, terminal.out),
+        columns: terminal.columns,
         capture: None,
         has_begun: false,
         found: false,
@@ -59,6 +60,8 @@ struct DiagnoseConsumer<'w> {
     complete: bool,
     diagnosis: Diagnosis,
     paint: Paint,
+    /// The terminal's width.
+    columns: Option<usize>,
     /// The capture's name, if there are several.
     capture: Option<String>,
     has_begun: bool,
@@ -105,7 +108,7 @@ impl Consumer for DiagnoseConsumer<'_> {
             bytes.push(b'\n');
         }
         match self.args.format {
-            cli::DiagnoseFormat::Text => report.text(self.paint, &mut bytes),
+            cli::DiagnoseFormat::Text => report.text(self.columns, self.paint, &mut bytes),
             cli::DiagnoseFormat::Markdown => report.markdown(&mut bytes),
             cli::DiagnoseFormat::Json => report.json(&mut bytes),
         }

@@ -312,7 +312,7 @@ impl Diagnosis {
                         ServerPacket { server: asked, what: ServerPacketKind::Part { request } };
                     self.sent.insert(frame, sent, self.remembered);
                 }
-                Some((asked, _)) => _ = self.unasked.insert(frame, asked, self.remembered),
+                Some((asked, _)) => self.unasked.insert(frame, asked, self.remembered),
                 None => {}
             }
             return self.servers.contains_key(&from).then_some(from);

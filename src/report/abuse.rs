@@ -12,7 +12,7 @@ use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{TimeFormatter, TimeStyle, put};
 use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, RateLimit};
-use crate::text::{counted, escaped, grouped, percent};
+use crate::text::{counted, escaped, grouped, hanging, percent};
 
 /// Minimum number of sources for showing the share of new ones.
 const MANY: u64 = 20;
@@ -32,8 +32,8 @@ pub struct AbuseReport<'r> {
 }
 
 impl AbuseReport<'_> {
-    /// For a terminal.
-    pub fn text(&self, paint: Paint, out: &mut Vec<u8>) {
+    /// For people; on a terminal, lines are at most as long as it is wide.
+    pub fn text(&self, terminal: Option<usize>, paint: Paint, out: &mut Vec<u8>) {
         if let Some(capture) = self.capture {
             put(out, format_args!("==> {} <==\n", escaped(capture)));
         }
@@ -45,7 +45,7 @@ impl AbuseReport<'_> {
             if at > 0 {
                 out.push(b'\n');
             }
-            self.one(attack, paint, &mut stamp, out);
+            self.one(attack, (terminal, paint), &mut stamp, out);
         }
         if self.is_cut {
             let note = "there are more targets than fit into memory; see --memory";
@@ -307,12 +307,22 @@ fn network(attack: &Attack) -> Option<String> {
 
 impl AbuseReport<'_> {
     /// One attack.
-    fn one(&self, attack: &Attack, paint: Paint, stamp: &mut TimeFormatter, out: &mut Vec<u8>) {
+    fn one(
+        &self,
+        attack: &Attack,
+        (terminal, paint): (Option<usize>, Paint),
+        stamp: &mut TimeFormatter,
+        out: &mut Vec<u8>,
+    ) {
         use dissectors::kit::{Severity, Verdict};
         let tone = Tone::Finding(Severity::Error, Verdict::Fail);
         let headline = headline(attack, self.span(attack.span, stamp));
+        let headline = hanging(&headline, 0, terminal);
         paint.paint(tone, out, |out| put(out, format_args!("{headline}\n")));
-        let mut say = |what: &str, text: String| put(out, format_args!("  {what:<10} {text}\n"));
+        let mut say = |what: &str, text: String| {
+            let text = hanging(&text, 13, terminal);
+            put(out, format_args!("  {what:<10} {text}\n"));
+        };
         if let Some(also) = attack.also {
             say("also", also_is(also).to_owned());
         }

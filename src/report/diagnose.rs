@@ -7,13 +7,17 @@ use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{markdown, put};
 use crate::diagnose::{DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict, words};
-use crate::text::{counted, escaped, shortened};
+use crate::text::{counted, escaped, hanging, shortened, width};
 
 /// Maximum number of servers with a line each, in text.
 const SERVERS: usize = 50;
 
 /// Maximum length of a text on a line.
-const WIDE: usize = 120;
+const WIDE: usize = 240;
+
+/// Minimum width of the column with texts; where there is less room, they go below the line, at this column.
+const NARROW: usize = 30;
+const BELOW: usize = 7;
 
 /// Diagnoses to be written.
 pub struct DiagnosisReport<'r> {
@@ -26,27 +30,29 @@ pub struct DiagnosisReport<'r> {
 }
 
 impl DiagnosisReport<'_> {
-    /// For a terminal.
-    pub fn text(&self, paint: Paint, out: &mut Vec<u8>) {
+    /// For people; on a terminal, lines are at most as long as it is wide.
+    pub fn text(&self, terminal: Option<usize>, paint: Paint, out: &mut Vec<u8>) {
         if let Some(capture) = self.capture {
             put(out, format_args!("==> {} <==\n", escaped(capture)));
         }
         let servers = &self.diagnoses.servers;
         if servers.is_empty() {
-            put(out, format_args!("no server: {}\n", self.why_none()));
+            let text = format!("no server: {}", self.why_none());
+            put(out, format_args!("{}\n", hanging(&text, 0, terminal)));
         }
         for (at, server) in self.whole().iter().enumerate() {
             if at > 0 {
                 out.push(b'\n');
             }
-            whole(server, self.diagnoses.has_lists, paint, out);
+            whole(server, self.diagnoses.has_lists, (terminal, paint), out);
         }
         for server in self.in_a_line() {
             let tone = tone(server.outcome());
             paint.paint(tone, out, |out| put(out, format_args!("{:<8}", server.outcome().name())));
-            put(out, format_args!("{}\n", headline(server)));
+            put(out, format_args!("{}\n", hanging(&headline(server), 8, terminal)));
         }
         if let Some(note) = self.note() {
+            let note = hanging(&note, 0, terminal);
             paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
         }
     }
@@ -225,9 +231,14 @@ fn headline(server: &DiagnosedServer) -> String {
 }
 
 /// Everything about one server. `has_lists`: the capture has lists, though perhaps none that could have it.
-fn whole(server: &DiagnosedServer, has_lists: bool, paint: Paint, out: &mut Vec<u8>) {
-    paint
-        .paint(tone(server.outcome()), out, |out| put(out, format_args!("{}\n", headline(server))));
+fn whole(
+    server: &DiagnosedServer,
+    has_lists: bool,
+    (terminal, paint): (Option<usize>, Paint),
+    out: &mut Vec<u8>,
+) {
+    let headline = hanging(&headline(server), 0, terminal);
+    paint.paint(tone(server.outcome()), out, |out| put(out, format_args!("{headline}\n")));
     paint.paint(Tone::Faint, out, |out| {
         put(out, format_args!("{}\n", words::position(server.position)));
         if server.needs_no_master {
@@ -254,11 +265,11 @@ fn whole(server: &DiagnosedServer, has_lists: bool, paint: Paint, out: &mut Vec<
         }
         let items = server.items.iter().filter(|it| (from..=to).contains(&it.item));
         for item in items {
-            one(item, (wide, frames_wide), paint, out);
+            one(item, (wide, frames_wide), (terminal, paint), out);
             // The advice is shown once.
             let advice = advice(item).filter(|_| server.is_advised(item));
             if let Some(advice) = advice.filter(|advice| advised != Some(*advice)) {
-                put(out, format_args!("     {advice}\n"));
+                put(out, format_args!("     {}\n", hanging(advice, 5, terminal)));
                 advised = Some(advice);
             }
         }
@@ -272,17 +283,35 @@ const GROUPS: [(Item, Item, &str); 3] = [
     (Item::Asked, Item::Readable, "is seen by clients"),
 ];
 
-/// One item.
-fn one(item: &ItemVerdict, (wide, frames_wide): (usize, usize), paint: Paint, out: &mut Vec<u8>) {
+/// One item. Where the terminal has no room for the text in a column of its own, it goes below the line.
+fn one(
+    item: &ItemVerdict,
+    (wide, frames_wide): (usize, usize),
+    (terminal, paint): (Option<usize>, Paint),
+    out: &mut Vec<u8>,
+) {
     let tone = match item.verdict {
         Verdict::Yes => Tone::Good,
         Verdict::No => tone_of_fault(),
         Verdict::Unknown => Tone::Faint,
     };
     paint.paint(tone, out, |out| put(out, format_args!("{:<5}", shown(item.verdict))));
-    let (label, text) = (words::label(item.item), escaped(&item.text));
+    let (label, frames, text) = (words::label(item.item), frames(item), escaped(&item.text));
     let text = shortened(&text, WIDE);
-    let line = format!("{label:<wide$}  {:<frames_wide$}  {text}", frames(item));
+    let indent = 5 + wide + 2 + frames_wide + 2;
+    let room = terminal.map_or(usize::MAX, |terminal| terminal.saturating_sub(indent));
+    let fits = |indent: usize| terminal.is_none_or(|most| indent + width(&text) <= most);
+    let line = if fits(indent) || room >= NARROW {
+        let text = hanging(&text, indent, terminal);
+        format!("{label:<wide$}  {frames:<frames_wide$}  {text}")
+    } else if frames.is_empty() && fits(5 + wide + 2) {
+        format!("{label:<wide$}  {text}")
+    } else if text.is_empty() {
+        format!("{label:<wide$}  {frames}")
+    } else {
+        let text = hanging(&text, BELOW, terminal);
+        format!("{label:<wide$}  {frames}\n{:BELOW$}{text}", "")
+    };
     put(out, format_args!("{}\n", line.trim_end()));
 }
 
