@@ -250,7 +250,7 @@ fn a_server_that_only_a_list_could_have() {
 0.05 m:28900 > c tcp '\\ip\\10.0.0.3:7778\\final\\' fin
 0.06 c > m:28900 tcp fin
 ";
-    let both = capture(&format!("{}{LIST}", text.replace(r"\\", r"\\")), &VALVE).unwrap().pcap();
+    let both = capture(&format!("{text}{LIST}"), &VALVE).unwrap().pcap();
     let said = item(&diagnosed(&both, "10.0.2.2:27015", &[]), "list.listed");
     assert_eq!(said[..2], ["unknown", "not_in_capture"], "{said:?}");
     let shown =
