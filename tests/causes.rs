@@ -1,4 +1,4 @@
-//! Causes that `gamewire diagnose` names and of which no sample has one: each from a capture, as the program reads it.
+//! Causes in `gamewire diagnose` that no sample has, each with a capture.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -14,7 +14,7 @@ use support::gamewire;
 use xtask::exchange::{Setting, capture};
 use xtask::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
 
-/// What is said of one server of a capture.
+/// The result for this server of a capture.
 fn diagnosed(bytes: &[u8], server: &str, args: &[&str]) -> Value {
     static CAPTURES: AtomicUsize = AtomicUsize::new(0);
     let project = Project::new(&format!("causes-{}", CAPTURES.fetch_add(1, Ordering::Relaxed)));
@@ -27,7 +27,7 @@ fn diagnosed(bytes: &[u8], server: &str, args: &[&str]) -> Value {
     found["servers"][0].clone()
 }
 
-/// The verdict on one of its items, the cause, and the text.
+/// The verdict on an item of it, the cause, and the text.
 fn item(server: &Value, item: &str) -> [String; 3] {
     let items = server["items"].as_array().unwrap();
     let item = items.iter().find(|it| it["item"] == item);
@@ -81,7 +81,7 @@ fn queries_that_are_never_answered() {
     let answered =
         |args: &[&str]| item(&diagnosed(&bytes, "10.0.0.2:27015", args), "seen.answered");
     assert_eq!(answered(&["--complete"])[..2], ["no", "queries_unanswered"]);
-    // Whether the recorder saw the other direction at all is not known.
+    // It is unknown whether the other direction was recorded.
     let said = answered(&[]);
     assert_eq!(said[..2], ["unknown", "capture_one_sided"], "{said:?}");
 }
@@ -100,7 +100,7 @@ end 120";
     assert_eq!(said, ["unknown", "list_enciphered", "the list is encrypted, and cannot be read"]);
 }
 
-/// A server that beats, is challenged and answers.
+/// A server that sends a heartbeat, is challenged and responds.
 fn validated(game: &str) -> String {
     format!(
         r"0.00 s:7778 > m:27900  '\\heartbeat\\7778\\gamename\\{game}\\'
@@ -149,7 +149,7 @@ fn a_recorder_that_lost_packets() {
     assert_eq!(echo[..2], ["unknown", "capture_drops"], "{echo:?}");
 }
 
-/// A server joins, and a client from elsewhere is given the master's list, with the server in it.
+/// A server joins, and a client of another network receives the master's list with the server.
 fn listed(server: &str, client: &str) -> Vec<u8> {
     const MASTER: &str = "198.51.100.9:27010";
     let endpoint: std::net::SocketAddrV4 = server.parse().unwrap();

@@ -1,5 +1,5 @@
-//! Tables on a terminal: none is wider than it, and a pipe gets them whole. The program itself runs here, on a
-//! terminal of its own.
+//! Tables on a terminal are not wider than it, and are complete in a pipe. The tests run the program on a
+//! pseudoterminal.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use nix::pty::{Winsize, openpty};
 
-/// What the program writes to a terminal with this many columns.
+/// The output of the program on a terminal with this number of columns.
 fn on_a_terminal(columns: u16, variable: Option<&str>, args: &[&str]) -> String {
     let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let terminal = openpty(Some(&size), None).expect("a terminal");
@@ -16,10 +16,10 @@ fn on_a_terminal(columns: u16, variable: Option<&str>, args: &[&str]) -> String 
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stderr(Stdio::null()).env_remove("COLUMNS");
     command.envs(variable.map(|columns| ("COLUMNS", columns)));
     let mut child = command.spawn().expect("the program runs");
-    // The last copy of the terminal's other end, without which reading would not end.
+    // The last descriptor of the other end must be closed, or reading would not end.
     drop(command);
     let (mut out, mut reader) = (Vec::new(), File::from(terminal.master));
-    // A terminal without a writer is an input error, not the end of a file.
+    // Reading from a terminal without a writer is an error, not the end of a file.
     let mut buffer = [0; 4096];
     while let Ok(read @ 1..) = reader.read(&mut buffer) {
         out.extend_from_slice(&buffer[..read]);

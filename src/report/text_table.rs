@@ -1,37 +1,37 @@
-//! Tables for people: each column as wide as its cells, and the table no wider than a terminal.
+//! Tables for people: each column is as wide as its cells, and the table is not wider than the terminal.
 //!
-//! Where it would be, columns of little importance are left out, then texts are shortened, then further columns
-//! are left out; a note says which. Where no width is known, as in a pipe, a table is whole.
+//! If it would be wider, columns of little importance are left out, then texts are shortened, then further
+//! columns are left out; a note lists them. Without a known width, as in a pipe, the table is complete.
 
 use super::paint::{Paint, Tone};
 use super::put;
 use crate::text::{shortened, width, wrapped};
 
-/// What is between two columns.
+/// The separator of columns.
 const GAP: &str = "  ";
 
-/// Maximum width of a column where the table's is not limited: a longer cell widens only its own line.
+/// Maximum width of a column without a terminal: a longer cell widens only its own line.
 const WIDE: usize = 80;
 
-/// When a column is left out on a narrow terminal: those that are less go first, and equal ones together.
+/// The order in which columns are left out on a narrow terminal: lesser ones first, equal ones together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Importance {
     /// Before any text is shortened; smaller numbers first.
     Spare(u8),
-    /// Where shortened texts do not suffice; smaller numbers first.
+    /// If shortened texts are not sufficient; smaller numbers first.
     Useful(u8),
     /// Never.
     Essential,
 }
 
-/// A column's heading, and how it is laid out.
+/// The heading and layout of a column.
 #[derive(Clone, Debug)]
 pub(super) struct TextColumn {
     pub(super) heading: String,
     /// It is aligned to the right.
     pub(super) is_number: bool,
     pub(super) importance: Importance,
-    /// The width that its cells may be shortened to; `None`: they are whole or left out.
+    /// The minimum width of shortened cells; `None` if cells are not shortened.
     pub(super) shortest: Option<usize>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct TextTable {
     columns: Vec<TextColumn>,
     /// The widest cell of each column.
     natural: Vec<usize>,
-    /// The width of each column; `None`: it is left out.
+    /// The width of each column; `None` if it is left out.
     shown: Vec<Option<usize>>,
     /// The width of the terminal.
     terminal: Option<usize>,
@@ -54,7 +54,7 @@ impl TextTable {
         TextTable { columns, natural, shown, terminal }
     }
 
-    /// Makes room for a row with these cells.
+    /// Widens the columns for a row with these cells.
     pub(super) fn widen<C: AsRef<str>>(&mut self, cells: &[C]) {
         let mut is_wider = false;
         for ((column, natural), cell) in self.columns.iter().zip(&mut self.natural).zip(cells) {
@@ -72,7 +72,7 @@ impl TextTable {
         }
     }
 
-    /// Decides which columns are shown, and how wide.
+    /// Determines the columns to show, and their widths.
     fn fit(&mut self) {
         self.shown = self.natural.iter().copied().map(Some).collect();
         let Some(terminal) = self.terminal else { return };
@@ -93,7 +93,7 @@ impl TextTable {
         self.shorten(terminal);
     }
 
-    /// The table's width, with texts as long as they are or as short as they may be.
+    /// The table's width, with texts in full or as short as possible.
     fn taken(&self, is_shortened: bool) -> usize {
         let widths = self.columns.iter().zip(&self.shown);
         let widths = widths.filter_map(|(column, shown)| {
@@ -103,7 +103,7 @@ impl TextTable {
         widths.sum::<usize>().saturating_sub(GAP.len())
     }
 
-    /// Shortens the widest texts until the table fits, or all are as short as they may be.
+    /// Shortens the widest texts until the table fits, or all are as short as possible.
     fn shorten(&mut self, terminal: usize) {
         let mut excess = self.taken(false).saturating_sub(terminal);
         while excess > 0 {
@@ -115,7 +115,7 @@ impl TextTable {
             });
             let mut widths: Vec<_> = can_be.collect();
             widths.sort_by_key(|(width, _)| std::cmp::Reverse(**width));
-            // The widest becomes as narrow as the next one, and one less.
+            // The widest column becomes narrower than the next one by one.
             let next = widths.get(1).map_or(0, |(width, _)| **width);
             let Some((widest, least)) = widths.into_iter().next() else { return };
             let goal = next.saturating_sub(1).max(least).max(widest.saturating_sub(excess));
@@ -130,7 +130,7 @@ impl TextTable {
         paint.paint(Tone::Faint, out, |out| self.row(&headings, out));
     }
 
-    /// Writes a row. Of a terminal, the last column gets what is left.
+    /// Writes a row. On a terminal, the last column has the remaining width.
     pub(super) fn row<C: AsRef<str>>(&self, cells: &[C], out: &mut Vec<u8>) {
         let mut line = String::new();
         let last = self.shown.iter().rposition(Option::is_some);
@@ -151,7 +151,7 @@ impl TextTable {
         put(out, format_args!("{}\n", line.trim_end()));
     }
 
-    /// Writes a note about columns that are left out; `all`: the options with which none is.
+    /// Writes a note about columns that are left out; `all`: the options that show all columns.
     pub(super) fn note(&self, all: &str, paint: Paint, out: &mut Vec<u8>) {
         let columns = self.columns.iter().zip(&self.shown);
         let left_out = columns.filter(|(_, shown)| shown.is_none());
@@ -208,7 +208,7 @@ mod tests {
         );
         assert_eq!(note, "");
         assert_eq!(table(Some(57)), [whole, note]);
-        // First what is spare, then long texts, then other columns.
+        // First unimportant columns, then long texts, then other columns.
         let [spare, note] = table(Some(56));
         assert_eq!(spare.lines().nth(1), Some("10.0.0.2:27015  Mill Creek 24/7  ctf_2fort  22ms"));
         assert_eq!(note, "no room for VERSION; see csv\n");

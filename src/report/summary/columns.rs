@@ -20,13 +20,13 @@ pub(super) struct SummaryColumn<T> {
     pub(super) cell: fn(&T) -> SummaryCell,
 }
 
-/// All of a column but its values.
+/// A column without its values.
 #[derive(Clone, Copy)]
 pub(super) struct SummaryHeading {
     pub(super) name: &'static str,
     pub(super) text: &'static str,
     pub(super) importance: Importance,
-    /// The width that its cells may be shortened to.
+    /// The minimum width of shortened cells.
     pub(super) shortest: Option<usize>,
 }
 
