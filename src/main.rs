@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// The width of standard output: what `COLUMNS` says, as of other programs, or else the terminal.
+/// The width of standard output: the value of `COLUMNS`, or else the width of the terminal.
 fn columns(stdout: &io::Stdout) -> Option<usize> {
     let given = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
     let is = || terminal_size::terminal_size_of(stdout).map(|(width, _)| width.0.into());

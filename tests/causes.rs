@@ -188,7 +188,7 @@ fn an_address_that_clients_cannot_reach() {
     assert_eq!(address("203.0.113.2:27015", outside)[0], "yes");
 }
 
-/// A client asks for the rules again and again, and of each response a part is missing.
+/// A client repeatedly requests the rules, and a part of each response is missing.
 fn in_part(response: &dyn Fn(u32) -> String) -> Value {
     let one = |nth: u32| {
         let at = nth * 20;

@@ -131,8 +131,7 @@ fn different_needs() -> Vec<Needs> {
     needs
 }
 
-/// What a flow has counted is the same, whatever is needed of its messages, and whichever of them a filter
-/// selects.
+/// The counts of a flow do not depend on the needs, nor on the messages that a filter selects.
 #[test]
 fn counts_of_flows_do_not_depend_on_what_is_needed() {
     let [mut messages, mut findings, mut requests] = [0; 3];

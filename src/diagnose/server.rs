@@ -61,7 +61,7 @@ pub(super) struct Server {
     pub(super) largest_challenge: u64,
     /// A response that was complete in one packet.
     pub(super) in_one_packet: Option<u64>,
-    /// Responses of which parts are missing.
+    /// The number of responses with missing parts.
     pub(super) in_part: u64,
     /// Its latest packet that exceeded the path's MTU.
     pub(super) too_large: Option<u64>,

@@ -65,7 +65,7 @@ impl Columns {
         let table = names.map(|name| TextColumn {
             heading: name.to_ascii_uppercase(),
             is_number: false,
-            // All were asked for.
+            // All columns were requested.
             importance: Importance::Essential,
             shortest: Some(SHORTEST),
         });

@@ -58,7 +58,7 @@ pub struct Summary {
     /// Number of further servers of lists that fit.
     #[serde(skip)]
     room_for_lists: usize,
-    /// Packets of TCP flows of ours, by lower port.
+    /// Packets of TCP flows with a supported protocol, by lower port.
     ours: OtherTraffic,
 }
 
@@ -96,8 +96,7 @@ impl Summary {
         }
     }
 
-    /// The ports of packets that are of no flow of ours, those with most packets first. `all`: these, and
-    /// all of TCP.
+    /// The ports of packets of other flows, those with the most packets first. `all`: these, and all of TCP.
     pub fn foreign(&self, all: &OtherTraffic) -> Vec<Port> {
         all.clone().without(&self.ours).ports()
     }

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quarters_are_near_for_the_time_of_an_answer_and_no_longer() {
+    fn coarse_times_are_near_for_the_time_of_a_response() {
         for start in [-300, -1, 0, 7, 250, 1_700_000_000] {
             let near = |after: i64| {
                 CoarseTime::of(Time(start + after), 40).is_near(CoarseTime::of(Time(start), 40))

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_the_latest_and_bounded() {
+    fn the_latest_entries_are_kept_up_to_a_limit() {
         let lately = Mutex::<RecentlyInflated>::default();
         let inflate = |bytes: &[u8], most| inflate_with(&lately, bytes, most).unwrap();
         let answers: Vec<_> = (0..300).map(|n| compress(&noise(9000, n), 1)).collect();

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_path_is_reported_by_its_answer() {
+    fn a_bare_path_is_identified_by_its_response() {
         let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nmaste\r\nf\r\nrserver_flags 0\n\r\n";
         let whole = b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nregistered";
         let whole_chunk =
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_request_tells_while_little_was_said() {
+    fn a_later_request_identifies_a_short_stream() {
         let page = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx\n";
         let long = [page.as_slice(), &[b'x'; LITTLE]].concat();
         for first in
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_from_before_the_capture_is_followed_by_a_request() {
+    fn a_response_to_an_earlier_request_is_followed_by_a_request() {
         let answer = b"HTTP/1.1 200 OK\r\n\r\nregistered".as_slice();
         for (began, expected) in [(false, Claim::Undecided), (true, Claim::No)] {
             let (bytes, ended) = ([answer, b""], [false; 2]);

@@ -399,7 +399,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flow_that_said_one_thing_is_small() {
+    fn a_flow_with_one_message_is_small() {
         assert!(size_of::<Conversation>() <= 16, "{}", size_of::<Conversation>());
     }
 }

@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_end_where_their_heads_say() {
+    fn the_header_determines_the_end_of_a_message() {
         let messages: [&[u8]; 7] = [
             b"GET /c HTTP/1.1\r\nHost: m\r\n\r\n",
             b"GET /c HTTP/1.0\n\n",
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_header_ends_no_message() {
+    fn faults_of_a_header_do_not_end_the_message() {
         let messages: [&[u8]; 8] = [
             b"GET /c HTTP/1.1\r\nX-Foo: a\r\n b\r\nHost: m\r\n\r\n",
             b"GET /c HTTP/1.1\r\nHost : m\r\n\r\n",
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn codings_say_how_a_body_ends_and_whether_it_can_be_read() {
+    fn transfer_and_content_codings() {
         for (header, expected, coded) in [
             ("Transfer-Encoding: gzip, chunked", Body::Chunked, true),
             ("Transfer-Encoding: gzip\r\nTransfer-Encoding: Chunked", Body::Chunked, true),
@@ -530,14 +530,14 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_reported_apart_from_what_they_hold() {
+    fn chunks_are_reported_separately_from_their_content() {
         let bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n*a\n\r\n2\r\nxy\r\n0\r\n\r\n";
         let held: Vec<_> = coding(bytes).0.unwrap().map(|(from, to)| &bytes[from..to]).collect();
         assert_eq!(held, [b"*a\n".as_slice(), b"xy"]);
     }
 
     #[test]
-    fn what_begins_no_message_is_passed_over() {
+    fn bytes_before_a_message_are_skipped() {
         let empty = b"GET /c HTTP/1.0\n\n\r\nGET /c HTTP/1.0\n\n\nHTTP/1.0 204\n\n";
         for step in 1..empty.len() {
             let lengths = lengths(empty, step);

@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_masters_write_is_usual() {
+    fn lists_of_masters_have_the_usual_form() {
         let ends = |line: &str| {
             let usual = first_usual(line.as_bytes())?;
             Some((usual.address_end, usual.port, usual.port_end, usual.weight, usual.whole()))

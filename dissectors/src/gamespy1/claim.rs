@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_itself_what_it_is() {
+    fn traffic_that_is_identified_by_content() {
         for text in [
             r"\heartbeat\7778\gamename\ut\",
             r"\heartbeat\x",
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_say_too() {
+    fn traffic_that_other_protocols_share() {
         let weak = [r"\hostname\x", r"\echo\hello", r"\info\file", r"\status\ready"];
         for text in weak {
             assert_eq!(datagram(text.as_bytes()), Claim::Weak, "{text}");

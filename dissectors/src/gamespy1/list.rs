@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_reported_to_whom_they_are_listed() {
+    fn listed_servers_are_reported_with_the_receiver() {
         let text = br"\ip\1.2.3.4:5\ip\1.2.3.4:0\ip\[::1]:7\ip\1.2.3.4\ip\10.0.0.2:08000\final\";
         let mut reported = Reported::default();
         super::text(text, Some(seen()), &mut reported);
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_end_where_nothing_follows() {
+    fn blocks_end_at_the_end_of_the_data() {
         assert_eq!(blocks_end(b"\x0aM\0\x02\x1eb\\final\\"), Some(6));
         assert_eq!(blocks_end(b"\x0aM\0\x02\x1eb\\final"), Some(6));
         assert_eq!(blocks_end(b"\\final\\"), Some(0));

@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn the_challenge_ends_with_what_is_there() {
+    fn a_challenge_ends_with_the_recorded_bytes() {
         for challenge in
             [&br"\basic\\secure\XDWAOR"[..], br"\basic\secure\XDWAOR", br"\secure\XDWAOR"]
         {
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn where_segments_end_does_not_matter() {
+    fn boundaries_of_segments_do_not_matter() {
         for (text, expected) in [
             (format!(r"{VALIDATE}\\list\\gamename\ut\final\"), 2),
             (format!(r"{VALIDATE}\list\gamename\ut"), 2),
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_final_may_come_later() {
+    fn text_after_final_may_arrive_later() {
         let first = format!("{VALIDATE}\\l");
         let (found, junk) = messages(&[first.as_bytes(), br"ist\gamename\ut\final\"], false);
         assert_eq!(
@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_after_final_goes_with_it() {
+    fn text_after_final_belongs_to_the_message() {
         assert_eq!(
             messages(&[br"\ip\1.2.3.4:5\final\rest"], false).0,
             [r"\ip\1.2.3.4:5\final\", "rest"]
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_gap_reading_goes_on_at_a_known_word() {
+    fn reading_continues_at_a_known_word_after_a_gap() {
         let mut framing = StreamFraming::default();
         let bytes = &br"4:7778\ip\1.2.3.4:5\final\"[..];
         let unread = Unread { bytes, seen: 0, ended: false, after_gap: true };

@@ -89,14 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn the_document_s_tcp_example_is_genuine() {
+    fn the_tcp_example_of_the_specification_is_valid() {
         let settings = Settings::default();
         assert_eq!(answer("ut", b"XDWAOR", &settings).unwrap(), "3JOdDFU5");
         assert_eq!(answer("UT", b"XDWAOR", &settings).unwrap(), "3JOdDFU5");
     }
 
     #[test]
-    fn the_document_s_udp_example_is_not() {
+    fn the_udp_example_of_the_specification_is_not_valid() {
         let answer = answer("ut", b"l8jfVy", &Settings::default()).unwrap();
         assert_eq!(answer, "SAaJHX96");
         assert_ne!(answer, "XuXkWPKC");

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_of_an_empty_value_say_the_same() {
+    fn both_forms_of_an_empty_value_are_equal() {
         for (printed, sent) in [
             (r"\basic\secure\XDWAOR", r"\basic\\secure\XDWAOR"),
             (r"\list\gamename\ut", r"\list\\gamename\ut"),
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pair() {
+    fn invalid_pairs() {
         for text in [
             r"heartbeat\7778\gamename\ut",
             r"\heartbeat\7778\gamename",

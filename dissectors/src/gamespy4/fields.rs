@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documents_sum_of_mutators() {
+    fn the_sum_of_mutators_of_the_specification() {
         assert_eq!(variable(b"p268435717", b"17").unwrap(), "stock mutators: BigHead, LowGrav");
         assert_eq!(variable(b"p268435717", b"0").unwrap(), "stock mutators: none");
         assert_eq!(

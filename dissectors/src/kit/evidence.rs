@@ -66,8 +66,8 @@ impl Verdict {
     }
 }
 
-/// A rule that was broken or may have been broken, or a note on it. [`Rule`] says what it demands and why,
-/// `detail` what is wrong with this message.
+/// A rule that was broken or may have been broken, or a note on it. [`Rule`] has the requirement and its
+/// reason, `detail` the fault of this message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Finding {
     /// Which rule.

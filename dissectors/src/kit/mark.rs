@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_mark_says_what_the_mark_says() {
+    fn a_short_mark_equals_the_mark() {
         let mark = Mark { frame: 7_000_000_001, time: Time(-5), length: 1400, side: Side::Second };
         for mark in [
             mark,

@@ -166,7 +166,7 @@ mod tests {
 
     /// A datagram may have been joined from fragments of eight bytes.
     #[test]
-    fn where_a_part_was_recorded_takes_room_too() {
+    fn origins_of_parts_count_as_memory() {
         let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
         let (began, seen, silence, lossy) = (true, [true; 2], 0, false);
         let (number, transport) = (1, Transport::Udp);

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_quote_stands_inside_and_no_byte_is_lost() {
+    fn quoted_texts_contain_no_quote_and_all_bytes() {
         for (text, shown) in [
             (&b"de_dust2"[..], r#""de_dust2""#),
             (b"", r#""""#),

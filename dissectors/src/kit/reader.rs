@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_closes_the_groups_and_keeps_what_was_read() {
+    fn a_truncation_closes_groups_and_keeps_fields() {
         let (whole, nodes) = tree(b"\x05\x06\x07", |r| {
             r.open(&GROUP);
             r.u8(&NUMBER)?;
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_read_two_by_two_while_they_are_whole() {
+    fn complete_texts_are_read_in_pairs() {
         static TEXTS: [&Field; 2] = [&NAME, &NUMBER];
         let bytes = b"\x05a\0bc\0\0\0d\0e\0f\0g";
         let pairs = |most, end| {

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn says_no_only_while_nothing_was_forgotten() {
+    fn absence_is_certain_only_before_an_eviction() {
         let mut recent = Recent::default();
         recent.insert(&1, 2);
         assert_eq!(recent.contains(&1), Some(true));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_map_is_asked_for_stays() {
+    fn recently_used_entries_stay() {
         let mut recent = RecentMap::default();
         recent.insert(0, "zero", 2);
         for key in 1..20 {

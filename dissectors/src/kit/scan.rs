@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_and_place_of_a_zero_and_of_what_is_not_ascii() {
+    fn every_length_and_position_of_zeros_and_non_ascii_bytes() {
         for length in 0..20 {
             for zero in 0..=length {
                 for odd in 0..=length {

@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_answers_decompress_to_is_bounded_in_all_and_by_the_second() {
+    fn decompressed_bytes_are_bounded_in_total_and_per_second() {
         let limits = Limits { inflated_rate: 100_000, ..Limits::default() };
         let (mut budget, second) = (Budget::new(0), |second: i64| Time(second * 1_000_000_000));
         let mut inflate = |compressed, now, bytes: usize| {

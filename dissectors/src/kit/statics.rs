@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_program_does_not_have_is_not_read() {
+    fn unknown_names_are_not_read() {
         let beyond = bytes(&usize::MAX);
         assert!(postcard::from_bytes::<&'static Rule>(&beyond).is_err());
         assert!(postcard::from_bytes::<&'static Message>(&beyond).is_err());

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_fields_are_whole_in_their_list() {
+    fn the_first_fields_of_a_list_are_complete() {
         static LIST: Field = Field::new("list", "List", Kind::List);
         let mut tree = Tree::default();
         tree.leaf(&NUMBER, Span::new(0, 1), 1);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_empty_where_their_elements_are_not_wanted() {
+    fn lists_are_empty_if_elements_are_not_needed() {
         static LIST: Field = Field::new("list", "List", Kind::List);
         let mut tree = Tree::default().without_elements();
         let at = Span::new(0, 1);

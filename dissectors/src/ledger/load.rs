@@ -429,7 +429,7 @@ mod tests {
 
     /// Counting in two halves gives the same result.
     #[test]
-    fn what_is_counted_apart_comes_together() {
+    fn separate_counts_are_added() {
         let (mut one, mut other) = (Rate::default(), Rate::default());
         (0..100).for_each(|n| _ = one.add(1000 + n / 4, 1));
         (0..100).for_each(|n| _ = other.add(1000 + n / 2, 1));

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_answers_within_a_window_are_counted() {
+    fn equal_responses_within_a_window_are_counted() {
         let mut sources = SourceSample::default();
         let source = sources.entry([10, 0, 0, 1].into(), Time(0), false).unwrap();
         let at = |seconds: i64| Time(seconds * 1_000_000_000);

@@ -110,7 +110,7 @@ fn a_challenge_given_to_another_address_is_shared() {
 }
 
 #[test]
-fn a_challenge_is_proven_to_be_shared_where_a_flow_has_its_beginning() {
+fn a_shared_challenge_is_proven_if_the_flow_is_complete() {
     let proven = |began: bool, lossy: bool| {
         let mut ledger = ledger(8);
         ledger.fact(CrossFlowEvent::Challenged(7), &[], &seen(1, S, C));
@@ -136,7 +136,7 @@ fn one_server_has_one_layout_for_all() {
 }
 
 #[test]
-fn a_challenge_comes_once_whoever_gets_it() {
+fn a_challenge_is_counted_once() {
     let (m, n) = ("10.0.0.9:80", "10.0.1.9:80");
     let fact = CrossFlowEvent::HandedOut([7; 16], &ACR031);
     let facts = [(fact, m, C), (fact, n, C), (fact, m, D)];
@@ -162,7 +162,7 @@ fn lists_and_masters_are_reported_at_their_first_message() {
 }
 
 #[test]
-fn who_was_listed_servers_is_remembered_up_to_a_bound_whatever_they_query() {
+fn listed_servers_are_remembered_up_to_a_limit() {
     let mut ledger = ledger(8);
     for host in 1..100 {
         let client = format!("10.9.0.{host}:50000");
@@ -179,7 +179,7 @@ fn who_was_listed_servers_is_remembered_up_to_a_bound_whatever_they_query() {
 
 /// When the limit is reached, new addresses are ignored and known ones still count.
 #[test]
-fn where_there_is_no_more_room_what_is_known_is_counted_on() {
+fn known_items_still_count_when_the_limit_is_reached() {
     let (m, n) = ("10.0.0.9:27010", "10.0.1.9:27010");
     let others = ["10.0.2.1:1", "10.0.2.2:1", "10.0.2.3:1"];
     let full = |first: CrossFlowEvent, to: &str| {

@@ -123,7 +123,7 @@ mod tests {
     const KNOWN: Hint = Hint { known: true, ..NONE };
 
     #[test]
-    fn what_has_a_strong_sign_is_reported_on_any_port() {
+    fn messages_with_distinctive_bytes_are_identified_on_any_port() {
         let sure: Vec<_> =
             document::all().iter().map(|bytes| claim(bytes, NONE) == Claim::Sure).collect();
         let [query, napp, reply, join, challenge, info, source, orange_box, quit, quit0] = sure[..]
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_alike_is_not_ours() {
+    fn similar_traffic_is_not_identified() {
         let alike: [&[u8]; 12] = [
             b"\xFF\xFF\xFF\xFFstatusResponse\n\\mapname\\q3dm17\n",
             b"\xFF\xFF\xFF\xFFfull",
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_after_a_foreign_header_may_be_ours_where_the_flow_speaks_for_it() {
+    fn a_list_after_another_header_is_identified_by_its_flow() {
         let foreign: [&[u8]; 5] = [
             b"f\n\x0A\0\0\x02\x69\x87\0\0\0\0\0\0",
             b"\xFF\xFF\xFFf\n\x0A\0\0\x02\x69\x87",

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_is_an_endpoint_and_nothing_else() {
+    fn only_endpoints_are_read() {
         assert_eq!(parse(b"0.0.0.0:0"), Some(ZERO));
         assert_eq!(parse(b"10.0.0.2:27015"), Some([10, 0, 0, 2, 0x69, 0x87]));
         assert_eq!(parse(b"255.255.255.255:65535"), Some([0xFF; 6]));

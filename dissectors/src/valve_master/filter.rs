@@ -232,7 +232,7 @@ mod tests {
     use crate::valve_master::conditions::meaning;
 
     #[test]
-    fn conditions_mean_what_the_table_says() {
+    fn conditions_have_the_meaning_in_the_table() {
         let meaning = |key: &str, value: &str| meaning(key.as_bytes(), value.as_bytes());
         assert_eq!(meaning("empty", "1").unwrap(), "servers that are not empty");
         assert_eq!(meaning("full", "1").unwrap(), "servers that are not full");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_the_document_is_there() {
+    fn every_row_of_the_specification_is_there() {
         assert_eq!(TABLE.len(), 22);
         for (at, condition) in TABLE.iter().enumerate() {
             assert!(TABLE[..at].iter().all(|other| other.key != condition.key));

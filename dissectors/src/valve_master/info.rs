@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_where_their_names_say() {
+    fn keys_are_at_the_positions_of_their_names() {
         let named = [
             (CHALLENGE, "challenge"),
             (PLAYERS, "players"),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_orders_are_the_document_s() {
+    fn the_orders_are_those_of_the_specification() {
         let order = |engine: Engine| {
             let mut keys: Vec<_> =
                 KEYS.iter().filter(|key| key.places[engine as usize] > 0).collect();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_say_what_the_examples_mean() {
+    fn pairs_have_the_meaning_of_the_examples() {
         let meaning = |key: &str, value: &str| meaning(key.as_bytes(), value.as_bytes()).unwrap();
         assert_eq!(meaning("region", "-1"), "Rest of the world");
         assert_eq!(meaning("region", "255"), "Rest of the world");

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_said_is_held_against_the_filter() {
+    fn the_server_s_values_are_compared_with_the_filter() {
         for filter in [
             "",
             r"\gamedir\TF",

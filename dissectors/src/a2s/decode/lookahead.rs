@@ -9,7 +9,7 @@ use crate::kit::{Blind, Cut, Reader, decode};
 /// Where Team Fortress 2 cuts lists off: "after 1260 bytes", plus or minus headers.
 const CUT_OFF_AT: std::ops::RangeInclusive<usize> = 1240..=1264;
 
-/// What `read` says of the bytes; false if they end before it does.
+/// The result of `read` for the bytes; false if they end too early.
 fn ahead(bytes: &[u8], read: impl FnOnce(&mut Reader<'_, Blind>) -> Result<bool, Cut>) -> bool {
     let mut is_so = false;
     decode(bytes, &CUT_OFF, &mut Blind, |r| {

@@ -59,7 +59,7 @@ fn found(code: &str, frame: u64) -> Vec<(String, u64)> {
 
 /// Both with the maximum number of pending requests and with more.
 #[test]
-fn what_is_given_up_before_its_time_is_nobodys_fault() {
+fn requests_that_are_dropped_early_break_no_rule() {
     let others = (11..30).map(|n| format!("{T} 000000{n}"));
     let asked = Vec::from_iter([T.to_owned()].into_iter().chain(others));
     let asked = (0..).zip(&asked).map(|(n, asked)| (f64::from(n) * 0.01, asked.as_str()));
@@ -73,7 +73,7 @@ fn what_is_given_up_before_its_time_is_nobodys_fault() {
 }
 
 #[test]
-fn a_copy_of_the_last_answer_does_not_answer_the_next_request() {
+fn a_copy_of_the_last_response_does_not_answer_the_next_request() {
     let start = [U1, A];
     let with = |rest: &[&str]| said(&[&start, rest].concat());
     assert_eq!(exchange(&with(&[V, E, U, E, D])), found("A2S061", 6));
@@ -113,7 +113,7 @@ fn texts_unknown_messages_and_game_packets_answer_nothing() {
 }
 
 #[test]
-fn who_asks_on_and_gets_texts_only_is_not_remembered_for_ever() {
+fn requests_that_are_followed_only_by_texts_are_forgotten() {
     let messages: Vec<_> = [T, "FFFFFFFF 6C 'Banned' 00"].repeat(100);
     let mut lab = said_at(&(0..).map(|at| f64::from(at) / 100.0).zip(messages).collect::<Vec<_>>());
     assert_eq!(lab.budget.take_met().count(), 0);
@@ -121,7 +121,7 @@ fn who_asks_on_and_gets_texts_only_is_not_remembered_for_ever() {
 }
 
 #[test]
-fn a_challenge_of_zero_is_one_where_it_was_given() {
+fn a_challenge_of_zero_is_valid_if_the_server_sent_it() {
     let (zero, u) = ("FFFFFFFF 41 00000000", "FFFFFFFF 55 00000000");
     let lab = said(&[T, zero, &format!("{T} 00000000"), I, u, D]);
     assert_eq!(lab.codes(), ["(A2S026)"]);
@@ -180,7 +180,7 @@ fn hybrid_servers_answer_in_any_order_and_every_time() {
 }
 
 #[test]
-fn other_forms_of_info_come_while_an_answer_may_or_were_not_asked_for() {
+fn other_forms_of_info_are_responses_in_time_and_otherwise_unsolicited() {
     for (other, first) in [(I, M), (D, M), (M, I)] {
         let with = |time| exchange(&said_at(&[(0.0, T), (0.1, first), (time, other)]));
         assert_eq!(with(3.0), found("(A2S060)", 3));
@@ -200,14 +200,14 @@ fn other_forms_of_info_come_while_an_answer_may_or_were_not_asked_for() {
 }
 
 #[test]
-fn a_list_answers_a_challenge_that_may_have_been_given_before_the_capture() {
+fn a_list_may_respond_to_a_challenge_from_before_the_capture() {
     let lab = said(&[I, T, M, U, D]);
     assert_eq!(exchange(&lab)[1..], [("A2S022?".to_owned(), 4), ("A2S024?".to_owned(), 5)]);
     assert_eq!(verdict(&lab, &rules::A2S060), [2, 0, 0]);
 }
 
 #[test]
-fn a_late_answer_was_asked_for() {
+fn a_late_response_is_not_unsolicited() {
     let lab = said_at(&[(0.0, T), (3.2, T), (3.3, I), (3.4, I)]);
     assert_eq!(exchange(&lab), found("A2S062", 1));
     let lab = said_at(&[(0.0, T), (3.2, T), (3.3, I), (3.4, I), (3.5, I)]);
@@ -230,7 +230,7 @@ fn a_challenge_that_was_cut_may_be_used_from_another_port() {
 }
 
 #[test]
-fn a_copy_of_an_earlier_answer_is_not_the_wrong_one_to_what_waits() {
+fn a_copy_of_an_earlier_response_is_not_wrong_for_a_pending_request() {
     // The first request was lost: the copy is not a list without a challenge.
     let lab = said(&[U1, U1, A, U, D, D]);
     assert_eq!(exchange(&lab), found("A2S061", 6));

@@ -31,7 +31,7 @@ fn verdict(lab: &Lab<TestRecorder>, rule: &Rule) -> [u64; 3] {
 }
 
 #[test]
-fn a_flow_that_said_one_thing_is_small() {
+fn a_flow_with_one_message_is_small() {
     assert!(size_of::<Conversation>() <= 56, "{}", size_of::<Conversation>());
 }
 
@@ -69,14 +69,14 @@ fn an_unanswered_request_is_proven_only_by_time_and_by_the_servers_packets() {
 }
 
 #[test]
-fn a_server_that_turns_up_late_proves_that_it_was_silent_before() {
+fn a_late_packet_of_a_server_proves_its_earlier_silence() {
     let lab = conversation(&[(0.0, 'c', INFO), (50.0, 'c', INFO), (50.1, 's', INFO_ANSWER)], 60.0);
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 1, 0]);
     assert_eq!(lab.sink.recalled()[0].mark.map(|mark| mark.frame), Some(1));
 }
 
 #[test]
-fn nothing_is_owed_to_wrong_requests_nor_to_those_that_servers_ignore() {
+fn no_response_is_due_to_wrong_and_ignored_requests() {
     let wrong = ["FFFFFFFF 54 'Quarry' 00", "FFFFFFFF 55 01", "FFFFFFFF 57", "FFFFFFFF 69"];
     for request in wrong {
         let lab =
@@ -166,7 +166,7 @@ fn hybrid_servers_answer_info_up_to_three_times() {
 }
 
 #[test]
-fn answers_find_their_requests_in_any_order() {
+fn responses_find_their_requests_in_any_order() {
     let lab = conversation(
         &[
             (0.0, 'c', INFO),
@@ -187,7 +187,7 @@ fn answers_find_their_requests_in_any_order() {
 }
 
 #[test]
-fn an_answer_from_another_port_is_reported_from_one_that_nobody_asked_for() {
+fn responses_from_another_port_differ_from_unsolicited_ones() {
     let mut lab = Lab::new();
     lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
     lab.packet(0.1, "10.0.0.2:40000", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);
@@ -227,7 +227,7 @@ fn a_request_that_is_answered_from_another_port_counts_as_answered() {
 
 /// If two ports of a host were asked, either may be meant.
 #[test]
-fn an_answer_that_two_ports_may_have_been_asked_for_is_left_to_the_ledger() {
+fn a_response_to_one_of_two_ports_is_left_to_the_ledger() {
     let mut lab = Lab::new();
     lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
     lab.packet(0.05, C, "10.0.0.2:27016", &bytes("FFFFFFFF 55 FFFFFFFF"), false);
@@ -240,7 +240,7 @@ fn an_answer_that_two_ports_may_have_been_asked_for_is_left_to_the_ledger() {
 /// A challenge that this server did not give may be from another one, if this server has not
 /// responded yet.
 #[test]
-fn a_foreign_challenge_is_left_to_the_ledger_where_another_may_have_given_it() {
+fn a_challenge_of_another_flow_is_left_to_the_ledger() {
     let foreign = |steps: &[(f64, char, &str)]| {
         let facts = conversation(steps, 9.0).sink.facts;
         facts.iter().any(|fact| matches!(fact, CrossFlowEvent::Foreign { .. }))
@@ -251,7 +251,7 @@ fn a_foreign_challenge_is_left_to_the_ledger_where_another_may_have_given_it() {
 }
 
 #[test]
-fn nobody_waits_for_ever_for_an_answer_from_another_port() {
+fn waiting_for_a_response_from_another_port_is_limited() {
     for (time, heard) in [(2.9, 2), (3.1, 1), (86400.0, 1)] {
         let mut lab = Lab::new();
         lab.c(0.0, &bytes(INFO));
@@ -274,7 +274,7 @@ fn one_socket_may_ask_several_servers_of_one_host() {
 }
 
 #[test]
-fn game_traffic_on_the_port_is_neither_shown_nor_blamed() {
+fn game_traffic_on_the_port_is_ignored() {
     let mut lab = conversation(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER)], 0.2);
     let before = lab.sink.heard.len();
     lab.c(1.0, &bytes(INFO)).s(1.1, &bytes(INFO_ANSWER));
@@ -359,7 +359,7 @@ fn own_messages_are_claimed() {
 
 /// A message that does not end with its fields, or has a wrong count, may be from any game.
 #[test]
-fn a_response_is_sure_only_if_it_is_whole() {
+fn a_response_is_certain_only_if_complete() {
     let none = Hint::default();
     let rules = "FFFFFFFF 45 0200 'motd' 00 'hello' 00 'sv_cheats' 00 '0' 00";
     for whole in [INFO_ANSWER, OBSOLETE, PLAYERS, rules].map(bytes) {
@@ -410,7 +410,7 @@ fn pings_are_heard_on_any_port() {
 }
 
 #[test]
-fn conversations_begin_with_what_needs_nothing_before_it() {
+fn conversations_begin_with_messages_that_need_no_context() {
     for opens in
         [INFO, "FFFFFFFF 57", "FFFFFFFF 69", "FFFFFFFF 55 FFFFFFFF", "FFFFFFFF 56 00000000"]
     {

@@ -38,7 +38,7 @@ fn reply(request: u64, sent: f64, began: f64, tries: u32, complete: bool) -> Rep
 }
 
 #[test]
-fn an_answer_knows_its_request_and_when_the_exchange_began() {
+fn a_response_has_its_request_and_the_start_of_the_exchange() {
     let lab = said(&[(0.0, T), (0.1, A), (0.2, TC), (0.3, I)], 9.0);
     assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, false), reply(3, 0.2, 0.0, 1, true)]);
     // The next exchange is separate.
@@ -50,7 +50,7 @@ fn an_answer_knows_its_request_and_when_the_exchange_began() {
 }
 
 #[test]
-fn an_answer_of_another_kind_knows_its_request_too() {
+fn a_response_of_another_kind_has_its_request() {
     let lab = said(&[(0.0, U1), (0.1, "FFFFFFFF 45 0100 'motd' 00 'x' 00")], 9.0);
     assert_eq!(lab.codes(), ["A2S060"]);
     assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, false)]);
@@ -67,7 +67,7 @@ fn the_other_forms_of_info_answer_the_same_request() {
 }
 
 #[test]
-fn of_a_split_answer_the_last_packet_answers() {
+fn the_last_packet_of_a_split_response_answers() {
     let mut lab = Lab::new();
     lab.c(0.0, &bytes("FFFFFFFF 56 FFFFFFFF")).s(0.1, &bytes(A));
     lab.c(0.2, &bytes("FFFFFFFF 56 4BA1D522"));
@@ -105,7 +105,7 @@ fn a_request_repeated_while_it_waits_is_the_same() {
 }
 
 #[test]
-fn a_retried_query_is_no_query_without_a_challenge() {
+fn a_retried_query_is_not_a_query_without_a_challenge() {
     let retried = [(0.0, T), (1.0, T), (1.1, A), (1.2, TC), (1.3, I)];
     let lab = said(&retried, 9.0);
     assert_eq!(verdict(&lab, &rules::SEC003), [1, 0, 0]);
@@ -118,7 +118,7 @@ fn a_retried_query_is_no_query_without_a_challenge() {
 }
 
 #[test]
-fn a_challenge_answers_the_youngest_request_that_can_have_drawn_it() {
+fn a_challenge_answers_the_latest_possible_request() {
     let (v1, v) = ("FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 56 4BA1D522");
     let lab = said(&[(0.0, U1), (0.1, v1), (0.2, A), (0.3, v)], 0.3);
     assert_eq!(lab.sink.replies, [reply(2, 0.1, 0.1, 1, false)]);
@@ -191,7 +191,7 @@ fn bytes_after_a_challenge_are_not_the_challenge() {
 
 /// The endpoint answered on another flow of the two hosts.
 #[test]
-fn what_is_sent_to_a_known_server_is_for_it() {
+fn messages_to_a_known_server_are_for_it() {
     let server = "10.0.0.2:7777";
     let mut lab = Lab::new();
     for other in ["'details'", "'players'", "'rules'", "'ping'", "54 'Quarry' 00"] {
@@ -268,7 +268,7 @@ fn packets_that_are_less_than_a_header_are_reported_and_empty_ones_among_them() 
 
 /// A monitor that asks a dead server for an hour, and players who retry while theirs restarts.
 #[test]
-fn asking_a_silent_server_meets_no_limit() {
+fn requests_to_a_silent_server_reach_no_limit() {
     for every in [0.2, 1.0, 3.0, 10.0] {
         let mut lab = Lab::new();
         for at in 0..400 {

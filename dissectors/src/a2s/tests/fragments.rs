@@ -7,7 +7,7 @@ use super::lab::{C, Lab, S, bytes};
 use super::splits::{FORMS, Form, answer, ask, asked, reported, verdict, whole};
 
 #[test]
-fn a_missing_packet_is_checked_by_what_the_capture_shows() {
+fn a_missing_packet_is_checked_against_the_capture() {
     for form in FORMS {
         let packets = form.packets(7, &whole(110));
         for missing in 0..packets.len() {
@@ -36,7 +36,7 @@ fn a_missing_packet_is_checked_by_what_the_capture_shows() {
 }
 
 #[test]
-fn what_info_says_of_the_layout_does_not_outweigh_the_packets() {
+fn the_layout_from_info_does_not_override_the_packets() {
     let info = "FFFFFFFF 6D 'a' 00 'n' 00 'm' 00 'f' 00 'g' 00 05 10 2F 'dl' 00 00 01 00";
     for form in FORMS {
         let packets = form.packets(7, &whole(110));

@@ -21,7 +21,7 @@ fn checked(bytes: &[u8], length: usize) -> impl Fn(&'static Rule) -> [u64; 3] {
 }
 
 #[test]
-fn the_players_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
+fn lost_players_count_once() {
     let header = b"\xFF\xFF\xFF\xFFD\x03".as_slice();
     let player = |index| [&[index], b"Ann\0\x03\0\0\0\0\0\x76\x42".as_slice()].concat();
     let bytes = [header, &player(0), &player(1), &player(2)].concat();
@@ -37,7 +37,7 @@ fn the_players_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
 }
 
 #[test]
-fn the_rules_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
+fn lost_rules_count_once() {
     let (header, rule) = (b"\xFF\xFF\xFF\xFFE\x03\0".as_slice(), b"rule0\0v\0".as_slice());
     let (second, third) = (b"rule1\0v\0".as_slice(), b"rule2\0v\0".as_slice());
     let bytes = [header, rule, second, third].concat();

@@ -62,7 +62,7 @@ fn request(request: &str) -> HeardMessage {
 }
 
 #[test]
-fn the_documents_info_answers_decode_to_the_last_byte() {
+fn the_info_responses_of_the_specification_decode_to_the_last_byte() {
     let games = [
         (COUNTER_STRIKE, "game2xs.com Counter-Strike Source #1", "de_dust", "240", "5", "1.0.0.22"),
         (THE_SHIP, "Ship Server", "batavier", "2400", "1", "1.0.0.4"),
@@ -82,14 +82,14 @@ fn the_documents_info_answers_decode_to_the_last_byte() {
 }
 
 #[test]
-fn the_documents_ship_answer_has_its_three_fields() {
+fn the_ship_response_of_the_specification_has_its_three_fields() {
     let heard = answered("FFFFFFFF 54 'Source Engine Query' 00", &hex(THE_SHIP));
     let reported = ["mode", "witnesses", "duration"].map(|field| heard.value(field).unwrap());
     assert_eq!(reported, ["1", "3", "3"]);
 }
 
 #[test]
-fn the_documents_ping_and_challenge() {
+fn the_ping_and_challenge_of_the_specification() {
     let ping = hex("FFFFFFFF 6A303030303030303030303030303000");
     let heard = answered("FFFFFFFF 69", &ping);
     assert_eq!((heard.name, heard.value("payload")), ("ping_response", Some("00000000000000")));
@@ -151,7 +151,7 @@ fn junk_for_a_challenge_is_shown_as_bytes() {
 }
 
 #[test]
-fn all_extra_data_in_the_documents_order() {
+fn all_extra_data_in_the_order_of_the_specification() {
     let heard = info(
         "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'Dm' 00 01 '1' 00 F1 \
          le16:27015 le64:90071992547758081 le16:27020 'tv' 00 'a,b' 00 le64:730",
@@ -182,7 +182,7 @@ fn the_obsolete_info_with_and_without_a_mod() {
 }
 
 #[test]
-fn too_many_players_are_reported_of_an_answer_that_is_cut_after_them() {
+fn too_many_players_are_reported_in_a_truncated_response() {
     let obsolete = "FFFFFFFF 6D 'a' 00 'n' 00 'm' 00 'f' 00 'g' 00";
     let newer = "FFFFFFFF 49 30 'n' 00 'm' 00 'f' 00 'g' 00 le16:10";
     for (start, rest) in [(obsolete, ""), (obsolete, "30 'dl' 00"), (newer, "")] {
@@ -254,7 +254,7 @@ fn a_proxy_counts_no_bots() {
 }
 
 #[test]
-fn a_header_may_stand_twice() {
+fn a_header_may_occur_twice() {
     let heard = players("FFFFFFFF FFFFFFFF 44 01 00 'a' 00 00000000 f32:1");
     assert_eq!((heard.name, heard.codes()), ("player_response", vec!["(A2S001)".into()]));
 }

@@ -129,7 +129,7 @@ fn wrong_examples_break_their_rule_and_no_other() {
 }
 
 #[test]
-fn the_list_is_sorted_and_whole() {
+fn the_list_is_sorted_and_complete() {
     let codes: Vec<_> = all().map(|rule| rule.code.to_string()).collect();
     let catalogue = (1..=8).chain(10..=27).chain(30..=34).chain(40..=48);
     let catalogue = catalogue.chain(50..=54).chain(60..=65).map(|n| format!("A2S{n:03}"));

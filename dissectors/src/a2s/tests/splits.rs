@@ -163,7 +163,7 @@ fn every_layout_is_reported_when_every_packet_comes_twice() {
 }
 
 #[test]
-fn a_different_copy_is_reported_before_the_whole_and_after_it() {
+fn a_contradictory_copy_is_reported_before_and_after_reassembly() {
     for form in FORMS {
         let mut packets = form.packets(7, &whole(60));
         let mut other = packets[0].clone();
@@ -184,7 +184,7 @@ fn a_different_copy_is_reported_before_the_whole_and_after_it() {
 }
 
 #[test]
-fn a_late_copy_is_one_while_another_answer_is_awaited() {
+fn a_late_copy_is_identified_while_another_response_is_pending() {
     for form in FORMS {
         let packets = form.packets(7, &whole(60));
         let mut lab = asked();
@@ -238,7 +238,7 @@ fn a_late_copy_is_one_while_it_can_be_nothing_else() {
 }
 
 #[test]
-fn a_packet_of_an_answer_that_is_too_long_is_named() {
+fn a_packet_of_a_response_that_is_too_long_is_named() {
     let form = Form::OrangeBox;
     let whole = whole(110);
     let parts = [&whole[..1248], &whole[1248..2648], &whole[2648..]];
@@ -254,7 +254,7 @@ fn a_packet_of_an_answer_that_is_too_long_is_named() {
 
 /// Each packet of request and response twice.
 #[test]
-fn a_recording_of_everything_twice_lacks_no_answer() {
+fn duplicated_packets_are_not_missing_responses() {
     let mut lab = asked();
     lab.c(0.0, &bytes("FFFFFFFF 56 4BA1D522"));
     for packet in Form::OrangeBox.packets(7, &whole(60)) {
@@ -265,7 +265,7 @@ fn a_recording_of_everything_twice_lacks_no_answer() {
 }
 
 #[test]
-fn a_capture_that_begins_inside_an_answer_proves_nothing() {
+fn a_capture_that_begins_inside_a_response_proves_nothing() {
     for form in FORMS {
         let packets = form.packets(7, &whole(110));
         let mut lab = Lab::new();
@@ -277,7 +277,7 @@ fn a_capture_that_begins_inside_an_answer_proves_nothing() {
 }
 
 #[test]
-fn nor_does_a_request_that_is_none_of_the_answers() {
+fn an_unrelated_request_proves_nothing() {
     let packets = Form::OrangeBox.packets(7, &whole(60));
     let (player, players) =
         (bytes("FFFFFFFF 55 4BA1D522"), bytes("FFFFFFFF 44 01 00 'a' 00 00000000 f32:1"));
@@ -300,7 +300,7 @@ fn nor_does_a_request_that_is_none_of_the_answers() {
 }
 
 #[test]
-fn answers_may_be_interleaved() {
+fn responses_may_be_interleaved() {
     for form in FORMS {
         let (one, two) = (form.packets(7, &whole(60)), form.packets(8, &whole(70)));
         let mut lab = asked();
@@ -343,7 +343,7 @@ fn the_first_packet_of_two_servers_differs_by_its_size_field() {
 }
 
 #[test]
-fn earlier_answers_and_info_speak_for_a_layout() {
+fn earlier_responses_and_info_indicate_the_layout() {
     // The payload's first two bytes could be a Size.
     let odd = bytes("E004 'motd'");
     let mut lab = Lab::new();
@@ -361,7 +361,7 @@ fn earlier_answers_and_info_speak_for_a_layout() {
 }
 
 #[test]
-fn a_header_inside_may_stand_twice() {
+fn an_inner_header_may_occur_twice() {
     let mut doubled = bytes("FFFFFFFF");
     doubled.extend(whole(60));
     for form in FORMS {
@@ -416,7 +416,7 @@ fn a_split_packet_toward_a_server_is_its_senders() {
 }
 
 #[test]
-fn a_whole_answer_is_no_attack_whatever_its_ports() {
+fn a_complete_response_is_not_an_attack() {
     let (client, server) = ("10.0.0.1:27015", "10.0.0.2:7778");
     let packets = Form::OrangeBox.packets(7, &whole(60));
     let mut lab = Lab::new();
@@ -448,7 +448,7 @@ fn a_whole_answer_is_no_attack_whatever_its_ports() {
 }
 
 #[test]
-fn compressed_answers_are_read_in_both_layouts_and_in_any_order() {
+fn compressed_responses_are_read_in_both_layouts_and_any_order() {
     // Random values keep bzip2 from making one packet of it.
     let mut whole = bytes("FFFFFFFF 45 le16:200");
     let mut state = 1_u32;
@@ -568,7 +568,7 @@ fn two_layouts_of_one_server() {
 }
 
 #[test]
-fn too_many_answers_at_once_and_too_little_room() {
+fn limits_of_simultaneous_responses() {
     let mut lab = asked();
     for id in 0..100 {
         lab.s(0.1, &Form::OrangeBox.packet(id, 0, 3, &whole(10)));

@@ -50,7 +50,7 @@ fn a_right_digest_succeeds_and_a_wrong_one_is_denied() {
 }
 
 #[test]
-fn an_error_says_nothing_about_the_digest() {
+fn an_error_does_not_decide_about_the_digest() {
     let mut lab = challenged();
     ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, DIGEST), "*f\n");
     lab.end(3.0);
@@ -80,7 +80,7 @@ fn an_id_is_good_once() {
 }
 
 #[test]
-fn only_who_vouches_for_the_capture_knows_that_a_registration_is_missing() {
+fn a_missing_registration_is_certain_only_in_complete_captures() {
     let without = |vouched| {
         let mut lab = Lab::new();
         lab.vouched = vouched;
@@ -226,7 +226,7 @@ fn a_wrong_request_is_owed_nothing() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_read_leaves_open_which_is_whose() {
+fn after_an_unreadable_response_pairs_are_unknown() {
     let mut lab = Lab::new();
     lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", LabSegment::default());
     lab.tcp(0.1, (M, C), C, b"HTTP/x 200 OK\r\n\r\nabc", LabSegment { fin: true });
@@ -235,7 +235,7 @@ fn an_answer_that_cannot_be_read_leaves_open_which_is_whose() {
 }
 
 #[test]
-fn after_what_cannot_be_read_the_pairs_are_found_again() {
+fn pairs_are_found_again_after_unreadable_bytes() {
     let request = b"GET /a?a=::1 HTTP/1.1\r\n\r\n";
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n*bx\n";
     // An unreadable request between two others that are pipelined; then pairs at intervals.
@@ -259,7 +259,7 @@ fn after_what_cannot_be_read_the_pairs_are_found_again() {
 }
 
 #[test]
-fn an_answer_recorded_before_its_request_shifts_no_pairs() {
+fn a_response_recorded_before_its_request_shifts_no_pairs() {
     let ask = |lab: &mut Lab<TestRecorder>, time: f64, target: &str| {
         let request = format!("GET {target} HTTP/1.1\r\n\r\n");
         lab.tcp(time, (S, M), S, request.as_bytes(), LabSegment::default());
@@ -362,7 +362,7 @@ fn cut_list(length: usize) -> [[u64; 3]; 2] {
 }
 
 #[test]
-fn the_lines_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
+fn lost_lines_count_once() {
     let head = "HTTP/1.0 200 OK\r\n\r\n".len();
     let (flags, server) = (head + 21, "addserver 10.0.0.2 28770 1\n".len());
     for length in 6..=flags + 2 * server {

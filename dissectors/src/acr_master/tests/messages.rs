@@ -26,7 +26,7 @@ fn a_client_asks_for_servers() {
 }
 
 #[test]
-fn the_lines_may_stand_in_any_order() {
+fn the_lines_may_be_in_any_order() {
     let [_, answer] = fields(
         "/c?build_defs=4",
         "addserver 10.0.0.2\nmasterserver_flags 0\naddserver 10.0.0.3\ncurrent_version 1 2",
@@ -102,7 +102,7 @@ fn there_is_one_result_of_a_verification() {
 
 /// The specification has one response line; an empty one does not count.
 #[test]
-fn the_result_of_a_verification_stands_alone() {
+fn the_result_of_a_verification_is_the_only_line() {
     let target = format!("/v?p=28770&i=7&c={}&a={}", "5f".repeat(48), "0a".repeat(32));
     for (answer, failed) in [
         ("*sxBob\n", false),
@@ -126,13 +126,13 @@ fn a_player_is_verified() {
 }
 
 #[test]
-fn what_is_no_number_shows_as_it_is_and_what_is_unknown_as_well() {
+fn invalid_numbers_and_unknown_lines_are_shown() {
     let [request, _] = fields("/r?v=1.40&p=28770&g=&x=y%20z&v=140", "no");
     assert_eq!(request, "register_request v=\"1.40\" p=28770 g=\"\" x:y z");
 }
 
 #[test]
-fn what_stands_between_signs_is_a_parameter_and_nothing_is_none() {
+fn parameters_are_separated_and_may_be_absent() {
     for (target, shown) in [
         ("/c?build_defs=4&", "client_request build_defs=4"),
         ("/c?&&build_defs=4&&", "client_request build_defs=4"),
@@ -145,7 +145,7 @@ fn what_stands_between_signs_is_a_parameter_and_nothing_is_none() {
 }
 
 #[test]
-fn answers_are_read_in_the_order_of_the_requests() {
+fn responses_are_read_in_the_order_of_the_requests() {
     let mut lab = Lab::new();
     let requests = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\nGET /a?a=::1 HTTP/1.1\r\nHost: m\r\n\r\n";
     lab.tcp(0.0, (S, M), S, requests, LabSegment::default());
@@ -170,7 +170,7 @@ fn answers_are_read_in_the_order_of_the_requests() {
 }
 
 #[test]
-fn an_answer_to_what_is_no_endpoint_is_not_read() {
+fn a_response_to_an_unknown_endpoint_is_not_read() {
     let mut lab = Lab::new();
     lab.tcp(0.0, (S, M), S, b"GET /ms/x HTTP/1.1\r\n\r\n", LabSegment::default());
     let answer = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno";
@@ -210,7 +210,7 @@ fn with_headers(headers: &str, body: &str) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn a_faulty_header_hides_no_answer() {
+fn a_faulty_header_does_not_hide_the_response() {
     for header in ["X-Foo: a\r\n b", "X Foo: bar", "X-Foo : bar"] {
         let headers = format!("{header}\r\nContent-Length: 21");
         let (answers, codes) = with_headers(&headers, "masterserver_flags 0\n");

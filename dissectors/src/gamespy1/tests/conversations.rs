@@ -16,7 +16,7 @@ fn registered() -> Lab<TestRecorder> {
 }
 
 #[test]
-fn a_server_goes_on_for_an_hour() {
+fn a_server_sends_heartbeats_for_an_hour() {
     let mut lab = registered();
     for minute in 1..60 {
         lab.udp(f64::from(minute) * 60.0, S, M, BEAT);
@@ -151,7 +151,7 @@ fn a_master_may_challenge_from_another_port() {
 }
 
 #[test]
-fn a_challenge_without_an_answer() {
+fn a_challenge_without_a_response() {
     let run = |end: f64| {
         let mut lab = Lab::new();
         lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).end(end);
@@ -162,7 +162,7 @@ fn a_challenge_without_an_answer() {
 }
 
 #[test]
-fn an_answer_of_another_server() {
+fn a_response_of_another_server() {
     for answer in [
         &br"\heartbeat\7779\gamename\ut\validate\SAaJHX96\final\"[..],
         br"\heartbeat\7778\gamename\unreal\validate\SAaJHX96\final\",
@@ -186,7 +186,7 @@ fn two_servers_may_share_a_socket() {
 }
 
 #[test]
-fn an_answer_that_lacks_its_heartbeat() {
+fn a_response_without_its_heartbeat() {
     let run = |answer: &[u8]| {
         let mut lab = Lab::new();
         lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).udp(0.04, S, M, answer).end(9.0);
@@ -202,7 +202,7 @@ fn an_answer_that_lacks_its_heartbeat() {
 }
 
 #[test]
-fn an_answer_that_only_lacks_its_end() {
+fn a_response_without_only_its_end() {
     let mut lab = Lab::new();
     lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE);
     lab.udp(0.04, S, M, br"\heartbeat\7778\gamename\ut\validate\SAaJHX96").end(9.0);
@@ -219,7 +219,7 @@ fn the_game_of_a_server_is_known_on_its_other_flows() {
 }
 
 #[test]
-fn an_answer_in_parts_is_one_message() {
+fn a_response_in_parts_is_one_message() {
     let parts: [&[u8]; 3] = [
         br"\hostname\Test\queryid\7.1",
         br"\player_0\Ann\queryid\7.2",
@@ -244,7 +244,7 @@ fn an_answer_in_parts_is_one_message() {
 }
 
 #[test]
-fn a_part_that_comes_again_after_the_whole_is_a_copy() {
+fn a_repeated_part_after_the_complete_response_is_a_copy() {
     let parts: [&[u8]; 3] = [
         br"\hostname\Test\queryid\5.1",
         br"\player_0\Ann\queryid\5.2",
@@ -291,7 +291,7 @@ fn a_part_that_comes_again_after_the_whole_is_a_copy() {
 }
 
 #[test]
-fn the_keys_of_an_answer_may_be_called_anything() {
+fn the_keys_of_a_response_may_have_any_name() {
     for answer in [
         &br"\hostname\a\heartbeat\1\queryid\1.1\final\"[..],
         br"\ip\1.2.3.4\hostname\a\queryid\1.1\final\",
@@ -306,7 +306,7 @@ fn the_keys_of_an_answer_may_be_called_anything() {
 }
 
 #[test]
-fn a_part_of_an_answer_may_look_like_a_message_of_its_own() {
+fn a_part_of_a_response_may_look_like_another_message() {
     let basic = r"\gamename\ut\gamever\451\minnetver\432\location\0";
     let (right, wrong) = (r"\validate\SAaJHX96", r"\validate\AAAAAAAA");
     for (query, parts, codes) in [
@@ -342,7 +342,7 @@ fn a_part_of_an_answer_may_look_like_a_message_of_its_own() {
 
 /// Unreal servers number it, and do not close it.
 #[test]
-fn the_answer_to_a_challenge_is_no_part_of_the_answer_to_a_query() {
+fn the_response_to_a_challenge_is_not_part_of_the_response_to_a_query() {
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\secure\l8jfVy").udp(0.0, C, S, br"\status\");
     lab.udp(0.1, S, C, br"\validate\SAaJHX96\queryid\1.1");
@@ -377,7 +377,7 @@ fn a_challenge_is_answered_as_a_query_is() {
 }
 
 #[test]
-fn without_a_challenge_no_key_of_an_answer_is_a_validate() {
+fn without_a_challenge_no_key_of_a_response_is_a_validate() {
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\rules\");
     lab.udp(0.1, S, C, br"\validate\yes\secure\no\a\b\queryid\1.1\final\").end(9.0);
@@ -385,7 +385,7 @@ fn without_a_challenge_no_key_of_an_answer_is_a_validate() {
 }
 
 #[test]
-fn an_answer_that_never_becomes_whole() {
+fn a_response_that_is_never_complete() {
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\status\");
     lab.udp(0.1, S, C, br"\hostname\Test\queryid\7.1");
@@ -408,7 +408,7 @@ fn an_answer_that_never_becomes_whole() {
 }
 
 #[test]
-fn an_answer_without_its_end() {
+fn a_response_without_its_end() {
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\status\");
     lab.udp(0.1, S, C, br"\hostname\Test\queryid\7.1").end(9.0);
@@ -416,7 +416,7 @@ fn an_answer_without_its_end() {
 }
 
 #[test]
-fn an_answer_with_neither_number_nor_end() {
+fn a_response_with_neither_number_nor_end() {
     for answer in [r"\hostname\x\mapname\y", r"\hostname\x\mapname\y\", r"\gamename\ut\hostname\x"]
     {
         let mut lab = Lab::new();
@@ -462,7 +462,7 @@ fn numbers_that_are_wrong() {
 }
 
 #[test]
-fn a_number_that_is_used_again_is_another_answer() {
+fn a_reused_number_is_another_response() {
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, br"\a\1\queryid\1.1");
     lab.udp(1.0, C, S, br"\status\").udp(1.1, S, C, br"\a\2\queryid\1.1");
@@ -474,7 +474,7 @@ fn a_number_that_is_used_again_is_another_answer() {
 }
 
 #[test]
-fn a_query_without_an_answer() {
+fn a_query_without_a_response() {
     let answer = br"\hostname\Test\queryid\1.1\final\";
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\info\").udp(0.1, S, C, answer).udp(1.0, C, S, br"\rules\");
@@ -487,7 +487,7 @@ fn a_query_without_an_answer() {
 }
 
 #[test]
-fn an_answer_is_not_that_of_a_query_that_is_long_overdue() {
+fn a_response_does_not_belong_to_an_overdue_query() {
     let answer = br"\hostname\x\queryid\1.1\final\";
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\status\").udp(10.0, C, S, br"\info\").udp(10.1, S, C, answer);
@@ -499,7 +499,7 @@ fn an_answer_is_not_that_of_a_query_that_is_long_overdue() {
 }
 
 #[test]
-fn an_answer_may_be_recorded_a_moment_before_what_it_answers_to() {
+fn a_response_may_be_recorded_shortly_before_its_request() {
     let answer = br"\hostname\x\queryid\1.1\final\";
     let parts: [&[u8]; 2] = [br"\hostname\x\queryid\1.1", br"\a\b\queryid\1.2\final\"];
     for (moment, passed) in [(0.0002, 2), (1.0, 1)] {
@@ -521,7 +521,7 @@ fn an_answer_may_be_recorded_a_moment_before_what_it_answers_to() {
 }
 
 #[test]
-fn what_is_given_up_before_its_time_is_nobody_s_fault() {
+fn requests_that_are_dropped_early_break_no_rule() {
     let mut lab = Lab::new();
     lab.vouched = true;
     for length in 0..30 {
@@ -536,7 +536,7 @@ fn what_is_given_up_before_its_time_is_nobody_s_fault() {
 }
 
 #[test]
-fn what_the_recording_cut_is_not_held_against_anybody() {
+fn truncation_by_the_recording_breaks_no_rule() {
     let mut lab = Lab::new();
     lab.datagram(0.0, S, M, br"\heartbeat\7778\gamena", true);
     lab.datagram(0.1, M, S, br"\basic\\secure\l8", true);
@@ -582,7 +582,7 @@ fn a_query_that_is_sent_again_is_one_question() {
 }
 
 #[test]
-fn a_late_copy_of_a_part_is_no_answer_of_its_own() {
+fn a_late_copy_of_a_part_is_not_another_response() {
     let mut lab = Lab::new();
     for (number, query) in [br"\info\".as_slice(), br"\rules\"].into_iter().enumerate() {
         let parts =

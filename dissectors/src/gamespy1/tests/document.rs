@@ -88,7 +88,7 @@ fn the_tcp_exchange_is_right() {
 }
 
 #[test]
-fn the_ellipsis_of_the_printed_list_is_no_pair() {
+fn the_ellipsis_of_the_printed_list_is_not_a_pair() {
     let printed = br"\ip\255.255.255.255:7778\ip\255.255.255.255:7778\...\final\";
     let mut lab = Lab::new();
     lab.udp(0.0, L, C, printed);

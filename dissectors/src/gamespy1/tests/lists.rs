@@ -71,7 +71,7 @@ fn a_list_in_blocks() {
 }
 
 #[test]
-fn an_enciphered_list_is_said_to_be_one() {
+fn an_enciphered_list_is_identified() {
     let proof = PROOF.replace("3JOdDFU5", "jXrSG2Hx").replace(r"\final", r"\enctype\1\final");
     let lab = listed(&[&proof, r"\list\cmp\gamename\ut\final\"], b"\xE4\x00\\final\\\x01\x02");
     assert_eq!((lab.last().name, lab.last().fields.as_str()), ("list_response", ""));
@@ -119,7 +119,7 @@ fn a_list_that_the_close_cuts_is_shown_as_it_is() {
 }
 
 #[test]
-fn who_may_have_a_list() {
+fn lists_require_a_valid_code() {
     let list = br"\ip\1.2.3.4:7778\final\";
     let wrong = PROOF.replace("3JOdDFU5", "12345678");
     let codes = ["GS1011", "GS1012", "GS1014"];
@@ -134,7 +134,7 @@ fn who_may_have_a_list() {
 }
 
 #[test]
-fn what_is_wrong_with_the_challenge_is_no_fault_of_the_list() {
+fn faults_of_the_challenge_are_not_faults_of_the_list() {
     let mut lab = Lab::new();
     master(&mut lab, 0.0, br"\basic\\secure\abcdefghi", false);
     let words = PROOF.replace("3JOdDFU5", "QnhL/w4kprNl") + LIST;
@@ -152,7 +152,7 @@ fn a_backslash_in_place_of_final_ends_a_validate() {
 }
 
 #[test]
-fn what_stands_after_final_without_a_backslash_is_no_part_of_the_list() {
+fn text_after_final_without_a_backslash_is_not_part_of_the_list() {
     let lab = listed(&[PROOF, LIST], b"\\ip\\1.2.3.4:7778\\final\r\n");
     assert_eq!(lab.names()[3..], ["list_response", "text"]);
     assert_eq!(lab.codes(), ["GS1002"]);
@@ -216,7 +216,7 @@ fn a_master_alone_is_read_message_by_message() {
 }
 
 #[test]
-fn what_is_no_text_is_no_part_of_a_challenge() {
+fn binary_data_is_not_part_of_a_challenge() {
     let blocks = b"\x0a\x09\x16\x87\x1c\x14\x0a\x09\x3e\x07\x22\x18\\final\\".as_slice();
     let enciphered = b"\x9d\x11\xe3!>\xc0BU\xb0\xbf[\x11}\\[\x1dF\xc8\x96\x99".as_slice();
     for (closing, list) in
@@ -328,7 +328,7 @@ fn a_client_that_has_waited_for_the_close_may_close_itself() {
 }
 
 #[test]
-fn what_stands_after_a_list_breaks_no_rule_of_lists() {
+fn data_after_a_list_breaks_no_rule_of_lists() {
     let list = r"\ip\1.2.3.4:7778\final\";
     for after in [r"\ip\1.2.3.5:7778\final\", r"\ip\1.2.3.5:7778\ip\1.2", r"\final\"] {
         let lab = listed(&[PROOF, LIST], format!("{list}{after}").as_bytes());
@@ -359,7 +359,7 @@ fn a_list_that_is_asked_for_before_the_validate() {
 }
 
 #[test]
-fn a_plain_list_is_read_whatever_was_asked_for() {
+fn a_plain_list_is_read_after_any_request() {
     let proof = PROOF.replace("3JOdDFU5", "jXrSG2Hx").replace(r"\final", r"\enctype\1\final");
     for (request, list, fields) in [
         (LIST, &br"\ip\1.2.3.4:7778\final\"[..], "servers=[1.2.3.4:7778]"),
@@ -424,7 +424,7 @@ fn said(turns: &[Turn<'_>]) -> Summary {
 
 /// The boundaries of segments make no difference, whatever the contents.
 #[test]
-fn where_segments_end_does_not_matter() {
+fn boundaries_of_segments_do_not_matter() {
     let proof = r"\gamename\ut\location\0\validate\3JOdDFU5\final";
     let list = r"\ip\10.0.0.2:7778\ip\10.0.0.3:7778\final\";
     let wire =
@@ -484,7 +484,7 @@ fn where_segments_end_does_not_matter() {
 }
 
 #[test]
-fn the_document_s_request_is_found_after_its_validate() {
+fn the_request_of_the_specification_is_found_after_its_validate() {
     let words = r"\gamename\ut\location\0\validate\3JOdDFU5\final\list\gamename\ut";
     let lab = listed(&[words], br"\ip\1.2.3.4:7778\final");
     assert_eq!(lab.names(), ["secure", "validate", "list_request", "list_response"]);
@@ -493,7 +493,7 @@ fn the_document_s_request_is_found_after_its_validate() {
 }
 
 #[test]
-fn what_stands_after_a_list_is_reported_apart() {
+fn data_after_a_list_is_reported_separately() {
     let lab = listed(&[PROOF, LIST], br"\ip\1.2.3.4:7778\final\rest\x");
     assert_eq!(lab.names()[3..], ["list_response", "text"]);
     assert_eq!(lab.codes(), ["GS1002"]);

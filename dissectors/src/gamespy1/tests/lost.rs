@@ -22,7 +22,7 @@ fn cut(kind: &str, list: &[u8]) -> [u64; 3] {
 }
 
 #[test]
-fn the_servers_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
+fn lost_servers_count_once() {
     let server = TEXT.len() / 3;
     for length in 5..=TEXT.len() {
         // It is unknown whether the last one is complete.

@@ -26,7 +26,7 @@ fn replies(datagrams: &[(f64, &str, &str, &str)]) -> Vec<(&'static str, Reply)> 
 const ANSWER: &str = r"\hostname\Test\queryid\1.1\final\";
 
 #[test]
-fn an_answer_knows_its_query() {
+fn a_response_has_its_query() {
     let reported = replies(&[(1.0, C, S, r"\info\"), (1.1, S, C, ANSWER)]);
     assert_eq!(reported, [("query_response", Reply::to(1, at(1.0)))]);
     // In parts: the joined response does.
@@ -47,7 +47,7 @@ fn a_query_that_is_sent_again_is_one_request() {
 }
 
 #[test]
-fn a_challenge_and_a_validate_know_what_they_answer() {
+fn a_challenge_and_a_validate_have_their_requests() {
     let reported = replies(&[
         (0.0, S, M, r"\heartbeat\7778\gamename\ut\"),
         (0.1, M, S, r"\basic\\secure\l8jfVy"),
@@ -93,7 +93,7 @@ fn a_copy_is_shown_and_changes_nothing() {
 }
 
 #[test]
-fn an_answer_that_begins_as_no_text_does_is_one() {
+fn a_response_with_an_unusual_start_is_a_response() {
     for answer in [
         r"hostname\Test\queryid\1.1\final\",
         "\u{1}\u{2}",
@@ -139,7 +139,7 @@ fn a_heartbeat_without_its_backslash_is_one() {
 }
 
 #[test]
-fn in_a_stream_a_validate_and_a_list_know_what_they_answer() {
+fn in_a_stream_a_validate_and_a_list_have_their_requests() {
     let mut lab = Lab::new();
     let turns: [(&str, &str, &str); 3] = [
         (L, C, r"\basic\\secure\XDWAOR"),
@@ -155,7 +155,7 @@ fn in_a_stream_a_validate_and_a_list_know_what_they_answer() {
 }
 
 #[test]
-fn what_games_send_after_an_overdue_query_is_not_reported() {
+fn game_traffic_after_an_overdue_query_is_not_reported() {
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\info\");
     for time in [10.0, 10.1, 10.2] {

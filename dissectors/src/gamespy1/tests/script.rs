@@ -116,7 +116,7 @@ fn wrong_examples_break_their_rule_and_no_other() {
 }
 
 #[test]
-fn the_list_is_sorted_and_whole() {
+fn the_list_is_sorted_and_complete() {
     let codes: Vec<_> = rules::ALL.iter().map(|rule| rule.code.to_string()).collect();
     let catalogue = (1..=5).chain(10..=19).chain(20..=25).chain(30..=33);
     assert_eq!(codes, catalogue.map(|n| format!("GS1{n:03}")).collect::<Vec<_>>());

@@ -61,7 +61,7 @@ fn a_negative_challenge_is_sent_back_in_binary() {
 }
 
 #[test]
-fn a_challenge_that_is_no_number_is_shown_and_nothing_else_is_checked() {
+fn a_challenge_that_is_not_a_number_is_shown_without_further_checks() {
     for (challenge, shown) in [
         (&b"12x\0"[..], "challenge=12x"),
         (b"99999999999\0", "challenge=99999999999"),
@@ -79,7 +79,7 @@ fn a_challenge_that_is_no_number_is_shown_and_nothing_else_is_checked() {
 }
 
 #[test]
-fn an_answer_may_end_before_its_challenge() {
+fn a_response_may_end_before_its_challenge() {
     for timestamp in [&b"\x10\x20\x30\x40"[..], b"\x10\x20"] {
         let mut stage = Stage::default();
         stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
@@ -91,7 +91,7 @@ fn an_answer_may_end_before_its_challenge() {
 /// Both with the maximum number of pending requests and with more; and one timestamp is another's,
 /// masked.
 #[test]
-fn what_is_given_up_before_its_time_is_nobody_s_fault() {
+fn requests_that_are_dropped_early_break_no_rule() {
     let mut stage = Stage::default();
     for timestamp in 0..30 {
         stage.client(0, &[0xFE, 0xFD, 0x09, 0, 0, 0, timestamp]);
@@ -198,7 +198,7 @@ fn repeated_requests_are_one_request_and_each_may_be_answered() {
 }
 
 #[test]
-fn a_wrong_challenge_is_owed_no_answer() {
+fn no_response_is_due_to_a_wrong_challenge() {
     let mut stage = Stage::default();
     stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").server(20, b"\x09\x10\x20\x30\x407\0");
     stage.client(30, b"\xFE\xFD\x00\x10\x20\x30\x41\x07\0\0\0\xFF\xFF\xFF\x01");
@@ -233,7 +233,7 @@ fn a_challenge_before_those_that_are_remembered_proves_nothing() {
 }
 
 #[test]
-fn silence_is_a_fault_only_when_there_was_time_to_answer() {
+fn a_missing_response_is_a_fault_only_after_the_timeout() {
     let outcome = Stage::default().asks().ends(2_000);
     assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4031"]);
     let outcome = Stage::default().asks().ends(4_000);
@@ -244,7 +244,7 @@ fn silence_is_a_fault_only_when_there_was_time_to_answer() {
 }
 
 #[test]
-fn a_copy_of_an_answer_is_a_note() {
+fn a_copy_of_a_response_is_a_note() {
     let answer = packet(0x80, 0, TABLE);
     let outcome = Stage::default().asks().server(50, &answer).server(51, &answer).ends(60);
     assert!(outcome.failed().is_empty());
@@ -252,7 +252,7 @@ fn a_copy_of_an_answer_is_a_note() {
 }
 
 #[test]
-fn a_copy_of_any_recent_answer_is_a_note() {
+fn a_copy_of_any_recent_response_is_a_note() {
     let mut stage = Stage::default();
     stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
     stage.server(20, b"\x09\x10\x20\x30\x407\0").server(21, b"\x09\x10\x20\x30\x407\0");
@@ -268,7 +268,7 @@ fn a_copy_of_any_recent_answer_is_a_note() {
 }
 
 #[test]
-fn answers_that_nobody_asked_for_are_no_copies() {
+fn unsolicited_responses_are_not_copies() {
     let mut stage = Stage::default();
     stage.asks().server(40, b"\x09\x10\x20\x30\x408\0").server(41, b"\x09\x10\x20\x30\x408\0");
     assert_eq!(stage.server(50, &packet(0x80, 0, TABLE)).ends(60).failed(), ["GS4030"; 2]);
@@ -345,7 +345,7 @@ fn names_without_values_and_values_without_an_end() {
 /// "This is random", and byte 16 "isn't understood": other values than the usual ones have no
 /// meaning.
 #[test]
-fn any_text_and_any_number_may_stand_before_the_variables() {
+fn any_text_and_number_may_precede_the_variables() {
     for (text, section) in [(b"splitnum", 5), (b"A7x.q0~Z", 0), (b"A7x.q0~Z", 5)] {
         let header = [b"\0\x10\x20\x30\x41", &text[..], &[0, 0x80, section]].concat();
         let answer = [&header[..], b"hostport\x007777\0\0"].concat();
@@ -357,7 +357,7 @@ fn any_text_and_any_number_may_stand_before_the_variables() {
 
 /// A coloured name, as the first variable of a response without a header.
 #[test]
-fn a_variable_is_no_random_text() {
+fn variables_are_not_mistaken_for_text() {
     let mut stage = Stage::default();
     stage.client(0, b"\xFE\xFD\0\x10\x20\x30\x41\xFF\0\0");
     let outcome = stage.server(20, b"\0\x10\x20\x30\x41hostname\0\x1B\x01\xFFa\0\0").ends(9000);
@@ -374,7 +374,7 @@ fn the_two_documented_bugs_are_one_note() {
 }
 
 #[test]
-fn an_answer_whose_timestamp_looks_like_the_identifier() {
+fn a_response_whose_timestamp_looks_like_the_identifier() {
     let mut stage = Stage::default();
     stage.client(0, b"\xFE\xFD\x09\xFD\0\x30\x40").server(20, b"\x09\xFD\0\x30\x407\0");
     let outcome = stage.ends(30);
@@ -384,7 +384,7 @@ fn an_answer_whose_timestamp_looks_like_the_identifier() {
 
 /// The challenge round and the info request after it are one exchange, including repeats.
 #[test]
-fn a_response_says_which_request_it_answers() {
+fn a_response_has_its_request() {
     let mut stage = Stage::default();
     let challenge = b"\xFE\xFD\x09\x10\x20\x30\x40";
     stage.client(0, challenge).client(1000, challenge).server(1020, b"\x09\x10\x20\x30\x407\0");
@@ -400,7 +400,7 @@ fn a_response_says_which_request_it_answers() {
 }
 
 #[test]
-fn a_request_that_did_not_arrive_has_no_answer() {
+fn a_request_that_did_not_arrive_has_no_response() {
     let request = b"\xFE\xFD\x09\x10\x20\x30\x40";
     let outcome = Stage::default().client(0, request).refuses(1).ends(10);
     assert_eq!(outcome.failed(), ["GS4031"], "though there was no time to answer");
@@ -467,7 +467,7 @@ fn zeros_before_the_variables_are_a_header() {
 
 /// The ledger knows what it was given on another flow.
 #[test]
-fn an_answer_to_a_challenge_that_was_never_given() {
+fn a_response_to_a_challenge_that_was_never_sent() {
     let accepted = |fact: &&CrossFlowEvent| matches!(fact, CrossFlowEvent::Accepted { .. });
     let answer = packet(0x80, 0, TABLE);
     for (given, challenge, failed) in
@@ -498,7 +498,7 @@ fn an_answer_to_a_challenge_that_was_never_given() {
 }
 
 #[test]
-fn an_answer_with_another_type_is_an_error_and_no_silence() {
+fn a_response_of_another_type_is_an_error_and_not_missing() {
     let challenge = b"\x0A\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0";
     let known = Hint { known: true, ..Hint::default() };
     assert_eq!(GameSpy4::claim(challenge, known), Claim::Weak);

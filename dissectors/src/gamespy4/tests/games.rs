@@ -193,7 +193,7 @@ fn just_cause_2_multiplayer() {
 }
 
 #[test]
-fn what_is_claimed_by_content_alone() {
+fn traffic_that_is_identified_by_content() {
     let claim = |bytes: &[u8]| GameSpy4::claim(bytes, Hint::default());
     for bytes in [
         &b"\xFE\xFD\x09\x10\x20\x30\x40"[..],
@@ -237,7 +237,7 @@ fn what_is_claimed_by_content_alone() {
 
 /// The timestamp can be any value, and the port can be configured.
 #[test]
-fn a_challenge_request_with_the_timestamp_0_is_reported_from_a_masters_answer() {
+fn a_challenge_request_with_timestamp_0_differs_from_a_master_s_response() {
     let expects = |from: &str, bytes: &[u8]| {
         let payload = Payload {
             bytes,
@@ -281,6 +281,6 @@ fn game_traffic_on_the_same_flow_is_not_checked() {
 }
 
 #[test]
-fn a_flow_that_says_little_needs_little() {
+fn a_flow_with_few_messages_is_small() {
     assert!(size_of::<super::Conversation>() <= 32, "{}", size_of::<super::Conversation>());
 }

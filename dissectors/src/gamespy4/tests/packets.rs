@@ -45,7 +45,7 @@ fn packets_in_any_order_are_one_message() {
 }
 
 #[test]
-fn every_joined_byte_is_where_it_was_recorded() {
+fn every_joined_byte_has_its_recorded_position() {
     let packets = three();
     let mut stage = Stage::default();
     stage.asks();
@@ -66,7 +66,7 @@ fn every_joined_byte_is_where_it_was_recorded() {
 
 /// If byte 16 is only a number, the text continues in the next packet.
 #[test]
-fn text_that_goes_on_without_being_repeated() {
+fn text_that_continues_without_a_repeated_name() {
     for at in 1..WHOLE.len() {
         for byte in [0, 1] {
             let (first, second) = WHOLE.split_at(at);
@@ -80,7 +80,7 @@ fn text_that_goes_on_without_being_repeated() {
 }
 
 #[test]
-fn a_value_that_begins_with_its_name_is_no_name_repeated() {
+fn a_value_that_begins_with_its_name_is_not_a_repeated_name() {
     let whole = b"hostname\0hostname of mine\0hostport\x007777\0\0";
     for at in 1..whole.len() {
         let (first, second) = whole.split_at(at);
@@ -223,7 +223,7 @@ fn a_copy_of_a_packet_is_a_note_and_another_packet_in_its_place_an_error() {
 }
 
 #[test]
-fn a_packet_with_another_timestamp_is_of_the_same_answer() {
+fn a_packet_with_another_timestamp_is_of_the_same_response() {
     for other in 0..3 {
         let mut packets = three();
         packets[other][4] = 0x42;
@@ -262,7 +262,7 @@ fn last_bits_that_contradict_each_other() {
 }
 
 #[test]
-fn what_is_missing_is_a_fault_only_when_there_was_time_for_it() {
+fn a_missing_packet_is_a_fault_only_after_the_timeout() {
     let [first, _, third] = three();
     let mut stage = Stage::default();
     let outcome = stage.asks().server(50, &first).server(51, &third).ends(1000);
@@ -281,7 +281,7 @@ fn what_is_missing_is_a_fault_only_when_there_was_time_for_it() {
 }
 
 #[test]
-fn a_repeated_request_begins_another_answer() {
+fn a_repeated_request_begins_another_response() {
     let [first, _, _] = three();
     let again = packet(0x00, 0, b"hostname\0Bob's\0");
     let mut stage = Stage::default();
@@ -323,7 +323,7 @@ fn asked_twice(packets: &str, end: i64) -> Outcome {
 }
 
 #[test]
-fn two_answers_to_a_repeated_request_may_come_mixed() {
+fn two_responses_to_a_repeated_request_may_be_interleaved() {
     for packets in ["0a 1a 0b 1b", "0a 0b 1a 1b"] {
         let outcome = asked_twice(packets, 9000);
         assert!(outcome.results.findings.is_empty(), "{packets}: {:?}", outcome.results.findings);
@@ -334,7 +334,7 @@ fn two_answers_to_a_repeated_request_may_come_mixed() {
 }
 
 #[test]
-fn a_packet_lost_of_one_answer_leaves_the_other_whole() {
+fn a_lost_packet_of_one_response_does_not_affect_the_other() {
     for (packets, left) in [("0a 0b 1b", "0"), ("0a 1a 0b", "0"), ("1a 0b 1b", "1")] {
         for end in [700, 9000] {
             let outcome = asked_twice(packets, end);
@@ -354,7 +354,7 @@ fn a_packet_lost_of_one_answer_leaves_the_other_whole() {
 
 /// A response may be inconsistent because its packets belong to two.
 #[test]
-fn packets_that_may_be_of_two_answers_prove_nothing_about_their_content() {
+fn ambiguous_packets_of_two_responses_prove_nothing_about_their_content() {
     for (times, verdict) in [(1, Verdict::Fail), (2, Verdict::Inconclusive)] {
         let mut stage = Stage::default();
         stage.asks();
@@ -370,14 +370,14 @@ fn packets_that_may_be_of_two_answers_prove_nothing_about_their_content() {
 }
 
 #[test]
-fn neither_answer_of_two_ever_became_whole() {
+fn neither_of_two_responses_became_complete() {
     let outcome = asked_twice("0a 0b", 9000);
     assert_eq!(outcome.failed(), ["GS4022"]);
     assert_eq!(outcome.names()[4..], ["info_fragment", "info_fragment"]);
 }
 
 #[test]
-fn more_answers_than_were_asked_for_are_an_error() {
+fn more_responses_than_requests_are_an_error() {
     let mut stage = Stage::default();
     stage.asks().client(500, AGAIN);
     for players in [b'3', b'4', b'5'] {
@@ -395,7 +395,7 @@ fn more_answers_than_were_asked_for_are_an_error() {
 
 /// Clients that poll may always use the same timestamp.
 #[test]
-fn an_answer_that_begins_as_the_one_before_it_and_goes_no_further() {
+fn a_response_that_equals_the_start_of_the_previous_one() {
     let [first, second] = two(b'3');
     let mut stage = Stage::default();
     stage.asks().server(50, &first).server(51, &second).client(5000, AGAIN).server(5050, &first);
@@ -403,7 +403,7 @@ fn an_answer_that_begins_as_the_one_before_it_and_goes_no_further() {
 }
 
 #[test]
-fn answers_of_different_lengths_may_come_mixed() {
+fn responses_of_different_lengths_may_be_interleaved() {
     let [first, second] = two(b'3');
     let alone = packet(0x80, 0, b"numplayers\x004\0\0");
     for packets in [[&first, &alone, &second], [&alone, &first, &second]] {
@@ -421,7 +421,7 @@ fn answers_of_different_lengths_may_come_mixed() {
 
 /// A capture on all interfaces of a host has packets of one of them once or twice.
 #[test]
-fn copies_are_no_faults() {
+fn copies_are_not_faults() {
     for packets in [
         "0a 0a 1a 1a", // both requests are the same one
         "0a 1a 0a 1a",
@@ -468,7 +468,7 @@ fn a_capture_with_every_packet_twice() {
 
 /// How often the request was sent before the capture began is unknown.
 #[test]
-fn packets_contradict_nothing_where_requests_may_be_missing() {
+fn packets_are_not_contradictory_if_requests_may_be_missing() {
     for asked in [false, true] {
         for packets in [["0a", "0b", "1a", "1b"], ["0a", "1a", "0b", "1b"]] {
             let mut stage = Stage::default();
@@ -487,7 +487,7 @@ fn packets_contradict_nothing_where_requests_may_be_missing() {
 }
 
 #[test]
-fn packets_of_many_answers_take_little_time() {
+fn packets_of_many_responses_take_little_time() {
     let mut stage = Stage::default();
     stage.asks();
     for _ in 0..300 {
@@ -502,7 +502,7 @@ fn packets_of_many_answers_take_little_time() {
 }
 
 #[test]
-fn many_unfinished_answers_are_bounded() {
+fn many_unfinished_responses_are_bounded() {
     let mut stage = Stage::default();
     stage.asks();
     let content = vec![b'x'; 1000];

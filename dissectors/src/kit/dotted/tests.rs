@@ -54,7 +54,7 @@ fn an_address_is_four_octets() {
 }
 
 #[test]
-fn one_is_read_after_the_other_until_somebody_has_enough() {
+fn values_are_read_until_the_reader_stops() {
     let bytes = b"at:1.2.3.4:5 at:10.20.30.40:50 at:100.200.30.4:5000 at:6.7.8.9:10 at:1.2.3:4 at:1.2.3.4:5";
     let read = |most: usize| {
         let mut found = Vec::new();
@@ -84,7 +84,7 @@ fn one_is_read_after_the_other_until_somebody_has_enough() {
 }
 
 #[test]
-fn a_number_stands_after() {
+fn a_number_is_read_after() {
     let number = |after: &str| {
         let found = read(&format!("255.255.255.255 {after}"), b' ')?;
         Some((found.number, found.end - 16))

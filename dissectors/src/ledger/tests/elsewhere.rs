@@ -66,19 +66,19 @@ fn answer(frame: u64, kinds: u8) -> (u64, CrossFlowEvent, &'static str, &'static
 }
 
 #[test]
-fn an_answer_from_another_host_is_said_once() {
+fn a_response_from_another_host_is_reported_once() {
     let facts = [answer(20, 2 | 4), request(1, 4, S)];
     assert_eq!(reported(&facts, 100), ["A2S062 kept", "A2S065"]);
 }
 
 /// A flow that was evicted for lack of memory continues as another one.
 #[test]
-fn an_answer_on_a_later_flow_of_the_same_two_is_no_other_s() {
+fn a_response_in_a_later_flow_of_the_same_hosts_is_not_from_another_host() {
     assert_eq!(reported(&[answer(20, 4), request(1, 4, OTHER)], 100), ["A2S062 kept"]);
 }
 
 #[test]
-fn an_answer_belongs_to_no_request_of_another_kind_or_time() {
+fn a_response_does_not_belong_to_requests_of_another_kind_or_time() {
     let alone = ["A2S061", "A2S062"];
     assert_eq!(reported(&[answer(20, 2), request(1, 4, S)], 100), alone);
     assert_eq!(reported(&[answer(20, 4), request(21, 4, S)], 100), alone);
@@ -87,7 +87,7 @@ fn an_answer_belongs_to_no_request_of_another_kind_or_time() {
 }
 
 #[test]
-fn where_two_requests_could_have_drawn_an_answer_nothing_is_proven() {
+fn a_response_to_one_of_two_requests_proves_nothing() {
     let two = ["A2S061?", "A2S062?", "A2S062?"];
     assert_eq!(reported(&[request(1, 4, S), request(2, 4, D), answer(20, 4)], 100), two);
     assert_eq!(reported(&[request(1, 4, S), request(2, 2, S), answer(20, 2 | 4)], 100), two);
@@ -98,7 +98,7 @@ fn where_two_requests_could_have_drawn_an_answer_nothing_is_proven() {
 
 /// A request that was sent twice may have two responses, and is one request all the same.
 #[test]
-fn an_answer_for_each_sending_is_said_once() {
+fn a_response_to_each_repeat_is_reported_once() {
     let mut asked = exchange(1, 4, true);
     asked.tries = 2;
     let request = (500, CrossFlowEvent::Unanswered(asked), C, S);
@@ -108,7 +108,7 @@ fn an_answer_for_each_sending_is_said_once() {
 }
 
 #[test]
-fn where_both_carry_an_id_it_tells() {
+fn an_id_in_both_messages_decides() {
     let with = |(frame, fact, from, to): (u64, CrossFlowEvent, &'static str, &'static str), id| {
         let fact = match fact {
             CrossFlowEvent::Unasked(it) => CrossFlowEvent::Unasked(Exchange { id: Some(id), ..it }),
@@ -125,7 +125,7 @@ fn where_both_carry_an_id_it_tells() {
 
 /// The client cannot know that the challenge is not from the server that it asked.
 #[test]
-fn a_challenge_that_came_from_elsewhere_may_be_used() {
+fn a_challenge_from_another_host_may_be_used() {
     let mut given = exchange(20, 2 | 4, false);
     given.challenge = Some(7);
     let given = (20, CrossFlowEvent::Unasked(given), OTHER, C);
@@ -148,13 +148,13 @@ fn a_challenge_that_came_from_elsewhere_may_be_used() {
 
 /// Beyond the maximum, everything is checked by itself, and the missing room is reported.
 #[test]
-fn what_there_is_no_room_for_is_checked_alone() {
+fn flows_beyond_the_limit_are_checked_individually() {
     let facts = Vec::from_iter((1..=5).map(|frame| request(frame * 4000, 4, S)));
     assert_eq!(reported(&facts, 3), ["A2S062", "A2S062", "A2S062", "A2S062 2x", "NET011"]);
 }
 
 #[test]
-fn answers_in_numbers_to_an_address_that_never_asked_are_one_finding() {
+fn many_unsolicited_responses_are_one_finding() {
     let checked = |answers: u64, apart: u64| {
         let facts = Vec::from_iter((1..=answers).map(|n| answer(n * apart, 4)));
         let reported = reported(&facts, 1000);
@@ -214,7 +214,7 @@ fn asked(requests: impl Iterator<Item = (u32, i64)>) -> Vec<String> {
 }
 
 #[test]
-fn a_server_that_answers_one_source_over_and_over_is_a_reflector() {
+fn many_responses_to_one_source_are_reflection() {
     assert_eq!(asked((0..19).map(|n| (1, n))), [""; 0]);
     assert_eq!(asked((0..40).map(|n| (1, n * 600))), ["SEC005 kept", "SEC006 kept"]);
     let reported = asked((0..40).map(|n| (1, n * 100)));
@@ -228,7 +228,7 @@ fn a_server_that_answers_one_source_over_and_over_is_a_reflector() {
 }
 
 #[test]
-fn a_server_that_answers_a_crowd_which_never_goes_on_is_a_reflector() {
+fn responses_to_many_sources_that_never_continue_are_reflection() {
     let crowd = |sources: u32, times: u32, apart: u32| {
         let all = (0..sources).flat_map(move |n| (0..times).map(move |_| (n, (n * apart).into())));
         asked(all).iter().any(|reported| reported.contains("answers without a challenge"))
@@ -241,7 +241,7 @@ fn a_server_that_answers_a_crowd_which_never_goes_on_is_a_reflector() {
 }
 
 #[test]
-fn a_flood_is_reported_whatever_the_number_of_sources() {
+fn a_flood_is_reported_for_any_number_of_sources() {
     let flood = |requests: u32, sources: u32, a_second: u32| {
         asked((0..requests).map(|n| (n % sources, (n * 1000 / a_second).into())))
     };

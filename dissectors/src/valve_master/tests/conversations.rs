@@ -35,7 +35,7 @@ fn a_listing_page_by_page() {
 }
 
 #[test]
-fn the_same_page_again_at_once_does_not_go_on() {
+fn an_immediate_repeat_of_a_page_does_not_continue_the_list() {
     let steps = [
         (0, CLIENT, MASTER, &query(ALL, "")[..]),
         (20, MASTER, CLIENT, &reply(&[A, B], false)[..]),
@@ -178,7 +178,7 @@ fn an_unanswered_query_between_answered_ones_is_found() {
 }
 
 #[test]
-fn a_query_that_cannot_be_read_is_owed_no_answer() {
+fn no_response_is_due_to_an_unreadable_query() {
     let steps = [
         (0, CLIENT, MASTER, &query(ALL, "")[..]),
         (20, MASTER, CLIENT, &reply(&[A], true)[..]),
@@ -218,7 +218,7 @@ fn a_listing_does_not_change_its_socket() {
 }
 
 #[test]
-fn a_listing_may_go_on_from_its_socket_after_a_silence() {
+fn a_listing_may_continue_after_a_silence() {
     let resumed = |client: &str, from_the_start: bool| {
         let mut lab = lab::Lab::<ValveMaster, _>::new();
         lab.vouched = from_the_start;
@@ -310,7 +310,7 @@ fn given(value: u32) -> Vec<u8> {
 }
 
 #[test]
-fn one_challenge_is_no_answer_to_a_join_and_to_a_wrong_challenge() {
+fn one_challenge_does_not_answer_both_a_join_and_a_wrong_challenge() {
     let (wrong, right, first, second) = (info("6"), info("7"), given(5), given(7));
     let steps = [
         (0, SERVER, MASTER, &b"q"[..]),
@@ -419,7 +419,7 @@ fn a_challenge_that_cannot_be_read_was_given() {
 }
 
 #[test]
-fn info_strings_tell_of_rounds_whose_challenges_were_not_recorded() {
+fn info_strings_show_rounds_without_recorded_challenges() {
     let infos: Vec<_> = (1..4).map(|n| info(&n.to_string())).collect();
     let every = |pause: i64| {
         let mut steps: Vec<Step<'_>> = vec![];
@@ -486,7 +486,7 @@ fn an_info_string_before_any_challenge_is_proven_by_the_challenge_after_it() {
 }
 
 #[test]
-fn a_reply_that_ends_in_its_header_is_checked_as_far_as_it_goes() {
+fn a_truncated_header_of_a_reply_is_checked() {
     let mut lab = lab::Lab::<ValveMaster, _>::new();
     lab.vouched = true;
     lab.udp(0.0, MASTER, CLIENT, b"\xFF\xFF\xFF\xFFf").end(9.0);
@@ -494,7 +494,7 @@ fn a_reply_that_ends_in_its_header_is_checked_as_far_as_it_goes() {
 }
 
 #[test]
-fn what_was_cut_does_not_tell_its_form() {
+fn truncated_messages_do_not_show_their_form() {
     let mut lab = lab::Lab::<ValveMaster, _>::new();
     lab.datagram(0.0, SERVER, MASTER, b"q", true);
     lab.udp(0.02, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x05\0\0\0\x01\x02\x03\x04");
@@ -523,7 +523,7 @@ fn a_heartbeat_without_a_join_reuses_its_challenge() {
 }
 
 #[test]
-fn joins_that_nobody_answers_are_no_heartbeats() {
+fn unanswered_joins_are_not_heartbeats() {
     let info = info("1339895702");
     let steps = [
         (0, SERVER, MASTER, &b"q"[..]),
@@ -544,7 +544,7 @@ fn joins_that_nobody_answers_are_no_heartbeats() {
 
 /// The challenge was recorded but may not have reached the server: no info string follows.
 #[test]
-fn a_join_that_leads_to_no_info_string_is_no_heartbeat() {
+fn a_join_without_an_info_string_is_not_a_heartbeat() {
     let info = info("1339895702");
     for pause in [2000, 10_000] {
         let steps = [
@@ -587,7 +587,7 @@ fn a_quit_that_is_recorded_twice_is_one() {
 }
 
 #[test]
-fn what_is_given_up_before_its_time_is_nobody_s_fault() {
+fn requests_that_are_dropped_early_break_no_rule() {
     let mut lab = lab::Lab::<ValveMaster, _>::with(RuleResults::default());
     lab.vouched = true;
     for number in 0..30 {
@@ -601,7 +601,7 @@ fn what_is_given_up_before_its_time_is_nobody_s_fault() {
 }
 
 #[test]
-fn memory_is_bounded_whatever_is_sent() {
+fn memory_is_always_bounded() {
     let unanswered: Vec<Vec<u8>> = (0..200).map(|n| query(ALL, &format!(r"\map\m{n}"))).collect();
     let mut steps: Vec<Step<'_>> = vec![];
     for (at, query) in unanswered.iter().enumerate() {
@@ -615,7 +615,7 @@ fn memory_is_bounded_whatever_is_sent() {
 }
 
 #[test]
-fn two_hundred_replies_to_one_query_are_no_dialect() {
+fn two_hundred_replies_to_one_query_are_not_a_dialect() {
     let pages: Vec<_> = (0..200).map(|n| reply(&[&format!("10.1.{n}.2:27015")], false)).collect();
     let mut steps = vec![(0, CLIENT, MASTER, query(ALL, r"\gamedir\tf"))];
     steps.extend(pages.iter().map(|page| (20, MASTER, CLIENT, page.clone())));
@@ -666,7 +666,7 @@ fn what_was_refused_is_unanswered_for_certain() {
 }
 
 #[test]
-fn an_answer_with_a_foreign_header_is_a_reply_with_an_error() {
+fn a_response_with_another_header_is_a_reply_with_an_error() {
     let query = (0, CLIENT, MASTER, &b"1\xFF0.0.0.0:0\0\0"[..]);
     let foreign =
         |at| (at, MASTER, CLIENT, &b"\xFF\xFF\xFF\xFFg\n\x0A\0\0\x02\x69\x87\0\0\0\0\0\0"[..]);
@@ -693,7 +693,7 @@ fn with_the_same_crc32(bytes: &[u8], at: usize) -> Vec<u8> {
 
 /// An attacker can construct other bytes with the same checksum: they are not copies.
 #[test]
-fn a_reply_with_the_same_checksum_is_no_copy() {
+fn a_reply_with_the_same_checksum_is_not_a_copy() {
     let first = reply(&[A, B], true);
     let findings = |second: &[u8]| {
         let steps = [

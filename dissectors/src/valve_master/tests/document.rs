@@ -129,7 +129,7 @@ fn grouped(filter: &str) -> Vec<String> {
 }
 
 #[test]
-fn conditions_that_a_group_takes_stand_in_it() {
+fn conditions_of_a_group_are_inside_it() {
     let filter = r"\map\a\nor\2\secure\1\nand\1\full\1\linux\1";
     let expected = [
         "1 condition",
@@ -245,7 +245,7 @@ fn both_quits() {
 }
 
 #[test]
-fn what_a_cut_took_of_a_list_is_one_occasion_wherever_it_falls() {
+fn lost_servers_of_a_list_count_once() {
     let reply = b"\xFF\xFF\xFF\xFFf\n\x0A\0\0\x02\x69\x87\x0A\0\0\x03\x69\x87\0\0\0\0\0\0";
     for cut in 5..reply.len() {
         let known = DecodeContext { lost: true, ..DecodeContext::default() };

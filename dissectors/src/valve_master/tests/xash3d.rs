@@ -28,7 +28,7 @@ fn a_join_brings_a_challenge_that_comes_back() {
 }
 
 #[test]
-fn another_challenge_than_the_join_s_is_none_of_its() {
+fn a_challenge_of_another_join_is_not_assigned() {
     let steps = [
         (0, SERVER, MASTER, &b"q\xFF\x19\x9eU!"[..]),
         (3, MASTER, SERVER, &b"\xff\xff\xff\xffs\nk]q\xe4\x19\x9eU?"[..]),
@@ -106,7 +106,7 @@ fn over_ipv6_blocks_have_18_bytes() {
 }
 
 #[test]
-fn the_document_s_blocks_over_ipv6_are_reported_from_xash3d_s() {
+fn the_specification_s_blocks_over_ipv6_differ_from_those_of_xash3d() {
     let (client, master) = ("[fd00::1]:50000", "[fd00::9]:27010");
     let servers = ["192.0.2.1:27015", "192.0.2.2:27015", "192.0.2.3:27015", "203.0.113.4:27015"];
     for (count, ended) in [(0, true), (2, true), (3, false), (3, true), (4, true)] {
