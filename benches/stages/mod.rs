@@ -16,7 +16,8 @@ use gamewire::flows::{FlowKey, FlowTable};
 use gamewire::net::{Outcome, decode};
 use gamewire::report::json::Json;
 use gamewire::report::{Envelope, Report};
-use gamewire::session::{Decoder, Options};
+use gamewire::session::{self, Decoder, Needs, Options};
+use gamewire::summary::Summary;
 use xtask::bulk::Input;
 
 use inputs::{Conversation, File};
@@ -65,6 +66,7 @@ pub(crate) const STAGES: &[Stage] = &[
     Stage { name: "acr_master", prepare: || dissector(Id::AcrMaster, false) },
     Stage { name: "a2s-json", prepare: || dissector(Id::A2s, true) },
     Stage { name: "check", prepare: check },
+    Stage { name: "summary", prepare: summary },
 ];
 
 /// The records of a mapped file.
@@ -257,21 +259,36 @@ fn check() -> Prepared {
     Prepared::new(PACKETS, move || {
         let (selection, terms) = (Selection::default(), Terms::of(&Settings::default(), 1 << 18));
         let needs = Checker::needs(&selection, &terms);
-        let mut decoder = Decoder::new(Options { needs, ..Options::default() });
         let mut checker = Checker::new(selection, terms, false);
-        let mut read = |decoder: &mut Decoder| {
-            let mut events = decoder.events();
-            while let Some(event) = events.next() {
-                checker.event(&event);
-            }
-        };
-        for packet in &packets {
-            decoder.push(&packet.borrowed());
-            read(&mut decoder);
-        }
-        while decoder.finish() {
-            read(&mut decoder);
-        }
+        decoded(&packets, needs, |event| checker.event(event));
         checker.found().len() as u64
     })
+}
+
+/// The same way, up to the tables of an overview.
+fn summary() -> Prepared {
+    let packets = inputs::packets(Input::A2s, PACKETS);
+    Prepared::new(PACKETS, move || {
+        let mut summary = Summary::new(Options::default().flow_bytes / 4, false);
+        decoded(&packets, Summary::needs(false), |event| summary.event(event));
+        summary.servers.len() as u64
+    })
+}
+
+/// Decodes a capture, and calls `each` with every event.
+fn decoded(packets: &[inputs::Packet], needs: Needs, mut each: impl FnMut(&session::Event<'_>)) {
+    let mut decoder = Decoder::new(Options { needs, ..Options::default() });
+    let mut read = |decoder: &mut Decoder| {
+        let mut events = decoder.events();
+        while let Some(event) = events.next() {
+            each(&event);
+        }
+    };
+    for packet in packets {
+        decoder.push(&packet.borrowed());
+        read(&mut decoder);
+    }
+    while decoder.finish() {
+        read(&mut decoder);
+    }
 }

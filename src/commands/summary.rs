@@ -10,7 +10,7 @@ use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::report::paint::Paint;
 use crate::report::summary::{SummaryOptions, SummaryReport, SummaryTable};
-use crate::session::{Decoder, Event, FieldLimits, Needs, Totals};
+use crate::session::{Decoder, Event, Needs, Totals};
 use crate::summary::Summary;
 
 /// Rows per table in text output.
@@ -70,12 +70,7 @@ struct SummaryConsumer<'w> {
 
 impl Consumer for SummaryConsumer<'_> {
     fn needs(&self) -> Needs {
-        // A filter may need any field.
-        let fields = Some(match self.filtered {
-            true => FieldLimits::default(),
-            false => FieldLimits::of_servers(),
-        });
-        Needs { flows: true, ports: true, servers: true, fields, ..Needs::messages_with_fields() }
+        Summary::needs(self.filtered)
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {

@@ -9,6 +9,10 @@ pub(super) trait PerFlowValue: Clone + Default {
     }
 }
 
+/// Number of slots that are added at a time: reading a slot directly after it was written in units of
+/// another size stalls the processor.
+const AT_ONCE: usize = 64;
+
 /// The optional data of all flows; empty if it is not needed.
 #[derive(Default)]
 pub(super) struct PerFlow<T> {
@@ -24,12 +28,17 @@ impl<T: PerFlowValue> PerFlow<T> {
         PerFlow { is_kept, each: Vec::new(), held: 0 }
     }
 
-    /// Resets the data of a slot for a new flow.
+    /// Adds the slot of a new flow.
+    #[inline]
+    pub(super) fn begin(&mut self, at: u32) {
+        if self.is_kept && self.each.len() <= at as usize {
+            self.each.resize(at as usize + AT_ONCE, T::default());
+        }
+    }
+
+    /// Resets the data of a flow that has ended.
     #[inline]
     pub(super) fn forget(&mut self, at: u32) {
-        if self.is_kept && self.each.len() <= at as usize {
-            self.each.resize(at as usize + 1, T::default());
-        }
         self.change(at, |it| *it = T::default());
     }
 

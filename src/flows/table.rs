@@ -124,8 +124,8 @@ impl FlowTable {
         let hash = |slot: &u32| flows.get(*slot as usize).map_or(0, |flow| flow.key.hash(hasher));
         index.insert_unique(key.hash(hasher), slot, hash);
         self.places = self.places.max(slot + 1);
-        self.asked.forget(slot);
-        self.details.forget(slot);
+        self.asked.begin(slot);
+        self.details.begin(slot);
         FlowSlot(slot)
     }
 
@@ -166,6 +166,7 @@ impl FlowTable {
             entry.remove();
         }
         // Also releases its optional data.
+        self.asked.forget(slot.0);
         self.details.forget(slot.0);
         true
     }

@@ -40,7 +40,7 @@ impl NameChanges {
         let Some(paths) = event.message().describes else { return };
         let names = Names([paths.name, paths.map].map(|paths| first(event, paths).map(hash)));
         if names != Names::default() {
-            self.push(event.payload().frame, server, names);
+            self.push(event.frame(), server, names);
         }
     }
 

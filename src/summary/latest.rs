@@ -10,8 +10,7 @@ pub(super) type Moment = (Time, u64);
 
 /// The moment of a message.
 pub(super) fn moment(event: &MessageEvent<'_>) -> Moment {
-    let payload = event.payload();
-    (payload.time, payload.frame)
+    (event.time(), event.frame())
 }
 
 /// The latest value with its moment, independent of the order of calls.

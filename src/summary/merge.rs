@@ -67,7 +67,7 @@ impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
         rows.sort_unstable_by_key(|(key, _)| *key);
         for (key, row) in rows {
             if let Some(all) = self.get(key) {
-                merge(all, row);
+                merge(all, *row);
             }
         }
     }

@@ -17,7 +17,7 @@ use dissectors::kit::{Host, Purpose, Role, Set, Socket, Transport};
 use serde::{Deserialize, Serialize};
 
 use crate::flows::FlowRow;
-use crate::session::{Event, MessageEvent, OtherTraffic, Port};
+use crate::session::{Event, FieldLimits, MessageEvent, Needs, OtherTraffic, Port};
 
 pub use changes::{Changes, NameChanges};
 pub use latest::Latest;
@@ -86,6 +86,16 @@ impl Summary {
         Summary { said: Some(NameChanges::default()), ..Summary::new(bytes, filtered) }
     }
 
+    /// Which events it needs. `filtered`: as in [`Summary::new`].
+    pub fn needs(filtered: bool) -> Needs {
+        // A filter may need any field.
+        let fields = Some(match filtered {
+            true => FieldLimits::default(),
+            false => FieldLimits::of_servers(),
+        });
+        Needs { flows: true, ports: true, servers: true, fields, ..Needs::messages_with_fields() }
+    }
+
     /// The next event, in the order of the capture.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
@@ -105,9 +115,9 @@ impl Summary {
         let context = event.context();
         // Duplicated datagrams do not count.
         let (Some(id), None) = (context.protocol, context.copy_of) else { return };
-        let payload = event.payload();
-        let (from, to, time) = (payload.from, payload.to, payload.time);
-        let response_time = event.reply().map(|reply| time.since(reply.sent).max(0).unsigned_abs());
+        let [from, to] = event.ends();
+        let response_time =
+            event.reply().map(|reply| event.time().since(reply.sent).max(0).unsigned_abs());
         if let Some(protocol) = self.protocols.get_mut(id as usize) {
             protocol.messages += 1;
             response_time.into_iter().for_each(|time| protocol.times.add(time));

@@ -26,7 +26,9 @@ pub trait Row {
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(deserialize = "K: Eq + Hash + Deserialize<'de>, V: Deserialize<'de>"))]
 pub struct Bounded<K, V> {
-    pub(super) rows: Map<K, V>,
+    /// Boxed: where most of those that are looked up have none, as in a flood, that leaves fewer lines of the
+    /// cache to look at.
+    pub(super) rows: Map<K, Box<V>>,
     pub(super) most: usize,
     /// Some rows did not fit.
     pub is_cut: bool,
@@ -46,7 +48,7 @@ impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
                 self.is_cut = true;
                 None
             }
-            Entry::Vacant(row) => Some(row.insert(V::default())),
+            Entry::Vacant(row) => Some(row.insert(Box::default())),
         }
     }
 }
@@ -60,7 +62,7 @@ impl<K: Copy + Ord, V: Row> Bounded<K, V> {
 
     /// The rows, in any order.
     pub fn seen(&self) -> impl Iterator<Item = (K, &V)> {
-        self.rows.iter().filter(|(_, row)| row.is_seen()).map(|(key, row)| (*key, row))
+        self.rows.iter().filter(|(_, row)| row.is_seen()).map(|(key, row)| (*key, &**row))
     }
 
     /// The rows, in the order of their keys.
@@ -169,13 +171,13 @@ impl Server {
         self.spoken.set(moment(event), id);
         self.sent += 1;
         self.requests += u64::from(event.sending() != Sending::Again);
-        widen(&mut self.seen, event.payload().time);
+        widen(&mut self.seen, event.time());
     }
 
     /// It sent a message to a master.
     pub(super) fn sent_by_itself(&mut self, id: Id, event: &MessageEvent<'_>) {
         self.known_in.set(moment(event), id);
-        widen(&mut self.seen, event.payload().time);
+        widen(&mut self.seen, event.time());
         self.describe(event);
     }
 
@@ -187,7 +189,7 @@ impl Server {
         response_time: Option<u64>,
     ) {
         self.spoken.set(moment(event), id);
-        widen(&mut self.seen, event.payload().time);
+        widen(&mut self.seen, event.time());
         self.largest = self.largest.max(event.length());
         self.challenged += u64::from(event.reply().is_some_and(|reply| !reply.complete));
         response_time.into_iter().for_each(|time| self.times.add(time));
@@ -260,13 +262,13 @@ impl Master {
     /// A message to it or from it.
     fn speaks(&mut self, id: Id, event: &MessageEvent<'_>) {
         self.protocol.set(moment(event), id);
-        widen(&mut self.seen, event.payload().time);
+        widen(&mut self.seen, event.time());
     }
 
     /// It checks a server.
     pub(super) fn checked(&mut self, id: Id, event: &MessageEvent<'_>) {
         self.protocol.set(moment(event), id);
-        widen(&mut self.checks, event.payload().time);
+        widen(&mut self.checks, event.time());
     }
 
     /// A client sent it a message.
@@ -395,7 +397,7 @@ impl Client {
         let (message, first) = (event.message(), moment(event));
         self.sent += 1;
         self.requests += u64::from(event.sending() != Sending::Again);
-        widen(&mut self.seen, event.payload().time);
+        widen(&mut self.seen, event.time());
         event.library().into_iter().for_each(|library| self.uses(first, Name(library)));
         self.sends_from(port);
         self.sends(Kind { id, message, count: 1, first });

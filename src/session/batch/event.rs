@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use dissectors::kit::{CrossFlowEvent, Message, Payload, Reply, Sending, TreeView};
+use dissectors::kit::{CrossFlowEvent, Message, Payload, Reply, Sending, Time, TreeView};
 use dissectors::ledger::{Listed, Witness};
 
 use super::{Batch, Decoded, FieldSpans, Record, part};
@@ -97,6 +97,18 @@ impl<'b> MessageEvent<'b> {
     #[inline]
     pub fn ends(&self) -> [SocketAddr; 2] {
         self.record.context.flow.ends_from(self.decoded.side)
+    }
+
+    /// When it was sent, or the last of its packets.
+    #[inline]
+    pub fn time(&self) -> Time {
+        self.decoded.time
+    }
+
+    /// Its packet, the last one of several, by its number in the capture.
+    #[inline]
+    pub fn frame(&self) -> u64 {
+        self.decoded.frame
     }
 
     /// Its bytes, if requested or if a finding is about them, and where they were recorded; with
