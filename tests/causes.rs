@@ -238,7 +238,7 @@ fn a_server_that_only_a_list_could_have() {
     let text = "as 10.0.0.2:27015";
     assert_eq!(item(&listed("10.0.0.2:27015"), "list.listed"), ["yes", "", text]);
     let other = listed("10.0.2.2:27015");
-    let text = "the latest whole list does not have it";
+    let text = "the latest complete list does not have it";
     assert_eq!(item(&other, "list.listed"), ["no", "not_in_list", text]);
     assert_eq!(other["verdict"], "fault");
     let port = listed("10.0.1.2:27015");

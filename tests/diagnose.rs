@@ -598,7 +598,7 @@ fn responses_that_may_be_lost_for_their_size() {
                 not arrive";
     is_a_guess(&whole(&large), "large_responses_asked_again", text);
     let shown = shown_of_script(&large, &a2s);
-    let first = "10.0.0.2:27015 (a2s, \"A\"): whether it gets whole responses to clients is unknown: clients repeat \
+    let first = "10.0.0.2:27015 (a2s, \"A\"): whether it gets complete responses to clients is unknown: clients repeat \
                  only requests for large responses";
     assert_eq!(shown.lines().next(), Some(first));
     let fragments = polled("frag=1480 FFFFFFFF 45 0100 'a' 00 'b'*2400 00");

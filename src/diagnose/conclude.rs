@@ -250,7 +250,7 @@ impl Diagnosis {
                         with --server";
             server.fact_mut(Item::Listed).open(Cause::NotInCapture, whole.last, text);
         } else if joined || is_named || self.vouched {
-            let text = "the latest whole list does not have it";
+            let text = "the latest complete list does not have it";
             server.fact_mut(Item::Listed).bad(Cause::NotInList, whole.last, text);
         } else {
             let text = "the list in the capture does not have it, and nothing shows that it should";
@@ -279,7 +279,7 @@ fn list_whole<'g>(
         (None, Some(sighting), _) if is_narrowed => server.good(Item::ListWhole, sighting.frame),
         _ => {
             if let Some(frame) = begun {
-                let text = "no list is whole";
+                let text = "no list is complete";
                 server.fact_mut(Item::ListWhole).open(Cause::ListCut, frame, text);
             }
         }

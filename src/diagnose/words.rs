@@ -9,14 +9,14 @@ pub const fn label(item: Item) -> &'static str {
     match item {
         Item::Join => "joins the master",
         Item::Challenged => "is challenged by the master",
-        Item::Echo => "answers the challenge rightly",
-        Item::Info => "sends a whole info string",
+        Item::Echo => "answers the challenge correctly",
+        Item::Info => "sends a complete info string",
         Item::Probed => "is probed by the master",
         Item::ProbeBack => "answers the probe",
         Item::Accepted => "is accepted by the master",
         Item::Heartbeats => "sends heartbeats on time",
         Item::Stays => "stays registered",
-        Item::ListWhole => "the list is whole",
+        Item::ListWhole => "the list is complete",
         Item::Listed => "is in the master's list",
         Item::Address => "is listed with an address that can be reached",
         Item::Asked => "is asked by clients",
@@ -25,7 +25,7 @@ pub const fn label(item: Item) -> &'static str {
         Item::Answered => "responds to clients",
         Item::FromAsked => "responds from the address asked",
         Item::InTime => "responds in time",
-        Item::Whole => "gets whole responses to clients",
+        Item::Whole => "gets complete responses to clients",
         Item::Readable => "sends responses that can be read",
     }
 }
