@@ -143,3 +143,62 @@ fn the_page_of_answers_has_real_output_all_columns_and_all_causes() {
         }
     }
 }
+
+/// The source files of these folders, as one text.
+fn sources(folders: &[&str]) -> String {
+    let mut folders: Vec<_> =
+        folders.iter().map(|it| Path::new(env!("CARGO_MANIFEST_DIR")).join(it)).collect();
+    let mut text = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                text += &std::fs::read_to_string(path).expect("a source file");
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn the_items_of_the_library_that_are_listed_are_there() {
+    let page = page("docs/library.md");
+    let text = sources(&["src", "dissectors/src"]);
+    let rows = page.lines().skip_while(|line| *line != "| item | what it is |").skip(2);
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    let mut items = 0;
+    for row in rows {
+        let listed = row.split('|').nth(1).expect("a first column");
+        for item in listed.split('`').skip(1).step_by(2) {
+            let name = item.rsplit("::").next().unwrap_or(item);
+            let is_declared =
+                ["struct", "enum", "trait", "type", "fn", "const"].iter().any(|kind| {
+                    text.match_indices(&format!("pub {kind} {name}")).any(|(at, found)| {
+                        let after = text[at + found.len()..].chars().next();
+                        after.is_some_and(|c| !c.is_alphanumeric() && c != '_')
+                    })
+                });
+            assert!(is_declared || text.contains(&format!(" as {name}")), "{item}");
+            items += 1;
+        }
+    }
+    assert!(items > 70, "{items}");
+}
+
+#[test]
+fn the_files_that_architecture_names_are_there() {
+    let page = page("ARCHITECTURE.md");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = 0;
+    for name in page.split('`').skip(1).step_by(2) {
+        if !name.contains('/') || !name.ends_with(".rs") || name.contains('<') {
+            continue;
+        }
+        let folders = ["", "src", "dissectors/src"];
+        assert!(folders.iter().any(|folder| root.join(folder).join(name).exists()), "{name}");
+        files += 1;
+    }
+    assert!(files > 20, "{files}");
+}
