@@ -47,7 +47,7 @@ pub fn rules_meant(word: &str) -> Vec<&'static Rule> {
     rules().into_iter().filter(is_meant).collect()
 }
 
-/// See [`Rule::asks_for_answer`].
+/// See [`Rule::requires_response`].
 #[doc(hidden)]
 pub fn requires_response(rule: &Rule) -> bool {
     rule.requires_response

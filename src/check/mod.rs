@@ -72,14 +72,14 @@ const NO_MESSAGE: Payload<'static> = Payload {
 /// Reads a capture and checks it. `complete`: the user states that nothing is missing.
 ///
 /// ```
-/// use gamewire::check::{Fared, Selection, check};
+/// use gamewire::check::{RuleStatus, Selection, check};
 /// use gamewire::{Options, Severity, capture};
 ///
 /// let mut packets = capture::open("samples/a2s-info-players-rules.pcap".as_ref())?;
 /// let outcome = check(&mut *packets, Options::default(), Selection::default(), true);
 /// assert!(!outcome.is_broken(Severity::Error));
 /// let rule = outcome.rules.iter().find(|it| it.rule.code.to_string() == "A2S062");
-/// assert_eq!(rule.map(|rule| rule.status()), Some(Fared::Pass));
+/// assert_eq!(rule.map(|rule| rule.status()), Some(RuleStatus::Pass));
 /// # Ok::<(), gamewire::capture::CaptureError>(())
 /// ```
 pub fn check(

@@ -212,7 +212,7 @@ pub struct Rule {
 
 /// Declares a rule: a `static` named by its code. The doc comment is the reason, for users.
 /// `checks: requests` marks the protocol's rule that [requests are
-/// answered](Rule::asks_for_answer).
+/// answered](Rule::requires_response).
 #[macro_export]
 macro_rules! rule {
     ($(#[doc = $doc:literal])+

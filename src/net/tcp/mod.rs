@@ -16,7 +16,7 @@
 //! ```
 //! use dissectors::kit::Side;
 //! use gamewire::capture::LinkType;
-//! use gamewire::net::tcp::{Arrival, Connection, Next, Run};
+//! use gamewire::net::tcp::{ArrivingSegment, Connection, Next, Run};
 //! use gamewire::net::tcp::{StreamBudget, StreamEvent, StreamLimits, StreamReader};
 //! use gamewire::net::{FrameRef, Outcome, decode};
 //!
@@ -59,7 +59,7 @@
 //!         panic!("it is a segment");
 //!     };
 //!     let at = FrameRef { frame, time: 0 };
-//!     let arrival = Arrival { segment: &segment, at, pieces: &[] };
+//!     let arrival = ArrivingSegment { segment: &segment, at, pieces: &[] };
 //!     connection.segment(Side::First, &arrival, &mut budget, &mut reader);
 //! }
 //! connection.finish(&mut budget, &mut reader);
