@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         out: stdout.is_terminal(),
         err: io::stderr().is_terminal(),
         columns: columns(&stdout),
+        rows: terminal_size::terminal_size_of(&stdout).map(|(_, height)| height.0.into()),
         file: FileId::of_standard_output(),
         stop: Some(Stop::at_signals),
     };

@@ -19,6 +19,8 @@ pub struct Terminal {
     pub err: bool,
     /// The width of standard output in columns, if it is a terminal that reports it.
     pub columns: Option<usize>,
+    /// Its height in lines, likewise.
+    pub rows: Option<usize>,
     /// The regular file that standard output is redirected to, if it is.
     pub file: Option<FileId>,
     /// Installs signal handlers that stop the reading of files; called when there is something to read.

@@ -43,6 +43,7 @@ pub fn run(
         paint: painted(args.color, terminal.out),
         is_terminal: terminal.out,
         columns: terminal.columns,
+        rows: terminal.rows,
         capture: None,
         has_begun: false,
         out,
@@ -62,6 +63,8 @@ struct SummaryConsumer<'w> {
     is_terminal: bool,
     /// The terminal's width.
     columns: Option<usize>,
+    /// Its height.
+    rows: Option<usize>,
     /// The capture's name, if there are several.
     capture: Option<String>,
     has_begun: bool,
@@ -102,7 +105,9 @@ impl Consumer for SummaryConsumer<'_> {
             self.out.write_all(ABOVE)?;
             self.has_begun = false;
         }
-        self.write(&summary, &read)
+        // Only what is on the screen can be seen.
+        let rows = self.rows.filter(|_| self.is_in_place() && self.args.top.is_none());
+        self.write(&summary, &read, rows)
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
@@ -112,7 +117,7 @@ impl Consumer for SummaryConsumer<'_> {
             self.out.write_all(ABOVE)?;
             self.has_begun = false;
         }
-        self.write(&summary, read)
+        self.write(&summary, read, None)
     }
 }
 
@@ -123,7 +128,8 @@ impl SummaryConsumer<'_> {
         is_live && self.is_terminal && self.args.format == SummaryFormat::Text
     }
 
-    fn write(&mut self, summary: &Summary, read: &Totals) -> io::Result<()> {
+    /// `rows`: only what fits into so many lines of the terminal.
+    fn write(&mut self, summary: &Summary, read: &Totals, rows: Option<usize>) -> io::Result<()> {
         let is_for_people =
             matches!(self.args.format, SummaryFormat::Text | SummaryFormat::Markdown);
         let top = self.args.top.map(|top| top as usize);
@@ -134,13 +140,16 @@ impl SummaryConsumer<'_> {
             top: top.unwrap_or(if is_for_people { ROWS } else { usize::MAX }),
         };
         let capture = self.capture.as_deref();
-        let report = SummaryReport::new(summary, read, capture, shown);
+        let mut report = SummaryReport::new(summary, read, capture, shown);
         let mut bytes = Vec::new();
         if is_for_people && self.has_begun {
             bytes.push(b'\n');
         }
         match self.args.format {
-            SummaryFormat::Text => report.text(self.columns, self.paint, &mut bytes),
+            SummaryFormat::Text => match rows {
+                Some(rows) => report.screen((self.columns, rows), self.paint, &mut bytes),
+                None => report.text(self.columns, self.paint, &mut bytes),
+            },
             SummaryFormat::Markdown => report.markdown(&mut bytes),
             SummaryFormat::Json => report.json(&mut bytes),
             SummaryFormat::Csv => {

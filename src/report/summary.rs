@@ -18,7 +18,7 @@ use super::paint::Paint;
 use super::{TimeStyle, flows, markdown, put};
 use crate::session::{Port, Totals};
 use crate::summary::Summary;
-use crate::text::{counted, grouped, long_span};
+use crate::text::{counted, grouped, hanging, long_span};
 
 pub use columns::columns;
 pub use tables::SummaryTable;
@@ -77,9 +77,9 @@ impl<'r> SummaryReport<'r> {
             put(out, format_args!("==> {capture} <==\n"));
         }
         if !self.has_one_table {
-            put(out, format_args!("{}\n", self.recording()));
-            if let Some(foreign) = self.not_ours() {
-                put(out, format_args!("{foreign}\n"));
+            let lines = std::iter::once(self.recording()).chain(self.not_ours());
+            for line in lines {
+                put(out, format_args!("{}\n", hanging(&line, 0, terminal)));
             }
         }
         let mut times = self.shown_times();
@@ -89,6 +89,40 @@ impl<'r> SummaryReport<'r> {
             }
             grid.text(terminal, &mut times, paint, out);
         }
+    }
+
+    /// The same in fewer lines than `rows`, so that the beginning stays on the screen: the longest tables are
+    /// shortened.
+    pub fn screen(
+        &mut self,
+        (columns, rows): (Option<usize>, usize),
+        paint: Paint,
+        out: &mut Vec<u8>,
+    ) {
+        loop {
+            let start = out.len();
+            self.text(columns, paint, out);
+            let lines = out.iter().skip(start).filter(|byte| **byte == b'\n').count();
+            let excess = (lines + 1).saturating_sub(rows);
+            if excess == 0 || !self.leave_out(excess) {
+                return;
+            }
+            out.truncate(start);
+        }
+    }
+
+    /// Leaves out so many rows, or as many as there are besides the first of each table. `false`: there are none.
+    fn leave_out(&mut self, rows: usize) -> bool {
+        let mut any = false;
+        for _ in 0..rows {
+            let has_one_table = self.has_one_table;
+            let is_shown = |grid: &&mut Grid| has_one_table || grid.table != SummaryTable::Ports;
+            let longest = self.grids.iter_mut().filter(is_shown).max_by_key(|it| it.rows.len());
+            let Some(grid) = longest.filter(|grid| grid.rows.len() > 1) else { break };
+            grid.leave_out_last();
+            any = true;
+        }
+        any
     }
 
     /// For a web page.

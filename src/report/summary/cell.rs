@@ -167,7 +167,10 @@ fn rate_in_words(per_second: f64) -> String {
     let shown = units.map(|(unit, seconds)| (unit, (per_second * seconds * 10.0).round() / 10.0));
     let [.., last] = shown;
     let (unit, rate) = shown.into_iter().find(|(_, rate)| *rate >= 1.0).unwrap_or(last);
-    format!("{rate:.1}/{unit}")
+    match rate {
+        100.0.. => format!("{}/{unit}", grouped(rate.round() as u64)),
+        _ => format!("{rate:.1}/{unit}"),
+    }
 }
 
 /// How times are shown to people.
@@ -212,7 +215,7 @@ mod tests {
         assert_eq!(shown, ["99.9 %", "100.0 %", "-"], "not all is not 100 %");
         let rates = [1510.0, 1.0, 0.997, 0.2, 1.0 / 60.0, 1.0 / 300.0, 1.0 / 7200.0, 1e-6, 0.0];
         let expected = [
-            "1510.0/s", "1.0/s", "1.0/s", "12.0/min", "1.0/min", "12.0/h", "12.0/d", "0.1/d",
+            "1,510/s", "1.0/s", "1.0/s", "12.0/min", "1.0/min", "12.0/h", "12.0/d", "0.1/d",
             "0.0/d",
         ];
         assert_eq!(rates.map(rate_in_words), expected);

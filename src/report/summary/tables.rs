@@ -127,6 +127,11 @@ impl Grid {
         Grid { table, columns, rows, is_cut, left_out }
     }
 
+    /// Leaves out its last row.
+    pub(super) fn leave_out_last(&mut self) {
+        self.left_out += usize::from(self.rows.pop().is_some());
+    }
+
     /// A note about what is not shown.
     pub(super) fn note(&self) -> Option<String> {
         let all = self.table.name();
