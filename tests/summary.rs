@@ -269,6 +269,16 @@ fn a_shortened_table_has_the_first_rows_of_the_whole_one() {
 }
 
 #[test]
+fn changes_are_a_column_if_there_are_any() {
+    let headings = |file: &str| {
+        let table = out(&["summary", "--table", "servers", &format!("samples/{file}.pcap")]);
+        table.lines().next().unwrap().to_owned()
+    };
+    assert!(headings("a2s-quirks").contains("  CHANGES  "));
+    assert!(!headings("a2s-info-players-rules").contains("CHANGES"));
+}
+
+#[test]
 fn the_rate_of_a_slow_client_is_not_none() {
     let clients = out(&["summary", "--table", "clients", "samples/diagnose-masters.pcap"]);
     assert!(clients.contains("  15.0/min  ") && clients.contains("  6.2/h  "), "{clients}");

@@ -28,6 +28,8 @@ pub(super) struct SummaryHeading {
     pub(super) importance: Importance,
     /// The minimum width of shortened cells.
     pub(super) shortest: Option<usize>,
+    /// People see it only if some row has more than 0.
+    pub(super) is_rare: bool,
 }
 
 fn column<T>(
@@ -35,8 +37,13 @@ fn column<T>(
     heading: &'static str,
     cell: fn(&T) -> SummaryCell,
 ) -> SummaryColumn<T> {
-    let heading =
-        SummaryHeading { name, text: heading, importance: Importance::Essential, shortest: None };
+    let heading = SummaryHeading {
+        name,
+        text: heading,
+        importance: Importance::Essential,
+        shortest: None,
+        is_rare: false,
+    };
     SummaryColumn { heading, cell }
 }
 
@@ -56,6 +63,11 @@ fn spare<T>(place: u8, column: SummaryColumn<T>) -> SummaryColumn<T> {
 fn shortened<T>(shortest: usize, column: SummaryColumn<T>) -> SummaryColumn<T> {
     let heading = SummaryHeading { shortest: Some(shortest), ..column.heading };
     SummaryColumn { heading, ..column }
+}
+
+/// A column that people see only if some row has more than 0.
+fn rare<T>(column: SummaryColumn<T>) -> SummaryColumn<T> {
+    SummaryColumn { heading: SummaryHeading { is_rare: true, ..column.heading }, ..column }
 }
 
 fn some(text: impl ToString) -> SummaryCell {
@@ -81,15 +93,6 @@ fn players(server: &Server) -> SummaryCell {
     SummaryCell::Text(known.map(|_| format!("{}/{}", count(players), count(most))))
 }
 
-/// The name, and the number of changes of name or map.
-fn latest(name: &str, server: &Server) -> String {
-    match server.changes {
-        0 => name.to_owned(),
-        1 => format!("{name} (1 change)"),
-        changes => format!("{name} ({changes} changes)"),
-    }
-}
-
 pub(super) fn of_protocols<'s>() -> Vec<SummaryColumn<&'s Protocol>> {
     vec![
         column("protocol", "PROTOCOL", |it| some(it.id.info().id)),
@@ -108,20 +111,14 @@ pub(super) fn of_protocols<'s>() -> Vec<SummaryColumn<&'s Protocol>> {
 pub(super) fn of_servers<'s>() -> Vec<SummaryColumn<KeyedRow<'s, Socket, Server>>> {
     vec![
         column("server", "SERVER", |it| some(it.0.0)),
-        useful(3, column("protocol", "PROTOCOL", |it| name_of(it.1.protocol()))),
-        column("name", "", |it| text_of(&it.1.name)),
-        shortened(
-            16,
-            column("", "NAME", |it| {
-                SummaryCell::Text(it.1.name.get().map(|name| latest(name, it.1)))
-            }),
-        ),
-        useful(6, shortened(8, column("map", "MAP", |it| text_of(&it.1.map)))),
+        useful(4, column("protocol", "PROTOCOL", |it| name_of(it.1.protocol()))),
+        shortened(16, column("name", "NAME", |it| text_of(&it.1.name))),
+        useful(7, shortened(8, column("map", "MAP", |it| text_of(&it.1.map)))),
         column("players", "", |it| SummaryCell::Count(it.1.players.get().copied())),
         column("max_players", "", |it| SummaryCell::Count(it.1.max_players.get().copied())),
-        useful(5, column("", "PLAYERS", |it| players(it.1))),
+        useful(6, column("", "PLAYERS", |it| players(it.1))),
         spare(0, column("version", "VERSION", |it| text_of(&it.1.version))),
-        column("changes", "", |it| SummaryCell::Count(Some(it.1.changes))),
+        useful(2, rare(column("changes", "CHANGES", |it| SummaryCell::Count(Some(it.1.changes))))),
         spare(
             1,
             column("first", "FIRST", |it| SummaryCell::Time(it.1.seen.map(|seen| seen.first))),
@@ -133,9 +130,9 @@ pub(super) fn of_servers<'s>() -> Vec<SummaryColumn<KeyedRow<'s, Socket, Server>
         column("answered", "", |it| SummaryCell::Count(Some(it.1.answered))),
         column("", "ANSWERED", |it| SummaryCell::Share(it.1.answered, it.1.exchanges)),
         column("challenged", "", |it| SummaryCell::Count(Some(it.1.challenged))),
-        useful(4, column("response_time_p50", "P50", |it| nth(&it.1.times, 0))),
+        useful(5, column("response_time_p50", "P50", |it| nth(&it.1.times, 0))),
         useful(0, column("response_time_p95", "P95", |it| nth(&it.1.times, 1))),
-        useful(2, column("response_time_max", "MAX", |it| nth(&it.1.times, 2))),
+        useful(3, column("response_time_max", "MAX", |it| nth(&it.1.times, 2))),
         useful(1, column("largest", "LARGEST", |it| SummaryCell::Bytes(it.1.largest))),
         column("findings", "FINDINGS", |it| SummaryCell::Count(Some(it.1.findings))),
     ]

@@ -150,7 +150,13 @@ impl Grid {
     /// The columns for people, with their indices.
     fn headed(&self) -> Vec<(usize, SummaryHeading)> {
         let columns = self.columns.iter().copied().enumerate();
-        columns.filter(|(_, heading)| !heading.text.is_empty()).collect()
+        let is_shown = |(at, heading): &(usize, SummaryHeading)| {
+            let is_none =
+                |row: &Vec<SummaryCell>| row.get(*at) == Some(&SummaryCell::Count(Some(0)));
+            let is_empty = || heading.is_rare && self.rows.iter().all(is_none);
+            !(heading.text.is_empty() || is_empty())
+        };
+        columns.filter(is_shown).collect()
     }
 
     fn is_number(&self, at: usize) -> bool {
