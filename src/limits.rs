@@ -453,7 +453,7 @@ mod tests {
             "32, 16 |",
         ),
         (
-            include_str!("../dissectors/src/gamespy1/answers.rs"),
+            include_str!("../dissectors/src/gamespy1/responses.rs"),
             "const MOST_HELD: usize = 256;",
             "datagrams of one response of the GameSpy text protocol | 256,",
         ),

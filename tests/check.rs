@@ -247,8 +247,8 @@ fn a_reset_is_a_fault_of_its_sender() {
 #[test]
 fn a_conversation_that_began_before_the_capture_is_checked_from_its_first_complete_exchange() {
     let asks = r"'GET /a?a=::1 HTTP/1.1\r\n\r\n'";
-    let answers = r"'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n*bx\n'";
-    let pair = |at: u32| format!("{at} c > m:80 tcp {asks}\n{at}.1 m:80 > c tcp {answers}\n");
+    let responses = r"'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n*bx\n'";
+    let pair = |at: u32| format!("{at} c > m:80 tcp {asks}\n{at}.1 m:80 > c tcp {responses}\n");
     let pairs = |apart: u32| (1..16).map(|nth| pair(nth * apart)).collect::<String>();
     let gap = format!(
         r"0 c > m:80 tcp {asks}
@@ -258,7 +258,7 @@ fn a_conversation_that_began_before_the_capture_is_checked_from_its_first_comple
         "
     );
     for (script, wrong) in [
-        (format!("0 m:80 > c tcp nosyn {answers}\n{}", pairs(1)), 15),
+        (format!("0 m:80 > c tcp nosyn {responses}\n{}", pairs(1)), 15),
         (pairs(1).replacen("tcp", "tcp nosyn", 1), 14),
         (gap + &pairs(4), 15),
     ] {

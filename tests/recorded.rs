@@ -40,11 +40,11 @@ fn every_response_of_recorded_servers_is_read_to_its_last_byte() {
         let path = file.to_string_lossy().into_owned();
         let run = gamewire(["dissect", "--format", "json", "--tree", &path]);
         assert_eq!((run.code, run.err.as_str()), (0, ""), "{path}");
-        let is_answer = |line: &&str| line.contains(r#"_response","#);
+        let is_response = |line: &&str| line.contains(r#"_response","#);
         let is_whole = |line: &str| !line.contains(r#""name":"unparsed""#);
-        let answers = Vec::from_iter(run.out.lines().filter(is_answer));
-        assert!(answers.iter().all(|line| is_whole(line)), "{path}");
-        read += answers.len();
+        let responses = Vec::from_iter(run.out.lines().filter(is_response));
+        assert!(responses.iter().all(|line| is_whole(line)), "{path}");
+        read += responses.len();
         let name = file.file_name().expect("a name").to_string_lossy().into_owned();
         if name.starts_with("a2s_") {
             assert!(run.out.lines().count() > 15, "{path}");

@@ -336,11 +336,11 @@ impl Ledger {
     }
 
     /// A response without a request, or a request without a response.
-    fn open(&mut self, exchange: Exchange, is_answer: bool, witness: &Witness) {
+    fn open(&mut self, exchange: Exchange, is_response: bool, witness: &Witness) {
         let (most, beyond) = (self.terms.most, &mut self.beyond);
-        if !self.elsewhere.open(exchange, is_answer, witness, most, beyond) {
+        if !self.elsewhere.open(exchange, is_response, witness, most, beyond) {
             self.full = true;
-            if is_answer {
+            if is_response {
                 self.victims.answered(&witness.seen, &self.terms);
             }
         }

@@ -110,7 +110,7 @@ rule! {
     /// Players do not see these servers in their lists: the servers are down, their ports are
     /// closed or filtered, or the responses go elsewhere. A capture without any response proves
     /// nothing good, even if all requests are correct.
-    pub NET012 "nothing-answered" { severity: Error, who: Server, needs: Answer,
+    pub NET012 "nothing-answered" { severity: Error, who: Server, needs: Response,
         asks: "of all requests that are checked, at least one is answered",
         cite: [],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
@@ -128,7 +128,7 @@ rule! {
 rule! {
     /// Players do not see this server, although others work: it is down, its port is closed or
     /// filtered, or its responses go elsewhere.
-    pub NET014 "server-silent" { severity: Warning, who: Server, needs: Answer,
+    pub NET014 "server-silent" { severity: Warning, who: Server, needs: Response,
         asks: "of the requests to one server, at least one is answered",
         cite: [],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",

@@ -70,7 +70,7 @@ pub fn all() -> io::Result<Seeds> {
         let name = format!("{}/{}", conversation_folder(id), rule.code);
         seeds.insert(name, conversation);
     }
-    answers(&mut seeds);
+    responses(&mut seeds);
     seeds.insert("config/all-keys".to_owned(), CONFIG.as_bytes().to_vec());
     for (at, source) in FILTERS.iter().enumerate() {
         seeds.insert(format!("filter/{at}"), source.as_bytes().to_vec());
@@ -282,7 +282,7 @@ const BASELINE: &str = "{\"version\": 1, \"findings\": [{\"rule\": \"A2S030\", \
     \"protocol\": \"a2s\", \"message\": \"player_response\", \"detail\": \"Num Players says #\"}]}\n";
 
 /// Responses to split, in every layout, plain and compressed; and segments to reassemble.
-fn answers(seeds: &mut Seeds) {
+fn responses(seeds: &mut Seeds) {
     let rules = b"\x45\x02\x00motd\0hello\0sv_gravity\x00800\0".repeat(9);
     for flags in [0x00, 0x01, 0x02, 0x05, 0x0D, 0x16, 0x25, 0x45, 0x85] {
         let mut seed = vec![flags, 24, 0xFF];

@@ -27,16 +27,16 @@ pub(crate) fn run(bytes: &[u8]) {
     let layout = flags % 3;
     // Repeated bytes compress well: a small decompression bomb.
     let times = if flags & change::REPEATED != 0 { 64 } else { 1 };
-    let mut answer = b"\xFF\xFF\xFF\xFF".to_vec();
-    answer.extend(input.0.repeat(times));
+    let mut response = b"\xFF\xFF\xFF\xFF".to_vec();
+    response.extend(input.0.repeat(times));
     let is_compressed = flags & change::COMPRESSED != 0 && layout != GOLDSRC;
-    let answer = if is_compressed { compressed(&answer, flags) } else { answer };
+    let response = if is_compressed { compressed(&response, flags) } else { response };
     let id = 7 | if is_compressed { 0x8000_0000_u32 } else { 0 };
     let most = if layout == GOLDSRC { 15 } else { 255 };
-    let size = (16 + size).max(answer.len().div_ceil(most));
-    let total = answer.chunks(size).count() as u8;
+    let size = (16 + size).max(response.len().div_ceil(most));
+    let total = response.chunks(size).count() as u8;
     let mut packets: Vec<Vec<u8>> = Vec::new();
-    for (number, part) in (0..=u8::MAX).zip(answer.chunks(size)) {
+    for (number, part) in (0..=u8::MAX).zip(response.chunks(size)) {
         let mut packet = b"\xFE\xFF\xFF\xFF".to_vec();
         packet.extend(id.to_le_bytes());
         match layout {
@@ -66,16 +66,16 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 /// The size and checksum of the plain response, and the compressed response.
-fn compressed(answer: &[u8], flags: u8) -> Vec<u8> {
+fn compressed(response: &[u8], flags: u8) -> Vec<u8> {
     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-    encoder.write_all(answer).expect("memory takes all");
+    encoder.write_all(response).expect("memory takes all");
     let mut packed = encoder.finish().expect("memory takes all");
     if flags & change::DAMAGED != 0 {
         let middle = packed.len() / 2;
         packed.iter_mut().skip(middle).take(1).for_each(|byte| *byte ^= 0x10);
     }
     let wrong = u32::from(flags & change::ANNOUNCED_WRONGLY != 0);
-    let mut bytes = (answer.len() as u32).wrapping_sub(wrong).to_le_bytes().to_vec();
+    let mut bytes = (response.len() as u32).wrapping_sub(wrong).to_le_bytes().to_vec();
     bytes.extend([0; 4]);
     bytes.extend(packed);
     bytes

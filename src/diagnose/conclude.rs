@@ -335,7 +335,7 @@ fn no_list(server: &mut Server, given: &[&MasterLists], none: bool) {
 /// Whether a rule of the protocol in which a server registers reports unanswered challenges.
 pub(super) fn has_rule_about_silence(server: &Server) -> bool {
     let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
-    symptoms.iter().any(|it| it.item == Item::Echo && it.rule.needs == NeededEvidence::Answer)
+    symptoms.iter().any(|it| it.item == Item::Echo && it.rule.needs == NeededEvidence::Response)
 }
 
 /// Whether an address is valid only in its own network.

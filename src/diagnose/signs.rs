@@ -247,6 +247,6 @@ pub(super) fn why_open(rule: &Rule) -> Cause {
     match rule.needs {
         NeededEvidence::Beginning => Cause::CaptureStartsLate,
         NeededEvidence::Message | NeededEvidence::Interval => Cause::CaptureDrops,
-        NeededEvidence::Answer => Cause::CaptureTooShort,
+        NeededEvidence::Response => Cause::CaptureTooShort,
     }
 }

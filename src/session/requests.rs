@@ -46,7 +46,7 @@ pub struct Requests {
 /// The requests to one server.
 #[derive(Serialize, Deserialize)]
 enum AskedServer {
-    Answers,
+    Responds,
     /// Without a response. Boxed, because most servers respond.
     Silent(Box<UnansweredRequests>),
 }
@@ -123,7 +123,7 @@ impl Requests {
         self.count.add(Answered { asked: times, answered: times });
         if self.latest != Some(server) {
             self.latest = Some(server);
-            self.put(server, AskedServer::Answers);
+            self.put(server, AskedServer::Responds);
         }
     }
 
@@ -146,7 +146,7 @@ impl Requests {
         };
         match self.servers.get_mut(&server) {
             Some(AskedServer::Silent(before)) => **before = before.and(&silence),
-            Some(AskedServer::Answers) => {}
+            Some(AskedServer::Responds) => {}
             None => self.put(server, AskedServer::Silent(Box::new(silence))),
         }
     }
@@ -182,7 +182,7 @@ impl Requests {
         review.answering = std::mem::take(&mut self.servers)
             .into_iter()
             .filter_map(|(server, it)| match it {
-                AskedServer::Answers => Some(server),
+                AskedServer::Responds => Some(server),
                 AskedServer::Silent(silence) => {
                     silent.insert(server, silence);
                     None
@@ -217,7 +217,7 @@ impl AskedServer {
             (AskedServer::Silent(silence), AskedServer::Silent(more)) => {
                 **silence = silence.and(&more)
             }
-            _ => *self = AskedServer::Answers,
+            _ => *self = AskedServer::Responds,
         }
     }
 }

@@ -10,7 +10,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use crate::wire::{Capture, Datagram, Ip, Link, Prng, START, Time, TimedPacket, icmp, protocol};
 
 const INFO: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
-const ANSWER: &[u8] = b"\xFF\xFF\xFF\xFFI\x11Under attack\0de_dust2\0csgo\0Counter-Strike: Global \
+const RESPONSE: &[u8] =
+    b"\xFF\xFF\xFF\xFFI\x11Under attack\0de_dust2\0csgo\0Counter-Strike: Global \
     Offensive\0\xDA\x02\x05\x20\0dl\0\x011.38.7.9\0";
 const PLAYERS: &[u8] = b"\xFF\xFF\xFF\xFFD\x01\0Ann\0\x03\0\0\0\0\0\x76\x42";
 const LIST: &[u8] = b"1\xFF0.0.0.0:0\0\\gamedir\\valve\0";
@@ -175,7 +176,7 @@ impl Stage {
             (0, true, INFO.to_vec()),
             (100, false, with(b"\xFF\xFF\xFF\xFFA")),
             (trip, true, with(INFO)),
-            (trip + 100, false, ANSWER.to_vec()),
+            (trip + 100, false, RESPONSE.to_vec()),
             (2 * trip, true, with(b"\xFF\xFF\xFF\xFFU")),
             (2 * trip + 100, false, PLAYERS.to_vec()),
         ];
@@ -274,7 +275,7 @@ fn spoofed_without_challenges() -> Scenario {
                 n * 700 + 90,
                 [server(), client],
                 Header { ttl: 128, id },
-                ANSWER,
+                RESPONSE,
                 Whose::Other,
             );
         }
@@ -283,13 +284,13 @@ fn spoofed_without_challenges() -> Scenario {
         let now = stage.random.below(8_000_000);
         let client = SocketAddr::from((stage.anywhere(), stage.port()));
         let (ttl, trip) = (stage.routed(), stage.random.between(8_000, 90_000));
-        for (after, ask, answer) in
-            [(0, INFO, ANSWER), (trip, b"\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF", PLAYERS)]
+        for (after, ask, response) in
+            [(0, INFO, RESPONSE), (trip, b"\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF", PLAYERS)]
         {
             let (id, own) = (stage.any(), stage.any());
             stage.send(now + after, [client, server()], Header { ttl, id }, ask, Whose::Client);
             let header = Header { ttl: 128, id: own };
-            stage.send(now + after + 90, [server(), client], header, answer, Whose::Other);
+            stage.send(now + after + 90, [server(), client], header, response, Whose::Other);
         }
     }
     for _ in 0..15 {
@@ -337,12 +338,12 @@ fn one_source() -> Scenario {
         let (id, own) = (stage.next(), stage.any());
         let header = Header { ttl: 117, id };
         let first = [INFO, &[b"\xFF\xFF\xFF\xFFA", &given[..]].concat()];
-        let (ask, answer): (&[u8], &[u8]) =
+        let (ask, response): (&[u8], &[u8]) =
             if n == 0 { (first[0], first[1]) } else { (&asked, PLAYERS) };
         stage.send(n * 600, [attacker, server()], header, ask, Whose::Attack);
         if n % 4 == 0 {
             let header = Header { ttl: 64, id: own };
-            stage.send(n * 600 + 60, [server(), attacker], header, answer, Whose::Other);
+            stage.send(n * 600 + 60, [server(), attacker], header, response, Whose::Other);
         }
     }
     stage.clients(50, 8_000_000, server(), 64);
@@ -385,7 +386,7 @@ fn reflected(stage: &mut Stage, [to, of]: [u8; 2]) {
         let (id, own) = (stage.next(), stage.any());
         stage.send(n * 9_000, [victim, server()], Header { ttl: to, id }, INFO, Whose::Attack);
         let header = Header { ttl: of, id: own };
-        stage.send(n * 9_000 + 90, [server(), victim], header, ANSWER, Whose::Other);
+        stage.send(n * 9_000 + 90, [server(), victim], header, RESPONSE, Whose::Other);
     }
 }
 
@@ -415,7 +416,7 @@ fn at_the_victim() -> Scenario {
         let (port, payload): (u16, &[u8]) = match n % 5 {
             0 => (53, b"\x12\x34\x81\x80\0\x01\0\x01\0\0\0\0\x07example\x03com\0\0\xFF\0\x01"),
             1 => (123, b"\xD7\0\x03\x2A\0\x06\0\x48"),
-            _ => (27015, ANSWER),
+            _ => (27015, RESPONSE),
         };
         let header = Header { ttl: stage.routed(), id: stage.any() };
         stage.send(n * 900, [SocketAddr::from((host, port)), to], header, payload, Whose::Attack);

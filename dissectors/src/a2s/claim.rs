@@ -10,7 +10,7 @@ use super::rules::{A2S006, A2S008, A2S030, A2S033};
 const INFO_REQUEST: &[u8] = b"TSource Engine Query\0";
 
 /// The whole of a Source server's response to a ping.
-const PING_ANSWER: &[u8] = b"j00000000000000\0";
+const PING_RESPONSE: &[u8] = b"j00000000000000\0";
 
 /// Whether a datagram is A2S.
 pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
@@ -39,7 +39,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         // needed.
         [b'I' | b'm' | b'D' | b'E', _, _, _, ..] => sure(!expected && is_whole(bytes)),
         [b'I' | b'm' | b'D' | b'E', ..] => Claim::Weak,
-        [b'j', ..] if message == PING_ANSWER => Claim::Sure,
+        [b'j', ..] if message == PING_RESPONSE => Claim::Sure,
         [b'j'] | [b'j', .., 0] | [b'l', ..] => Claim::Weak,
         [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
         _ => weak(false),

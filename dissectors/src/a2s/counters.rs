@@ -34,8 +34,8 @@ impl Count {
     }
 
     /// The counter of a form in which a hybrid server answers info.
-    pub(super) const fn form(answer: ResponseKind) -> Option<Count> {
-        match answer {
+    pub(super) const fn form(response: ResponseKind) -> Option<Count> {
+        match response {
             ResponseKind::Info => Some(Count::Info),
             ResponseKind::ObsoleteInfo => Some(Count::ObsoleteInfo),
             ResponseKind::Players => Some(Count::Players),

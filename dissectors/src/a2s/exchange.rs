@@ -24,7 +24,7 @@ pub(super) fn message<S: Sink>(
 ) {
     match RequestKind::of(said.kind) {
         Some(request) => ask(cx, request, said, payload, sink),
-        None => answer(cx, ResponseKind::of(said.kind), said, payload, sink),
+        None => response(cx, ResponseKind::of(said.kind), said, payload, sink),
     }
 }
 
@@ -104,53 +104,54 @@ fn standing(
     }
 }
 
-fn answer<S: Sink>(
+fn response<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    answer: ResponseKind,
+    response: ResponseKind,
     said: &MessageSummary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
     let (from, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
     cx.conversation.learn(said);
-    if answer == ResponseKind::Other {
+    if response == ResponseKind::Other {
         cx.conversation.answered_somehow(from, now, timeout);
         expire(cx, now, false, sink);
         return;
     }
     let copy = cx.conversation.repeats(payload, &cx.shared.seed);
     let guarded = cx.conversation.has(GUARDED);
-    let challenge = answer == ResponseKind::Challenge;
-    let fits = |asked: &PendingRequest| asked.fits(answer, guarded);
+    let challenge = response == ResponseKind::Challenge;
+    let fits = |asked: &PendingRequest| asked.fits(response, guarded);
     let best = cx.conversation.best(fits, challenge, from, now, timeout);
     let mut server = payload.from;
     match best {
         Some((1.., at))
-            if answer == ResponseKind::Players
+            if response == ResponseKind::Players
                 && cx.conversation.tally.get(Count::Players) > 0
                 && may_be_info(cx, at) =>
         {
-            unexpected(cx, (answer, said.challenge), copy, payload, sink);
+            unexpected(cx, (response, said.challenge), copy, payload, sink);
         }
         // The first one answered another request while this one waited.
         Some((1.., at))
             if copy && cx.conversation.at(at).is_some_and(|asked| asked.is(PASSED_OVER)) =>
         {
-            unexpected(cx, (answer, said.challenge), copy, payload, sink);
+            unexpected(cx, (response, said.challenge), copy, payload, sink);
         }
         Some((_, at)) => {
-            if let Some(asked) = take_answered(cx, at, answer, said.challenge, payload) {
+            if let Some(asked) = take_answered(cx, at, response, said.challenge, payload) {
                 if !asked.was_answered() {
                     cx.shared.waiting.remove(payload);
                 }
-                heard(cx, &asked, answer, payload, sink);
+                heard(cx, &asked, response, payload, sink);
             }
         }
         None => {
-            server = unexpected(cx, (answer, said.challenge), copy, payload, sink).unwrap_or(server)
+            server =
+                unexpected(cx, (response, said.challenge), copy, payload, sink).unwrap_or(server)
         }
     }
-    if answer == ResponseKind::Challenge {
+    if response == ResponseKind::Challenge {
         remember(cx, said.challenge, payload, server, sink);
     }
     expire(cx, now, false, sink);
@@ -197,36 +198,37 @@ fn remember<S: Sink>(
 fn heard<S: Sink>(
     cx: &mut Context<'_, A2s>,
     asked: &PendingRequest,
-    answer: ResponseKind,
+    response: ResponseKind,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
     let kind = message_byte_span(payload.bytes);
-    sink.answers(asked.reply(asked.is_complete(answer)));
+    sink.answers(asked.reply(asked.is_complete(response)));
     serve(cx, payload);
     let conversation = &mut *cx.conversation;
     conversation.flags |= FOLLOWED;
     let again = asked.was_answered();
-    let rounds = if again { 0 } else { rounds(&mut conversation.tally, asked, answer) };
-    let list = matches!(answer, ResponseKind::Players | ResponseKind::Rules);
-    if list && asked.fits(answer, conversation.has(GUARDED)) == Some(0) {
-        conversation.pass_over(answer);
+    let rounds = if again { 0 } else { rounds(&mut conversation.tally, asked, response) };
+    let list = matches!(response, ResponseKind::Players | ResponseKind::Rules);
+    if list && asked.fits(response, conversation.has(GUARDED)) == Some(0) {
+        conversation.pass_over(response);
     }
-    let explained = matches!(answer, ResponseKind::Info | ResponseKind::ObsoleteInfo)
-        && conversation.informed(answer, CoarseTime::of(payload.time, cx.settings.answer_timeout));
+    let explained = matches!(response, ResponseKind::Info | ResponseKind::ObsoleteInfo)
+        && conversation
+            .informed(response, CoarseTime::of(payload.time, cx.settings.answer_timeout));
     if asked.request != RequestKind::Info && asked.is(BEHIND_INFO) {
         conversation.tally.clear(&Count::FORMS);
     }
     let guarded = asked.request != RequestKind::Info || conversation.has(GUARDED);
-    rules::exchange(&Observation::Answered { asked, answer, rounds, guarded, again }, kind, sink);
-    if (asked.request, answer) == (RequestKind::Info, ResponseKind::Challenge) {
+    rules::exchange(&Observation::Answered { asked, response, rounds, guarded, again }, kind, sink);
+    if (asked.request, response) == (RequestKind::Info, ResponseKind::Challenge) {
         cx.conversation.flags |= GUARDED;
     }
     if explained {
-        rules::exchange(&Observation::Again { answer: ResponseKind::Players }, kind, sink);
+        rules::exchange(&Observation::Again { response: ResponseKind::Players }, kind, sink);
     }
     match asked.standing {
-        _ if answer == ResponseKind::Challenge => {}
+        _ if response == ResponseKind::Challenge => {}
         ChallengeStatus::Issued => rules::own_challenge(kind, sink),
         ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => {
             let occasion = Occasion::of(payload, cx.flow.evidence(), None);
@@ -247,10 +249,10 @@ fn serve(cx: &mut Context<'_, A2s>, payload: &Payload<'_>) {
 }
 
 /// How often in a row a valid challenge was answered by another, this response included.
-fn rounds(tally: &mut Counters, asked: &PendingRequest, answer: ResponseKind) -> u8 {
+fn rounds(tally: &mut Counters, asked: &PendingRequest, response: ResponseKind) -> u8 {
     let Some(count) = Count::rounds(asked.request) else { return 0 };
     let before = tally.get(count);
-    if answer != ResponseKind::Challenge {
+    if response != ResponseKind::Challenge {
         tally.clear(&[count]);
         return 0;
     }
@@ -264,45 +266,45 @@ fn rounds(tally: &mut Counters, asked: &PendingRequest, answer: ResponseKind) ->
 /// A response matches no request of the flow. `Some`: another endpoint was asked.
 fn unexpected<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    (answer, challenge): (ResponseKind, Option<Read<i32>>),
+    (response, challenge): (ResponseKind, Option<Read<i32>>),
     copy: bool,
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> Option<SocketAddr> {
     let kind = message_byte_span(payload.bytes);
     let conversation = &mut *cx.conversation;
-    if Count::form(answer).is_some_and(|form| conversation.tally.spend(form)) {
+    if Count::form(response).is_some_and(|form| conversation.tally.spend(form)) {
         if let Some(asked) = conversation.informed_of(payload.side) {
             sink.answers(asked.reply(true));
         }
-        rules::exchange(&Observation::Again { answer }, kind, sink);
-        if answer == ResponseKind::ObsoleteInfo && conversation.explain() {
-            rules::exchange(&Observation::Again { answer: ResponseKind::Players }, kind, sink);
+        rules::exchange(&Observation::Again { response }, kind, sink);
+        if response == ResponseKind::ObsoleteInfo && conversation.explain() {
+            rules::exchange(&Observation::Again { response: ResponseKind::Players }, kind, sink);
         }
         return None;
     }
-    if conversation.missed().is_some_and(|request| answer.is_for(request)) {
+    if conversation.missed().is_some_and(|request| response.is_for(request)) {
         conversation.set_missed(None);
         return None;
     }
     if conversation.take_given_up() {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
-        rules::exchange(&Observation::Unasked { answer, elsewhere: None }, kind, sink);
+        rules::exchange(&Observation::Unasked { response, elsewhere: None }, kind, sink);
         return None;
     }
-    if !copy && answered_wrongly(cx, answer, payload, sink) {
+    if !copy && answered_wrongly(cx, response, payload, sink) {
         return None;
     }
     if !cx.conversation.was_asked(payload.side)
-        && let Some(asked) = cx.shared.waiting.elsewhere(payload, answer, cx.settings)
+        && let Some(asked) = cx.shared.waiting.elsewhere(payload, response, cx.settings)
     {
         let from = payload.from;
-        rules::exchange(&Observation::Elsewhere { answer, asked, from }, kind, sink);
+        rules::exchange(&Observation::Elsewhere { response, asked, from }, kind, sink);
         return Some(asked);
     }
     let elsewhere = (!cx.conversation.was_asked(payload.side))
         .then(|| Occasion::of(payload, cx.flow.evidence(), challenge.map(|it| it.value)));
-    rules::exchange(&Observation::Unasked { answer, elsewhere }, kind, sink);
+    rules::exchange(&Observation::Unasked { response, elsewhere }, kind, sink);
     None
 }
 
@@ -310,7 +312,7 @@ fn unexpected<S: Sink>(
 /// of the exchange shows.
 fn answered_wrongly<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    answer: ResponseKind,
+    response: ResponseKind,
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> bool {
@@ -321,7 +323,7 @@ fn answered_wrongly<S: Sink>(
         Some(request) => request == RequestKind::Info,
         None => conversation.tally.get(Count::ObsoleteInfo) > 0,
     };
-    if answer == ResponseKind::Players && hybrid && conversation.stray().is_none() {
+    if response == ResponseKind::Players && hybrid && conversation.stray().is_none() {
         if let Some(at) = at {
             conversation.may_be_answered(at);
         }
@@ -333,7 +335,7 @@ fn answered_wrongly<S: Sink>(
     cx.shared.waiting.remove(payload);
     sink.answers(asked.reply(false));
     rules::exchange(
-        &Observation::Other { asked: &asked, answer },
+        &Observation::Other { asked: &asked, response },
         message_byte_span(payload.bytes),
         sink,
     );

@@ -15,7 +15,7 @@ use crate::kit::Seed;
 const KEPT: usize = 2 << 20;
 
 /// Maximum number of cached responses.
-const ANSWERS: NonZeroUsize = NonZeroUsize::new(1 << 8).expect("more than 0");
+const RESPONSES: NonZeroUsize = NonZeroUsize::new(1 << 8).expect("more than 0");
 
 /// The result of decompression.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,14 +51,14 @@ fn inflate_with(
 
 /// Recently decompressed responses, by their compressed bytes.
 struct RecentlyInflated {
-    answers: LruCache<Box<[u8]>, Arc<Inflated>, Seed>,
+    responses: LruCache<Box<[u8]>, Arc<Inflated>, Seed>,
     /// Bytes of all of them.
     held: usize,
 }
 
 impl Default for RecentlyInflated {
     fn default() -> RecentlyInflated {
-        RecentlyInflated { answers: LruCache::with_hasher(ANSWERS, Seed::default()), held: 0 }
+        RecentlyInflated { responses: LruCache::with_hasher(RESPONSES, Seed::default()), held: 0 }
     }
 }
 
@@ -69,7 +69,7 @@ fn cost(compressed: &[u8], inflated: &Inflated) -> usize {
 
 impl RecentlyInflated {
     fn find(&mut self, bytes: &[u8]) -> Option<Arc<Inflated>> {
-        self.answers.get(bytes).cloned()
+        self.responses.get(bytes).cloned()
     }
 
     /// Caches a result, if it is complete and not too long.
@@ -80,10 +80,10 @@ impl RecentlyInflated {
         }
         self.held += more;
         // The oldest one, or, if another thread has cached the same, that one.
-        let gone = self.answers.push(bytes.into(), Arc::clone(inflated));
+        let gone = self.responses.push(bytes.into(), Arc::clone(inflated));
         self.held -= gone.map_or(0, |(bytes, inflated)| cost(&bytes, &inflated));
         while self.held > KEPT
-            && let Some((bytes, inflated)) = self.answers.pop_lru()
+            && let Some((bytes, inflated)) = self.responses.pop_lru()
         {
             self.held -= cost(&bytes, &inflated);
         }
@@ -166,21 +166,23 @@ mod tests {
     fn the_latest_entries_are_kept_up_to_a_limit() {
         let lately = Mutex::<RecentlyInflated>::default();
         let inflate = |bytes: &[u8], most| inflate_with(&lately, bytes, most).unwrap();
-        let answers: Vec<_> = (0..300).map(|n| compress(&noise(9000, n), 1)).collect();
-        let first = inflate(&answers[0], 1 << 20);
-        for answer in &answers {
-            let again = inflate(&answers[0], 1 << 20);
+        let responses: Vec<_> = (0..300).map(|n| compress(&noise(9000, n), 1)).collect();
+        let first = inflate(&responses[0], 1 << 20);
+        for response in &responses {
+            let again = inflate(&responses[0], 1 << 20);
             assert!(Arc::ptr_eq(&first, &again), "an answer that is asked for again stays");
-            inflate(answer, 1 << 20);
+            inflate(response, 1 << 20);
             let lately = lately.lock().unwrap();
-            let held: usize = lately.answers.iter().map(|(bytes, it)| cost(bytes, it)).sum();
-            assert!(lately.held == held && held <= KEPT && lately.answers.len() <= ANSWERS.get());
+            let held: usize = lately.responses.iter().map(|(bytes, it)| cost(bytes, it)).sum();
+            assert!(
+                lately.held == held && held <= KEPT && lately.responses.len() <= RESPONSES.get()
+            );
         }
-        assert!(lately.lock().unwrap().answers.len() > 100);
-        let second = inflate(&answers[1], 1 << 20);
+        assert!(lately.lock().unwrap().responses.len() > 100);
+        let second = inflate(&responses[1], 1 << 20);
         assert_eq!(second.bytes, noise(9000, 1));
         // One that would fill the whole cache is not cached.
         inflate(&compress(&vec![0; KEPT + 1], 9), KEPT * 2);
-        assert!(Arc::ptr_eq(&second, &inflate(&answers[1], 1 << 20)));
+        assert!(Arc::ptr_eq(&second, &inflate(&responses[1], 1 << 20)));
     }
 }

@@ -20,22 +20,22 @@ pub(super) enum Observation<'a> {
     /// earlier sending of the request was answered, too.
     Answered {
         asked: &'a PendingRequest,
-        answer: ResponseKind,
+        response: ResponseKind,
         rounds: u8,
         guarded: bool,
         again: bool,
     },
     /// An info request got a second response in another form.
-    Again { answer: ResponseKind },
+    Again { response: ResponseKind },
     /// A request was answered with another kind of response.
-    Other { asked: &'a PendingRequest, answer: ResponseKind },
+    Other { asked: &'a PendingRequest, response: ResponseKind },
     /// An unsolicited response. `elsewhere`: the sender was never asked, but another endpoint may
     /// have been.
-    Unasked { answer: ResponseKind, elsewhere: Option<Occasion> },
+    Unasked { response: ResponseKind, elsewhere: Option<Occasion> },
     /// The same for an earlier player list; or it came `instead` of info.
     UnmatchedList { mark: Mark, instead: bool, evidence: Evidence },
     /// Another endpoint of the asked host responded.
-    Elsewhere { answer: ResponseKind, asked: SocketAddr, from: SocketAddr },
+    Elsewhere { response: ResponseKind, asked: SocketAddr, from: SocketAddr },
     /// The response answered that request.
     Moved { asked: &'a PendingRequest },
     /// No response came, unless another endpoint sent it.

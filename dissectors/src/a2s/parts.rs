@@ -23,7 +23,7 @@ pub(super) fn message<S: Sink>(
     sink: &mut S,
 ) {
     let (side, now) = (payload.side, payload.time);
-    let is_attack = toward_server && is_no_answer(cx, payload);
+    let is_attack = toward_server && is_no_response(cx, payload);
     let id = match layout::id(payload.bytes) {
         Some(id) if !is_attack => id,
         _ => {
@@ -59,7 +59,7 @@ pub(super) fn message<S: Sink>(
 
 /// Whether a packet toward a server is not part of a response. If only the ports show which end is
 /// the server, it may be one: a server may send from any port to a client on a usual port.
-fn is_no_answer(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
+fn is_no_response(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     !cx.conversation.is_guessed()
         || split::carries_request(payload.bytes)
         || split::carries_nothing(payload.bytes)
@@ -77,7 +77,7 @@ pub(super) fn again<S: Sink>(
     toward_server: bool,
     sink: &mut S,
 ) {
-    let is_attack = toward_server && is_no_answer(cx, payload);
+    let is_attack = toward_server && is_no_response(cx, payload);
     let layout = split::likeliest_alone(payload.bytes, cx.conversation.layout());
     fragment(payload, layout, one_way(is_attack), sink);
 }

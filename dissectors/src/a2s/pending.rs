@@ -59,7 +59,7 @@ pub(super) enum ResponseDue {
 impl PendingRequest {
     /// How well a response fits: the lower, the better. `None`: not at all. `guarded`: the server
     /// requires a challenge for info, so it sends none without.
-    pub(super) fn fits(&self, answer: ResponseKind, guarded: bool) -> Option<u8> {
+    pub(super) fn fits(&self, response: ResponseKind, guarded: bool) -> Option<u8> {
         let asks = match self.standing {
             // Servers ignore a list request without a challenge.
             ChallengeStatus::Absent => {
@@ -67,7 +67,7 @@ impl PendingRequest {
             }
             standing => matches!(standing, ChallengeStatus::Asking | ChallengeStatus::Zero),
         };
-        answer.is_for(self.request).then_some(match (answer, self.request) {
+        response.is_for(self.request).then_some(match (response, self.request) {
             (ResponseKind::Players | ResponseKind::Rules, _) => match self.standing {
                 ChallengeStatus::Issued | ChallengeStatus::Unknown => 0,
                 ChallengeStatus::NeverIssued => 1,
@@ -161,8 +161,8 @@ impl PendingRequest {
     }
 
     /// Whether such a response has all the requested data.
-    pub(super) fn is_complete(&self, answer: ResponseKind) -> bool {
-        answer != ResponseKind::Challenge || self.request == RequestKind::Challenge
+    pub(super) fn is_complete(&self, response: ResponseKind) -> bool {
+        response != ResponseKind::Challenge || self.request == RequestKind::Challenge
     }
 }
 

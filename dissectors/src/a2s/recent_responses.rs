@@ -137,13 +137,13 @@ mod tests {
     proptest! {
         /// The last eight are kept, and the latest of several with one ID.
         #[test]
-        fn the_last_answers_are_known(
-            answers in prop::collection::vec(
+        fn the_last_responses_are_known(
+            responses in prop::collection::vec(
                 (0..4u32, any::<bool>(), any::<bool>(), 0..3usize, 0..5u8, any::<u8>()), 0..20),
         ) {
             let mut done = RecentResponses::default();
             let mut model = Vec::new();
-            for (id, bit, second, layout, count, text) in answers {
+            for (id, bit, second, layout, count, text) in responses {
                 let layout = Layout::ALL[layout];
                 let side = if second { Side::Second } else { Side::First };
                 let id = id | u32::from(bit) << 31;

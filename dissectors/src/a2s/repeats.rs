@@ -112,7 +112,7 @@ fn make_room<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
 pub(super) fn take_answered(
     cx: &mut Context<'_, A2s>,
     at: usize,
-    answer: ResponseKind,
+    response: ResponseKind,
     challenge: Option<Read<i32>>,
     payload: &Payload<'_>,
 ) -> Option<PendingRequest> {
@@ -124,13 +124,13 @@ pub(super) fn take_answered(
     let is_copy = asked.standing == ChallengeStatus::Issued && challenge.is_some_and(is_known);
     let mut after = asked;
     after.answered();
-    if !asked.is_complete(answer) {
+    if !asked.is_complete(response) {
         after.past |= GOES_ON;
         lend(cx, &mut after, payload);
     }
     if asked.owed == ResponseDue::Answered {
         after.past = asked.past;
-        if answer == ResponseKind::Challenge {
+        if response == ResponseKind::Challenge {
             let other =
                 |asked: &PendingRequest| challenge.is_some_and(|it| it.value != asked.challenge);
             excuse(cx, &asked, other, payload.time);
@@ -144,7 +144,7 @@ pub(super) fn take_answered(
     let at = cx.conversation.join_alike(at, payload.time, cx.settings.answer_timeout);
     let after = cx.conversation.at(at)?;
     // Other forms follow the obsolete info.
-    if after.left == 0 && !after.is(GOES_ON) && answer != ResponseKind::ObsoleteInfo {
+    if after.left == 0 && !after.is(GOES_ON) && response != ResponseKind::ObsoleteInfo {
         cx.conversation.take(at);
     }
     Some(asked)

@@ -419,10 +419,10 @@ impl Conversation {
     }
 
     /// A list was the right response to another request than those that wait for one.
-    pub(super) fn pass_over(&mut self, answer: ResponseKind) {
+    pub(super) fn pass_over(&mut self, response: ResponseKind) {
         for kept in self.pending.iter_mut() {
             let mut asked = kept.get();
-            if answer.is_for(asked.request) {
+            if response.is_for(asked.request) {
                 asked.past |= PASSED_OVER;
                 *kept = asked.into();
             }
@@ -440,9 +440,9 @@ impl Conversation {
 
     /// An info request was answered in this form: the other forms of hybrid servers may follow.
     /// Returns whether this explains an earlier player list.
-    pub(super) fn informed(&mut self, answer: ResponseKind, now: CoarseTime) -> bool {
+    pub(super) fn informed(&mut self, response: ResponseKind, now: CoarseTime) -> bool {
         self.informed = now;
-        if answer == ResponseKind::Info {
+        if response == ResponseKind::Info {
             self.tally.add(Count::ObsoleteInfo);
             if let Some(stray) = self.open_if_any().and_then(|open| open.stray.as_mut()) {
                 stray.instead = false;

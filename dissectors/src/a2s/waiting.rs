@@ -101,11 +101,11 @@ impl LatestRequests {
     pub(super) fn elsewhere(
         &mut self,
         payload: &Payload<'_>,
-        answer: ResponseKind,
+        response: ResponseKind,
         settings: &Settings,
     ) -> Option<SocketAddr> {
         let asked = *self.find(payload)?;
-        if asked.is_one_of_several || !answer.is_for(asked.request) {
+        if asked.is_one_of_several || !response.is_for(asked.request) {
             return None;
         }
         let key = self.key(payload.to, payload.from.ip());
@@ -201,7 +201,7 @@ mod tests {
                 now = Time(now.0 + later * settings.answer_timeout / 1000);
                 let (client, server) = ((client, 7), (100 + server, port));
                 let asks = payload(client, server, frame, now);
-                let answers = payload(server, client, frame, now);
+                let responses = payload(server, client, frame, now);
                 let key = (client, server.0);
                 match step {
                     WaitingStep::Asks => {
@@ -213,7 +213,7 @@ mod tests {
                         young.insert(key, (port, frame, now));
                     }
                     WaitingStep::Answered => {
-                        waiting.remove(&answers);
+                        waiting.remove(&responses);
                         let is_it = |map: &HashMap<_, (u16, u64, Time)>| {
                             map.get(&key).is_some_and(|asked| asked.0 == port)
                         };
@@ -227,7 +227,7 @@ mod tests {
                         let asked = young.get(&key).or_else(|| old.get(&key)).filter(|asked| {
                             asked.0 != port && now.since(asked.2) < settings.answer_timeout
                         });
-                        let found = waiting.find(&answers);
+                        let found = waiting.find(&responses);
                         let found = found.map(|it| (it.port, it.frame, it.time));
                         prop_assert_eq!(found, asked.copied());
                     }

@@ -18,11 +18,11 @@ const LITTLE: usize = 1024;
 
 pub(super) fn claim(view: &StreamView<'_>) -> Claim {
     for side in [0, 1] {
-        let (requests, answers) = (view.bytes[side], view.bytes[1 - side]);
+        let (requests, responses) = (view.bytes[side], view.bytes[1 - side]);
         let is_open = !view.ended[side] && !view.ended[1 - side];
-        let is_little = requests.len() + answers.len() <= LITTLE;
-        let is_cut = requests.is_empty() && !answers.is_empty() && !view.began[1 - side];
-        if is_cut && is_open && is_little && http::may_be_response(answers) {
+        let is_little = requests.len() + responses.len() <= LITTLE;
+        let is_cut = requests.is_empty() && !responses.is_empty() && !view.began[1 - side];
+        if is_cut && is_open && is_little && http::may_be_response(responses) {
             return Claim::Undecided;
         }
         if requests.is_empty() || http::is_response(requests) || !http::may_be_request(requests) {
@@ -38,7 +38,7 @@ pub(super) fn claim(view: &StreamView<'_>) -> Claim {
             return Claim::Sure;
         }
         let Some((request, first)) = targets(front).next() else { return Claim::No };
-        let claim = by_answer(first, answers, !is_open);
+        let claim = by_response(first, responses, !is_open);
         if claim == Claim::Sure {
             return claim;
         }
@@ -100,11 +100,11 @@ fn names_game(request: &[u8]) -> bool {
 }
 
 /// What the response to the first request shows. `No`: it is an ordinary site.
-fn by_answer(target: &[u8], answer: &[u8], ended: bool) -> Claim {
-    if !http::may_be_response(answer) {
+fn by_response(target: &[u8], response: &[u8], ended: bool) -> Claim {
+    if !http::may_be_response(response) {
         return Claim::No;
     }
-    let front = answer.get(..FRONT.min(answer.len())).unwrap_or_default();
+    let front = response.get(..FRONT.min(response.len())).unwrap_or_default();
     let Some(endpoint) = ApiPath::of(target) else { return Claim::No };
     let Some((body, is_all)) = http::body_so_far(front) else { return Claim::Undecided };
     let (line, is_whole) = match memchr::memchr(b'\n', &body) {
@@ -163,8 +163,8 @@ fn is_control_line(line: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn claim_of(request: &[u8], answer: &[u8]) -> Claim {
-        claim(&StreamView { bytes: [request, answer], began: [true; 2], ended: [false; 2] })
+    fn claim_of(request: &[u8], response: &[u8]) -> Claim {
+        claim(&StreamView { bytes: [request, response], began: [true; 2], ended: [false; 2] })
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
         let whole = b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nregistered";
         let whole_chunk =
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nregistered\r\n0\r\n\r\n";
-        let answers: [(&[u8], &[u8], usize); 9] = [
+        let responses: [(&[u8], &[u8], usize); 9] = [
             (b"GET /r?p=28770 HTTP/1.1\r\n\r\n", whole, whole.len()),
             (b"GET r?p=28770 HTTP/1.1\r\n\r\n", whole, whole.len()),
             (b"GET /r?v=140 HTTP/1.1\r\n\r\n", whole_chunk, whole_chunk.len()),
@@ -208,20 +208,20 @@ mod tests {
             (b"GET /r?v=140 HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\nServer registered\n", 37),
             (b"GET /v HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n*sxName\n", 22),
         ];
-        for (request, answer, claims_connection) in answers {
+        for (request, response, claims_connection) in responses {
             for cut in 0..request.len() {
                 assert_eq!(
                     claim_of(&request[..cut], b""),
                     if cut == 0 { Claim::No } else { Claim::Undecided }
                 );
             }
-            for cut in 0..=answer.len() {
+            for cut in 0..=response.len() {
                 let expected = if cut < claims_connection { Claim::Undecided } else { Claim::Sure };
                 assert_eq!(
-                    claim_of(request, &answer[..cut]),
+                    claim_of(request, &response[..cut]),
                     expected,
                     "{}",
-                    answer[..cut].escape_ascii()
+                    response[..cut].escape_ascii()
                 );
             }
         }
@@ -244,9 +244,9 @@ mod tests {
 
     #[test]
     fn a_response_to_an_earlier_request_is_followed_by_a_request() {
-        let answer = b"HTTP/1.1 200 OK\r\n\r\nregistered".as_slice();
+        let response = b"HTTP/1.1 200 OK\r\n\r\nregistered".as_slice();
         for (began, expected) in [(false, Claim::Undecided), (true, Claim::No)] {
-            let (bytes, ended) = ([answer, b""], [false; 2]);
+            let (bytes, ended) = ([response, b""], [false; 2]);
             assert_eq!(claim(&StreamView { bytes, began: [began, true], ended }), expected);
         }
     }
@@ -265,9 +265,9 @@ mod tests {
             (b"GET /r?v=2 HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n{\"registered\":true}\n"),
             (b"GET /v?v=2 HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n1.2.3\n"),
         ];
-        for (request, answer) in others {
-            assert_ne!(claim_of(request, answer), Claim::Sure, "{}", request.escape_ascii());
-            let bytes = [request, answer];
+        for (request, response) in others {
+            assert_ne!(claim_of(request, response), Claim::Sure, "{}", request.escape_ascii());
+            let bytes = [request, response];
             let over = StreamView { bytes, began: [true; 2], ended: [true; 2] };
             assert_eq!(claim(&over), Claim::No, "{}", request.escape_ascii());
         }

@@ -173,15 +173,15 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     }
     let request = asked.as_ref().map(|waiting| &waiting.request);
-    let answer = response::response(payload.bytes, (coded, is_cut), request, sink);
+    let response = response::response(payload.bytes, (coded, is_cut), request, sink);
     let mut endpoint = None;
     if let Some(PendingRequest { request, mark }) = &asked {
         endpoint = request.endpoint;
         rules::request_answered(payload.whole(), sink);
         sink.answers(Reply::to(mark.frame, mark.time));
-        match answer.status {
+        match response.status {
             _ if !request.sound || is_cut => {}
-            200 => answered(cx, payload, request, answer, sink),
+            200 => answered(cx, payload, request, response, sink),
             400..=499 => {
                 let server = asker(payload, request);
                 cx.shared.refuse(server, request, cx.settings.limits.remembered);
@@ -202,7 +202,7 @@ fn answered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
     request: &Request,
-    answer: Response,
+    response: Response,
     sink: &mut S,
 ) {
     let server = asker(payload, request);
@@ -212,11 +212,11 @@ fn answered<S: Sink>(
         }
         Some(ApiPath::Auth) => {
             if request.wants_challenge() {
-                registered(cx, payload, server, &answer, sink);
+                registered(cx, payload, server, &response, sink);
             }
-            challenged(cx, payload, server, request, answer, sink);
+            challenged(cx, payload, server, request, response, sink);
         }
-        Some(ApiPath::Verify) => verified(cx, payload, server, request, &answer, sink),
+        Some(ApiPath::Verify) => verified(cx, payload, server, request, &response, sink),
         _ => {}
     }
 }
@@ -226,15 +226,15 @@ fn registered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
     server: ListedServer,
-    answer: &Response,
+    response: &Response,
     sink: &mut S,
 ) {
     let registered = cx.shared.registered.get_mut(&server, cx.settings.limits.remembered);
-    match (answer.auth, registered.copied()) {
+    match (response.auth, registered.copied()) {
         (Some(b'c'), Some(true)) | (Some(b'f'), None | Some(false)) => {
-            rules::register_first(answer.auth_at, sink);
+            rules::register_first(response.auth_at, sink);
         }
-        (Some(b'c'), Some(false)) => rules::register_refused(server.port, answer.auth_at, sink),
+        (Some(b'c'), Some(false)) => rules::register_refused(server.port, response.auth_at, sink),
         (Some(b'c'), None) if !cx.shared.registered.forgot() => {
             rules::register_missing(server.port, &payload.mark(), sink);
         }
@@ -248,18 +248,18 @@ fn challenged<S: Sink>(
     payload: &Payload<'_>,
     server: ListedServer,
     request: &Request,
-    answer: Response,
+    response: Response,
     sink: &mut S,
 ) {
     let most = cx.settings.limits.remembered;
     let Some(id) = request.id else { return };
-    if answer.auth != Some(b'c') && !answer.coded {
+    if response.auth != Some(b'c') && !response.coded {
         cx.shared.refuse(server, request, most);
         return;
     }
     // The challenge may be unreadable.
     let mut state = RequestIdState::default();
-    if let Some(challenge) = answer.challenge {
+    if let Some(challenge) = response.challenge {
         sink.fact(
             CrossFlowEvent::HandedOut(digest::fingerprint(challenge.as_slice()), &rules::ACR031),
             payload.seen(),
@@ -283,10 +283,10 @@ fn verified<S: Sink>(
     payload: &Payload<'_>,
     server: ListedServer,
     request: &Request,
-    answer: &Response,
+    response: &Response,
     sink: &mut S,
 ) {
-    let (Some(id), Some(result @ (b'f' | b'd' | b's'))) = (request.id, answer.result) else {
+    let (Some(id), Some(result @ (b'f' | b'd' | b's'))) = (request.id, response.result) else {
         return;
     };
     let forgot = cx.shared.ids.forgot();
@@ -298,18 +298,18 @@ fn verified<S: Sink>(
     });
     match (&before, result) {
         (Some(before), b'd' | b's') if before.refused => {
-            rules::id_refused(id, answer.result_at, sink);
+            rules::id_refused(id, response.result_at, sink);
             return;
         }
         (Some(before), b'd' | b's') if before.used => {
-            rules::id_used(id, answer.result_at, sink);
+            rules::id_used(id, response.result_at, sink);
             return;
         }
         (None, b'd' | b's') if forgot => {}
         (None, b'd' | b's') => rules::id_unknown(id, &payload.mark(), sink),
-        (Some(_), b'd' | b's') | (None, _) => rules::id_known(answer.result_at, sink),
+        (Some(_), b'd' | b's') | (None, _) => rules::id_known(response.result_at, sink),
         (Some(before), _) if before.used || before.refused => {
-            rules::id_known(answer.result_at, sink)
+            rules::id_known(response.result_at, sink)
         }
         (Some(_), _) => {}
     }
@@ -320,7 +320,7 @@ fn verified<S: Sink>(
         (key_of(cx, &user), &request.nonce, &request.digest, result)
     {
         let right = digest::is_right(key, nonce, &challenge, digest);
-        rules::digest(right, result, answer.result_at, sink);
+        rules::digest(right, result, response.result_at, sink);
     }
 }
 

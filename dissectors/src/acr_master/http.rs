@@ -523,8 +523,8 @@ mod tests {
             ("Content-Length: 21, 21", Body::Length(21), false),
             ("Content-Length: 21\r\nContent-Length: 21", Body::Length(21), false),
         ] {
-            let answer = format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\n");
-            let head = head(answer.as_bytes()).unwrap();
+            let response = format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\n");
+            let head = head(response.as_bytes()).unwrap();
             assert_eq!((head.body, head.coded), (expected, coded), "{header}");
         }
     }

@@ -18,7 +18,7 @@ pub(super) fn response<S: Sink>(
     asked: Option<&Request>,
     sink: &mut S,
 ) -> Response {
-    let mut answer = Response { coded, ..Response::default() };
+    let mut response = Response { coded, ..Response::default() };
     decode(bytes, &ENDINGS, sink, |r| {
         let (length, whole) = head::line(r.peek());
         let (version, with_space) = word(r.peek(), length);
@@ -31,11 +31,11 @@ pub(super) fn response<S: Sink>(
             Some(number) => r.leaf(&STATUS, with_space, number),
             None => r.text_in(&STATUS_TEXT, with_space, status_at),
         };
-        answer.status = number.unwrap_or_default();
+        response.status = number.unwrap_or_default();
         let reason = Span::new(r.at(), length);
         r.text_in(&REASON, whole - r.at(), reason);
         if headers(r) {
-            body(r, asked, is_cut, &mut answer);
+            body(r, asked, is_cut, &mut response);
         } else if is_cut
             && asked.is_some_and(Request::wants_list)
             && (number == Some(200) || whole == length)
@@ -44,7 +44,7 @@ pub(super) fn response<S: Sink>(
         }
         Ok(())
     });
-    answer
+    response
 }
 
 /// The body, in the format of the endpoint's response lines.
@@ -52,10 +52,11 @@ fn body<S: Sink>(
     r: &mut Reader<'_, S>,
     asked: Option<&Request>,
     is_cut: bool,
-    answer: &mut Response,
+    response: &mut Response,
 ) {
     let endpoint = asked.and_then(|asked| asked.endpoint);
-    let (Some(asked), Some(endpoint), 200, false) = (asked, endpoint, answer.status, answer.coded)
+    let (Some(asked), Some(endpoint), 200, false) =
+        (asked, endpoint, response.status, response.coded)
     else {
         if !r.is_empty() {
             r.text_of(&BODY, r.rest());
@@ -73,8 +74,8 @@ fn body<S: Sink>(
     match endpoint {
         ApiPath::Client => servers::read(r, checked, is_cut),
         ApiPath::Register => text(r, checked),
-        ApiPath::Auth => auth(r, asked, answer, checked),
-        ApiPath::Verify => verify(r, answer, checked),
+        ApiPath::Auth => auth(r, asked, response, checked),
+        ApiPath::Verify => verify(r, response, checked),
     }
 }
 
@@ -87,26 +88,26 @@ fn text<S: Sink>(r: &mut Reader<'_, S>, checked: bool) {
         r.bytes(&NEWLINE, r.rest());
     }
     if checked {
-        rules::register_answer(bytes.get(..end).unwrap_or_default(), at, r.sink);
+        rules::register_response(bytes.get(..end).unwrap_or_default(), at, r.sink);
     }
 }
 
 /// `/a`: the result of the lookup, and a challenge if one was requested.
-fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, answer: &mut Response, checked: bool) {
+fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, response: &mut Response, checked: bool) {
     let start = r.at();
     let (mut first, mut lookup, mut lookups) = (None, None, 0);
     for line in lines(r.peek(), start) {
         first = first.or((!line.text.is_empty()).then_some(line));
         match line.text {
-            [b'*', kind @ (b'f' | b'c'), rest @ ..] if answer.auth.is_none() => {
+            [b'*', kind @ (b'f' | b'c'), rest @ ..] if response.auth.is_none() => {
                 r.leaf(&CONTROL, 1, b'*'.into());
                 r.leaf(&AUTH, 1, (*kind).into());
                 if !rest.is_empty() {
                     r.text_of(&CHALLENGE, rest.len());
                 }
-                answer.auth = Some(*kind);
-                answer.auth_at = line.at;
-                answer.challenge = hex(rest).map(Box::new).filter(|_| *kind == b'c');
+                response.auth = Some(*kind);
+                response.auth_at = line.at;
+                response.challenge = hex(rest).map(Box::new).filter(|_| *kind == b'c');
             }
             [b'*', rest @ ..] => {
                 lookups += 1;
@@ -130,23 +131,23 @@ fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, answer: &mut Response, 
         return;
     }
     if first.is_some() {
-        rules::auth_answer(asked.wants_challenge(), first, answer, all, r.sink);
+        rules::auth_response(asked.wants_challenge(), first, response, all, r.sink);
     }
-    rules::address_answer(lookup, lookups, all, r.sink);
+    rules::address_response(lookup, lookups, all, r.sink);
 }
 
 /// `/v`: the result.
-fn verify<S: Sink>(r: &mut Reader<'_, S>, answer: &mut Response, checked: bool) {
+fn verify<S: Sink>(r: &mut Reader<'_, S>, response: &mut Response, checked: bool) {
     let start = r.at();
     let (mut first, mut said) = (None, 0);
     for line in lines(r.peek(), start) {
         said += usize::from(!line.text.trim_ascii().is_empty());
         match line.text {
-            [b'*', result, rest @ ..] if answer.result.is_none() => {
+            [b'*', result, rest @ ..] if response.result.is_none() => {
                 r.leaf(&CONTROL, 1, b'*'.into());
                 r.leaf(&RESULT, 1, (*result).into());
-                answer.result = Some(*result);
-                answer.result_at = line.at;
+                response.result = Some(*result);
+                response.result_at = line.at;
                 if let [privilege, name @ ..] = rest {
                     r.leaf(&PRIVILEGE, 1, (*privilege).into());
                     r.text_of(&NAME, name.len());
@@ -161,6 +162,6 @@ fn verify<S: Sink>(r: &mut Reader<'_, S>, answer: &mut Response, checked: bool) 
         newline(r, &line);
     }
     if checked {
-        rules::verify_answer(first.map(|line| line.text), said, r.since(start), r.sink);
+        rules::verify_response(first.map(|line| line.text), said, r.since(start), r.sink);
     }
 }

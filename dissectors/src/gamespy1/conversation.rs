@@ -5,12 +5,12 @@ use crate::kit::{
     room,
 };
 
-use super::answers::{self, OpenResponses};
 use super::connection::{self, MasterConnection};
 use super::decode::{self, MessageKind};
 use super::form::Form;
 use super::list;
 use super::queries::{PendingQuery, RepeatedQuery, expire, query};
+use super::responses::{self, OpenResponses};
 use super::stream::{HeldText, StreamFraming, StreamUnit};
 use super::uplink::{self, Uplink};
 use super::words::{self, Numbering, TextProperties};
@@ -36,7 +36,7 @@ pub struct Conversation {
 pub(super) struct MultiMessageState {
     /// Pending queries that were repeated.
     again: Vec<RepeatedQuery>,
-    answers: OpenResponses,
+    responses: OpenResponses,
     uplink: Option<Box<Uplink>>,
     connection: Option<Box<MasterConnection>>,
     framing: StreamFraming,
@@ -56,14 +56,14 @@ impl Conversation {
         pending
             + size_of::<MultiMessageState>()
             + room(&more.again)
-            + more.answers.held()
+            + more.responses.held()
             + more.framing.held()
             + more.uplink.as_ref().map_or(0, |uplink| uplink.held())
             + more.connection.as_ref().map_or(0, |connection| connection.held())
     }
 
-    pub(super) fn answers(&mut self) -> &mut OpenResponses {
-        &mut self.more().answers
+    pub(super) fn responses(&mut self) -> &mut OpenResponses {
+        &mut self.more().responses
     }
 
     pub(super) fn uplink(&mut self) -> &mut Uplink {
@@ -99,7 +99,7 @@ impl Conversation {
     /// When the first response in parts is overdue, or a text in a stream is complete.
     pub(super) fn due(&self) -> Option<Time> {
         let more = self.more.as_ref()?;
-        more.answers.due().into_iter().chain(more.framing.due()).min()
+        more.responses.due().into_iter().chain(more.framing.due()).min()
     }
 
     /// Removes a pending query. Returns it with the reply for its response.
@@ -174,7 +174,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     }
     if kind == MessageKind::Response {
         cx.conversation.was_bare = said == MessageKind::Other;
-        answers::datagram(cx, payload, &words, sink);
+        responses::datagram(cx, payload, &words, sink);
         expire(cx, payload.time, false, sink);
         return;
     }
@@ -224,10 +224,10 @@ pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
         kind => kind,
     };
     match words.numbering {
-        Numbering::Parts { answer, first, .. }
+        Numbering::Parts { response, first, .. }
             if kind == MessageKind::Response && words.is_part() =>
         {
-            decode::fragment(bytes, &words, (answer, first), sink);
+            decode::fragment(bytes, &words, (response, first), sink);
             sink.end(&messages::QUERY_FRAGMENT, payload);
         }
         _ => {
@@ -359,7 +359,7 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
             held.lost |= !held.may_be_over();
             reported(cx, &held, sink);
         }
-        answers::expire(cx, now, end, sink);
+        responses::expire(cx, now, end, sink);
     }
     if end {
         expire(cx, now, true, sink);

@@ -176,11 +176,11 @@ pub(super) fn joined<'a, S: Sink>(
 pub(super) fn fragment<S: Sink>(
     bytes: &[u8],
     words: &TextProperties<'_>,
-    (answer, part): (u32, u32),
+    (response, part): (u32, u32),
     sink: &mut S,
 ) {
     decode(bytes, &ENDINGS, sink, |r| {
-        r.leaf(&f::FRAGMENT_OF, 0, answer.into());
+        r.leaf(&f::FRAGMENT_OF, 0, response.into());
         r.leaf(&f::PART, 0, part.into());
         r.open(&f::PROPERTIES);
         pairs(r, bytes, 0, MessageKind::Response);

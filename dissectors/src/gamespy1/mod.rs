@@ -13,7 +13,6 @@
 //! Rules about one pair of hosts are checked here. Whether a client queries the servers in its list
 //! (GS1032) needs more than two hosts: that is checked by the ledger.
 
-mod answers;
 mod claim;
 mod codes;
 mod connection;
@@ -28,6 +27,7 @@ mod habits;
 mod list;
 mod messages;
 mod queries;
+mod responses;
 pub(crate) mod rules;
 mod shared;
 mod stream;

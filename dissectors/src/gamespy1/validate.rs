@@ -29,13 +29,13 @@ pub(super) fn expected(
         settings.protocols.gamespy1.keys.iter().map(|(game, key)| (game.as_bytes(), key.bytes()));
     let mut keys = given.chain(KEYS).filter(|(_, key)| !key.is_empty());
     let (_, key) = keys.find(|(name, _)| name.eq_ignore_ascii_case(game))?;
-    let mut answer = encipher(challenge, key);
+    let mut response = encipher(challenge, key);
     match enctype {
         0 => {}
-        2 => answer.iter_mut().zip(key.iter().cycle()).for_each(|(byte, key)| *byte ^= key),
+        2 => response.iter_mut().zip(key.iter().cycle()).for_each(|(byte, key)| *byte ^= key),
         _ => return None,
     }
-    Some(base64(answer))
+    Some(base64(response))
 }
 
 /// The RC4 key schedule for a key that is not empty.
@@ -83,31 +83,31 @@ mod tests {
     use super::*;
     use crate::kit::Secret;
 
-    fn answer(game: &str, challenge: &[u8; 6], settings: &Settings) -> Option<String> {
-        let answer = expected(game.as_bytes(), *challenge, 0, settings)?;
-        Some(String::from_utf8(answer.to_vec()).unwrap())
+    fn response(game: &str, challenge: &[u8; 6], settings: &Settings) -> Option<String> {
+        let response = expected(game.as_bytes(), *challenge, 0, settings)?;
+        Some(String::from_utf8(response.to_vec()).unwrap())
     }
 
     #[test]
     fn the_tcp_example_of_the_specification_is_valid() {
         let settings = Settings::default();
-        assert_eq!(answer("ut", b"XDWAOR", &settings).unwrap(), "3JOdDFU5");
-        assert_eq!(answer("UT", b"XDWAOR", &settings).unwrap(), "3JOdDFU5");
+        assert_eq!(response("ut", b"XDWAOR", &settings).unwrap(), "3JOdDFU5");
+        assert_eq!(response("UT", b"XDWAOR", &settings).unwrap(), "3JOdDFU5");
     }
 
     #[test]
     fn the_udp_example_of_the_specification_is_not_valid() {
-        let answer = answer("ut", b"l8jfVy", &Settings::default()).unwrap();
-        assert_eq!(answer, "SAaJHX96");
-        assert_ne!(answer, "XuXkWPKC");
+        let response = response("ut", b"l8jfVy", &Settings::default()).unwrap();
+        assert_eq!(response, "SAaJHX96");
+        assert_ne!(response, "XuXkWPKC");
     }
 
     #[test]
     fn encoding_types() {
-        let answer = |enctype| expected(b"ut", *b"HRZJLG", enctype, &Settings::default());
-        assert_eq!(answer(0).as_ref(), Some(b"K8bTorkx"));
-        assert_eq!(answer(2).as_ref(), Some(b"cfOdxNsB"), "as a client in a recording answered");
-        assert_eq!(answer(1), None);
+        let response = |enctype| expected(b"ut", *b"HRZJLG", enctype, &Settings::default());
+        assert_eq!(response(0).as_ref(), Some(b"K8bTorkx"));
+        assert_eq!(response(2).as_ref(), Some(b"cfOdxNsB"), "as a client in a recording answered");
+        assert_eq!(response(1), None);
     }
 
     #[test]
@@ -116,10 +116,10 @@ mod tests {
         let mut settings = Settings::default();
         settings.protocols.gamespy1.keys =
             vec![key("unreal", "LabKey"), key("empty", ""), key("ut", "LabKey")];
-        assert_eq!(answer("unreal", b"TONXSR", &settings).unwrap(), "Uej7hxuk");
-        assert_eq!(answer("ut", b"TONXSR", &settings).unwrap(), "Uej7hxuk");
-        assert_eq!(answer("empty", b"TONXSR", &settings), None);
-        assert_eq!(answer("deusex", b"TONXSR", &settings), None);
+        assert_eq!(response("unreal", b"TONXSR", &settings).unwrap(), "Uej7hxuk");
+        assert_eq!(response("ut", b"TONXSR", &settings).unwrap(), "Uej7hxuk");
+        assert_eq!(response("empty", b"TONXSR", &settings), None);
+        assert_eq!(response("deusex", b"TONXSR", &settings), None);
         assert!(!format!("{settings:?}").contains("LabKey"));
     }
 }

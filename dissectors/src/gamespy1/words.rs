@@ -104,7 +104,7 @@ fn stands_alone(pair: &Pair<'_>, after: &[u8]) -> bool {
 /// A response's number, and a part's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueryId {
-    pub(super) answer: u32,
+    pub(super) response: u32,
     pub(super) part: u32,
 }
 
@@ -112,8 +112,8 @@ pub(super) struct QueryId {
 fn number(value: &[u8]) -> Option<QueryId> {
     let value = value.split(|&byte| byte == b'\\').next()?;
     let dot = value.iter().position(|&byte| byte == b'.')?;
-    let (answer, part) = value.split_at_checked(dot)?;
-    Some(QueryId { answer: decimal(answer)?, part: decimal(part.get(1..)?)? })
+    let (response, part) = value.split_at_checked(dot)?;
+    Some(QueryId { response: decimal(response)?, part: decimal(part.get(1..)?)? })
 }
 
 /// A decimal number without a sign.
@@ -133,19 +133,19 @@ pub(super) enum Numbering {
     /// One is not a number, or several are not consecutive.
     Wrong,
     /// These parts of the response are in the datagram.
-    Parts { answer: u32, first: u32, last: u32 },
+    Parts { response: u32, first: u32, last: u32 },
 }
 
 impl Numbering {
     fn and(self, id: Option<QueryId>) -> Numbering {
         match (self, id) {
-            (Numbering::Absent, Some(QueryId { answer, part })) => {
-                Numbering::Parts { answer, first: part, last: part }
+            (Numbering::Absent, Some(QueryId { response, part })) => {
+                Numbering::Parts { response, first: part, last: part }
             }
-            (Numbering::Parts { answer, first, last }, Some(id))
-                if id.answer == answer && last.checked_add(1) == Some(id.part) =>
+            (Numbering::Parts { response, first, last }, Some(id))
+                if id.response == response && last.checked_add(1) == Some(id.part) =>
             {
-                Numbering::Parts { answer, first, last: id.part }
+                Numbering::Parts { response, first, last: id.part }
             }
             _ => Numbering::Wrong,
         }
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn parts_in_one_datagram_follow_each_other() {
         let numbering = |text: &'static str| scan(text.as_bytes()).numbering;
-        let parts = Numbering::Parts { answer: 1, first: 1, last: 3 };
+        let parts = Numbering::Parts { response: 1, first: 1, last: 3 };
         assert_eq!(numbering(r"\a\b\queryid\1.1\c\d\queryid\1.2\queryid\1.3\final\"), parts);
         assert_eq!(numbering(r"\a\b\queryid\1.1\c\d\queryid\1.3"), Numbering::Wrong);
         assert_eq!(numbering(r"\a\b\queryid\1"), Numbering::Wrong);

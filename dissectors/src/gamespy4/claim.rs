@@ -10,7 +10,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [0xFE, 0xFD, ..] => claim_request(bytes, hint),
         [packet::CHALLENGE, ..] => claim_challenge(bytes, hint),
         [packet::INFO, ..] => claim_info(bytes, hint),
-        _ if hint.known && packet::answer_after_any_type(bytes).is_some() => Claim::Weak,
+        _ if hint.known && packet::response_after_any_type(bytes).is_some() => Claim::Weak,
         _ if packet::is_damaged_request(bytes) && (hint.known || hint.to_port) => Claim::Weak,
         _ if hint.forced => Claim::Weak,
         _ => Claim::No,

@@ -61,7 +61,7 @@ pub(super) struct PendingRequest {
     /// How often it was sent.
     times: u8,
     /// How often it was answered.
-    pub(super) answers: u8,
+    pub(super) responses: u8,
     /// Flags: see [`PendingRequest::has`].
     traits: u8,
 }
@@ -126,7 +126,7 @@ impl PendingRequest {
             timestamp: said.timestamp?,
             mark: payload.mark().into(),
             times: 1,
-            answers: 0,
+            responses: 0,
             traits: owed | lost | verified,
         })
     }
@@ -170,7 +170,7 @@ impl PendingRequest {
 
     /// The number of responses that are still due: one for each time that it was sent.
     fn left(&self) -> usize {
-        usize::from(self.times.saturating_sub(self.answers))
+        usize::from(self.times.saturating_sub(self.responses))
     }
 }
 
@@ -253,7 +253,7 @@ impl Conversation {
         let goes_on = !is_challenge
             && self.rest.as_mut().is_some_and(|rest| std::mem::take(&mut rest.challenged));
         if let Some(same) = self.find(same) {
-            let (before, waits) = (same.mark.get().time, same.answers == 0);
+            let (before, waits) = (same.mark.get().time, same.responses == 0);
             same.repeat(&asked);
             self.rest().began.get_or_insert(before);
             let again = if waits { Sending::Again } else { Sending::New };
@@ -324,10 +324,10 @@ impl Conversation {
         let given_up = exact != Some(timestamp) && self.take_given_up();
         let found = self.find(|asked| match exact {
             Some(exact) => asked.kind() == kind && asked.timestamp == exact,
-            None => asked.kind() == kind && asked.answers == 0,
+            None => asked.kind() == kind && asked.responses == 0,
         });
         let asked = found.map(|found| {
-            found.answers = found.answers.saturating_add(1);
+            found.responses = found.responses.saturating_add(1);
             *found
         });
         // It is unknown which of the two it answers, so that none is reported as unanswered.
@@ -335,7 +335,7 @@ impl Conversation {
             return ResponseMatch::GivenUp;
         }
         let Some(asked) = asked else { return ResponseMatch::Nothing };
-        if asked.answers >= asked.times {
+        if asked.responses >= asked.times {
             self.forget(|other| other.kind() == kind && other.timestamp == asked.timestamp);
         }
         ResponseMatch::Asked(asked)
@@ -363,8 +363,8 @@ impl Conversation {
     /// answered.
     pub(super) fn settle(&mut self, timestamp: u32) {
         let Some(asked) = self.echoed(PacketKind::Info, timestamp) else { return };
-        asked.answers = asked.answers.saturating_add(1);
-        if asked.answers >= asked.times {
+        asked.responses = asked.responses.saturating_add(1);
+        if asked.responses >= asked.times {
             let timestamp = asked.timestamp;
             self.forget(|asked| asked.kind() == PacketKind::Info && asked.timestamp == timestamp);
         }
@@ -420,7 +420,7 @@ impl Conversation {
 
     /// Whether the pending request with this timestamp, if any, has been answered.
     pub(super) fn is_answered(&mut self, timestamp: u32) -> Option<bool> {
-        self.echoed(PacketKind::Info, timestamp).map(|asked| asked.answers > 0)
+        self.echoed(PacketKind::Info, timestamp).map(|asked| asked.responses > 0)
     }
 
     /// Stores an info request until the server's first packet, if there is room.
@@ -452,7 +452,7 @@ impl Conversation {
         let waits = |asked: &&PendingRequest| asked.kind() == PacketKind::Info;
         let mut waiting = self.pending.iter().filter(waits);
         let asked =
-            waiting.next().filter(|asked| asked.answers == 0 && waiting.next().is_none())?;
+            waiting.next().filter(|asked| asked.responses == 0 && waiting.next().is_none())?;
         let asked = asked.timestamp;
         let mut open = self.rest.iter().flat_map(|rest| &rest.open);
         match open.find(|open| open.side == payload.side && echoes(asked, open.timestamp)) {
@@ -471,7 +471,7 @@ impl Conversation {
         budget: &mut Budget,
     ) -> PartResult {
         let asked = self.echoed(PacketKind::Info, header.timestamp);
-        let asked = asked.map(|asked| (asked.left(), asked.answers > 0));
+        let asked = asked.map(|asked| (asked.left(), asked.responses > 0));
         let rest = self.rest();
         let is = |open: &IncompleteResponses| {
             open.timestamp == header.timestamp && open.side == payload.side

@@ -1,11 +1,11 @@
 //! Decodes the fields of one whole message: a function per packet, in the specification's order.
-//! The contents of a server information response are decoded in `answer`.
+//! The contents of a server information response are decoded in `response`.
 
-use super::answer::{self, DecodeContext};
 use super::fields as f;
 use super::packet::{
     CHALLENGE, INFO, PacketKind, RequestForm, RequestSummary, ResponseSummary, decimal,
 };
+use super::response::{self, DecodeContext};
 use super::rules;
 use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, TextPlace, decode};
 
@@ -225,9 +225,9 @@ pub(super) fn info_response<S: Sink>(
                     r.leaf(&f::LAST, 0, header.last.into());
                 }
                 r.u8(&f::SECTION)?;
-                answer::split(r, bytes, header.section, known, &mut said)
+                response::split(r, bytes, header.section, known, &mut said)
             }
-            None => answer::unsplit(r, known, &mut said),
+            None => response::unsplit(r, known, &mut said),
         }
     });
     said

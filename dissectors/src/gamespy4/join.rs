@@ -7,8 +7,8 @@
 //! or a column is repeated, too. A packet that begins with none of these continues where the
 //! previous one stopped.
 
-use super::answer::{LONGEST_NAME, column_name, run, section_begins};
 use super::decode::Header;
+use super::response::{LONGEST_NAME, column_name, run, section_begins};
 use super::rules::name_in_place_of_value;
 use crate::kit::{Buffer, Piece};
 

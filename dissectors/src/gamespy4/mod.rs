@@ -15,7 +15,6 @@
 //! protocol. One is identical to a challenge request with the timestamp 0: a message from a
 //! master's port is not treated as a request.
 
-mod answer;
 mod claim;
 mod conversation;
 mod decode;
@@ -27,6 +26,7 @@ mod messages;
 mod packet;
 mod parts;
 mod recent_packets;
+mod response;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -34,12 +34,12 @@ mod unfinished;
 
 pub use conversation::Conversation;
 
-use answer::DecodeContext;
 use conversation::{EarlyRequest, LOST, OWED, PendingRequest, REFUSED, ResponseMatch};
 use decode::Header;
 use messages as m;
 use packet::{MAGIC, PacketKind, RequestForm, RequestSummary, ResponseSummary};
 use parts::{fragment_fields, give_up_overdue, part};
+use response::DecodeContext;
 
 use crate::kit::{
     Blind, Claim, Context, CrossFlowEvent, Description, Evidence, Group, Hint, Info, Limit,
@@ -195,7 +195,7 @@ impl DatagramKind {
             _ if !answers && packet::is_damaged_request(bytes) => DatagramKind::Request,
             Some(&packet::CHALLENGE) if from_server => DatagramKind::Challenge,
             Some(&packet::INFO) if from_server => DatagramKind::Info,
-            Some(_) if from_server => match packet::answer_after_any_type(bytes) {
+            Some(_) if from_server => match packet::response_after_any_type(bytes) {
                 Some((PacketKind::Challenge, said))
                     if conversation.waits(PacketKind::Challenge, said) =>
                 {
@@ -442,8 +442,8 @@ fn answers<S: Sink>(
         }
         ResponseMatch::Nothing if !cx.flow.seen[payload.side.other().index()] => {
             let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
-            let answer = (what, kind as u8, timestamp.value);
-            rules::asked_of_another(answer, evidence, payload.seen(), sink);
+            let response = (what, kind as u8, timestamp.value);
+            rules::asked_of_another(response, evidence, payload.seen(), sink);
             return false;
         }
         ResponseMatch::Nothing => {
@@ -497,7 +497,7 @@ fn unanswered<S: Sink>(
     now: Time,
     sink: &mut S,
 ) {
-    if asked.answers > 0 {
+    if asked.responses > 0 {
         return;
     }
     let mark = asked.mark.get();

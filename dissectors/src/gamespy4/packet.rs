@@ -86,7 +86,7 @@ pub(super) fn challenge_digits(text: &[u8]) -> Option<usize> {
 }
 
 /// The kind of a response and the timestamp that it repeats, from all bytes but the first.
-pub(super) fn answer_after_any_type(bytes: &[u8]) -> Option<(PacketKind, u32)> {
+pub(super) fn response_after_any_type(bytes: &[u8]) -> Option<(PacketKind, u32)> {
     let (timestamp, rest) = bytes.get(1..)?.split_first_chunk()?;
     let kind = match rest {
         _ if rest.starts_with(b"splitnum\0") && rest.len() >= 11 => PacketKind::Info,

@@ -1,8 +1,8 @@
 //! Responses in several packets: adds packets, and reports whole responses and the packets of
 //! incomplete ones.
 
-use super::answer::DecodeContext;
 use super::decode::{self, Header};
+use super::response::DecodeContext;
 use super::unfinished::{IncompleteResponses, PacketsByResponse, PartResult};
 use super::{GameSpy4, join, messages as m, rules, whole};
 
@@ -76,19 +76,19 @@ fn take_apart<S: Sink>(
 ) {
     let parts = open.divide();
     leftovers(cx, &open, &parts, now, sink);
-    let mixed = parts.answers.len() + parts.left.len() > 1 && open.is_mixed();
-    for answer in &parts.answers {
-        let packets = answer.iter().map(|&at| (open.bytes(at), open.pieces(at)));
+    let mixed = parts.responses.len() + parts.left.len() > 1 && open.is_mixed();
+    for response in &parts.responses {
+        let packets = response.iter().map(|&at| (open.bytes(at), open.pieces(at)));
         let joined = join::join(packets);
-        let latest = answer.iter().max().copied().unwrap_or_default();
-        let lost = answer.iter().any(|&at| open.part(at).is_some_and(|part| part.lost));
-        let sent = answer.iter().map(|&at| open.bytes(at).len()).sum();
+        let latest = response.iter().max().copied().unwrap_or_default();
+        let lost = response.iter().any(|&at| open.part(at).is_some_and(|part| part.lost));
+        let sent = response.iter().map(|&at| open.bytes(at).len()).sum();
         let payload =
             Payload { lost, ..payload_of(cx, &open, latest, &[], &[]).joined(&joined, sent) };
         // Packets may be inconsistent because they belong to several responses.
         sink.evidence(Evidence { lost: lost || mixed, ..cx.flow.evidence() });
         let asked = whole(cx, &payload, Some(open.timestamp), sink);
-        cx.conversation.done(open.timestamp, asked, answer.iter().map(|&at| open.bytes(at)));
+        cx.conversation.done(open.timestamp, asked, response.iter().map(|&at| open.bytes(at)));
     }
     open.packets.release(cx.budget);
 }
@@ -113,7 +113,7 @@ fn leftovers<S: Sink>(
     if let Some(mark) = missed.first().and_then(|&first| open.mark(first)) {
         let evidence = cx.flow.unanswered(open.side, mark.time, now, cx.settings.answer_timeout);
         // As for a request that was repeated and answered once.
-        let answered = !parts.answers.is_empty() || answered == Some(true);
+        let answered = !parts.responses.is_empty() || answered == Some(true);
         let evidence = Evidence {
             lost: missed.iter().any(|&at| open.part(at).is_some_and(|part| part.lost)),
             asked_party_seen: open.asked,
@@ -123,7 +123,7 @@ fn leftovers<S: Sink>(
         let have = missed.iter().fold(0, |have, &at| have | 1 << open.index(at));
         let last = missed.iter().find(|&&at| open.ends(at)).map(|&at| open.index(at));
         rules::unfinished(have, last, evidence, &mark, sink);
-        if parts.answers.is_empty() {
+        if parts.responses.is_empty() {
             cx.conversation.settle(open.timestamp);
         }
     }

@@ -43,7 +43,7 @@ pub(super) enum PartResult {
 /// Packets by the response they belong to, as indices in the order of arrival.
 pub(super) struct PacketsByResponse {
     /// Whole responses in the order of completion, the packets of each by their index.
-    pub(super) answers: Vec<Vec<usize>>,
+    pub(super) responses: Vec<Vec<usize>>,
     /// Packets that belong to none of these.
     pub(super) left: Vec<usize>,
 }
@@ -63,7 +63,7 @@ impl IndexCount {
     }
 
     /// The minimum number of responses: none has an index twice, or one after its last.
-    fn answers(&self) -> usize {
+    fn responses(&self) -> usize {
         let (mut least, mut ended) = (0, 0);
         for &(all, last) in &self.0 {
             if all > 0 {
@@ -117,7 +117,7 @@ impl IncompleteResponses {
         budget: &mut Budget,
     ) -> PartResult {
         let number = header.index | u8::from(header.last) << 7;
-        if IndexCount::of(self.numbers.iter().copied().chain([number])).answers() > most {
+        if IndexCount::of(self.numbers.iter().copied().chain([number])).responses() > most {
             return self.contradicts(header, payload.bytes);
         }
         if !self.packets.keep(payload, limits.parts_bytes.min(MOST), budget) {
@@ -158,8 +158,9 @@ impl IncompleteResponses {
     pub(super) fn is_mixed(&self) -> bool {
         let numbers = || self.numbers.iter().copied();
         let own = |&(at, _): &(usize, u8)| !self.same(at).any(|other| other < at);
-        IndexCount::of(numbers()).answers() > 1
-            && IndexCount::of(numbers().enumerate().filter(own).map(|(_, number)| number)).answers()
+        IndexCount::of(numbers()).responses() > 1
+            && IndexCount::of(numbers().enumerate().filter(own).map(|(_, number)| number))
+                .responses()
                 > 1
     }
 
@@ -178,19 +179,19 @@ impl IncompleteResponses {
             true => self.numbers.iter().enumerate().rev().for_each(&mut sort),
             false => self.numbers.iter().enumerate().for_each(&mut sort),
         }
-        let (mut answers, mut left) = (Vec::new(), Vec::new());
+        let (mut responses, mut left) = (Vec::new(), Vec::new());
         for end in ends.into_iter().rev() {
             let before = free.get_mut(..usize::from(self.index(end))).unwrap_or_default();
             if before.iter().any(Vec::is_empty) {
                 left.push(end);
             } else {
-                answers.push(before.iter_mut().filter_map(Vec::pop).chain([end]).collect());
+                responses.push(before.iter_mut().filter_map(Vec::pop).chain([end]).collect());
             }
         }
-        answers.sort_by_key(|answer: &Vec<usize>| answer.iter().max().copied());
+        responses.sort_by_key(|response: &Vec<usize>| response.iter().max().copied());
         left.extend(free.into_iter().flatten());
         left.sort_unstable();
-        PacketsByResponse { answers, left }
+        PacketsByResponse { responses, left }
     }
 
     /// Whether the remaining packet at an index is a copy of another one: in a response, or

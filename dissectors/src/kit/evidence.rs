@@ -36,7 +36,7 @@ impl Evidence {
             NeededEvidence::Beginning => {
                 !self.lossy && (self.vouched || self.began && self.asked_party_seen)
             }
-            NeededEvidence::Answer => {
+            NeededEvidence::Response => {
                 self.refused
                     || !self.lossy && (self.vouched || self.waited && self.asked_party_seen)
             }

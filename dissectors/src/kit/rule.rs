@@ -68,7 +68,7 @@ pub enum NeededEvidence {
     /// The beginning of the conversation, and both directions.
     Beginning,
     /// The time in which a response was due, and a packet from the party that should respond.
-    Answer,
+    Response,
     /// The time between two messages: its length, or the messages that would explain the second
     /// one.
     Interval,

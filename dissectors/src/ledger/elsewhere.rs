@@ -18,7 +18,7 @@ const LOOKED_THROUGH: usize = 64;
 /// Requests and responses that may belong together, and the results that depend on it.
 #[derive(Default)]
 pub(super) struct Elsewhere {
-    answers: Vec<Unmatched>,
+    responses: Vec<Unmatched>,
     requests: Vec<Unmatched>,
     /// Challenges that clients used with servers that are not known to have given them.
     foreign: Vec<UsedChallenge>,
@@ -52,7 +52,7 @@ impl UsedChallenge {
 pub(super) enum RulingPlace {
     /// Among the full entries.
     Ruling(u32),
-    Answer(u32),
+    Response(u32),
     Request(u32),
     Foreign(u32),
     Accepted(u32),
@@ -95,7 +95,7 @@ struct Unmatched {
     /// been.
     fate: Fate,
     /// For a request, the number of responses.
-    answers: u8,
+    responses: u8,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -193,15 +193,15 @@ impl Elsewhere {
     pub(super) fn open(
         &mut self,
         exchange: Exchange,
-        is_answer: bool,
+        is_response: bool,
         witness: &Witness,
         most: usize,
         beyond: &mut UncheckedCounts,
     ) -> bool {
         let SeenMessage { mark, from, to } = witness.seen;
-        let (server, client) = if is_answer { (from, to) } else { (to, from) };
-        let (list, rule) = match is_answer {
-            true => (&mut self.answers, exchange.rules.asked_for),
+        let (server, client) = if is_response { (from, to) } else { (to, from) };
+        let (list, rule) = match is_response {
+            true => (&mut self.responses, exchange.rules.asked_for),
             false => (&mut self.requests, Some(exchange.rules.answered).filter(|_| exchange.owed)),
         };
         if list.len() >= most {
@@ -211,8 +211,11 @@ impl Elsewhere {
             return false;
         }
         let (client, server, mark) = (client.into(), server.into(), mark.into());
-        let (flow, fate, answers) = (witness.flow, Fate::Alone, 0);
-        crate::kit::append(list, Unmatched { client, server, mark, exchange, flow, fate, answers });
+        let (flow, fate, responses) = (witness.flow, Fate::Alone, 0);
+        crate::kit::append(
+            list,
+            Unmatched { client, server, mark, exchange, flow, fate, responses },
+        );
         true
     }
 
@@ -247,29 +250,29 @@ impl Elsewhere {
             a.cmp(b).then_with(|| place(a).cmp(&place(b)))
         };
         // Usually no response came from another endpoint, so that no search is needed.
-        if !self.answers.is_empty() {
+        if !self.responses.is_empty() {
             self.requests.sort_by(order);
-            self.answers.sort_by(order);
+            self.responses.sort_by(order);
         }
         let mut used: Map<(SocketAddr, u32), FlowEnd> = Map::default();
         for it in &self.foreign {
             used.insert((it.from.get(), it.challenge), it.to);
         }
         let mut review = UnmatchedReview::default();
-        let (mut answers, mut requests) = (&mut *self.answers, &mut *self.requests);
-        while let (Some(answer), Some(request)) = (answers.first(), requests.first()) {
-            let ahead = answer.cmp(request);
+        let (mut responses, mut requests) = (&mut *self.responses, &mut *self.requests);
+        while let (Some(response), Some(request)) = (responses.first(), requests.first()) {
+            let ahead = response.cmp(request);
             let same = |a: &[Unmatched]| {
                 a.first().map_or(0, |first| a.partition_point(|it| first.cmp(it).is_ge()))
             };
-            let few = if ahead.is_le() { same(answers) } else { 0 };
+            let few = if ahead.is_le() { same(responses) } else { 0 };
             let many = if ahead.is_ge() { same(requests) } else { 0 };
-            let (some, rest) = answers.split_at_mut(few);
+            let (some, rest) = responses.split_at_mut(few);
             let (waiting, after) = requests.split_at_mut(many);
             if ahead.is_eq() {
                 matched(some, waiting, timeout, &used, &mut review, &mut self.moved);
             }
-            (answers, requests) = (rest, after);
+            (responses, requests) = (rest, after);
         }
         self.check(&mut review);
         review
@@ -277,12 +280,13 @@ impl Elsewhere {
 
     /// Checks unmatched entries and those with several possible matches.
     fn check(&self, review: &mut UnmatchedReview) {
-        for (at, answer) in (0..).zip(&self.answers).filter(|(_, it)| it.fate != Fate::Matched) {
-            let seen = answer.witness(answer.server, answer.client).seen;
-            if let Some(rule) = answer.exchange.rules.asked_for {
-                review.places.push((seen.mark.frame, rule.code, RulingPlace::Answer(at)));
+        for (at, response) in (0..).zip(&self.responses).filter(|(_, it)| it.fate != Fate::Matched)
+        {
+            let seen = response.witness(response.server, response.client).seen;
+            if let Some(rule) = response.exchange.rules.asked_for {
+                review.places.push((seen.mark.frame, rule.code, RulingPlace::Response(at)));
             }
-            if answer.fate == Fate::Alone {
+            if response.fate == Fate::Alone {
                 review.unasked.push(seen);
             }
         }
@@ -330,8 +334,8 @@ impl Elsewhere {
         };
         let (rule, evidence, witness, speaker, detail) = match place {
             RulingPlace::Ruling(_) => return None,
-            RulingPlace::Answer(place) => {
-                let it = self.answers.get(at(place))?;
+            RulingPlace::Response(place) => {
+                let it = self.responses.get(at(place))?;
                 let (rule, name) = (it.exchange.rules.asked_for?, it.exchange.name);
                 let witness = it.witness(it.server, it.client);
                 {
@@ -373,7 +377,7 @@ impl UnmatchedReview {
 
 /// Matches responses to requests of one client, both in the order of time.
 fn matched(
-    answers: &mut [Unmatched],
+    responses: &mut [Unmatched],
     requests: &mut [Unmatched],
     timeout: i64,
     used: &Map<(SocketAddr, u32), FlowEnd>,
@@ -382,8 +386,8 @@ fn matched(
 ) {
     let mut queues: [WaitingRequests; KINDS] = Default::default();
     let mut next = 0;
-    for answer in answers {
-        let now = answer.time();
+    for response in responses {
+        let now = response.time();
         while let Some(request) = requests.get(next).filter(|it| it.exchange.began <= now) {
             let kind = request.exchange.kinds.trailing_zeros() as usize;
             if let Some(queue) = queues.get_mut(kind) {
@@ -391,7 +395,7 @@ fn matched(
             }
             next += 1;
         }
-        let mask = answer.exchange.kinds;
+        let mask = response.exchange.kinds;
         let fits = |kind: usize| mask >> kind & 1 == 1;
         let mut fitting: Vec<&mut WaitingRequests> = Vec::new();
         for (_, queue) in queues.iter_mut().enumerate().filter(|(kind, _)| fits(*kind)) {
@@ -403,12 +407,12 @@ fn matched(
         let found = match &mut *fitting {
             [] => continue,
             [queue] if queue.changes == 0 => Some((0, 0)),
-            _ => by_challenge(answer, &fitting, requests, used),
+            _ => by_challenge(response, &fitting, requests, used),
         };
         match found.and_then(|(nth, place)| Some((fitting.get_mut(nth)?, place))) {
-            Some((queue, place)) => take(answer, queue, place, requests, review, moved),
+            Some((queue, place)) => take(response, queue, place, requests, review, moved),
             None => {
-                answer.fate = Fate::Perhaps;
+                response.fate = Fate::Perhaps;
                 fitting.into_iter().for_each(|queue| may_be_answered(queue, requests));
             }
         }
@@ -417,12 +421,12 @@ fn matched(
 
 /// The request that a challenge answers: the one to the server that the client used it with.
 fn by_challenge(
-    answer: &Unmatched,
+    response: &Unmatched,
     queues: &[&mut WaitingRequests],
     requests: &[Unmatched],
     used: &Map<(SocketAddr, u32), FlowEnd>,
 ) -> Option<(usize, usize)> {
-    let server = used.get(&(answer.client.get(), answer.exchange.challenge?))?;
+    let server = used.get(&(response.client.get(), response.exchange.challenge?))?;
     let is_to = |&at: &usize| requests.get(at).is_some_and(|request| request.server == *server);
     let find = |queue: &WaitingRequests| queue.waiting.iter().take(LOOKED_THROUGH).position(is_to);
     queues.iter().enumerate().find_map(|(nth, queue)| Some((nth, find(queue)?)))
@@ -441,7 +445,7 @@ fn may_be_answered(queue: &mut WaitingRequests, requests: &mut [Unmatched]) {
 /// A response belongs to this request, which went to another endpoint. A response for each repeat
 /// is not a fault.
 fn take(
-    answer: &mut Unmatched,
+    response: &mut Unmatched,
     queue: &mut WaitingRequests,
     place: usize,
     requests: &mut [Unmatched],
@@ -451,25 +455,25 @@ fn take(
     let Some(&at) = queue.waiting.get(place) else { return };
     let Some(request) = requests.get_mut(at) else { return };
     // A flow that ended early may have its response in the next one between the same two endpoints.
-    let is_first = request.fate != Fate::Matched && request.server != answer.server;
-    (request.fate, answer.fate) = (Fate::Matched, Fate::Matched);
-    request.answers = request.answers.saturating_add(1);
-    let is_over = match (&mut request.exchange.parts, answer.exchange.parts) {
+    let is_first = request.fate != Fate::Matched && request.server != response.server;
+    (request.fate, response.fate) = (Fate::Matched, Fate::Matched);
+    request.responses = request.responses.saturating_add(1);
+    let is_over = match (&mut request.exchange.parts, response.exchange.parts) {
         (Some(parts), Some(more)) => {
             parts.found = parts.found.saturating_add(more.found);
             parts.found >= parts.total.into()
         }
-        _ => request.answers >= request.exchange.tries,
+        _ => request.responses >= request.exchange.tries,
     };
     let asked = request.server.get();
-    if let Some(challenge) = answer.exchange.challenge {
-        moved.insert((answer.client.get().ip(), asked, challenge));
+    if let Some(challenge) = response.exchange.challenge {
+        moved.insert((response.client.get().ip(), asked, challenge));
     }
     if is_first {
         let lossy = request.exchange.evidence.lossy;
-        let Exchange { rules, name, evidence, .. } = answer.exchange;
+        let Exchange { rules, name, evidence, .. } = response.exchange;
         let evidence = Evidence { lossy: lossy || evidence.lossy, ..evidence };
-        let witness = answer.witness(answer.server, answer.client);
+        let witness = response.witness(response.server, response.client);
         let from = witness.seen.from;
         let detail = Detail::Text(format!("{name} comes from {from}, asked was {asked}"));
         let (rule, speaker) = (rules.from_asked, Role::Server);

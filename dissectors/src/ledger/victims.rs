@@ -21,7 +21,7 @@ pub(super) struct Victims {
 struct Victim {
     latest: SeenMessage,
     first: Time,
-    answers: u64,
+    responses: u64,
     bytes: u64,
     /// The hosts that they came from, and one of them.
     reflectors: SourceSample,
@@ -43,7 +43,7 @@ impl Victims {
         let victim = self.victims.entry(seen.to.ip()).or_insert_with(|| Victim {
             latest: *seen,
             first: now,
-            answers: 0,
+            responses: 0,
             bytes: 0,
             reflectors: SourceSample::default(),
             one: seen.from,
@@ -54,7 +54,7 @@ impl Victims {
             victim.latest = *seen;
         }
         victim.first = victim.first.min(now);
-        victim.answers += 1;
+        victim.responses += 1;
         victim.bytes += u64::from(seen.mark.length);
         victim.one = victim.one.min(seen.from);
         let before = victim.reflectors.len();
@@ -76,7 +76,7 @@ impl Victims {
         kept: &mut Vec<KeptRule>,
     ) -> bool {
         for (address, victim) in std::mem::take(&mut self.victims) {
-            if victim.answers < CHECKED_FROM {
+            if victim.responses < CHECKED_FROM {
                 continue;
             }
             let rule = &SEC005;
@@ -84,10 +84,10 @@ impl Victims {
                 kept.push(KeptRule { rule, server: None, times: 1 });
                 continue;
             }
-            let Victim { latest, first, answers, bytes, ref reflectors, one, most, .. } = victim;
+            let Victim { latest, first, responses, bytes, ref reflectors, one, most, .. } = victim;
             let seconds = terms.abuse.repeat_window as f64 / 1e9;
             let detail = format!(
-                "{answers} answers, {bytes} bytes, went to {address}, which never asked, from {}, \
+                "{responses} answers, {bytes} bytes, went to {address}, which never asked, from {}, \
                  {one} among them: up to {most} within {seconds} s, from {} to {}",
                 reflectors.count(),
                 spell(first),

@@ -31,7 +31,7 @@ const GAMES: &[(&str, &str, u16)] = &[
 
 /// Responses for reuse, each as a list of packets.
 #[derive(Debug)]
-pub(super) struct Answers {
+pub(super) struct Responses {
     info: Vec<Vec<u8>>,
     players: Vec<Vec<u8>>,
     short_rules: Vec<Vec<u8>>,
@@ -40,7 +40,7 @@ pub(super) struct Answers {
     long_rules: Vec<Vec<u8>>,
 }
 
-impl Answers {
+impl Responses {
     pub(super) fn new(prng: &mut Prng) -> Self {
         let mut rules = |count: usize, least, most| -> Vec<Vec<u8>> {
             (0..count).map(|_| rules_response(prng.between(least, most) as usize, prng)).collect()
@@ -115,18 +115,18 @@ impl Answers {
             stage.say(time, client, server, &[INFO_REQUEST, &challenge].concat());
             time += round_trip;
         }
-        let answer = stage.prng.pick(&self.info);
-        stage.say(time, server, client, answer);
+        let response = stage.prng.pick(&self.info);
+        stage.say(time, server, client, response);
         if stage.prng.per_mille(10) {
-            stage.say(time + 50, server, client, answer);
+            stage.say(time + 50, server, client, response);
         }
         time + 300
     }
 
     fn ask_players(&self, stage: &mut Stage, time: u64, ends: [SocketAddrV4; 2]) -> u64 {
         let Some(time) = ask_challenged(stage, time, ends, 0x55) else { return time + 1_000_000 };
-        let answer = stage.prng.pick(&self.players);
-        stage.say(time, ends[1], ends[0], answer);
+        let response = stage.prng.pick(&self.players);
+        stage.say(time, ends[1], ends[0], response);
         time + 300
     }
 
@@ -134,12 +134,12 @@ impl Answers {
         let Some(time) = ask_challenged(stage, time, ends, 0x56) else { return };
         let kind = stage.prng.below(100);
         if kind < 10 {
-            let answer = stage.prng.pick(&self.short_rules);
-            return stage.say(time, ends[1], ends[0], answer);
+            let response = stage.prng.pick(&self.short_rules);
+            return stage.say(time, ends[1], ends[0], response);
         }
         let is_compressed = kind < 15;
-        let answers = if is_compressed { &self.compressed_rules } else { &self.split_rules };
-        let mut packets = stage.prng.pick(answers).clone();
+        let responses = if is_compressed { &self.compressed_rules } else { &self.split_rules };
+        let mut packets = stage.prng.pick(responses).clone();
         let id = stage.prng.next() as u32;
         let id = if is_compressed { id | 0x8000_0000 } else { id & 0x7FFF_FFFF };
         for packet in &mut packets {

@@ -11,15 +11,15 @@ const SERVER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(23, 17, 34, 51), 27
 /// a known source, and one is a response to a recent source.
 #[derive(Debug)]
 pub(super) struct Flood {
-    answer: Vec<u8>,
+    response: Vec<u8>,
     seen: u64,
     sources: u64,
 }
 
 impl Flood {
     pub(super) fn new(sources: u64, stage: &mut Stage) -> Self {
-        let answers = a2s::Answers::new(&mut stage.prng);
-        Self { answer: answers.info(&mut stage.prng).to_vec(), seen: 0, sources }
+        let responses = a2s::Responses::new(&mut stage.prng);
+        Self { response: responses.info(&mut stage.prng).to_vec(), seen: 0, sources }
     }
 
     /// Sends one packet.
@@ -40,7 +40,7 @@ impl Flood {
             let challenge = a2s::with_challenge(0x41, challenge);
             return stage.say(time, SERVER, of_late, &challenge);
         }
-        stage.say(time, SERVER, of_late, &self.answer);
+        stage.say(time, SERVER, of_late, &self.response);
     }
 }
 

@@ -16,16 +16,16 @@ const PAGE: u64 = 231;
 
 /// Responses of servers, for reuse.
 #[derive(Debug)]
-pub(super) struct Answers {
-    a2s: a2s::Answers,
+pub(super) struct Responses {
+    a2s: a2s::Responses,
     status: Vec<Vec<u8>>,
     properties: Vec<Vec<u8>>,
 }
 
-impl Answers {
+impl Responses {
     pub(super) fn new(prng: &mut Prng) -> Self {
         Self {
-            a2s: a2s::Answers::new(prng),
+            a2s: a2s::Responses::new(prng),
             status: (0..256).map(|_| status_response(prng)).collect(),
             properties: (0..256).map(|_| properties_response(prng)).collect(),
         }
@@ -41,8 +41,8 @@ impl Answers {
             7 | 8 => {
                 let (client, server) = (stage.client(), stage.server_on(7778));
                 stage.say(time, client, server, br"\status\");
-                let answer = stage.prng.pick(&self.status);
-                stage.say(time + 50_000, server, client, answer);
+                let response = stage.prng.pick(&self.status);
+                stage.say(time + 50_000, server, client, response);
             }
             _ => self.ask_properties(stage, time),
         }
@@ -53,18 +53,18 @@ impl Answers {
         let (client, server) = (stage.client(), stage.server_on(6500));
         stage.say(time, client, server, b"\xFE\xFD\x09\x01\x02\x03\x04");
         let challenge = stage.prng.next() as i32;
-        let mut answer = Bytes::new().raw(b"\x09\x01\x02\x03\x04").text(&challenge.to_string());
-        while answer.clone().done().len() < 17 {
-            answer = answer.u8(0);
+        let mut response = Bytes::new().raw(b"\x09\x01\x02\x03\x04").text(&challenge.to_string());
+        while response.clone().done().len() < 17 {
+            response = response.u8(0);
         }
-        stage.say(time + 50_000, server, client, &answer.done());
+        stage.say(time + 50_000, server, client, &response.done());
         let question = Bytes::new()
             .raw(b"\xFE\xFD\x00\x01\x02\x03\x04")
             .be32(challenge as u32)
             .raw(&[0xFF, 0xFF, 0xFF, 0x01]);
         stage.say(time + 50_300, client, server, &question.done());
-        let answer = stage.prng.pick(&self.properties);
-        stage.say(time + 100_000, server, client, answer);
+        let response = stage.prng.pick(&self.properties);
+        stage.say(time + 100_000, server, client, response);
     }
 }
 
@@ -73,8 +73,8 @@ fn join(stage: &mut Stage, time: u64) {
     let server = stage.server();
     stage.say(time, server, VALVE_MASTER, b"q");
     let challenge = stage.prng.next() as u32 >> 1;
-    let answer = Bytes::new().raw(b"\xFF\xFF\xFF\xFFs\n").le32(challenge).done();
-    stage.say(time + 40_000, VALVE_MASTER, server, &answer);
+    let response = Bytes::new().raw(b"\xFF\xFF\xFF\xFFs\n").le32(challenge).done();
+    stage.say(time + 40_000, VALVE_MASTER, server, &response);
     let (players, map) = (stage.prng.below(32), words::map(&mut stage.prng));
     let info = format!(
         "0\n\\protocol\\7\\challenge\\{challenge}\\players\\{players}\\max\\32\\bots\\0\\gamedir\\tf\
@@ -94,15 +94,15 @@ fn list_servers(stage: &mut Stage, mut time: u64) {
         let query = Bytes::new().raw(b"1\xFF").text(&last).text("\\gamedir\\tf\\secure\\1");
         stage.say(time, client, VALVE_MASTER, &query.done());
         time += 60_000;
-        let mut answer = Bytes::new().raw(b"\xFF\xFF\xFF\xFFf\n");
+        let mut response = Bytes::new().raw(b"\xFF\xFF\xFF\xFFf\n");
         let count = if page == pages { stage.prng.between(1, 200) } else { PAGE };
         for _ in 0..count {
             let server = stage.server();
-            answer = answer.raw(&server.ip().octets()).be16(server.port());
+            response = response.raw(&server.ip().octets()).be16(server.port());
             last = server.to_string();
         }
-        let answer = if page == pages { answer.raw(&[0; 6]) } else { answer };
-        stage.say(time, VALVE_MASTER, client, &answer.done());
+        let response = if page == pages { response.raw(&[0; 6]) } else { response };
+        stage.say(time, VALVE_MASTER, client, &response.done());
         time += 400;
     }
 }

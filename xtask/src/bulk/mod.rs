@@ -147,9 +147,9 @@ fn conversations(input: Input, size: Size, stage: &mut Stage) -> Next {
     };
     match input {
         Input::A2s => {
-            let answers = a2s::Answers::new(&mut stage.prng);
+            let responses = a2s::Responses::new(&mut stage.prng);
             Box::new(move |stage, time| {
-                answers.converse(stage, time);
+                responses.converse(stage, time);
                 stage.prng.between(10, 300)
             })
         }
@@ -159,9 +159,9 @@ fn conversations(input: Input, size: Size, stage: &mut Stage) -> Next {
             stage.prng.between(50, 1000)
         }),
         Input::Fragments => {
-            let answers = a2s::Answers::new(&mut stage.prng);
+            let responses = a2s::Responses::new(&mut stage.prng);
             Box::new(move |stage, time| {
-                answers.converse_in_fragments(stage, time);
+                responses.converse_in_fragments(stage, time);
                 stage.prng.between(10, 300)
             })
         }
@@ -192,7 +192,7 @@ fn counted(mut make: impl FnMut(&mut Stage, u64, u64) + 'static) -> Next {
 
 /// One packet of twenty is of a game protocol.
 fn mixed(stage: &mut Stage) -> Next {
-    let games = games::Answers::new(&mut stage.prng);
+    let games = games::Responses::new(&mut stage.prng);
     let web = others::Web::new(&mut stage.prng);
     let (mut of_games, mut of_others) = (0, 0);
     Box::new(move |stage, time| {

@@ -61,11 +61,11 @@ impl Web {
         for _ in 0..prng.between(1, 8) {
             turns.push((End::Opener, record(23, prng.between(60, 900), prng)));
             let records = if in_bulk { prng.between(4, 60) } else { 1 };
-            let answer = (0..records).flat_map(|_| {
+            let response = (0..records).flat_map(|_| {
                 let length = if in_bulk { 16_000 } else { prng.between(100, 4000) };
                 record(23, length, prng)
             });
-            turns.push((End::Listener, answer.collect()));
+            turns.push((End::Listener, response.collect()));
         }
         connect(stage, time, ends, &turns);
     }
@@ -74,11 +74,11 @@ impl Web {
     fn download(&self, stage: &mut Stage, time: u64) {
         let ends = self.ends(stage, 8080);
         let length = stage.prng.between(20_000, 400_000);
-        let mut answer =
+        let mut response =
             format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n").into_bytes();
-        answer.extend_from_slice(self.noise(length, &mut stage.prng));
+        response.extend_from_slice(self.noise(length, &mut stage.prng));
         let request = b"GET /file.bin HTTP/1.1\r\nHost: cdn.example\r\n\r\n".to_vec();
-        connect(stage, time, ends, &[(End::Opener, request), (End::Listener, answer)]);
+        connect(stage, time, ends, &[(End::Opener, request), (End::Listener, response)]);
     }
 
     /// Datagrams with QUIC's short header.
@@ -103,9 +103,9 @@ fn look_up(stage: &mut Stage, time: u64) {
         head.raw(b"\x03www\x07example\x03net\0").be16(1).be16(1)
     };
     stage.say(time, client, RESOLVER, &message(0x0100, 0).done());
-    let answer = (0..3).fold(message(0x8180, 3), |answer, host| {
-        let record = answer.be16(0xC00C).be16(1).be16(1).be32(256).be16(4);
+    let response = (0..3).fold(message(0x8180, 3), |response, host| {
+        let record = response.be16(0xC00C).be16(1).be16(1).be32(256).be16(4);
         record.raw(&[93, 184, 216, host])
     });
-    stage.say(time + 9000, RESOLVER, client, &answer.done());
+    stage.say(time + 9000, RESOLVER, client, &response.done());
 }

@@ -52,10 +52,10 @@ fn http_list(stage: &mut Stage) -> Vec<Turn> {
     }
     let head = "HTTP/1.1 200 OK\r\nServer: nginx\r\nContent-Type: text/plain\r\n";
     let length = list.len();
-    let answer = format!("{head}Content-Length: {length}\r\nConnection: close\r\n\r\n{list}");
+    let response = format!("{head}Content-Length: {length}\r\nConnection: close\r\n\r\n{list}");
     let request = b"GET /c?build_defs=4 HTTP/1.1\r\nHost: ms.example.net\r\n\
         User-Agent: ACR-Client/20700\r\nConnection: close\r\n\r\n";
-    vec![(End::Opener, request.to_vec()), (End::Listener, answer.into_bytes())]
+    vec![(End::Opener, request.to_vec()), (End::Listener, response.into_bytes())]
 }
 
 /// A connection from its first SYN to its last ACK. Of a thousand segments with data, ten are reordered, ten

@@ -58,12 +58,12 @@ fn after(milliseconds: u64) -> Time {
 
 fn reflector() -> Vec<u8> {
     let victim = "198.51.100.7:80";
-    let answer = b"\xFF\xFF\xFF\xFFI\x11A server that anybody may use against others\0de_dust2\0\
+    let response = b"\xFF\xFF\xFF\xFFI\x11A server that anybody may use against others\0de_dust2\0\
         csgo\0Counter-Strike: Global Offensive\0\xDA\x02\x05\x20\0dl\0\x011.38.7.9\0";
     let mut capture = Capture::new(Link::Ethernet);
     for n in 0..40 {
         push(&mut capture, n * 100, &Datagram::new(victim, SERVER, INFO));
-        push(&mut capture, n * 100 + 1, &Datagram::new(SERVER, victim, answer));
+        push(&mut capture, n * 100 + 1, &Datagram::new(SERVER, victim, response));
     }
     capture.pcap()
 }
@@ -72,16 +72,16 @@ fn victim() -> Vec<u8> {
     let mut capture = Capture::new(Link::Ethernet);
     for n in 0..120_u64 {
         let server = format!("23.17.{}.51:27015", n % 30);
-        let answer = b"\xFF\xFF\xFF\xFFI\x11One of many\0de_dust2\0csgo\0Counter-Strike: Global \
+        let response = b"\xFF\xFF\xFF\xFFI\x11One of many\0de_dust2\0csgo\0Counter-Strike: Global \
             Offensive\0\xDA\x02\x05\x20\0dl\0\x011.38.7.9\0";
-        push(&mut capture, n * 30, &Datagram::new(&server, "198.51.100.7:80", answer));
+        push(&mut capture, n * 30, &Datagram::new(&server, "198.51.100.7:80", response));
     }
     capture.pcap()
 }
 
 /// A player requests info, returns the challenge, and receives the info.
 fn player(capture: &mut Capture, n: u32, now: u64) {
-    let answer = b"\xFF\xFF\xFF\xFFI\x11Back again\0de_dust2\0csgo\0Counter-Strike: Global \
+    let response = b"\xFF\xFF\xFF\xFFI\x11Back again\0de_dust2\0csgo\0Counter-Strike: Global \
         Offensive\0\xDA\x02\x05\x20\0dl\0\x011.38.7.9\0";
     let [a, b, c, _] = n.wrapping_mul(0x9E37_79B1).to_be_bytes();
     let player = format!("{}.{b}.{c}.7:{}", 11 + a % 80, 50_000 + n);
@@ -91,7 +91,7 @@ fn player(capture: &mut Capture, n: u32, now: u64) {
     push_from(capture, now, hop_limit, &Datagram::new(&player, SERVER, INFO));
     push(capture, now + 1, &Datagram::new(SERVER, &player, &challenge));
     push_from(capture, now + 2, hop_limit, &Datagram::new(&player, SERVER, &asked));
-    push(capture, now + 3, &Datagram::new(SERVER, &player, answer));
+    push(capture, now + 3, &Datagram::new(SERVER, &player, response));
 }
 
 fn players() -> Vec<u8> {

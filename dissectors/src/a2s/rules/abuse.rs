@@ -69,11 +69,11 @@ rule! {
 
 pub(super) fn info_challenged<S: Sink>(
     asked: &PendingRequest,
-    answer: ResponseKind,
+    response: ResponseKind,
     at: Span,
     sink: &mut S,
 ) {
-    if asked.request != RequestKind::Info || answer == ResponseKind::Challenge {
+    if asked.request != RequestKind::Info || response == ResponseKind::Challenge {
         return;
     }
     let challenged = match asked.standing {

@@ -169,12 +169,12 @@ pub(super) fn challenge_rounds<S: Sink>(
 /// challenge for such requests. Servers from before 2020 ignore bytes after an info request.
 pub(super) fn challenge_used<S: Sink>(
     asked: &PendingRequest,
-    answer: ResponseKind,
+    response: ResponseKind,
     guarded: bool,
     at: Span,
     sink: &mut S,
 ) {
-    let again = answer == ResponseKind::Challenge;
+    let again = response == ResponseKind::Challenge;
     // It is not known yet whether another endpoint gave the challenge.
     if asked.is(FOREIGN) && !again {
         return;
@@ -182,7 +182,7 @@ pub(super) fn challenge_used<S: Sink>(
     match (asked.request, asked.standing) {
         (RequestKind::Player | RequestKind::Rules, ChallengeStatus::Asking) => {
             sink.checked(&A2S023, again, at, || {
-                format!("{} with -1 is answered by {}", asked.request.name(), answer.name())
+                format!("{} with -1 is answered by {}", asked.request.name(), response.name())
             });
         }
         (RequestKind::Player | RequestKind::Rules, ChallengeStatus::Zero)
@@ -193,7 +193,7 @@ pub(super) fn challenge_used<S: Sink>(
                 let (request, challenge) = (asked.request.name(), asked.challenge);
                 format!(
                     "{request} with {challenge}, never issued to this client, is answered by {}",
-                    answer.name()
+                    response.name()
                 )
             });
         }

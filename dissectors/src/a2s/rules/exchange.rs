@@ -27,7 +27,7 @@ rule! {
 }
 rule! {
     /// The client waits, repeats the request, and finally shows the server as not responding.
-    pub A2S062 "request-answered" { severity: Warning, who: Server, needs: Answer, checks: requests,
+    pub A2S062 "request-answered" { severity: Warning, who: Server, needs: Response, checks: requests,
         asks: "a request is answered",
         cite: [("Requests", "The server responds to 5 queries:")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
@@ -57,31 +57,31 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
                 (None, _) => {}
             }
         }
-        Observation::Answered { asked, answer, rounds, guarded, again } => {
+        Observation::Answered { asked, response, rounds, guarded, again } => {
             sink.checked(&A2S060, true, at, String::new);
             sink.checked(&A2S061, true, at, String::new);
             if !again {
                 sink.checked(&A2S062, true, at, String::new);
             }
             sink.checked(&A2S065, true, at, String::new);
-            challenge::challenge_used(asked, answer, guarded, at, sink);
+            challenge::challenge_used(asked, response, guarded, at, sink);
             if !again {
                 challenge::challenge_rounds(asked, rounds, at, sink);
             }
-            abuse::info_challenged(asked, answer, at, sink);
+            abuse::info_challenged(asked, response, at, sink);
         }
-        Observation::Again { answer } => sink.noted(&A2S060, at, || {
-            format!("{} follows as one more answer to the info request", answer.name())
+        Observation::Again { response } => sink.noted(&A2S060, at, || {
+            format!("{} follows as one more answer to the info request", response.name())
         }),
-        Observation::Other { asked, answer } => sink.checked(&A2S060, false, at, || {
-            format!("{} is answered by {}", asked.request.name(), answer.name())
+        Observation::Other { asked, response } => sink.checked(&A2S060, false, at, || {
+            format!("{} is answered by {}", asked.request.name(), response.name())
         }),
-        Observation::Unasked { answer, elsewhere: None } => {
-            sink.checked(&A2S061, false, at, || format!("no request for {}", answer.name()))
+        Observation::Unasked { response, elsewhere: None } => {
+            sink.checked(&A2S061, false, at, || format!("no request for {}", response.name()))
         }
-        Observation::Unasked { answer, elsewhere: Some(ref occasion) } => {
-            let fact = kit::CrossFlowEvent::Unasked(stray(answer, occasion));
-            let detail = || format!("no request for {}", answer.name());
+        Observation::Unasked { response, elsewhere: Some(ref occasion) } => {
+            let fact = kit::CrossFlowEvent::Unasked(stray(response, occasion));
+            let detail = || format!("no request for {}", response.name());
             sink.unless_explained(&A2S061, Some(at), fact, occasion.seen, detail);
         }
         Observation::UnmatchedList { ref mark, instead: true, evidence } => {
@@ -94,9 +94,11 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
                 "no request for a player list".to_owned()
             });
         }
-        Observation::Elsewhere { answer, asked, from } => sink.checked(&A2S065, false, at, || {
-            format!("{} comes from {from}, asked was {asked}", answer.name())
-        }),
+        Observation::Elsewhere { response, asked, from } => {
+            sink.checked(&A2S065, false, at, || {
+                format!("{} comes from {from}, asked was {asked}", response.name())
+            })
+        }
         Observation::Moved { asked } => {
             if asked.owed == ResponseDue::Yes {
                 sink.recalled(&A2S062, true, Evidence::default(), &asked.mark, String::new);
@@ -119,10 +121,10 @@ static ELSEWHERE: ResponseRules =
     ResponseRules { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
 
 /// A response whose sender got no request.
-fn stray(answer: ResponseKind, occasion: &Occasion) -> Exchange {
+fn stray(response: ResponseKind, occasion: &Occasion) -> Exchange {
     let Occasion { seen, evidence, challenge } = *occasion;
-    let (name, began) = (answer.name(), seen.mark.time);
-    let exchange = Exchange::new(&ELSEWHERE, name, answer.kinds(), began, evidence);
+    let (name, began) = (response.name(), seen.mark.time);
+    let exchange = Exchange::new(&ELSEWHERE, name, response.kinds(), began, evidence);
     Exchange { challenge, ..exchange }
 }
 

@@ -4,37 +4,37 @@
 /// A player request that is answered by these bytes, after the challenge the specification asks
 /// for.
 macro_rules! players_answered {
-    ($answer:literal) => {
+    ($response:literal) => {
         concat!(
             "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n",
             "0.02 s > c  FFFFFFFF 41 4BA1D522\n",
             "0.03 c > s  FFFFFFFF 55 4BA1D522\n",
             "0.05 s > c  ",
-            $answer
+            $response
         )
     };
 }
 
 /// The same for a rules request.
 macro_rules! rules_answered {
-    ($answer:literal) => {
+    ($response:literal) => {
         concat!(
             "0.00 c > s  FFFFFFFF 56 FFFFFFFF\n",
             "0.02 s > c  FFFFFFFF 41 4BA1D522\n",
             "0.03 c > s  FFFFFFFF 56 4BA1D522\n",
             "0.05 s > c  ",
-            $answer
+            $response
         )
     };
 }
 
 /// An info request that is answered by these bytes.
 macro_rules! info_answered {
-    ($answer:literal) => {
+    ($response:literal) => {
         concat!(
             "0.00 c > s  FFFFFFFF 54 'Source Engine Query' 00\n",
             "0.02 s > c  FFFFFFFF ",
-            $answer
+            $response
         )
     };
 }

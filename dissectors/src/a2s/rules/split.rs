@@ -68,7 +68,7 @@ pub(in crate::a2s) fn split_consistent<S: Sink>(
 
 rule! {
     /// If one packet is lost, the whole response is lost: there are no retransmissions.
-    pub A2S043 "split-complete" { severity: Error, who: Server, needs: Answer,
+    pub A2S043 "split-complete" { severity: Error, who: Server, needs: Response,
         asks: "every number 0..total-1 arrives",
         cite: [("Multi-packet Response", "collect and assemble all the packets of the answer")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236

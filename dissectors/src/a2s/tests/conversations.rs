@@ -6,7 +6,7 @@ use crate::kit::{Claim, CrossFlowEvent, Hint, Protocol, Rule};
 use super::lab::{C, Lab, S, TestRecorder, bytes};
 
 const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
-const INFO_ANSWER: &str =
+const INFO_RESPONSE: &str =
     "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'dl' 00 01 '1' 00";
 const OBSOLETE: &str =
     "FFFFFFFF 6D '10.0.0.2:27015' 00 'n' 00 'm' 00 'f' 00 'g' 00 05 10 2F 'dl' 00 00 01 00";
@@ -43,7 +43,7 @@ fn info_by_way_of_a_challenge() {
             (0.0, 'c', INFO),
             (0.1, 's', "FFFFFFFF 41 4BA1D522"),
             (0.2, 'c', challenged),
-            (0.3, 's', INFO_ANSWER),
+            (0.3, 's', INFO_RESPONSE),
         ],
         9.0,
     );
@@ -70,7 +70,8 @@ fn an_unanswered_request_is_proven_only_by_time_and_by_the_servers_packets() {
 
 #[test]
 fn a_late_packet_of_a_server_proves_its_earlier_silence() {
-    let lab = conversation(&[(0.0, 'c', INFO), (50.0, 'c', INFO), (50.1, 's', INFO_ANSWER)], 60.0);
+    let lab =
+        conversation(&[(0.0, 'c', INFO), (50.0, 'c', INFO), (50.1, 's', INFO_RESPONSE)], 60.0);
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 1, 0]);
     assert_eq!(lab.sink.recalled()[0].mark.map(|mark| mark.frame), Some(1));
 }
@@ -80,11 +81,11 @@ fn no_response_is_due_to_wrong_and_ignored_requests() {
     let wrong = ["FFFFFFFF 54 'Quarry' 00", "FFFFFFFF 55 01", "FFFFFFFF 57", "FFFFFFFF 69"];
     for request in wrong {
         let lab =
-            conversation(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', request)], 9.0);
+            conversation(&[(0.0, 'c', INFO), (0.1, 's', INFO_RESPONSE), (0.2, 'c', request)], 9.0);
         assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0], "{request}");
     }
     let lab = conversation(
-        &[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', "FFFFFFFF 55 01020304")],
+        &[(0.0, 'c', INFO), (0.1, 's', INFO_RESPONSE), (0.2, 'c', "FFFFFFFF 55 01020304")],
         9.0,
     );
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
@@ -102,7 +103,7 @@ fn a_challenge_counts_for_the_address_and_not_for_the_port() {
     lab.packet(0.3, other, S, &bytes(INFO), false);
     lab.packet(0.3, other, S, &bytes("FFFFFFFF 56 4BA1D522"), false);
     assert_eq!(verdict(&lab, &rules::A2S022), [2, 0, 1], "the server is not in the capture");
-    lab.packet(0.4, S, other, &bytes(INFO_ANSWER), false);
+    lab.packet(0.4, S, other, &bytes(INFO_RESPONSE), false);
     lab.packet(0.5, other, S, &bytes("FFFFFFFF 56 4BA1D522"), false);
     assert_eq!(verdict(&lab, &rules::A2S022), [2, 1, 1]);
 }
@@ -120,13 +121,13 @@ fn without_a_beginning_or_with_a_challenge_lost_nothing_is_proven() {
     assert_eq!(verdict(&lab, &rules::A2S022), [1, 0, 1]);
     assert_eq!(verdict(&lab, &rules::A2S020), [0, 0, 1]);
 
-    let lab = conversation(&[(0.0, 's', INFO_ANSWER), (0.1, 's', PLAYERS)], 9.0);
+    let lab = conversation(&[(0.0, 's', INFO_RESPONSE), (0.1, 's', PLAYERS)], 9.0);
     assert_eq!(verdict(&lab, &rules::A2S061), [0, 0, 2]);
 }
 
 #[test]
 fn a_wrong_challenge_may_be_answered_by_a_new_one_but_not_by_data() {
-    let start = [(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', "FFFFFFFF 55 01020304")];
+    let start = [(0.0, 'c', INFO), (0.1, 's', INFO_RESPONSE), (0.2, 'c', "FFFFFFFF 55 01020304")];
     let [a, b, c] = start;
     let lab = conversation(&[a, b, c, (0.3, 's', "FFFFFFFF 41 4BA1D522")], 9.0);
     assert_eq!(verdict(&lab, &rules::A2S024), [1, 0, 0]);
@@ -138,17 +139,17 @@ fn a_wrong_challenge_may_be_answered_by_a_new_one_but_not_by_data() {
 #[test]
 fn a_wrong_challenge_for_info_is_verified_by_servers_that_ask_for_one() {
     let wrong = &format!("{INFO} 01020304");
-    let lab = conversation(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', wrong)], 0.2);
+    let lab = conversation(&[(0.0, 'c', INFO), (0.1, 's', INFO_RESPONSE), (0.2, 'c', wrong)], 0.2);
     assert_eq!(verdict(&lab, &rules::A2S022), [0, 1, 0]);
-    let with = |first, answer| {
+    let with = |first, response| {
         let asked = (0.0, 'c', INFO);
         let lab =
-            conversation(&[asked, (0.1, 's', first), (0.2, 'c', wrong), (0.3, 's', answer)], 9.0);
+            conversation(&[asked, (0.1, 's', first), (0.2, 'c', wrong), (0.3, 's', response)], 9.0);
         verdict(&lab, &rules::A2S024)
     };
     let challenge = "FFFFFFFF 41 4BA1D522";
-    assert_eq!(with(INFO_ANSWER, INFO_ANSWER), [0, 0, 0]);
-    assert_eq!(with(challenge, INFO_ANSWER), [0, 1, 0]);
+    assert_eq!(with(INFO_RESPONSE, INFO_RESPONSE), [0, 0, 0]);
+    assert_eq!(with(challenge, INFO_RESPONSE), [0, 1, 0]);
     assert_eq!(with(challenge, challenge), [1, 0, 0]);
 }
 
@@ -156,12 +157,12 @@ fn a_wrong_challenge_for_info_is_verified_by_servers_that_ask_for_one() {
 fn hybrid_servers_answer_info_up_to_three_times() {
     let first = (0.0, 'c', INFO);
     let lab = conversation(
-        &[first, (0.1, 's', OBSOLETE), (0.1, 's', INFO_ANSWER), (0.1, 's', PLAYERS)],
+        &[first, (0.1, 's', OBSOLETE), (0.1, 's', INFO_RESPONSE), (0.1, 's', PLAYERS)],
         9.0,
     );
     assert_eq!(verdict(&lab, &rules::A2S060), [3, 0, 0]);
     assert_eq!(verdict(&lab, &rules::A2S061), [1, 0, 0]);
-    let lab = conversation(&[first, (0.1, 's', INFO_ANSWER), (0.1, 's', INFO_ANSWER)], 9.0);
+    let lab = conversation(&[first, (0.1, 's', INFO_RESPONSE), (0.1, 's', INFO_RESPONSE)], 9.0);
     assert_eq!(verdict(&lab, &rules::A2S061), [1, 1, 0]);
 }
 
@@ -178,7 +179,7 @@ fn responses_find_their_requests_in_any_order() {
             (0.2, 'c', "FFFFFFFF 56 4BA1D522"),
             (0.3, 's', "FFFFFFFF 45 0100 'motd' 00 'x' 00"),
             (0.3, 's', PLAYERS),
-            (0.4, 's', INFO_ANSWER),
+            (0.4, 's', INFO_RESPONSE),
         ],
         9.0,
     );
@@ -201,7 +202,13 @@ fn responses_from_another_port_differ_from_unsolicited_ones() {
     lab.c(0.2, &bytes("FFFFFFFF 55 4BA1D522")).s(0.3, &bytes(PLAYERS));
     for time in 0..20 {
         lab.packet(f64::from(time), "10.0.1.1:50000", "10.0.1.2:27015", &bytes(INFO), false);
-        lab.packet(f64::from(time), "10.0.1.2:27015", "10.0.1.1:50000", &bytes(INFO_ANSWER), false);
+        lab.packet(
+            f64::from(time),
+            "10.0.1.2:27015",
+            "10.0.1.1:50000",
+            &bytes(INFO_RESPONSE),
+            false,
+        );
     }
     lab.end(20.0);
     assert_eq!(
@@ -267,7 +274,7 @@ fn one_socket_may_ask_several_servers_of_one_host() {
         lab.packet(0.0, C, &format!("10.0.0.2:{}", 27015 + port), &bytes(INFO), false);
     }
     for port in 0..3 {
-        lab.packet(0.1, &format!("10.0.0.2:{}", 27015 + port), C, &bytes(INFO_ANSWER), false);
+        lab.packet(0.1, &format!("10.0.0.2:{}", 27015 + port), C, &bytes(INFO_RESPONSE), false);
     }
     lab.end(9.0);
     assert_eq!(lab.codes(), ["(SEC003)"; 3]);
@@ -275,9 +282,9 @@ fn one_socket_may_ask_several_servers_of_one_host() {
 
 #[test]
 fn game_traffic_on_the_port_is_ignored() {
-    let mut lab = conversation(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER)], 0.2);
+    let mut lab = conversation(&[(0.0, 'c', INFO), (0.1, 's', INFO_RESPONSE)], 0.2);
     let before = lab.sink.heard.len();
-    lab.c(1.0, &bytes(INFO)).s(1.1, &bytes(INFO_ANSWER));
+    lab.c(1.0, &bytes(INFO)).s(1.1, &bytes(INFO_RESPONSE));
     for time in 2..20 {
         lab.c(time.into(), &bytes("05000080 01000080 DEADBEEF"));
         lab.s(time.into(), &bytes("06000080 01000080 DEADBEEF"));
@@ -297,7 +304,7 @@ fn requests_that_pile_up_are_bounded() {
         let request = format!("FFFFFFFF {} {challenge}", kinds[n % 3]);
         lab.c(n as f64 / 100.0, &bytes(&request));
     }
-    lab.s(1.5, &bytes(INFO_ANSWER)).end(9.0);
+    lab.s(1.5, &bytes(INFO_RESPONSE)).end(9.0);
     // A request that was removed because of the limit before it was overdue is not checked.
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 3, 0]);
 }
@@ -341,8 +348,9 @@ fn other_protocols_are_not_claimed() {
 fn own_messages_are_claimed() {
     let none = Hint::default();
     let requests = ["FFFFFFFF 55 01020304", "FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 57", "FFFFFFFF 69"];
-    let ping_answer = "FFFFFFFF 6A '00000000000000' 00";
-    for sure in requests.into_iter().chain([INFO, INFO_ANSWER, OBSOLETE, PLAYERS, ping_answer]) {
+    let ping_response = "FFFFFFFF 6A '00000000000000' 00";
+    for sure in requests.into_iter().chain([INFO, INFO_RESPONSE, OBSOLETE, PLAYERS, ping_response])
+    {
         assert_eq!(A2s::claim(&bytes(sure), none), Claim::Sure, "{sure}");
     }
     let weak = [
@@ -362,7 +370,7 @@ fn own_messages_are_claimed() {
 fn a_response_is_certain_only_if_complete() {
     let none = Hint::default();
     let rules = "FFFFFFFF 45 0200 'motd' 00 'hello' 00 'sv_cheats' 00 '0' 00";
-    for whole in [INFO_ANSWER, OBSOLETE, PLAYERS, rules].map(bytes) {
+    for whole in [INFO_RESPONSE, OBSOLETE, PLAYERS, rules].map(bytes) {
         assert_eq!(A2s::claim(&whole, none), Claim::Sure);
         assert_eq!(A2s::claim(&[&whole[..], b"\x01"].concat(), none), Claim::Weak);
         assert_eq!(A2s::claim(&whole[..whole.len() - 1], none), Claim::Weak);
@@ -401,11 +409,11 @@ fn a_conversation_that_begins_with_the_obsolete_request_is_heard_on_any_port() {
 #[test]
 fn pings_are_heard_on_any_port() {
     let server = "10.0.0.2:3000";
-    for answer in ["FFFFFFFF 6A", "FFFFFFFF 6A 00", "FFFFFFFF 6A '00000000000000' 00"] {
+    for response in ["FFFFFFFF 6A", "FFFFFFFF 6A 00", "FFFFFFFF 6A '00000000000000' 00"] {
         let mut lab = Lab::new();
         lab.packet(0.0, C, server, &bytes("FFFFFFFF 69"), false);
-        lab.packet(0.1, server, C, &bytes(answer), false);
-        assert_eq!(lab.names(), ["ping_request", "ping_response"], "{answer}");
+        lab.packet(0.1, server, C, &bytes(response), false);
+        assert_eq!(lab.names(), ["ping_request", "ping_response"], "{response}");
     }
 }
 
@@ -417,7 +425,8 @@ fn conversations_begin_with_messages_that_need_no_context() {
         assert!(A2s::opens(&bytes(opens)), "{opens}");
     }
     let challenged = &format!("{INFO} 4BA1D522");
-    for not in [challenged, "FFFFFFFF 55 4BA1D522", INFO_ANSWER, "", "FEFFFFFF 01000000 02 00 E004"]
+    for not in
+        [challenged, "FFFFFFFF 55 4BA1D522", INFO_RESPONSE, "", "FEFFFFFF 01000000 02 00 E004"]
     {
         assert!(!A2s::opens(&bytes(not)), "{not}");
     }

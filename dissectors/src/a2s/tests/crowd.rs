@@ -25,7 +25,7 @@ type Packet = (u64, bool, String);
 fn ask(
     start: u64,
     request: &str,
-    answer: &str,
+    response: &str,
     ways: &mut impl Iterator<Item = u16>,
 ) -> (u64, Vec<Packet>) {
     let (mut time, mut packets, mut first) = (start, Vec::new(), u64::MAX);
@@ -38,7 +38,7 @@ fn ask(
         // The third one arrives in any case.
         if way % 3 > 0 || sending == 2 {
             let back = time + 1 + way % 1500;
-            packets.push((back, false, answer.to_owned()));
+            packets.push((back, false, response.to_owned()));
             first = first.min(back);
         }
         time += 900 + u64::from(way % 7 == 0) * 500;
@@ -48,7 +48,7 @@ fn ask(
 
 proptest! {
     #[test]
-    fn who_asks_until_an_answer_comes_finds_nothing(
+    fn repeats_until_a_response_break_no_rule(
         ways in prop::collection::vec(any::<u16>(), 60),
         asked in prop::collection::vec((0..3_usize, 0..6_000_u64), 1..6),
     ) {
@@ -57,11 +57,11 @@ proptest! {
         // A client has one request of each kind at a time.
         let mut free = [0; 3];
         for (kind, wait) in asked {
-            let [bare, start, answer] = KINDS[kind];
+            let [bare, start, response] = KINDS[kind];
             let challenge = "4BA1D522";
             let (given, first) =
                 ask(free[kind] + wait, bare, &format!("FFFFFFFF 41 {challenge}"), &mut ways);
-            let (done, then) = ask(given + 20, &format!("{start} {challenge}"), answer, &mut ways);
+            let (done, then) = ask(given + 20, &format!("{start} {challenge}"), response, &mut ways);
             packets.extend(first.into_iter().chain(then));
             free[kind] = done + 3_100;
         }
@@ -77,8 +77,8 @@ proptest! {
         prop_assert_eq!(codes, Vec::<String>::new(), "{:#?}", packets);
         prop_assert_eq!(lab.counts(&rules::SEC003).failed, 0, "{:#?}", packets);
         // Every response answers a request.
-        let answers = packets.iter().filter(|packet| !packet.1).count();
-        prop_assert_eq!(lab.sink.replies.len(), answers);
+        let responses = packets.iter().filter(|packet| !packet.1).count();
+        prop_assert_eq!(lab.sink.replies.len(), responses);
         for reply in &lab.sink.replies {
             prop_assert!(reply.began <= reply.sent);
         }

@@ -4,7 +4,7 @@ use crate::a2s::rules;
 use crate::kit::Span;
 
 use super::lab::{C, Lab, S, bytes};
-use super::splits::{FORMS, Form, answer, ask, asked, reported, verdict, whole};
+use super::splits::{FORMS, Form, ask, asked, reported, response, verdict, whole};
 
 #[test]
 fn a_missing_packet_is_checked_against_the_capture() {
@@ -15,7 +15,7 @@ fn a_missing_packet_is_checked_against_the_capture() {
             left.remove(missing);
             let given_up = |end: f64| {
                 let mut lab = asked();
-                answer(&mut lab, 0.1, &left);
+                response(&mut lab, 0.1, &left);
                 lab.end(end);
                 lab
             };
@@ -46,7 +46,7 @@ fn the_layout_from_info_does_not_override_the_packets() {
             let mut lab = Lab::new();
             lab.c(0.0, &bytes("FFFFFFFF 54 'Source Engine Query' 00")).s(0.0, &bytes(info));
             ask(&mut lab, 0.1);
-            answer(&mut lab, 0.2, &left);
+            response(&mut lab, 0.2, &left);
             lab.end(9.0);
             let fragments = &lab.sink.heard[5..];
             assert_eq!(fragments.len(), left.len(), "{form:?} {missing}");
@@ -84,7 +84,7 @@ fn a_broken_header_is_reported_of_its_packet_and_its_byte() {
         let mut wrong = packets[1].clone();
         wrong[at] ^= flip;
         let mut lab = asked();
-        answer(&mut lab, 0.1, &[packets[3 - missing].clone(), packets[2].clone(), wrong]);
+        response(&mut lab, 0.1, &[packets[3 - missing].clone(), packets[2].clone(), wrong]);
         lab.end(9.0);
         let findings = reported(&lab).iter().map(|heard| {
             heard.findings.iter().map(|f| (f.rule.code.to_string(), f.span.start, f.span.end))

@@ -25,32 +25,32 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 /// What the server's response to this request is identified as.
-fn answered(request: &str, answer: &[u8]) -> HeardMessage {
+fn answered(request: &str, response: &[u8]) -> HeardMessage {
     let mut lab = Lab::new();
-    lab.c(0.0, &bytes(request)).s(0.02, answer).end(9.0);
+    lab.c(0.0, &bytes(request)).s(0.02, response).end(9.0);
     assert_eq!(lab.sink.heard.len(), 2, "{:?}", lab.names());
     lab.sink.heard.pop().unwrap()
 }
 
-fn info(answer: &str) -> HeardMessage {
-    answered("FFFFFFFF 54 'Source Engine Query' 00", &bytes(answer))
+fn info(response: &str) -> HeardMessage {
+    answered("FFFFFFFF 54 'Source Engine Query' 00", &bytes(response))
 }
 
 /// A player request with the challenge it was given, and its response.
-fn players(answer: &str) -> HeardMessage {
-    listed("55", answer)
+fn players(response: &str) -> HeardMessage {
+    listed("55", response)
 }
 
-fn rules(answer: &str) -> HeardMessage {
-    listed("56", answer)
+fn rules(response: &str) -> HeardMessage {
+    listed("56", response)
 }
 
-fn listed(kind: &str, answer: &str) -> HeardMessage {
+fn listed(kind: &str, response: &str) -> HeardMessage {
     let mut lab = Lab::new();
     lab.c(0.0, &bytes(&format!("FFFFFFFF {kind} FFFFFFFF")));
     lab.s(0.02, &bytes("FFFFFFFF 41 4BA1D522"));
     lab.c(0.03, &bytes(&format!("FFFFFFFF {kind} 4BA1D522")));
-    lab.s(0.05, &bytes(answer)).end(9.0);
+    lab.s(0.05, &bytes(response)).end(9.0);
     assert_eq!(lab.sink.heard.len(), 4, "{:?}", lab.names());
     lab.sink.heard.pop().unwrap()
 }

@@ -1,6 +1,5 @@
 //! A2S from the user's side: datagrams in, messages and verdicts out.
 
-mod answers;
 mod conversations;
 mod crowd;
 mod exchanges;
@@ -8,6 +7,7 @@ mod fragments;
 mod lab;
 mod lost;
 mod messages;
+mod responses;
 mod robustness;
 mod script;
 mod splits;

@@ -86,7 +86,7 @@ pub(super) fn ask(lab: &mut Lab<TestRecorder>, time: f64) {
     lab.c(time, &bytes("FFFFFFFF 56 4BA1D522"));
 }
 
-pub(super) fn answer(lab: &mut Lab<TestRecorder>, time: f64, packets: &[Vec<u8>]) {
+pub(super) fn response(lab: &mut Lab<TestRecorder>, time: f64, packets: &[Vec<u8>]) {
     for (at, packet) in packets.iter().enumerate() {
         lab.s(time + at as f64 / 1000.0, packet);
     }
@@ -129,7 +129,7 @@ fn every_layout_is_reported_in_every_order() {
             for order in orders(packets.len()) {
                 let mut lab = asked();
                 let packets: Vec<_> = order.iter().map(|&at| packets[at].clone()).collect();
-                answer(&mut lab, 0.1, &packets);
+                response(&mut lab, 0.1, &packets);
                 lab.end(9.0);
                 let [heard] = reported(&lab) else { panic!("{form:?} {order:?}") };
                 assert_eq!(
@@ -153,7 +153,7 @@ fn every_layout_is_reported_when_every_packet_comes_twice() {
         let packets: Vec<_> =
             form.packets(7, &whole(110)).into_iter().flat_map(|p| [p.clone(), p]).collect();
         let mut lab = asked();
-        answer(&mut lab, 0.1, &packets);
+        response(&mut lab, 0.1, &packets);
         lab.end(9.0);
         let names: Vec<_> = reported(&lab).iter().map(|heard| heard.name).collect();
         assert_eq!(names, ["rules_response", "split_fragment"], "{form:?}");
@@ -170,13 +170,13 @@ fn a_contradictory_copy_is_reported_before_and_after_reassembly() {
         *other.last_mut().unwrap() ^= 1;
         packets.insert(1, other.clone());
         let mut lab = asked();
-        answer(&mut lab, 0.1, &packets);
+        response(&mut lab, 0.1, &packets);
         assert_eq!(reported(&lab)[0].codes(), ["A2S044"], "{form:?}");
         lab.s(0.2, &packets[0]).s(0.2, &packets[2]).end(9.0);
         assert_eq!(reported(&lab).len(), 3);
 
         let mut lab = asked();
-        answer(&mut lab, 0.1, &form.packets(7, &whole(60)));
+        response(&mut lab, 0.1, &form.packets(7, &whole(60)));
         lab.s(0.2, &other).end(9.0);
         let codes: Vec<_> = reported(&lab).iter().map(HeardMessage::codes).collect();
         assert_eq!(codes, [vec![], vec!["A2S044".to_owned()]], "{form:?}");
@@ -188,10 +188,10 @@ fn a_late_copy_is_identified_while_another_response_is_pending() {
     for form in FORMS {
         let packets = form.packets(7, &whole(60));
         let mut lab = asked();
-        answer(&mut lab, 0.1, &packets);
+        response(&mut lab, 0.1, &packets);
         ask(&mut lab, 0.2);
         lab.s(0.3, &packets[1]);
-        answer(&mut lab, 0.4, &form.packets(8, &whole(70)));
+        response(&mut lab, 0.4, &form.packets(8, &whole(70)));
         lab.end(9.0);
         assert_eq!(lab.codes(), ["(A2S044)"], "{form:?}");
         assert_eq!(lab.names().last(), Some(&"split_fragment"));
@@ -215,23 +215,23 @@ fn a_late_copy_is_one_while_it_can_be_nothing_else() {
         // Another list is pending.
         let mut lab = asked();
         lab.c(0.05, &bytes("FFFFFFFF 55 4BA1D522"));
-        answer(&mut lab, 0.1, packets);
-        answer(&mut lab, 0.2, packets);
+        response(&mut lab, 0.1, packets);
+        response(&mut lab, 0.2, packets);
         lab.s(0.3, &bytes(players)).end(9.0);
         assert_eq!(codes(&lab), notes);
         // A request with -1 was sent twice.
         let mut lab = Lab::new();
         lab.c(0.0, &bytes("FFFFFFFF 56 FFFFFFFF"));
         ask(&mut lab, 0.0);
-        answer(&mut lab, 0.1, packets);
-        answer(&mut lab, 0.2, packets);
+        response(&mut lab, 0.1, packets);
+        response(&mut lab, 0.2, packets);
         lab.end(9.0);
         assert_eq!(codes(&lab), notes);
         // Request and response were recorded twice: no response is missing.
         let mut lab = asked();
         lab.c(0.01, &rules);
-        answer(&mut lab, 0.1, packets);
-        answer(&mut lab, 0.2, packets);
+        response(&mut lab, 0.1, packets);
+        response(&mut lab, 0.2, packets);
         lab.end(9.0);
         assert_eq!(codes(&lab), notes);
     }
@@ -244,7 +244,7 @@ fn a_packet_of_a_response_that_is_too_long_is_named() {
     let parts = [&whole[..1248], &whole[1248..2648], &whole[2648..]];
     let packets = [0, 1, 2].map(|number| form.packet(7, number, 3, parts[usize::from(number)]));
     let mut lab = asked();
-    answer(&mut lab, 0.1, &packets);
+    response(&mut lab, 0.1, &packets);
     lab.end(9.0);
     let [long] = lab.sink.recalled()[..] else { panic!("{:?}", lab.codes()) };
     let mark = long.mark.unwrap();
@@ -269,7 +269,7 @@ fn a_capture_that_begins_inside_a_response_proves_nothing() {
     for form in FORMS {
         let packets = form.packets(7, &whole(110));
         let mut lab = Lab::new();
-        answer(&mut lab, 0.0, &packets[1..]);
+        response(&mut lab, 0.0, &packets[1..]);
         ask(&mut lab, 1.0);
         lab.end(9.0);
         assert_eq!(verdict(&lab, &rules::A2S043), [0, 0, 1], "{form:?}");
@@ -305,7 +305,7 @@ fn responses_may_be_interleaved() {
         let (one, two) = (form.packets(7, &whole(60)), form.packets(8, &whole(70)));
         let mut lab = asked();
         ask(&mut lab, 0.05);
-        answer(&mut lab, 0.1, &[one[0].clone(), two[1].clone(), two[0].clone(), one[1].clone()]);
+        response(&mut lab, 0.1, &[one[0].clone(), two[1].clone(), two[0].clone(), one[1].clone()]);
         lab.end(9.0);
         let counts: Vec<_> =
             lab.sink.heard.iter().filter_map(|heard| heard.value("num_rules")).collect();
@@ -318,9 +318,9 @@ fn responses_may_be_interleaved() {
 fn an_id_may_be_used_again_and_is_reported() {
     for form in FORMS {
         let mut lab = asked();
-        answer(&mut lab, 0.1, &form.packets(1, &whole(60)));
+        response(&mut lab, 0.1, &form.packets(1, &whole(60)));
         ask(&mut lab, 5.0);
-        answer(&mut lab, 5.1, &form.packets(1, &whole(60)));
+        response(&mut lab, 5.1, &form.packets(1, &whole(60)));
         lab.end(20.0);
         assert_eq!(lab.codes(), ["A2S052"], "{form:?}");
     }
@@ -333,7 +333,7 @@ fn the_first_packet_of_two_servers_differs_by_its_size_field() {
     headless.drain(..4);
     for form in [Form::Source, Form::OrangeBox] {
         let mut lab = asked();
-        answer(&mut lab, 0.1, &form.packets(7, &headless));
+        response(&mut lab, 0.1, &form.packets(7, &headless));
         lab.end(9.0);
         let heard = &reported(&lab)[0];
         assert_eq!((heard.name, heard.value("layout")), ("rules_response", Some(form.name())));
@@ -366,7 +366,7 @@ fn an_inner_header_may_occur_twice() {
     doubled.extend(whole(60));
     for form in FORMS {
         let mut lab = asked();
-        answer(&mut lab, 0.1, &form.packets(7, &doubled));
+        response(&mut lab, 0.1, &form.packets(7, &doubled));
         lab.end(9.0);
         let heard = &reported(&lab)[0];
         assert_eq!((heard.name, heard.value("layout")), ("rules_response", Some(form.name())));
@@ -377,7 +377,7 @@ fn an_inner_header_may_occur_twice() {
 #[test]
 fn a_goldsrc_id_may_have_the_bit_that_means_compression_elsewhere() {
     let mut lab = asked();
-    answer(&mut lab, 0.1, &Form::GoldSrc.packets(0x8000_0001, &whole(60)));
+    response(&mut lab, 0.1, &Form::GoldSrc.packets(0x8000_0001, &whole(60)));
     lab.end(9.0);
     let heard = &reported(&lab)[0];
     assert_eq!((heard.value("compressed"), heard.codes()), (Some("0"), vec![]));
@@ -388,13 +388,13 @@ fn a_goldsrc_id_may_have_the_bit_that_means_compression_elsewhere() {
 fn the_bit_tells_goldsrc_ids_apart_and_no_others() {
     for (form, [passed, failed]) in FORMS.into_iter().zip([[2, 0], [1, 1], [1, 1]]) {
         let mut lab = asked();
-        answer(&mut lab, 0.1, &form.packets(1, &whole(60)));
+        response(&mut lab, 0.1, &form.packets(1, &whole(60)));
         ask(&mut lab, 1.0);
         let second = match form {
             Form::GoldSrc => form.packets(0x8000_0001, &whole(70)),
             _ => form.packets(0x8000_0001, &compressed(&whole(70))),
         };
-        answer(&mut lab, 1.1, &second);
+        response(&mut lab, 1.1, &second);
         lab.end(9.0);
         assert_eq!(verdict(&lab, &rules::A2S052), [passed, failed, 0], "{form:?}");
     }
@@ -462,7 +462,11 @@ fn compressed_responses_are_read_in_both_layouts_and_any_order() {
         assert!(packets.len() > 1);
         for order in orders(packets.len()) {
             let mut lab = asked();
-            answer(&mut lab, 0.1, &order.iter().map(|&at| packets[at].clone()).collect::<Vec<_>>());
+            response(
+                &mut lab,
+                0.1,
+                &order.iter().map(|&at| packets[at].clone()).collect::<Vec<_>>(),
+            );
             lab.end(9.0);
             let heard = &reported(&lab)[0];
             assert_eq!((heard.name, heard.value("layout")), ("rules_response", Some(form.name())));
@@ -480,7 +484,7 @@ fn compressed_responses_are_read_in_both_layouts_and_any_order() {
 /// One packet with this after its header, compressed.
 fn one(data: &[u8]) -> Lab<TestRecorder> {
     let mut lab = asked();
-    answer(&mut lab, 0.1, &Form::OrangeBox.packets(0x8000_0007, data));
+    response(&mut lab, 0.1, &Form::OrangeBox.packets(0x8000_0007, data));
     lab.end(9.0);
     lab
 }
@@ -535,7 +539,7 @@ fn headers_that_disagree() {
         let mut packets = packets.clone();
         packets[1][at] = value;
         let mut lab = asked();
-        answer(&mut lab, 0.1, &packets);
+        response(&mut lab, 0.1, &packets);
         lab.end(9.0);
         lab.codes().into_iter().filter(|code| !code.starts_with('(')).collect::<Vec<_>>()
     };
@@ -560,9 +564,9 @@ fn goldsrc_totals_out_of_range() {
 #[test]
 fn two_layouts_of_one_server() {
     let mut lab = asked();
-    answer(&mut lab, 0.1, &Form::OrangeBox.packets(7, &whole(60)));
+    response(&mut lab, 0.1, &Form::OrangeBox.packets(7, &whole(60)));
     ask(&mut lab, 1.0);
-    answer(&mut lab, 1.1, &Form::GoldSrc.packets(8, &whole(60)));
+    response(&mut lab, 1.1, &Form::GoldSrc.packets(8, &whole(60)));
     lab.end(9.0);
     assert_eq!(lab.codes(), ["A2S053"]);
 }
@@ -579,7 +583,7 @@ fn limits_of_simultaneous_responses() {
 
     let mut lab = asked();
     lab.budget = Budget::new(2000);
-    answer(&mut lab, 0.1, &Form::OrangeBox.packets(7, &whole(110)));
+    response(&mut lab, 0.1, &Form::OrangeBox.packets(7, &whole(110)));
     lab.end(9.0);
     assert_eq!(reported(&lab).len(), 4);
     assert_eq!(lab.counts(&rules::A2S043).failed, 0, "{:?}", lab.codes());

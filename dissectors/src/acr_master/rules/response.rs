@@ -141,7 +141,7 @@ rule! {
 /// The master's response is empty.
 pub(in crate::acr_master) const EMPTY_TEXT: &str = "the text is empty";
 
-pub(in crate::acr_master) fn register_answer<S: Sink>(text: &[u8], at: Span, sink: &mut S) {
+pub(in crate::acr_master) fn register_response<S: Sink>(text: &[u8], at: Span, sink: &mut S) {
     sink.checked(&ACR020, !text.is_empty() && !text.starts_with(b"*"), at, || {
         if text.is_empty() { EMPTY_TEXT.into() } else { "the text starts with *".into() }
     });
@@ -159,31 +159,31 @@ rule! {
 }
 
 /// `first`: the first line that is not empty. `wanted`: a challenge was requested.
-pub(in crate::acr_master) fn auth_answer<S: Sink>(
+pub(in crate::acr_master) fn auth_response<S: Sink>(
     wanted: bool,
     first: Option<Line<'_>>,
-    answer: &Response,
+    response: &Response,
     all: Span,
     sink: &mut S,
 ) {
     if !wanted {
-        let at = if answer.auth.is_some() { answer.auth_at } else { all };
-        sink.checked(&ACR021, answer.auth.is_none(), at, || {
+        let at = if response.auth.is_some() { response.auth_at } else { all };
+        sink.checked(&ACR021, response.auth.is_none(), at, || {
             "there is an auth line, but i and u were not both sent".into()
         });
         return;
     }
-    let Some(auth) = answer.auth else {
+    let Some(auth) = response.auth else {
         sink.checked(&ACR021, false, all, || "there is neither *f nor *c".into());
         return;
     };
-    let comes_first = first.is_some_and(|first| first.at == answer.auth_at);
-    let length = answer.auth_at.len() as usize;
+    let comes_first = first.is_some_and(|first| first.at == response.auth_at);
+    let length = response.auth_at.len() as usize;
     let sound = match auth {
-        b'c' => answer.challenge.is_some(),
+        b'c' => response.challenge.is_some(),
         _ => length == 2,
     };
-    sink.checked(&ACR021, comes_first && sound, answer.auth_at, || {
+    sink.checked(&ACR021, comes_first && sound, response.auth_at, || {
         let digits = length.saturating_sub(2);
         if sound {
             "the auth line comes after the lookup's".into()
@@ -207,7 +207,7 @@ rule! {
 }
 
 /// `line`: the first of this many lookup lines.
-pub(in crate::acr_master) fn address_answer<S: Sink>(
+pub(in crate::acr_master) fn address_response<S: Sink>(
     line: Option<Line<'_>>,
     lines: usize,
     all: Span,
@@ -238,7 +238,7 @@ rule! {
 
 /// `line`: the first one that begins with `*` and another character, among this many that are not
 /// empty.
-pub(in crate::acr_master) fn verify_answer<S: Sink>(
+pub(in crate::acr_master) fn verify_response<S: Sink>(
     line: Option<&[u8]>,
     lines: usize,
     at: Span,

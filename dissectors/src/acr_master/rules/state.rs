@@ -107,7 +107,7 @@ pub(in crate::acr_master) fn digest<S: Sink>(right: bool, result: u8, at: Span, 
 
 rule! {
     /// Clients cannot play on a server that cannot be reached over UDP.
-    pub ACR034 "socket-check" { severity: Note, who: Master, needs: Answer,
+    pub ACR034 "socket-check" { severity: Note, who: Master, needs: Response,
         asks: "after /r a probe of one byte that is not zero goes to UDP port p+1, and at least one byte comes back",
         cite: [("Specification", "a socket check should be performed (but is not required):")],
         right: registered!("end 9"),
@@ -160,7 +160,7 @@ pub(in crate::acr_master) fn socket_check<S: Sink>(
 
 rule! {
     /// A server without a response appears to be listed but is not.
-    pub ACR035 "request-answered" { severity: Warning, who: Master, needs: Answer, checks: requests,
+    pub ACR035 "request-answered" { severity: Warning, who: Master, needs: Response, checks: requests,
         asks: "every request gets a response",
         cite: [("Specification", "The master-server provides a HTTP API for clients and servers.")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),

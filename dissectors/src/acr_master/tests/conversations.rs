@@ -36,16 +36,16 @@ fn checked(lab: &Lab<TestRecorder>, rule: &crate::kit::Rule) -> [u64; 3] {
 
 #[test]
 fn a_right_digest_succeeds_and_a_wrong_one_is_denied() {
-    for (digest, answer, ok) in [
+    for (digest, response, ok) in [
         (DIGEST, "*sxPlayer\n", true),
         (DIGEST, "*d\n", false),
         (&"0a".repeat(32), "*d\n", true),
         (&"0a".repeat(32), "*s0Player\n", false),
     ] {
         let mut lab = challenged();
-        ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, digest), answer);
+        ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, digest), response);
         lab.end(3.0);
-        assert_eq!(checked(&lab, &ACR033), [u64::from(ok), u64::from(!ok), 0], "{answer}");
+        assert_eq!(checked(&lab, &ACR033), [u64::from(ok), u64::from(!ok), 0], "{response}");
     }
 }
 
@@ -99,8 +99,8 @@ fn a_missing_registration_is_certain_only_in_complete_captures() {
 fn refused(lab: &mut Lab<TestRecorder>, time: f64, request: &str) {
     let request = format!("GET {request} HTTP/1.0\r\n\r\n");
     lab.tcp(time, (S, M), S, request.as_bytes(), LabSegment::default());
-    let answer = b"HTTP/1.0 403 Forbidden\r\n\r\nno\n";
-    lab.tcp(time + 0.02, (M, S), S, answer, LabSegment { fin: true });
+    let response = b"HTTP/1.0 403 Forbidden\r\n\r\nno\n";
+    lab.tcp(time + 0.02, (M, S), S, response, LabSegment { fin: true });
 }
 
 #[test]
@@ -129,8 +129,8 @@ fn a_registration_that_is_refused_is_none() {
 fn an_id_that_was_refused_is_not_known() {
     let verify_after = |auths: &[(&str, &str)], result: &str| {
         let mut lab = Lab::new();
-        for (time, (request, answer)) in (1..).zip(auths) {
-            ask(&mut lab, f64::from(time), &format!("10.0.0.2:4000{time}"), request, answer);
+        for (time, (request, response)) in (1..).zip(auths) {
+            ask(&mut lab, f64::from(time), &format!("10.0.0.2:4000{time}"), request, response);
         }
         ask(&mut lab, 8.0, "10.0.0.2:40008", &verify(7, DIGEST), result);
         lab.end(9.0);
@@ -158,8 +158,8 @@ fn a_challenge_that_cannot_be_read_was_handed_out() {
         let mut lab = Lab::new();
         lab.vouched = true;
         ask(&mut lab, 0.0, "10.0.0.2:40000", "/r?v=140&p=28770", "registered");
-        let answer = format!("*c{challenge}\n*a\n");
-        ask(&mut lab, 1.0, "10.0.0.2:40001", "/a?p=28770&a=::1&i=7&u=42", &answer);
+        let response = format!("*c{challenge}\n*a\n");
+        ask(&mut lab, 1.0, "10.0.0.2:40001", "/a?p=28770&a=::1&i=7&u=42", &response);
         ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, DIGEST), "*d\n");
         lab.end(9.0);
         assert_eq!(checked(&lab, &ACR021), [0, 1, 0]);
@@ -237,7 +237,7 @@ fn after_an_unreadable_response_pairs_are_unknown() {
 #[test]
 fn pairs_are_found_again_after_unreadable_bytes() {
     let request = b"GET /a?a=::1 HTTP/1.1\r\n\r\n";
-    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n*bx\n";
+    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n*bx\n";
     // An unreadable request between two others that are pipelined; then pairs at intervals.
     let wrong_ones = |ahead: bool, apart: f64| {
         let mut lab = Lab::new();
@@ -245,11 +245,11 @@ fn pairs_are_found_again_after_unreadable_bytes() {
         let requests = [request.as_slice(), unread, request].concat();
         let requests = if ahead { &requests } else { unread.as_slice() };
         lab.tcp(0.0, (S, M), S, requests, LabSegment::default());
-        lab.tcp(0.1, (M, S), S, &answer.repeat(if ahead { 3 } else { 1 }), LabSegment::default());
+        lab.tcp(0.1, (M, S), S, &response.repeat(if ahead { 3 } else { 1 }), LabSegment::default());
         for nth in 1..=3 {
             let time = f64::from(nth) * apart;
             lab.tcp(time, (S, M), S, request, LabSegment::default());
-            lab.tcp(time + 0.1, (M, S), S, answer, LabSegment::default());
+            lab.tcp(time + 0.1, (M, S), S, response, LabSegment::default());
         }
         checked(&lab, &ACR022)[1]
     };
@@ -265,8 +265,8 @@ fn a_response_recorded_before_its_request_shifts_no_pairs() {
         lab.tcp(time, (S, M), S, request.as_bytes(), LabSegment::default());
     };
     let tell = |lab: &mut Lab<TestRecorder>, time: f64, body: &str| {
-        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-        lab.tcp(time, (M, S), S, answer.as_bytes(), LabSegment::default());
+        let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        lab.tcp(time, (M, S), S, response.as_bytes(), LabSegment::default());
     };
     let mut lab = Lab::new();
     ask(&mut lab, 0.0, "/a?a=::1");
@@ -303,8 +303,8 @@ fn a_response_knows_its_request() {
     lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
     lab.udp(0.2, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
     lab.udp(0.3, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
-    let answer = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-    lab.tcp(0.4, (M, S), S, answer, LabSegment::default());
+    let response = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    lab.tcp(0.4, (M, S), S, response, LabSegment::default());
     lab.tcp(0.5, (M, S), S, b"HTTP/1.1 404 No\r\n\r\n", LabSegment { fin: true });
     let reply =
         |heard: &HeardMessage| heard.reply.map(|reply| (heard.name, reply.request, reply.tries));
@@ -353,9 +353,9 @@ fn who_gives_up_on_an_answer_that_was_due_was_not_answered() {
 /// The results of ACR014 and ACR015 for a list of which only the first bytes were recorded.
 fn cut_list(length: usize) -> [[u64; 3]; 2] {
     let mut lab = Lab::new();
-    let answer = "HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.0.2 28770 1\naddserver 10.0.0.3 28770 1\n";
+    let response = "HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.0.2 28770 1\naddserver 10.0.0.3 28770 1\n";
     lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", LabSegment::default());
-    lab.lost_after(0.1, (M, C), C, &answer.as_bytes()[..length]);
+    lab.lost_after(0.1, (M, C), C, &response.as_bytes()[..length]);
     lab.end(9.0);
     assert!(lab.codes().iter().all(|code| code.ends_with('?')), "{length}: {:?}", lab.codes());
     [checked(&lab, &ACR014), checked(&lab, &ACR015)]
@@ -378,9 +378,9 @@ fn of_a_list_that_is_too_long_the_last_line_is_none() {
     let mut lab = Lab::new();
     lab.settings.limits.http_body = 40;
     lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", LabSegment::default());
-    let answer =
+    let response =
         b"HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.0.2 28770 1\naddserv";
-    lab.tcp(0.1, (M, C), C, answer, LabSegment::default());
+    lab.tcp(0.1, (M, C), C, response, LabSegment::default());
     lab.end(9.0);
     assert_eq!(checked(&lab, &ACR014), [1, 0, 1]);
     assert_eq!(checked(&lab, &ACR015), [1, 0, 1]);

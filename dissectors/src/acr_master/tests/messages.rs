@@ -5,58 +5,58 @@ use crate::acr_master::rules::ACR023;
 use super::lab::{Lab, LabSegment, M, S, exchange};
 
 /// The two messages of an exchange, as scripts see them.
-fn fields(request: &str, answer: &str) -> [String; 2] {
-    let lab = exchange(request, answer);
-    let [request, answer] = &lab.sink.heard[..] else { panic!("{:?}", lab.sink.heard) };
-    [request, answer].map(|heard| format!("{} {}", heard.name, heard.fields))
+fn fields(request: &str, response: &str) -> [String; 2] {
+    let lab = exchange(request, response);
+    let [request, response] = &lab.sink.heard[..] else { panic!("{:?}", lab.sink.heard) };
+    [request, response].map(|heard| format!("{} {}", heard.name, heard.fields))
 }
 
 #[test]
 fn a_client_asks_for_servers() {
-    let [request, answer] = fields(
+    let [request, response] = fields(
         "/c?build_defs=4&guid32=3735928559",
         "masterserver_flags 1\ncurrent_version 20700 140\naddserver 10.0.0.2\n\
          addserver 2001:db8::2 28790\naddserver 10.0.0.3 28780 -5\n",
     );
     assert_eq!(request, "client_request build_defs=4 guid32=3735928559");
     assert_eq!(
-        answer,
+        response,
         "client_response flags=1 version=20700 protocol=140 servers=[{10.0.0.2} {2001:db8::2 port=28790} {10.0.0.3 port=28780 weight=-5}]"
     );
 }
 
 #[test]
 fn the_lines_may_be_in_any_order() {
-    let [_, answer] = fields(
+    let [_, response] = fields(
         "/c?build_defs=4",
         "addserver 10.0.0.2\nmasterserver_flags 0\naddserver 10.0.0.3\ncurrent_version 1 2",
     );
     assert_eq!(
-        answer,
+        response,
         "client_response servers=[{10.0.0.2} {10.0.0.3}] flags=0 version=1 protocol=2"
     );
-    let [_, answer] = fields(
+    let [_, response] = fields(
         "/c?build_defs=4",
         "masterserver_flags 0\naddserver 10.0.0.2\naddserver 10.0.0.3\ncurrent_version 1 2\n",
     );
     assert_eq!(
-        answer,
+        response,
         "client_response flags=0 servers=[{10.0.0.2} {10.0.0.3}] version=1 protocol=2"
     );
 }
 
 #[test]
 fn a_list_without_servers_is_an_empty_list() {
-    let [_, answer] = fields("/c?build_defs=4", "masterserver_flags 2\n");
-    assert_eq!(answer, "client_response flags=2 servers=[]");
+    let [_, response] = fields("/c?build_defs=4", "masterserver_flags 2\n");
+    assert_eq!(response, "client_response flags=2 servers=[]");
 }
 
 #[test]
 fn a_server_registers() {
-    let [request, answer] =
+    let [request, response] =
         fields("/r?v=140&g=180300&p=28770&guid32=1849449579", "server registered\n");
     assert_eq!(request, "register_request v=140 g=180300 p=28770 guid32=1849449579");
-    assert_eq!(answer, "register_response text=\"server registered\"");
+    assert_eq!(response, "register_response text=\"server registered\"");
 }
 
 /// The specification's own address, in both its forms, and as URLs may write it.
@@ -79,10 +79,10 @@ fn a_server_asks_about_a_player() {
 #[test]
 fn a_challenge_and_the_lookup() {
     let challenge = "0123456789abcdef".repeat(16);
-    let [request, answer] =
+    let [request, response] =
         fields("/a?a=2001:db8::7&i=7&u=J%C3%BCrgen+M", &format!("*c{challenge}\n*bw\n"));
     assert_eq!(request, "auth_request a=\"2001:db8::7\" i=7 u=\"Jürgen M\"");
-    assert_eq!(answer, format!("auth_response auth='c' challenge={challenge:?} lookup=\"bw\""));
+    assert_eq!(response, format!("auth_response auth='c' challenge={challenge:?} lookup=\"bw\""));
 }
 
 #[test]
@@ -104,25 +104,25 @@ fn there_is_one_result_of_a_verification() {
 #[test]
 fn the_result_of_a_verification_is_the_only_line() {
     let target = format!("/v?p=28770&i=7&c={}&a={}", "5f".repeat(48), "0a".repeat(32));
-    for (answer, failed) in [
+    for (response, failed) in [
         ("*sxBob\n", false),
         ("*sxBob", false),
         ("\n*sxBob\n\n", false),
         ("hello\n*sxBob\n", true),
         ("*sxBob\nhello\n", true),
     ] {
-        let lab = exchange(&target, answer);
-        assert_eq!(lab.counts(&ACR023).failed, u64::from(failed), "{answer:?}");
+        let lab = exchange(&target, response);
+        assert_eq!(lab.counts(&ACR023).failed, u64::from(failed), "{response:?}");
     }
 }
 
 #[test]
 fn a_player_is_verified() {
     let (nonce, digest) = ("5f".repeat(48), "0a".repeat(32));
-    let [request, answer] =
+    let [request, response] =
         fields(&format!("/ms/v?p=28770&i=7&c={nonce}&a={digest}"), "*s3V\u{ec}ctor\n");
     assert_eq!(request, format!("verify_request p=28770 i=7 c={nonce:?} a={digest:?}"));
-    assert_eq!(answer, "verify_response result='s' privilege='3' name=\"V\u{ec}ctor\"");
+    assert_eq!(response, "verify_response result='s' privilege='3' name=\"V\u{ec}ctor\"");
 }
 
 #[test]
@@ -149,9 +149,9 @@ fn responses_are_read_in_the_order_of_the_requests() {
     let mut lab = Lab::new();
     let requests = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\nGET /a?a=::1 HTTP/1.1\r\nHost: m\r\n\r\n";
     lab.tcp(0.0, (S, M), S, requests, LabSegment::default());
-    let answers = "HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nmasterserver_flags 0\n\
+    let responses = "HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nmasterserver_flags 0\n\
                    HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n*b\r\n2\r\nw\n\r\n0\r\n\r\n";
-    let (first, rest) = answers.split_at(60);
+    let (first, rest) = responses.split_at(60);
     lab.tcp(0.1, (M, S), S, first.as_bytes(), LabSegment::default());
     lab.tcp(0.2, (M, S), S, rest.as_bytes(), LabSegment { fin: true });
     lab.end(9.0);
@@ -173,8 +173,8 @@ fn responses_are_read_in_the_order_of_the_requests() {
 fn a_response_to_an_unknown_endpoint_is_not_read() {
     let mut lab = Lab::new();
     lab.tcp(0.0, (S, M), S, b"GET /ms/x HTTP/1.1\r\n\r\n", LabSegment::default());
-    let answer = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno";
-    lab.tcp(0.1, (M, S), S, answer, LabSegment { fin: true });
+    let response = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno";
+    lab.tcp(0.1, (M, S), S, response, LabSegment { fin: true });
     lab.end(9.0);
     let names: Vec<_> = lab.sink.heard.iter().map(|heard| heard.name).collect();
     assert_eq!(names, ["other_request", "other_response"]);
@@ -186,9 +186,9 @@ fn head_is_answered_without_a_body() {
     let mut lab = Lab::new();
     lab.tcp(0.0, (S, M), S, b"HEAD /c?build_defs=4 HTTP/1.1\r\n\r\n", LabSegment::default());
     lab.tcp(0.1, (S, M), S, b"GET /c?build_defs=4 HTTP/1.1\r\n\r\n", LabSegment::default());
-    let answers = b"HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n\
+    let responses = b"HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n\
                     HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nmasterserver_flags 0\n";
-    lab.tcp(0.2, (M, S), S, answers, LabSegment { fin: true });
+    lab.tcp(0.2, (M, S), S, responses, LabSegment { fin: true });
     lab.end(9.0);
     assert_eq!(lab.sink.heard[3].fields, "flags=0 servers=[]");
     assert_eq!(lab.codes(), ["ACR001"]);
@@ -199,22 +199,22 @@ fn with_headers(headers: &str, body: &str) -> (Vec<String>, Vec<String>) {
     let mut lab = Lab::new();
     let request = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\n";
     lab.tcp(0.0, (S, M), S, request, LabSegment::default());
-    let answer = format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\n{body}");
-    lab.tcp(0.1, (M, S), S, answer.as_bytes(), LabSegment::default());
+    let response = format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\n{body}");
+    lab.tcp(0.1, (M, S), S, response.as_bytes(), LabSegment::default());
     lab.tcp(0.2, (S, M), S, request, LabSegment::default());
     let second = b"HTTP/1.1 200 OK\r\n\r\nmasterserver_flags 1\n";
     lab.tcp(0.3, (M, S), S, second, LabSegment { fin: true });
     lab.end(9.0);
-    let answers = [1, 3].map(|at| lab.sink.heard[at].fields.clone());
-    (answers.to_vec(), lab.codes().iter().map(ToString::to_string).collect())
+    let responses = [1, 3].map(|at| lab.sink.heard[at].fields.clone());
+    (responses.to_vec(), lab.codes().iter().map(ToString::to_string).collect())
 }
 
 #[test]
 fn a_faulty_header_does_not_hide_the_response() {
     for header in ["X-Foo: a\r\n b", "X Foo: bar", "X-Foo : bar"] {
         let headers = format!("{header}\r\nContent-Length: 21");
-        let (answers, codes) = with_headers(&headers, "masterserver_flags 0\n");
-        assert_eq!(answers, ["flags=0 servers=[]", "flags=1 servers=[]"], "{header}");
+        let (responses, codes) = with_headers(&headers, "masterserver_flags 0\n");
+        assert_eq!(responses, ["flags=0 servers=[]", "flags=1 servers=[]"], "{header}");
         assert!(codes.is_empty(), "{header}: {codes:?}");
     }
 }
@@ -225,8 +225,8 @@ fn a_compressed_body_is_not_checked() {
         ("Content-Encoding: gzip\r\nContent-Length: 4", "\x1F\x0D\x0A\x08"),
         ("Transfer-Encoding: gzip, chunked", "5\r\nabcde\r\n0\r\n\r\n"),
     ] {
-        let (answers, codes) = with_headers(header, body);
-        assert_eq!(answers[1], "flags=1 servers=[]", "{header}");
+        let (responses, codes) = with_headers(header, body);
+        assert_eq!(responses[1], "flags=1 servers=[]", "{header}");
         assert!(codes.is_empty(), "{header}: {codes:?}");
     }
 }

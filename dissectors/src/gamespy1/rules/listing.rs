@@ -203,7 +203,7 @@ pub(in crate::gamespy1) fn list_after<S: Sink>(at: Span, sink: &mut S) {
 
 rule! {
     /// Many clients read until the connection is closed: an open one keeps them waiting.
-    pub GS1017 "master-closes" { severity: Warning, who: Master, needs: Answer,
+    pub GS1017 "master-closes" { severity: Warning, who: Master, needs: Response,
         asks: "the master closes the connection after the list, within the answer timeout",
         cite: [("Clients", "When the list has been sent, the masterserver closes the connection.")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
@@ -212,7 +212,7 @@ rule! {
 rule! {
     /// An error message would help an attacker; the specification requires that the master sends
     /// nothing.
-    pub GS1018 "bad-validate-closed" { severity: Warning, who: Master, needs: Answer,
+    pub GS1018 "bad-validate-closed" { severity: Warning, who: Master, needs: Response,
         asks: "on TCP a wrong validate closes the connection without a response",
         cite: [("Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
         right: concat!(

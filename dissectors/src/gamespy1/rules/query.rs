@@ -7,7 +7,7 @@ use crate::rule;
 
 rule! {
     /// Browsers show a server without a response as not responding, or not at all.
-    pub GS1030 "query-answered" { severity: Warning, who: Server, needs: Answer, checks: requests,
+    pub GS1030 "query-answered" { severity: Warning, who: Server, needs: Response, checks: requests,
         asks: "a game server answers a query (`\\info\\`, `\\status\\`, `\\basic\\`, `\\rules\\`, `\\players\\`)",
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
         right: concat!(
@@ -65,7 +65,7 @@ pub(in crate::gamespy1) fn unasked<S: Sink>(evidence: Evidence, seen: SeenMessag
 
 rule! {
     /// Datagrams can be reordered or lost: a reader can assemble a response only by the numbers.
-    pub GS1031 "queryid" { severity: Error, who: Server, needs: Answer,
+    pub GS1031 "queryid" { severity: Error, who: Server, needs: Response,
         asks: "the parts of a response have the same queryid, numbered from 1 without a gap, `\\final\\` in the last",
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
         right: concat!(

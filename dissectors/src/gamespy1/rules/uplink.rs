@@ -38,7 +38,7 @@ pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
 
 rule! {
     /// A server without a challenge cannot prove its game, and is not listed.
-    pub GS1021 "first-heartbeat-challenged" { severity: Warning, who: Master, needs: Answer,
+    pub GS1021 "first-heartbeat-challenged" { severity: Warning, who: Master, needs: Response,
         asks: "the first heartbeat is answered by basic and a secure challenge (secure without basic is a known deviation: a note)",
         cite: [("Servers", "After receiving the first heartbeat, the masterserver responds with a \"secure\\validate\" challenge")],
         right: registered!(),
@@ -67,7 +67,7 @@ pub(in crate::gamespy1) fn unchallenged<S: Sink>(evidence: Evidence, mark: &Mark
 
 rule! {
     /// A server that does not answer the challenge is not listed.
-    pub GS1022 "challenge-answered" { severity: Error, who: Server, needs: Answer,
+    pub GS1022 "challenge-answered" { severity: Error, who: Server, needs: Response,
         asks: "the server answers with heartbeat, gamename, validate and final",
         cite: [("Servers", "The UT server, if legitimate, responds with its heartbeat port, game name and 8 byte validation code")],
         right: registered!(),
@@ -122,18 +122,18 @@ rule! {
 /// Checks port and game name of the heartbeat against those of the response.
 pub(in crate::gamespy1) fn same_server<S: Sink>(
     beat: (u16, &[u8]),
-    answer: (u16, &[u8]),
+    response: (u16, &[u8]),
     at: Span,
     sink: &mut S,
 ) {
-    let same = beat.0 == answer.0 && beat.1.eq_ignore_ascii_case(answer.1);
+    let same = beat.0 == response.0 && beat.1.eq_ignore_ascii_case(response.1);
     sink.checked(&GS1023, same, at, || {
         format!(
             "the heartbeat is of {} on port {}, the answer of {} on port {}",
             crate::kit::Quoted(beat.1),
             beat.0,
-            crate::kit::Quoted(answer.1),
-            answer.0
+            crate::kit::Quoted(response.1),
+            response.0
         )
     });
 }

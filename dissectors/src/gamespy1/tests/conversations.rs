@@ -125,11 +125,11 @@ fn an_unanswered_heartbeat_proves_nothing_without_the_master() {
 /// From another port than that of heartbeats, at either port of the server.
 #[test]
 fn a_master_may_challenge_from_another_port() {
-    let run = |uplink: &str, server: &str, challenge: &[u8], answers: bool| {
+    let run = |uplink: &str, server: &str, challenge: &[u8], responses: bool| {
         let mut lab = Lab::new();
         lab.vouched = true;
         lab.udp(0.0, uplink, M, BEAT).udp(0.02, "10.0.0.9:45233", server, challenge);
-        if answers {
+        if responses {
             let proof = br"\validate\SAaJHX96\final\\queryid\1.1";
             lab.udp(0.04, server, "10.0.0.9:45233", proof);
         }
@@ -163,12 +163,12 @@ fn a_challenge_without_a_response() {
 
 #[test]
 fn a_response_of_another_server() {
-    for answer in [
+    for response in [
         &br"\heartbeat\7779\gamename\ut\validate\SAaJHX96\final\"[..],
         br"\heartbeat\7778\gamename\unreal\validate\SAaJHX96\final\",
     ] {
         let mut lab = Lab::new();
-        lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).udp(0.04, S, M, answer).end(9.0);
+        lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).udp(0.04, S, M, response).end(9.0);
         assert_eq!(lab.codes(), ["GS1023"]);
     }
 }
@@ -187,9 +187,9 @@ fn two_servers_may_share_a_socket() {
 
 #[test]
 fn a_response_without_its_heartbeat() {
-    let run = |answer: &[u8]| {
+    let run = |response: &[u8]| {
         let mut lab = Lab::new();
-        lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).udp(0.04, S, M, answer).end(9.0);
+        lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).udp(0.04, S, M, response).end(9.0);
         lab.codes()
     };
     assert_eq!(run(br"\gamename\ut\validate\SAaJHX96\final\"), ["GS1022"]);
@@ -292,13 +292,13 @@ fn a_repeated_part_after_the_complete_response_is_a_copy() {
 
 #[test]
 fn the_keys_of_a_response_may_have_any_name() {
-    for answer in [
+    for response in [
         &br"\hostname\a\heartbeat\1\queryid\1.1\final\"[..],
         br"\ip\1.2.3.4\hostname\a\queryid\1.1\final\",
         br"\list\x\hostname\a\queryid\1.1\final\",
     ] {
         let mut lab = Lab::new();
-        lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, answer).end(9.0);
+        lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, response).end(9.0);
         assert_eq!(lab.names(), ["query", "query_response"]);
         assert_eq!(lab.codes(), Vec::<String>::new());
         assert_eq!(lab.counts(&rules::GS1030).passed, 1);
@@ -355,14 +355,14 @@ fn the_response_to_a_challenge_is_not_part_of_the_response_to_a_query() {
 
 #[test]
 fn a_challenge_is_answered_as_a_query_is() {
-    let run = |answers: &[&str]| {
+    let run = |responses: &[&str]| {
         let mut lab = Lab::new();
         lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE);
-        for answer in answers {
-            lab.udp(0.04, S, M, answer.as_bytes());
+        for response in responses {
+            lab.udp(0.04, S, M, response.as_bytes());
         }
         lab.udp(60.0, S, M, BEAT).end(70.0);
-        assert_eq!(lab.counts(&rules::GS1022).passed, 1, "{answers:?}");
+        assert_eq!(lab.counts(&rules::GS1022).passed, 1, "{responses:?}");
         lab.codes()
     };
     let proof = r"\heartbeat\7778\gamename\ut\minnetver\432\validate\SAaJHX96\queryid\1.1\final\";
@@ -417,10 +417,11 @@ fn a_response_without_its_end() {
 
 #[test]
 fn a_response_with_neither_number_nor_end() {
-    for answer in [r"\hostname\x\mapname\y", r"\hostname\x\mapname\y\", r"\gamename\ut\hostname\x"]
+    for response in
+        [r"\hostname\x\mapname\y", r"\hostname\x\mapname\y\", r"\gamename\ut\hostname\x"]
     {
         let mut lab = Lab::new();
-        lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, answer.as_bytes()).end(9.0);
+        lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, response.as_bytes()).end(9.0);
         assert_eq!(lab.names(), ["query", "query_response"]);
         assert_eq!(lab.codes(), ["GS1002", "GS1031"]);
         assert_eq!(lab.counts(&rules::GS1030).passed, 1);
@@ -475,9 +476,9 @@ fn a_reused_number_is_another_response() {
 
 #[test]
 fn a_query_without_a_response() {
-    let answer = br"\hostname\Test\queryid\1.1\final\";
+    let response = br"\hostname\Test\queryid\1.1\final\";
     let mut lab = Lab::new();
-    lab.udp(0.0, C, S, br"\info\").udp(0.1, S, C, answer).udp(1.0, C, S, br"\rules\");
+    lab.udp(0.0, C, S, br"\info\").udp(0.1, S, C, response).udp(1.0, C, S, br"\rules\");
     lab.udp(5.0, C, S, br"\echo\x").end(5.1);
     assert_eq!(lab.codes(), ["GS1030"]);
     assert_eq!(lab.details(), [r"no answer came to \rules\"]);
@@ -488,29 +489,29 @@ fn a_query_without_a_response() {
 
 #[test]
 fn a_response_does_not_belong_to_an_overdue_query() {
-    let answer = br"\hostname\x\queryid\1.1\final\";
+    let response = br"\hostname\x\queryid\1.1\final\";
     let mut lab = Lab::new();
-    lab.udp(0.0, C, S, br"\status\").udp(10.0, C, S, br"\info\").udp(10.1, S, C, answer);
+    lab.udp(0.0, C, S, br"\status\").udp(10.0, C, S, br"\info\").udp(10.1, S, C, response);
     assert_eq!(lab.end(20.0).details(), [r"no answer came to \status\"]);
     // A late one counts, too.
     let mut lab = Lab::new();
-    lab.udp(0.0, C, S, br"\status\").udp(5.0, S, C, answer).end(20.0);
+    lab.udp(0.0, C, S, br"\status\").udp(5.0, S, C, response).end(20.0);
     assert_eq!(lab.codes(), [""; 0]);
 }
 
 #[test]
 fn a_response_may_be_recorded_shortly_before_its_request() {
-    let answer = br"\hostname\x\queryid\1.1\final\";
+    let response = br"\hostname\x\queryid\1.1\final\";
     let parts: [&[u8]; 2] = [br"\hostname\x\queryid\1.1", br"\a\b\queryid\1.2\final\"];
     for (moment, passed) in [(0.0002, 2), (1.0, 1)] {
         let mut lab = Lab::new();
-        lab.udp(0.0, S, C, answer).udp(moment, C, S, br"\status\");
-        lab.udp(9.0, C, S, br"\status\").udp(9.1, S, C, answer).end(20.0);
+        lab.udp(0.0, S, C, response).udp(moment, C, S, br"\status\");
+        lab.udp(9.0, C, S, br"\status\").udp(9.1, S, C, response).end(20.0);
         assert_eq!(lab.counts(&rules::GS1030).passed, passed);
         assert_eq!(lab.counts(&rules::GS1030).failed, 2 - passed);
         let mut lab = Lab::new();
         lab.udp(0.0, S, C, parts[0]).udp(moment, C, S, br"\status\").udp(moment, S, C, parts[1]);
-        lab.udp(9.0, C, S, br"\info\").udp(9.1, S, C, answer).end(20.0);
+        lab.udp(9.0, C, S, br"\info\").udp(9.1, S, C, response).end(20.0);
         assert_eq!(lab.counts(&rules::GS1030).passed, passed);
         assert_eq!(lab.counts(&rules::GS1030).failed, 2 - passed);
         let mut lab = Lab::new();
@@ -527,8 +528,8 @@ fn requests_that_are_dropped_early_break_no_rule() {
     for length in 0..30 {
         lab.udp(0.0, C, S, format!(r"\info\{}", "x".repeat(length)).as_bytes());
     }
-    for answer in 1..=30 {
-        lab.udp(0.1, S, C, format!(r"\hostname\x\queryid\{answer}.1\final\").as_bytes());
+    for response in 1..=30 {
+        lab.udp(0.1, S, C, format!(r"\hostname\x\queryid\{response}.1\final\").as_bytes());
     }
     lab.end(9.0);
     assert_eq!(lab.codes(), [""; 0]);
@@ -553,8 +554,8 @@ fn parts_are_bounded() {
         let text = format!(r"\player_{part}\Ann\queryid\1.{part}");
         lab.udp(0.1, S, C, text.as_bytes());
     }
-    for answer in 2..20 {
-        lab.udp(0.2, S, C, format!(r"\a\b\queryid\{answer}.2").as_bytes());
+    for response in 2..20 {
+        lab.udp(0.2, S, C, format!(r"\a\b\queryid\{response}.2").as_bytes());
     }
     lab.end(9.0);
     assert_eq!(lab.names().len(), 598 + 18, "every datagram is reported once");

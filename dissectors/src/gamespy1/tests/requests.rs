@@ -23,11 +23,11 @@ fn replies(datagrams: &[(f64, &str, &str, &str)]) -> Vec<(&'static str, Reply)> 
     answered(lab.end(99.0))
 }
 
-const ANSWER: &str = r"\hostname\Test\queryid\1.1\final\";
+const RESPONSE: &str = r"\hostname\Test\queryid\1.1\final\";
 
 #[test]
 fn a_response_has_its_query() {
-    let reported = replies(&[(1.0, C, S, r"\info\"), (1.1, S, C, ANSWER)]);
+    let reported = replies(&[(1.0, C, S, r"\info\"), (1.1, S, C, RESPONSE)]);
     assert_eq!(reported, [("query_response", Reply::to(1, at(1.0)))]);
     // In parts: the joined response does.
     let parts = [r"\hostname\Test\queryid\1.1", r"\player_0\Ann\queryid\1.2\final\"];
@@ -35,13 +35,13 @@ fn a_response_has_its_query() {
         replies(&[(1.0, C, S, r"\status\"), (1.1, S, C, parts[1]), (1.2, S, C, parts[0])]);
     assert_eq!(reported, [("query_response", Reply::to(1, at(1.0)))]);
     // There is no request.
-    assert_eq!(replies(&[(1.0, S, C, ANSWER)]), []);
+    assert_eq!(replies(&[(1.0, S, C, RESPONSE)]), []);
 }
 
 #[test]
 fn a_query_that_is_sent_again_is_one_request() {
     let asked = [0.0, 1.0, 2.0].map(|time| (time, C, S, r"\info\"));
-    let reported = replies(&[asked[0], asked[1], asked[2], (2.1, S, C, ANSWER)]);
+    let reported = replies(&[asked[0], asked[1], asked[2], (2.1, S, C, RESPONSE)]);
     let reply = Reply { began: at(0.0), tries: 3, ..Reply::to(3, at(2.0)) };
     assert_eq!(reported, [("query_response", reply)]);
 }
@@ -94,7 +94,7 @@ fn a_copy_is_shown_and_changes_nothing() {
 
 #[test]
 fn a_response_with_an_unusual_start_is_a_response() {
-    for answer in [
+    for response in [
         r"hostname\Test\queryid\1.1\final\",
         "\u{1}\u{2}",
         r"X\Y",
@@ -102,9 +102,9 @@ fn a_response_with_an_unusual_start_is_a_response() {
     ] {
         let mut lab = Lab::new();
         lab.claims = true;
-        lab.udp(0.0, C, S, br"\info\").udp(0.1, S, C, answer.as_bytes()).end(9.0);
-        assert_eq!(lab.names(), ["query", "query_response"], "{answer:?}");
-        assert!(lab.codes().contains(&"GS1001".to_owned()), "{answer:?}");
+        lab.udp(0.0, C, S, br"\info\").udp(0.1, S, C, response.as_bytes()).end(9.0);
+        assert_eq!(lab.names(), ["query", "query_response"], "{response:?}");
+        assert!(lab.codes().contains(&"GS1001".to_owned()), "{response:?}");
         assert_eq!(lab.counts(&rules::GS1030).passed, 1);
         assert_eq!(lab.counts(&rules::GS1030).failed, 0);
     }

@@ -75,9 +75,9 @@ fn every_message_with_every_byte_changed() {
 
 /// Pieces of responses and other messages.
 fn likely() -> impl Strategy<Value = Vec<u8>> {
-    let part = (0..3_u8, 0..5_u8, any::<bool>()).prop_map(|(answer, part, closed)| {
+    let part = (0..3_u8, 0..5_u8, any::<bool>()).prop_map(|(response, part, closed)| {
         let closing = if closed { r"\final\" } else { "" };
-        format!(r"\key_{part}\value\queryid\{answer}.{part}{closing}").into_bytes()
+        format!(r"\key_{part}\value\queryid\{response}.{part}{closing}").into_bytes()
     });
     let pieces = r"(\\|final|queryid|1\.1|list|ip|gamename|ut|secure|basic|validate|cmp){0,16}";
     prop_oneof![part, pieces.prop_map(String::into_bytes)]

@@ -50,7 +50,7 @@ rule! {
 }
 rule! {
     /// Clients do not list a server that does not respond.
-    pub GS4031 "request-answered" { severity: Warning, who: Server, needs: Answer, checks: requests,
+    pub GS4031 "request-answered" { severity: Warning, who: Server, needs: Response, checks: requests,
         asks: "a request is answered",
         cite: [("UT3 query protocol", "Server replies with query information")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",

@@ -14,7 +14,7 @@ rule! {
 rule! {
     /// A reader orders the packets by their index; if one is missing or repeated, the response is
     /// unreadable.
-    pub GS4021 "packet-index" { severity: Error, who: Server, needs: Answer,
+    pub GS4021 "packet-index" { severity: Error, who: Server, needs: Response,
         asks: "the packet indices of one response run from 0 without a gap or a repeat",
         cite: [("Packet 4: Server information response", "The low 7 bits are the packet index (starting at zero).")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 81 01 'player_\\0' 00 'Ann\\0\\0\\0'\n0.06 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'",
@@ -23,7 +23,7 @@ rule! {
 rule! {
     /// Only the last packet shows how many there are: without the bit a reader waits for ever, with
     /// two it stops too early.
-    pub GS4022 "last-bit" { severity: Error, who: Server, needs: Answer,
+    pub GS4022 "last-bit" { severity: Error, who: Server, needs: Response,
         asks: "the high bit is set on the last packet of a response and on no other",
         cite: [("Packet 4: Server information response", "The high bit is whether or not this is the last packet.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",

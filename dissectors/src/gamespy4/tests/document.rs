@@ -141,13 +141,13 @@ fn a_request_before_any_challenge() {
         stage.client(100, b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01");
     };
     let challenge = b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0".to_vec();
-    for answer in [challenge, packet(0x80, 0, TABLE), packet(0x00, 0, TABLE), b"game".to_vec()] {
+    for response in [challenge, packet(0x80, 0, TABLE), packet(0x00, 0, TABLE), b"game".to_vec()] {
         let mut stage = Stage::default();
         early(&mut stage);
-        stage.server(300, &answer);
+        stage.server(300, &response);
         assert_eq!(stage.lab.sink.results.findings[0].rule.code.to_string(), "GS4008");
         let outcome = stage.ends(400);
-        let answered = answer == packet(0x80, 0, TABLE);
+        let answered = response == packet(0x80, 0, TABLE);
         assert_eq!(
             outcome.failed(),
             if answered { &["GS4008", "GS4010"][..] } else { &["GS4008"] }
@@ -245,8 +245,8 @@ fn a_missing_response_is_a_fault_only_after_the_timeout() {
 
 #[test]
 fn a_copy_of_a_response_is_a_note() {
-    let answer = packet(0x80, 0, TABLE);
-    let outcome = Stage::default().asks().server(50, &answer).server(51, &answer).ends(60);
+    let response = packet(0x80, 0, TABLE);
+    let outcome = Stage::default().asks().server(50, &response).server(51, &response).ends(60);
     assert!(outcome.failed().is_empty());
     assert_eq!(outcome.found(Verdict::Note), ["GS4021"]);
 }
@@ -258,8 +258,8 @@ fn a_copy_of_any_recent_response_is_a_note() {
     stage.server(20, b"\x09\x10\x20\x30\x407\0").server(21, b"\x09\x10\x20\x30\x407\0");
     let again = b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01";
     stage.client(30, again).client(31, again);
-    let answers = [b"numplayers\x001\0\0", b"numplayers\x002\0\0"];
-    let [first, second] = answers.map(|content| packet(0x80, 0, content));
+    let responses = [b"numplayers\x001\0\0", b"numplayers\x002\0\0"];
+    let [first, second] = responses.map(|content| packet(0x80, 0, content));
     stage.server(50, &first).server(51, &second).server(52, &first).server(53, &second);
     let outcome = stage.server(54, b"\x09\x10\x20\x30\x407\0").ends(60);
     assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
@@ -348,8 +348,8 @@ fn names_without_values_and_values_without_an_end() {
 fn any_text_and_number_may_precede_the_variables() {
     for (text, section) in [(b"splitnum", 5), (b"A7x.q0~Z", 0), (b"A7x.q0~Z", 5)] {
         let header = [b"\0\x10\x20\x30\x41", &text[..], &[0, 0x80, section]].concat();
-        let answer = [&header[..], b"hostport\x007777\0\0"].concat();
-        let outcome = Stage::default().asks().server(50, &answer).ends(60);
+        let response = [&header[..], b"hostport\x007777\0\0"].concat();
+        let outcome = Stage::default().asks().server(50, &response).ends(60);
         assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
         assert!(outcome.reported[3].fields.ends_with("properties{hostport=7777}"));
     }
@@ -457,8 +457,8 @@ fn a_doubled_datagram_is_shown_and_changes_nothing() {
 fn zeros_before_the_variables_are_a_header() {
     for name in ["hostport", "numplayers", "s32779"] {
         let text = format!("{name}\x003\0\0");
-        let answer = [b"\0\x10\x20\x30\x41\0\0\0\0\0\0\0\0\0\x80\0", text.as_bytes()].concat();
-        let outcome = Stage::default().asks().server(50, &answer).ends(60);
+        let response = [b"\0\x10\x20\x30\x41\0\0\0\0\0\0\0\0\0\x80\0", text.as_bytes()].concat();
+        let outcome = Stage::default().asks().server(50, &response).ends(60);
         assert_eq!(outcome.found(Verdict::Fail), ["GS4020"]);
         assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);
         assert!(outcome.reported[3].fields.ends_with(&format!("properties{{{name}=3}}")));
@@ -469,7 +469,7 @@ fn zeros_before_the_variables_are_a_header() {
 #[test]
 fn a_response_to_a_challenge_that_was_never_sent() {
     let accepted = |fact: &&CrossFlowEvent| matches!(fact, CrossFlowEvent::Accepted { .. });
-    let answer = packet(0x80, 0, TABLE);
+    let response = packet(0x80, 0, TABLE);
     for (given, challenge, failed) in
         [(None, 7, &["GS4010"][..]), (Some(8), 7, &["GS4010"]), (Some(7), 7, &[])]
     {
@@ -480,7 +480,7 @@ fn a_response_to_a_challenge_that_was_never_sent() {
         }
         let request = [b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0", &[challenge][..]].concat();
         stage.client(20, &[&request, &b"\xFF\xFF\xFF\x01"[..]].concat());
-        let outcome = stage.server(30, &answer).ends(60);
+        let outcome = stage.server(30, &response).ends(60);
         let broken: Vec<_> = outcome.failed().into_iter().filter(|code| code == "GS4010").collect();
         assert_eq!(broken, failed, "{given:?}");
         assert_eq!(outcome.facts.iter().filter(accepted).count(), failed.len());
@@ -492,7 +492,7 @@ fn a_response_to_a_challenge_that_was_never_sent() {
     let mut stage = Stage::default();
     stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
     stage.client(20, b"\xFE\xFD\x00\x10\x20\x30\x41\xFF\xFF\xFF\x01");
-    let outcome = stage.server(30, &answer).ends(60);
+    let outcome = stage.server(30, &response).ends(60);
     assert!(!outcome.failed().contains(&"GS4010".to_owned()));
     assert_eq!(outcome.facts.iter().filter(accepted).count(), 0);
 }
@@ -509,15 +509,15 @@ fn a_response_of_another_type_is_an_error_and_not_missing() {
     assert_eq!(outcome.names()[1], "challenge_response");
     assert_eq!(outcome.replies.len(), 1);
 
-    let mut answer = packet(0x80, 0, TABLE);
-    answer[0] = 0x01;
-    assert_eq!(GameSpy4::claim(&answer, known), Claim::Weak);
-    let outcome = Stage::default().asks().server(50, &answer).ends(9000);
+    let mut response = packet(0x80, 0, TABLE);
+    response[0] = 0x01;
+    assert_eq!(GameSpy4::claim(&response, known), Claim::Weak);
+    let outcome = Stage::default().asks().server(50, &response).ends(9000);
     assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.results.findings);
     assert_eq!(outcome.names()[3], "info_response");
 
     // There is no request for it.
-    answer[4] = 0x55;
-    let outcome = Stage::default().asks().server(50, &answer).ends(60);
+    response[4] = 0x55;
+    let outcome = Stage::default().asks().server(50, &response).ends(60);
     assert_eq!(outcome.names()[3], "unknown");
 }

@@ -166,9 +166,9 @@ fn sections_that_are_asked_for_alone() {
 fn gamespy_sdk_in_one_packet_without_a_header() {
     let mut stage = Stage::between(super::CLIENT, "10.0.0.2:11111");
     stage.client(0, b"\xFE\xFD\x00\x10\x20\x30\x41\xFF\xFF\xFF");
-    let answer = b"\0\x10\x20\x30\x41hostname\0a\0mapname\0b\0\0\0\x02player_\0score_\0\0Ann\x003\0Bob\x004\0\
+    let response = b"\0\x10\x20\x30\x41hostname\0a\0mapname\0b\0\0\0\x02player_\0score_\0\0Ann\x003\0Bob\x004\0\
         \0\x01team_t\0\0Red\0";
-    let outcome = stage.server(10, answer).ends(40);
+    let outcome = stage.server(10, response).ends(40);
     assert_eq!(outcome.failed(), ["GS4009"]);
     assert_eq!(
         outcome.reported[1].fields,
@@ -182,8 +182,8 @@ fn just_cause_2_multiplayer() {
     let mut stage = Stage::default();
     stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").server(10, b"\x09\x10\x20\x30\x407\0");
     stage.client(20, b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x02");
-    let answer = packet(0x05, 0, b"hostname\0a\0\0\0\x01Ann\0STEAM_0:0:1\0\0\x2A");
-    let outcome = stage.server(30, &answer).ends(40);
+    let response = packet(0x05, 0, b"hostname\0a\0\0\0\x01Ann\0STEAM_0:0:1\0\0\x2A");
+    let outcome = stage.server(30, &response).ends(40);
     assert_eq!(outcome.failed(), ["GS4009"]);
     assert!(
         outcome.reported[3]
@@ -259,8 +259,8 @@ fn a_challenge_request_with_timestamp_0_differs_from_a_master_s_response() {
     assert!(expects(super::CLIENT, b"\xFE\xFD\x09\0\0\0\0"));
     assert!(expects(super::CLIENT, b"\xFE\xFD\x09\0\0\0\0\0\0\0\0"));
     for flags in [&b""[..], b"\0\0\0\0", b"\0\0\0\x01"] {
-        let answer = [b"\xFE\xFD\x09\0\0\0\0", flags].concat();
-        assert!(!expects("10.0.0.1:27900", &answer), "the master is up");
+        let response = [b"\xFE\xFD\x09\0\0\0\0", flags].concat();
+        assert!(!expects("10.0.0.1:27900", &response), "the master is up");
     }
     for bytes in
         [&b"\xFE\xFD\x09\0\0\0"[..], b"\xFE\xFD\x09\0\0\0\x01", b"\xFE\xFD\x09\0\0\0\0\x01", b""]

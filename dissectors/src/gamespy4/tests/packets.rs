@@ -315,9 +315,9 @@ fn asked_twice(packets: &str, end: i64) -> Outcome {
     let mut stage = Stage::default();
     stage.asks().client(500, AGAIN);
     for (number, packet) in packets.split(' ').enumerate() {
-        let answer = two(if packet.ends_with('a') { b'3' } else { b'4' });
+        let response = two(if packet.ends_with('a') { b'3' } else { b'4' });
         let index = usize::from(packet.starts_with('1'));
-        stage.server(600 + number as i64, &answer[index]);
+        stage.server(600 + number as i64, &response[index]);
     }
     stage.ends(end)
 }
@@ -448,13 +448,13 @@ fn a_capture_with_every_packet_twice() {
     let challenge = b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0";
     let request = b"\xFE\xFD\x09\x10\x20\x30\x40";
     stage.client(0, request).client(0, request).server(20, challenge).server(20, challenge);
-    for answers in ["0a 1a", "0b 0a 1b 1a"] {
-        for _ in answers.split(' ').step_by(2) {
+    for responses in ["0a 1a", "0b 0a 1b 1a"] {
+        for _ in responses.split(' ').step_by(2) {
             stage.client(30, AGAIN).client(30, AGAIN);
         }
-        for packet in answers.split(' ') {
-            let answer = two(if packet.ends_with('a') { b'3' } else { b'4' });
-            let packet = &answer[usize::from(packet.starts_with('1'))];
+        for packet in responses.split(' ') {
+            let response = two(if packet.ends_with('a') { b'3' } else { b'4' });
+            let packet = &response[usize::from(packet.starts_with('1'))];
             stage.server(50, packet).server(50, packet);
         }
     }
@@ -476,8 +476,8 @@ fn packets_are_not_contradictory_if_requests_may_be_missing() {
                 stage.client(0, AGAIN);
             }
             for packet in packets {
-                let answer = two(if packet.ends_with('a') { b'3' } else { b'4' });
-                stage.server(50, &answer[usize::from(packet.starts_with('1'))]);
+                let response = two(if packet.ends_with('a') { b'3' } else { b'4' });
+                stage.server(50, &response[usize::from(packet.starts_with('1'))]);
             }
             let outcome = stage.ends(9000);
             assert!(outcome.failed().is_empty(), "{:?}", outcome.results.findings);

@@ -18,7 +18,7 @@ const REQUESTS: [&[u8]; 6] = [
     b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x02",
 ];
 
-fn answers() -> Vec<Vec<u8>> {
+fn responses() -> Vec<Vec<u8>> {
     vec![
         b"\x09\x10\x20\x30\x40-9513307\0\0\0\0".to_vec(),
         packet(
@@ -34,7 +34,7 @@ fn answers() -> Vec<Vec<u8>> {
 }
 
 fn samples() -> Vec<Vec<u8>> {
-    REQUESTS.iter().map(|request| request.to_vec()).chain(answers()).collect()
+    REQUESTS.iter().map(|request| request.to_vec()).chain(responses()).collect()
 }
 
 fn run(packets: &[TestPacket]) {
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn random_answers(content in likely(), number: u8, section in 0u8..4) {
+    fn random_responses(content in likely(), number: u8, section in 0u8..4) {
         everywhere(&packet(number, section, &content));
         everywhere(&[b"\0\x10\x20\x30\x41", content.as_slice()].concat());
     }
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn whole_answers_of_random_packets(packets in prop::collection::vec((0u8..3, likely()), 2..6)) {
+    fn complete_responses_of_random_packets(packets in prop::collection::vec((0u8..3, likely()), 2..6)) {
         let mut stage = Stage::default();
         stage.asks();
         for (at, (section, content)) in packets.iter().enumerate() {

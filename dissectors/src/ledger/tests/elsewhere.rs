@@ -61,37 +61,37 @@ fn request(
     (frame, CrossFlowEvent::Unanswered(exchange(frame, kind, true)), C, to)
 }
 
-fn answer(frame: u64, kinds: u8) -> (u64, CrossFlowEvent, &'static str, &'static str) {
+fn response(frame: u64, kinds: u8) -> (u64, CrossFlowEvent, &'static str, &'static str) {
     (frame, CrossFlowEvent::Unasked(exchange(frame, kinds, false)), OTHER, C)
 }
 
 #[test]
 fn a_response_from_another_host_is_reported_once() {
-    let facts = [answer(20, 2 | 4), request(1, 4, S)];
+    let facts = [response(20, 2 | 4), request(1, 4, S)];
     assert_eq!(reported(&facts, 100), ["A2S062 kept", "A2S065"]);
 }
 
 /// A flow that was evicted for lack of memory continues as another one.
 #[test]
 fn a_response_in_a_later_flow_of_the_same_hosts_is_not_from_another_host() {
-    assert_eq!(reported(&[answer(20, 4), request(1, 4, OTHER)], 100), ["A2S062 kept"]);
+    assert_eq!(reported(&[response(20, 4), request(1, 4, OTHER)], 100), ["A2S062 kept"]);
 }
 
 #[test]
 fn a_response_does_not_belong_to_requests_of_another_kind_or_time() {
     let alone = ["A2S061", "A2S062"];
-    assert_eq!(reported(&[answer(20, 2), request(1, 4, S)], 100), alone);
-    assert_eq!(reported(&[answer(20, 4), request(21, 4, S)], 100), alone);
-    assert_eq!(reported(&[answer(3001, 4), request(1, 4, S)], 100), alone);
-    assert_eq!(reported(&[answer(3000, 4), request(1, 4, S)], 100), ["A2S062 kept", "A2S065"]);
+    assert_eq!(reported(&[response(20, 2), request(1, 4, S)], 100), alone);
+    assert_eq!(reported(&[response(20, 4), request(21, 4, S)], 100), alone);
+    assert_eq!(reported(&[response(3001, 4), request(1, 4, S)], 100), alone);
+    assert_eq!(reported(&[response(3000, 4), request(1, 4, S)], 100), ["A2S062 kept", "A2S065"]);
 }
 
 #[test]
 fn a_response_to_one_of_two_requests_proves_nothing() {
     let two = ["A2S061?", "A2S062?", "A2S062?"];
-    assert_eq!(reported(&[request(1, 4, S), request(2, 4, D), answer(20, 4)], 100), two);
-    assert_eq!(reported(&[request(1, 4, S), request(2, 2, S), answer(20, 2 | 4)], 100), two);
-    let repeated = [request(1, 4, S), request(2, 4, S), answer(20, 4), answer(21, 4)];
+    assert_eq!(reported(&[request(1, 4, S), request(2, 4, D), response(20, 4)], 100), two);
+    assert_eq!(reported(&[request(1, 4, S), request(2, 2, S), response(20, 2 | 4)], 100), two);
+    let repeated = [request(1, 4, S), request(2, 4, S), response(20, 4), response(21, 4)];
     let each = ["A2S062 kept", "A2S062 kept", "A2S065", "A2S065"];
     assert_eq!(reported(&repeated, 100), each);
 }
@@ -102,9 +102,9 @@ fn a_response_to_each_repeat_is_reported_once() {
     let mut asked = exchange(1, 4, true);
     asked.tries = 2;
     let request = (500, CrossFlowEvent::Unanswered(asked), C, S);
-    let both = [request, answer(20, 4), answer(520, 4)];
+    let both = [request, response(20, 4), response(520, 4)];
     assert_eq!(reported(&both, 100), ["A2S062 kept", "A2S065"]);
-    assert_eq!(reported(&[both[0], both[1], both[2], answer(530, 4)], 100).len(), 3);
+    assert_eq!(reported(&[both[0], both[1], both[2], response(530, 4)], 100).len(), 3);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn an_id_in_both_messages_decides() {
         };
         (frame, fact, from, to)
     };
-    let facts = [with(request(1, 4, S), 7), with(request(2, 4, D), 8), with(answer(20, 4), 8)];
+    let facts = [with(request(1, 4, S), 7), with(request(2, 4, D), 8), with(response(20, 4), 8)];
     assert_eq!(reported(&facts, 100), ["A2S062", "A2S062 kept", "A2S065"]);
 }
 
@@ -155,8 +155,8 @@ fn flows_beyond_the_limit_are_checked_individually() {
 
 #[test]
 fn many_unsolicited_responses_are_one_finding() {
-    let checked = |answers: u64, apart: u64| {
-        let facts = Vec::from_iter((1..=answers).map(|n| answer(n * apart, 4)));
+    let checked = |responses: u64, apart: u64| {
+        let facts = Vec::from_iter((1..=responses).map(|n| response(n * apart, 4)));
         let reported = reported(&facts, 1000);
         Vec::from_iter(reported.into_iter().filter(|it| it.starts_with("SEC005")))
     };
@@ -167,7 +167,7 @@ fn many_unsolicited_responses_are_one_finding() {
     let mut ledger = ledger(1000);
     for n in 0..40 {
         let server = format!("10.8.{}.1:27015", n % 4);
-        let CrossFlowEvent::Unasked(exchange) = answer(n, 4).1 else { return };
+        let CrossFlowEvent::Unasked(exchange) = response(n, 4).1 else { return };
         ledger.fact(CrossFlowEvent::Unasked(exchange), &[], &seen(n, &server, C));
     }
     let rulings = Vec::from_iter(ledger.review(Loads::default()).rulings);

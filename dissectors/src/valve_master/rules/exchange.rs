@@ -7,7 +7,7 @@ use crate::valve_master::registration::ChallengeReason;
 
 rule! {
     /// The client waits, repeats the query, and finally treats the master as not responding.
-    pub VM026 "query-answered" { severity: Warning, who: Master, needs: Answer, checks: requests,
+    pub VM026 "query-answered" { severity: Warning, who: Master, needs: Response, checks: requests,
         asks: "a query is answered before the response timeout",
         cite: [("Client to master server", "Send the following UDP query to a master server to get a list of Source host servers.")],
         right: listed!("31 FF '0.0.0.0:0' 00 00"),
@@ -32,7 +32,7 @@ rule! {
 rule! {
     /// A server whose challenge was not accepted, and that is not notified, assumes that it is
     /// listed.
-    pub VM043 "rechallenge" { severity: Warning, who: Master, needs: Answer,
+    pub VM043 "rechallenge" { severity: Warning, who: Master, needs: Response,
         asks: "an info string with a wrong challenge is answered by a new challenge",
         cite: [("Join", "If you send the master servers an invalid challenge, you will get another challenge as a response.")],
         right: joined!(goldsrc!("1"), "\n0.05 m > s:27015  FFFFFFFF 730A le32:133961823\n0.06 s:27015 > m  ", goldsrc!("133961823")),
@@ -40,7 +40,7 @@ rule! {
 }
 rule! {
     /// Without a challenge the server cannot join, and clients do not find it.
-    pub VM047 "join-answered" { severity: Warning, who: Master, needs: Answer, checks: requests,
+    pub VM047 "join-answered" { severity: Warning, who: Master, needs: Response, checks: requests,
         asks: "a join is answered by a challenge",
         cite: [("Join", "The master servers each respond by sending FF FF FF FF 73 0A")],
         right: registered!(""),

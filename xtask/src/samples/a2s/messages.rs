@@ -38,8 +38,8 @@ pub(super) fn player_response(count: u8, seed: u64) -> Vec<u8> {
 }
 
 /// "Multi-packet Response", first table: number and total share one byte.
-pub(super) fn split_goldsrc(id: u32, answer: &[u8]) -> Vec<Vec<u8>> {
-    let parts = answer.chunks(GOLDSRC_SPLIT_SIZE);
+pub(super) fn split_goldsrc(id: u32, response: &[u8]) -> Vec<Vec<u8>> {
+    let parts = response.chunks(GOLDSRC_SPLIT_SIZE);
     let total = parts.len() as u8;
     assert!((2..=15).contains(&total), "{total} parts");
     let packet = |(number, part): (usize, &[u8])| {
@@ -50,13 +50,13 @@ pub(super) fn split_goldsrc(id: u32, answer: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// "Multi-packet Response", second table, with the Size field of the Orange Box engine.
-pub(crate) fn split_orange_box(id: u32, answer: &[u8]) -> Vec<Vec<u8>> {
-    split_source(id, Some(SPLIT_SIZE), answer)
+pub(crate) fn split_orange_box(id: u32, response: &[u8]) -> Vec<Vec<u8>> {
+    split_source(id, Some(SPLIT_SIZE), response)
 }
 
 /// "Multi-packet Response", second table, as engines before the Orange Box send it: without Size.
-pub(super) fn split_old_source(id: u32, answer: &[u8]) -> Vec<Vec<u8>> {
-    split_source(id, None, answer)
+pub(super) fn split_old_source(id: u32, response: &[u8]) -> Vec<Vec<u8>> {
+    split_source(id, None, response)
 }
 
 fn split_source(id: u32, size: Option<u16>, body: &[u8]) -> Vec<Vec<u8>> {
@@ -76,10 +76,10 @@ pub(crate) fn split_compressed(
     id: u32,
     size: Option<u16>,
     blocks: Compression,
-    answer: &[u8],
+    response: &[u8],
 ) -> Vec<Vec<u8>> {
-    let head = Bytes::new().le32(answer.len() as u32).le32(crc32fast::hash(answer));
-    split_source(id | 0x8000_0000, size, &head.raw(&bzip2(answer, blocks)).done())
+    let head = Bytes::new().le32(response.len() as u32).le32(crc32fast::hash(response));
+    split_source(id | 0x8000_0000, size, &head.raw(&bzip2(response, blocks)).done())
 }
 
 fn bzip2(bytes: &[u8], blocks: Compression) -> Vec<u8> {
@@ -94,41 +94,41 @@ mod tests {
 
     #[test]
     fn parts_tile_the_answer() {
-        let answer = rules_response(120, 1);
+        let response = rules_response(120, 1);
         for (parts, head) in [
-            (split_goldsrc(1, &answer), 9),
-            (split_orange_box(1, &answer), 12),
-            (split_old_source(1, &answer), 10),
+            (split_goldsrc(1, &response), 9),
+            (split_orange_box(1, &response), 12),
+            (split_old_source(1, &response), 10),
         ] {
             assert!(parts.len() > 2);
             let joined: Vec<u8> = parts.iter().flat_map(|part| part[head..].to_vec()).collect();
-            assert_eq!(joined, answer);
+            assert_eq!(joined, response);
         }
     }
 
     #[test]
     fn heads_by_hand() {
-        let answer = vec![0xEE; 3000];
-        assert_eq!(split_goldsrc(0x0102, &answer)[1][..9], *b"\xFE\xFF\xFF\xFF\x02\x01\0\0\x13");
+        let response = vec![0xEE; 3000];
+        assert_eq!(split_goldsrc(0x0102, &response)[1][..9], *b"\xFE\xFF\xFF\xFF\x02\x01\0\0\x13");
         assert_eq!(
-            split_orange_box(3, &answer)[2][..12],
+            split_orange_box(3, &response)[2][..12],
             *b"\xFE\xFF\xFF\xFF\x03\0\0\0\x03\x02\xE0\x04"
         );
-        assert_eq!(split_old_source(3, &answer)[0][..10], *b"\xFE\xFF\xFF\xFF\x03\0\0\0\x03\x00");
+        assert_eq!(split_old_source(3, &response)[0][..10], *b"\xFE\xFF\xFF\xFF\x03\0\0\0\x03\x00");
     }
 
     #[test]
     fn compressed_responses_decompress() {
-        let answer = rules_response(150, 2);
-        let parts = split_compressed(5, Some(SPLIT_SIZE), Compression::best(), &answer);
+        let response = rules_response(150, 2);
+        let parts = split_compressed(5, Some(SPLIT_SIZE), Compression::best(), &response);
         assert!(parts.len() > 1);
         assert_eq!(parts[0][4..8], [5, 0, 0, 0x80]);
         let joined: Vec<u8> = parts.iter().flat_map(|part| part[12..].to_vec()).collect();
-        assert_eq!(joined[..4], (answer.len() as u32).to_le_bytes());
+        assert_eq!(joined[..4], (response.len() as u32).to_le_bytes());
         assert_eq!(joined[8..11], *b"BZh");
         let mut plain = Vec::new();
         bzip2::read::BzDecoder::new(&joined[8..]).read_to_end(&mut plain).unwrap();
-        assert_eq!(plain, answer);
+        assert_eq!(plain, response);
         assert_eq!(joined[4..8], crc32fast::hash(&plain).to_le_bytes());
     }
 }

@@ -63,8 +63,8 @@ fn requests_that_are_dropped_early_break_no_rule() {
     let others = (11..30).map(|n| format!("{T} 000000{n}"));
     let asked = Vec::from_iter([T.to_owned()].into_iter().chain(others));
     let asked = (0..).zip(&asked).map(|(n, asked)| (f64::from(n) * 0.01, asked.as_str()));
-    let answers = (0..21).map(|n| (1.0 + f64::from(n) * 0.01, I));
-    let lab = said_at(&asked.chain(answers).collect::<Vec<_>>());
+    let responses = (0..21).map(|n| (1.0 + f64::from(n) * 0.01, I));
+    let lab = said_at(&asked.chain(responses).collect::<Vec<_>>());
     let inconclusive: Vec<_> = (37..=40).map(|frame| ("A2S061?".to_owned(), frame)).collect();
     let mut reported = exchange(&lab);
     reported.retain(|(code, _)| code.starts_with("A2S061"));

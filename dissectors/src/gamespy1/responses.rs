@@ -81,17 +81,17 @@ impl OpenResponses {
     /// Bytes of memory that the budget does not count.
     pub(super) fn held(&self) -> usize {
         room(&self.waiting)
-            + self.waiting.iter().map(|answer| room(&answer.held)).sum::<usize>()
+            + self.waiting.iter().map(|response| room(&response.held)).sum::<usize>()
             + room(&self.done)
             + self.done.iter().map(|done| room(&done.datagrams)).sum::<usize>()
     }
 
     pub(super) fn due(&self) -> Option<Time> {
-        self.waiting.iter().map(|answer| answer.due).min()
+        self.waiting.iter().map(|response| response.due).min()
     }
 
     fn find(&self, side: Side, number: u32) -> Option<usize> {
-        let same = |answer: &OpenResponse| answer.side == side && answer.number == number;
+        let same = |response: &OpenResponse| response.side == side && response.number == number;
         self.waiting.iter().position(same)
     }
 
@@ -118,8 +118,8 @@ pub(super) fn datagram<S: Sink>(
 ) {
     let mark = payload.mark();
     let (number, held) = match words.numbering {
-        Numbering::Parts { answer, first, last } if first > 0 => {
-            (answer, HeldDatagram { first, last, closed: words.closed.is_some() })
+        Numbering::Parts { response, first, last } if first > 0 => {
+            (response, HeldDatagram { first, last, closed: words.closed.is_some() })
         }
         other => {
             let what = match other {
@@ -170,8 +170,8 @@ fn gather<S: Sink>(
     held: HeldDatagram,
     sink: &mut S,
 ) {
-    let mut known = cx.conversation.answers().find(payload.side, number);
-    let done = cx.conversation.answers().was_in(payload, number);
+    let mut known = cx.conversation.responses().find(payload.side, number);
+    let done = cx.conversation.responses().was_in(payload, number);
     // Without a repeated query, the network or the recorder duplicated it.
     if let Some(done) = done.filter(|_| known.is_none())
         && !cx.conversation.awaits(payload.side, done)
@@ -197,40 +197,40 @@ fn gather<S: Sink>(
     }
     let at = known.unwrap_or_else(|| begin(cx, payload, number, sink));
     let most = cx.settings.limits.parts_bytes;
-    let answers = cx.conversation.answers();
-    let Some(answer) = answers.waiting.get_mut(at) else { return };
-    let is_full = answer.held.len() >= MOST_HELD;
+    let responses = cx.conversation.responses();
+    let Some(response) = responses.waiting.get_mut(at) else { return };
+    let is_full = response.held.len() >= MOST_HELD;
     if is_full {
         cx.budget.meet(Limit::PartsBytes);
     }
-    if is_full || !answer.buffer.keep(payload, most, cx.budget) {
-        if answer.held.is_empty() {
-            tell_reply(answer.reply, sink);
-            answers.take(at);
+    if is_full || !response.buffer.keep(payload, most, cx.budget) {
+        if response.held.is_empty() {
+            tell_reply(response.reply, sink);
+            responses.take(at);
         }
         single_datagram(cx, payload, number, held, sink);
         return;
     }
-    answer.held.push(held);
-    answer.copied &= done.is_some();
-    if let Ok(order) = answer.order()
-        && let Some(answer) = answers.take(at)
+    response.held.push(held);
+    response.copied &= done.is_some();
+    if let Ok(order) = response.order()
+        && let Some(response) = responses.take(at)
     {
-        join(cx, answer, &order, payload, sink);
+        join(cx, response, &order, payload, sink);
     }
 }
 
 /// Makes room for a response; if there are too many, the oldest is removed.
 fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mut S) -> usize {
-    if cx.conversation.answers().waiting.len() >= cx.settings.limits.unfinished.max(1) {
+    if cx.conversation.responses().waiting.len() >= cx.settings.limits.unfinished.max(1) {
         cx.budget.meet(Limit::Unfinished);
         give_up(cx, 0, payload.time, sink);
     }
     let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));
     let asked = cx.flow.seen[payload.side.other().index()];
     let reply = queries::answered(cx, payload, sink);
-    let answers = cx.conversation.answers();
-    answers.waiting.push(OpenResponse {
+    let responses = cx.conversation.responses();
+    responses.waiting.push(OpenResponse {
         side: payload.side,
         number,
         due,
@@ -241,7 +241,7 @@ fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mu
         copied: true,
         reply,
     });
-    answers.waiting.len().saturating_sub(1)
+    responses.waiting.len().saturating_sub(1)
 }
 
 enum NumberRepeat {
@@ -251,13 +251,15 @@ enum NumberRepeat {
 }
 
 fn repeats(cx: &mut Cx<'_>, at: usize, payload: &Payload<'_>, new: HeldDatagram) -> NumberRepeat {
-    let Some(answer) = cx.conversation.answers().waiting.get(at) else { return NumberRepeat::No };
+    let Some(response) = cx.conversation.responses().waiting.get(at) else {
+        return NumberRepeat::No;
+    };
     let overlaps = |held: &&HeldDatagram| held.first <= new.last && new.first <= held.last;
-    if !answer.held.iter().any(|held| overlaps(&held)) {
+    if !response.held.iter().any(|held| overlaps(&held)) {
         return NumberRepeat::No;
     }
-    let parts = answer.buffer.parts().iter();
-    if parts.into_iter().any(|part| answer.buffer.bytes_of(part) == payload.bytes) {
+    let parts = response.buffer.parts().iter();
+    if parts.into_iter().any(|part| response.buffer.bytes_of(part) == payload.bytes) {
         NumberRepeat::Same
     } else {
         NumberRepeat::Differs
@@ -282,20 +284,21 @@ fn single_datagram<S: Sink>(
 /// All parts have arrived.
 fn join<S: Sink>(
     cx: &mut Cx<'_>,
-    mut answer: OpenResponse,
+    mut response: OpenResponse,
     order: &[usize],
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    let mut joined = Buffer::for_parts_of(&answer.buffer);
+    let mut joined = Buffer::for_parts_of(&response.buffer);
     let mut ends = Vec::with_capacity(order.len());
     let mut lost = false;
     let (mut closed, mut last) = (None, 0);
     for &at in order {
-        let (Some(part), Some(held)) = (answer.buffer.parts().get(at), answer.held.get(at)) else {
+        let (Some(part), Some(held)) = (response.buffer.parts().get(at), response.held.get(at))
+        else {
             continue;
         };
-        joined.append_part(&answer.buffer, part, 0);
+        joined.append_part(&response.buffer, part, 0);
         ends.push(joined.bytes.len());
         lost |= part.lost;
         last = held.last;
@@ -303,16 +306,16 @@ fn join<S: Sink>(
             closed = Some(held.last);
         }
     }
-    let datagrams = answer.buffer.parts().iter();
-    let datagrams = datagrams.map(|part| keyed_hash(answer.buffer.bytes_of(part))).collect();
-    let (side, number, time) = (answer.side, answer.number, payload.time);
+    let datagrams = response.buffer.parts().iter();
+    let datagrams = datagrams.map(|part| keyed_hash(response.buffer.bytes_of(part))).collect();
+    let (side, number, time) = (response.side, response.number, payload.time);
     let done = WholeResponse { side, number, time, datagrams };
-    let latest = &mut cx.conversation.answers().done;
+    let latest = &mut cx.conversation.responses().done;
     if latest.len() >= MOST_DONE {
         latest.remove(0);
     }
     latest.push(done);
-    answer.buffer.release(cx.budget);
+    response.buffer.release(cx.budget);
     let payload = Payload { lost, ..payload.joined(&joined, joined.bytes.len()) };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });
     let inside = closed.filter(|closed| *closed < last);
@@ -325,39 +328,39 @@ fn join<S: Sink>(
         None => rules::numbered(payload.whole(), sink),
     }
     uplink::answered(cx, &payload, &words, sink);
-    tell_reply(answer.reply, sink);
+    tell_reply(response.reply, sink);
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }
 
 /// Removes a response: each of its datagrams is reported on its own.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
-    let Some(mut answer) = cx.conversation.answers().take(at) else { return };
-    let lost = answer.buffer.parts().iter().any(|part| part.lost);
+    let Some(mut response) = cx.conversation.responses().take(at) else { return };
+    let lost = response.buffer.parts().iter().any(|part| part.lost);
     let evidence = Evidence {
         began: cx.flow.began,
         lost,
-        asked_party_seen: answer.asked,
-        waited: now.since(answer.mark.time) >= cx.settings.answer_timeout,
+        asked_party_seen: response.asked,
+        waited: now.since(response.mark.time) >= cx.settings.answer_timeout,
         ..Evidence::default()
     };
-    let missing = answer.order().err().flatten();
-    for (part, held) in answer.buffer.parts().iter().zip(&answer.held) {
+    let missing = response.order().err().flatten();
+    for (part, held) in response.buffer.parts().iter().zip(&response.held) {
         let &PartSpan { frame, time, lost, .. } = part;
-        let pieces = answer.buffer.pieces_of(part);
-        let payload = cx.flow.payload(answer.side, answer.buffer.bytes_of(part), &pieces);
+        let pieces = response.buffer.pieces_of(part);
+        let payload = cx.flow.payload(response.side, response.buffer.bytes_of(part), &pieces);
         let payload = Payload { frame, time, lost, ..payload };
-        single_datagram(cx, &payload, answer.number, *held, sink);
+        single_datagram(cx, &payload, response.number, *held, sink);
     }
-    if !answer.copied {
-        rules::unfinished(missing, evidence, &answer.mark, sink);
+    if !response.copied {
+        rules::unfinished(missing, evidence, &response.mark, sink);
     }
-    answer.buffer.release(cx.budget);
+    response.buffer.release(cx.budget);
 }
 
 /// Removes overdue responses; with `end`, all of them.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    let overdue = |answer: &OpenResponse| end || answer.due <= now;
-    while let Some(at) = cx.conversation.answers().waiting.iter().position(overdue) {
+    let overdue = |response: &OpenResponse| end || response.due <= now;
+    while let Some(at) = cx.conversation.responses().waiting.iter().position(overdue) {
         give_up(cx, at, now, sink);
     }
 }
