@@ -254,7 +254,7 @@ fn a_stream_without_an_end_marker_is_complete_after_its_fin() {
     let found = said(&Project::new("waits"), &capture);
     let counts = |code: &str| found.rules.iter().find(|(it, _)| it.contains(code)).map(|it| it.1);
     assert_eq!(counts("GS1016"), Some([1, 0, 0]));
-    assert_eq!(counts("GS1014"), Some([0, 0, 0]), "nobody knows what was validated");
+    assert_eq!(counts("GS1014"), Some([0, 0, 0]), "it is unknown what was validated");
     assert!(!reported(&Project::new("whole"), "dissect", &capture).contains("recording lost"));
 }
 

@@ -115,6 +115,6 @@ mod tests {
         assert_eq!(reader.read(&mut out).unwrap(), 0);
         reader.rest = 5;
         assert_eq!((reader.read(&mut out).unwrap(), out[0]), (1, b'i'));
-        assert_eq!(reader.read(&mut out).unwrap(), 0, "nobody writes, and nobody waits for it");
+        assert_eq!(reader.read(&mut out).unwrap(), 0, "reading ends without a writer");
     }
 }

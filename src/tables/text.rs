@@ -172,7 +172,7 @@ mod tests {
         let outputs = [(Table::Verdicts, Vec::new())];
         let mut lines = Lines::new(format, outputs).expect("a vector takes all");
         lines.row(Table::Verdicts, &ShortRow(cells.to_vec())).expect("a vector takes all");
-        lines.row(Table::Flows, &ShortRow(cells.to_vec())).expect("nobody wants it");
+        lines.row(Table::Flows, &ShortRow(cells.to_vec())).expect("an output");
         let (table, out) = lines.into_outputs().next().expect("one output");
         assert_eq!(table, Table::Verdicts);
         String::from_utf8(out).expect("UTF-8")

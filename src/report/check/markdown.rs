@@ -12,16 +12,16 @@ const HEAD: &str = "\
 The rules that `gamewire check` applies to captures. This page is written by `cargo run -p xtask -- docs`;
 `gamewire rules` lists the same, `gamewire explain CODE` shows one. Codes and names never change.
 
-**Severity.** An *error* breaks what the document states. A *warning* has legal bytes, but goes against
-the document's stated practice or its example. A *note* is worth knowing. A known form that deviates is a
-note under the rule's code, and the rule is not broken.
+**Severity.** An *error* contradicts a statement of the specification. A *warning* has legal bytes, but
+contradicts the specification's stated practice or its example. A *note* is worth knowing. A known deviation
+is a note under the rule's code, and the rule is not broken.
 
-**Who** is at fault: the client, the server or the master; *any*: the sender; *capture*: nobody, the
-recording itself shows it.
+**Who** is at fault: the client, the server or the master; *any*: the sender; *capture*: no party,
+because it is a fault of the recording.
 
-**Verdict over a capture.** *fail*: broken at least once. *pass*: checked at least once, never broken.
-*inconclusive*: there were occasions, but what is missing from the capture could explain each.
-*not exercised*: there was no occasion.
+**Verdict on a capture.** *fail*: broken at least once. *pass*: checked at least once, never broken.
+*inconclusive*: there were occasions, but missing packets could explain each. *not exercised*: there was no
+occasion.
 ";
 
 /// Appends the page, with the severities of rules from `severities`.

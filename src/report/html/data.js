@@ -1,11 +1,11 @@
-// The data of the page: what was embedded, and what follows from it once for all.
+// The embedded data of the page, and data that is derived from it once.
 
 const embedded = JSON.parse(document.getElementById("report").textContent);
 
-// What is not shown as it is: characters that are invisible, or that change the order of others.
+// Characters to escape: those that are invisible, or that change the order of others.
 const hidden = new RegExp("[" + embedded.hidden + "]", "gu");
 
-// A text of the wire, with such characters spelled out.
+// A text from the wire, with such characters escaped.
 const visible = (text) =>
   String(text).replace(hidden, (c) => "\\u{" + c.codePointAt(0).toString(16).toUpperCase() + "}");
 
@@ -18,7 +18,7 @@ function collect(map, key, value) {
   else map.set(key, [value]);
 }
 
-// Seconds as people read them: 20 ms, 1.5 s.
+// A duration with a unit: 20 ms, 1.5 s.
 function span(seconds) {
   if (seconds < 1e-3) return +(seconds * 1e6).toFixed(0) + " \u00B5s";
   if (seconds < 1) return +(seconds * 1e3).toFixed(seconds < 0.01 ? 1 : 0) + " ms";
@@ -27,14 +27,14 @@ function span(seconds) {
   return +(seconds / 3600).toFixed(1) + " h";
 }
 
-// Which kind of number a text is sorted by: a party's address without its port.
+// The sort key of a party: its address without its port.
 const host = (end) => end.replace(/^\[(.*)\]:\d+$|^([\d.]+):\d+$/, "$1$2");
 
-// A time as seconds since a whole second, so that no digit is lost.
+// A time in seconds since an integral second, to keep its precision.
 const whole = (time) => Date.parse(time.slice(0, 19) + "Z") / 1000;
 const fraction = (time) => Number("0" + time.slice(19, -1));
 
-// What a capture's messages and findings are for the page, prepared when it is shown first.
+// The messages and findings of a capture, prepared when it is first shown.
 function prepare(capture, nth) {
   const { sample, check } = capture;
   const messages = sample.messages;
@@ -69,13 +69,13 @@ function prepare(capture, nth) {
   return capture;
 }
 
-// The fields and bytes of a message: parsed only when they are looked at.
+// The fields and bytes of a message, which are parsed only when they are shown.
 function details(capture, message) {
   if (!capture.lines) capture.lines = document.getElementById("details-" + capture.nth).textContent.split("\n");
   return JSON.parse(capture.lines[message.index] || "null");
 }
 
-// A time of the capture as people read it, in UTC.
+// A time of the capture as text, in UTC.
 function clock(capture, seconds, digits = 3) {
   let [rest, base] = [Math.floor(seconds), capture.base];
   let part = Math.round((seconds - rest) * 10 ** digits);
@@ -86,7 +86,7 @@ function clock(capture, seconds, digits = 3) {
 
 const day = (capture, seconds) => new Date((capture.base + Math.floor(seconds)) * 1000).toISOString().slice(0, 10);
 
-// The value that so many percent of sorted pairs of value and weight are not above, by nearest rank.
+// A percentile of sorted pairs of value and weight, by nearest rank.
 function percentile(sorted, percent) {
   const all = sorted.reduce((sum, [, weight]) => sum + weight, 0);
   let seen = 0;

@@ -1,4 +1,4 @@
-// Elements, made without HTML: texts can be nothing but texts.
+// Creates elements without parsing HTML, so that texts are never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -18,7 +18,7 @@ function fill(element, attributes, children) {
 const make = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 const draw = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-// A text of the wire: whatever its direction, what surrounds it keeps its own.
+// A text from the wire, isolated so that its direction does not affect the surrounding text.
 const wire = (text) => make("bdi", {}, text);
 
 const by = (id) => document.getElementById(id);
@@ -26,7 +26,7 @@ const put = (id, ...children) => by(id).replaceChildren(...children.flat().filte
 
 const button = (text, onclick, attributes = {}) => make("button", { type: "button", onclick, ...attributes }, text);
 
-// Buttons that lead through pages; nothing where there is but one.
+// Buttons for pages; empty if there is only one page.
 function pager(page, pages, name, go) {
   if (pages < 2) return [];
   const to = (text, where) => button(text, () => go(where), { disabled: where < 0 || where >= pages || where === page });
@@ -37,16 +37,16 @@ function pager(page, pages, name, go) {
   ];
 }
 
-// The width that a chart has.
+// The width of a chart.
 const widthOf = (id) => Math.max(by(id).clientWidth || 900, 320);
 
-// A text in at most so many characters.
+// A text, truncated to this number of characters.
 function shortened(text, most) {
   const letters = [...visible(text)];
   return letters.length <= most ? letters.join("") : letters.slice(0, most - 1).join("") + "\u2026";
 }
 
-// Each protocol has its colour throughout.
+// The colour of each protocol, which is the same in all charts.
 function colour(protocol) {
   const all = captures.flatMap((it) => it.summary.protocols.map((row) => row.protocol));
   return "p" + ([...new Set(all)].sort().indexOf(protocol) % 6);

@@ -1,4 +1,4 @@
-// Choices beside the page: each has the values of what the other choices leave.
+// Filters next to the page: each lists the values in messages that match the other filters.
 
 const FACETS = [
   ["protocol", "Protocol"],
@@ -10,10 +10,10 @@ const FACETS = [
 
 const ANSWERED = { yes: "answered", challenged: "answered by a challenge", no: "not answered" };
 
-// Values of a facet that are listed; further ones are found by typing.
+// Maximum number of listed values of a filter; others are found by search.
 const LISTED = 8;
 
-// What was typed to find values of a facet.
+// The search texts for values of each filter.
 const typed = {};
 
 function showFacets(capture) {
@@ -48,7 +48,7 @@ function showFacet(capture, facet, title, names) {
     found.length > listed.length && make("p", { class: "more" }, grouped(found.length - listed.length) + " more"));
 }
 
-// Parties are found by their hosts and by their sockets: the list has servers by socket, others by host.
+// Parties are found by host and by socket: the list has servers by socket, others by host.
 function facetValues(facet, m) {
   if (facet === "answered") return answer(m) ? [answer(m)] : [];
   if (facet !== "party") return m.icmp && facet === "protocol" ? [] : VALUES[facet](m);
@@ -67,7 +67,7 @@ function refresh(id, capture) {
   by(id)?.setSelectionRange(at, at);
 }
 
-// What is chosen, each with a way to undo it.
+// The active filters, each with a button to remove it.
 function chips() {
   const chip = (text, undo) => button([text, make("span", { "aria-hidden": true }, " \u2715")], undo,
     { class: "chip", "aria-label": "Remove: " + text });

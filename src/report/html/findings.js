@@ -1,6 +1,6 @@
-// Findings below the rules that they break: what a rule asks is in the page already.
+// Findings below the rules that they break; the page already contains the rules.
 
-// Findings of a party that are listed at first.
+// Number of findings of a party that are listed at first.
 const FOUND = 5;
 
 function showFindings(capture, messages) {
@@ -19,7 +19,7 @@ function showFindings(capture, messages) {
   by("no-findings").hidden = found.length > 0;
 }
 
-// How many there are: of very many, only some were kept.
+// The number of findings, of which only some may have been kept.
 function count(own, rule) {
   const open = own.filter((f) => f.verdict === "inconclusive").length;
   const sure = own.length - open;
@@ -60,7 +60,7 @@ function parties(capture, own) {
   return shown;
 }
 
-// A finding: where, and what is wrong; it opens the message that it is about.
+// A finding with its position and text, which opens its message.
 function item(capture, finding) {
   const frame = finding.frames[finding.frames.length - 1];
   const when = finding.at === undefined ? "" : clock(capture, finding.at) + " ";

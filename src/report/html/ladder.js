@@ -1,8 +1,8 @@
-// The chosen messages as a ladder: a column for each host, from the top down.
+// The selected messages as a ladder diagram: a column for each host, time from top to bottom.
 
 const ARROWS = 100, COLUMNS_AT_MOST = 8, ROW = 34, LINE = 17, HEAD = 46, BEFORE = 150, BESIDE = 520;
 
-// The messages of the page, and which of them the keyboard is at.
+// The messages of the page, and the index of the focused one.
 let onPage = [], cursor = 0;
 
 function showLadder(capture, messages) {
@@ -17,7 +17,7 @@ function showLadder(capture, messages) {
   put("ladder", ladder(capture));
 }
 
-// The columns of a page: the hosts that say most, and one for all others.
+// The columns of a page: the hosts with most messages, and one for all others.
 function columns(capture) {
   const says = new Map();
   for (const m of onPage) for (const party of [m.from, m.to]) says.set(party, (says.get(party) || 0) + 1);
@@ -33,13 +33,13 @@ function columns(capture) {
   return { names, of: (party) => place.get(party) ?? shown.length, isOther: (party) => !place.has(party) };
 }
 
-// With its port, where a host has one only.
+// With the port, if a host has only one.
 function name(party) {
   const address = party.address.includes(":") ? `[${party.address}]` : party.address;
   return party.ports.length === 1 ? address + ":" + party.ports[0] : party.address;
 }
 
-// Where each message is, from the top down. To scale: a second is as long everywhere, but a pause, which is drawn broken.
+// The vertical position of each message. To scale, all seconds have the same length, except for pauses, which are drawn broken.
 function places(at, isNarrow) {
   const tops = [], pauses = [];
   const gaps = onPage.slice(1).map((m, nth) => Math.max(m.at - onPage[nth].at, 0));
@@ -64,7 +64,7 @@ const findingsOf = (m) => m.findings.slice(0, 4);
 function ladder(capture) {
   const at = columns(capture);
   const gaps = Math.max(at.names.length - 1, 1), room = widthOf("ladder") - BEFORE;
-  // Where there is no room for words beside the columns, they are below the arrows.
+  // If there is no room for texts next to the columns, they are below the arrows.
   const isNarrow = (room - BESIDE) / gaps < 140;
   const gap = Math.max(Math.min((isNarrow ? room - 70 : room - BESIDE) / gaps, 260), 125);
   const right = BEFORE + (at.names.length - 1) * gap;
@@ -83,7 +83,7 @@ function ladder(capture) {
   }
   let below = 0;
   onPage.forEach((m, nth) => {
-    // To scale, arrows may be closer together than words: those that have no room are in the arrow's title.
+    // To scale, arrows may be closer than lines of text: texts without room are in the arrow's title.
     const hasRoom = tops[nth] - below >= 15;
     if (hasRoom) below = tops[nth];
     svg.append(arrow(capture, m, nth, { at, x, y: tops[nth], right, width, isNarrow, hasRoom }));
@@ -94,11 +94,11 @@ function ladder(capture) {
 
 function arrow(capture, m, nth, { at, x, y, right, width, isNarrow, hasRoom }) {
   const [from, to] = [x(at.of(m.from)), x(at.of(m.to))];
-  // Below an arrow that is far to the right, words end where it does.
+  // Below an arrow far to the right, texts end at its end.
   const isFar = isNarrow && Math.min(from, to) + 8 > width - BESIDE;
   const words = isFar ? Math.max(from, to) - 8 : isNarrow ? Math.min(from, to) + 8 : right + 14;
   const end = isFar ? " end" : "";
-  // Lines of words: beside the arrow, or below it.
+  // Lines of text, next to the arrow or below it.
   const line = (nth) => y + 4 + (nth + (isNarrow ? 1 : 0) - (isNarrow && !beside(m, at) ? 1 : 0)) * LINE;
   const isLost = m.lost || m.icmp;
   const way = to > from ? 1 : -1;
@@ -130,7 +130,7 @@ function arrow(capture, m, nth, { at, x, y, right, width, isNarrow, hasRoom }) {
   return group;
 }
 
-// What is said of a message beside its arrow.
+// The text of a message next to its arrow.
 function said(m) {
   const parts = [m.response_time !== undefined && "+" + span(m.response_time), m.summary, m.copy_of && `copy of packet ${m.copy_of}`,
     m.lost && "not whole in the capture", m.answered === false && "no response"];
@@ -144,7 +144,7 @@ function beside(m, at) {
 
 const worded = (m) => m.findings.map((f) => `${f.verdict === "inconclusive" ? "Inconclusive: " : ""}${f.severity} ${f.rule}: ${f.message}.`).join(" ");
 
-// From one arrow to the next.
+// Moves the focus to the next arrow.
 function walk(event) {
   const steps = { ArrowDown: 1, ArrowUp: -1, Home: -onPage.length, End: onPage.length };
   if (event.key === "Enter" || event.key === " ") openMessage(onPage[cursor]);

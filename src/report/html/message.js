@@ -1,9 +1,9 @@
-// One message: its fields beside its bytes; what is pointed at in one is marked in the other.
+// One message with its fields and bytes; pointing at one marks the other.
 
-// Bytes, and fields of one group, that are shown at first.
+// Maximum numbers of bytes, and of fields of one group, that are shown at first.
 const BYTES = 2048, FIELDS = 200;
 
-// The fields of the message that is open, by the bytes that each covers; the smallest counts.
+// The fields of the open message by the bytes that they cover; the smallest one counts.
 let leaves = [], cells = [], marked = [];
 
 function openMessage(m) {
@@ -47,7 +47,7 @@ function facts(capture, m) {
 const found = (f) => make("p", { class: "found " + (f.verdict === "inconclusive" ? "open" : f.severity) },
   make("strong", {}, `${f.verdict === "inconclusive" ? "? " : ""}${f.severity} ${f.rule} ${f.slug}`), ": ", wire(f.message));
 
-// The fields as a tree: arrows lead through it.
+// The fields as a tree, with keyboard navigation by arrow keys.
 function tree(nodes) {
   const root = make("ul", { role: "tree", "aria-labelledby": "tree-title", onkeydown: climb }, level(nodes, 1));
   root.querySelector("[role=treeitem]")?.setAttribute("tabindex", 0);
@@ -76,7 +76,7 @@ function branch(node, depth) {
     value !== "" && make("span", { class: "value" }, wire(shortened(value, 400) + bytes)),
     node.meaning && make("span", { class: "meaning" }, wire(node.meaning))));
   item.firstChild.addEventListener("click", () => { has && expand(item, item.getAttribute("aria-expanded") !== "true"); item.focus(); });
-  // What is folded is made when it is unfolded.
+  // Children are created when a node is expanded.
   if (has) {
     const inner = make("ul", { role: "group" });
     item.fold = () => inner.childNodes.length || inner.append(...level(node.children, depth + 1));
@@ -114,7 +114,7 @@ function focusItem(from, to) {
   to.focus();
 }
 
-// Sixteen bytes a row, and what they are as text.
+// Sixteen bytes per row, in hex and as text.
 function showBytes(shown, most) {
   const all = Math.min(shown.bytes.length / 2, most);
   cells = [];
@@ -141,7 +141,7 @@ function showBytes(shown, most) {
     missing > 0 ? make("p", { class: "note" }, `${counted(missing, "further byte")} of this message are not in this page.`) : "");
 }
 
-// Which byte the keyboard is at.
+// The focused byte.
 let byteAt = -1;
 
 function step(event) {
@@ -159,7 +159,7 @@ function atByte(at) {
   if (inner) point(inner.ends, inner.node, inner.item);
 }
 
-// Marks bytes, and the field that they are of.
+// Marks bytes and their field.
 function point([start, end], node, item) {
   for (const element of marked) element.classList.remove("here");
   marked = cells.slice(start, end).flat();

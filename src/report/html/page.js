@@ -1,10 +1,10 @@
-// The page as a whole.
+// The complete page.
 
 const capture = () => prepared(state.capture);
 
 const prepared = (nth) => (captures[nth].byFrame ? captures[nth] : prepare(captures[nth], nth));
 
-// What is drawn of the chosen messages, drawn again only where they are others.
+// The charts of the selected messages, which are redrawn only if the selection changes.
 let drawn;
 
 function show() {
@@ -27,7 +27,7 @@ function show() {
   showMessage(now);
 }
 
-// How much of it all is shown.
+// The shares of messages that are selected and embedded.
 function tell(now, messages) {
   const { sample } = now;
   const sum = (of) => of.reduce((all, m) => all + (m.icmp ? 0 : m.weight), 0);
@@ -49,7 +49,7 @@ function listen() {
   by("to").addEventListener("input", slid);
   by("whole").addEventListener("click", () => change({ from: undefined, to: undefined }));
   by("capture")?.addEventListener("change", (event) => {
-    // What is chosen of one capture means nothing in another.
+    // Filters of one capture are meaningless in another one.
     for (const set of SETS) state[set] = [];
     change({ capture: Number(event.target.value), q: "", from: undefined, to: undefined, m: undefined });
   });

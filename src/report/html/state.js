@@ -1,11 +1,11 @@
-// What is shown: kept in the address, so that a link leads to the same place.
+// The state of the page, which is stored in the address, so that links reproduce it.
 
 const captures = embedded.captures;
 
-// Choices that can have several values at once.
+// Filters that can have several values.
 const SETS = ["protocol", "message", "party", "rule", "answered", "flow"];
 
-// All that is chosen, as it is in the address.
+// All filters, in the form of the address.
 const state = { capture: 0, q: "", from: undefined, to: undefined, m: undefined, page: 0, spacing: "even", sort: {} };
 for (const set of SETS) state[set] = [];
 
@@ -41,27 +41,27 @@ function written() {
   return "#" + chosen;
 }
 
-// Takes a change, and shows what follows from it. What chooses other messages begins at their first page.
+// Applies a change and updates the page. Changes of filters start at the first page of messages.
 function change(changes, { keep = false } = {}) {
   if (!["m", "page", "spacing", "sort"].some((name) => name in changes)) state.page = 0;
   Object.assign(state, changes);
   const hash = written();
-  // `keep`: one of many small steps, such as a letter typed, is no step back for the browser's button.
+  // `keep`: small steps, such as a typed character, do not add entries to the browser's history.
   if (keep) history.replaceState(null, "", hash);
   else if (hash !== (location.hash || "#")) history.pushState(null, "", hash);
   show();
 }
 
-// Adds a value to a choice, or takes it away.
+// Adds a value to a filter, or removes it.
 function toggle(set, value) {
   const has = state[set].includes(value);
   change({ [set]: has ? state[set].filter((other) => other !== value) : [...state[set], value] });
 }
 
-// How a request fared; nothing where that cannot be known, and for other messages.
+// Whether a request was answered; undefined if unknown, and for other messages.
 const answer = (m) => (m.answered === false ? "no" : m.answered ? "yes" : m.answered_by !== undefined ? "challenged" : "");
 
-// What a message has for each choice.
+// The values of a message for each filter.
 const VALUES = {
   protocol: (m) => [m.protocol],
   message: (m) => [m.path],
@@ -71,11 +71,11 @@ const VALUES = {
   flow: (m) => [String(m.flow)],
 };
 
-// Whether messages are chosen, and not all shown.
+// Whether a filter is active.
 const isNarrowed = () =>
   Boolean(state.q) || state.from !== undefined || state.to !== undefined || SETS.some((set) => state[set].length);
 
-// The messages that are chosen; by all that is chosen but one thing, if that is named.
+// The messages that match all filters, except for a named one.
 function chosen(capture, but) {
   const words = but === "q" ? [] : state.q.toLowerCase().split(/\s+/).filter(Boolean);
   const sets = SETS.filter((set) => set !== but && state[set].length).map((set) => [VALUES[set], new Set(state[set])]);
@@ -89,7 +89,7 @@ function chosen(capture, but) {
   );
 }
 
-// Findings of the chosen messages, and, unless messages are chosen, those about none.
+// Findings of the selected messages, and without filters also those without a message.
 function chosenFindings(capture, messages) {
   if (!isNarrowed()) return capture.check.findings;
   const rules = new Set(state.rule);

@@ -1,4 +1,4 @@
-// Servers, masters, clients, conversations: tables that are sorted and searched.
+// Tables of servers, masters, clients and conversations, with sorting and search.
 
 const ROWS = 25;
 
@@ -6,7 +6,7 @@ const percent = (some, all) => (all ? Math.floor((1000 * some) / all) / 10 : und
 const number = (value) => grouped(value);
 const share = (value) => value.toFixed(1) + " %";
 
-// A column: its name in the data and in the address, its heading, how a value is written, and what the heading means.
+// A column: its name in the data and in the address, its heading, the format of values, and the meaning of the heading.
 const COLUMNS = {
   servers: [
     ["server", "Server"], ["protocol", "Protocol"], ["name", "Name"], ["map", "Map"], ["players", "Players"],
@@ -30,10 +30,10 @@ const COLUMNS = {
   ],
 };
 
-// What was typed above each table, and its page.
+// The search text of each table, and its page.
 const finding = {}, pageOf = {};
 
-// How requests fared among some messages, as the summary counts them: with their challenges as one.
+// The exchanges in some messages, counted as in the summary: requests with their challenges as one.
 function fared(messages) {
   const asked = messages.filter((m) => m.answered !== undefined);
   const times = messages.filter((m) => m.response_time !== undefined && m.copy_of === undefined)
@@ -47,7 +47,7 @@ function fared(messages) {
   };
 }
 
-// A row as the summary has it, under the names of the columns.
+// A row of the summary, by names of columns.
 const whole_row = (row) => ({
   ...row, share: percent(row.answered, row.exchanges), p50: row.response_time_p50, p95: row.response_time_p95, max: row.response_time_max,
 });
@@ -55,7 +55,7 @@ const whole_row = (row) => ({
 const playersOf = (row) => (row.players === null && row.max_players === null ? undefined : `${row.players ?? "?"}/${row.max_players ?? "?"}`);
 const kindsOf = (kinds) => Object.entries(kinds).map(([name, count]) => `${name} ${grouped(count)}`).join(", ");
 
-// Rows of the summary that the messages are of: with its numbers, or, where messages are chosen, with theirs.
+// The rows of the summary for the messages: with the numbers of the summary, or with filters those of the messages.
 function rowsOf(table, key, capture, messages) {
   const ends = new Map();
   if (isNarrowed()) {
@@ -105,7 +105,7 @@ function sorted(table, rows) {
   const rank = (row) => row[column] ?? undefined;
   const compare = (a, b) => {
     const [one, other] = [rank(a), rank(b)];
-    // What is not known is last, whichever way.
+    // Unknown values are last in both directions.
     if (one === undefined || other === undefined) return (one === undefined) - (other === undefined);
     if (typeof one === "number" && typeof other === "number") return sign * (one - other);
     return sign * String(one).localeCompare(String(other), "en", { numeric: true });
@@ -113,7 +113,7 @@ function sorted(table, rows) {
   return [...rows].sort(compare);
 }
 
-// Numbers begin with the largest, texts with the first.
+// Numbers are sorted in descending order first, texts in ascending order.
 function sort(table, column, isNumber) {
   const now = state.sort[table];
   const next = isNumber ? ["-" + column, column] : [column, "-" + column];

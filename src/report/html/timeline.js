@@ -1,17 +1,17 @@
-// Messages a second over time, stacked by protocol; a span of time is chosen here.
+// Messages per second over time, stacked by protocol; also selects a range of time.
 
 const HEIGHT = 190, TOP = 34, BOTTOM = 22, LEFT = 52, BARS = 120;
 
 // Widths of a bar, in seconds.
 const STEPS = [1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21600, 86400, 604800];
 
-// The next round number that is not below.
+// The next round number that is not smaller.
 function rounded(number) {
   const power = 10 ** Math.floor(Math.log10(number || 1));
   return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= number);
 }
 
-// Where times are in the chart, and back.
+// Converts times to positions in the chart, and back.
 function scale(capture) {
   const width = widthOf("timeline") - LEFT - 8;
   const long = Math.max(capture.ends[1] - capture.ends[0], 1e-3);
@@ -94,7 +94,7 @@ function described(capture, messages) {
     `${counted(messages.length, "message")}, ${counted(unanswered, "unanswered request")}`;
 }
 
-// A span of time is chosen by dragging.
+// Dragging selects a range of time.
 function choose(svg, on, capture) {
   const mark = draw("rect", { class: "span", y: 0, height: HEIGHT - BOTTOM });
   const mark_span = (from, to) => {

@@ -1,4 +1,4 @@
-// How response times are distributed.
+// The distribution of response times.
 
 function showTimes(capture, messages) {
   const times = messages.filter((m) => m.response_time !== undefined && m.copy_of === undefined)
@@ -6,7 +6,7 @@ function showTimes(capture, messages) {
   by("times-section").hidden = !times.length;
   if (!times.length) return;
   const [p50, p95, longest] = [50, 95, 100].map((percent) => percentile(times, percent));
-  // Twenty bars for each power of ten, and at least two of these.
+  // Twenty bars for each power of ten, and at least two powers.
   const fine = 20, slot = (time) => Math.floor(Math.log10(time) * fine + 1e-9);
   const middle = (slot(times[0][0]) + slot(longest)) / 2;
   const low = Math.floor(Math.min(slot(times[0][0]) - 2, middle - fine)), high = Math.ceil(Math.max(slot(longest) + 3, middle + fine));
