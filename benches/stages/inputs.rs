@@ -185,12 +185,12 @@ fn list_over_http() -> Conversation {
     for host in 1..=250 {
         list += &format!("addserver 192.0.2.{host} 28770 0\n");
     }
-    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{list}", list.len());
+    let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{list}", list.len());
     let said = (0..40).map(|number| {
         let (side, bytes) = if number % 2 == 0 {
             (Side::First, request.to_vec())
         } else {
-            (Side::Second, answer.clone().into_bytes())
+            (Side::Second, response.clone().into_bytes())
         };
         Said { side, frame: number + 1, time: Time(number as i64 * 1_000_000_000), bytes }
     });
