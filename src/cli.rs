@@ -346,7 +346,7 @@ pub struct CheckArgs {
     /// with never, broken rules do not change the exit code
     #[arg(long, value_name = "SEVERITY")]
     pub fail_on: Option<FailOn>,
-    /// State that the capture is complete: packets that it does not have were not sent
+    /// State that the capture is complete: messages that are missing from it were not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,

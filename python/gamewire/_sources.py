@@ -23,7 +23,7 @@ Source = Union[Path, Sequence[Path], bytes, bytearray, memoryview, BinaryFile]
 class Reading(TypedDict, total=False):
     """Options for reading a capture."""
 
-    #: The capture is complete: packets that it does not have were not sent.
+    #: The capture is complete: messages that are missing from it were not sent.
     complete: bool
     #: Ports to decode as a given protocol: `["udp.port==27999,a2s"]`.
     decode_as: Sequence[str]

@@ -17,7 +17,7 @@ pub struct DiagnoseArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: DiagnoseFormat,
-    /// State that the capture is complete: packets that it does not have were not sent
+    /// State that the capture is complete: messages that are missing from it were not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,

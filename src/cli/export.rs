@@ -20,7 +20,7 @@ pub struct ExportArgs {
     /// Only these tables; docs/tables.md lists their columns [default: all]
     #[arg(long, value_name = "TABLES", value_delimiter = ',', value_parser = table())]
     pub tables: Vec<Table>,
-    /// State that the capture is complete: packets that it does not have were not sent
+    /// State that the capture is complete: messages that are missing from it were not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,

@@ -38,7 +38,7 @@ pub struct LiveArgs {
     #[arg(help_heading = LIVE, long, value_name = "TIME", value_parser = nanoseconds)]
     pub duration: Option<i64>,
     /// Write packets to this file. Live capture: all packets, as pcapng if the name ends in .pcapng, else
-    /// as pcap. Files: the packets of the chosen messages with all their fragments and segments, as pcapng
+    /// as pcap. Files: the packets of the selected messages with all their fragments and segments, as pcapng
     #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// With -w on files: add a comment with summary and findings to the packet that completes a message
