@@ -7,11 +7,11 @@ use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use gamewire::Options;
 use gamewire::partition::{self, Plan, Summaries};
-use gamewire::tables::{self, Batches, Table, SelectedRows};
+use gamewire::tables::{self, Batches, SelectedRows, Table};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-use crate::partition::{PortionReader, Current, plan_of, taken};
+use crate::partition::{Current, PortionReader, plan_of, taken};
 use crate::reading::Reading;
 
 /// The rows to produce.
