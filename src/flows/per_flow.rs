@@ -42,6 +42,13 @@ impl<T: PerFlowValue> PerFlow<T> {
         self.change(at, |it| *it = T::default());
     }
 
+    /// Reads the data of this slot early: in a flood it is in no cache, and the processor can wait for it and for the
+    /// flow at the same time.
+    #[inline]
+    pub(super) fn load(&self, at: u32) {
+        std::hint::black_box(self.each.get(at as usize).cloned());
+    }
+
     /// The data of the flow in this slot.
     #[inline]
     pub(super) fn get(&self, at: u32) -> Option<&T> {

@@ -107,7 +107,10 @@ impl FlowTable {
         if let Some(side) = side(self.latest) {
             return Some((FlowSlot(self.latest), side));
         }
-        let is_this = |slot: &u32| side(*slot).is_some();
+        let is_this = |slot: &u32| {
+            self.asked.load(*slot);
+            side(*slot).is_some()
+        };
         let slot = *self.index.find(key.hash(&self.hasher), is_this)?;
         let side = side(slot)?;
         self.latest = slot;
