@@ -6,8 +6,6 @@
 mod project;
 mod support;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use project::Project;
 use serde_json::Value;
 use support::gamewire;
@@ -16,10 +14,7 @@ use xtask::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
 
 /// The result for this server of a capture.
 fn diagnosed(bytes: &[u8], server: &str, args: &[&str]) -> Value {
-    static CAPTURES: AtomicUsize = AtomicUsize::new(0);
-    let project = Project::new(&format!("causes-{}", CAPTURES.fetch_add(1, Ordering::Relaxed)));
-    project.write("capture.pcap", bytes);
-    let file = project.path("capture.pcap");
+    let (_project, file) = Project::of_capture(bytes);
     let always = ["diagnose", "--no-config", "--format", "json", "--server", server, &file];
     let run = gamewire(always.iter().chain(args));
     assert!(run.code < 2, "{}", run.err);
@@ -264,9 +259,8 @@ fn a_server_that_only_a_list_could_have() {
 
 #[test]
 fn a_capture_of_lists_alone_says_how_to_look_one_up() {
-    let project = Project::new("causes-lists");
-    project.play("capture.pcap", &VALVE, LIST);
-    let run = gamewire(["diagnose", "--no-config", &project.path("capture.pcap")]);
+    let (_project, file) = Project::of_script(LIST, &VALVE);
+    let run = gamewire(["diagnose", "--no-config", &file]);
     let note = "; --server IP:PORT looks one up in the lists of masters\n";
     assert!(run.out.ends_with(note), "{}", run.out);
 }

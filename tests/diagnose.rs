@@ -7,7 +7,6 @@ mod project;
 mod support;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use project::Project;
 use serde_json::Value;
@@ -209,10 +208,7 @@ fn check_points_to_it_where_it_has_something_to_say() {
 
 /// The verdict on the server that a script's capture shows: the first fault, or nothing.
 fn of_script(script: &str, setting: &Setting, args: &[&str]) -> Option<String> {
-    static SCRIPTS: AtomicUsize = AtomicUsize::new(0);
-    let project = Project::new(&format!("diagnose-{}", SCRIPTS.fetch_add(1, Ordering::Relaxed)));
-    project.play("capture.pcap", setting, script);
-    let file = project.path("capture.pcap");
+    let (_project, file) = Project::of_script(script, setting);
     let (captures, _) = diagnosed(&[args, &[&*file]].concat());
     let servers = captures[0]["servers"].as_array().unwrap();
     let server =
@@ -262,13 +258,7 @@ fn other_faults_of_registration() {
 
 /// What is said of one item of the server that a script's capture shows: its verdict, and the cause.
 fn item_of_script(script: &str, setting: &Setting, server: &str, item: &str) -> String {
-    static SCRIPTS: AtomicUsize = AtomicUsize::new(0);
-    let nth = SCRIPTS.fetch_add(1, Ordering::Relaxed);
-    let project = Project::new(&format!("diagnose-item-{nth}"));
-    project.play("capture.pcap", setting, script);
-    let (captures, _) = diagnosed(&["--server", server, &project.path("capture.pcap")]);
-    let items = captures[0]["servers"][0]["items"].as_array().unwrap();
-    let item = items.iter().find(|it| it["item"] == item).unwrap();
+    let item = said_of_script(script, setting, (server, item));
     let cause = item.get("cause").and_then(Value::as_str).unwrap_or_default();
     format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
 }
@@ -349,19 +339,14 @@ fn a_lost_fragment_is_laid_to_the_server_whose_it_is() {
     );
     let setting = Setting::udp(27015);
     let cut = |keeps: fn(usize) -> bool, server: &str| {
-        static CAPTURES: AtomicUsize = AtomicUsize::new(0);
-        let nth = CAPTURES.fetch_add(1, Ordering::Relaxed);
-        let project = Project::new(&format!("diagnose-fragments-{nth}"));
         let mut capture = xtask::exchange::capture(&script, &setting).unwrap();
         let mut at = 0;
         capture.packets.retain(|_| {
             at += 1;
             keeps(at)
         });
-        project.write("capture.pcap", capture.pcap());
-        let (captures, _) = diagnosed(&["--server", server, &project.path("capture.pcap")]);
-        let items = captures[0]["servers"][0]["items"].as_array().unwrap();
-        let whole = items.iter().find(|it| it["item"] == "seen.whole").unwrap();
+        let (_project, file) = Project::of_capture(capture.pcap());
+        let whole = item_of(&file, (server, "seen.whole"));
         format!("{} {}", whole["verdict"].as_str().unwrap(), whole["cause"].as_str().unwrap_or(""))
     };
     let (first, second) = ("10.0.0.2:27016", "10.0.0.2:27017");
@@ -384,13 +369,15 @@ fn a_request_that_is_wrong_is_owed_nothing() {
     assert_ne!(item("FFFFFFFF 54 'Source Engine Query' 00"), "unknown request_wrong");
 }
 
-/// What is said of one item of a server in a script's capture.
-fn said_of_script(script: &str, setting: &Setting, (server, item): (&str, &str)) -> Value {
-    static SCRIPTS: AtomicUsize = AtomicUsize::new(0);
-    let nth = SCRIPTS.fetch_add(1, Ordering::Relaxed);
-    let project = Project::new(&format!("diagnose-said-{nth}"));
-    project.play("capture.pcap", setting, script);
-    let (captures, _) = diagnosed(&["--server", server, &project.path("capture.pcap")]);
+/// The result for one item of a server in a script's capture.
+fn said_of_script(script: &str, setting: &Setting, of: (&str, &str)) -> Value {
+    let (_project, file) = Project::of_script(script, setting);
+    item_of(&file, of)
+}
+
+/// The result for one item of a server in a capture.
+fn item_of(file: &str, (server, item): (&str, &str)) -> Value {
+    let (captures, _) = diagnosed(&["--server", server, file]);
     let items = captures[0]["servers"][0]["items"].as_array().unwrap();
     items.iter().find(|it| it["item"] == item).unwrap().clone()
 }
@@ -483,11 +470,8 @@ fn a_server_that_the_master_does_not_know() {
 
 /// What is shown of the one server of a script's capture.
 fn shown_of_script(script: &str, setting: &Setting) -> String {
-    static SCRIPTS: AtomicUsize = AtomicUsize::new(0);
-    let nth = SCRIPTS.fetch_add(1, Ordering::Relaxed);
-    let project = Project::new(&format!("diagnose-shown-{nth}"));
-    project.play("capture.pcap", setting, script);
-    text(&["--server", "10.0.0.2", &project.path("capture.pcap")])
+    let (_project, file) = Project::of_script(script, setting);
+    text(&["--server", "10.0.0.2", &file])
 }
 
 #[test]

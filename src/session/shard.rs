@@ -304,7 +304,6 @@ impl Shard {
         recorder: &mut Recorder<F>,
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
-        // Read early: in a flood it is in no cache, and neither is the flow.
         recorder.asked = flow.asked();
         let before = flow.memory();
         let silence = count_packet(&mut flow, payload);

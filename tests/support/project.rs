@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use xtask::exchange::{Setting, capture};
 
@@ -18,6 +19,21 @@ impl Project {
         let folder = std::env::temp_dir().join(folder);
         std::fs::create_dir_all(&folder).expect("a folder for temporary files");
         Project(folder)
+    }
+
+    /// A folder for a capture with these bytes, and the path of the capture.
+    pub(crate) fn of_capture(bytes: impl AsRef<[u8]>) -> (Project, String) {
+        static CAPTURES: AtomicUsize = AtomicUsize::new(0);
+        let number = CAPTURES.fetch_add(1, Ordering::Relaxed);
+        let project = Project::new(&format!("capture-{number}"));
+        project.write("capture.pcap", bytes);
+        let path = project.path("capture.pcap");
+        (project, path)
+    }
+
+    /// The same for an exchange that is played into a capture.
+    pub(crate) fn of_script(script: &str, setting: &Setting) -> (Project, String) {
+        Project::of_capture(capture(script, setting).expect("a good script").pcap())
     }
 
     pub(crate) fn path(&self, name: &str) -> String {

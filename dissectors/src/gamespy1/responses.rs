@@ -153,11 +153,11 @@ fn whole<S: Sink>(
     decode::message(payload.bytes, words, decode::MessageKind::Response, sink);
     numbering(sink);
     uplink::answered(cx, payload, words, sink);
-    tell_reply(queries::answered(cx, payload, sink), sink);
+    report_reply(queries::answered(cx, payload, sink), sink);
     sink.end(&messages::QUERY_RESPONSE, payload);
 }
 
-fn tell_reply<S: Sink>(reply: Option<Reply>, sink: &mut S) {
+fn report_reply<S: Sink>(reply: Option<Reply>, sink: &mut S) {
     if let Some(reply) = reply {
         sink.answers(reply);
     }
@@ -177,7 +177,7 @@ fn gather<S: Sink>(
         && !cx.conversation.awaits(payload.side, done)
     {
         // A duplicate query is answered by this.
-        tell_reply(queries::answered(cx, payload, sink), sink);
+        report_reply(queries::answered(cx, payload, sink), sink);
         single_datagram(cx, payload, number, held, sink);
         return;
     }
@@ -205,7 +205,7 @@ fn gather<S: Sink>(
     }
     if is_full || !response.buffer.keep(payload, most, cx.budget) {
         if response.held.is_empty() {
-            tell_reply(response.reply, sink);
+            report_reply(response.reply, sink);
             responses.take(at);
         }
         single_datagram(cx, payload, number, held, sink);
@@ -328,7 +328,7 @@ fn join<S: Sink>(
         None => rules::numbered(payload.whole(), sink),
     }
     uplink::answered(cx, &payload, &words, sink);
-    tell_reply(response.reply, sink);
+    report_reply(response.reply, sink);
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }
 
