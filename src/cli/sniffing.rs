@@ -119,7 +119,7 @@ impl LiveArgs {
             duration: self.duration,
             user: self.user.clone(),
             write,
-            made_later: Vec::new(),
+            later: Vec::new(),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use dissectors::catalogue;
@@ -21,6 +21,7 @@ use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
 use crate::diagnose;
+use crate::live::LaterOutput;
 use crate::metrics::Metrics;
 use crate::report::TimeFormatter;
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
@@ -298,8 +299,10 @@ impl Consumer for CheckConsumer<'_> {
         self.demands.complete
     }
 
-    fn makes(&self) -> Vec<PathBuf> {
-        [&self.args.write_baseline, &self.args.summary].into_iter().flatten().cloned().collect()
+    fn makes(&self) -> Vec<LaterOutput> {
+        let baseline = self.args.write_baseline.clone().map(LaterOutput::Replaced);
+        let summary = self.args.summary.clone().map(LaterOutput::Appended);
+        baseline.into_iter().chain(summary).collect()
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {

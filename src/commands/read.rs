@@ -68,7 +68,7 @@ fn read_all<C: Consumer>(
     let options =
         Options { complete: consumer.complete(), needs, filter, ..options(input, config)? };
     if let Some(request) = input.live.request() {
-        let request = CaptureRequest { made_later: consumer.makes(), ..request };
+        let request = CaptureRequest { later: consumer.makes(), ..request };
         let wanted = sniff::LiveWanted { packets: input.count, metrics: input.live.metrics };
         return sniff::sniff(&request, wanted, options, consumer, err, progress);
     }
