@@ -18,7 +18,7 @@ use crate::cli::{CheckArgs, CheckFormat, FilterArgs};
 use crate::commands::consumer::Consumer;
 use crate::commands::outputs;
 use crate::commands::read::read;
-use crate::commands::{Failure, painted};
+use crate::commands::{Failure, painted, settings_of};
 use crate::config::{self, Config};
 use crate::diagnose;
 use crate::live::LaterOutput;
@@ -40,7 +40,7 @@ pub fn run(
 ) -> Result<bool, Failure> {
     let merged = args.input.files.iter().map(|file| escaped(&file.to_string_lossy()).into_owned());
     let names = merged.chain(args.input.live.interface.clone()).collect();
-    let config = args.input.config.load()?;
+    let config = settings_of(&args.input, err)?;
     let demands = Demands::of(args, &config);
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
     if let (Some(file), Some(baseline)) = (&args.baseline, &baseline) {
@@ -54,6 +54,7 @@ pub fn run(
         args,
         demands,
         selection,
+        config: config.name(),
         terms,
         checker,
         names,
@@ -242,6 +243,8 @@ struct CheckConsumer<'a> {
     args: &'a CheckArgs,
     demands: Demands,
     selection: Selection,
+    /// The file of the configuration.
+    config: Option<String>,
     /// Limits of state across flows.
     terms: Terms,
     checker: Checker,
@@ -419,15 +422,18 @@ impl CheckConsumer<'_> {
             }
             CheckFormat::Json => {
                 if let Some(outcome) = Outcome::sum(outcomes) {
-                    json::write(&outcome, least, &mut bytes)?;
+                    json::write(&outcome, least, self.config.as_deref(), &mut bytes)?;
                 }
             }
             CheckFormat::Junit => {
                 let mut document = String::new();
-                junit::write(&outcomes, &self.unreadable, least, &mut document);
+                let config = self.config.as_deref();
+                junit::write(&outcomes, &self.unreadable, least, config, &mut document);
                 bytes = document.into_bytes();
             }
-            CheckFormat::Sarif => sarif::write(&outcomes, &self.unreadable, &mut bytes)?,
+            CheckFormat::Sarif => {
+                sarif::write(&outcomes, &self.unreadable, self.config.as_deref(), &mut bytes)?;
+            }
             CheckFormat::Github => {
                 let mut lines = String::new();
                 github::write(&outcomes, &mut lines);
