@@ -613,9 +613,14 @@ fn a_third_signal_ends_it_while_it_is_blocked() {
 
 /// The response to a request for metrics.
 fn scrape(address: SocketAddr, request: &str) -> String {
+    scrape_by(&address.to_string(), address, request)
+}
+
+/// The same with another `Host`.
+fn scrape_by(host: &str, address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    write!(stream, "{request} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    write!(stream, "{request} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
     response
@@ -646,7 +651,7 @@ fn shows(address: SocketAddr, line: &str) {
 fn metrics_are_served_during_capture() {
     for command in ["summary", "check"] {
         let server = Server::start();
-        let args = [command, "--metrics", "0"];
+        let args = [command, "--metrics", "0", "--metrics-host", "game.example"];
         let Some(sniffer) = Sniffer::start(server.port, &args) else { return };
         let address = metrics_of(&sniffer);
         assert!(address.ip().is_loopback(), "{address}");
@@ -666,6 +671,10 @@ fn metrics_are_served_during_capture() {
             socket.send_to(attack, ("127.0.0.1", server.port)).unwrap();
             shows(address, "gamewire_findings_total{rule=\"SEC001\",severity=\"warning\"} 1");
         }
+        let page = scrape_by("evil.example", address, "GET /metrics");
+        assert!(page.starts_with("HTTP/1.1 421 ") && !page.contains("gamewire_"), "{page}");
+        let page = scrape_by("game.example:80", address, "GET /metrics");
+        assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
         assert!(scrape(address, "GET /").starts_with("HTTP/1.1 404 "));
         assert!(scrape(address, "POST /metrics").starts_with("HTTP/1.1 405 "));
         // The initial privileges were dropped.

@@ -13,7 +13,7 @@ use super::Failure;
 use super::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
 use crate::live::{CaptureRequest, Live, LiveError, NextStep, QueueCounts};
-use crate::metrics::{self, Exporter, ListenAddress, ResidentMemory};
+use crate::metrics::{self, Exporter, HostName, ListenAddress, ResidentMemory};
 use crate::report::clock;
 use crate::session::{Decoder, Options, UnknownLinks};
 use crate::text::escaped;
@@ -22,14 +22,15 @@ use crate::text::escaped;
 /// reported in any case.
 pub(super) fn sniff<C: Consumer>(
     request: &CaptureRequest,
-    wanted: LiveWanted,
+    wanted: LiveWanted<'_>,
     options: Options,
     consumer: &mut C,
     err: &mut dyn Write,
     running: bool,
 ) -> Result<(), Failure> {
     // When the device is open, the process may no longer listen or read files.
-    let endpoint = wanted.metrics.map(listening).transpose()?;
+    let bind = |address| listening(address, wanted.metrics_hosts);
+    let endpoint = wanted.metrics.map(bind).transpose()?;
     clock::local_zone();
     let memory = ResidentMemory::open();
     let mut live = Live::open(request)?;
@@ -80,15 +81,17 @@ pub(super) fn sniff<C: Consumer>(
 
 /// Options of a live capture.
 #[derive(Clone, Copy)]
-pub(super) struct LiveWanted {
+pub(super) struct LiveWanted<'w> {
     /// The number of packets after which it ends.
     pub(super) packets: Option<u64>,
     /// Where metrics are served.
     pub(super) metrics: Option<SocketAddr>,
+    /// Other names by which clients ask for them.
+    pub(super) metrics_hosts: &'w [HostName],
 }
 
-fn listening(address: SocketAddr) -> Result<ListenAddress, Failure> {
-    ListenAddress::bind(address).map_err(|error| Failure::Metrics { address, error })
+fn listening(address: SocketAddr, names: &[HostName]) -> Result<ListenAddress, Failure> {
+    ListenAddress::bind(address, names).map_err(|error| Failure::Metrics { address, error })
 }
 
 /// The readers of events: a command, and metrics if requested.

@@ -4,6 +4,7 @@
 //! of the largest attacks. `docs/metrics.md` lists the metrics; a test compares that page with them.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
+mod host;
 mod http;
 
 use std::fs::File;
@@ -25,6 +26,7 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::live::QueueCounts;
 use crate::session::{Decoder, Event, MessageEvent, Messages, Needs};
 
+pub(crate) use host::HostName;
 use http::{HttpPage, MetricsServer};
 pub(crate) use http::{ListenAddress, PATH};
 
