@@ -259,33 +259,42 @@ fn give_to_nobody(folder: &Path) {
     std::os::unix::fs::chown(folder, Some(nobody.uid.as_raw()), Some(nobody.gid.as_raw())).unwrap();
 }
 
+/// Also if it stays root, which needs no capability for its own files.
 #[test]
 fn root_gives_up_all_privileges_before_it_rotates_files() {
-    let Some(folder) = folder_of_root("rotate", 0o755) else { return };
-    give_to_nobody(&folder);
-    let (kept, baseline) = (folder.join("kept.pcapng"), folder.join("baseline.json"));
-    let server = Server::start();
-    let [kept, baseline] = [&kept, &baseline].map(|path| path.to_str().unwrap());
-    let args = [
-        "check",
-        "-Z",
-        "nobody",
-        "-w",
-        kept,
-        "-G",
-        "1",
-        "--write-baseline",
-        baseline,
-        "--metrics",
-        "0",
-    ];
-    let Some(sniffer) = Sniffer::start(server.port, &args) else {
-        return std::fs::remove_dir_all(folder).unwrap();
-    };
-    metrics_of(&sniffer);
-    let tasks = std::fs::read_dir(format!("/proc/{}/task", sniffer.child.id())).unwrap();
+    for user in ["nobody", "root"] {
+        let Some(folder) = folder_of_root(&format!("rotate-{user}"), 0o755) else { return };
+        if user == "nobody" {
+            give_to_nobody(&folder);
+        }
+        let (kept, baseline) = (folder.join("kept.pcapng"), folder.join("baseline.json"));
+        let server = Server::start();
+        let [kept, baseline] = [&kept, &baseline].map(|path| path.to_str().unwrap());
+        let args = ["check", "-Z", user, "-w", kept, "-G", "1", "--metrics", "0"];
+        let args = [&args[..], &["--write-baseline", baseline]].concat();
+        let Some(sniffer) = Sniffer::start(server.port, &args) else {
+            return std::fs::remove_dir_all(folder).unwrap();
+        };
+        metrics_of(&sniffer);
+        has_no_privileges(&sniffer, user);
+        for _ in 0..3 {
+            query(&client(), server.port);
+            std::thread::sleep(Duration::from_millis(1100));
+        }
+        sniffer.signal("-INT");
+        let output = sniffer.output();
+        assert!(output.status.success(), "{output:?}");
+        let made = std::fs::read_dir(&folder).unwrap().count();
+        assert!(made >= 3, "files in turn, and a baseline: {made}");
+        assert!(Path::new(baseline).exists());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+/// All threads of a capture have the rights of a user, and no others.
+fn has_no_privileges(sniffer: &Sniffer, user: &str) {
     let mut threads = 0;
-    for task in tasks {
+    for task in std::fs::read_dir(format!("/proc/{}/task", sniffer.child.id())).unwrap() {
         threads += 1;
         let status = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
         let line = |name: &str| {
@@ -294,22 +303,11 @@ fn root_gives_up_all_privileges_before_it_rotates_files() {
         };
         assert_eq!(line("NoNewPrivs"), "1");
         for set in ["CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb"] {
-            assert_eq!(u64::from_str_radix(&line(set), 16).unwrap(), 0, "{status}");
+            assert_eq!(u64::from_str_radix(&line(set), 16).unwrap(), 0, "{user}: {status}");
         }
-        assert_ne!(line("Uid"), "0");
+        assert_eq!(line("Uid") == "0", user == "root");
     }
     assert!(threads > 1, "those of the capture and the metrics");
-    for _ in 0..3 {
-        query(&client(), server.port);
-        std::thread::sleep(Duration::from_millis(1100));
-    }
-    sniffer.signal("-INT");
-    let output = sniffer.output();
-    assert!(output.status.success(), "{output:?}");
-    let made = std::fs::read_dir(&folder).unwrap().count();
-    assert!(made >= 3, "files in turn, and a baseline: {made}");
-    assert!(Path::new(baseline).exists());
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Each case needs a file that the unprivileged user cannot create: that is an error before the

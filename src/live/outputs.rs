@@ -178,3 +178,52 @@ impl OutputPlace {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_needs_its_folder_unless_the_file_stays() {
+        let folder = std::env::temp_dir().join(format!("gamewire-outputs-{}", std::process::id()));
+        let (other, absent) = (folder.join("other"), folder.join("absent"));
+        std::fs::create_dir_all(&other).unwrap();
+        let (file, link, pipe) = (other.join("file"), folder.join("link"), folder.join("pipe"));
+        std::fs::write(&file, "").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+        let [replaced, appended] = [LaterOutput::Replaced, LaterOutput::Appended];
+        for (output, place) in [
+            (replaced(absent.clone()), &folder),
+            (replaced(file.clone()), &other),
+            // The target is replaced.
+            (replaced(link.clone()), &other),
+            (replaced(pipe.clone()), &pipe),
+            (appended(absent), &folder),
+            (appended(file.clone()), &file),
+            (appended(link.clone()), &link),
+            (appended(pipe.clone()), &pipe),
+            (LaterOutput::Folder { path: other.clone(), is_new: false }, &other),
+        ] {
+            assert_eq!(output.place(), *place, "{output:?}");
+            assert_eq!(output.open(None).unwrap().is_folder(), place.is_dir(), "{output:?}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_was_opened_stays_the_same() {
+        let folder = std::env::temp_dir().join(format!("gamewire-moved-{}", std::process::id()));
+        let (before, after) = (folder.join("before"), folder.join("after"));
+        std::fs::create_dir_all(&before).unwrap();
+        let place = OutputPlace::open(&before).unwrap();
+        std::fs::rename(&before, &after).unwrap();
+        std::fs::create_dir(&before).unwrap();
+        assert!(place.create(&before.join("file")).unwrap().1, "it is new");
+        assert!(after.join("file").exists() && !before.join("file").exists());
+        assert!(!place.create(&before.join("file")).unwrap().1, "it is not new");
+        place.remove(&before.join("file")).unwrap();
+        assert!(!after.join("file").exists());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -320,6 +320,26 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_cannot_be_removed_is_reported_once() {
+        let folder = folder("stays");
+        let path = folder.join("game.pcap");
+        let plan = FilePlan { path, seconds: Some(10), bytes: None, files: Some(1) };
+        let mut writer = writer(plan, 9, 0);
+        // A folder is in its place.
+        let first = writer.path().to_owned();
+        std::fs::remove_file(&first).unwrap();
+        std::fs::create_dir(&first).unwrap();
+        writer.next(1_000_000_000).unwrap();
+        let (path, _) = writer.not_removed().unwrap();
+        assert_eq!(path, first);
+        // One that was moved away is none of these.
+        std::fs::remove_file(writer.path()).unwrap();
+        writer.next(2_000_000_000).unwrap();
+        assert!(writer.not_removed().is_none());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
     fn links_in_a_folder_that_others_can_write_to_are_not_followed() {
         use std::os::unix::fs::PermissionsExt;
         let folder = folder("link");
