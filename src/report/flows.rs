@@ -21,8 +21,9 @@ use crate::report::clock::{Clock, TimeFormatter};
 use crate::report::json::{address, of_capture, seconds, transport};
 use crate::report::paint::Paint;
 use crate::report::put;
+use crate::report::spreadsheet::csv_line;
 use crate::report::text_table::{Importance, TextColumn, TextTable};
-use crate::text::{brief_span, escaped};
+use crate::text::brief_span;
 
 /// The value of a row in a column. Counts and measurements are sorted with the largest first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -281,28 +282,6 @@ fn write(value: &FlowCell, digits: u8, out: &mut Vec<u8>) {
     }
 }
 
-pub(crate) fn csv_line<'c>(cells: impl Iterator<Item = &'c str>, out: &mut Vec<u8>) {
-    for (index, cell) in cells.enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        csv_cell(cell, out);
-    }
-    out.extend_from_slice(b"\r\n");
-}
-
-/// A cell: one that a spreadsheet would run as a formula is prefixed with `'`; terminal controls
-/// and line ends are escaped, so that a record is a line.
-pub(crate) fn csv_cell(cell: &str, out: &mut Vec<u8>) {
-    let cell = escaped(cell);
-    let quote = if cell.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
-    if cell.contains(['"', ',']) {
-        put(out, format_args!("\"{quote}{}\"", cell.replace('"', "\"\"")));
-    } else {
-        put(out, format_args!("{quote}{cell}"));
-    }
-}
-
 /// The output as text.
 pub(super) fn string(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::new();
@@ -436,13 +415,5 @@ mod tests {
                 "",
             ]
         );
-    }
-
-    #[test]
-    fn no_cell_is_a_formula_or_breaks_its_line() {
-        let line = written(|out| {
-            csv_line(["=1+1", "+1", "-1", "@a", "\tb", "a=b", "c,\"d\"\n"].into_iter(), out)
-        });
-        assert_eq!(line, "'=1+1,'+1,'-1,'@a,\\x09b,a=b,\"c,\"\"d\"\"\\x0A\"\r\n");
     }
 }

@@ -38,6 +38,7 @@ pub mod ladder;
 mod markdown;
 #[cfg(feature = "cli")]
 pub mod paint;
+pub(crate) mod spreadsheet;
 #[cfg(feature = "cli")]
 pub mod summary;
 #[cfg(test)]
