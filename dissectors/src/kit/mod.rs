@@ -3,6 +3,8 @@
 //! Its only inputs are bytes and times: no files, sockets, clocks, threads, terminals or output
 //! formats.
 
+mod cause;
+pub mod causes;
 mod counted;
 mod diagnosis;
 pub(crate) mod dotted;
@@ -11,7 +13,7 @@ mod fact;
 mod field;
 mod habit;
 mod hash;
-
+mod item;
 #[cfg(test)]
 pub(crate) mod lab;
 mod lists;
@@ -44,8 +46,9 @@ mod statics;
 mod time;
 mod tree;
 
+pub use cause::{Cause, CauseKind, Values};
 pub use counted::counted;
-pub use diagnosis::{Cause, Diagnosis, Item, Symptom};
+pub use diagnosis::{Diagnosis, Symptom};
 pub use evidence::{Evidence, Finding, Verdict};
 pub use fact::{CrossFlowEvent, Exchange, PartsFound, ResponseRules, SeenMessage};
 pub use field::{Field, Kind, Meaning, Place, Privacy, Read, Span};
@@ -53,6 +56,7 @@ pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, ShortHash, keyed_hash};
 pub use hash::{Host, Map, Seed, Set, Socket};
+pub use item::{Item, ItemGroup};
 pub(crate) use lists::append;
 pub use lists::room;
 pub use mark::{Mark, ShortMark};
