@@ -74,7 +74,7 @@ bitflags! {
 
 impl<Q: Question> Request<Q> {
     /// The maximum of counted responses, and of counted packets.
-    const MOST_LEFT: u8 = 15;
+    const MOST_LEFT: u8 = u8::MAX;
     const MOST_TRIES: u8 = 127;
 
     /// A request that is sent for the first time, as far as is known. `is_owed`: a response is due.
@@ -159,6 +159,12 @@ impl<Q: Question> Request<Q> {
             }
             ResponseDue::Yes | ResponseDue::No => false,
         }
+    }
+
+    /// A response came that is its own.
+    pub fn settle(&mut self) {
+        self.answered();
+        self.due = ResponseDue::Answered;
     }
 
     /// A response to one of its packets came.
