@@ -6,7 +6,7 @@
 //!
 //! [`json`]: one object a line, for scripts. [`text`]: one line a message, with annotated fields
 //! and bytes, for people. [`columns`]: chosen fields of messages as a table. [`check`]: verdicts,
-//! and the catalogue of rules. [`fields`]: the catalogue of fields. [`flows`]: the rows of
+//! and the catalogue of rules. [`causes`]: the causes of `diagnose`. [`fields`]: the catalogue of fields. [`flows`]: the rows of
 //! `gamewire flows`. [`html`]: the page of `gamewire report`. [`ladder`]: conversations as a
 //! diagram. [`summary`]: the tables of `gamewire summary`. [`paint`]: the only place that knows
 //! colours.
@@ -15,6 +15,8 @@
 pub mod abuse;
 #[cfg(feature = "cli")]
 pub mod abuse_report;
+#[cfg(feature = "cli")]
+pub mod causes;
 #[cfg(feature = "cli")]
 pub mod check;
 pub(crate) mod clock;
