@@ -8,7 +8,7 @@ use dissectors::kit::{Cause, Item, Set};
 use super::position::position;
 use super::server::Server;
 use super::{CapturePosition, Diagnosis, words};
-use crate::session::Totals;
+use crate::session::{ExchangeCounts, Totals};
 use crate::text::{brief_span, counted, grouped, long_span};
 
 /// Whether a condition is met.
@@ -70,6 +70,8 @@ pub struct ItemVerdict {
     pub has_more: bool,
     /// The details.
     pub text: String,
+    /// The exchanges that it is about, if any.
+    pub exchanges: Option<ExchangeCounts>,
 }
 
 /// One server.
@@ -280,6 +282,8 @@ fn verdict(
     (position, heard, lacks): (CapturePosition, bool, bool),
 ) -> ItemVerdict {
     let fact = server.fact(item);
+    let is_about_all = item == Item::Answered && server.exchanges.asked > 0;
+    let exchanges = is_about_all.then_some(server.exchanges);
     if let Some(failure) = fact.failure(item >= Item::Asked) {
         let times = fact.run;
         let mut text = match (&*failure.text, times) {
@@ -292,7 +296,7 @@ fn verdict(
         let frames = fact.failed();
         let has_more = times > frames.len() as u64;
         let (verdict, cause) = (Verdict::No, Some(failure.cause));
-        return ItemVerdict { item, verdict, cause, frames, has_more, text };
+        return ItemVerdict { item, verdict, cause, frames, has_more, text, exchanges };
     }
     let cannot_arrive =
         item == Item::Whole && position == CapturePosition::Server && server.packets > 1;
@@ -301,7 +305,7 @@ fn verdict(
         let (verdict, mut frames) = (Verdict::Yes, fact.shown.clone());
         frames.sort_unstable();
         let text = said(item, server, address);
-        return ItemVerdict { item, verdict, cause: None, frames, has_more, text };
+        return ItemVerdict { item, verdict, cause: None, frames, has_more, text, exchanges };
     }
     let (cause, frames, text) = match &fact.open {
         Some(doubt) if is_doubt(doubt.cause) => {
@@ -337,6 +341,7 @@ fn verdict(
         frames,
         has_more: false,
         text,
+        exchanges,
     }
 }
 
@@ -381,7 +386,7 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
         Item::Listed | Item::Address => format!("as {address}"),
         Item::Asked => {
             let clients = counted(server.clients.len() as u64, "client");
-            format!("{clients}, {}", counted(server.fact(item).good, "request"))
+            format!("{clients}, {}", counted(server.exchanges.asked, "request"))
         }
         Item::Answered if server.in_part > 0 && !server.responds_whole() => {
             "only in part".to_owned()
@@ -390,10 +395,13 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
             let kinds = server.kinds.iter();
             let silent = kinds.filter(|kind| kind.answered.good == 0 && kind.answered.run > 0);
             let silent: Vec<_> = silent.map(|kind| kind.name).collect();
-            match (&silent[..], server.fact(item).mended) {
-                ([], 0) => String::new(),
-                ([], mended) => format!("except {}", counted(mended, "time")),
-                (silent, _) => format!("{BUT}{}", silent.join(", ")),
+            let ExchangeCounts { asked, answered } = server.exchanges;
+            match &silent[..] {
+                [] if (1..asked).contains(&answered) => {
+                    format!("{} of {}", grouped(answered), counted(asked, "request"))
+                }
+                [] => String::new(),
+                silent => format!("{BUT}{}", silent.join(", ")),
             }
         }
         Item::InTime => format!("within {}", brief_span(server.slowest)),
