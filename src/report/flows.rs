@@ -5,8 +5,8 @@
 //! (times of the first and the last packet), `packets`, `bytes` (of payload), `messages`,
 //! `findings`; `role_a`, `role_b` (client, server or master, if the end has sent messages);
 //! `packets_a`, `packets_b`, `bytes_a`, `bytes_b`, `messages_a`, `messages_b` (sent by each end);
-//! `duration` (in seconds, like the following times); `requests` (those that were answered or timed
-//! out), `answered`, `response_time_p50`, `response_time_p95`, `response_time_max` (percentiles by
+//! `duration` (in seconds, like the following times); `requests` (each with its repeats and
+//! its challenge round), `answered`, `response_time_p50`, `response_time_p95`, `response_time_max` (percentiles by
 //! nearest rank; with more than a thousand values, within 2 %); of several captures also `capture`.
 //!
 //! The table has the client on the left and the server on the right, and counts of both as `1/2`.
@@ -62,8 +62,8 @@ const COLUMNS: FlowColumns = [
     ("messages_a", |row| FlowCell::Count(row.messages[0])),
     ("messages_b", |row| FlowCell::Count(row.messages[1])),
     ("duration", |row| FlowCell::Seconds(duration(row))),
-    ("requests", |row| FlowCell::Count(row.requests)),
-    ("answered", |row| FlowCell::Count(row.answered)),
+    ("requests", |row| FlowCell::Count(row.exchanges)),
+    ("answered", |row| FlowCell::Count(row.exchanges_answered)),
     ("response_time_p50", |row| response_time(row, 0)),
     ("response_time_p95", |row| response_time(row, 1)),
     ("response_time_max", |row| response_time(row, 2)),
@@ -192,9 +192,9 @@ fn cells(row: &FlowRow) -> [String; HEADINGS.len()] {
     };
     let times = row.response_times.map(|times| times.map(brief_span));
     let [p50, p95, max] = times.unwrap_or_else(|| ["-"; 3].map(str::to_owned));
-    let answered = match row.requests {
+    let answered = match row.exchanges {
         0 => "-".to_owned(),
-        requests => format!("{}/{}", short(row.answered), short(requests)),
+        requests => format!("{}/{}", short(row.exchanges_answered), short(requests)),
     };
     [
         row.flow.to_string(),
@@ -309,8 +309,6 @@ mod tests {
             packets: [1, 2],
             bytes: [25, 120],
             messages: [1, 1],
-            requests: 1,
-            answered: 1,
             exchanges: 1,
             exchanges_answered: 1,
             asks_for_lists: false,
@@ -327,8 +325,6 @@ mod tests {
             digits: 9,
             roles: [Some(Role::Master), None],
             bytes: [0, 123_456],
-            requests: 0,
-            answered: 0,
             exchanges: 0,
             exchanges_answered: 0,
             asks_for_lists: false,
