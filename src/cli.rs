@@ -118,10 +118,28 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List the fields of all messages: path, type and meaning
     Fields(FieldsArgs),
+    /// Print a part of the documentation that is declared in the code
+    #[command(hide = true)]
+    Docs(DocsArgs),
     /// Print the manual page of gamewire or of one of its commands
     Man(ManArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+}
+
+/// `gamewire docs`.
+#[derive(Args, Debug)]
+pub struct DocsArgs {
+    /// Which part
+    #[arg(value_name = "PART")]
+    pub part: DocsPart,
+}
+
+/// A part of the documentation.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum DocsPart {
+    /// The conditions and causes of diagnose, for docs/answers.md
+    Causes,
 }
 
 /// `gamewire man`.
@@ -159,6 +177,7 @@ impl Command {
             Command::Rules(_)
             | Command::Explain(_)
             | Command::Fields(_)
+            | Command::Docs(_)
             | Command::Man(_)
             | Command::Completions(_) => None,
         }
@@ -182,6 +201,7 @@ impl Command {
             Command::Rules(_)
             | Command::Explain(_)
             | Command::Fields(_)
+            | Command::Docs(_)
             | Command::Man(_)
             | Command::Completions(_) => None,
         }

@@ -6,6 +6,7 @@ pub mod check;
 mod consumer;
 pub mod diagnose;
 pub mod dissect;
+pub mod docs;
 pub mod export;
 mod extract;
 pub mod fields;

@@ -155,7 +155,7 @@ impl Metrics {
         let help = "Packets captured and not yet read";
         all.register("waiting_packets", help, self.waiting.clone());
         all.register("messages", "Messages decoded", self.messages.clone());
-        let help = "Requests that were answered, or not answered in time";
+        let help = "Requests, each with its repeats and its challenge round";
         all.register("requests", help, self.requests.clone());
         all.register("answered_requests", "Requests that were answered", self.answered.clone());
         let help = "Time from a request to its response";
@@ -224,10 +224,10 @@ impl Metrics {
         set(&self.downs, counts.downs);
         self.waiting.set(signed(waiting));
         self.flows.set(signed(decoder.open_flows() as u64));
-        for (id, rule_outcome) in decoder.traffic().into_iter().flat_map(|it| it.by_protocol()) {
+        for (id, exchanges) in decoder.traffic().into_iter().flat_map(|it| it.by_protocol()) {
             let of = ProtocolLabels { protocol: id.info().id };
-            set(&self.requests.get_or_create(&of), rule_outcome.asked);
-            set(&self.answered.get_or_create(&of), rule_outcome.answered);
+            set(&self.requests.get_or_create(&of), exchanges.asked);
+            set(&self.answered.get_or_create(&of), exchanges.answered);
         }
     }
 
@@ -270,8 +270,9 @@ impl Metrics {
     }
 }
 
+/// A counter never decreases: a challenge that answered a request may turn out to be for another one.
 fn set(counter: &Counter, count: u64) {
-    counter.inner().store(count, Ordering::Relaxed);
+    counter.inner().fetch_max(count, Ordering::Relaxed);
 }
 
 fn signed(count: u64) -> i64 {

@@ -6,7 +6,7 @@
 //!
 //! [`json`]: one object a line, for scripts. [`text`]: one line a message, with annotated fields
 //! and bytes, for people. [`columns`]: chosen fields of messages as a table. [`check`]: verdicts,
-//! and the catalogue of rules. [`fields`]: the catalogue of fields. [`flows`]: the rows of
+//! and the catalogue of rules. [`causes`]: the causes of `diagnose`. [`fields`]: the catalogue of fields. [`flows`]: the rows of
 //! `gamewire flows`. [`html`]: the page of `gamewire report`. [`ladder`]: conversations as a
 //! diagram. [`summary`]: the tables of `gamewire summary`. [`paint`]: the only place that knows
 //! colours.
@@ -15,6 +15,8 @@
 pub mod abuse;
 #[cfg(feature = "cli")]
 pub mod abuse_report;
+#[cfg(feature = "cli")]
+pub mod causes;
 #[cfg(feature = "cli")]
 pub mod check;
 pub(crate) mod clock;
@@ -38,6 +40,7 @@ pub mod ladder;
 mod markdown;
 #[cfg(feature = "cli")]
 pub mod paint;
+pub(crate) mod spreadsheet;
 #[cfg(feature = "cli")]
 pub mod summary;
 #[cfg(test)]
@@ -57,7 +60,7 @@ use std::fmt;
 use dissectors::Id;
 use dissectors::kit::{Finding, Info, Message, Node, Payload, Reply, Time, TreeView};
 
-use crate::session::{IcmpEvent, MessageEvent};
+use crate::session::{ExchangeEffect, IcmpEvent, MessageEvent};
 
 /// One message, for a report.
 #[derive(Clone, Copy)]
@@ -80,6 +83,8 @@ pub struct Envelope<'a> {
     pub reply: Option<&'a Reply>,
     /// The original packet, if its datagram is a duplicate.
     pub copy_of: Option<u64>,
+    /// Its effect on the exchanges of its flow.
+    pub exchange: ExchangeEffect,
     /// The tunnels that its packets passed through, if any.
     pub via: Option<&'a dyn fmt::Display>,
 }
@@ -98,6 +103,7 @@ impl<'a> Envelope<'a> {
             digits: context.digits,
             reply: m.reply(),
             copy_of: context.copy_of,
+            exchange: m.exchange(),
             via: None,
         })
     }

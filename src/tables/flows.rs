@@ -77,11 +77,14 @@ pub(super) const COLUMNS: [TableColumn<FlowRecord>; 34] = [
     always("messages_b", Kind::Integer, "Messages sent by end b.", |it| {
         Cell::count(it.row.messages[1])
     }),
-    always("requests", Kind::Integer, "Requests that were answered or timed out.", |it| {
-        Cell::count(it.row.requests)
-    }),
+    always(
+        "requests",
+        Kind::Integer,
+        "Requests, each with its repeats and its challenge round.",
+        |it| Cell::count(it.row.exchanges),
+    ),
     always("answered", Kind::Integer, "The number of these that were answered.", |it| {
-        Cell::count(it.row.answered)
+        Cell::count(it.row.exchanges_answered)
     }),
     always(
         "exchanges",

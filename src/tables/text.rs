@@ -6,8 +6,8 @@ use dissectors::kit::Time;
 
 use super::{Cell, Heading, Sink, Table, TableRow};
 use crate::report::clock::Clock;
-use crate::report::flows::{csv_cell, csv_line};
 use crate::report::json::string;
+use crate::report::spreadsheet::{csv_cell, csv_json, csv_line, csv_text};
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,8 +100,9 @@ impl<W: Write> Sink for Lines<W> {
 /// A cell of a line of CSV. The elements of a list are separated by commas.
 fn csv(cell: Cell<'_>, clock: &mut Clock, out: &mut Vec<u8>) {
     match cell {
-        Cell::Text(text) | Cell::Json(text) => csv_cell(text, out),
-        Cell::Texts(texts) => csv_cell(&texts.join(","), out),
+        Cell::Text(text) => csv_text(text, out),
+        Cell::Json(text) => csv_json(text, out),
+        Cell::Texts(texts) => csv_text(&texts.join(","), out),
         Cell::Integers(many) => {
             let many: Vec<_> = many.iter().map(i64::to_string).collect();
             csv_cell(&many.join(","), out);

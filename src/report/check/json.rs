@@ -15,7 +15,7 @@ struct CheckJson<'a> {
     packets: u64,
     messages: u64,
     flows: u64,
-    /// Requests that were checked, and those of them that were answered.
+    /// Exchanges, and those of them that were answered.
     requests: u64,
     answered: u64,
     verdict: &'static str,

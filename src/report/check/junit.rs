@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use dissectors::kit::{Severity, Time};
 
 use super::{Unreadable, put};
-use crate::check::{Answered, Excerpt, Outcome, RuleOutcome, RuleStatus, gravest_first};
+use crate::check::{Excerpt, ExchangeCounts, Outcome, RuleOutcome, RuleStatus, gravest_first};
 use crate::report::clock::Clock;
 use crate::text::{escaped as visible, is_hidden};
 
@@ -59,7 +59,7 @@ struct Suite<'a> {
     cases: Vec<Case<'a>>,
     /// The capture has none of the selected traffic, and what it contains.
     lacking: &'a [(String, String)],
-    requests: Answered,
+    requests: ExchangeCounts,
     /// The earliest and the latest time of a packet.
     span: Option<[Time; 2]>,
 }
@@ -121,7 +121,7 @@ impl Suite<'_> {
                 self.times()
             ),
         );
-        let Answered { asked, answered } = self.requests;
+        let ExchangeCounts { asked, answered } = self.requests;
         put(
             out,
             format_args!(

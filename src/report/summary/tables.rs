@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::super::clock::TimeFormatter;
-use super::super::flows::csv_line;
 use super::super::markdown;
 use super::super::paint::{Paint, Tone};
 use super::super::put;
+use super::super::spreadsheet::csv_line;
 use super::super::text_table::{TextColumn, TextTable};
 use super::cell::{ShownTimes, SummaryCell};
 use super::columns::{
