@@ -51,7 +51,8 @@ impl ExportFormat {
     }
 }
 
-fn table() -> impl TypedValueParser<Value = Table> {
+/// Parses the name of a table that is written to a file.
+pub(super) fn table() -> impl TypedValueParser<Value = Table> {
     PossibleValuesParser::new(Table::ALL.map(Table::name))
         .try_map(|name| Table::named(&name).ok_or("no table of this name"))
 }

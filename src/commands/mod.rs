@@ -24,6 +24,7 @@ mod segments;
 mod shared;
 mod sniff;
 pub mod summary;
+pub mod tables;
 #[cfg(feature = "tui")]
 pub mod view;
 
@@ -32,6 +33,7 @@ use std::net::SocketAddr;
 
 use crate::capture::CaptureError;
 use crate::check::BaselineError;
+use crate::cli::InputArgs;
 use crate::config::ConfigError;
 use crate::live::{self, LiveError};
 use crate::report::paint::{self, ColorChoice, Paint};
@@ -125,6 +127,14 @@ impl Failure {
 /// The colours that the user selected.
 fn painted(choice: ColorChoice, is_terminal: bool) -> Paint {
     Paint::new(paint::enabled(choice, is_terminal, std::env::var_os))
+}
+
+/// The names of the files that a capture is made of, or of its interface. `name`: of one of several captures.
+fn files_of(input: &InputArgs, name: Option<&str>) -> Vec<String> {
+    if let Some(name) = name.or(input.live.interface.as_deref()) {
+        return vec![name.to_owned()];
+    }
+    input.files.iter().map(|file| read::display(file)).collect()
 }
 
 /// Lists the network devices.

@@ -8,11 +8,12 @@ use dissectors::kit::Time;
 
 use crate::filter::{Column, Subject, Value};
 use crate::report::clock::TimeFormatter;
-use crate::report::flows::csv_line;
 use crate::report::json::{Escaped, string};
+use crate::report::lines::csv_line;
 use crate::report::paint::Paint;
-use crate::report::text_table::{Importance, TextColumn, TextTable};
+use crate::report::text_table::{TextColumn, TextTable};
 use crate::report::{Envelope, Report, put};
+use crate::rows::Importance;
 use crate::session::IcmpEvent;
 use crate::text::escaped;
 

@@ -16,7 +16,7 @@ use xtask::{PAGES, samples};
 
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   samples [--check]    writes samples/, or says what there is out of date
-  docs                 writes docs/rules.md and docs/fields.md, which gamewire itself makes
+  docs                 writes docs/rules.md, docs/fields.md and docs/tables.md, which gamewire itself makes
   fuzz [--seconds N] [--jobs N] [TARGET...]
                        builds the fuzz targets and runs each for N seconds (10)
   bench [OPTION...]    measures the release and other programs on large captures, and writes the
