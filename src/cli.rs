@@ -117,12 +117,30 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List the fields of all messages: path, type and meaning
     Fields(FieldsArgs),
-    /// List the tables of export and their columns: name, type and meaning
-    Tables(TablesArgs),
+    /// Print a part of the documentation that is declared in the code
+    #[command(hide = true)]
+    Docs(DocsArgs),
     /// Print the manual page of gamewire or of one of its commands
     Man(ManArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+}
+
+/// `gamewire docs`.
+#[derive(Args, Debug)]
+pub struct DocsArgs {
+    /// Which part
+    #[arg(value_name = "PART")]
+    pub part: DocsPart,
+}
+
+/// A part of the documentation.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum DocsPart {
+    /// The conditions and causes of diagnose, for docs/answers.md
+    Causes,
+    /// The tables and their columns, for docs/tables.md
+    Tables,
 }
 
 /// `gamewire man`.
@@ -160,7 +178,7 @@ impl Command {
             Command::Rules(_)
             | Command::Explain(_)
             | Command::Fields(_)
-            | Command::Tables(_)
+            | Command::Docs(_)
             | Command::Man(_)
             | Command::Completions(_) => None,
         }
@@ -184,7 +202,7 @@ impl Command {
             Command::Rules(_)
             | Command::Explain(_)
             | Command::Fields(_)
-            | Command::Tables(_)
+            | Command::Docs(_)
             | Command::Man(_)
             | Command::Completions(_) => None,
         }
@@ -426,17 +444,6 @@ pub struct FieldsArgs {
     #[arg(value_name = "FIELD", value_delimiter = ',', value_parser = names::fields(),
         hide_possible_values = true)]
     pub fields: Vec<String>,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: ListFormat,
-}
-
-/// `gamewire tables`.
-#[derive(Args, Debug)]
-pub struct TablesArgs {
-    /// Only these tables
-    #[arg(value_name = "TABLE", value_delimiter = ',', value_parser = export::table())]
-    pub tables: Vec<Table>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ListFormat,

@@ -51,8 +51,7 @@ impl ExportFormat {
     }
 }
 
-/// Parses the name of a table that is written to a file.
-pub(super) fn table() -> impl TypedValueParser<Value = Table> {
+fn table() -> impl TypedValueParser<Value = Table> {
     PossibleValuesParser::new(Table::ALL.map(Table::name))
         .try_map(|name| Table::named(&name).ok_or("no table of this name"))
 }

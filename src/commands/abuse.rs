@@ -16,6 +16,7 @@ use crate::commands::read::{identifier, read};
 use crate::commands::{Failure, painted};
 use crate::metrics::{AttackRate, Metrics};
 use crate::report::abuse::AbuseReport;
+use crate::report::firewall::RuleNames;
 use crate::report::paint::Paint;
 use crate::session::{Decoder, Event, Needs, Totals};
 
@@ -47,6 +48,7 @@ pub fn run(
     let mut consumer = AbuseConsumer {
         args,
         reports: reports.transpose()?,
+        rule_names: RuleNames::default(),
         rates: Vec::new(),
         // Without `--interval`, the report covers the whole capture, and metrics the latest
         // interval.
@@ -70,6 +72,8 @@ struct AbuseConsumer<'w> {
     args: &'w cli::AbuseArgs,
     /// Abuse reports, if requested.
     reports: Option<AttackReports>,
+    /// Names of firewall rules, of all captures so far.
+    rule_names: RuleNames,
     /// The attacks that metrics show.
     rates: Vec<AttackRate>,
     abuse: Abuse,
@@ -161,7 +165,12 @@ impl AbuseConsumer<'_> {
         let mut bytes = Vec::new();
         match self.args.format {
             _ if self.args.emit.is_some() => {
-                self.args.emit.iter().for_each(|firewall| report.rules(*firewall, &mut bytes));
+                if self.args.interval.is_some() {
+                    // Each report replaces the one before it.
+                    self.rule_names = RuleNames::default();
+                }
+                let names = &mut self.rule_names;
+                self.args.emit.iter().for_each(|it| report.rules(*it, names, &mut bytes));
             }
             AbuseFormat::Text => {
                 if self.has_begun {

@@ -6,6 +6,7 @@ pub mod check;
 mod consumer;
 pub mod diagnose;
 pub mod dissect;
+pub mod docs;
 pub mod export;
 mod extract;
 pub mod fields;
@@ -24,7 +25,6 @@ mod segments;
 mod shared;
 mod sniff;
 pub mod summary;
-pub mod tables;
 #[cfg(feature = "tui")]
 pub mod view;
 

@@ -14,14 +14,14 @@ mod server;
 mod signs;
 mod sizes;
 mod verdict;
-pub mod words;
 
+use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{
-    Cause, CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule,
-    Set, Severity, Verdict as Ruled,
+    CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, Set,
+    Severity, Verdict as Ruled, causes,
 };
 use dissectors::ledger::Terms;
 
@@ -29,6 +29,7 @@ use crate::check::{Checker, Selection};
 use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Value};
 use crate::summary::described;
 
+use fact::Failure;
 use lists::Lists;
 use position::CommonHosts;
 use server::Server;
@@ -349,8 +350,13 @@ impl Diagnosis {
         let taken = payload.time.since(reply.sent);
         server.slowest = server.slowest.max(taken.unsigned_abs());
         if taken > timeout {
-            let text = format!("after {:.1} s", taken as f64 / 1e9);
-            server.bad_of(kind, Item::InTime, (Cause::AnsweredLate, frame, &text));
+            let seconds = format!("{:.1}", taken as f64 / 1e9);
+            let values: [(_, &dyn Display); 1] = [("seconds", &seconds)];
+            server.fails(
+                kind,
+                Item::InTime,
+                &Failure::with(&causes::ANSWERED_LATE, frame, &values),
+            );
         } else {
             server.good_of(kind, Item::InTime, frame);
         }

@@ -3,8 +3,8 @@
 use super::clock::{Clock, TimeFormatter};
 use super::json::{seconds, string};
 use super::put;
+use super::spreadsheet::{csv_cell, csv_json, csv_line, csv_text};
 use crate::rows::{AnyRow, CAPTURE, Cell, PlacedHeading};
-use crate::text::escaped;
 
 /// How values are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,10 +84,10 @@ impl LineWriter {
     fn csv_value(&mut self, cell: &Cell<'_>, out: &mut Vec<u8>) {
         match cell {
             Cell::Absent => {}
-            Cell::Text(text) => csv_cell(text, out),
-            Cell::Json(text) => csv_cell(text, out),
+            Cell::Text(text) => csv_text(text, out),
+            Cell::Json(text) => csv_json(text, out),
             // The elements of a list are separated by commas.
-            Cell::Texts(texts) => csv_cell(&texts.join(","), out),
+            Cell::Texts(texts) => csv_text(&texts.join(","), out),
             Cell::Integers(many) => {
                 csv_cell(&Vec::from_iter(many.iter().map(i64::to_string)).join(","), out);
             }
@@ -163,29 +163,6 @@ fn quoted(text: &str, out: &mut Vec<u8>) {
 fn float(value: f64, out: &mut Vec<u8>) {
     // Writing to a vector cannot fail.
     let _ = serde_json::to_writer(out, &value);
-}
-
-/// Cells as RFC 4180 has them.
-pub(crate) fn csv_line<'c>(cells: impl Iterator<Item = &'c str>, out: &mut Vec<u8>) {
-    for (index, cell) in cells.enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        csv_cell(cell, out);
-    }
-    out.extend_from_slice(b"\r\n");
-}
-
-/// A cell: one that a spreadsheet would run as a formula is prefixed with `'`; terminal controls
-/// and line ends are escaped, so that a record is a line.
-fn csv_cell(cell: &str, out: &mut Vec<u8>) {
-    let cell = escaped(cell);
-    let quote = if cell.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
-    if cell.contains(['"', ',']) {
-        put(out, format_args!("\"{quote}{}\"", cell.replace('"', "\"\"")));
-    } else {
-        put(out, format_args!("{quote}{cell}"));
-    }
 }
 
 #[cfg(test)]
@@ -265,13 +242,5 @@ mod tests {
             String::from_utf8(out).expect("UTF-8")
         });
         assert_eq!(each, ["2.000000\"\"", "2.0\"\"", "2null"]);
-    }
-
-    #[test]
-    fn no_cell_is_a_formula_or_breaks_its_line() {
-        let mut out = Vec::new();
-        csv_line(["=1+1", "+1", "-1", "@a", "\tb", "a=b", "c,\"d\"\n"].into_iter(), &mut out);
-        let line = String::from_utf8(out).expect("UTF-8");
-        assert_eq!(line, "'=1+1,'+1,'-1,'@a,\\x09b,a=b,\"c,\"\"d\"\"\\x0A\"\r\n");
     }
 }

@@ -6,15 +6,18 @@
 //!
 //! [`json`]: one object a line, for scripts. [`text`]: one line a message, with annotated fields
 //! and bytes, for people. [`columns`]: chosen fields of messages as a table. [`check`]: verdicts,
-//! and the catalogue of rules. [`fields`]: the catalogue of fields. [`tables`]: that of tables and
-//! their columns. [`table`], [`lines`]: the rows of any table for people and for scripts. [`html`]:
-//! the page of `gamewire report`. [`ladder`]: conversations as a diagram. [`summary`]: the tables of
-//! `gamewire summary`. [`paint`]: the only place that knows colours.
+//! and the catalogue of rules. [`causes`]: the causes of `diagnose`. [`fields`]: the catalogue of
+//! fields. [`table`], [`lines`]: the rows of any table for people and for scripts; [`tables`]: the
+//! catalogue of tables and their columns. [`html`]: the page of `gamewire report`. [`ladder`]:
+//! conversations as a diagram. [`summary`]: the tables of `gamewire summary`. [`paint`]: the only
+//! place that knows colours.
 
 #[cfg(feature = "cli")]
 pub mod abuse;
 #[cfg(feature = "cli")]
 pub mod abuse_report;
+#[cfg(feature = "cli")]
+pub mod causes;
 #[cfg(feature = "cli")]
 pub mod check;
 pub(crate) mod clock;
@@ -38,6 +41,7 @@ pub mod lines;
 mod markdown;
 #[cfg(feature = "cli")]
 pub mod paint;
+pub(crate) mod spreadsheet;
 #[cfg(feature = "cli")]
 pub mod summary;
 #[cfg(feature = "cli")]

@@ -138,6 +138,22 @@ struct SarifText {
     text: String,
 }
 
+impl SarifText {
+    /// A text without placeholders and links: without these escapes (sections 3.11.5 and 3.11.6 of SARIF 2.1.0), a
+    /// server's name could be a link.
+    fn of(plain: &str) -> SarifText {
+        let mut text = String::with_capacity(plain.len());
+        for c in plain.chars() {
+            match c {
+                '\\' | '[' | ']' => text.extend(['\\', c]),
+                '{' | '}' => text.extend([c, c]),
+                c => text.push(c),
+            }
+        }
+        SarifText { text }
+    }
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Result_<'a> {
@@ -264,11 +280,9 @@ fn descriptor(rule: &Rule) -> Descriptor {
     Descriptor {
         id: rule.code.to_string(),
         name: rule.slug,
-        short_description: SarifText { text: rule.asks.to_owned() },
-        full_description: SarifText { text: why.clone() },
-        help: SarifText {
-            text: format!("Asks: {}.\n{why}{}", rule.asks, cites.collect::<String>()),
-        },
+        short_description: SarifText::of(rule.asks),
+        full_description: SarifText::of(&why),
+        help: SarifText::of(&format!("Asks: {}.\n{why}{}", rule.asks, cites.collect::<String>())),
         help_uri: help_uri(rule),
         default_configuration: Configuration { level: level(rule.severity) },
         properties: security(rule),
@@ -315,7 +329,7 @@ fn notification(unreadable: &Unreadable) -> Notification {
     let artifact_location = FileUri { uri: uri(&unreadable.file).into_owned() };
     Notification {
         level: "error",
-        message: SarifText { text: unreadable.why.clone() },
+        message: SarifText::of(&unreadable.why),
         locations: [FileLocation { physical_location: WholeFile { artifact_location } }],
     }
 }
@@ -339,7 +353,7 @@ fn result<'a>(
             .unwrap_or(0),
         kind,
         level,
-        message: SarifText { text: outcome.line(found) },
+        message: SarifText::of(&outcome.line(found)),
         locations: [location(
             outcome.file(found),
             found
@@ -363,7 +377,7 @@ fn not_exercised<'a>(
         rule_index: at,
         kind: "fail",
         level: "error",
-        message: SarifText { text: "required, and not exercised".to_owned() },
+        message: SarifText::of("required, and not exercised"),
         locations: [location(file, None)],
         partial_fingerprints: Fingerprints { gamewire: format!("{}/required", rule.code) },
         suppressions,

@@ -5,7 +5,6 @@ use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
-use super::kinds::{RequestKind, ResponseKind};
 use crate::kit::{HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
 
 /// A keyed hash of the asking endpoint and the asked host. Only the hash is kept: a flood has as many
@@ -14,8 +13,8 @@ type PairHash = u64;
 
 /// The latest request of an endpoint to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LatestRequest {
-    request: RequestKind,
+struct LatestRequest<K> {
+    kind: K,
     /// The port of the host that was asked.
     port: u16,
     frame: u64,
@@ -25,32 +24,34 @@ struct LatestRequest {
 }
 
 /// The latest request of each endpoint to each host, while its response may come.
-#[derive(Default)]
-pub(super) struct LatestRequests {
+pub struct LatestRequests<K> {
     /// Those since `since`.
-    young: HashedMap<LatestRequest>,
+    young: HashedMap<LatestRequest<K>>,
     /// Those of the response timeout before that; older ones have timed out.
-    old: HashedMap<LatestRequest>,
+    old: HashedMap<LatestRequest<K>>,
     since: Time,
     seed: Seed,
     /// How long a response may take.
     timeout: i64,
     /// Requests to which another port responded.
-    pub(super) elsewhere: Recent,
+    elsewhere: Recent,
 }
 
-impl LatestRequests {
+impl<K> Default for LatestRequests<K> {
+    fn default() -> LatestRequests<K> {
+        let (young, old) = (HashedMap::default(), HashedMap::default());
+        let (since, seed, elsewhere) = (Time::default(), Seed::default(), Recent::default());
+        LatestRequests { young, old, since, seed, timeout: 0, elsewhere }
+    }
+}
+
+impl<K: Copy> LatestRequests<K> {
     fn key(&self, asker: SocketAddr, host: IpAddr) -> PairHash {
         self.seed.hash_one((Socket(asker), Host(host)))
     }
 
     /// A request was sent.
-    pub(super) fn insert(
-        &mut self,
-        payload: &Payload<'_>,
-        request: RequestKind,
-        settings: &Settings,
-    ) {
+    pub fn insert(&mut self, payload: &Payload<'_>, kind: K, settings: &Settings) {
         let (time, port, most) = (payload.time, payload.to.port(), settings.limits.remembered);
         self.timeout = settings.answer_timeout;
         if self.young.len() >= most || time.since(self.since) >= self.timeout {
@@ -59,17 +60,17 @@ impl LatestRequests {
             self.since = time;
         }
         let key = self.key(payload.from, payload.to.ip());
-        let is_another = |before: &LatestRequest| {
+        let is_another = |before: &LatestRequest<K>| {
             (before.port != port || before.is_one_of_several)
                 && time.since(before.time) < self.timeout
         };
         let is_one_of_several = self.young.get(&key).is_some_and(is_another);
         let frame = payload.frame;
-        self.young.insert(key, LatestRequest { request, port, frame, time, is_one_of_several });
+        self.young.insert(key, LatestRequest { kind, port, frame, time, is_one_of_several });
     }
 
     /// The port that was asked has responded.
-    pub(super) fn remove(&mut self, payload: &Payload<'_>) {
+    pub fn remove(&mut self, payload: &Payload<'_>) {
         let key = self.key(payload.to, payload.from.ip());
         for requests in [&mut self.young, &mut self.old] {
             if let Entry::Occupied(asked) = requests.entry(key)
@@ -82,7 +83,7 @@ impl LatestRequests {
     }
 
     /// The request that waits for a response from this host, at another port of it.
-    fn find(&self, payload: &Payload<'_>) -> Option<&LatestRequest> {
+    fn find(&self, payload: &Payload<'_>) -> Option<&LatestRequest<K>> {
         if self.young.is_empty() && self.old.is_empty() {
             return None;
         }
@@ -93,19 +94,20 @@ impl LatestRequests {
     }
 
     /// Whether a request waits for a response from this host, at another port of it.
-    pub(super) fn expects(&self, payload: &Payload<'_>) -> bool {
+    pub fn expects(&self, payload: &Payload<'_>) -> bool {
         self.find(payload).is_some()
     }
 
-    /// The endpoint that was asked, when another endpoint of its host responds.
-    pub(super) fn elsewhere(
+    /// The endpoint that was asked, when another endpoint of its host responds. `is_for`: whether the
+    /// response may answer such a request.
+    pub fn elsewhere(
         &mut self,
         payload: &Payload<'_>,
-        response: ResponseKind,
+        is_for: impl FnOnce(K) -> bool,
         settings: &Settings,
     ) -> Option<SocketAddr> {
         let asked = *self.find(payload)?;
-        if asked.is_one_of_several || !response.is_for(asked.request) {
+        if asked.is_one_of_several || !is_for(asked.kind) {
             return None;
         }
         let key = self.key(payload.to, payload.from.ip());
@@ -116,9 +118,14 @@ impl LatestRequests {
         Some(of)
     }
 
+    /// Whether requests that were answered from another port have been forgotten.
+    pub fn forgot(&self) -> bool {
+        self.elsewhere.forgot()
+    }
+
     /// Whether the request in this packet was answered from another port.
     #[inline]
-    pub(super) fn was_answered_elsewhere(
+    pub fn was_answered_elsewhere(
         &self,
         client: SocketAddr,
         server: SocketAddr,
@@ -128,7 +135,7 @@ impl LatestRequests {
     }
 }
 
-/// Notes that the request in this packet was answered from another port.
+/// That the request in this packet was answered from another port.
 fn moved(client: SocketAddr, server: SocketAddr, frame: u64) -> (Socket, Socket, u64) {
     (Socket(client), Socket(server), frame)
 }
@@ -205,7 +212,7 @@ mod tests {
                 let key = (client, server.0);
                 match step {
                     WaitingStep::Asks => {
-                        waiting.insert(&asks, RequestKind::Info, &settings);
+                        waiting.insert(&asks, (), &settings);
                         if now.since(since) >= settings.answer_timeout {
                             old = std::mem::take(&mut young);
                             since = now;
@@ -244,18 +251,14 @@ mod tests {
         let ends = |nth: u64| ((nth as u8, nth as u16), (200, 27015));
         for nth in 1..20_000 {
             let (client, server) = ends(nth);
-            waiting.insert(
-                &payload(client, server, nth, Time(nth as i64)),
-                RequestKind::Info,
-                &settings,
-            );
+            waiting.insert(&payload(client, server, nth, Time(nth as i64)), (), &settings);
             if nth % 3 == 0 {
                 // Not from the asked port: the request keeps waiting.
                 waiting.remove(&payload(server, (1, 60_000), nth, Time(nth as i64)));
             }
             assert!(waiting.young.len() <= MOST && waiting.old.len() <= MOST, "{nth}");
         }
-        let expects = |waiting: &mut LatestRequests, nth| {
+        let expects = |waiting: &mut LatestRequests<()>, nth| {
             let (client, (host, _)) = ends(nth);
             waiting.expects(&payload((host, 1), client, nth, Time(20_000)))
         };
