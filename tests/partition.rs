@@ -143,7 +143,9 @@ impl Cluster {
         let (outcome, _) =
             verdict(&plan, checker, &mut portions.into_iter()).expect("whole portions");
         let mut json = Vec::new();
-        gamewire::report::check::json::write(&outcome, Severity::Error, &mut json).expect("memory");
+        let written =
+            gamewire::report::check::json::write(&outcome, Severity::Error, None, &mut json);
+        written.expect("memory");
         String::from_utf8(json).expect("text")
     }
 

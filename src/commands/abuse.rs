@@ -1,7 +1,6 @@
 //! `gamewire abuse`: attacks, and whether their sources are forged.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use dissectors::ledger::Terms;
@@ -14,6 +13,7 @@ use crate::commands::abuse_reports::AttackReports;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::{identifier, read};
 use crate::commands::{Failure, painted};
+use crate::live::LaterOutput;
 use crate::metrics::{AttackRate, Metrics};
 use crate::report::abuse::AbuseReport;
 use crate::report::firewall::RuleNames;
@@ -64,7 +64,8 @@ pub fn run(
     };
     let running = terminal.err && !terminal.out;
     let ran = read(&args.input, &config, &mut consumer, terminal.stop, err, running);
-    consumer.reports.iter().for_each(|reports| reports.say(err));
+    let reports = consumer.reports.iter().filter(|it| ran.is_ok() || !it.is_empty());
+    reports.for_each(|reports| reports.say(err));
     ran
 }
 
@@ -103,9 +104,8 @@ impl Consumer for AbuseConsumer<'_> {
         Ok(())
     }
 
-    fn makes(&self) -> Vec<PathBuf> {
-        // A file in the folder.
-        self.args.report.iter().map(|folder| folder.join("report")).collect()
+    fn makes(&self) -> Vec<LaterOutput> {
+        self.reports.iter().map(AttackReports::output).collect()
     }
 
     fn measure(&mut self, metrics: &Metrics) {

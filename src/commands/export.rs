@@ -13,7 +13,7 @@ use crate::cli::{self, ExportFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::outputs::AtomicFile;
 use crate::commands::read::read;
-use crate::commands::{Failure, check as checking, files_of, outputs};
+use crate::commands::{Failure, check as checking, files_of, outputs, settings_of};
 use crate::config::Config;
 use crate::session::{Event, FieldLimits, Needs, Totals};
 use crate::tables::{AnyRow, Collector, Format, Lines, SelectedRows, Sink, Table};
@@ -35,7 +35,7 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
                    parquet`";
         return Err(Failure::Filter(why.to_owned()));
     }
-    let config = input.config.load()?;
+    let config = settings_of(input, err)?;
     let wanted = wanted(args, &config, err)?;
     for place in places(args, &wanted.tables) {
         outputs::refuse_capture(&place, "one of the tables", &input.files)?;

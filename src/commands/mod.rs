@@ -34,7 +34,7 @@ use std::net::SocketAddr;
 use crate::capture::CaptureError;
 use crate::check::BaselineError;
 use crate::cli::InputArgs;
-use crate::config::ConfigError;
+use crate::config::{Config, ConfigError};
 use crate::live::{self, LiveError};
 use crate::report::paint::{self, ColorChoice, Paint};
 use crate::session::UnknownLinks;
@@ -122,6 +122,15 @@ impl Failure {
     pub fn reader_is_gone(&self) -> bool {
         matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+/// Reads the configuration of a command with a verdict, and says so if it can change the verdict.
+fn settings_of(input: &InputArgs, err: &mut dyn Write) -> Result<Config, ConfigError> {
+    let config = input.config.load()?;
+    if let Some(note) = config.note() {
+        writeln!(err, "gamewire: {note}").ok();
+    }
+    Ok(config)
 }
 
 /// The colours that the user selected.

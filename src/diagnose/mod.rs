@@ -152,6 +152,7 @@ impl Diagnosis {
             servers: true,
             refusals: true,
             cross_flow: true,
+            flows: true,
             ..Needs {
                 fields: Some(FieldLimits::of_servers()),
                 ..Checker::needs(&Selection::default(), terms)
@@ -175,7 +176,11 @@ impl Diagnosis {
             }
             Event::CrossFlow(_) => self.checker.event(event),
             Event::Icmp(error) => self.icmp(error),
-            Event::Datagram(_) | Event::FlowEnded(_) | Event::File(_) => {}
+            Event::FlowEnded(row) => {
+                let server = row.asked_server().and_then(|server| self.servers.get_mut(&server));
+                server.into_iter().for_each(|server| server.exchanges.add(row.exchanges()));
+            }
+            Event::Datagram(_) | Event::File(_) => {}
         }
     }
 

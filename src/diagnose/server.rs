@@ -8,6 +8,7 @@ use dissectors::kit::{Cause, Item, Set, Time};
 use super::fact::{Fact, Failure};
 use super::position::HopLimits;
 use super::sizes::Sizes;
+use crate::session::ExchangeCounts;
 
 /// Maximum number of masters, or of other addresses, per server.
 const ADDRESSES: usize = 8;
@@ -56,6 +57,8 @@ pub(super) struct Server {
     /// A packet in which a master treats it as a known server.
     pub(super) known: Option<u64>,
     pub(super) kinds: Vec<Kind>,
+    /// Its clients' exchanges with it.
+    pub(super) exchanges: ExchangeCounts,
     pub(super) slowest: u64,
     /// Bytes of its largest challenge to a client.
     pub(super) largest_challenge: u64,

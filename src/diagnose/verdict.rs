@@ -8,7 +8,7 @@ use dissectors::kit::{Cause, CauseKind, Item, ItemGroup, Set, Values, causes};
 use super::position::position;
 use super::server::Server;
 use super::{CapturePosition, Diagnosis};
-use crate::session::Totals;
+use crate::session::{ExchangeCounts, Totals};
 use crate::text::{brief_span, counted, grouped, long_span};
 
 /// Whether a condition is met.
@@ -72,6 +72,8 @@ pub struct ItemVerdict {
     pub text: String,
     /// The values in the cause's sentence.
     pub values: Values,
+    /// The exchanges that it is about, if any.
+    pub exchanges: Option<ExchangeCounts>,
 }
 
 /// One server.
@@ -299,6 +301,8 @@ fn verdict(
     (position, heard, lacks): (CapturePosition, bool, bool),
 ) -> ItemVerdict {
     let fact = server.fact(item);
+    let is_about_all = item == Item::Answered && server.exchanges.asked > 0;
+    let exchanges = is_about_all.then_some(server.exchanges);
     if let Some(failure) = fact.failure(!is_of_registration(item)) {
         let times = fact.run;
         let mut text = match (&*failure.text, times) {
@@ -312,7 +316,7 @@ fn verdict(
         let has_more = times > frames.len() as u64;
         debug_assert!(failure.cause.no.contains(&item), "{item:?} by {:?}", failure.cause);
         let (verdict, cause, values) = (Verdict::No, Some(failure.cause), failure.values.clone());
-        return ItemVerdict { item, verdict, cause, frames, has_more, text, values };
+        return ItemVerdict { item, verdict, cause, frames, has_more, text, values, exchanges };
     }
     let cannot_arrive =
         item == Item::Whole && position == CapturePosition::Server && server.packets > 1;
@@ -322,7 +326,16 @@ fn verdict(
         frames.sort_unstable();
         let text = said(item, server, address);
         let values = Values::new();
-        return ItemVerdict { item, verdict, cause: None, frames, has_more, text, values };
+        return ItemVerdict {
+            item,
+            verdict,
+            cause: None,
+            frames,
+            has_more,
+            text,
+            values,
+            exchanges,
+        };
     }
     let (cause, frames, text) = match &fact.open {
         Some(doubt) if is_suspicion(doubt.cause) => {
@@ -362,6 +375,7 @@ fn verdict(
         has_more: false,
         text,
         values: values.map_or(Values::new(), |open| open.values.clone()),
+        exchanges,
     }
 }
 
@@ -406,7 +420,7 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
         Item::Listed | Item::Address => format!("as {address}"),
         Item::Asked => {
             let clients = counted(server.clients.len() as u64, "client");
-            format!("{clients}, {}", counted(server.fact(item).good, "request"))
+            format!("{clients}, {}", counted(server.exchanges.asked, "request"))
         }
         Item::Answered if server.in_part > 0 && !server.responds_whole() => {
             "only in part".to_owned()
@@ -415,10 +429,13 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
             let kinds = server.kinds.iter();
             let silent = kinds.filter(|kind| kind.answered.good == 0 && kind.answered.run > 0);
             let silent: Vec<_> = silent.map(|kind| kind.name).collect();
-            match (&silent[..], server.fact(item).mended) {
-                ([], 0) => String::new(),
-                ([], mended) => format!("except {}", counted(mended, "time")),
-                (silent, _) => format!("{BUT}{}", silent.join(", ")),
+            let ExchangeCounts { asked, answered } = server.exchanges;
+            match &silent[..] {
+                [] if (1..asked).contains(&answered) => {
+                    format!("{} of {}", grouped(answered), counted(asked, "request"))
+                }
+                [] => String::new(),
+                silent => format!("{BUT}{}", silent.join(", ")),
             }
         }
         Item::InTime => format!("within {}", brief_span(server.slowest)),

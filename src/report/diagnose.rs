@@ -178,6 +178,10 @@ struct JsonItem<'r> {
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered: Option<u64>,
     frames: &'r [u64],
     text: &'r str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,6 +194,8 @@ impl JsonItem<'_> {
             item: it.item.name(),
             verdict: it.verdict.name(),
             cause: it.cause.map(|cause| cause.name),
+            asked: it.exchanges.map(|it| it.asked),
+            answered: it.exchanges.map(|it| it.answered),
             frames: &it.frames,
             text: &it.text,
             advice: advice(it),

@@ -65,7 +65,7 @@ use std::fmt;
 use dissectors::Id;
 use dissectors::kit::{Finding, Info, Message, Node, Payload, Reply, Time, TreeView};
 
-use crate::session::{IcmpEvent, MessageEvent};
+use crate::session::{ExchangeEffect, IcmpEvent, MessageEvent};
 
 /// One message, for a report.
 #[derive(Clone, Copy)]
@@ -88,6 +88,8 @@ pub struct Envelope<'a> {
     pub reply: Option<&'a Reply>,
     /// The original packet, if its datagram is a duplicate.
     pub copy_of: Option<u64>,
+    /// Its effect on the exchanges of its flow.
+    pub exchange: ExchangeEffect,
     /// The tunnels that its packets passed through, if any.
     pub via: Option<&'a dyn fmt::Display>,
 }
@@ -106,6 +108,7 @@ impl<'a> Envelope<'a> {
             digits: context.digits,
             reply: m.reply(),
             copy_of: context.copy_of,
+            exchange: m.exchange(),
             via: None,
         })
     }

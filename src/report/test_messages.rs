@@ -10,6 +10,7 @@ use dissectors::kit::{
 use dissectors::rule;
 
 use super::{Envelope, Report};
+use crate::session::ExchangeEffect;
 
 pub(super) static HEADER: Field =
     Field::new("header", "Header", Kind::Signed).framing().number(header);
@@ -223,6 +224,7 @@ impl Sample {
             digits: self.digits,
             reply: None,
             copy_of: None,
+            exchange: ExchangeEffect::default(),
             via,
         };
         report.heading(envelope.payload.time, out);

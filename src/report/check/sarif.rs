@@ -27,7 +27,7 @@ struct SarifRun<'a> {
     invocations: Option<[Invocation; 1]>,
     automation_details: Automation,
     column_kind: &'static str,
-    properties: RunProperties,
+    properties: RunProperties<'a>,
     results: Vec<Result_<'a>>,
 }
 
@@ -40,9 +40,12 @@ struct Automation {
 /// How many requests were checked, and how many of them were answered.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RunProperties {
+struct RunProperties<'a> {
     requests_asked: u64,
     requests_answered: u64,
+    /// The configuration file that was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -219,13 +222,14 @@ struct Fingerprints {
     gamewire: String,
 }
 
-/// Appends the outcomes as one log.
+/// Appends the outcomes as one log. `config`: the configuration file that was read.
 ///
 /// # Errors
 /// None that a `Vec` can have.
 pub fn write(
     outcomes: &[Outcome],
     unreadable: &[Unreadable],
+    config: Option<&str>,
     out: &mut Vec<u8>,
 ) -> serde_json::Result<()> {
     let rules = outcomes.first().map_or(&[][..], |outcome| &outcome.rules);
@@ -262,7 +266,11 @@ pub fn write(
             invocations: invocation(rules, unreadable).map(|invocation| [invocation]),
             automation_details: Automation { id: "gamewire/check/" },
             column_kind: "utf16CodeUnits",
-            properties: RunProperties { requests_asked: asked, requests_answered: answered },
+            properties: RunProperties {
+                requests_asked: asked,
+                requests_answered: answered,
+                config,
+            },
             results: results.collect(),
         }],
     };

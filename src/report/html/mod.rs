@@ -83,7 +83,7 @@ impl Capture {
         let report = summary::SummaryReport::new(tables, read, None, shown);
         let (mut summary, mut check) = (Vec::new(), Vec::new());
         report.json(&mut summary);
-        json::write(outcome, least, &mut check)?;
+        json::write(outcome, least, None, &mut check)?;
         let found = outcome.findings.iter();
         let rules = found.clone().map(|it| (it.rule.code, (it.rule, it.severity)));
         let of_requests = found.clone().filter(|it| it.rule.requires_response);
