@@ -38,6 +38,12 @@ fn the_parts_of_pages_are_up_to_date() {
 }
 
 #[test]
+fn the_page_of_tables_has_their_version() {
+    let version = format!("The schemas are version {}.", gamewire::tables::VERSION);
+    assert!(page("docs/tables.md").contains(&version), "{version}");
+}
+
+#[test]
 fn the_page_of_rules_has_each_rule_once() {
     let rules = gamewire(["rules"]).out.lines().count();
     assert_eq!(page("docs/rules.md").matches("\n### ").count(), rules);

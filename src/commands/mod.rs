@@ -138,6 +138,14 @@ fn painted(choice: ColorChoice, is_terminal: bool) -> Paint {
     Paint::new(paint::enabled(choice, is_terminal, std::env::var_os))
 }
 
+/// The names of the files that a capture is made of, or of its interface. `name`: of one of several captures.
+fn files_of(input: &InputArgs, name: Option<&str>) -> Vec<String> {
+    if let Some(name) = name.or(input.live.interface.as_deref()) {
+        return vec![name.to_owned()];
+    }
+    input.files.iter().map(|file| read::display(file)).collect()
+}
+
 /// Lists the network devices.
 ///
 /// # Errors

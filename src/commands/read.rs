@@ -267,7 +267,7 @@ fn tell_unread(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Fai
 }
 
 /// A file's name with terminal controls escaped.
-fn display(file: &Path) -> String {
+pub(super) fn display(file: &Path) -> String {
     crate::text::escaped(&file.to_string_lossy()).into_owned()
 }
 

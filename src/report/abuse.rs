@@ -7,10 +7,9 @@ use serde::Serialize;
 
 use super::clock::Clock;
 use super::firewall::{self, Firewall, RuleNames};
-use super::flows::string;
 use super::json::line;
 use super::paint::{Paint, Tone};
-use super::{TimeFormatter, TimeStyle, put};
+use super::{TimeFormatter, TimeStyle, put, to_text};
 use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, RateLimit};
 use crate::text::{counted, escaped, grouped, hanging, percent};
 
@@ -206,7 +205,7 @@ fn rounded(number: f64) -> f64 {
 
 impl JsonAttack<'_> {
     fn of(attack: &Attack, digits: u8) -> JsonAttack<'_> {
-        let written = |time| string(|out| Clock::default().rfc3339(time, digits, out));
+        let written = |time| to_text(|out| Clock::default().rfc3339(time, digits, out));
         let [begin, end] = attack.span.map(written);
         let several = attack.pulses.len() > 1;
         let pulses = attack.pulses.iter().filter(|_| several);

@@ -11,8 +11,9 @@ use crate::report::clock::TimeFormatter;
 use crate::report::json::{Escaped, string};
 use crate::report::paint::Paint;
 use crate::report::spreadsheet::{csv_cell, tsv_text, unformulated};
-use crate::report::text_table::{Importance, TextColumn, TextTable};
+use crate::report::text_table::{TextColumn, TextTable};
 use crate::report::{Envelope, Report, put};
+use crate::rows::Importance;
 use crate::session::IcmpEvent;
 use crate::text::escaped;
 

@@ -6,10 +6,11 @@
 //!
 //! [`json`]: one object a line, for scripts. [`text`]: one line a message, with annotated fields
 //! and bytes, for people. [`columns`]: chosen fields of messages as a table. [`check`]: verdicts,
-//! and the catalogue of rules. [`causes`]: the causes of `diagnose`. [`fields`]: the catalogue of fields. [`flows`]: the rows of
-//! `gamewire flows`. [`html`]: the page of `gamewire report`. [`ladder`]: conversations as a
-//! diagram. [`summary`]: the tables of `gamewire summary`. [`paint`]: the only place that knows
-//! colours.
+//! and the catalogue of rules. [`causes`]: the causes of `diagnose`. [`fields`]: the catalogue of
+//! fields. [`table`], [`lines`]: the rows of any table for people and for scripts; [`tables`]: the
+//! catalogue of tables and their columns. [`html`]: the page of `gamewire report`. [`ladder`]:
+//! conversations as a diagram. [`summary`]: the tables of `gamewire summary`. [`paint`]: the only
+//! place that knows colours.
 
 #[cfg(feature = "cli")]
 pub mod abuse;
@@ -30,12 +31,12 @@ pub mod fields;
 #[cfg(feature = "cli")]
 pub mod firewall;
 #[cfg(feature = "cli")]
-pub mod flows;
-#[cfg(feature = "cli")]
 pub mod html;
 pub mod json;
 #[cfg(feature = "cli")]
 pub mod ladder;
+#[cfg(feature = "cli")]
+pub mod lines;
 #[cfg(feature = "cli")]
 mod markdown;
 #[cfg(feature = "cli")]
@@ -43,6 +44,10 @@ pub mod paint;
 pub(crate) mod spreadsheet;
 #[cfg(feature = "cli")]
 pub mod summary;
+#[cfg(feature = "cli")]
+pub mod table;
+#[cfg(feature = "cli")]
+pub mod tables;
 #[cfg(test)]
 mod test_messages;
 #[cfg(feature = "cli")]
@@ -153,4 +158,12 @@ pub trait Report {
 fn put(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
     use std::io::Write;
     let _ = out.write_fmt(text);
+}
+
+/// What is written, as text.
+#[cfg(feature = "cli")]
+fn to_text(write: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut out = Vec::new();
+    write(&mut out);
+    String::from_utf8(out).unwrap_or_default()
 }

@@ -85,7 +85,14 @@ pub(super) static PROTOCOL: Info = Info {
     rules: &[],
     idle: 0,
     masters: None,
-    diagnosis: &Diagnosis { items: &[], symptoms: &[], proof: None, large: &[], registers: None },
+    diagnosis: &Diagnosis {
+        items: &[],
+        symptoms: &[],
+        causes: &[],
+        proof: None,
+        large: &[],
+        registers: None,
+    },
     habits: &[],
 };
 

@@ -26,7 +26,10 @@ pub mod traffic;
 pub mod wire;
 
 /// Parts of pages that gamewire generates: the page, the name of the part in it, and the arguments.
-pub const PARTS: [(&str, &str, &[&str]); 1] = [("docs/answers.md", "causes", &["docs", "causes"])];
+pub const PARTS: [(&str, &str, &[&str]); 2] = [
+    ("docs/answers.md", "causes", &["docs", "causes"]),
+    ("docs/tables.md", "tables", &["docs", "tables"]),
+];
 
 /// A page with this text as the part between the lines `<!-- PART -->` and `<!-- end of PART -->`. `None`
 /// if it lacks one of them.

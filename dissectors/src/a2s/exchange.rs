@@ -13,7 +13,7 @@ use super::pending::{Notes, PendingRequest, Query};
 use super::state::{Conversation, Known, UnmatchedList, between, issued};
 use super::{A2s, rules};
 use crate::kit::{
-    Answer, Context, CrossFlowEvent, Evidence, Payload, Question, Read, Request, Sending, Sink,
+    Answer, Context, CrossFlowEvent, Evidence, Payload, Question, Read, Request, Sink,
 };
 
 /// The effect of a message on the conversation.
@@ -66,9 +66,7 @@ fn ask<S: Sink>(
 fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: PendingRequest, sink: &mut S) {
     let (clock, most) = (cx.settings.clock(asked.mark.time), cx.settings.limits.pending);
     let sent = cx.conversation.requests.send(asked, most, clock);
-    if sent.sending != Sending::New {
-        sink.sent(sent.sending);
-    }
+    sink.sent(sent.sending);
     if sent.challenged.is_some_and(|what| what.kind == RequestKind::Info) {
         cx.conversation.known |= Known::GUARDED;
     }

@@ -1,7 +1,6 @@
 //! The split responses of one flow: collects packets, and reports whole responses and the fragments
 //! of incomplete ones.
 
-use super::inflate::{self, Inflated};
 use super::kinds::ResponseKind;
 use super::layout::{self, Layout, Reason, SINGLE};
 use super::pending::{Notes, PendingRequest};
@@ -10,6 +9,7 @@ use super::split::{
 };
 use super::state::Known;
 use super::{A2s, decode, exchange, messages as m, rules};
+use crate::kit::inflate::{Inflated, inflate};
 use crate::kit::{
     self, Context, CrossFlowEvent, Evidence, Limit, Message, Name, PartSpan, Payload, Piece, Role,
     Sink, Span, Time,
@@ -201,7 +201,7 @@ fn emit<S: Sink>(
     }
     let limits = &cx.settings.limits;
     let (most, limit) = cx.budget.inflatable(bytes.len(), payload.time, limits);
-    let inflated = (most > 0).then(|| inflate::inflate(bytes, most));
+    let inflated = (most > 0).then(|| inflate(bytes, most));
     // Damaged data took the same work.
     let taken = inflated.as_ref().map_or(0, |it| it.as_ref().map_or(most, |it| it.bytes.len()));
     cx.budget.inflated(bytes.len(), taken, limits);

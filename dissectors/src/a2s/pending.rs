@@ -86,8 +86,8 @@ impl Question for Query {
         self.kind == other.kind
     }
 
-    fn asks_challenge(&self) -> bool {
-        matches!(
+    fn carries_challenge(&self) -> bool {
+        !matches!(
             self.status,
             ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero
         )

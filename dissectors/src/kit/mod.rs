@@ -14,6 +14,8 @@ mod fact;
 mod field;
 mod habit;
 mod hash;
+pub(crate) mod http;
+pub(crate) mod inflate;
 mod item;
 #[cfg(test)]
 pub(crate) mod lab;
@@ -33,6 +35,7 @@ mod quoted;
 mod reader;
 mod recent;
 mod refused;
+pub(crate) mod repeated_names;
 mod reply;
 #[cfg(test)]
 pub(crate) mod robustness;

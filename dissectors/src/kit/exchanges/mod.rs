@@ -219,8 +219,9 @@ impl<Q: Question> Exchanges<Q> {
     /// still come.
     fn trade(&mut self, asked: &Request<Q>, timeout: i64) -> Option<(usize, Q)> {
         let clock = Clock { now: asked.mark.time, timeout };
-        let is_mine =
-            |other: &Request<Q>| other.mark.side == asked.mark.side && other.what.asks_challenge();
+        let is_mine = |other: &Request<Q>| {
+            other.mark.side == asked.mark.side && !other.what.carries_challenge()
+        };
         let drew = |other: &Request<Q>| {
             let waits = other.due == ResponseDue::Yes && !other.is_overdue(clock);
             waits && other.what.is_alike(&asked.what) && is_mine(other)
@@ -367,7 +368,7 @@ impl<Q: Question> Exchanges<Q> {
         let may_lend = |asked: &Request<Q>| {
             asked.due == ResponseDue::Answered
                 && asked.mark.side == to.mark.side
-                && asked.what.asks_challenge()
+                && !asked.what.carries_challenge()
                 && asked.may_be_answered(clock)
         };
         if to.due != ResponseDue::Answered

@@ -14,12 +14,12 @@ pub trait Question: Copy {
     /// Whether it asks for the same data as another, perhaps with another challenge.
     fn is_alike(&self, other: &Self) -> bool;
 
-    /// Whether it asks for a challenge, before the data or instead of them.
-    fn asks_challenge(&self) -> bool {
+    /// Whether it carries a challenge, from whomever: it is then not the first request of its exchange.
+    fn carries_challenge(&self) -> bool {
         false
     }
 
-    /// Whether it has a challenge that the server has given.
+    /// Whether it carries a challenge that the server has given.
     fn has_challenge(&self) -> bool {
         false
     }
@@ -129,7 +129,7 @@ impl<Q: Question> Request<Q> {
     /// client that asks a dead server every second sends several requests. After a challenge, the
     /// exchange began earlier.
     pub fn is_again(&self, before: &Request<Q>, timeout: i64) -> bool {
-        let rounds = if self.what.asks_challenge() { 1 } else { 3 };
+        let rounds = if self.what.carries_challenge() { 3 } else { 1 };
         let clock = Clock { now: self.mark.time, timeout };
         before.is_open()
             && self.repeats(before)
@@ -147,7 +147,7 @@ impl<Q: Question> Request<Q> {
 
     /// Whether this request continues an exchange with the challenge from its response so far.
     pub fn goes_on_from(&self, before: &Request<Q>) -> bool {
-        !self.what.asks_challenge() && before.is(RequestFlags::GOES_ON) && self.is_alike(before)
+        self.what.carries_challenge() && before.is(RequestFlags::GOES_ON) && self.is_alike(before)
     }
 
     /// Whether this request replaces the other, which was or may have been answered.

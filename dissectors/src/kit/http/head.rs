@@ -2,14 +2,14 @@
 
 use crate::kit::{Endings, Reader, Sink, Span};
 
-use super::fields::*;
+use super::fields::{BLANK, HEADER, HEADER_NAME, HEADER_VALUE};
 
 /// Faults in HTTP itself are not checked.
-pub(super) static ENDINGS: Endings =
+pub(crate) static ENDINGS: Endings =
     Endings { whole: None, terminated: None, utf8: None, after: None };
 
 /// The length of the line at this place, without and with its end.
-pub(super) fn line(bytes: &[u8]) -> (usize, usize) {
+pub(crate) fn line(bytes: &[u8]) -> (usize, usize) {
     match memchr::memchr(b'\n', bytes) {
         Some(at) => (at - usize::from(at > 0 && bytes.get(at - 1) == Some(&b'\r')), at + 1),
         None => (bytes.len(), bytes.len()),
@@ -18,7 +18,7 @@ pub(super) fn line(bytes: &[u8]) -> (usize, usize) {
 
 /// The next word of a first line that ends after `left` bytes: its length, without and with the
 /// space after it.
-pub(super) fn word(bytes: &[u8], left: usize) -> (usize, usize) {
+pub(crate) fn word(bytes: &[u8], left: usize) -> (usize, usize) {
     let line = bytes.get(..left).unwrap_or(bytes);
     match line.iter().position(|&byte| byte == b' ') {
         Some(at) => (at, at + 1),
@@ -27,7 +27,7 @@ pub(super) fn word(bytes: &[u8], left: usize) -> (usize, usize) {
 }
 
 /// Headers and the empty line after them. Returns whether the empty line is there.
-pub(super) fn headers<S: Sink>(r: &mut Reader<'_, S>) -> bool {
+pub(crate) fn headers<S: Sink>(r: &mut Reader<'_, S>) -> bool {
     while !r.is_empty() {
         let bytes = r.peek();
         let (length, whole) = line(bytes);

@@ -4,7 +4,7 @@ use crate::kit::{Read, Span, scan};
 
 /// Finds the first name that occurs twice in a list of rules. For each name, a part of its hash and
 /// its position are kept; if two parts are equal, the names are compared.
-pub(super) struct SeenNames<'a> {
+pub(crate) struct SeenNames<'a> {
     /// The list.
     bytes: &'a [u8],
     /// Its offset in the message.
@@ -26,13 +26,13 @@ const PLACE: u32 = (1 << 20) - 1;
 impl<'a> SeenNames<'a> {
     /// An empty table for the list at the start of `bytes`.
     #[inline(always)]
-    pub(super) fn new(bytes: &'a [u8], start: usize) -> SeenNames<'a> {
+    pub(crate) fn new(bytes: &'a [u8], start: usize) -> SeenNames<'a> {
         SeenNames { bytes, start, slots: [0; SLOTS], count: 0, twice: None }
     }
 
     /// Adds a name. Names after the first repeated one are ignored.
     #[inline(always)]
-    pub(super) fn add(&mut self, name: Read<&'a [u8]>) {
+    pub(crate) fn add(&mut self, name: Read<&'a [u8]>) {
         if self.count <= MOST {
             self.keep(name.value, name.at);
         }
@@ -64,7 +64,7 @@ impl<'a> SeenNames<'a> {
     }
 
     /// The first repeated name, if any.
-    pub(super) fn twice(&self) -> Option<(&'a [u8], Span)> {
+    pub(crate) fn twice(&self) -> Option<(&'a [u8], Span)> {
         if let Some(name) = self.twice {
             return Some((name.value, Span::new(name.at.start as usize, name.at.end as usize - 1)));
         }

@@ -1,32 +1,34 @@
 //! The file of a packet, and its number in it.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use super::Cell;
 use crate::session::{FileEvent, FilePlace, Files};
 
 /// The files of a capture, and the packets in each.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PacketPlaces {
+pub struct PacketPlaces {
     names: Vec<Arc<str>>,
     files: Files,
 }
 
 impl PacketPlaces {
     /// The places in a capture of these files.
-    pub(super) fn new(names: &[String]) -> PacketPlaces {
+    pub fn new(names: &[String]) -> PacketPlaces {
         let names = names.iter().map(|name| name.as_str().into()).collect();
         PacketPlaces { names, files: Files::default() }
     }
 
     /// The same, with known files of packets.
-    pub(super) fn known(names: &[String], files: Files) -> PacketPlaces {
+    pub fn known(names: &[String], files: Files) -> PacketPlaces {
         PacketPlaces { files, ..PacketPlaces::new(names) }
     }
 
     /// The name of the capture: its file, or the first of several.
-    pub(super) fn capture(&self) -> Arc<str> {
+    pub fn capture(&self) -> Arc<str> {
         match &self.names[..] {
             [] => "".into(),
             [name] => name.clone(),
@@ -35,42 +37,43 @@ impl PacketPlaces {
     }
 
     /// The names of its files.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         self.names.iter().map(|name| name.to_string()).collect()
     }
 
     /// From here on packets are from another file.
-    pub(super) fn note(&mut self, event: FileEvent) {
+    pub fn note(&mut self, event: FileEvent) {
         self.files.note(event);
     }
 
     /// Where a packet is, by its number in the capture; none for 0, which is not a packet.
-    pub(super) fn of(&self, frame: u64) -> Option<FilePlace> {
+    pub fn of(&self, frame: u64) -> Option<FilePlace> {
         self.files.place(frame).filter(|_| frame > 0)
     }
 
     /// The same, if a session remembers the first changes and this the latest ones.
-    pub(super) fn of_either(&self, frame: u64, first: &Files) -> Option<FilePlace> {
+    pub fn of_either(&self, frame: u64, first: &Files) -> Option<FilePlace> {
         self.of(frame).or_else(|| first.place(frame).filter(|_| frame > 0))
     }
 
     /// The name of the file.
-    pub(super) fn file(&self, place: FilePlace) -> Option<Arc<str>> {
+    pub fn file(&self, place: FilePlace) -> Option<Arc<str>> {
         self.names.get(place.file as usize).cloned()
     }
 }
 
 /// A packet's file and number, for rows.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PacketName {
+pub struct PacketName {
     /// The file.
-    pub(super) file: Option<Arc<str>>,
+    pub file: Option<Arc<str>>,
     /// The packet's number in it.
-    pub(super) frame: Option<u64>,
+    pub frame: Option<u64>,
 }
 
 impl PacketName {
-    pub(super) fn of(place: Option<FilePlace>, places: &PacketPlaces) -> PacketName {
+    /// The file and number of a packet.
+    pub fn of(place: Option<FilePlace>, places: &PacketPlaces) -> PacketName {
         PacketName {
             file: place.and_then(|place| places.file(place)),
             frame: place.map(|place| place.frame),
@@ -80,16 +83,21 @@ impl PacketName {
 
 /// The packets of a message or finding, for rows.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CarryingPackets {
+pub struct CarryingPackets {
     /// Their numbers, in their files.
-    pub(super) frames: Vec<i64>,
+    pub frames: Vec<i64>,
     /// Their files, if they are not all the same.
-    pub(super) files: Option<Vec<Arc<str>>>,
+    files: Option<Vec<Arc<str>>>,
 }
 
 impl CarryingPackets {
+    /// The file of each, if they are not all the same.
+    pub(super) fn files(&self) -> Option<Cell<'_>> {
+        self.files.as_deref().map(|files| Cell::Texts(Cow::Borrowed(files)))
+    }
+
     /// Names these packets.
-    pub(super) fn of(
+    pub fn of(
         frames: &[u64],
         places: &PacketPlaces,
         mut place: impl FnMut(u64) -> Option<FilePlace>,
@@ -106,24 +114,19 @@ impl CarryingPackets {
 
 /// An end of a flow, for rows.
 #[derive(Clone, Debug, Default)]
-pub(super) struct FlowEndName {
+pub struct FlowEndName {
     at: Option<SocketAddr>,
     /// `10.0.0.2:27015`, `[::1]:27015`.
-    pub(super) text: String,
+    pub text: String,
     /// `10.0.0.2`, `::1`.
-    pub(super) address: String,
-    pub(super) port: u16,
+    pub address: String,
+    /// Its port.
+    pub port: u16,
 }
 
 impl FlowEndName {
-    pub(super) fn of(at: SocketAddr) -> FlowEndName {
-        let mut end = FlowEndName::default();
-        end.rewrite(at);
-        end
-    }
-
     /// Replaces it. It is usually the same as before.
-    pub(super) fn rewrite(&mut self, at: SocketAddr) {
+    pub fn rewrite(&mut self, at: SocketAddr) {
         if self.at == Some(at) {
             return;
         }

@@ -19,16 +19,16 @@ const RESPONSES: NonZeroUsize = NonZeroUsize::new(1 << 8).expect("more than 0");
 
 /// The result of decompression.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Inflated {
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Inflated {
+    pub(crate) bytes: Vec<u8>,
     /// The response is longer than `most` bytes.
-    pub(super) more: bool,
+    pub(crate) more: bool,
     /// Number of bytes after the compressed ones, if those were read to their end.
-    pub(super) after: usize,
+    pub(crate) after: usize,
 }
 
 /// Decompresses, up to `most` bytes.
-pub(super) fn inflate(bytes: &[u8], most: usize) -> Result<Arc<Inflated>, &'static str> {
+pub(crate) fn inflate(bytes: &[u8], most: usize) -> Result<Arc<Inflated>, &'static str> {
     static LATELY: LazyLock<Mutex<RecentlyInflated>> = LazyLock::new(Mutex::default);
     inflate_with(&LATELY, bytes, most)
 }

@@ -1,8 +1,14 @@
-//! The part of HTTP that the protocol needs: finding the end of a message.
+//! HTTP, for protocols that are carried by it: the beginning of a message and its end.
 //!
 //! `httparse` reads the headers; the length of the body follows from them, see RFC 9112 section 6.
 
+mod fields;
+mod head;
+
 use std::borrow::Cow;
+
+pub(crate) use fields::*;
+pub(crate) use head::{ENDINGS, headers, line, word};
 
 use crate::kit::{Budget, Framed, Limit, Limits, Side, Unread};
 
@@ -33,7 +39,7 @@ struct MessageHead {
 
 /// The read position in the current message of each direction.
 #[derive(Default)]
-pub(super) struct Framing {
+pub(crate) struct Framing {
     progress: [Progress; 2],
     /// The latest message was longer than the limit: its rest is left out.
     cut: [bool; 2],
@@ -124,7 +130,7 @@ fn after_chunk(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
 
 impl Framing {
     /// The next message in a direction. `bodiless`: the response is one to HEAD.
-    pub(super) fn next(
+    pub(crate) fn next(
         &mut self,
         side: Side,
         unread: &Unread<'_>,
@@ -149,12 +155,12 @@ impl Framing {
     }
 
     /// Whether a message in this direction is incomplete.
-    pub(super) fn is_midway(&self, side: Side) -> bool {
+    pub(crate) fn is_midway(&self, side: Side) -> bool {
         self.progress[side.index()].searched > 0
     }
 
     /// Whether the latest message in a direction was longer than the limit.
-    pub(super) fn is_cut(&self, side: Side) -> bool {
+    pub(crate) fn is_cut(&self, side: Side) -> bool {
         self.cut[side.index()]
     }
 }
@@ -221,24 +227,24 @@ impl Progress {
 }
 
 /// Whether these bytes begin a response.
-pub(super) fn is_response(bytes: &[u8]) -> bool {
+pub(crate) fn is_response(bytes: &[u8]) -> bool {
     bytes.starts_with(b"HTTP/")
 }
 
 /// Whether these bytes begin with an interim response, which is followed by the response.
-pub(super) fn is_interim(bytes: &[u8]) -> bool {
+pub(crate) fn is_interim(bytes: &[u8]) -> bool {
     bytes.split(|&byte| byte == b' ').nth(1).is_some_and(|status| status.starts_with(b"1"))
 }
 
 /// What the headers say about the body: its chunks if it is chunked, and whether it is compressed,
 /// in which case it is not read.
-pub(super) fn coding(bytes: &[u8]) -> (Option<Chunks<'_>>, bool) {
+pub(crate) fn coding(bytes: &[u8]) -> (Option<Chunks<'_>>, bool) {
     let Ok(MessageHead { length, body, coded }) = head(bytes) else { return (None, false) };
     ((body == Body::Chunked).then_some(Chunks { bytes, at: length }), coded)
 }
 
 /// The length of the request at the start of these bytes, if it is complete.
-pub(super) fn whole_request(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn whole_request(bytes: &[u8]) -> Option<usize> {
     let head = head(bytes).ok()?;
     match head.body {
         Body::Length(length) => head.length.checked_add(length).filter(|&end| end <= bytes.len()),
@@ -247,7 +253,7 @@ pub(super) fn whole_request(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The available part of a message's body after complete headers, and whether that is all.
-pub(super) fn body_so_far(bytes: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
+pub(crate) fn body_so_far(bytes: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
     let head = head(bytes).ok()?;
     let body = bytes.get(head.length..)?;
     match head.body {
@@ -339,18 +345,18 @@ const METHODS: [&[u8]; 8] =
     [b"GET ", b"POST ", b"HEAD ", b"PUT ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"HTTP/"];
 
 /// Whether these bytes begin a request, or may when more arrive.
-pub(super) fn may_be_request(bytes: &[u8]) -> bool {
+pub(crate) fn may_be_request(bytes: &[u8]) -> bool {
     let mut requests = METHODS.iter().filter(|method| !is_response(method));
     requests.any(|method| bytes.starts_with(method) || method.starts_with(bytes))
 }
 
 /// Whether these bytes begin a response, or may when more arrive.
-pub(super) fn may_be_response(bytes: &[u8]) -> bool {
+pub(crate) fn may_be_response(bytes: &[u8]) -> bool {
     is_response(bytes) || b"HTTP/".starts_with(bytes)
 }
 
 /// Whether these bytes begin a message.
-pub(super) fn is_start(bytes: &[u8]) -> bool {
+pub(crate) fn is_start(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| bytes.starts_with(method))
 }
 
@@ -368,14 +374,14 @@ fn next_start(bytes: &[u8]) -> Option<usize> {
 
 /// The chunks of a body, one by one.
 #[derive(Clone, Copy)]
-pub(super) struct Chunks<'a> {
+pub(crate) struct Chunks<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl Chunks<'_> {
     /// The number of bytes before the first chunk.
-    pub(super) fn start(&self) -> usize {
+    pub(crate) fn start(&self) -> usize {
         self.at
     }
 
