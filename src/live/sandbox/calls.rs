@@ -166,6 +166,7 @@ fn programs() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     }
     // Both would type text into the terminal, for the shell to run.
     let typing = [libc::TIOCSTI, libc::TIOCLINUX];
+    #[allow(clippy::unnecessary_cast, reason = "the type differs between C libraries")]
     let typing = typing.map(|request| when(1, SeccompCmpOp::Eq, request as u64));
     rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);
     programs.push(program(rules, refused(libc::EPERM))?);
