@@ -131,7 +131,7 @@ impl Protocol for A2s {
     }
 
     fn deadline(conversation: &Conversation) -> Option<Time> {
-        conversation.parts_so_far()?.due()
+        conversation.split_so_far()?.due()
     }
 
     fn elapse<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {

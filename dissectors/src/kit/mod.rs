@@ -55,7 +55,7 @@ pub use diagnosis::{Diagnosis, Symptom};
 pub use evidence::{Evidence, Finding, Verdict};
 pub use exchanges::{
     Answer, CompactRequest, Exchanges, GivenUp, LatestRequests, PendingRequests, Question, Removed,
-    Request, RequestFlags, ResponseDue, Sent,
+    Request, RequestFlags, ResponseDue, Sent, Unfinished, UnfinishedResponses,
 };
 pub use fact::{CrossFlowEvent, Exchange, PartsFound, ResponseRules, SeenMessage};
 pub use field::{Field, Kind, Meaning, Place, Privacy, Read, Span};
