@@ -15,6 +15,7 @@ mod exchange;
 mod fields;
 mod habits;
 mod inflate;
+mod kept;
 mod kinds;
 mod layout;
 mod messages;
@@ -38,6 +39,7 @@ pub use state::{Conversation, SharedState};
 
 use crate::kit::{
     Claim, Context, Description, Group, Hint, Info, Outline, Payload, Protocol, Sink, Time,
+    Treatment,
 };
 
 /// The protocol.
@@ -99,6 +101,14 @@ impl Protocol for A2s {
 
     fn outline(bytes: &[u8]) -> Option<Outline> {
         outline::outline(bytes)
+    }
+
+    fn is_known_word(text: &[u8]) -> bool {
+        kept::is_known_word(text)
+    }
+
+    fn part_header(bytes: &[u8]) -> Option<&'static [(usize, Treatment)]> {
+        kept::part_header(bytes)
     }
 
     fn opens(bytes: &[u8]) -> bool {

@@ -21,6 +21,7 @@ mod fields;
 mod habits;
 mod head;
 mod http;
+mod kept;
 mod lines;
 mod messages;
 mod params;
@@ -109,6 +110,10 @@ impl Protocol for AcrMaster {
     }
 
     /// Streams begin with a SYN; a socket check is recognized by the registration before it.
+    fn is_known_word(text: &[u8]) -> bool {
+        kept::is_known_word(text)
+    }
+
     fn opens(_: &[u8]) -> bool {
         false
     }
