@@ -66,6 +66,13 @@ pub mod partition;
 )]
 #[doc(hidden)]
 pub mod report;
+#[cfg(any(feature = "cli", feature = "tables"))]
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, reason = "without the command line, only tables use it")
+)]
+#[doc(hidden)]
+pub mod rows;
 #[cfg(feature = "cli")]
 mod run;
 #[doc(hidden)]

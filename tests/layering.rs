@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, in addition to `text` and `why`, which only format texts.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     ("capture", &[]),
     ("net", &["capture"]),
     ("filter", &[]),
@@ -16,9 +16,10 @@ const MAY_USE: [(&str, &[&str]); 18] = [
     ("summary", &["flows", "session"]),
     ("abuse", &["check", "flows", "session"]),
     ("diagnose", &["check", "session", "summary"]),
-    ("report", &["abuse", "check", "diagnose", "filter", "flows", "session", "summary"]),
-    ("tables", &["capture", "check", "filter", "flows", "report", "session", "summary"]),
-    ("view", &["check", "filter", "flows", "report", "session", "summary"]),
+    ("rows", &["check", "flows", "session", "summary"]),
+    ("report", &["abuse", "check", "diagnose", "filter", "rows", "session", "summary"]),
+    ("tables", &["capture", "check", "filter", "report", "rows", "session", "summary"]),
+    ("view", &["check", "filter", "report", "rows", "session", "summary"]),
     ("config", &["check", "flows"]),
     ("live", &["capture", "report"]),
     ("metrics", &["live", "session"]),

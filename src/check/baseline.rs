@@ -140,7 +140,7 @@ impl Baseline {
                 return Err(io::ErrorKind::IsADirectory.into());
             }
             let temporary = temporary(file)?;
-            std::fs::File::create_new(&temporary)?;
+            create(&temporary)?;
             std::fs::remove_file(&temporary)
         };
         attempt().map_err(|error| BaselineError::unwritable(file, error))
@@ -150,10 +150,15 @@ impl Baseline {
         let findings = self.0.clone();
         let mut bytes = serde_json::to_vec_pretty(&File { version: VERSION, findings })?;
         bytes.push(b'\n');
-        let mut open = std::fs::File::create_new(file)?;
+        let mut open = create(file)?;
         open.write_all(&bytes)?;
         open.sync_all()
     }
+}
+
+/// Creates a file only to write it: a live capture has no right to read.
+fn create(file: &Path) -> io::Result<std::fs::File> {
+    std::fs::OpenOptions::new().write(true).create_new(true).open(file)
 }
 
 /// The temporary name of a file.

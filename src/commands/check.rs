@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use dissectors::catalogue;
@@ -18,9 +18,10 @@ use crate::cli::{CheckArgs, CheckFormat, FilterArgs};
 use crate::commands::consumer::Consumer;
 use crate::commands::outputs;
 use crate::commands::read::read;
-use crate::commands::{Failure, painted};
+use crate::commands::{Failure, painted, settings_of};
 use crate::config::{self, Config};
 use crate::diagnose;
+use crate::live::LaterOutput;
 use crate::metrics::Metrics;
 use crate::report::TimeFormatter;
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
@@ -39,7 +40,7 @@ pub fn run(
 ) -> Result<bool, Failure> {
     let merged = args.input.files.iter().map(|file| escaped(&file.to_string_lossy()).into_owned());
     let names = merged.chain(args.input.live.interface.clone()).collect();
-    let config = args.input.config.load()?;
+    let config = settings_of(&args.input, err)?;
     let demands = Demands::of(args, &config);
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
     if let (Some(file), Some(baseline)) = (&args.baseline, &baseline) {
@@ -53,6 +54,7 @@ pub fn run(
         args,
         demands,
         selection,
+        config: config.name(),
         terms,
         checker,
         names,
@@ -241,6 +243,8 @@ struct CheckConsumer<'a> {
     args: &'a CheckArgs,
     demands: Demands,
     selection: Selection,
+    /// The file of the configuration.
+    config: Option<String>,
     /// Limits of state across flows.
     terms: Terms,
     checker: Checker,
@@ -298,8 +302,10 @@ impl Consumer for CheckConsumer<'_> {
         self.demands.complete
     }
 
-    fn makes(&self) -> Vec<PathBuf> {
-        [&self.args.write_baseline, &self.args.summary].into_iter().flatten().cloned().collect()
+    fn makes(&self) -> Vec<LaterOutput> {
+        let baseline = self.args.write_baseline.clone().map(LaterOutput::Replaced);
+        let summary = self.args.summary.clone().map(LaterOutput::Appended);
+        baseline.into_iter().chain(summary).collect()
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
@@ -416,15 +422,18 @@ impl CheckConsumer<'_> {
             }
             CheckFormat::Json => {
                 if let Some(outcome) = Outcome::sum(outcomes) {
-                    json::write(&outcome, least, &mut bytes)?;
+                    json::write(&outcome, least, self.config.as_deref(), &mut bytes)?;
                 }
             }
             CheckFormat::Junit => {
                 let mut document = String::new();
-                junit::write(&outcomes, &self.unreadable, least, &mut document);
+                let config = self.config.as_deref();
+                junit::write(&outcomes, &self.unreadable, least, config, &mut document);
                 bytes = document.into_bytes();
             }
-            CheckFormat::Sarif => sarif::write(&outcomes, &self.unreadable, &mut bytes)?,
+            CheckFormat::Sarif => {
+                sarif::write(&outcomes, &self.unreadable, self.config.as_deref(), &mut bytes)?;
+            }
             CheckFormat::Github => {
                 let mut lines = String::new();
                 github::write(&outcomes, &mut lines);

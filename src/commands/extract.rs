@@ -19,6 +19,7 @@ use crate::cli::InputArgs;
 use crate::commands::consumer::{Consumer, Meter};
 use crate::commands::{Failure, outputs};
 use crate::filter::Filter;
+use crate::live::LaterOutput;
 use crate::net::{self, Outcome};
 use crate::report::{Envelope, text};
 use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals};
@@ -288,7 +289,7 @@ impl<C: Consumer> Consumer for ExtractConsumer<'_, C> {
         self.consumer.end(read)
     }
 
-    fn makes(&self) -> Vec<PathBuf> {
+    fn makes(&self) -> Vec<LaterOutput> {
         self.consumer.makes()
     }
 }

@@ -11,7 +11,7 @@ use crate::cli;
 use crate::commands::consumer::Consumer;
 use crate::commands::outputs::AtomicFile;
 use crate::commands::read::read;
-use crate::commands::{Failure, check as checking, outputs};
+use crate::commands::{Failure, check as checking, outputs, settings_of};
 use crate::filter::Filter;
 use crate::report::html::{self, Capture, Sample};
 use crate::session::{Event, Needs, Totals};
@@ -39,7 +39,7 @@ pub fn run(args: &cli::ReportArgs, err: &mut dyn Write, terminal: Terminal) -> R
         return Err(Failure::Filter(why.to_owned()));
     }
     outputs::refuse_capture(&args.output, "-o", &input.files)?;
-    let config = input.config.load()?;
+    let config = settings_of(input, err)?;
     let selection = checking::selection_of(&input.wanted, &config, err)?;
     let limits = input.limits();
     let room = DETAILS.min(limits.flow_bytes / 8);

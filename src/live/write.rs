@@ -1,11 +1,12 @@
 //! Writes captured packets to files: pcap, or pcapng by file extension, with or without rotation.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::outputs::OutputPlace;
 use super::queue::QueueCounts;
 use crate::capture::write;
 
@@ -59,6 +60,7 @@ pub(super) struct DeviceDescription {
 pub(super) struct FileWriter {
     plan: FilePlan,
     description: DeviceDescription,
+    folder: Arc<OutputPlace>,
     file: BufWriter<File>,
     path: PathBuf,
     /// Bytes in this file.
@@ -67,35 +69,40 @@ pub(super) struct FileWriter {
     started: i64,
     number: u64,
     older: VecDeque<PathBuf>,
+    /// A file that could not be removed, and why.
+    not_removed: Option<(PathBuf, io::Error)>,
 }
 
 impl FileWriter {
-    /// Starts the first file.
+    /// Starts the first file in its folder, unless it is open already.
     pub(super) fn new(
         plan: FilePlan,
+        folder: Arc<OutputPlace>,
+        file: Option<File>,
         description: DeviceDescription,
         now: i64,
     ) -> io::Result<FileWriter> {
         let path = plan.name(1, now);
-        let file = BufWriter::with_capacity(1 << 16, create(&path)?);
-        let older = VecDeque::new();
+        let file = file.map_or_else(|| folder.create(&path).map(|(file, _)| file), Ok)?;
         let mut writer = FileWriter {
             plan,
             description,
-            file,
+            folder,
+            file: empty(file)?,
             path,
             written: 0,
             started: now,
             number: 1,
-            older,
+            older: VecDeque::new(),
+            not_removed: None,
         };
         writer.head()?;
         Ok(writer)
     }
 
-    /// Whether there may be several files.
-    pub(super) fn rotates(&self) -> bool {
-        self.plan.rotates()
+    /// A file beyond the number to keep that could not be removed, and why; each is told once.
+    pub(super) fn not_removed(&mut self) -> Option<(PathBuf, io::Error)> {
+        self.not_removed.take()
     }
 
     /// The current file.
@@ -194,31 +201,38 @@ impl FileWriter {
     pub(super) fn next(&mut self, now: i64) -> io::Result<()> {
         self.flush()?;
         let path = self.plan.name(self.number + 1, now);
-        self.file = BufWriter::with_capacity(1 << 16, create(&path)?);
+        let (file, _) = self.folder.create(&path)?;
+        self.file = empty(file)?;
         if self.plan.rotates() {
             self.number += 1;
             self.older.push_back(std::mem::replace(&mut self.path, path));
-            if let Some(files) = self.plan.files {
-                while self.older.len() >= files.max(1) {
-                    // An error is ignored: the file may have been moved away.
-                    self.older.pop_front().map(std::fs::remove_file);
-                }
-            } else {
-                self.older.clear();
-            }
+            self.remove_older();
         }
         self.started = now;
         self.head()
     }
+
+    /// Removes the oldest files beyond the number to keep.
+    fn remove_older(&mut self) {
+        let Some(files) = self.plan.files else { return self.older.clear() };
+        while self.older.len() >= files.max(1) {
+            let Some(oldest) = self.older.pop_front() else { return };
+            match self.folder.remove(&oldest) {
+                // It was moved away.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => self.not_removed = Some((oldest, error)),
+                Ok(()) => {}
+            }
+        }
+    }
 }
 
-/// Creates or truncates a file. In a folder that other users can write to, it does not follow symbolic
-/// links, so that they cannot choose the file that root overwrites.
-fn create(path: &Path) -> io::Result<File> {
-    let others_write =
-        fs::metadata(super::folder(path)).is_ok_and(|about| about.mode() & 0o022 != 0);
-    let flags = if others_write { nix::libc::O_NOFOLLOW } else { 0 };
-    OpenOptions::new().write(true).create(true).truncate(true).custom_flags(flags).open(path)
+/// Truncates a file, and buffers it. A pipe or a device has no length.
+fn empty(file: File) -> io::Result<BufWriter<File>> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok(BufWriter::with_capacity(1 << 16, file))
 }
 
 #[cfg(test)]
@@ -232,6 +246,11 @@ mod tests {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         folder
+    }
+
+    fn writer(plan: FilePlan, digits: u8, now: i64) -> FileWriter {
+        let folder = OutputPlace::open(plan.path.parent().unwrap()).unwrap();
+        FileWriter::new(plan, Arc::new(folder), None, description(digits), now).unwrap()
     }
 
     fn description(digits: u8) -> DeviceDescription {
@@ -259,7 +278,7 @@ mod tests {
             let path = folder.join(name);
             let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
             let time = 1_795_000_000_123_456_000 + i64::from(digits == 9) * 789;
-            let mut writer = FileWriter::new(plan, description(digits), time).unwrap();
+            let mut writer = writer(plan, digits, time);
             for n in 0..5 {
                 writer.packet(time + n * 1_000_000, 1500, &vec![n as u8; n as usize]).unwrap();
             }
@@ -283,7 +302,7 @@ mod tests {
         let path = folder.join("game.pcap");
         let plan = FilePlan { path, seconds: Some(10), bytes: Some(300), files: Some(2) };
         let start = 1_795_000_000_000_000_000;
-        let mut writer = FileWriter::new(plan, description(9), start).unwrap();
+        let mut writer = writer(plan, 9, start);
         // Three packets of 116 bytes fill a file; the fourth starts the next one, the fifth is too late for it.
         for (second, data) in
             [(0, [0; 100]), (1, [1; 100]), (2, [2; 100]), (3, [3; 100]), (30, [4; 100])]
@@ -301,6 +320,26 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_cannot_be_removed_is_reported_once() {
+        let folder = folder("stays");
+        let path = folder.join("game.pcap");
+        let plan = FilePlan { path, seconds: Some(10), bytes: None, files: Some(1) };
+        let mut writer = writer(plan, 9, 0);
+        // A folder is in its place.
+        let first = writer.path().to_owned();
+        std::fs::remove_file(&first).unwrap();
+        std::fs::create_dir(&first).unwrap();
+        writer.next(1_000_000_000).unwrap();
+        let (path, _) = writer.not_removed().unwrap();
+        assert_eq!(path, first);
+        // One that was moved away is none of these.
+        std::fs::remove_file(writer.path()).unwrap();
+        writer.next(2_000_000_000).unwrap();
+        assert!(writer.not_removed().is_none());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
     fn links_in_a_folder_that_others_can_write_to_are_not_followed() {
         use std::os::unix::fs::PermissionsExt;
         let folder = folder("link");
@@ -308,13 +347,16 @@ mod tests {
         std::fs::write(&target, b"precious").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
-        let error = create(&link).unwrap_err();
+        let place = OutputPlace::open(&folder).unwrap();
+        let error = place.create(&link).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(nix::libc::ELOOP));
         let error = super::super::LiveError::Write { path: link.clone(), error };
         assert!(error.to_string().contains("symbolic link"), "{error}");
         assert_eq!(std::fs::read(&target).unwrap(), b"precious");
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
-        create(&link).unwrap();
+        let (file, is_new) = place.create(&link).unwrap();
+        assert!(!is_new);
+        empty(file).unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"");
         std::fs::remove_dir_all(folder).unwrap();
     }
@@ -324,7 +366,7 @@ mod tests {
         let folder = folder("anew");
         let path = folder.join("game.pcap");
         let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
-        let mut writer = FileWriter::new(plan, description(6), 0).unwrap();
+        let mut writer = writer(plan, 6, 0);
         writer.packet(0, 1, b"a").unwrap();
         std::fs::rename(&path, folder.join("old.pcap")).unwrap();
         writer.next(0).unwrap();

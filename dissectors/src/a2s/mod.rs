@@ -14,7 +14,6 @@ mod diagnosis;
 mod exchange;
 mod fields;
 mod habits;
-mod inflate;
 mod kept;
 mod kinds;
 mod layout;
@@ -25,12 +24,9 @@ mod overdue;
 mod parts;
 mod pending;
 mod recent_responses;
-mod repeated_names;
-mod repeats;
 pub(crate) mod rules;
 mod split;
 mod state;
-mod waiting;
 
 #[cfg(test)]
 mod tests;
@@ -124,7 +120,7 @@ impl Protocol for A2s {
     }
 
     fn forgot(shared: &SharedState) -> bool {
-        shared.issued.forgot() || shared.blurred.forgot() || shared.waiting.elsewhere.forgot()
+        shared.issued.forgot() || shared.blurred.forgot() || shared.waiting.forgot()
     }
 
     fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
@@ -133,7 +129,7 @@ impl Protocol for A2s {
     }
 
     fn refused(conversation: &mut Conversation, frame: u64) {
-        conversation.refused(frame);
+        conversation.requests.refused(frame);
     }
 
     fn again<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
