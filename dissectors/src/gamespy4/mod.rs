@@ -22,6 +22,7 @@ mod diagnosis;
 mod fields;
 mod habits;
 mod join;
+mod kept;
 mod messages;
 mod packet;
 mod parts;
@@ -43,7 +44,7 @@ use response::DecodeContext;
 
 use crate::kit::{
     Blind, Claim, Context, CrossFlowEvent, Description, Evidence, Group, Hint, Info, Message,
-    Outline, Payload, Protocol, Read, ResponseDue, Sink, Time,
+    Outline, Payload, Protocol, Read, ResponseDue, Sink, Time, Treatment,
 };
 
 /// GameSpy query protocol 4.
@@ -110,6 +111,18 @@ impl Protocol for GameSpy4 {
             }
             _ => return None,
         })
+    }
+
+    fn is_known_word(text: &[u8]) -> bool {
+        kept::is_known_word(text)
+    }
+
+    fn is_word(text: &[u8]) -> bool {
+        kept::is_word(text)
+    }
+
+    fn part_header(bytes: &[u8]) -> Option<&'static [(usize, Treatment)]> {
+        kept::part_header(bytes)
     }
 
     fn opens(bytes: &[u8]) -> bool {
