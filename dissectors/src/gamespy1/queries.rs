@@ -19,8 +19,9 @@ pub(super) struct Query {
     pub(super) kind: QueryKind,
     /// The length of its datagram.
     length: [u8; 2],
-    /// The first packet with it, which a finding names.
-    first: [u8; 8],
+    /// The first packet with it, which a finding names, in as many bytes as a request keeps of a
+    /// packet's number.
+    first: [u8; 5],
 }
 
 impl Question for Query {
@@ -91,7 +92,8 @@ pub(super) fn query<S: Sink>(
     }
     // For a repeat, or a copy from the network, no further response is due.
     let mark = payload.mark();
-    let (length, first) = ((mark.length as u16).to_le_bytes(), mark.frame.to_le_bytes());
+    let [a, b, c, d, e, ..] = mark.frame.to_le_bytes();
+    let (length, first) = ((mark.length as u16).to_le_bytes(), [a, b, c, d, e]);
     let what = Query { kind: word, length, first };
     let (clock, most) = (cx.settings.clock(payload.time), cx.settings.limits.pending);
     let sent = cx.conversation.requests.send(Request::new(what, mark, true), most, clock);
@@ -130,7 +132,8 @@ pub(super) fn answered<S: Sink>(
 /// A query is no longer waited for.
 fn give_up<S: Sink>(cx: &Cx<'_>, asked: &PendingQuery, clock: Clock, sink: &mut S) {
     let evidence = cx.flow.missing(asked, clock);
-    let frame = u64::from_le_bytes(asked.what.first);
+    let [a, b, c, d, e] = asked.what.first;
+    let frame = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
     let first = Mark { frame, time: asked.began, ..asked.mark };
     rules::query_ignored(asked, evidence, cx.flow.seen_in(first), sink);
 }
