@@ -42,7 +42,7 @@ pub mod config;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod diagnose;
-#[cfg(feature = "cli")]
+#[cfg(feature = "live")]
 mod file_id;
 pub mod filter;
 #[doc(hidden)]
@@ -57,6 +57,8 @@ pub mod live;
 mod metrics;
 #[doc(hidden)]
 pub mod net;
+#[cfg(feature = "files")]
+mod output_file;
 #[cfg(feature = "partition")]
 pub mod partition;
 #[cfg(any(feature = "cli", feature = "tables"))]
@@ -90,7 +92,7 @@ pub mod why;
 pub use dissectors;
 pub use dissectors::catalogue;
 pub use dissectors::kit::{Finding, Rule, Secret, Settings, Severity, Verdict};
-#[cfg(feature = "cli")]
+#[cfg(feature = "live")]
 #[doc(hidden)]
 pub use file_id::FileId;
 pub use flows::FlowRow;

@@ -1,11 +1,12 @@
 //! `abuse --report`: writes files for the operators of attacking networks. Nothing is sent.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::abuse::{Attack, Senders};
 use crate::commands::Failure;
+use crate::output_file::OutputFile;
 use crate::report::abuse_report::{self, Reporter};
 use crate::text::{counted, escaped};
 
@@ -99,7 +100,11 @@ impl AttackReports {
     fn file(&self, name: &str, ending: &str, bytes: &[u8]) -> io::Result<()> {
         let name = name.replace(':', "-").replace('/', "_");
         let path = self.folder.join(format!("attack{}-{name}.{ending}", self.attacks));
-        File::create_new(&path).and_then(|mut file| file.write_all(bytes)).map_err(|error| {
+        let written = OutputFile::create_new(&path).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.put()
+        });
+        written.map_err(|error| {
             let why = crate::why::unwritable(&error);
             io::Error::new(error.kind(), format!("{}: {why}", escaped(&path.to_string_lossy())))
         })

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::iter;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -18,6 +18,7 @@ use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, outputs};
 use crate::net::{self, Outcome};
+use crate::output_file::OutputFile;
 use crate::scrub::{AllEdits, Edit, Edits, Key, Rewriter, Scrubber};
 use crate::session::{Event, FieldLimits, MessageEvent, Needs, Totals};
 use crate::text::{counted, escaped};
@@ -237,10 +238,7 @@ impl Replacements {
         args: &ScrubArgs,
         err: &mut dyn Write,
     ) -> Result<PacketCounts, Failure> {
-        let output = escaped(&args.output.to_string_lossy()).into_owned();
-        let failed = |error: io::Error| {
-            Failure::Filter(format!("cannot write {output}: {}", crate::why::unwritable(&error)))
-        };
+        let failed = |error: io::Error| Failure::unwritable(&args.output, &error);
         let memory = args.input.unpacking();
         let none = Edits::default();
         let mut rewriter = Rewriter::new(self.key.clone());
@@ -254,10 +252,11 @@ impl Replacements {
             }
         }
         let packets = capture::open_within(input, memory)?;
-        let file = File::create(&args.output).map_err(failed)?;
-        let writer = BufWriter::with_capacity(1 << 18, file);
-        let written = self.rewrite(packets, frame, args, &mut rewriter, writer).map_err(failed)?;
+        let mut file = OutputFile::create(&args.output).map_err(failed)?;
+        let written = self.rewrite(packets, frame, args, &mut rewriter, &mut file);
+        let written = written.and_then(|written| file.put().map(|()| written)).map_err(failed)?;
         if written.packets == 0 {
+            let output = escaped(&args.output.to_string_lossy()).into_owned();
             let why = "there is no message in the capture";
             writeln!(err, "gamewire: warning: {output} has no packets: {why}").ok();
         }
