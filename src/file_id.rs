@@ -32,15 +32,17 @@ impl FileId {
         None
     }
 
+    /// The file that this is about, if it is a regular one.
     #[cfg(unix)]
-    fn from(metadata: &Metadata) -> Option<FileId> {
+    pub(crate) fn from(metadata: &Metadata) -> Option<FileId> {
         use std::os::unix::fs::MetadataExt;
 
         metadata.is_file().then(|| FileId { device: metadata.dev(), inode: metadata.ino() })
     }
 
+    /// Unknown on this system.
     #[cfg(not(unix))]
-    fn from(_: &Metadata) -> Option<FileId> {
+    pub(crate) fn from(_: &Metadata) -> Option<FileId> {
         None
     }
 }

@@ -3,6 +3,7 @@
 pub mod abuse;
 mod abuse_reports;
 pub mod check;
+mod closed;
 mod consumer;
 pub mod diagnose;
 pub mod dissect;

@@ -1,8 +1,8 @@
 //! Live capture from a network device through libpcap.
 //!
 //! One thread takes packets from the device and never waits for the reader; packets that do not fit
-//! into the queue between the two are counted. Signals end the capture, request the counts, or start
-//! a new file. This module does not interpret packets.
+//! into the queue between the two are counted. Signals end the capture, request the counts, or reopen
+//! the file. This module does not interpret packets.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
 mod device_state;
@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::capture::LinkType;
-use crate::capture::Packet;
+use crate::capture::{Interrupt, LinkType, Packet, was_interrupted};
+use crate::output_file::{folder, place};
 use crate::text::escaped;
 use crate::why;
 use device_state::DeviceState;
@@ -105,6 +105,9 @@ pub enum LiveError {
         /// The system's error.
         error: io::Error,
     },
+    /// A signal came while the file waited for its reader.
+    #[error("interrupted: nothing was captured")]
+    Interrupted,
     /// Root privileges cannot be dropped.
     #[error("{0}")]
     Privileges(String),
@@ -121,10 +124,6 @@ fn unwritable(error: &io::Error) -> Cow<'static, str> {
             "{error}; gamewire writes files as the user of -Z USER, who needs write permission"
         )
         .into(),
-        _ if error.raw_os_error() == Some(nix::libc::ELOOP) => {
-            "it is a symbolic link in a folder that other users can write to; name the file itself"
-                .into()
-        }
         _ => why::unwritable(error),
     }
 }
@@ -222,18 +221,26 @@ impl Live {
         }
         let link = link_type(handle.link());
         let digits = handle.digits();
+        let signals = Signals::register(request.write.is_some()).map_err(LiveError::Signals)?;
+        let interrupt = Interrupt::when(Arc::clone(&signals.ending.stop));
         let writer = request.write.as_ref().map(|plan| {
             let interface = request.interface.clone();
             let description =
                 DeviceDescription { interface, link: link.0, snaplen: request.snaplen, digits };
             let path = plan.path.clone();
-            FileWriter::new(plan.clone(), description, now())
-                .map_err(|error| LiveError::Write { path, error })
+            FileWriter::new(plan.clone(), description, now(), &interrupt).map_err(|error| {
+                match was_interrupted(&error) {
+                    true => LiveError::Interrupted,
+                    false => LiveError::Write { path, error },
+                }
+            })
         });
         let writer = writer.transpose()?;
-        let later = request.made_later.iter().map(PathBuf::as_path);
-        let written = writer.as_ref().map(FileWriter::path).into_iter().chain(later.clone());
-        let folders: Vec<&Path> = written.map(folder).collect();
+        let later: Vec<_> = request.made_later.iter().map(|file| place(file)).collect();
+        let later = later.iter().map(PathBuf::as_path);
+        let written = writer.as_ref().map(|writer| place(writer.path()));
+        let folders: Vec<&Path> =
+            written.as_deref().into_iter().chain(later.clone()).map(folder).collect();
         let is_confined = sandbox::confine(&folders);
         let variable = |name: &str| std::env::var_os(name);
         let user = privileges::drop_to(request.user.as_deref(), variable, &folders, is_confined)
@@ -242,7 +249,6 @@ impl Live {
         for file in rotating.into_iter().chain(later) {
             may_make(file, user.as_deref())?;
         }
-        let signals = Signals::register(writer.is_some()).map_err(LiveError::Signals)?;
         let queue = Arc::new(PacketQueue::new(QUEUE));
         let stopped = Arc::new(AtomicBool::new(false));
         let thread = {
@@ -258,7 +264,7 @@ impl Live {
         let until = request.duration.and_then(|duration| {
             Instant::now().checked_add(Duration::from_nanos(u64::try_from(duration).ok()?))
         });
-        Ok(Live {
+        let mut live = Live {
             interface: request.interface.clone(),
             queue,
             batch: QueuedBatch::default(),
@@ -271,7 +277,10 @@ impl Live {
             until,
             reopen_error: None,
             is_confined,
-        })
+        };
+        // Nothing that could fail follows, so an earlier recording is not lost to an error.
+        live.written(FileWriter::start)?;
+        Ok(live)
     }
 
     /// Waits for packets, for a short time at most.
@@ -294,8 +303,8 @@ impl Live {
                 return Err(LiveError::Device { device: self.interface.clone(), why });
             }
         }
-        if self.signals.reopen.swap(false, Ordering::Relaxed) {
-            self.reopen_error = self.written(|writer| writer.next(now())).err();
+        if self.signals.reopens() {
+            self.reopen_error = self.written(|writer| writer.reopen(now())).err();
         }
         if self.batch.entries.is_empty() {
             return Ok(NextStep::Nothing(now() - ON_THE_WAY));
@@ -346,9 +355,19 @@ impl Live {
         self.signals.counts.swap(false, Ordering::Relaxed)
     }
 
-    /// Why the last signal could not start a new file: the old one is still in use.
+    /// Why the file could not be reopened after the last signal: the old one is still in use.
     pub fn reopen_error(&mut self) -> Option<LiveError> {
         self.reopen_error.take()
+    }
+
+    /// Writes the packets that were captured and not yet read, because nobody reads them any longer.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_rest(&mut self) -> Result<(), LiveError> {
+        self.stopped.store(true, Ordering::Relaxed);
+        while !matches!(self.turn()?, NextStep::End) {}
+        Ok(())
     }
 
     /// Ends the capture, and its file.
@@ -401,14 +420,6 @@ fn may_make(file: &Path, user: Option<&str>) -> Result<(), LiveError> {
         escaped(&folder.to_string_lossy())
     );
     Err(LiveError::Privileges(what))
-}
-
-/// The folder of a file that need not exist.
-fn folder(file: &Path) -> &Path {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
 }
 
 /// Takes packets from the device until it is stopped, or the device goes away.

@@ -1,13 +1,17 @@
 //! Writes captured packets to files: pcap, or pcapng by file extension, with or without rotation.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::queue::QueueCounts;
-use crate::capture::write;
+use crate::capture::{Interrupt, write};
+use crate::file_id::FileId;
+use crate::output_file;
+
+/// Maximum number of names that are tried for the next file of a rotation.
+const NAMES: u64 = 1000;
 
 /// The files to write, and when the next one starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,11 +32,8 @@ impl FilePlan {
         self.seconds.is_some() || self.bytes.is_some()
     }
 
-    /// The name of a file: `game_00001_20261121030000.pcap`.
+    /// The name of a file of a rotation: `game_00001_20261121030000.pcap`.
     fn name(&self, number: u64, time: i64) -> PathBuf {
-        if !self.rotates() {
-            return self.path.clone();
-        }
         let time = jiff::Timestamp::from_nanosecond(time.into()).unwrap_or_default();
         let mut name = self.path.file_stem().unwrap_or_default().to_owned();
         name.push(format!("_{number:05}_{}", time.strftime("%Y%m%d%H%M%S")));
@@ -41,6 +42,20 @@ impl FilePlan {
             name.push(ending);
         }
         self.path.with_file_name(name)
+    }
+
+    /// Creates a file of a rotation, with this number or a later one: no file is overwritten.
+    fn create(&self, number: u64, time: i64) -> io::Result<(File, PathBuf, u64)> {
+        let mut at = number;
+        loop {
+            let path = self.name(at, time);
+            match output_file::record_anew(&path) {
+                Ok(file) => return Ok((file, path, at)),
+                // Something is there already, of whatever kind.
+                Err(_) if at < number + NAMES && path.symlink_metadata().is_ok() => at += 1,
+                Err(error) => return Err(error),
+            }
+        }
     }
 }
 
@@ -70,27 +85,37 @@ pub(super) struct FileWriter {
 }
 
 impl FileWriter {
-    /// Starts the first file.
+    /// Opens the first file, which is not changed before [`FileWriter::start`]. `interrupt` ends the wait for the
+    /// reader of a FIFO.
     pub(super) fn new(
         plan: FilePlan,
         description: DeviceDescription,
         now: i64,
+        interrupt: &Interrupt,
     ) -> io::Result<FileWriter> {
-        let path = plan.name(1, now);
-        let file = BufWriter::with_capacity(1 << 16, create(&path)?);
-        let older = VecDeque::new();
-        let mut writer = FileWriter {
+        let (file, path, number) = match plan.rotates() {
+            true => plan.create(1, now)?,
+            false => (output_file::record(&plan.path, interrupt)?, plan.path.clone(), 1),
+        };
+        Ok(FileWriter {
             plan,
             description,
-            file,
+            file: BufWriter::with_capacity(1 << 16, file),
             path,
             written: 0,
             started: now,
-            number: 1,
-            older,
-        };
-        writer.head()?;
-        Ok(writer)
+            number,
+            older: VecDeque::new(),
+        })
+    }
+
+    /// Starts the first file, in place of what was there before.
+    pub(super) fn start(&mut self) -> io::Result<()> {
+        let file = self.file.get_ref();
+        if file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
+        self.head()
     }
 
     /// Whether there may be several files.
@@ -120,7 +145,8 @@ impl FileWriter {
             write::section(&mut blocks);
             let name = Some(self.description.interface.as_str());
             write::interface(name, link, snaplen, digits, &mut blocks);
-            return self.put(&blocks);
+            self.put(&blocks)?;
+            return self.flush();
         }
         let magic: u32 = if digits == 9 { 0xA1B2_3C4D } else { 0xA1B2_C3D4 };
         let head = [
@@ -130,7 +156,8 @@ impl FileWriter {
             &snaplen.to_le_bytes(),
             &u32::from(link).to_le_bytes(),
         ];
-        self.put(&head.concat())
+        self.put(&head.concat())?;
+        self.flush()
     }
 
     fn block(&mut self, number: u32, body: &[u8]) -> io::Result<()> {
@@ -189,43 +216,60 @@ impl FileWriter {
         self.flush()
     }
 
-    /// Starts the next file, or without rotation reopens the same one. After an error, the current file
-    /// stays in use.
-    pub(super) fn next(&mut self, now: i64) -> io::Result<()> {
+    /// Goes on in a new file if the current one was renamed or removed, else in the same. After an error, the
+    /// current file stays in use. No file is overwritten.
+    pub(super) fn reopen(&mut self, now: i64) -> io::Result<()> {
         self.flush()?;
-        let path = self.plan.name(self.number + 1, now);
-        self.file = BufWriter::with_capacity(1 << 16, create(&path)?);
-        if self.plan.rotates() {
-            self.number += 1;
-            self.older.push_back(std::mem::replace(&mut self.path, path));
-            if let Some(files) = self.plan.files {
-                while self.older.len() >= files.max(1) {
-                    // An error is ignored: the file may have been moved away.
-                    self.older.pop_front().map(std::fs::remove_file);
-                }
-            } else {
-                self.older.clear();
-            }
+        let current = FileId::from(&self.file.get_ref().metadata()?);
+        // Nothing can be renamed of a FIFO or a device: what was written there has gone.
+        if current.is_none() || current == FileId::of(&self.path) {
+            return Ok(());
         }
+        if self.plan.rotates() {
+            return self.next(now);
+        }
+        let file = output_file::record_anew(&self.path)?;
+        self.begin(file, now)
+    }
+
+    /// Starts the next file of the rotation. After an error, the current one stays in use.
+    fn next(&mut self, now: i64) -> io::Result<()> {
+        self.flush()?;
+        let (file, path, number) = self.plan.create(self.number + 1, now)?;
+        self.number = number;
+        self.older.push_back(std::mem::replace(&mut self.path, path));
+        if let Some(files) = self.plan.files {
+            while self.older.len() >= files.max(1) {
+                // An error is ignored: the file may have been moved away.
+                self.older.pop_front().map(std::fs::remove_file);
+            }
+        } else {
+            self.older.clear();
+        }
+        self.begin(file, now)
+    }
+
+    fn begin(&mut self, file: File, now: i64) -> io::Result<()> {
+        self.file = BufWriter::with_capacity(1 << 16, file);
         self.started = now;
         self.head()
     }
 }
 
-/// Creates or truncates a file. In a folder that other users can write to, it does not follow symbolic
-/// links, so that they cannot choose the file that root overwrites.
-fn create(path: &Path) -> io::Result<File> {
-    let others_write =
-        fs::metadata(super::folder(path)).is_ok_and(|about| about.mode() & 0o022 != 0);
-    let flags = if others_write { nix::libc::O_NOFOLLOW } else { 0 };
-    OpenOptions::new().write(true).create(true).truncate(true).custom_flags(flags).open(path)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use crate::capture::{self, Event, Notice};
 
     use super::*;
+
+    fn start(plan: FilePlan, description: DeviceDescription, time: i64) -> FileWriter {
+        let interrupt = Interrupt::when(Arc::default());
+        let mut writer = FileWriter::new(plan, description, time, &interrupt).unwrap();
+        writer.start().unwrap();
+        writer
+    }
 
     fn folder(name: &str) -> PathBuf {
         let name = format!("gamewire-write-{}-{name}", std::process::id());
@@ -259,7 +303,7 @@ mod tests {
             let path = folder.join(name);
             let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
             let time = 1_795_000_000_123_456_000 + i64::from(digits == 9) * 789;
-            let mut writer = FileWriter::new(plan, description(digits), time).unwrap();
+            let mut writer = start(plan, description(digits), time);
             for n in 0..5 {
                 writer.packet(time + n * 1_000_000, 1500, &vec![n as u8; n as usize]).unwrap();
             }
@@ -283,7 +327,7 @@ mod tests {
         let path = folder.join("game.pcap");
         let plan = FilePlan { path, seconds: Some(10), bytes: Some(300), files: Some(2) };
         let start = 1_795_000_000_000_000_000;
-        let mut writer = FileWriter::new(plan, description(9), start).unwrap();
+        let mut writer = self::start(plan, description(9), start);
         // Three packets of 116 bytes fill a file; the fourth starts the next one, the fifth is too late for it.
         for (second, data) in
             [(0, [0; 100]), (1, [1; 100]), (2, [2; 100]), (3, [3; 100]), (30, [4; 100])]
@@ -300,38 +344,68 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
+    /// A writer that has written one packet.
+    fn begun(plan: &FilePlan) -> FileWriter {
+        let mut writer = start(plan.clone(), description(6), 0);
+        writer.packet(0, 1, b"a").unwrap();
+        writer
+    }
+
+    fn first(path: &Path) -> Vec<Vec<u8>> {
+        read(path).0.into_iter().map(|(_, _, bytes)| bytes).collect()
+    }
+
     #[test]
-    fn links_in_a_folder_that_others_can_write_to_are_not_followed() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = folder("link");
-        let (target, link) = (folder.join("target"), folder.join("link.pcap"));
-        std::fs::write(&target, b"precious").unwrap();
-        std::os::unix::fs::symlink(&target, &link).unwrap();
-        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
-        let error = create(&link).unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(nix::libc::ELOOP));
-        let error = super::super::LiveError::Write { path: link.clone(), error };
-        assert!(error.to_string().contains("symbolic link"), "{error}");
-        assert_eq!(std::fs::read(&target).unwrap(), b"precious");
-        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
-        create(&link).unwrap();
-        assert_eq!(std::fs::read(&target).unwrap(), b"");
+    fn a_file_is_reopened_if_its_name_is_no_longer_its_own() {
+        let folder = folder("anew");
+        for name in ["game.pcap", "game.pcapng"] {
+            let [path, old] = [name, "old"].map(|name| folder.join(name));
+            let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
+            let mut writer = begun(&plan);
+            writer.reopen(0).unwrap();
+            writer.packet(0, 1, b"b").unwrap();
+            writer.flush().unwrap();
+            assert_eq!(first(&path), [b"a", b"b"], "it was not renamed");
+            std::fs::rename(&path, &old).unwrap();
+            std::fs::write(&path, "of others").unwrap();
+            assert_eq!(writer.reopen(0).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+            writer.packet(0, 1, b"c").unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"of others");
+            std::fs::remove_file(&path).unwrap();
+            writer.reopen(0).unwrap();
+            writer.packet(0, 1, b"d").unwrap();
+            writer.end(0, QueueCounts::default()).unwrap();
+            assert_eq!(first(&old), [b"a", b"b", b"c"]);
+            assert_eq!(first(&path), [b"d"]);
+        }
         std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
-    fn a_single_file_is_reopened_on_request() {
-        let folder = folder("anew");
-        let path = folder.join("game.pcap");
-        let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
-        let mut writer = FileWriter::new(plan, description(6), 0).unwrap();
-        writer.packet(0, 1, b"a").unwrap();
-        std::fs::rename(&path, folder.join("old.pcap")).unwrap();
-        writer.next(0).unwrap();
+    fn files_of_a_rotation_overwrite_no_others() {
+        let folder = folder("others");
+        let plan =
+            FilePlan { path: folder.join("game.pcap"), bytes: Some(40), ..FilePlan::default() };
+        let name = |number| plan.name(number, 0);
+        for number in [1, 3] {
+            std::fs::write(name(number), "of others").unwrap();
+        }
+        let mut writer = begun(&plan);
+        writer.reopen(0).unwrap();
+        assert_eq!(writer.path(), name(2), "it was not renamed");
+        std::fs::rename(name(2), folder.join("old")).unwrap();
+        writer.reopen(0).unwrap();
+        assert_eq!(writer.path(), name(4));
         writer.packet(0, 1, b"b").unwrap();
+        writer.packet(0, 1, b"c").unwrap();
         writer.end(0, QueueCounts::default()).unwrap();
-        assert_eq!(read(&path).0[0].2, b"b");
-        assert_eq!(read(&folder.join("old.pcap")).0[0].2, b"a");
+        assert_eq!(first(&folder.join("old")), [b"a"]);
+        for (number, bytes) in [(4, b"b"), (5, b"c")] {
+            assert_eq!(first(&name(number)), [bytes]);
+        }
+        for number in [1, 3] {
+            assert_eq!(std::fs::read(name(number)).unwrap(), b"of others");
+        }
         std::fs::remove_dir_all(folder).unwrap();
     }
 }
