@@ -15,7 +15,6 @@ mod wanted;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
@@ -26,8 +25,8 @@ use crate::config::{Config, ConfigError, GivenKey, acr_key, gamespy_key};
 use crate::filter::Column;
 use crate::flows::DecodeAs;
 use crate::limits;
-use crate::report::flows;
 use crate::report::paint::ColorChoice;
+use crate::rows::{Order, Table};
 
 pub use abuse::{AbuseArgs, AbuseFormat};
 pub use diagnose::{DiagnoseArgs, DiagnoseFormat};
@@ -108,7 +107,7 @@ pub enum Command {
     Check(CheckArgs),
     /// Write a report for the browser: one HTML file with verdict, charts, tables and ladder diagrams
     Report(ReportArgs),
-    /// Write tables for DuckDB, Spark, pandas and others: messages, flows, findings, servers, verdicts
+    /// Write tables for DuckDB, Spark, pandas and others: messages, flows, findings, servers, clients
     Export(ExportArgs),
     /// Write a copy of a capture that can be shared: addresses, names and texts are replaced
     Scrub(ScrubArgs),
@@ -118,10 +117,30 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List the fields of all messages: path, type and meaning
     Fields(FieldsArgs),
+    /// Print a part of the documentation that is declared in the code
+    #[command(hide = true)]
+    Docs(DocsArgs),
     /// Print the manual page of gamewire or of one of its commands
     Man(ManArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+}
+
+/// `gamewire docs`.
+#[derive(Args, Debug)]
+pub struct DocsArgs {
+    /// Which part
+    #[arg(value_name = "PART")]
+    pub part: DocsPart,
+}
+
+/// A part of the documentation.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum DocsPart {
+    /// The conditions and causes of diagnose, for docs/answers.md
+    Causes,
+    /// The tables and their columns, for docs/tables.md
+    Tables,
 }
 
 /// `gamewire man`.
@@ -159,6 +178,7 @@ impl Command {
             Command::Rules(_)
             | Command::Explain(_)
             | Command::Fields(_)
+            | Command::Docs(_)
             | Command::Man(_)
             | Command::Completions(_) => None,
         }
@@ -182,6 +202,7 @@ impl Command {
             Command::Rules(_)
             | Command::Explain(_)
             | Command::Fields(_)
+            | Command::Docs(_)
             | Command::Man(_)
             | Command::Completions(_) => None,
         }
@@ -253,8 +274,9 @@ pub struct FlowsArgs {
     pub times: TimeOption,
     /// Sort the flows of each capture by a column of the JSON and CSV output, largest first [default:
     /// by flow number]
-    #[arg(long, value_name = "COLUMN", value_parser = flow_column(), hide_possible_values = true)]
-    pub sort: Option<flows::FlowColumn>,
+    #[arg(long, value_name = "COLUMN", value_parser = summary::column(&[Table::Flows]),
+        hide_possible_values = true, ignore_case = true)]
+    pub sort: Option<Order>,
     /// Reverse the sort order
     #[arg(long)]
     pub reverse: bool,
@@ -267,11 +289,6 @@ pub struct FlowsArgs {
     /// The input.
     #[command(flatten)]
     pub input: InputArgs,
-}
-
-fn flow_column() -> impl TypedValueParser<Value = flows::FlowColumn> {
-    PossibleValuesParser::new(flows::columns())
-        .try_map(|name| flows::FlowColumn::named(&name).ok_or("no column of this name"))
 }
 
 /// Output formats of `flows`.

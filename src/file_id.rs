@@ -32,17 +32,15 @@ impl FileId {
         None
     }
 
-    /// The file that this is about, if it is a regular one.
     #[cfg(unix)]
-    pub(crate) fn from(metadata: &Metadata) -> Option<FileId> {
+    fn from(metadata: &Metadata) -> Option<FileId> {
         use std::os::unix::fs::MetadataExt;
 
         metadata.is_file().then(|| FileId { device: metadata.dev(), inode: metadata.ino() })
     }
 
-    /// Unknown on this system.
     #[cfg(not(unix))]
-    pub(crate) fn from(_: &Metadata) -> Option<FileId> {
+    fn from(_: &Metadata) -> Option<FileId> {
         None
     }
 }

@@ -42,7 +42,7 @@ pub mod config;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod diagnose;
-#[cfg(feature = "live")]
+#[cfg(feature = "cli")]
 mod file_id;
 pub mod filter;
 #[doc(hidden)]
@@ -68,6 +68,13 @@ pub mod partition;
 )]
 #[doc(hidden)]
 pub mod report;
+#[cfg(any(feature = "cli", feature = "tables"))]
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, reason = "without the command line, only tables use it")
+)]
+#[doc(hidden)]
+pub mod rows;
 #[cfg(feature = "cli")]
 mod run;
 #[doc(hidden)]
@@ -92,7 +99,7 @@ pub mod why;
 pub use dissectors;
 pub use dissectors::catalogue;
 pub use dissectors::kit::{Finding, Rule, Secret, Settings, Severity, Verdict};
-#[cfg(feature = "live")]
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub use file_id::FileId;
 pub use flows::FlowRow;

@@ -49,16 +49,38 @@ impl From<Refusal> for io::Error {
 }
 
 /// What a path means.
-enum Target {
+pub(crate) enum Target {
     /// A regular file, if there is one yet. The path is no symbolic link.
     File(PathBuf, Option<Metadata>),
-    /// A FIFO or a character device, which is opened with these flags.
-    Stream(PathBuf, i32),
+    /// Something without a content that could be replaced.
+    Stream(Stream),
+}
+
+/// A FIFO or a character device.
+pub(crate) struct Stream {
+    /// Its path.
+    pub(crate) place: PathBuf,
+    /// How it is opened.
+    flags: i32,
+}
+
+impl Stream {
+    /// Opens a FIFO, as soon as it has a reader, or a device.
+    ///
+    /// # Errors
+    /// It cannot be opened, or the wait was interrupted.
+    pub(crate) fn open(&self, interrupt: &Interrupt) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        interrupt.open(&self.place, options.write(true).custom_flags(self.flags))
+    }
 }
 
 impl Target {
     /// Follows the symbolic links at the end of a path.
-    fn of(path: &Path) -> io::Result<Target> {
+    ///
+    /// # Errors
+    /// It is refused, or cannot be looked at.
+    pub(crate) fn of(path: &Path) -> io::Result<Target> {
         let mut place = path.to_owned();
         for _ in 0..LINKS {
             let metadata = match fs::symlink_metadata(&place) {
@@ -88,6 +110,15 @@ impl Target {
         Err(Refusal::Links.into())
     }
 
+    /// The path that is written to: what the symbolic links lead to.
+    #[cfg(feature = "live")]
+    pub(crate) fn place(&self) -> &Path {
+        match self {
+            Target::File(place, _) => place,
+            Target::Stream(stream) => &stream.place,
+        }
+    }
+
     fn at(place: PathBuf, metadata: Metadata, flags: i32) -> io::Result<Target> {
         let kind = metadata.file_type();
         if kind.is_file() {
@@ -99,7 +130,7 @@ impl Target {
         } else if kind.is_dir() {
             Err(io::ErrorKind::IsADirectory.into())
         } else if kind.is_fifo() || kind.is_char_device() {
-            Ok(Target::Stream(place, flags | O_NOCTTY))
+            Ok(Target::Stream(Stream { place, flags: flags | O_NOCTTY }))
         } else if kind.is_socket() {
             Err(Refusal::Kind("a socket").into())
         } else {
@@ -116,26 +147,11 @@ pub(crate) fn folder(file: &Path) -> &Path {
     }
 }
 
-/// The path that is written to in place of this one: what its symbolic links lead to.
-#[cfg(feature = "live")]
-pub(crate) fn place(path: &Path) -> PathBuf {
-    match Target::of(path) {
-        Ok(Target::File(place, _) | Target::Stream(place, _)) => place,
-        Err(_) => path.to_owned(),
-    }
-}
-
 /// Options for a file whose symbolic links were followed.
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).custom_flags(O_NOFOLLOW);
     options
-}
-
-/// Opens a FIFO, as soon as it has a reader, or a character device.
-fn stream(place: &Path, flags: i32, interrupt: &Interrupt) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    interrupt.open(place, options.write(true).custom_flags(flags))
 }
 
 /// Opens a file that is appended to.
@@ -146,42 +162,7 @@ fn stream(place: &Path, flags: i32, interrupt: &Interrupt) -> io::Result<File> {
 pub(crate) fn append(path: &Path) -> io::Result<File> {
     match Target::of(path)? {
         Target::File(place, _) => options().append(true).create(true).open(place),
-        Target::Stream(place, flags) => stream(&place, flags, &Interrupt::at_signals()?),
-    }
-}
-
-/// Opens a recording. What is in the file is still there. `interrupt` ends the wait for the reader of a FIFO.
-///
-/// # Errors
-/// It cannot be opened, or is refused.
-#[cfg(feature = "live")]
-pub(crate) fn record(path: &Path, interrupt: &Interrupt) -> io::Result<File> {
-    match Target::of(path)? {
-        Target::File(place, _) => options().create(true).truncate(false).open(place),
-        Target::Stream(place, flags) => stream(&place, flags, interrupt),
-    }
-}
-
-/// Opens a recording that continues another one, if nothing is overwritten: there is no file yet, or an empty
-/// one. Does not wait for the reader of a FIFO.
-///
-/// # Errors
-/// It cannot be opened, is refused, or has content.
-#[cfg(feature = "live")]
-pub(crate) fn record_anew(path: &Path) -> io::Result<File> {
-    match Target::of(path)? {
-        Target::File(place, None) => options().create_new(true).open(place),
-        Target::File(place, Some(_)) => {
-            let file = options().open(place)?;
-            match file.metadata()?.len() {
-                0 => Ok(file),
-                _ => Err(io::ErrorKind::AlreadyExists.into()),
-            }
-        }
-        Target::Stream(place, flags) => {
-            let flags = flags | nix::libc::O_NONBLOCK;
-            OpenOptions::new().write(true).custom_flags(flags).open(place)
-        }
+        Target::Stream(stream) => stream.open(&Interrupt::at_signals()?),
     }
 }
 
@@ -204,8 +185,8 @@ impl OutputFile {
     /// It cannot be written there.
     pub(crate) fn create(path: &Path) -> io::Result<OutputFile> {
         match Target::of(path)? {
-            Target::Stream(place, flags) => {
-                let file = stream(&place, flags, &Interrupt::at_signals()?)?;
+            Target::Stream(stream) => {
+                let file = stream.open(&Interrupt::at_signals()?)?;
                 Ok(OutputFile::of(file, None, None))
             }
             Target::File(place, existing) => {

@@ -88,6 +88,7 @@ pub fn run(
         Command::Rules(rules) => commands::rules::list(rules, out),
         Command::Explain(explain) => commands::rules::explain(explain, out, terminal),
         Command::Fields(fields) => commands::fields::list(fields, out),
+        Command::Docs(docs) => commands::docs::part(docs, out),
         Command::Man(man) => commands::manual::page(man, out),
         Command::Completions(shell) => commands::manual::completions(shell, out),
     };

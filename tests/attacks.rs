@@ -313,15 +313,15 @@ fn firewall_drops_what_was_said(scenario: &Scenario, firewall: &str) {
 fn replayed(file: &Path, rules: &Path, firewall: &str) -> Option<(f64, String)> {
     let (load, show) = match firewall {
         "nft" => ("nft -f", "nft list ruleset"),
-        _ => ("iptables-restore --noflush", "iptables -t raw -nvxL PREROUTING"),
+        _ => ("iptables-restore --noflush", "iptables -t raw -nvxL"),
     };
-    // The addresses exist only in this namespace: no packet leaves it.
+    let rules = rules.display();
+    // The addresses exist only in this namespace: no packet leaves it. Rules are loaded twice: that changes nothing.
     let script = format!(
         "ip link add va address 02:00:00:00:00:01 type veth peer name vb address \
          02:00:00:00:00:02 && ip link set va up && ip link set vb promisc on up || exit 77\n\
-         {load} {} || exit 77\n{INSIDE}={} {} --exact replays --nocapture >&2 && \
+         {load} {rules} && {load} {rules} || exit 77\n{INSIDE}={} {} --exact replays --nocapture >&2 && \
          awk '$1 == \"vb:\" {{ print $5 }}' /proc/net/dev && {show}",
-        rules.display(),
         file.display(),
         std::env::current_exe().unwrap().display()
     );
@@ -336,6 +336,67 @@ fn replayed(file: &Path, rules: &Path, firewall: &str) -> Option<(f64, String)> 
     let output = String::from_utf8_lossy(&ran.stdout).into_owned();
     let (lost, list) = output.split_once('\n').expect("two outputs");
     Some((lost.parse().expect("a number"), list.to_owned()))
+}
+
+/// Loads these rules one after the other in a new network namespace, and returns the lines of the list of rules,
+/// without counters. `None` if this is not possible here.
+fn loaded(rules: &[&str], firewall: &str) -> Option<Vec<String>> {
+    let (load, show) = match firewall {
+        "nft" => ("nft -f -", "nft -s list ruleset"),
+        _ => ("iptables-restore --noflush", "iptables -t raw -S"),
+    };
+    let mut script = String::new();
+    for rules in rules {
+        script += &format!("{load} <<'END' || exit 77\n{rules}END\n");
+    }
+    let ran = Command::new("unshare").args(["-n", "sh", "-c", &(script + show)]).output();
+    let ran = ran.map_err(|error| skip::skipped("firewalls", &format!("unshare: {error}"))).ok()?;
+    if !ran.status.success() {
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        // Whether the firewall takes the rules is tested elsewhere.
+        skip::skipped("firewalls", &format!("no namespace with {firewall}: {said}"));
+        return None;
+    }
+    let lines = String::from_utf8_lossy(&ran.stdout).into_owned();
+    Some(lines.lines().map(str::trim).map(str::to_owned).collect())
+}
+
+/// Rules of several captures are loaded beside each other, and those that are loaded again, or belong to the same
+/// target, in place of the older ones.
+#[test]
+fn rules_replace_older_ones_of_their_target() {
+    // A drop, a limit for each network, and filters against several services. The first two have one target.
+    let files = [0, 4, 6].map(|at| written(&(attacks::ALL[at])()));
+    let [a, b, victim] = &files;
+    let targets = files.each_ref().map(|file| attacks_of(file).remove(0)["targets"].clone());
+    assert!(targets[0] == targets[1] && targets[0] != targets[2], "{targets:?}");
+    let emitted = |firewall: &str, files: &[&Path]| {
+        let args = ["abuse", "--no-config", "--emit", firewall].map(str::to_owned);
+        let files = files.iter().map(|file| file.display().to_string());
+        let run = gamewire(args.into_iter().chain(files));
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.out
+    };
+    for (firewall, drops) in [("nft", "counter drop"), ("iptables", "-j DROP")] {
+        let [of_a, of_b, of_victim] = files.each_ref().map(|file| emitted(firewall, &[file]));
+        let all = emitted(firewall, &[a, b, victim]);
+        // The jump to a chain of iptables is there as often as it was loaded.
+        let load = |rules: &[&str]| -> Option<Vec<String>> {
+            let jumps = |line: &String| !line.starts_with("-A PREROUTING");
+            Some(loaded(rules, firewall)?.into_iter().filter(jumps).collect())
+        };
+        let Some(once) = load(&[&all]) else { continue };
+        let dropping = |lines: &[String]| lines.iter().filter(|line| line.contains(drops)).count();
+        assert_eq!(dropping(&once), all.matches(drops).count(), "{once:#?}");
+        assert!(dropping(&once) >= 4, "{once:#?}");
+        let again = load(&[&all, &all, &all]).expect("it was loaded before");
+        assert_eq!(again, once, "{firewall}");
+        let [only_b, only_victim] = [&of_b, &of_victim].map(|rules| load(&[rules]).expect("again"));
+        let both = load(&[&of_a, &of_victim, &of_b]).expect("again");
+        assert_eq!(dropping(&both), dropping(&only_b) + dropping(&only_victim), "{both:#?}");
+        assert!(only_b.iter().filter(|line| line.contains(drops)).all(|line| both.contains(line)));
+    }
+    files.iter().for_each(|file| _ = std::fs::remove_file(file));
 }
 
 /// Sends a capture into the current namespace at the times of the capture.

@@ -332,6 +332,29 @@ fn ten_thousand_messages_open_in_two_seconds() {
     is_alone(&browser, &page);
 }
 
+#[test]
+fn a_page_with_some_of_the_messages_counts_all() {
+    let project = Project::new("browser-some");
+    let mut script = String::new();
+    for nth in 0..6500 {
+        let (at, client) = (f64::from(nth) / 1000.0, nth % 10);
+        writeln!(script, "{at:.4} c{client} > s FFFFFFFF 55 11223344").unwrap();
+        if nth % 10 != 3 {
+            let at = at + 0.0004;
+            writeln!(script, "{at:.4} s > c{client} FFFFFFFF 44 00").unwrap();
+        }
+    }
+    project.play("some.pcap", &Setting::udp(27015), &script);
+    let Some((browser, _)) = opened(&project, &[&project.path("some.pcap")]) else { return };
+    let described =
+        "return document.querySelector('#timeline svg[role=img]').getAttribute('aria-label')";
+    let described = browser.run(described);
+    let described = described.as_str().unwrap();
+    assert!(described.ends_with(": 12,350 messages, 1 unanswered request"), "{described}");
+    let headline = browser.text(".verdict:not([hidden])");
+    assert!(headline.contains("5,850 of 5,851 requests were answered"), "{headline}");
+}
+
 /// Markup, the end of the data, bidirectional and invisible characters, and bytes that are not UTF-8.
 const TEXT: &str = r"</script><script>window.ran=1</script><!--<img src=x onerror=window.ran=1>\xE2\x80\xAEtxt\xE2\x80\x8B\xFF\xC3\x1B[2J&amp;";
 

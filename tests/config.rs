@@ -8,9 +8,13 @@ mod project;
 mod recording;
 mod support;
 
+use std::os::unix::fs::lchown;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
 use project::Project;
 use serde_json::Value;
-use support::Run;
+use support::{Run, skip};
 use xtask::exchange::Setting;
 
 /// A server that claims 2 players and lists one.
@@ -132,13 +136,13 @@ fn an_expired_ignore_is_a_warning_and_has_no_effect() {
     };
     let project = project("expired", &ignore("2999-12-31"));
     let run = check(&project, &[]);
-    assert_eq!((run.code, run.err.as_str()), (0, ""));
+    assert_eq!((run.code, run.err.lines().count()), (0, 1), "its note alone: {}", run.err);
     project.write("gamewire.toml", ignore("2020-02-29"));
     let run = check(&project, &[]);
-    assert_eq!((run.code, run.err.lines().count()), (1, 1));
+    assert_eq!((run.code, run.err.lines().count()), (1, 2), "{}", run.err);
     let says =
         "gamewire.toml:2: A2S030 was ignored until 2020-02-29 (next release); it counts again";
-    assert!(run.err.starts_with("gamewire: warning: ") && run.err.contains(says), "{}", run.err);
+    assert!(run.err.contains("\ngamewire: warning: ") && run.err.contains(says), "{}", run.err);
 }
 
 #[test]
@@ -241,7 +245,7 @@ fn keys_are_used_and_never_shown() {
     }
 
     for typed in [["--gamespy-key", "LabKey"], ["--acr-key", "user=me,key=LabKey"]] {
-        let run = check(&project, &typed);
+        let run = project.run(&[&["check", "--no-config"], &typed[..], &["broken.pcap"]].concat());
         assert_eq!((run.code, run.err.lines().count()), (2, 1));
         assert!(run.err.contains(typed[0]) && !run.err.contains("LabKey"), "{}", run.err);
     }
@@ -304,4 +308,126 @@ fn a_key_is_in_a_regular_file() {
     let run = check(&project, &[]);
     assert_eq!(run.code, 2);
     assert!(run.err.contains("pipe is not a regular file"), "{}", run.err);
+}
+
+/// The program, in a folder of the project and as somebody.
+fn spawned(project: &Project, below: &str, args: &[&str], as_whom: impl Fn(&mut Command)) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gamewire"));
+    command.current_dir(project.path(below)).args(args).env_remove("SUDO_UID");
+    as_whom(&mut command);
+    let ran = command.output().expect("the program runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    let code = ran.status.code().and_then(|code| u8::try_from(code).ok()).expect("a code");
+    Run { code, out: text(ran.stdout), err: text(ran.stderr) }
+}
+
+/// A user who can write to a folder above, such as /tmp, must not decide what fails.
+#[test]
+fn a_file_of_another_user_that_was_found_is_refused() {
+    const OTHER: u32 = 64_242;
+    if !nix::unistd::geteuid().is_root() {
+        return skip::skipped("root", "only root can give a file to another user");
+    }
+    let project = project("stranger", "fail-on = \"never\"");
+    std::fs::create_dir_all(project.path("a/b")).expect("a folder");
+    let (capture, file) = (project.path("broken.pcap"), project.path("gamewire.toml"));
+    let root = |_: &mut Command| {};
+    let check = ["check", capture.as_str()];
+    assert_eq!(spawned(&project, "a/b", &check, root).code, 0, "a file of this user");
+    lchown(&file, Some(OTHER), None).expect("root may");
+    // The file is in the working directory, or above it; every command reads it.
+    for (below, named) in [("", "gamewire.toml"), ("a/b", &*file)] {
+        for args in [&check[..], &["dissect", &capture], &["rules"], &["summary", &capture]] {
+            let run = spawned(&project, below, args, root);
+            assert_eq!((run.code, run.out.as_str()), (2, ""), "{args:?}");
+            let says = format!(
+                "gamewire: {named} belongs to user {OTHER}, who could change verdicts with it; if you trust it, \
+                 use --config {named}, or else --no-config\n"
+            );
+            assert_eq!(run.err, says);
+        }
+        let trusting = [&check[..], &["--config", named]].concat();
+        assert_eq!(spawned(&project, below, &trusting, root).code, 0, "it was named");
+        let without = [&check[..], &["--no-config"]].concat();
+        assert_eq!(spawned(&project, below, &without, root).code, 1);
+    }
+    let sudo = |id: u32| {
+        move |command: &mut Command| {
+            command.env("SUDO_UID", id.to_string());
+        }
+    };
+    assert_eq!(spawned(&project, "a/b", &check, sudo(OTHER)).code, 0, "the user who called sudo");
+    assert_eq!(spawned(&project, "a/b", &check, sudo(OTHER + 1)).code, 2);
+    // The link of another user selects one of many files of this user.
+    std::fs::rename(&file, project.path("mine.toml")).expect("a folder");
+    lchown(project.path("mine.toml"), Some(0), None).expect("root may");
+    std::os::unix::fs::symlink(project.path("mine.toml"), &file).expect("a link");
+    assert_eq!(spawned(&project, "a/b", &check, root).code, 0);
+    lchown(&file, Some(OTHER), None).expect("root may");
+    assert_eq!(spawned(&project, "a/b", &check, root).code, 2);
+    // Files of root are trusted by all.
+    lchown(&file, Some(0), None).expect("root may");
+    let other = |command: &mut Command| {
+        command.uid(OTHER).gid(OTHER);
+    };
+    let started = std::panic::catch_unwind(|| spawned(&project, "a/b", &check, other));
+    match started {
+        Ok(run) => assert_eq!(run.code, 0, "{}", run.err),
+        Err(_) => skip::skipped("root", "other users cannot start the program here"),
+    }
+}
+
+#[test]
+fn which_file_can_change_the_verdict_is_told() {
+    let project = project("told", "fail-on = \"never\"\n[severity]\nA2S030 = \"warning\"");
+    let capture = project.path("broken.pcap");
+    let (page, tables) = (project.path("page.html"), project.path("tables"));
+    let nearest = |below: &str, args: &[&str]| {
+        let run = project.spawn(below, &[args, &[&capture]].concat());
+        String::from_utf8(run.stderr).expect("UTF-8")
+    };
+    std::fs::create_dir_all(project.path("a/b")).expect("a folder");
+    let commands: [&[&str]; 5] = [
+        &["check"],
+        &["check", "-q"],
+        &["diagnose"],
+        &["report", "-o", &page],
+        &["export", "--format", "csv", "-o", &tables],
+    ];
+    let above = project.path("gamewire.toml");
+    for args in commands {
+        for (below, named) in [("", "gamewire.toml"), ("a/b", &*above)] {
+            let note = format!("gamewire: settings of {named} apply: fail-on, severity\n");
+            let said = nearest(below, args);
+            assert_eq!(said.matches(&note).count(), 1, "{args:?}: {said}");
+            std::fs::remove_dir_all(&tables).ok();
+        }
+    }
+    for args in [&["dissect"][..], &["flows"], &["check", "--no-config"]] {
+        assert_eq!(nearest("a/b", args), "", "{args:?}");
+    }
+    project.write("gamewire.toml", "# fail-on = \"never\"");
+    assert_eq!(nearest("", &["check"]), "", "it sets nothing");
+}
+
+#[test]
+fn reports_name_the_file() {
+    let project = project("named", "fail-on = \"never\"");
+    project.write("a\"<b.toml", "fail-on = \"never\"");
+    let of = |config: &[&str], format: &str| {
+        project.run(&[&["check", "--format", format], config, &["broken.pcap"]].concat()).out
+    };
+    let json = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    for name in ["gamewire.toml", "a\"<b.toml"] {
+        let (config, path) = (["--config", name], project.path(name));
+        assert_eq!(json(&of(&config, "json"))["config"], path);
+        assert_eq!(json(&of(&config, "sarif"))["runs"][0]["properties"]["config"], path);
+        let value = path.replace('"', "&quot;").replace('<', "&lt;");
+        let property = format!("<property name=\"config\" value=\"{value}\"/>");
+        let junit = of(&config, "junit");
+        assert_eq!(junit.matches(&property).count(), 1, "{junit}");
+    }
+    for format in ["json", "sarif", "junit"] {
+        assert!(!of(&["--no-config"], format).contains("\"config\""), "{format}");
+    }
 }

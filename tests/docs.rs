@@ -5,7 +5,8 @@ mod support;
 use std::ffi::OsString;
 use std::path::Path;
 
-use dissectors::kit::{Cause, Info, Item};
+use dissectors::catalogue;
+use dissectors::kit::{Info, Item};
 use gamewire::Terminal;
 use gamewire::config::Config;
 use gamewire::session::Options;
@@ -23,6 +24,23 @@ fn the_pages_of_rules_and_fields_are_up_to_date() {
         assert_eq!(run.code, 0, "{}", run.err);
         assert!(page(name) == run.out, "{name} is out of date: cargo run -p xtask -- docs");
     }
+}
+
+#[test]
+fn the_parts_of_pages_are_up_to_date() {
+    for (name, part, arguments) in xtask::PARTS {
+        let run = gamewire(arguments.iter().copied());
+        assert_eq!(run.code, 0, "{}", run.err);
+        let page = page(name);
+        let updated = xtask::with_part(&page, part, &run.out).expect("the page has the part");
+        assert!(page == updated, "{name} is out of date: cargo run -p xtask -- docs");
+    }
+}
+
+#[test]
+fn the_page_of_tables_has_their_version() {
+    let version = format!("The schemas are version {}.", gamewire::tables::VERSION);
+    assert!(page("docs/tables.md").contains(&version), "{version}");
 }
 
 #[test]
@@ -121,7 +139,7 @@ fn the_page_of_answers_has_real_output_all_columns_and_all_causes() {
     let page = page("docs/answers.md");
     assert!(shows_real_output(&page) >= 3);
     let is_named = |name: &str| page.contains(&format!("`{name}`"));
-    let causes = Cause::ALL.iter().map(|cause| cause.name());
+    let causes = catalogue::causes().into_iter().map(|cause| cause.name);
     for name in Item::ALL.iter().map(|item| item.name()).chain(causes) {
         assert!(is_named(name), "{name}");
     }

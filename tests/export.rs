@@ -43,7 +43,8 @@ impl Tables {
             let file = Path::new(&folder).join(format!("{table}.{format}"));
             (table, if format == "parquet" { parquet(&file) } else { ndjson(&file) })
         };
-        Tables(["messages", "flows", "findings", "servers", "verdicts"].map(read).into())
+        let all = ["messages", "flows", "findings", "servers", "masters", "clients", "verdicts"];
+        Tables(all.map(read).into())
     }
 
     fn rows(&self, table: &str) -> &[Object] {
@@ -79,7 +80,9 @@ fn parquet(file: &Path) -> Vec<Object> {
         let cell = |(heading, column): (gamewire::tables::Heading, &arrow_array::ArrayRef)| {
             let value = value(column, row);
             let value = match (heading.kind, &value) {
-                (Kind::Json, Value::String(text)) => serde_json::from_str(text).unwrap(),
+                (Kind::Json | Kind::Counts, Value::String(text)) => {
+                    serde_json::from_str(text).unwrap()
+                }
                 (Kind::Time, Value::Number(time)) => json!(rfc3339(time.as_i64().unwrap())),
                 _ => value,
             };
@@ -328,7 +331,10 @@ fn compare_flows(rows: &[Object], said: &[Object], places: &PacketPlaces) {
         for name in ["duration", "response_time_p50", "response_time_p95", "response_time_max"] {
             assert_seconds(&row[name], &it[name], &format!("{what}: {name}"));
         }
-        assert!(row["exchanges"].as_u64() >= row["exchanges_answered"].as_u64());
+        assert_eq!(
+            (&row["exchanges"], &row["exchanges_answered"]),
+            (&it["requests"], &it["answered"])
+        );
     }
 }
 
@@ -382,13 +388,26 @@ fn compare_verdicts(rows: &[Object], said: &Object, places: &PacketPlaces) {
     }
 }
 
-fn compare_servers(rows: &[Object], said: &Object, places: &PacketPlaces) {
-    let mut said: Vec<_> = said["servers"].as_array().unwrap().iter().collect();
-    said.sort_by_key(|it| it["server"].as_str().unwrap().parse::<SocketAddr>().unwrap());
-    assert_eq!(rows.len(), said.len(), "servers of {:?}", places.names);
+/// Compares the rows of a table of `summary`; `key`: its first column.
+fn compare_parties(
+    (table, key): (&str, &str),
+    tables: &Tables,
+    said: &Object,
+    places: &PacketPlaces,
+) {
+    let place = |end: &Value| {
+        let end = end.as_str().unwrap();
+        let end = end.parse().map(|host| SocketAddr::new(host, 0)).or_else(|_| end.parse());
+        end.unwrap()
+    };
+    let mut said: Vec<_> = said[table].as_array().unwrap().iter().collect();
+    said.sort_by_key(|it| place(&it[key]));
+    let rows = tables.rows(table);
+    assert_eq!(rows.len(), said.len(), "{table} of {:?}", places.names);
     for (row, it) in rows.iter().zip(said) {
+        assert_eq!(row["capture"], places.capture());
         for (name, value) in it.as_object().unwrap() {
-            let what = format!("{} of {:?}: {name}", it["server"], places.names);
+            let what = format!("{} of {:?}: {name}", it[key], places.names);
             match name.as_str() {
                 "first" | "last" => assert_time(&row[name], value, &what),
                 _ if name.starts_with("response_time") => {
@@ -399,10 +418,15 @@ fn compare_servers(rows: &[Object], said: &Object, places: &PacketPlaces) {
                 _ => assert_eq!(row[name], *value, "{what}"),
             }
         }
-        let (address, port) = end(&row["server"]);
-        assert_row(row, &[("address", json!(address)), ("port", json!(port))], "server");
+        if row.contains_key("port") {
+            let (address, port) = end(&row[key]);
+            assert_row(row, &[("address", json!(address)), ("port", json!(port))], table);
+        }
     }
 }
+
+const PARTIES: [(&str, &str); 3] =
+    [("servers", "server"), ("masters", "master"), ("clients", "client")];
 
 /// Asserts that all tables of these files agree with the other commands.
 fn compare(project: &Project, format: &str, files: &[&str]) {
@@ -414,7 +438,8 @@ fn compare(project: &Project, format: &str, files: &[&str]) {
     let checked = &said("check", &args)[0];
     compare_messages(tables.rows("messages"), &said("dissect", &args), &places);
     compare_flows(tables.rows("flows"), &said("flows", &args), &places);
-    compare_servers(tables.rows("servers"), &said("summary", &args)[0], &places);
+    let summary = &said("summary", &args)[0];
+    PARTIES.iter().for_each(|table| compare_parties(*table, &tables, summary, &places));
     compare_findings(tables.rows("findings"), checked, &places);
     compare_verdicts(tables.rows("verdicts"), checked, &places);
 }
@@ -451,7 +476,8 @@ fn only_selected_rows_are_written() {
     assert!(!messages.is_empty() && messages.len() < said("dissect", &[sample]).len());
     compare_messages(tables.rows("messages"), &messages, &places);
     compare_flows(tables.rows("flows"), &said("flows", &args), &places);
-    compare_servers(tables.rows("servers"), &said("summary", &args)[0], &places);
+    let summary = &said("summary", &args)[0];
+    PARTIES.iter().for_each(|table| compare_parties(*table, &tables, summary, &places));
     compare_findings(tables.rows("findings"), &said("check", &args)[0], &places);
     let rest = ["--format", "csv", "--tables", "servers,flows,flows", "--host", "10.0.2.2", sample];
     let folder = project.path("some");
@@ -475,7 +501,7 @@ fn messages_are_the_same_with_and_without_other_tables() {
         std::fs::read_to_string(Path::new(&folder).join("messages.ndjson")).unwrap()
     };
     let alone = exported("alone", "messages");
-    assert!(alone == exported("all", "messages,flows,findings,servers,verdicts"));
+    assert!(alone == exported("all", "messages,flows,findings,servers,masters,clients,verdicts"));
     assert!(alone == exported("some", "servers,messages"));
 }
 
@@ -523,6 +549,11 @@ fn comma_separated_values_have_the_same_content() {
                         let text = |it: &Value| it.as_str().map_or(it.to_string(), str::to_owned);
                         many.iter().map(text).collect::<Vec<_>>().join(",")
                     }
+                    Value::Object(counts) if name == "kinds" => {
+                        let each = counts.iter().map(|(name, count)| format!("{name}={count}"));
+                        assert_eq!(*cell, each.collect::<Vec<_>>().join(" "));
+                        continue;
+                    }
                     Value::Object(_) => {
                         assert_eq!(serde_json::from_str::<Value>(cell).unwrap(), row[name]);
                         continue;
@@ -565,7 +596,7 @@ fn the_number_of_threads_changes_nothing() {
         files(&folder)
     };
     let one = exported("1");
-    assert!(one.len() == 5 && one == exported("3"));
+    assert!(one.len() == 7 && one == exported("3"));
 }
 
 #[test]
@@ -586,7 +617,7 @@ fn unreadable_files_leave_only_the_tables_of_others() {
     std::fs::copy(sample, project.path("a.pcap")).unwrap();
     let (code, err) = export("others", &["no.pcap", "a.pcap"]);
     assert!(code == 2 && err.contains("no.pcap: not a capture file"), "{err}");
-    assert_eq!(files(&project.path("others")).len(), 5, "{err}");
+    assert_eq!(files(&project.path("others")).len(), 7, "{err}");
 }
 
 #[test]
@@ -647,7 +678,7 @@ fn the_error_without_parquet_names_the_feature() {
 }
 
 #[test]
-fn servers_that_do_not_fit_into_memory_are_reported() {
+fn rows_that_do_not_fit_into_memory_are_reported() {
     let project = Project::new("export-cut");
     let sample = "samples/a2s-quirks.pcap";
     let export = |limit: &str| {
@@ -655,6 +686,7 @@ fn servers_that_do_not_fit_into_memory_are_reported() {
         let args = ["export", "--no-config", "--format", "csv", "--limit", limit, "-o", &folder];
         gamewire(args.iter().chain(&[sample])).err
     };
-    assert!(export("flow-bytes=64K").contains("warning: there are more servers"));
-    assert!(!export("flow-bytes=64M").contains("more servers"));
+    let cut = "warning: there are more servers and clients than fit in --memory";
+    assert!(export("flow-bytes=8K").contains(cut), "{}", export("flow-bytes=8K"));
+    assert!(!export("flow-bytes=64M").contains("there are more"));
 }

@@ -285,6 +285,42 @@ fn a_recording_goes_into_a_fifo_or_a_device() {
     }
 }
 
+/// They are opened when the process is confined already.
+#[test]
+fn what_is_written_at_the_end_goes_where_its_path_leads() {
+    let Some(recording) = Recording::new("later") else { return };
+    fs::create_dir(recording.path("elsewhere")).unwrap();
+    symlink("elsewhere/known", recording.path("link")).unwrap();
+    mkfifo(&recording.path("fifo"), Mode::S_IRWXU).unwrap();
+    let (pipe, writer) = std::io::pipe().unwrap();
+    let pipe = File::from(OwnedFd::from(pipe));
+    let writer = File::from(OwnedFd::from(writer));
+    let places =
+        ["link", "link", "fifo", "/dev/fd/1"].into_iter().zip([None, None, None, Some(writer)]);
+    let mut confined = Vec::new();
+    for (place, output) in places {
+        let path = recording.path(place);
+        let args = recording.args(&["check", "--write-baseline", path.to_str().unwrap()], None);
+        let reads_fifo = path.clone();
+        let reader =
+            (place == "fifo").then(|| std::thread::spawn(move || fs::read(reads_fifo).unwrap()));
+        let mut session = Session::start(TerminalKind::None, &args, output);
+        session.says("listening on lo");
+        recording.send(1);
+        session.signal("-INT");
+        assert_eq!(session.ends().code(), Some(0), "{place}: {}", session.err);
+        confined.push(session.err.lines().next().unwrap().to_owned());
+        let written = match reader {
+            Some(reader) => String::from_utf8(reader.join().unwrap()).unwrap(),
+            None if place == "link" => fs::read_to_string(&path).unwrap(),
+            None => std::io::read_to_string(&pipe).unwrap(),
+        };
+        assert!(written.contains("\"findings\": ["), "{place}: {written}");
+    }
+    assert!(recording.path("link").is_symlink() && recording.path("elsewhere/known").is_file());
+    assert!(confined.iter().all(|said| *said == confined[0]), "{confined:?}");
+}
+
 /// As when the arguments are wrong.
 #[test]
 fn a_recording_that_cannot_begin_destroys_no_earlier_one() {

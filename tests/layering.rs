@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, in addition to `text` and `why`, which only format texts.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     ("capture", &[]),
     ("output_file", &["capture"]),
     ("net", &["capture"]),
@@ -17,11 +17,12 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("summary", &["flows", "session"]),
     ("abuse", &["check", "flows", "session"]),
     ("diagnose", &["check", "session", "summary"]),
-    ("report", &["abuse", "check", "diagnose", "filter", "flows", "session", "summary"]),
-    ("tables", &["capture", "check", "filter", "flows", "report", "session", "summary"]),
-    ("view", &["check", "filter", "flows", "report", "session", "summary"]),
+    ("rows", &["check", "flows", "session", "summary"]),
+    ("report", &["abuse", "check", "diagnose", "filter", "rows", "session", "summary"]),
+    ("tables", &["capture", "check", "filter", "report", "rows", "session", "summary"]),
+    ("view", &["check", "filter", "report", "rows", "session", "summary"]),
     ("config", &["check", "flows"]),
-    ("live", &["capture", "file_id", "output_file", "report"]),
+    ("live", &["capture", "output_file", "report"]),
     ("metrics", &["live", "session"]),
     ("limits", &["net", "session"]),
     ("partition", &["capture", "check", "filter", "flows", "net", "session", "summary"]),

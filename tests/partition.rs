@@ -143,7 +143,9 @@ impl Cluster {
         let (outcome, _) =
             verdict(&plan, checker, &mut portions.into_iter()).expect("whole portions");
         let mut json = Vec::new();
-        gamewire::report::check::json::write(&outcome, Severity::Error, &mut json).expect("memory");
+        let written =
+            gamewire::report::check::json::write(&outcome, Severity::Error, None, &mut json);
+        written.expect("memory");
         String::from_utf8(json).expect("text")
     }
 
@@ -162,7 +164,9 @@ impl Cluster {
             let mut own = portions.iter().filter(|portion| portion.share == share).cloned();
             let (summary, totals) =
                 put_together(&plan, wanted.bytes, &mut own).expect("whole portions");
-            tables::rows_of_servers(&summary, &plan.names(), &mut rows).expect("room");
+            for table in PARTIES {
+                tables::rows_of_summary(table, &summary, &plan.names(), &mut rows).expect("room");
+            }
             if let Some(totals) = totals {
                 let shown = SummaryOptions {
                     table: None,
@@ -255,9 +259,11 @@ fn one_reads(files: &[PathBuf]) -> Vec<(u64, String)> {
     rows
 }
 
-/// The rows of servers to produce.
+const PARTIES: [Table; 3] = [Table::Servers, Table::Masters, Table::Clients];
+
+/// The rows of servers, masters and clients to produce.
 fn wanted() -> SelectedRows {
-    SelectedRows::of(&[Table::Servers], &options())
+    SelectedRows::of(&PARTIES, &options())
 }
 
 /// Rows as text.
@@ -265,10 +271,10 @@ fn wanted() -> SelectedRows {
 struct Rows(Vec<String>);
 
 impl Sink for Rows {
-    fn row(&mut self, table: Table, row: &dyn tables::TableRow) -> io::Result<()> {
-        let mut cells = Vec::new();
-        row.cells(&mut |cell| cells.push(format!("{cell:?}")));
-        self.0.push(format!("{table:?}: {}", cells.join(", ")));
+    fn row(&mut self, capture: &str, row: &dyn tables::AnyRow) -> io::Result<()> {
+        let table = row.table();
+        let cells = table.of_file().into_iter().map(|(at, _)| format!("{:?}", row.cell(at)));
+        self.0.push(format!("{table:?} of {capture}: {}", cells.collect::<Vec<_>>().join(", ")));
         Ok(())
     }
 }

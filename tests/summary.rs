@@ -288,9 +288,10 @@ fn the_rate_of_a_slow_client_is_not_none() {
 #[test]
 fn doubled_datagrams_are_no_other_traffic() {
     let ports = |file: &str| out(&["summary", "--table", "ports", "--format", "csv", file]);
-    let only = "transport,port,packets\r\n";
+    let only = "transport,port,packets,capture\r\n";
     assert_eq!(ports("samples/gamespy4-ut3-split.pcap"), only);
-    assert_eq!(ports("samples/silence-doubled.pcap"), format!("{only}udp,9,1\r\n"));
+    let doubled = "samples/silence-doubled.pcap";
+    assert_eq!(ports(doubled), format!("{only}udp,9,1,{doubled}\r\n"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 GAMEWIRE = os.path.abspath(sys.argv.pop(1))
 SAMPLES = sorted(str(path) for path in Path("samples").glob("*.pcap*"))
-TABLES = ["messages", "flows", "findings", "servers", "verdicts"]
+TABLES = ["messages", "flows", "findings", "servers", "masters", "clients", "verdicts"]
 QUERIES = re.findall(r"^## (.+?)\n.*?```sql\n(.*?)```", Path("docs/queries.md").read_text(), re.S | re.M)
 
 

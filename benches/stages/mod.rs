@@ -234,6 +234,7 @@ impl Sink for Writer {
                 digits: 6,
                 reply: self.reply.as_ref(),
                 copy_of: None,
+                exchange: Default::default(),
                 via: None,
             };
             json.message(&envelope, &mut self.text);

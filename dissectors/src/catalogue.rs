@@ -12,7 +12,7 @@
 //! ```
 
 use crate::Id;
-use crate::kit::{Field, Kind, Message, Rule};
+use crate::kit::{Cause, Field, Kind, Message, Rule, causes};
 use crate::{abuse_rules, net_rules};
 
 /// Every rule, by code.
@@ -22,6 +22,15 @@ pub fn rules() -> Vec<&'static Rule> {
     let mut rules: Vec<_> = protocols.chain(others.copied()).collect();
     rules.sort_by_key(|rule| rule.code);
     rules
+}
+
+/// Every cause that `diagnose` may report, in the order of the conditions that they explain.
+pub fn causes() -> Vec<&'static Cause> {
+    let own = Id::ALL.iter().flat_map(|id| id.info().diagnosis.causes);
+    let mut causes: Vec<_> = causes::ALL.iter().chain(own).copied().collect();
+    // Those that only leave a condition open come last.
+    causes.sort_by_key(|cause| (cause.no.is_empty(), cause.no.first()));
+    causes
 }
 
 /// The rule with this code or this slug, in either case.
@@ -111,6 +120,34 @@ mod tests {
         slugs.sort_unstable();
         slugs.dedup();
         assert_eq!(slugs.len(), rules.len());
+    }
+
+    #[test]
+    fn causes_are_declared_once_and_explain_conditions_of_their_protocols() {
+        let causes = causes();
+        let names = Vec::from_iter(causes.iter().map(|cause| cause.name));
+        for (at, cause) in causes.iter().enumerate() {
+            assert!(!names[..at].contains(&cause.name), "{} is declared twice", cause.name);
+            assert!(
+                !cause.no.is_empty() || !cause.unknown.is_empty(),
+                "{cause:?} explains nothing"
+            );
+            assert!(cause.no.is_empty() || !cause.advice.is_empty(), "{cause:?} gives no advice");
+            assert!(!cause.remedy(false).is_empty(), "{cause:?} says nothing to do");
+            assert!(!cause.says.ends_with('.') && cause.remedy(true).ends_with('.'), "{cause:?}");
+        }
+        for info in Id::ALL.iter().map(|id| id.info()) {
+            let diagnosis = info.diagnosis;
+            for symptom in diagnosis.symptoms {
+                let (rule, cause) = (symptom.rule, symptom.cause);
+                assert!(diagnosis.items.contains(&symptom.item), "{rule:?}: {:?}", symptom.item);
+                assert!(names.contains(&cause.name), "{rule:?}: {cause:?} is in no list");
+            }
+            for own in diagnosis.causes {
+                let is_used = diagnosis.symptoms.iter().any(|symptom| symptom.cause == *own);
+                assert!(is_used, "{}: nothing shows {own:?}", info.id);
+            }
+        }
     }
 
     /// The source files of this package.

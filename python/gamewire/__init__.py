@@ -6,9 +6,9 @@ against the protocols' specifications.
 
     messages = polars.DataFrame(gamewire.messages("session.pcap", "a2s.info_response.players > 0"))
 
-`check` and `assert_conforms` check a capture. `messages`, `flows`, `servers`, `findings` and `verdicts`
-are its tables: Arrow streams with the PyCapsule interface, which pyarrow, polars, DuckDB and pandas
-read without a copy.
+`check` and `assert_conforms` check a capture. `messages`, `flows`, `servers`, `masters`, `clients`, `findings`
+and `verdicts` are its tables: Arrow streams with the PyCapsule interface, which pyarrow, polars, DuckDB and
+pandas read without a copy.
 
 A source is a path, a list of paths that are read as one capture, bytes, or a binary file object: pcap or
 pcapng, plain or compressed with gzip or zstd.
@@ -17,7 +17,7 @@ pcapng, plain or compressed with gzip or zstd.
 from ._capture import capture_of
 from ._errors import CaptureError, CaptureWarning, FilterError, GamewireError
 from ._native import Table, __version__
-from ._tables import findings, flows, messages, servers, verdicts
+from ._tables import clients, findings, flows, masters, messages, servers, verdicts
 from ._verdict import Finding, RuleOutcome, Verdict, assert_conforms, check
 
 __all__ = [
@@ -33,8 +33,10 @@ __all__ = [
     "assert_conforms",
     "capture_of",
     "check",
+    "clients",
     "findings",
     "flows",
+    "masters",
     "messages",
     "servers",
     "verdicts",

@@ -44,6 +44,24 @@ def servers(source: Source, filter: str | None = None, **reading: Unpack[Reading
     return _table("servers", source, _native.Reading(filter, **reading))
 
 
+def masters(source: Source, filter: str | None = None, **reading: Unpack[Reading]) -> _native.Table:
+    """A row for each master server: the lists that it was asked for and those that it sent to their ends, the
+    servers that joined it, and its response times. Rows are available when the capture has been read.
+
+    It has the parameters of `messages`.
+    """
+    return _table("masters", source, _native.Reading(filter, **reading))
+
+
+def clients(source: Source, filter: str | None = None, **reading: Unpack[Reading]) -> _native.Table:
+    """A row for each host that sends requests: their number and kinds, how many of them were answered, and the
+    libraries or programs that it was recognized by. Rows are available when the capture has been read.
+
+    It has the parameters of `messages`.
+    """
+    return _table("clients", source, _native.Reading(filter, **reading))
+
+
 def findings(
     source: Source,
     filter: str | None = None,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ._sources import Path
 
-__all__ = ["findings", "messages", "servers", "verdict"]
+__all__ = ["clients", "findings", "masters", "messages", "servers", "verdict"]
 
 #: The sort order of a partition's rows.
 _ORDER = ("partition", "frame", "kind", "time", "file", "number")
@@ -91,6 +91,41 @@ def servers(
 
     If some do not fit into `memory`, a task warns about it in the log of its executor.
     """
+    return _parties("servers", spark, paths, filter, partitions, reading)
+
+
+def masters(
+    spark: SparkSession,
+    paths: Sequence[Path],
+    filter: str | None = None,
+    *,
+    partitions: int | None = None,
+    **reading: Any,
+) -> DataFrame:
+    """The table of masters. It is like that of `servers`."""
+    return _parties("masters", spark, paths, filter, partitions, reading)
+
+
+def clients(
+    spark: SparkSession,
+    paths: Sequence[Path],
+    filter: str | None = None,
+    *,
+    partitions: int | None = None,
+    **reading: Any,
+) -> DataFrame:
+    """The table of clients. It is like that of `servers`."""
+    return _parties("clients", spark, paths, filter, partitions, reading)
+
+
+def _parties(
+    table: str,
+    spark: SparkSession,
+    paths: Sequence[Path],
+    filter: str | None,
+    partitions: int | None,
+    reading: dict[str, Any],
+) -> DataFrame:
     arguments = _Arguments(filter, reading, {})
     plan, rows, partitions = _rows(spark, paths, arguments, partitions)
 
@@ -103,17 +138,18 @@ def servers(
     def put_together(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         for _, own in groupby(_by_share(batches), key=itemgetter(0)):
             portions = map(itemgetter(1), own)
-            found, is_cut = _native.servers(plan.value, arguments.native_reading(), portions)
+            reading = arguments.native_reading()
+            found, is_cut = _native.parties(table, plan.value, reading, portions)
             if is_cut:
-                warnings.warn("there are more servers than fit in memory", CaptureWarning, 2)
-            yield from _for_spark("servers", found)
+                warnings.warn(f"there are more {table} than fit in memory", CaptureWarning, 2)
+            yield from _for_spark(table, found)
 
     portions = rows.mapInArrow(analyse, _columns(_native.schemas()[1]))
-    # One task merges what all partitions have of a server; each share of the servers is a task.
+    # One task merges what all partitions have of a host; each share of the hosts is a task.
     return (
         portions.repartition(partitions, "share")
         .sortWithinPartitions("share", "from", "partition", "number")
-        .mapInArrow(put_together, _spark_schema("servers"))
+        .mapInArrow(put_together, _spark_schema(table))
     )
 
 
@@ -248,7 +284,8 @@ def _table_schema(name: str) -> pyarrow.Schema:
     """The schema of a table, with times in microseconds for Spark."""
     import pyarrow
 
-    schema = _native.schemas()[{"messages": 2, "findings": 3, "servers": 4}[name]]
+    tables = ["messages", "findings", "servers", "masters", "clients"]
+    schema = _native.schemas()[2 + tables.index(name)]
     micro = pyarrow.timestamp("us", "UTC")
     fields = [
         field.with_type(micro) if pyarrow.types.is_timestamp(field.type) else field

@@ -515,11 +515,11 @@ impl MessagesOf {
     }
 }
 
-/// The schemas of rows, portions and three tables.
+/// The schemas of rows, portions and five tables.
 #[pyfunction]
 fn schemas() -> Vec<PyArrowType<Schema>> {
-    use tables::Table::{Findings, Messages, Servers};
-    let tables = [Messages, Findings, Servers].map(tables::Table::schema);
+    use tables::Table::{Clients, Findings, Masters, Messages, Servers};
+    let tables = [Messages, Findings, Servers, Masters, Clients].map(tables::Table::schema);
     let all = [Arc::clone(&ROW), Arc::clone(&PORTION)].into_iter().chain(tables);
     all.map(|schema| PyArrowType(schema.as_ref().clone())).collect()
 }

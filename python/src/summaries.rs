@@ -1,5 +1,5 @@
-//! The table of servers of captures that many processes read: the results of each partition, and how they are
-//! merged in shares.
+//! The tables of servers, masters and clients of captures that many processes read: the results of each partition,
+//! and how they are merged in shares.
 
 use std::sync::Arc;
 
@@ -8,18 +8,19 @@ use arrow_pyarrow::PyArrowType;
 use gamewire::Options;
 use gamewire::partition::{self, Plan, Summaries};
 use gamewire::tables::{self, Batches, SelectedRows, Table};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
 use crate::partition::{Current, PortionReader, plan_of, taken};
 use crate::reading::Reading;
 
-/// The rows to produce.
+/// The rows to produce: those of servers need the same as those of masters and clients.
 fn wanted(reading: &Reading) -> SelectedRows {
     SelectedRows::of(&[Table::Servers], &reading.options).filtered(reading.filter.clone())
 }
 
-/// The servers of partitions, one after the other.
+/// The servers, masters and clients of partitions, one after the other.
 #[pyclass(module = "gamewire._native")]
 struct SummariesOf {
     plan: Arc<Plan>,
@@ -58,24 +59,27 @@ impl SummariesOf {
     }
 }
 
-/// Merges one share of the servers. Returns their rows, and whether some did not fit into memory.
+/// Merges one share of the servers, masters or clients. Returns their rows, and whether some did not fit into memory.
 #[pyfunction]
-fn servers(
+fn parties(
+    table: &str,
     plan: &[u8],
     reading: &Reading,
     portions: Bound<'_, PyIterator>,
 ) -> PyResult<(Vec<PyArrowType<RecordBatch>>, bool)> {
+    let named = Table::named(table).filter(|table| Table::OF_SUMMARY.contains(table));
+    let table = named.ok_or_else(|| PyValueError::new_err(format!("no table {table:?}")))?;
     let plan = plan_of(plan)?;
     let mut arriving = PortionReader::new(portions);
     let together = partition::put_together(&plan, wanted(reading).bytes, &mut arriving);
     let (summary, _) = arriving.had(together)?;
     let mut batches = Batches::default();
-    tables::rows_of_servers(&summary, &plan.names(), &mut batches)?;
+    let is_cut = tables::rows_of_summary(table, &summary, &plan.names(), &mut batches)?;
     batches.finish()?;
-    Ok((taken(&mut batches), summary.servers.is_cut))
+    Ok((taken(&mut batches), is_cut))
 }
 
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<SummariesOf>()?;
-    module.add_function(wrap_pyfunction!(servers, module)?)
+    module.add_function(wrap_pyfunction!(parties, module)?)
 }

@@ -30,7 +30,7 @@ use crate::session::{
     Messages, Options, PassedRule, Totals, Traffic, Unanswered,
 };
 
-pub use crate::session::Answered;
+pub use crate::session::ExchangeCounts;
 pub use baseline::{Baseline, BaselineError, Baselined};
 #[doc(hidden)]
 pub use fingerprint::Fingerprint;
@@ -281,7 +281,7 @@ impl Checker {
             span: read.span,
             messages: self.traffic.messages,
             flows: u64::from(read.flows),
-            requests: self.traffic.requests.count,
+            requests: self.traffic.exchanges(),
             rules,
             findings: self.found,
             parties: self.parties,
@@ -348,7 +348,7 @@ impl Checker {
         for KeptRule { rule, server, times } in review.kept {
             // Shown by several hosts together, or by requests to one server.
             if let Some(server) = server.filter(|_| rule.requires_response) {
-                self.traffic.requests.answered(server, times);
+                self.traffic.requests.responds(server);
             }
             let party = server.filter(|_| rule.who == Role::Server);
             if self.selection.asks_for(rule.who, party) {
@@ -382,7 +382,6 @@ impl Checker {
         for (rule, evidence, times) in review.beyond {
             let verdict = self.results.verdict(rule, Some(evidence));
             (0..times).for_each(|_| self.results.count_broken(rule, verdict));
-            self.traffic.requests.count.asked += if rule.requires_response { times } else { 0 };
             if self.selection.has(rule) {
                 self.leave_out(rule, verdict, times);
             }
@@ -397,10 +396,8 @@ impl Checker {
             self.results
                 .kept(&NET014, u32::from(self.selection.asks_for(NET014.who, Some(*server))));
         }
-        if self.traffic.requests.count.answered > 0 {
-            let asks_for = |server: &SocketAddr| self.selection.asks_for(NET012.who, Some(*server));
-            self.results.kept(&NET012, u32::from(review.answering.iter().any(asks_for)));
-        }
+        let asks_for = |server: &SocketAddr| self.selection.asks_for(NET012.who, Some(*server));
+        self.results.kept(&NET012, u32::from(review.answering.iter().any(asks_for)));
         if self.traffic.requests.is_full {
             self.results.evidence(Evidence::default());
             self.results.checked(&NET011, false, Span::default(), || {

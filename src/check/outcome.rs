@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use dissectors::kit::{Rule, Severity, Time, Verdict};
 
-use super::{Answered, Baselined, Parties, ReportedFinding};
+use super::{Baselined, ExchangeCounts, Parties, ReportedFinding};
 use crate::text::escaped;
 
 /// The result of a rule over a capture.
@@ -99,8 +99,8 @@ pub struct Outcome {
     pub messages: u64,
     /// Flows of supported protocols.
     pub flows: u64,
-    /// Requests that were checked, and those that were answered.
-    pub requests: Answered,
+    /// Exchanges: requests with their repeats and challenge rounds, and those that were answered.
+    pub requests: ExchangeCounts,
     /// Every selected rule of the catalogue, by code.
     pub rules: Vec<RuleOutcome>,
     /// The findings, in the order of the packets.

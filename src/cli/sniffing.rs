@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::config::nanoseconds;
 use crate::live;
+use crate::metrics::HostName;
 
 /// The help heading of options that are only for interfaces.
 pub(super) const LIVE: &str = "Live capture";
@@ -64,6 +65,10 @@ pub struct LiveArgs {
     /// loopback address
     #[arg(help_heading = LIVE, long, value_name = "[ADDRESS:]PORT", value_parser = endpoint)]
     pub metrics: Option<SocketAddr>,
+    /// Answer requests for metrics by this name of this host, too, in addition to localhost and the
+    /// address listened at
+    #[arg(help_heading = LIVE, long, value_name = "NAME", requires = "metrics")]
+    pub metrics_host: Vec<HostName>,
 }
 
 /// Parses the address to listen at; the default is the loopback address.
@@ -119,7 +124,7 @@ impl LiveArgs {
             duration: self.duration,
             user: self.user.clone(),
             write,
-            made_later: Vec::new(),
+            later: Vec::new(),
         })
     }
 }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use super::{InputArgs, TimeOption};
 use crate::config::nanoseconds;
 use crate::report::paint::ColorChoice;
-use crate::report::summary::{Order, SummaryTable, columns};
+use crate::rows::{Order, Table};
 
 /// `gamewire summary`.
 #[derive(Args, Debug)]
@@ -18,11 +18,12 @@ pub struct SummaryArgs {
     #[command(flatten)]
     pub times: TimeOption,
     /// Show only this table [default: all tables; in csv, servers]
-    #[arg(long, value_name = "TABLE")]
-    pub table: Option<SummaryTable>,
+    #[arg(long, value_name = "TABLE", value_parser = table())]
+    pub table: Option<Table>,
     /// Sort tables by this column, named by its heading or as in JSON and CSV: largest numbers and
     /// earliest times first, names in alphabetical order [default: by number of requests]
-    #[arg(long, value_name = "COLUMN", value_parser = column(), hide_possible_values = true, ignore_case = true)]
+    #[arg(long, value_name = "COLUMN", value_parser = column(&Table::OF_SUMMARY), hide_possible_values = true,
+        ignore_case = true)]
     pub sort: Option<Order>,
     /// Show only the first N rows of each table [default: 20 in text and markdown, else all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -39,13 +40,24 @@ pub struct SummaryArgs {
     pub input: InputArgs,
 }
 
-/// Parses the name or the heading of a column.
-fn column() -> impl TypedValueParser<Value = Order> {
-    let value = |(name, heading): (&'static str, &'static str)| {
-        let heading = Some(heading.to_ascii_lowercase()).filter(|heading| !heading.is_empty());
-        PossibleValue::new(name).aliases(heading)
-    };
-    PossibleValuesParser::new(columns().into_iter().map(value)).map(Order)
+/// Parses the name of a table.
+fn table() -> impl TypedValueParser<Value = Table> {
+    let value = |table: Table| PossibleValue::new(table.name()).help(table.title());
+    let named = |name: String| Table::OF_SUMMARY.into_iter().find(|table| table.name() == name);
+    PossibleValuesParser::new(Table::OF_SUMMARY.map(value))
+        .try_map(move |name| named(name).ok_or("no table of this name"))
+}
+
+/// Parses the name or the heading of a column of some of these tables.
+pub(super) fn column(tables: &[Table]) -> impl TypedValueParser<Value = Order> {
+    let mut values: Vec<PossibleValue> = Vec::new();
+    for (_, heading) in tables.iter().flat_map(|table| table.of_file()) {
+        if values.iter().all(|value| value.get_name() != heading.name) {
+            let shown = heading.shown.map(|shown| shown.heading.to_ascii_lowercase());
+            values.push(PossibleValue::new(heading.name).aliases(shown));
+        }
+    }
+    PossibleValuesParser::new(values).map(Order)
 }
 
 /// Output formats of `summary`.

@@ -1,7 +1,6 @@
 //! `gamewire abuse`: attacks, and whether their sources are forged.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use dissectors::ledger::Terms;
@@ -14,8 +13,10 @@ use crate::commands::abuse_reports::AttackReports;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::{identifier, read};
 use crate::commands::{Failure, painted};
+use crate::live::LaterOutput;
 use crate::metrics::{AttackRate, Metrics};
 use crate::report::abuse::AbuseReport;
+use crate::report::firewall::RuleNames;
 use crate::report::paint::Paint;
 use crate::session::{Decoder, Event, Needs, Totals};
 
@@ -47,6 +48,7 @@ pub fn run(
     let mut consumer = AbuseConsumer {
         args,
         reports: reports.transpose()?,
+        rule_names: RuleNames::default(),
         rates: Vec::new(),
         // Without `--interval`, the report covers the whole capture, and metrics the latest
         // interval.
@@ -62,7 +64,8 @@ pub fn run(
     };
     let running = terminal.err && !terminal.out;
     let ran = read(&args.input, &config, &mut consumer, terminal.stop, err, running);
-    consumer.reports.iter().for_each(|reports| reports.say(err));
+    let reports = consumer.reports.iter().filter(|it| ran.is_ok() || !it.is_empty());
+    reports.for_each(|reports| reports.say(err));
     ran
 }
 
@@ -70,6 +73,8 @@ struct AbuseConsumer<'w> {
     args: &'w cli::AbuseArgs,
     /// Abuse reports, if requested.
     reports: Option<AttackReports>,
+    /// Names of firewall rules, of all captures so far.
+    rule_names: RuleNames,
     /// The attacks that metrics show.
     rates: Vec<AttackRate>,
     abuse: Abuse,
@@ -99,9 +104,8 @@ impl Consumer for AbuseConsumer<'_> {
         Ok(())
     }
 
-    fn makes(&self) -> Vec<PathBuf> {
-        // A file in the folder.
-        self.args.report.iter().map(|folder| folder.join("report")).collect()
+    fn makes(&self) -> Vec<LaterOutput> {
+        self.reports.iter().map(AttackReports::output).collect()
     }
 
     fn measure(&mut self, metrics: &Metrics) {
@@ -161,7 +165,12 @@ impl AbuseConsumer<'_> {
         let mut bytes = Vec::new();
         match self.args.format {
             _ if self.args.emit.is_some() => {
-                self.args.emit.iter().for_each(|firewall| report.rules(*firewall, &mut bytes));
+                if self.args.interval.is_some() {
+                    // Each report replaces the one before it.
+                    self.rule_names = RuleNames::default();
+                }
+                let names = &mut self.rule_names;
+                self.args.emit.iter().for_each(|it| report.rules(*it, names, &mut bytes));
             }
             AbuseFormat::Text => {
                 if self.has_begun {

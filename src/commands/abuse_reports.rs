@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::abuse::{Attack, Senders};
 use crate::commands::Failure;
+use crate::live::LaterOutput;
 use crate::output_file::OutputFile;
 use crate::report::abuse_report::{self, Reporter};
 use crate::text::{counted, escaped};
@@ -19,6 +20,8 @@ const SOURCES: usize = 64;
 /// The folder of reports, and counts of them.
 pub(super) struct AttackReports {
     folder: PathBuf,
+    /// The folder was made.
+    is_new: bool,
     reporter: Reporter,
     /// Number of attacks in all captures so far.
     attacks: usize,
@@ -40,7 +43,9 @@ impl AttackReports {
             let name = folder.to_string_lossy();
             Failure::Filter(format!("--report {}: {why}", escaped(&name)))
         };
-        match fs::create_dir(folder) {
+        let created = fs::create_dir(folder);
+        let is_new = created.is_ok();
+        match created {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let mut entries =
@@ -53,11 +58,17 @@ impl AttackReports {
         }
         Ok(AttackReports {
             folder: folder.to_owned(),
+            is_new,
             reporter: reporter.clone(),
             attacks: 0,
             written: 0,
             notes: Vec::new(),
         })
+    }
+
+    /// Where the reports are written.
+    pub(super) fn output(&self) -> LaterOutput {
+        LaterOutput::Folder { path: self.folder.clone(), is_new: self.is_new }
     }
 
     /// Writes the reports about a capture's attacks.
@@ -100,6 +111,7 @@ impl AttackReports {
     fn file(&self, name: &str, ending: &str, bytes: &[u8]) -> io::Result<()> {
         let name = name.replace(':', "-").replace('/', "_");
         let path = self.folder.join(format!("attack{}-{name}.{ending}", self.attacks));
+        // Written only: a live capture has no right to read.
         let written = OutputFile::create_new(&path).and_then(|mut file| {
             file.write_all(bytes)?;
             file.put()
@@ -108,6 +120,11 @@ impl AttackReports {
             let why = crate::why::unwritable(&error);
             io::Error::new(error.kind(), format!("{}: {why}", escaped(&path.to_string_lossy())))
         })
+    }
+
+    /// Whether no attack was seen.
+    pub(super) fn is_empty(&self) -> bool {
+        self.attacks == 0
     }
 
     /// Reports what was written and what was left out.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use dissectors::catalogue;
@@ -20,9 +20,10 @@ use crate::cli::{CheckArgs, CheckFormat, FilterArgs};
 use crate::commands::consumer::Consumer;
 use crate::commands::outputs;
 use crate::commands::read::read;
-use crate::commands::{Failure, painted};
+use crate::commands::{Failure, painted, settings_of};
 use crate::config::{self, Config};
 use crate::diagnose;
+use crate::live::LaterOutput;
 use crate::metrics::Metrics;
 use crate::output_file;
 use crate::report::TimeFormatter;
@@ -42,7 +43,7 @@ pub fn run(
 ) -> Result<bool, Failure> {
     let merged = args.input.files.iter().map(|file| escaped(&file.to_string_lossy()).into_owned());
     let names = merged.chain(args.input.live.interface.clone()).collect();
-    let config = args.input.config.load()?;
+    let config = settings_of(&args.input, err)?;
     let demands = Demands::of(args, &config);
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
     if let (Some(file), Some(baseline)) = (&args.baseline, &baseline) {
@@ -56,6 +57,7 @@ pub fn run(
         args,
         demands,
         selection,
+        config: config.name(),
         terms,
         checker,
         names,
@@ -249,6 +251,8 @@ struct CheckConsumer<'a> {
     args: &'a CheckArgs,
     demands: Demands,
     selection: Selection,
+    /// The file of the configuration.
+    config: Option<String>,
     /// Limits of state across flows.
     terms: Terms,
     checker: Checker,
@@ -306,8 +310,10 @@ impl Consumer for CheckConsumer<'_> {
         self.demands.complete
     }
 
-    fn makes(&self) -> Vec<PathBuf> {
-        [&self.args.write_baseline, &self.args.summary].into_iter().flatten().cloned().collect()
+    fn makes(&self) -> Vec<LaterOutput> {
+        let baseline = self.args.write_baseline.clone().map(LaterOutput::Replaced);
+        let summary = self.args.summary.clone().map(LaterOutput::Appended);
+        baseline.into_iter().chain(summary).collect()
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
@@ -424,16 +430,20 @@ impl CheckConsumer<'_> {
             }
             CheckFormat::Json => {
                 if let Some(outcome) = Outcome::sum(outcomes) {
-                    json::write(&outcome, least, &mut bytes).map_err(io::Error::from)?;
+                    let config = self.config.as_deref();
+                    json::write(&outcome, least, config, &mut bytes).map_err(io::Error::from)?;
                 }
             }
             CheckFormat::Junit => {
                 let mut document = String::new();
-                junit::write(&outcomes, &self.unreadable, least, &mut document);
+                let config = self.config.as_deref();
+                junit::write(&outcomes, &self.unreadable, least, config, &mut document);
                 bytes = document.into_bytes();
             }
             CheckFormat::Sarif => {
-                sarif::write(&outcomes, &self.unreadable, &mut bytes).map_err(io::Error::from)?;
+                let config = self.config.as_deref();
+                sarif::write(&outcomes, &self.unreadable, config, &mut bytes)
+                    .map_err(io::Error::from)?;
             }
             CheckFormat::Github => {
                 let mut lines = String::new();

@@ -1,13 +1,13 @@
 //! A command as a loop over events, independent of the source of packets.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use super::Failure;
 use crate::capture::Packet;
+use crate::live::LaterOutput;
 use crate::metrics::Metrics;
 use crate::net;
 use crate::session::{Decoder, Event, Needs, Totals};
@@ -72,8 +72,8 @@ pub(super) trait Consumer {
     fn unreadable(&mut self, _file: &str, _why: &Failure) {}
     /// The capture was read.
     fn end(&mut self, read: &mut Totals) -> io::Result<()>;
-    /// The files that it creates at the end.
-    fn makes(&self) -> Vec<PathBuf> {
+    /// What it writes at the end.
+    fn makes(&self) -> Vec<LaterOutput> {
         Vec::new()
     }
 }

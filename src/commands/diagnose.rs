@@ -9,7 +9,7 @@ use crate::check;
 use crate::cli;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
-use crate::commands::{Failure, painted};
+use crate::commands::{Failure, painted, settings_of};
 use crate::diagnose::{Diagnosis, Outcome};
 use crate::report::diagnose::DiagnosisReport;
 use crate::report::paint::Paint;
@@ -25,7 +25,7 @@ pub fn run(
     err: &mut dyn Write,
     terminal: Terminal,
 ) -> Result<bool, Failure> {
-    let config = args.input.config.load()?;
+    let config = settings_of(&args.input, err)?;
     let limits = args.input.limits();
     let terms = check::terms(&config.settings, limits.protocols.remembered);
     let (bytes, complete) = (limits.flow_bytes / 4, args.complete.unwrap_or(config.complete));

@@ -12,11 +12,11 @@ use crate::check::{self, Selection};
 use crate::cli::{self, ExportFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
-use crate::commands::{Failure, check as checking, outputs};
+use crate::commands::{Failure, check as checking, files_of, outputs, settings_of};
 use crate::config::Config;
 use crate::output_file::OutputFile;
 use crate::session::{Event, FieldLimits, Needs, Totals};
-use crate::tables::{Collector, Format, Lines, SelectedRows, Sink, Table, TableRow};
+use crate::tables::{AnyRow, Collector, Format, Lines, SelectedRows, Sink, Table};
 use crate::text::{escaped, grouped};
 
 /// Runs the command.
@@ -35,7 +35,7 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
                    parquet`";
         return Err(Failure::Filter(why.to_owned()));
     }
-    let config = input.config.load()?;
+    let config = settings_of(input, err)?;
     let wanted = wanted(args, &config, err)?;
     for place in places(args, &wanted.tables) {
         outputs::refuse_capture(&place, "one of the tables", &input.files)?;
@@ -45,7 +45,7 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
         #[cfg(feature = "parquet")]
         row_group: (input.limits().flow_bytes / 32).min(ROW_GROUP),
         collector: Collector::new(wanted),
-        rows: [0; Table::ALL.len()],
+        rows: [0; Table::EVERY.len()],
         output: None,
     };
     let ran = read(input, &config, &mut consumer, terminal.stop, err, terminal.err);
@@ -61,13 +61,13 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
         Err(Failure::Output(error)) => return Err(failed(error)),
         Err(failure) => return Err(failure),
     }
-    let lacks_servers = consumer.collector.lacks_servers();
+    let cut = consumer.collector.cut().iter().map(|table| table.name());
+    let cut = Vec::from_iter(cut).join(" and ");
     if let Some(rows) = consumer.finish().map_err(failed)? {
         writeln!(err, "gamewire: wrote to {folder}, in rows: {rows}").ok();
     }
-    if lacks_servers {
-        let note = "there are more servers than fit in --memory";
-        writeln!(err, "gamewire: warning: {note}").ok();
+    if !cut.is_empty() {
+        writeln!(err, "gamewire: warning: there are more {cut} than fit in --memory").ok();
     }
     ran
 }
@@ -130,7 +130,7 @@ struct ExportConsumer<'a> {
     row_group: usize,
     collector: Collector,
     /// Rows that were written, by table.
-    rows: [u64; Table::ALL.len()],
+    rows: [u64; Table::EVERY.len()],
     /// Created once a capture could be read.
     output: Option<Box<dyn FileSink>>,
 }
@@ -170,14 +170,14 @@ impl ExportConsumer<'_> {
 
 /// Passes rows on, and counts them.
 struct CountingSink<'o> {
-    rows: &'o mut [u64; Table::ALL.len()],
+    rows: &'o mut [u64; Table::EVERY.len()],
     output: Option<&'o mut (dyn FileSink + 'static)>,
 }
 
 impl Sink for CountingSink<'_> {
-    fn row(&mut self, table: Table, row: &dyn TableRow) -> io::Result<()> {
-        self.rows[table as usize] += 1;
-        self.output.as_mut().map_or(Ok(()), |output| output.row(table, row))
+    fn row(&mut self, capture: &str, row: &dyn AnyRow) -> io::Result<()> {
+        self.rows[row.table() as usize] += 1;
+        self.output.as_mut().map_or(Ok(()), |output| output.row(capture, row))
     }
 }
 
@@ -198,13 +198,7 @@ impl Consumer for ExportConsumer<'_> {
         if self.output.is_none() {
             self.output = Some(self.create()?);
         }
-        match name {
-            Some(name) => self.collector.begin(&[name.to_owned()]),
-            None => {
-                let files = self.args.input.files.iter().map(|file| shown(file));
-                self.collector.begin(&Vec::from_iter(files));
-            }
-        }
+        self.collector.begin(&files_of(&self.args.input, name));
         Ok(())
     }
 

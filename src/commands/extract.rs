@@ -18,6 +18,7 @@ use crate::cli::InputArgs;
 use crate::commands::consumer::{Consumer, Meter};
 use crate::commands::{Failure, outputs};
 use crate::filter::Filter;
+use crate::live::LaterOutput;
 use crate::net::{self, Outcome};
 use crate::output_file::OutputFile;
 use crate::report::{Envelope, text};
@@ -292,7 +293,7 @@ impl<C: Consumer> Consumer for ExtractConsumer<'_, C> {
         self.consumer.end(read)
     }
 
-    fn makes(&self) -> Vec<PathBuf> {
+    fn makes(&self) -> Vec<LaterOutput> {
         self.consumer.makes()
     }
 }

@@ -1,17 +1,19 @@
 //! `gamewire flows`: a row for every flow of a supported protocol.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
 use crate::Terminal;
-use crate::cli::{FlowsArgs, FlowsFormat};
+use crate::cli::{FlowsArgs, FlowsFormat, InputArgs};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
-use crate::commands::{Failure, painted};
-use crate::flows::FlowRow;
-use crate::report::flows;
+use crate::commands::{Failure, files_of, painted};
+use crate::report::lines::{LineColumns, LineWriter, Values};
 use crate::report::paint::Paint;
+use crate::report::table::{LongTable, PeopleTimes, TimeForm};
 use crate::report::{TimeFormatter, TimeStyle};
+use crate::rows::{FlowLine, Flows, Of, PacketPlaces, PlacedHeading, Sorting, Table, keep_first};
 use crate::session::{Event, Needs, Totals};
 
 /// Maximum number of ended flows that are kept to write them in the order of their numbers. When it
@@ -36,8 +38,9 @@ pub fn run(
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
     let kept = (args.input.limits().flow_bytes / BYTES).clamp(1, KEPT);
-    let by = args.sort.or_else(|| flows::FlowColumn::named("flow").filter(|_| args.reverse));
-    let by = by.or_else(|| flows::FlowColumn::named("bytes").filter(|_| args.top.is_some()));
+    let by = args.sort.as_ref().map(|by| by.0.as_str());
+    let by = by.or(args.reverse.then_some("flow")).or(args.top.map(|_| "bytes"));
+    let by = by.and_then(|by| Table::Flows.column(by));
     let top = args.top.map_or(usize::MAX, |top| top as usize);
     let filtered = !args.input.wanted.is_all();
     let mut listing = FlowListing {
@@ -47,27 +50,31 @@ pub fn run(
         format: args.format,
         paint: painted(args.color, terminal.out),
         columns: terminal.columns,
+        input: &args.input,
         heading: None,
+        places: PacketPlaces::default(),
+        csv: Table::Flows.of_csv(),
+        json: Table::Flows.of_json(),
         kept,
-        sorting: by.map(|by| Sorting {
-            by,
-            reverse: args.reverse,
+        sorting: by.map(|by| FirstFlows {
+            by: Sorting::by(Table::Flows, Some(by), args.reverse),
             most: top.min(kept),
             left_out: 0,
         }),
         table: None,
         times: args.times.style(),
-        stamp: None,
+        lines: None,
         headed: false,
         out,
     };
     let running = terminal.err && !terminal.out;
     let read = read(&args.input, &config, &mut listing, terminal.stop, err, running);
-    if let Some(Sorting { by, most, left_out, .. }) = listing.sorting
+    if let Some(FirstFlows { most, left_out, .. }) = listing.sorting
         && left_out > 0
         && top > most
     {
-        let by = by.name();
+        let by = by.and_then(|by| Table::Flows.headings().get(by).map(|it| it.name));
+        let by = by.unwrap_or_default();
         writeln!(
             err,
             "gamewire: warning: {left_out} flows are not listed: only {most} of a capture are \
@@ -77,27 +84,25 @@ pub fn run(
     read
 }
 
-/// The order of flows, if not by number.
-struct Sorting {
-    by: flows::FlowColumn,
-    reverse: bool,
+/// The first flows in an order other than by number.
+struct FirstFlows {
+    by: Sorting,
     /// Maximum number of flows listed per capture.
     most: usize,
     /// Number of flows not listed.
     left_out: u64,
 }
 
-impl Sorting {
-    /// Keeps only the first ones, in any order. Called whenever there are twice as many, it takes
-    /// amortized constant time per row.
-    fn keep_first(&mut self, rows: &mut Vec<FlowRow>) {
-        if rows.len() <= self.most {
-            return;
-        }
-        let (by, reverse) = (self.by, self.reverse);
-        rows.select_nth_unstable_by(self.most, |a, b| by.compare(reverse, a, b));
-        self.left_out += (rows.len() - self.most) as u64;
-        rows.truncate(self.most);
+impl FirstFlows {
+    fn compare(by: Sorting, a: &FlowLine, b: &FlowLine) -> Ordering {
+        let order = by.compare(&by.cell(&Of::<Flows>(a)), &by.cell(&Of::<Flows>(b)));
+        order.then(a.row.flow.cmp(&b.row.flow))
+    }
+
+    /// Keeps only the first ones, in any order.
+    fn keep_first(&mut self, rows: &mut Vec<FlowLine>) {
+        let by = self.by;
+        self.left_out += keep_first(rows, self.most, |a, b| FirstFlows::compare(by, a, b)) as u64;
     }
 }
 
@@ -106,20 +111,25 @@ struct FlowListing<'w> {
     filtered: bool,
     wanted: HashSet<u32>,
     /// Ended flows that are not written yet.
-    rows: Vec<FlowRow>,
+    rows: Vec<FlowLine>,
     format: FlowsFormat,
     paint: Paint,
     /// The terminal's width, if the output is one.
     columns: Option<usize>,
+    input: &'w InputArgs,
     heading: Option<String>,
+    /// The files of the capture.
+    places: PacketPlaces,
+    csv: Vec<PlacedHeading>,
+    json: Vec<PlacedHeading>,
     /// Maximum number of ended flows that wait.
     kept: usize,
-    sorting: Option<Sorting>,
+    sorting: Option<FirstFlows>,
     /// The table of this capture, once rows were written.
-    table: Option<flows::FlowTableWriter>,
+    table: Option<LongTable>,
     times: TimeStyle,
-    /// Formats the times of this capture, relative to its first flow.
-    stamp: Option<TimeFormatter>,
+    /// Writes the lines of this capture, with times relative to its first flow.
+    lines: Option<LineWriter>,
     /// Rows of any capture were written.
     headed: bool,
     out: &'w mut dyn Write,
@@ -127,14 +137,13 @@ struct FlowListing<'w> {
 
 impl Consumer for FlowListing<'_> {
     fn needs(&self) -> Needs {
-        if !self.filtered {
-            return Needs { flows: true, flow_details: true, ..Needs::default() };
-        }
-        Needs { flows: true, flow_details: true, ..Needs::messages_with_fields() }
+        let messages = if self.filtered { Needs::messages_with_fields() } else { Needs::default() };
+        Needs { flows: true, flow_details: true, files: true, ..messages }
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.heading = name.map(str::to_owned);
+        self.places = PacketPlaces::new(&files_of(self.input, name));
         Ok(())
     }
 
@@ -144,9 +153,10 @@ impl Consumer for FlowListing<'_> {
                 self.wanted.insert(message.context().flow.number);
             }
             Event::FlowEnded(row) if !self.filtered || self.wanted.remove(&row.flow) => {
-                self.rows.push((*row).clone());
+                self.rows.push(FlowLine::of(row, &self.places));
                 self.make_room()?;
             }
+            Event::File(change) => self.places.note(*change),
             _ => {}
         }
         Ok(())
@@ -158,9 +168,10 @@ impl Consumer for FlowListing<'_> {
         }
         self.write(self.rows.len())?;
         let mut note = Vec::new();
-        self.table.iter().for_each(|table| table.end(self.paint, &mut note));
+        let all = "--format csv";
+        self.table.iter().for_each(|table| table.end(all, self.paint, &mut note));
         self.out.write_all(&note)?;
-        (self.table, self.stamp) = (None, None);
+        (self.table, self.lines) = (None, None);
         self.out.flush()
     }
 }
@@ -185,38 +196,50 @@ impl FlowListing<'_> {
     fn write(&mut self, count: usize) -> io::Result<()> {
         let mut rows: Vec<_> = self.rows.drain(..count).collect();
         match &self.sorting {
-            Some(Sorting { by, reverse, .. }) => rows.sort_by(|a, b| by.compare(*reverse, a, b)),
-            None => rows.sort_by_key(|row| row.flow),
+            Some(FirstFlows { by, .. }) => {
+                rows.sort_by(|a, b| FirstFlows::compare(*by, a, b));
+            }
+            None => rows.sort_by_key(|line| line.row.flow),
         }
+        let capture = self.places.capture();
+        let csv = LineColumns { columns: &self.csv, before: None, after: Some(&capture) };
+        let json =
+            LineColumns { columns: &self.json, before: None, after: self.heading.as_deref() };
         let mut text = Vec::new();
         if self.format == FlowsFormat::Csv && !self.headed {
-            flows::csv_header(self.heading.is_some(), &mut text);
+            csv.header(&mut text);
         }
         self.headed = true;
+        let first = rows.iter().map(|line| line.row.first).min();
+        let stamp = || TimeFormatter::new(self.times).since(first);
         if self.format == FlowsFormat::Text && self.table.is_none() {
             if let Some(heading) = &self.heading {
                 writeln!(text, "==> {heading} <==")?;
             }
-            self.table =
-                Some(flows::FlowTableWriter::new(&rows, self.columns, self.paint, &mut text));
+            let times = PeopleTimes { stamp: stamp(), digits: 6, form: TimeForm::Brief };
+            let all = rows.iter().map(Of::<Flows>);
+            let table = LongTable::new(Table::Flows, all, self.columns, times);
+            table.header(self.paint, &mut text);
+            self.table = Some(table);
         }
-        let capture = self.heading.as_deref();
-        let began = rows.iter().map(|row| row.first).min();
-        let stamp = self.stamp.get_or_insert_with(|| TimeFormatter::new(self.times).since(began));
-        for rows in rows.chunks(WRITTEN) {
+        let lines = self.lines.get_or_insert_with(|| LineWriter::new(stamp(), 6, Values::Digits));
+        for (nth, line) in rows.iter().enumerate() {
+            let row = Of::<Flows>(line);
+            lines.digits = line.row.digits;
             match self.format {
                 FlowsFormat::Text => {
-                    self.table.iter().for_each(|table| table.rows(rows, &mut text));
+                    self.table.iter_mut().for_each(|table| table.row(&row, &mut text));
                 }
                 FlowsFormat::Json => {
-                    rows.iter().for_each(|row| flows::json(row, capture, &mut text));
+                    lines.object(json, &row, &mut text);
+                    text.push(b'\n');
                 }
-                FlowsFormat::Csv => {
-                    rows.iter().for_each(|row| flows::csv(row, capture, stamp, &mut text));
-                }
+                FlowsFormat::Csv => lines.csv(csv, &row, &mut text),
             }
-            self.out.write_all(&text)?;
-            text.clear();
+            if nth % WRITTEN == WRITTEN - 1 {
+                self.out.write_all(&text)?;
+                text.clear();
+            }
         }
         self.out.write_all(&text)
     }

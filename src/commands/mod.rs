@@ -7,6 +7,7 @@ mod closed;
 mod consumer;
 pub mod diagnose;
 pub mod dissect;
+pub mod docs;
 pub mod export;
 mod extract;
 pub mod fields;
@@ -34,7 +35,8 @@ use std::path::Path;
 
 use crate::capture::{self, CaptureError};
 use crate::check::BaselineError;
-use crate::config::ConfigError;
+use crate::cli::InputArgs;
+use crate::config::{Config, ConfigError};
 use crate::live::{self, LiveError};
 use crate::report::paint::{self, ColorChoice, Paint};
 use crate::session::UnknownLinks;
@@ -134,9 +136,26 @@ impl Failure {
     }
 }
 
+/// Reads the configuration of a command with a verdict, and says so if it can change the verdict.
+fn settings_of(input: &InputArgs, err: &mut dyn Write) -> Result<Config, ConfigError> {
+    let config = input.config.load()?;
+    if let Some(note) = config.note() {
+        writeln!(err, "gamewire: {note}").ok();
+    }
+    Ok(config)
+}
+
 /// The colours that the user selected.
 fn painted(choice: ColorChoice, is_terminal: bool) -> Paint {
     Paint::new(paint::enabled(choice, is_terminal, std::env::var_os))
+}
+
+/// The names of the files that a capture is made of, or of its interface. `name`: of one of several captures.
+fn files_of(input: &InputArgs, name: Option<&str>) -> Vec<String> {
+    if let Some(name) = name.or(input.live.interface.as_deref()) {
+        return vec![name.to_owned()];
+    }
+    input.files.iter().map(|file| read::display(file)).collect()
 }
 
 /// Lists the network devices.

@@ -68,8 +68,12 @@ fn read_all<C: Consumer>(
     let options =
         Options { complete: consumer.complete(), needs, filter, ..options(input, config)? };
     if let Some(request) = input.live.request() {
-        let request = CaptureRequest { made_later: consumer.makes(), ..request };
-        let wanted = sniff::LiveWanted { packets: input.count, metrics: input.live.metrics };
+        let request = CaptureRequest { later: consumer.makes(), ..request };
+        let wanted = sniff::LiveWanted {
+            packets: input.count,
+            metrics: input.live.metrics,
+            metrics_hosts: &input.live.metrics_host,
+        };
         return sniff::sniff(&request, wanted, options, consumer, err, progress);
     }
     let stop = stop.map_or(Stop::default(), |stop| stop());
@@ -263,7 +267,7 @@ fn tell_unread(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Fai
 }
 
 /// A file's name with terminal controls escaped.
-fn display(file: &Path) -> String {
+pub(super) fn display(file: &Path) -> String {
     crate::text::escaped(&file.to_string_lossy()).into_owned()
 }
 

@@ -10,7 +10,7 @@ use crate::check::{self, Checker, FailOn, Selection};
 use crate::cli;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
-use crate::commands::{Failure, check as checking, outputs};
+use crate::commands::{Failure, check as checking, outputs, settings_of};
 use crate::filter::Filter;
 use crate::output_file::OutputFile;
 use crate::report::html::{self, Capture, Sample};
@@ -39,7 +39,7 @@ pub fn run(args: &cli::ReportArgs, err: &mut dyn Write, terminal: Terminal) -> R
         return Err(Failure::Filter(why.to_owned()));
     }
     outputs::refuse_capture(&args.output, "-o", &input.files)?;
-    let config = input.config.load()?;
+    let config = settings_of(input, err)?;
     let selection = checking::selection_of(&input.wanted, &config, err)?;
     let limits = input.limits();
     let room = DETAILS.min(limits.flow_bytes / 8);

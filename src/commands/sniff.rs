@@ -10,7 +10,8 @@ use super::closed::is_gone;
 use super::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
 use crate::live::{CaptureRequest, Live, LiveError, NextStep, QueueCounts};
-use crate::metrics::{self, Exporter, ListenAddress};
+use crate::metrics::{self, Exporter, HostName, ListenAddress, ResidentMemory};
+use crate::report::clock;
 use crate::session::{Decoder, Options, UnknownLinks};
 use crate::text::escaped;
 use dissectors::kit::Time;
@@ -19,27 +20,30 @@ use dissectors::kit::Time;
 /// reported in any case.
 pub(super) fn sniff<C: Consumer>(
     request: &CaptureRequest,
-    wanted: LiveWanted,
+    wanted: LiveWanted<'_>,
     options: Options,
     consumer: &mut C,
     err: &mut dyn Write,
     running: bool,
 ) -> Result<(), Failure> {
-    // After the device is open, the process may no longer be allowed to listen.
-    let endpoint = wanted.metrics.map(listening).transpose()?;
+    // When the device is open, the process may no longer listen or read files.
+    let bind = |address| listening(address, wanted.metrics_hosts);
+    let endpoint = wanted.metrics.map(bind).transpose()?;
+    clock::local_zone();
+    let memory = ResidentMemory::open();
     let mut live = Live::open(request)?;
     let interface = escaped(&request.interface).into_owned();
     let mut decoder = Decoder::new(options);
     consumer.begin(None)?;
-    let confined = match live.is_confined() {
-        true => "confined by Landlock",
-        false => "not confined: this system lacks Landlock",
-    };
+    let confined = live.confinement();
     writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it; {confined}").ok();
+    if let Some(why) = live.no_further_file() {
+        writeln!(err, "gamewire: note: SIGHUP cannot start a new file: {why}").ok();
+    }
     if let Some(address) = endpoint.as_ref().and_then(ListenAddress::address) {
         writeln!(err, "gamewire: metrics at http://{address}{}", metrics::PATH).ok();
     }
-    let mut exporter = endpoint.map(Exporter::start);
+    let mut exporter = endpoint.map(|endpoint| Exporter::start(endpoint, memory));
     let names_ports =
         |filter: &String| filter.split(|c: char| !c.is_alphanumeric()).any(|word| word == "port");
     if request
@@ -79,15 +83,17 @@ pub(super) fn sniff<C: Consumer>(
 
 /// Options of a live capture.
 #[derive(Clone, Copy)]
-pub(super) struct LiveWanted {
+pub(super) struct LiveWanted<'w> {
     /// The number of packets after which it ends.
     pub(super) packets: Option<u64>,
     /// Where metrics are served.
     pub(super) metrics: Option<SocketAddr>,
+    /// Other names by which clients ask for them.
+    pub(super) metrics_hosts: &'w [HostName],
 }
 
-fn listening(address: SocketAddr) -> Result<ListenAddress, Failure> {
-    ListenAddress::bind(address).map_err(|error| Failure::Metrics { address, error })
+fn listening(address: SocketAddr, names: &[HostName]) -> Result<ListenAddress, Failure> {
+    ListenAddress::bind(address, names).map_err(|error| Failure::Metrics { address, error })
 }
 
 /// The readers of events: a command, and metrics if requested.
@@ -172,6 +178,9 @@ fn listen<C: Consumer>(
         if let Some(error) = live.reopen_error() {
             let goes_on = "capture continues into the same file";
             line.suspended(|| writeln!(err, "gamewire: warning: {error}; {goes_on}").ok());
+        }
+        if let Some(error) = live.not_removed() {
+            line.suspended(|| writeln!(err, "gamewire: warning: {error}").ok());
         }
         if live.counts_wanted() {
             line.suspended(|| reported.counts(live.counts(), err));

@@ -7,9 +7,10 @@ use crate::Terminal;
 use crate::cli::{self, SummaryFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
-use crate::commands::{Failure, painted};
+use crate::commands::{Failure, files_of, painted};
 use crate::report::paint::Paint;
-use crate::report::summary::{SummaryOptions, SummaryReport, SummaryTable};
+use crate::report::summary::{SummaryOptions, SummaryReport};
+use crate::rows::{PacketPlaces, Table};
 use crate::session::{Decoder, Event, Needs, Totals};
 use crate::summary::Summary;
 
@@ -153,8 +154,9 @@ impl SummaryConsumer<'_> {
             SummaryFormat::Markdown => report.markdown(&mut bytes),
             SummaryFormat::Json => report.json(&mut bytes),
             SummaryFormat::Csv => {
-                let table = self.args.table.unwrap_or(SummaryTable::Servers);
-                report.csv(table, !self.has_begun, &mut bytes);
+                let table = self.args.table.unwrap_or(Table::Servers);
+                let name = PacketPlaces::new(&files_of(&self.args.input, capture)).capture();
+                report.csv(table, &name, !self.has_begun, &mut bytes);
             }
         }
         self.has_begun = true;

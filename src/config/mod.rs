@@ -6,9 +6,12 @@
 
 mod durations;
 mod keys;
+mod owner;
 mod read;
 mod table;
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use dissectors::kit::{Rule, Settings, Severities};
@@ -33,6 +36,8 @@ const MOST: u64 = 1 << 20;
 pub struct Config {
     /// The file, if there is one.
     pub file: Option<PathBuf>,
+    /// The names of the keys that it sets, each of which can change a verdict.
+    pub keys: Vec<&'static str>,
     /// Lowest severity of a broken rule that fails the capture.
     pub fail_on: Option<FailOn>,
     /// Whether captures are stated to be complete.
@@ -75,6 +80,17 @@ pub enum ConfigError {
         /// The system's error.
         error: std::io::Error,
     },
+    /// The file was found, and belongs to another user.
+    #[error(
+        "{file} belongs to {}, who could change verdicts with it; if you trust it, use --config {file}, or else --no-config",
+        escaped(owner), file = escaped(&file.to_string_lossy())
+    )]
+    Foreign {
+        /// The file.
+        file: PathBuf,
+        /// Its owner.
+        owner: String,
+    },
     /// The file is invalid.
     #[error("{}:{line}: {}", escaped(&file.to_string_lossy()), escaped(what))]
     Wrong {
@@ -94,7 +110,7 @@ impl Config {
     /// Reads the named file, or else the nearest one in the working directory or above it, if any.
     ///
     /// # Errors
-    /// It cannot be read, or is invalid.
+    /// It cannot be read, is invalid, or was found and belongs to another user.
     pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
         let mut is_above = false;
         let found = match named {
@@ -108,9 +124,14 @@ impl Config {
             }),
         };
         let Some(file) = found else { return Ok(Config::default()) };
-        let text =
-            text(&file).map_err(|error| ConfigError::Unreadable { file: file.clone(), error })?;
-        Config::parse(&file, &text, is_above)
+        let unreadable = |error| ConfigError::Unreadable { file: file.clone(), error };
+        let open = File::open(&file).map_err(unreadable)?;
+        if named.is_none()
+            && let Some(owner) = owner::stranger(&file, &open).map_err(unreadable)?
+        {
+            return Err(ConfigError::Foreign { file, owner });
+        }
+        Config::parse(&file, &text(open).map_err(unreadable)?, is_above)
     }
 
     /// Reads the text of the file.
@@ -129,6 +150,17 @@ impl Config {
             line: line(text, wrong.at),
             what: wrong.what,
         })
+    }
+
+    /// The name of the file with control characters escaped, if there is a file.
+    pub fn name(&self) -> Option<String> {
+        self.file.as_ref().map(|file| escaped(&file.to_string_lossy()).into_owned())
+    }
+
+    /// Which file was read, and what it sets, if it sets anything.
+    pub fn note(&self) -> Option<String> {
+        let name = self.name().filter(|_| !self.keys.is_empty())?;
+        Some(format!("settings of {name} apply: {}", self.keys.join(", ")))
     }
 
     /// The rules that are ignored on that day, and a warning for each one that has expired.
@@ -162,11 +194,9 @@ fn nearest(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join(NAME)).find(|file| file.is_file())
 }
 
-fn text(file: &Path) -> std::io::Result<String> {
-    use std::io::Read;
-
+fn text(file: File) -> std::io::Result<String> {
     let mut text = String::new();
-    let read = std::fs::File::open(file)?.take(MOST + 1).read_to_string(&mut text)?;
+    let read = file.take(MOST + 1).read_to_string(&mut text)?;
     if read as u64 > MOST {
         return Err(std::io::Error::other(
             "it is larger than 1 MiB, the maximum for a configuration file",

@@ -54,6 +54,7 @@ pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config,
         let folder = file.parent().unwrap_or(Path::new(""));
         secrets(value.table()?, KeyFiles { folder, is_confined }, &mut config)?;
     }
+    config.keys = root.present();
     root.finish()?;
     Ok(config)
 }

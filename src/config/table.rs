@@ -62,6 +62,12 @@ impl<'t> ConfigTable<'t> {
         })
     }
 
+    /// The requested keys that it has.
+    pub(super) fn present(&self) -> Vec<&'static str> {
+        let is_present = |key: &&'static str| self.all().any(|value| value.name == *key);
+        self.known.iter().copied().filter(is_present).collect()
+    }
+
     /// Checks that all keys are known.
     ///
     /// # Errors

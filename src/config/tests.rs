@@ -61,6 +61,10 @@ fn every_key_is_read() {
     );
     let codes: Vec<_> = config.require.iter().map(|rule| rule.code.to_string()).collect();
     assert_eq!(codes, ["A2S022", "A2S030"]);
+    assert_eq!(
+        config.note().unwrap(),
+        "settings of gamewire.toml apply: fail-on, complete, require, decode-as, severity, ignore, tolerances, keys"
+    );
     assert_eq!(config.decode_as.len(), 1);
     assert_eq!(config.severities.changed().count(), 2);
     assert_eq!((config.ignores[0].line, config.ignores[1].line), (11, 17));
@@ -89,6 +93,7 @@ fn every_key_is_read() {
 fn an_empty_file_changes_nothing() {
     let config = read("# nothing\n").unwrap();
     assert_eq!((config.fail_on, config.complete, config.flow_idle), (None, false, None));
+    assert_eq!(config.note(), None);
     let heartbeat = &Settings::default().protocols.gamespy1.heartbeat;
     assert_eq!(&config.settings.protocols.gamespy1.heartbeat, heartbeat);
 }

@@ -1,9 +1,10 @@
 //! Conclusions at the end of a capture, from all flows together.
 
+use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Item, NeededEvidence, Symptom, Time, Verdict as Ruled};
+use dissectors::kit::{Item, NeededEvidence, Symptom, Time, Verdict as Ruled, causes};
 use dissectors::net_rules::NET014;
 
 use super::fact::{Fact, Failure, NO_ACCIDENT};
@@ -55,12 +56,12 @@ impl Diagnosis {
         let registers = self.servers.get(&server).and_then(|server| server.registers);
         let challenges =
             registers.is_some_and(|id| id.info().diagnosis.items.contains(&Item::Challenged));
-        let (item, cause) = match (joins, challenges) {
-            (None, _) => (Item::Answered, Cause::QueriesUnanswered),
-            (Some(_), true) => (Item::Challenged, Cause::JoinUnanswered),
-            (Some(_), false) => (Item::Accepted, Cause::RegistrationUnanswered),
+        let cause = match (joins, challenges) {
+            (None, _) => &causes::QUERIES_UNANSWERED,
+            (Some(_), true) => &causes::JOIN_UNANSWERED,
+            (Some(_), false) => &causes::REGISTRATION_UNANSWERED,
         };
-        self.sign(server, &Symptom::of(&NET014, item, cause), sign);
+        self.sign(server, &Symptom::of(&NET014, cause), sign);
     }
 
     /// A response came from an address that was not asked.
@@ -73,7 +74,7 @@ impl Diagnosis {
         };
         let Some(server) = self.servers.get_mut(&asked) else { return };
         let is_port = asked.ip() == from.ip();
-        let cause = if is_port { Cause::OtherPort } else { Cause::OtherAddress };
+        let cause = if is_port { &causes::OTHER_PORT } else { &causes::OTHER_ADDRESS };
         server.responds_from(from, cause, sign.frame);
         server.good(Item::Answered, sign.frame);
     }
@@ -94,15 +95,15 @@ impl Diagnosis {
             let fact = server.fact_mut(Item::Echo);
             if end.since(time) < self.terms.answer_timeout && !self.vouched {
                 fact.open(
-                    Cause::CaptureTooShort,
+                    &causes::CAPTURE_TOO_SHORT,
                     frame,
                     "the capture ends before an answer is due",
                 );
             } else if read.lossy || read.dropped {
-                fact.open(Cause::CaptureDrops, frame, "no answer is in the capture");
+                fact.open(&causes::CAPTURE_DROPS, frame, "no answer is in the capture");
             } else if fact.run == 0 {
                 fact.bad(
-                    Cause::ChallengeUnanswered,
+                    &causes::CHALLENGE_UNANSWERED,
                     frame,
                     "the master's challenge gets no response",
                 );
@@ -121,23 +122,23 @@ impl Diagnosis {
             && server.fact(Item::Accepted).good == 0
             && server.fact(Item::Accepted).run == 0
         {
-            let text = "the answer to a check of a player is *f";
+            let why = Failure::with(&causes::NOT_REGISTERED, frame, &[]);
             let is_listed = server.fact(Item::Listed).run == 0 && !self.vouched;
             let fact = server.fact_mut(Item::Accepted);
             match is_listed {
-                true => fact.open(Cause::NotRegistered, frame, text),
-                false => fact.bad(Cause::NotRegistered, frame, text),
+                true => fact.open = Some(why),
+                false => fact.fails(why),
             }
         }
         let span = read.span.map_or(0, |[begin, end]| end.since(begin));
         let own = server.query.filter(|id| id.info().diagnosis.items.contains(&Item::Heartbeats));
         let is_long = position == CapturePosition::Server && span > 2 * HEARTBEAT;
         if own.is_some() && server.joins.is_none() && (is_long || self.vouched) {
-            server.fact_mut(Item::Join).bad(Cause::NeverJoined, 0, "no heartbeat to any master");
+            server.fact_mut(Item::Join).bad(&causes::NEVER_JOINED, 0, "no heartbeat to any master");
         }
         if server.joins.is_some() && server.fact(Item::Heartbeats).good == 0 {
             let text = "too short to see when it comes again";
-            server.fact_mut(Item::Heartbeats).open(Cause::CaptureTooShort, 0, text);
+            server.fact_mut(Item::Heartbeats).open(&causes::CAPTURE_TOO_SHORT, 0, text);
         }
         if let Some(frame) = server.in_one_packet
             && server.fact(Item::Whole).run == 0
@@ -148,12 +149,12 @@ impl Diagnosis {
         self.refused_connections(address, server);
         if let Some(frame) = self.hosts.get(&address.ip()).and_then(|host| host.lost) {
             let text = "a fragment of a response of this host is lost, and it has several servers";
-            server.fact_mut(Item::Whole).open(Cause::FragmentLost, frame, text);
+            server.fact_mut(Item::Whole).open(&causes::FRAGMENT_LOST, frame, text);
         }
         if let Some((frame, what)) = server.wrong.take()
             && server.fact(Item::Answered).run == 0
         {
-            server.fact_mut(Item::Answered).open(Cause::RequestWrong, frame, what);
+            server.fact_mut(Item::Answered).open(&causes::REQUEST_WRONG, frame, what);
         }
         elsewhere(server);
         only_info(server);
@@ -174,8 +175,8 @@ impl Diagnosis {
             };
             let is_own = from == address.ip() && server.masters.contains(&master);
             let item = if is_own { Item::Accepted } else { Item::ListWhole };
-            let text = format!("{master} refuses the connection of {from}");
-            server.fact_mut(item).bad(Cause::TcpRefused, frame, text);
+            let values: [(_, &dyn Display); 2] = [("master", &master), ("from", &from)];
+            server.fact_mut(item).fails(Failure::with(&causes::TCP_REFUSED, frame, &values));
         }
     }
 
@@ -195,7 +196,7 @@ impl Diagnosis {
             let text = "the master challenges others, and not this one";
             let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
             let symptom = symptoms.iter().find(|it| it.item == Item::Challenged);
-            let cause = symptom.map_or(Cause::JoinUnanswered, |it| it.cause);
+            let cause = symptom.map_or(&causes::JOIN_UNANSWERED, |it| it.cause);
             server.fact_mut(Item::Challenged).bad(cause, frame, text);
         }
     }
@@ -243,18 +244,19 @@ impl Diagnosis {
             && !server.masters.iter().all(|master| is_private(master.ip()));
         if let Some((other, sighting)) = stranger.filter(|_| joined || is_named) {
             server.good(Item::Listed, sighting.frame);
-            let text = format!("as {other}");
-            server.fact_mut(Item::Address).bad(Cause::ListedOtherPort, sighting.frame, text);
+            let why =
+                Failure::with(&causes::LISTED_OTHER_PORT, sighting.frame, &[("address", &other)]);
+            server.fact_mut(Item::Address).fails(why);
         } else if is_local {
             let text = "it has a private address, and is listed, if so, with its public one: name that \
                         with --server";
-            server.fact_mut(Item::Listed).open(Cause::NotInCapture, whole.last, text);
+            server.fact_mut(Item::Listed).open(&causes::NOT_IN_CAPTURE, whole.last, text);
         } else if joined || is_named || self.vouched {
-            let text = "the latest complete list does not have it";
-            server.fact_mut(Item::Listed).bad(Cause::NotInList, whole.last, text);
+            let why = Failure::with(&causes::NOT_IN_LIST, whole.last, &[]);
+            server.fact_mut(Item::Listed).fails(why);
         } else {
             let text = "the list in the capture does not have it, and nothing shows that it should";
-            server.fact_mut(Item::Listed).open(Cause::NotInCapture, whole.last, text);
+            server.fact_mut(Item::Listed).open(&causes::NOT_IN_CAPTURE, whole.last, text);
         }
     }
 }
@@ -274,13 +276,13 @@ fn list_whole<'g>(
     match (whole, sighting, cut) {
         (Some(whole), ..) => server.good(Item::ListWhole, whole.last),
         (None, None, Some((frame, why))) => {
-            server.fact_mut(Item::ListWhole).bad(Cause::ListCut, frame, why);
+            server.fact_mut(Item::ListWhole).bad(&causes::LIST_CUT, frame, why);
         }
         (None, Some(sighting), _) if is_narrowed => server.good(Item::ListWhole, sighting.frame),
         _ => {
             if let Some(frame) = begun {
                 let text = "no list is complete";
-                server.fact_mut(Item::ListWhole).open(Cause::ListCut, frame, text);
+                server.fact_mut(Item::ListWhole).open(&causes::LIST_CUT, frame, text);
             }
         }
     }
@@ -302,11 +304,12 @@ fn listed(address: SocketAddr, server: &mut Server, sighting: &Sighting) {
     let fact = server.fact_mut(Item::Address);
     match address.ip() {
         ip if ip.is_loopback() && !client.is_loopback() => {
-            fact.bad(Cause::ListedLoopback, sighting.frame, format!("as {address}"));
+            let values: [(_, &dyn Display); 1] = [("address", &address)];
+            fact.fails(Failure::with(&causes::LISTED_LOOPBACK, sighting.frame, &values));
         }
         ip if is_private(ip) && !is_private(client) => {
-            let text = format!("as {address}, to {client}");
-            fact.bad(Cause::ListedPrivate, sighting.frame, text);
+            let values: [(_, &dyn Display); 2] = [("address", &address), ("client", &client)];
+            fact.fails(Failure::with(&causes::LISTED_PRIVATE, sighting.frame, &values));
         }
         _ => fact.good(sighting.frame),
     }
@@ -318,18 +321,21 @@ fn no_list(server: &mut Server, given: &[&MasterLists], none: bool) {
     let enciphered = given.iter().filter_map(|given| given.enciphered).max();
     let begun = given.iter().filter_map(|given| given.begun.as_ref()).map(|it| it.last).max();
     let cut = given.iter().filter_map(|given| given.cut.as_ref()).map(|(frame, _)| *frame).max();
-    let (cause, frame, text) = match (narrowed, enciphered, begun.or(cut)) {
-        (Some(frame), ..) => (Cause::ListFiltered, frame, "only filtered lists are in the capture"),
-        (None, Some(frame), _) => {
-            (Cause::ListEnciphered, frame, "the list is encrypted, and cannot be read")
+    let why = match (narrowed, enciphered, begun.or(cut)) {
+        (Some(frame), ..) => Failure::with(&causes::LIST_FILTERED, frame, &[]),
+        (None, Some(frame), _) => Failure::with(&causes::LIST_ENCIPHERED, frame, &[]),
+        (None, None, Some(frame)) => {
+            Failure::new(&causes::LIST_CUT, frame, "no whole list is in the capture")
         }
-        (None, None, Some(frame)) => (Cause::ListCut, frame, "no whole list is in the capture"),
-        (None, None, None) if none => (Cause::NotInCapture, 0, "no list is in the capture"),
         (None, None, None) => {
-            (Cause::NotInCapture, 0, "no list in the capture is one that should have it")
+            let text = match none {
+                true => "no list is in the capture",
+                false => "no list in the capture is one that should have it",
+            };
+            Failure::new(&causes::NOT_IN_CAPTURE, 0, text)
         }
     };
-    server.fact_mut(Item::Listed).open(cause, frame, text);
+    server.fact_mut(Item::Listed).open = Some(why);
 }
 
 /// Whether a rule of the protocol in which a server registers reports unanswered challenges.
@@ -359,8 +365,10 @@ fn elsewhere(server: &mut Server) {
     if 2 * count <= all {
         return;
     }
-    let text = format!("{} of {} responses come from {from}", grouped(count), grouped(all));
-    let failure = |(.., frame): &(_, _, u64)| Failure { cause, frame: *frame, text: text.clone() };
+    let (count, all) = (grouped(count), grouped(all));
+    let values: [(_, &dyn Display); 3] =
+        [("elsewhere", &count), ("responses", &all), ("from", &from)];
+    let failure = |(.., frame): &(_, _, u64)| Failure::with(cause, *frame, &values);
     let failures = server.elsewhere.iter().map(failure).collect();
     server.fact_mut(Item::FromAsked).fails_by(failures);
 }
@@ -373,7 +381,7 @@ fn only_info(server: &mut Server) {
     // If some requests with its challenge are answered, the challenge is not the reason for others.
     let verified = server.fact_mut(Item::Verified);
     let cause = verified.failure(true).map(|failure| failure.cause);
-    if verified.good > 0 && cause == Some(Cause::ChallengedRequestUnanswered) {
+    if verified.good > 0 && cause == Some(&causes::CHALLENGED_REQUEST_UNANSWERED) {
         verified.fails_by(Vec::new());
     }
     let is_answered = |kind: &&Kind| kind.answered.good > 0;
@@ -383,13 +391,11 @@ fn only_info(server: &mut Server) {
     let only_info = answered.peek().is_some() && answered.all(|kind| kind.describes);
     let is_elsewhere = !server.elsewhere.is_empty();
     let failure = match silent.filter(|_| only_info && !is_elsewhere) {
-        Some(kind) => fails(kind).map(|it| Failure {
-            cause: match it.cause {
-                Cause::QueriesUnanswered => Cause::OnlyInfoAnswered,
-                cause => cause,
-            },
-            text: format!("{} never gets a response", kind.name),
-            ..it
+        Some(kind) => fails(kind).map(|it| {
+            let only_info =
+                Failure::with(&causes::ONLY_INFO_ANSWERED, it.frame, &[("kind", &kind.name)]);
+            let is_silence = it.cause == &causes::QUERIES_UNANSWERED;
+            Failure { cause: if is_silence { only_info.cause } else { it.cause }, ..only_info }
         }),
         // Answered before, but no longer.
         None => server.kinds.iter().filter(is_answered).find_map(fails),
@@ -435,9 +441,9 @@ mod tests {
             known.fact(Item::Address).failure(false).map(|failure| failure.cause)
         };
         let (inside, outside) = ("192.168.0.7:50000", "203.0.113.7:50000");
-        assert_eq!(cause("192.168.0.2:27015", outside), Some(Cause::ListedPrivate));
+        assert_eq!(cause("192.168.0.2:27015", outside), Some(&causes::LISTED_PRIVATE));
         assert_eq!(cause("192.168.0.2:27015", inside), None);
-        assert_eq!(cause("127.0.0.1:27015", outside), Some(Cause::ListedLoopback));
+        assert_eq!(cause("127.0.0.1:27015", outside), Some(&causes::LISTED_LOOPBACK));
         assert_eq!(cause("127.0.0.1:27015", "127.0.0.1:50000"), None);
         assert_eq!(cause("203.0.113.2:27015", outside), None);
     }

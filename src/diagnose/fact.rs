@@ -1,6 +1,8 @@
 //! What a capture shows about one condition: how often it was met, and why it was not.
 
-use dissectors::kit::Cause;
+use std::fmt::Display;
+
+use dissectors::kit::{Cause, CauseKind, Values};
 
 /// Maximum number of packets named.
 const NAMED: usize = 3;
@@ -33,11 +35,31 @@ pub(super) struct Fact {
 /// Why it was not met, or why that is unknown.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
-    pub(super) cause: Cause,
+    pub(super) cause: &'static Cause,
     /// The packet that shows it; 0 for none.
     pub(super) frame: u64,
     /// The details.
     pub(super) text: String,
+    /// The values in the cause's sentence.
+    pub(super) values: Values,
+}
+
+impl Failure {
+    /// With details that only this packet has, such as the words of a finding.
+    pub(super) fn new(cause: &'static Cause, frame: u64, text: impl Into<String>) -> Failure {
+        Failure { cause, frame, text: text.into(), values: Values::new() }
+    }
+
+    /// With the details of its cause, and the values in these and in its sentence.
+    pub(super) fn with(
+        cause: &'static Cause,
+        frame: u64,
+        values: &[(&'static str, &dyn Display)],
+    ) -> Failure {
+        let values: Values =
+            values.iter().map(|(name, value)| (*name, value.to_string())).collect();
+        Failure { cause, frame, text: cause.details(&values).into_owned(), values }
+    }
 }
 
 impl Fact {
@@ -57,31 +79,37 @@ impl Fact {
     }
 
     /// It is not met.
-    pub(super) fn bad(&mut self, cause: Cause, frame: u64, text: impl Into<String>) {
-        if frame > 0 && frame < self.last {
+    pub(super) fn bad(&mut self, cause: &'static Cause, frame: u64, text: impl Into<String>) {
+        self.fails(Failure::new(cause, frame, text));
+    }
+
+    /// The same.
+    pub(super) fn fails(&mut self, failure: Failure) {
+        if failure.frame > 0 && failure.frame < self.last {
             self.mended += 1;
             return;
         }
         // A missing response after an ICMP error adds nothing to it.
-        if is_mere_silence(cause) && self.bad.iter().any(|it| !is_mere_silence(it.cause)) {
+        let is_silence = |it: &Failure| it.cause.kind == CauseKind::Silence;
+        if is_silence(&failure) && !self.bad.iter().all(is_silence) {
             return;
         }
         self.run += 1;
         if self.bad.len() == KEPT {
             self.bad.remove(0);
         }
-        self.bad.push(Failure { cause, frame, text: text.into() });
+        self.bad.push(failure);
     }
 
     /// It is unknown whether it is met.
-    pub(super) fn open(&mut self, cause: Cause, frame: u64, text: impl Into<String>) {
-        self.open = Some(Failure { cause, frame, text: text.into() });
+    pub(super) fn open(&mut self, cause: &'static Cause, frame: u64, text: impl Into<String>) {
+        self.open = Some(Failure::new(cause, frame, text));
     }
 
     /// It was met, but these packets suggest that it may not always be.
-    pub(super) fn doubt(&mut self, cause: Cause, frames: Vec<u64>, text: String) {
+    pub(super) fn doubt(&mut self, frames: Vec<u64>, why: Failure) {
         (self.good, self.shown) = (0, frames);
-        self.open = Some(Failure { cause, frame: 0, text });
+        self.open = Some(why);
     }
 
     /// Replaces its failures by these, which count as one, regardless of successes.
@@ -102,7 +130,7 @@ impl Fact {
             return None;
         }
         // An ICMP error says more than a missing response.
-        let says_why = |failure: &&Failure| !is_mere_silence(failure.cause);
+        let says_why = |failure: &&Failure| failure.cause.kind != CauseKind::Silence;
         self.bad.iter().rev().find(says_why).or_else(|| self.bad.last())
     }
 
@@ -121,33 +149,27 @@ impl Fact {
     }
 }
 
-/// Whether a cause only says that no response came.
-fn is_mere_silence(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::QueriesUnanswered | Cause::JoinUnanswered | Cause::RegistrationUnanswered
-    )
-}
-
 #[cfg(test)]
 mod tests {
+    use dissectors::kit::causes;
+
     use super::*;
 
     #[test]
     fn the_end_counts() {
         let mut fact = Fact::default();
-        fact.bad(Cause::QueriesUnanswered, 1, "");
-        assert_eq!(fact.failure(true).map(|it| it.cause), Some(Cause::QueriesUnanswered));
+        fact.bad(&causes::QUERIES_UNANSWERED, 1, "");
+        assert_eq!(fact.failure(true).map(|it| it.cause), Some(&causes::QUERIES_UNANSWERED));
         fact.good(5);
         assert!(fact.failure(true).is_none() && fact.mended == 1);
-        fact.bad(Cause::QueriesUnanswered, 4, "reported late");
+        fact.bad(&causes::QUERIES_UNANSWERED, 4, "reported late");
         assert_eq!((fact.run, fact.mended), (0, 2));
-        (6..8).for_each(|frame| fact.bad(Cause::QueriesUnanswered, frame, ""));
+        (6..8).for_each(|frame| fact.bad(&causes::QUERIES_UNANSWERED, frame, ""));
         assert!(fact.failure(true).is_none(), "two of many are an accident");
         assert!(fact.failure(false).is_some(), "one is enough where it happens once");
-        fact.bad(Cause::IcmpPort, 8, "");
-        fact.bad(Cause::QueriesUnanswered, 9, "");
-        assert_eq!(fact.failure(true).map(|it| it.cause), Some(Cause::IcmpPort));
+        fact.bad(&causes::ICMP_PORT, 8, "");
+        fact.bad(&causes::QUERIES_UNANSWERED, 9, "");
+        assert_eq!(fact.failure(true).map(|it| it.cause), Some(&causes::ICMP_PORT));
         assert_eq!((fact.failed(), fact.run), (vec![6, 7, 8], 3));
     }
 }

@@ -14,14 +14,14 @@ mod server;
 mod signs;
 mod sizes;
 mod verdict;
-pub mod words;
 
+use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{
-    Cause, CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule,
-    Set, Severity, Verdict as Ruled,
+    CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, Set,
+    Severity, Verdict as Ruled, causes,
 };
 use dissectors::ledger::Terms;
 
@@ -29,6 +29,7 @@ use crate::check::{Checker, Selection};
 use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Value};
 use crate::summary::described;
 
+use fact::Failure;
 use lists::Lists;
 use position::CommonHosts;
 use server::Server;
@@ -151,6 +152,7 @@ impl Diagnosis {
             servers: true,
             refusals: true,
             cross_flow: true,
+            flows: true,
             ..Needs {
                 fields: Some(FieldLimits::of_servers()),
                 ..Checker::needs(&Selection::default(), terms)
@@ -174,7 +176,11 @@ impl Diagnosis {
             }
             Event::CrossFlow(_) => self.checker.event(event),
             Event::Icmp(error) => self.icmp(error),
-            Event::Datagram(_) | Event::FlowEnded(_) | Event::File(_) => {}
+            Event::FlowEnded(row) => {
+                let server = row.asked_server().and_then(|server| self.servers.get_mut(&server));
+                server.into_iter().for_each(|server| server.exchanges.add(row.exchanges()));
+            }
+            Event::Datagram(_) | Event::File(_) => {}
         }
     }
 
@@ -349,8 +355,13 @@ impl Diagnosis {
         let taken = payload.time.since(reply.sent);
         server.slowest = server.slowest.max(taken.unsigned_abs());
         if taken > timeout {
-            let text = format!("after {:.1} s", taken as f64 / 1e9);
-            server.bad_of(kind, Item::InTime, (Cause::AnsweredLate, frame, &text));
+            let seconds = format!("{:.1}", taken as f64 / 1e9);
+            let values: [(_, &dyn Display); 1] = [("seconds", &seconds)];
+            server.fails(
+                kind,
+                Item::InTime,
+                &Failure::with(&causes::ANSWERED_LATE, frame, &values),
+            );
         } else {
             server.good_of(kind, Item::InTime, frame);
         }

@@ -1,10 +1,12 @@
 //! Whether large responses are lost on the way, where no ICMP error says that they are larger than the
 //! path's MTU. That can be suspected, not known: there are other reasons for what it looks like.
 
-use dissectors::kit::{Cause, Item};
+use std::fmt::Display;
+
+use dissectors::kit::{Item, causes};
 
 use super::CapturePosition;
-use super::fact::NO_ACCIDENT;
+use super::fact::{Failure, NO_ACCIDENT};
 use super::server::{Kind, Server};
 use super::sizes::Sizes;
 use crate::text::{counted, grouped};
@@ -22,23 +24,22 @@ pub(super) fn suspect(server: &mut Server, position: CapturePosition, within: i6
         return;
     }
     let found = missing(server, position).or_else(|| asked_again(server, position, within));
-    if let Some((cause, frames, text)) = found {
-        server.fact_mut(Item::Whole).doubt(cause, frames, text);
+    if let Some((frames, why)) = found {
+        server.fact_mut(Item::Whole).doubt(frames, why);
     }
 }
 
 /// Nothing comes to requests whose responses may be large, where small ones come. A server that was
 /// recorded at itself sends none.
-fn missing(server: &Server, position: CapturePosition) -> Option<(Cause, Vec<u64>, String)> {
+fn missing(server: &Server, position: CapturePosition) -> Option<(Vec<u64>, Failure)> {
     let large = server.query?.info().diagnosis.large;
     let largest = server.kinds.iter().map(|kind| kind.sizes.largest).max();
     let largest = largest.unwrap_or(0).max(server.largest_challenge);
     let challenges = server.fact(Item::Challenges).good > 0;
     let is_missing = |kind: &&Kind| {
         let fact = &kind.answered;
-        let is_silence =
-            |cause| matches!(cause, Cause::QueriesUnanswered | Cause::ChallengedRequestUnanswered);
-        let is_silence = fact.failure(true).is_some_and(|failure| is_silence(failure.cause));
+        let silence = [&causes::QUERIES_UNANSWERED, &causes::CHALLENGED_REQUEST_UNANSWERED];
+        let is_silence = fact.failure(true).is_some_and(|failure| silence.contains(&failure.cause));
         // Who does not get so much as a challenge lacks more than large packets.
         let may_be_answered = !challenges || kind.was_challenged;
         let has_none = fact.good == 0 && fact.run >= NO_ACCIDENT;
@@ -51,13 +52,10 @@ fn missing(server: &Server, position: CapturePosition) -> Option<(Cause, Vec<u64
     if position == CapturePosition::Server || largest == 0 || largest >= FULL {
         return None;
     }
-    let text = format!(
-        "nothing comes to {}, and to others no packet of more than {} bytes: a larger one may not pass ({})",
-        missing.name,
-        grouped(largest),
-        counted(missing.answered.run, "time"),
-    );
-    Some((Cause::LargeMissing, missing.answered.failed(), text))
+    let (largest, times) = (grouped(largest), counted(missing.answered.run, "time"));
+    let values: [(_, &dyn Display); 3] =
+        [("kind", &missing.name), ("largest", &largest), ("times", &times)];
+    Some((missing.answered.failed(), Failure::with(&causes::LARGE_MISSING, 0, &values)))
 }
 
 /// Clients ask again for large responses that were sent, and never for small ones.
@@ -65,7 +63,7 @@ fn asked_again(
     server: &Server,
     position: CapturePosition,
     within: i64,
-) -> Option<(Cause, Vec<u64>, String)> {
+) -> Option<(Vec<u64>, Failure)> {
     let is_large = |kind: &&Kind| kind.sizes.largest > SMALL;
     let lost = |kind: &&Kind| {
         kind.sizes.again >= NO_ACCIDENT && 2 * kind.sizes.again >= kind.sizes.responses
@@ -80,12 +78,12 @@ fn asked_again(
         return None;
     }
     let Sizes { again, responses, ref frames, .. } = kind.sizes;
-    let text = format!(
-        "{} of {} large responses to {} are asked for again within {} s, and no small ones: they may not arrive",
-        grouped(again),
-        grouped(responses),
-        kind.name,
-        within / 1_000_000_000,
-    );
-    Some((Cause::LargeAskedAgain, frames.clone(), text))
+    let (again, responses) = (grouped(again), grouped(responses));
+    let values: [(_, &dyn Display); 4] = [
+        ("again", &again),
+        ("responses", &responses),
+        ("kind", &kind.name),
+        ("seconds", &(within / 1_000_000_000)),
+    ];
+    Some((frames.clone(), Failure::with(&causes::LARGE_ASKED_AGAIN, 0, &values)))
 }

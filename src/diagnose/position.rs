@@ -29,6 +29,17 @@ impl CapturePosition {
             CapturePosition::Unknown => "unknown",
         }
     }
+
+    /// Where the capture was taken, for people.
+    pub const fn says(self) -> &'static str {
+        match self {
+            CapturePosition::Server => "captured at the server",
+            CapturePosition::Client => "captured at a client",
+            CapturePosition::Master => "captured at the master",
+            CapturePosition::Between => "captured on the way between server and clients",
+            CapturePosition::Unknown => "where it was captured is unknown",
+        }
+    }
 }
 
 /// Hop limits of packets.

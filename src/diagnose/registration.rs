@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Item, Purpose, Role};
+use dissectors::kit::{Item, Purpose, Role, causes};
 
+use super::fact::Failure;
 use super::{Diagnosis, ServerPacket, ServerPacketKind, conclude, masters};
 use crate::session::{MessageEvent, Value};
 use crate::summary::described;
@@ -35,7 +36,7 @@ impl Diagnosis {
         if let Some((challenge, _)) =
             server.challenged.take().filter(|_| !conclude::has_rule_about_silence(server))
         {
-            let cause = Cause::ChallengeUnanswered;
+            let cause = &causes::CHALLENGE_UNANSWERED;
             server.fact_mut(Item::Echo).bad(cause, challenge, "it joins anew instead");
         }
         let is_proven = server.fact(Item::Echo).good > 0 && server.fact(Item::Echo).run == 0;
@@ -143,9 +144,8 @@ impl Diagnosis {
         if is_proven {
             shown.extend(items);
         } else {
-            let text =
-                "whether the response is right cannot be known without the game's secret key";
-            server.fact_mut(Item::Echo).open(Cause::KeyUnknown, payload.frame, text);
+            let why = Failure::with(&causes::KEY_UNKNOWN, payload.frame, &[]);
+            server.fact_mut(Item::Echo).open = Some(why);
         }
         Some(address)
     }
@@ -170,10 +170,10 @@ impl Diagnosis {
         let said = text.as_ref().map_or(String::new(), |text| format!("\"{text}\""));
         if let Some(status) = status {
             let text = format!("status {status} {said}");
-            let cause = Cause::RegistrationRefused;
+            let cause = &causes::REGISTRATION_REFUSED;
             server.fact_mut(Item::Accepted).bad(cause, payload.frame, text.trim_end());
         } else if described::refuses(event) {
-            server.fact_mut(Item::Accepted).bad(Cause::RegistrationRefused, payload.frame, said);
+            server.fact_mut(Item::Accepted).bad(&causes::REGISTRATION_REFUSED, payload.frame, said);
         } else {
             shown.push(Item::Accepted);
             server.reported = text.map(|_| said);
@@ -205,7 +205,7 @@ impl Diagnosis {
         let payload = event.payload();
         let address = self.resolve(payload.from)?;
         let server = self.servers.get_mut(&address)?;
-        server.fact_mut(Item::Stays).bad(Cause::QuitSent, payload.frame, "a quit");
+        server.fact_mut(Item::Stays).fails(Failure::with(&causes::QUIT_SENT, payload.frame, &[]));
         Some(address)
     }
 }

@@ -5,9 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Cause, Item, Set, Time};
 
-use super::fact::Fact;
+use super::fact::{Fact, Failure};
 use super::position::HopLimits;
 use super::sizes::Sizes;
+use crate::session::ExchangeCounts;
 
 /// Maximum number of masters, or of other addresses, per server.
 const ADDRESSES: usize = 8;
@@ -36,7 +37,7 @@ pub(super) struct Server {
     pub(super) masters: Vec<SocketAddr>,
     /// The first responses from another address than the queried one: source, cause and packet; and
     /// their number.
-    pub(super) elsewhere: Vec<(SocketAddr, Cause, u64)>,
+    pub(super) elsewhere: Vec<(SocketAddr, &'static Cause, u64)>,
     pub(super) responses_elsewhere: u64,
     pub(super) clients: Set<IpAddr>,
     /// A wrong request: its packet, and the fault.
@@ -56,6 +57,8 @@ pub(super) struct Server {
     /// A packet in which a master treats it as a known server.
     pub(super) known: Option<u64>,
     pub(super) kinds: Vec<Kind>,
+    /// Its clients' exchanges with it.
+    pub(super) exchanges: ExchangeCounts,
     pub(super) slowest: u64,
     /// Bytes of its largest challenge to a client.
     pub(super) largest_challenge: u64,
@@ -129,15 +132,10 @@ impl Server {
     }
 
     /// A response to a request of this kind shows that the condition is not met.
-    pub(super) fn bad_of(
-        &mut self,
-        kind: Option<&'static str>,
-        item: Item,
-        (cause, frame, words): (Cause, u64, &str),
-    ) {
-        self.fact_mut(item).bad(cause, frame, words);
+    pub(super) fn fails(&mut self, kind: Option<&'static str>, item: Item, why: &Failure) {
+        self.fact_mut(item).fails(why.clone());
         if let Some(fact) = self.fact_of(kind, item) {
-            fact.bad(cause, frame, words);
+            fact.fails(why.clone());
         }
     }
 
@@ -152,7 +150,7 @@ impl Server {
     }
 
     /// A response came from here instead of the queried address.
-    pub(super) fn responds_from(&mut self, from: SocketAddr, cause: Cause, frame: u64) {
+    pub(super) fn responds_from(&mut self, from: SocketAddr, cause: &'static Cause, frame: u64) {
         self.responses_elsewhere += 1;
         if self.elsewhere.len() < ADDRESSES {
             self.elsewhere.push((from, cause, frame));

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Cause, Finding, Item, Mark, NeededEvidence, Role, Rule, Symptom, Verdict as Ruled,
+    Cause, Finding, Item, Mark, NeededEvidence, Role, Rule, Symptom, Verdict as Ruled, causes,
 };
 use dissectors::net_rules::{NET005, NET014};
 
+use super::fact::Failure;
 use super::server::Server;
 use super::{Diagnosis, ServerPacket, ServerPacketKind};
 use crate::check::ReportedFinding;
@@ -113,7 +114,7 @@ impl Diagnosis {
             Ruled::Fail if symptom.item == Item::Answered => {
                 let cause = match sent {
                     Some(ServerPacketKind::Request { follows: true, .. }) => {
-                        Cause::ChallengedRequestUnanswered
+                        &causes::CHALLENGED_REQUEST_UNANSWERED
                     }
                     _ => symptom.cause,
                 };
@@ -127,7 +128,7 @@ impl Diagnosis {
                     Some(ServerPacketKind::Response { to }) => to,
                     _ => None,
                 };
-                server.bad_of(kind, symptom.item, (symptom.cause, frame, words));
+                server.fails(kind, symptom.item, &Failure::new(symptom.cause, frame, words));
                 if let Some(ServerPacketKind::Part { request }) = sent {
                     server.in_part += u64::from(symptom.item == Item::Whole);
                     self.responds_in_part(address, request, frame);
@@ -149,7 +150,7 @@ impl Diagnosis {
             _ => sender,
         };
         if let Some(server) = self.servers.get_mut(&server) {
-            server.fact_mut(Item::Whole).bad(Cause::FragmentLost, frame, words);
+            server.fact_mut(Item::Whole).bad(&causes::FRAGMENT_LOST, frame, words);
             server.in_part += 1;
         }
         let asked = self.asked.get_mut(&client, self.remembered).copied();
@@ -199,7 +200,7 @@ impl Diagnosis {
                 }
             }
             // A response, or a part of an incomplete one.
-            _ if cause == Cause::IcmpTooBig => {
+            _ if cause == &causes::ICMP_TOO_BIG => {
                 let [from, _] = error.ends;
                 let Some(server) = self.servers.get_mut(&from) else { return };
                 server.too_large = Some(error.message);
@@ -215,7 +216,7 @@ impl Diagnosis {
 fn unanswered(
     server: &mut Server,
     sent: Option<ServerPacketKind>,
-    cause: Cause,
+    cause: &'static Cause,
     frame: u64,
     words: &str,
 ) {
@@ -223,7 +224,7 @@ fn unanswered(
         Some(ServerPacketKind::Request { message, .. }) => Some(message.name),
         _ => None,
     };
-    server.bad_of(kind, Item::Answered, (cause, frame, words));
+    server.fails(kind, Item::Answered, &Failure::new(cause, frame, words));
 }
 /// Whether a rule is broken by a datagram whose fragments did not all come.
 fn is_lost_fragment(rule: &Rule) -> bool {
@@ -231,22 +232,22 @@ fn is_lost_fragment(rule: &Rule) -> bool {
 }
 
 /// The cause that an ICMP error shows, if it means that the packet was lost for good.
-fn of_icmp(error: &IcmpEvent) -> Option<Cause> {
+fn of_icmp(error: &IcmpEvent) -> Option<&'static Cause> {
     let is_v6 = error.from.is_ipv6();
     Some(match (is_v6, error.kind) {
-        (false, [3, 3]) | (true, [1, 4]) => Cause::IcmpPort,
-        (false, [3, 4]) | (true, [2, _]) => Cause::IcmpTooBig,
-        (false, [3, 9 | 10 | 13]) | (true, [1, 1 | 5]) => Cause::IcmpProhibited,
-        (false, [3, _]) | (true, [1, _]) => Cause::IcmpHost,
+        (false, [3, 3]) | (true, [1, 4]) => &causes::ICMP_PORT,
+        (false, [3, 4]) | (true, [2, _]) => &causes::ICMP_TOO_BIG,
+        (false, [3, 9 | 10 | 13]) | (true, [1, 1 | 5]) => &causes::ICMP_PROHIBITED,
+        (false, [3, _]) | (true, [1, _]) => &causes::ICMP_HOST,
         _ => return None,
     })
 }
 
 /// Why the result of a rule is unknown, by what the rule needs.
-pub(super) fn why_open(rule: &Rule) -> Cause {
+pub(super) fn why_open(rule: &Rule) -> &'static Cause {
     match rule.needs {
-        NeededEvidence::Beginning => Cause::CaptureStartsLate,
-        NeededEvidence::Message | NeededEvidence::Interval => Cause::CaptureDrops,
-        NeededEvidence::Response => Cause::CaptureTooShort,
+        NeededEvidence::Beginning => &causes::CAPTURE_STARTS_LATE,
+        NeededEvidence::Message | NeededEvidence::Interval => &causes::CAPTURE_DROPS,
+        NeededEvidence::Response => &causes::CAPTURE_TOO_SHORT,
     }
 }

@@ -3,12 +3,12 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Item, Set};
+use dissectors::kit::{Cause, CauseKind, Item, ItemGroup, Set, Values, causes};
 
 use super::position::position;
 use super::server::Server;
-use super::{CapturePosition, Diagnosis, words};
-use crate::session::Totals;
+use super::{CapturePosition, Diagnosis};
+use crate::session::{ExchangeCounts, Totals};
 use crate::text::{brief_span, counted, grouped, long_span};
 
 /// Whether a condition is met.
@@ -63,13 +63,17 @@ pub struct ItemVerdict {
     /// Whether it is met.
     pub verdict: Verdict,
     /// Why not, or why it is unknown.
-    pub cause: Option<Cause>,
+    pub cause: Option<&'static Cause>,
     /// The first packets that show it.
     pub frames: Vec<u64>,
     /// There are more packets.
     pub has_more: bool,
     /// The details.
     pub text: String,
+    /// The values in the cause's sentence.
+    pub values: Values,
+    /// The exchanges that it is about, if any.
+    pub exchanges: Option<ExchangeCounts>,
 }
 
 /// One server.
@@ -92,7 +96,24 @@ pub struct DiagnosedServer {
 impl ItemVerdict {
     /// Whether the capture has messages about it, but does not decide it.
     fn is_open(&self) -> bool {
-        self.verdict == Verdict::Unknown && self.cause != Some(Cause::NotInCapture)
+        self.verdict == Verdict::Unknown && self.cause != Some(&causes::NOT_IN_CAPTURE)
+    }
+
+    /// The text of the first line about a condition that is not met, or unknown.
+    fn headline(&self) -> String {
+        let Some(cause) = self.cause else { return String::new() };
+        let says = cause.sentence(&self.values);
+        let to_master = matches!(self.item, Item::Join | Item::Challenged | Item::Accepted);
+        match self.verdict {
+            Verdict::No if to_master && cause.kind == CauseKind::Icmp => {
+                format!("it cannot reach the master: {says}")
+            }
+            Verdict::No => says.into_owned(),
+            _ => {
+                let subject = if self.item == Item::ListWhole { "" } else { "it " };
+                format!("whether {subject}{} is unknown: {says}", self.item.does())
+            }
+        }
     }
 }
 
@@ -130,13 +151,14 @@ impl DiagnosedServer {
 
     /// The condition that complete responses reach clients, if clients repeat some requests.
     fn asked_again(&self) -> Option<&ItemVerdict> {
-        self.items.iter().find(|it| it.cause == Some(Cause::LargeAskedAgain))
+        self.items.iter().find(|it| it.cause == Some(&causes::LARGE_ASKED_AGAIN))
     }
 
     /// Whether the advice for a condition is shown.
     pub fn is_advised(&self, item: &ItemVerdict) -> bool {
         let is_decisive = self.decisive().is_some_and(|it| it.item == item.item);
-        item.verdict == Verdict::No || is_decisive || item.cause.is_some_and(is_doubt)
+        let is_suspicion = item.cause.is_some_and(is_suspicion);
+        item.verdict == Verdict::No || is_decisive || is_suspicion
     }
 
     /// The condition for the first line, if any.
@@ -151,8 +173,7 @@ impl DiagnosedServer {
     /// The text of the first line.
     pub fn headline(&self) -> String {
         if let Some(it) = self.decisive() {
-            let say = if it.verdict == Verdict::No { words::headline } else { words::open };
-            return it.cause.map_or(String::new(), |cause| say(it.item, cause));
+            return it.headline();
         }
         let is_good = self.outcome() == Outcome::Good;
         let answered = self.items.iter().find(|it| it.item == Item::Answered);
@@ -160,7 +181,7 @@ impl DiagnosedServer {
             return format!("it responds, {}", but.text);
         }
         let all_yes = self.items.iter().all(|it| it.verdict == Verdict::Yes);
-        let all_absent = self.items.iter().all(|it| it.cause == Some(Cause::NotInCapture));
+        let all_absent = self.items.iter().all(|it| it.cause == Some(&causes::NOT_IN_CAPTURE));
         match (is_good, all_yes, all_absent) {
             (true, true, _) => "nothing is wrong",
             (true, false, _) => "nothing is wrong, as far as this capture tells",
@@ -245,7 +266,7 @@ impl Diagnosis {
         let lacks = read.lossy || read.dropped;
         let items = Item::ALL.iter().filter(is_shown);
         let items = items.map(|item| {
-            let heard = if *item >= Item::Asked { server_heard } else { master_heard };
+            let heard = if is_of_registration(*item) { master_heard } else { server_heard };
             verdict(*item, &server, address, (position, heard, lacks))
         });
         DiagnosedServer {
@@ -268,7 +289,7 @@ impl Diagnosis {
 
 /// Whether an item is one of registration or of lists.
 fn is_of_registration(item: Item) -> bool {
-    item <= Item::Address
+    item.group() != ItemGroup::Queries
 }
 
 /// The verdict on a condition. `heard`: the capture has packets from the party that should respond;
@@ -280,7 +301,9 @@ fn verdict(
     (position, heard, lacks): (CapturePosition, bool, bool),
 ) -> ItemVerdict {
     let fact = server.fact(item);
-    if let Some(failure) = fact.failure(item >= Item::Asked) {
+    let is_about_all = item == Item::Answered && server.exchanges.asked > 0;
+    let exchanges = is_about_all.then_some(server.exchanges);
+    if let Some(failure) = fact.failure(!is_of_registration(item)) {
         let times = fact.run;
         let mut text = match (&*failure.text, times) {
             (text, 1) => text.to_owned(),
@@ -291,8 +314,9 @@ fn verdict(
         }
         let frames = fact.failed();
         let has_more = times > frames.len() as u64;
-        let (verdict, cause) = (Verdict::No, Some(failure.cause));
-        return ItemVerdict { item, verdict, cause, frames, has_more, text };
+        debug_assert!(failure.cause.no.contains(&item), "{item:?} by {:?}", failure.cause);
+        let (verdict, cause, values) = (Verdict::No, Some(failure.cause), failure.values.clone());
+        return ItemVerdict { item, verdict, cause, frames, has_more, text, values, exchanges };
     }
     let cannot_arrive =
         item == Item::Whole && position == CapturePosition::Server && server.packets > 1;
@@ -301,35 +325,48 @@ fn verdict(
         let (verdict, mut frames) = (Verdict::Yes, fact.shown.clone());
         frames.sort_unstable();
         let text = said(item, server, address);
-        return ItemVerdict { item, verdict, cause: None, frames, has_more, text };
+        let values = Values::new();
+        return ItemVerdict {
+            item,
+            verdict,
+            cause: None,
+            frames,
+            has_more,
+            text,
+            values,
+            exchanges,
+        };
     }
     let (cause, frames, text) = match &fact.open {
-        Some(doubt) if is_doubt(doubt.cause) => {
+        Some(doubt) if is_suspicion(doubt.cause) => {
             (doubt.cause, fact.shown.clone(), doubt.text.clone())
         }
         _ if cannot_arrive => {
             let text = "captured at the server: whether all packets arrive is unknown";
-            (Cause::CaptureOneSided, Vec::new(), text.to_owned())
+            (&causes::CAPTURE_ONE_SIDED, Vec::new(), text.to_owned())
         }
         Some(open) => {
-            let is_about_silence = matches!(open.cause, Cause::CaptureTooShort);
+            let is_about_silence = open.cause == &causes::CAPTURE_TOO_SHORT;
             let cause = match open.cause {
-                _ if lacks => Cause::CaptureDrops,
-                Cause::CaptureTooShort if is_awaited(item) && !heard => Cause::CaptureOneSided,
+                _ if lacks => &causes::CAPTURE_DROPS,
+                _ if is_about_silence && is_awaited(item) && !heard => &causes::CAPTURE_ONE_SIDED,
                 cause => cause,
             };
-            let more = match cause {
-                Cause::CaptureOneSided => "; nothing of this host is in the capture",
-                Cause::CaptureTooShort if is_about_silence && item == Item::Answered => {
-                    "; that is too little to call it silent"
+            let is_silent = is_about_silence && cause == open.cause && item == Item::Answered;
+            let more = match is_silent {
+                _ if cause == &causes::CAPTURE_ONE_SIDED => {
+                    "; nothing of this host is in the capture"
                 }
-                _ => "",
+                true => "; that is too little to call it silent",
+                false => "",
             };
             let frames = if open.frame > 0 { vec![open.frame] } else { Vec::new() };
             (cause, frames, format!("{}{more}", open.text))
         }
-        None => (Cause::NotInCapture, Vec::new(), absent(item, server)),
+        None => (&causes::NOT_IN_CAPTURE, Vec::new(), absent(item, server)),
     };
+    debug_assert!(cause.unknown.contains(&item), "{item:?} by {cause:?}");
+    let values = fact.open.as_ref().filter(|open| open.cause == cause);
     ItemVerdict {
         item,
         verdict: Verdict::Unknown,
@@ -337,6 +374,8 @@ fn verdict(
         frames,
         has_more: false,
         text,
+        values: values.map_or(Values::new(), |open| open.values.clone()),
+        exchanges,
     }
 }
 
@@ -355,8 +394,8 @@ fn absent(item: Item, server: &Server) -> String {
 }
 
 /// Whether a cause is only a suspicion.
-const fn is_doubt(cause: Cause) -> bool {
-    matches!(cause, Cause::LargeMissing | Cause::LargeAskedAgain)
+fn is_suspicion(cause: &Cause) -> bool {
+    cause.kind == CauseKind::Suspicion
 }
 
 /// Whether a condition is that a party responds.
@@ -381,7 +420,7 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
         Item::Listed | Item::Address => format!("as {address}"),
         Item::Asked => {
             let clients = counted(server.clients.len() as u64, "client");
-            format!("{clients}, {}", counted(server.fact(item).good, "request"))
+            format!("{clients}, {}", counted(server.exchanges.asked, "request"))
         }
         Item::Answered if server.in_part > 0 && !server.responds_whole() => {
             "only in part".to_owned()
@@ -390,10 +429,13 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
             let kinds = server.kinds.iter();
             let silent = kinds.filter(|kind| kind.answered.good == 0 && kind.answered.run > 0);
             let silent: Vec<_> = silent.map(|kind| kind.name).collect();
-            match (&silent[..], server.fact(item).mended) {
-                ([], 0) => String::new(),
-                ([], mended) => format!("except {}", counted(mended, "time")),
-                (silent, _) => format!("{BUT}{}", silent.join(", ")),
+            let ExchangeCounts { asked, answered } = server.exchanges;
+            match &silent[..] {
+                [] if (1..asked).contains(&answered) => {
+                    format!("{} of {}", grouped(answered), counted(asked, "request"))
+                }
+                [] => String::new(),
+                silent => format!("{BUT}{}", silent.join(", ")),
             }
         }
         Item::InTime => format!("within {}", brief_span(server.slowest)),

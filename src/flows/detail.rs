@@ -1,4 +1,4 @@
-//! Details of flows that only listings need: the traffic of each direction, and counts of requests.
+//! Details of flows that only listings need: the traffic of each direction, and response times.
 
 use dissectors::kit::Side;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ const FINE: u64 = 64;
 const BUCKETS_OF_POWER: usize = 32;
 const BUCKETS: usize = FINE as usize + (64 - 6) * BUCKETS_OF_POWER;
 
-/// The counts of a flow's requests, and the traffic of its ends.
+/// The traffic of a flow's ends, and the response times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowDetail {
     /// The flow's first packet.
@@ -24,10 +24,6 @@ pub struct FlowDetail {
     pub(super) bytes: [u64; 2],
     /// Messages of each end, by [`Side::index`].
     pub messages: [u32; 2],
-    /// Requests that were checked: answered or timed out.
-    pub requests: u32,
-    /// Requests that were answered.
-    pub answered: u32,
     times: Option<Box<ResponseTimes>>,
 }
 

@@ -7,7 +7,7 @@ use dissectors::Conversation;
 use dissectors::kit::{FlowFacts, Info, Role, Side, Time, Transport};
 
 use super::per_flow::PerFlow;
-use super::{Asked, FlowDetail, FlowKey, Stream};
+use super::{Asked, ExchangeCounts, Exchanges, FlowDetail, FlowKey, Stream};
 
 /// The state of a flow.
 pub enum FlowState {
@@ -21,7 +21,7 @@ pub enum FlowState {
     Ignored,
 }
 
-/// One flow. A flood has millions of them: with its entry in the table it takes at most 152 bytes,
+/// One flow. A flood has millions of them: with its entry in the table it takes at most 160 bytes,
 /// besides the heap memory of its state.
 pub struct Flow {
     /// Its ends and what carries it: the key of its first packet.
@@ -38,6 +38,8 @@ pub struct Flow {
     packets: u64,
     /// Findings reported.
     findings: u32,
+    /// Its exchanges that may still be answered.
+    pub exchanges: Exchanges,
     /// Heap memory of its state in bytes.
     held: u32,
     /// Whether each end sent something, by [`Side::index`].
@@ -85,6 +87,7 @@ impl Flow {
             state: FlowState::New,
             packets: 0,
             findings: 0,
+            exchanges: Exchanges::default(),
             held: 0,
             seen: [false; 2],
             began: false,
@@ -200,6 +203,7 @@ impl FlowMut<'_> {
         let none = FlowDetail::default();
         let detail = self.details.get(self.at).unwrap_or(&none);
         let asked = self.asked();
+        let exchanges = asked.counts();
         FlowRow {
             flow: self.number,
             frame: detail.frame,
@@ -212,10 +216,8 @@ impl FlowMut<'_> {
             packets: [self.packets.saturating_sub(detail.packets), detail.packets],
             bytes: detail.bytes,
             messages: detail.messages.map(u64::from),
-            requests: detail.requests.into(),
-            answered: detail.answered.into(),
-            exchanges: asked.exchanges.into(),
-            exchanges_answered: asked.answered.into(),
+            exchanges: exchanges.asked,
+            exchanges_answered: exchanges.answered,
             asks_for_lists: asked.for_lists,
             asks_for_others: asked.for_others,
             response_times: detail.response_times(),
@@ -303,6 +305,37 @@ pub struct MessageCounts {
     pub spoke: Option<(Side, Role)>,
 }
 
+impl FlowRow {
+    /// The index of the end with this role.
+    pub fn end_of(&self, role: Role) -> Option<usize> {
+        self.roles.iter().position(|it| *it == Some(role))
+    }
+
+    /// The index of the end that asks: the client, or else a server that asks its master.
+    pub fn asking(&self) -> Option<usize> {
+        self.end_of(Role::Client).or(self.end_of(Role::Server))
+    }
+
+    /// Whether its client asks a master.
+    pub fn is_of_master(&self) -> bool {
+        self.asks_for_lists || self.end_of(Role::Master).is_some()
+    }
+
+    /// The game server that is asked, if any. Some servers send requests to their master that clients send to
+    /// servers.
+    pub fn asked_server(&self) -> Option<SocketAddr> {
+        let asking = self.asking()?;
+        let has_client = self.end_of(Role::Client).is_some();
+        let is_of_server = self.asks_for_others || has_client && !self.is_of_master();
+        is_of_server.then(|| self.ends[1 - asking])
+    }
+
+    /// Its exchanges.
+    pub fn exchanges(&self) -> ExchangeCounts {
+        ExchangeCounts { asked: self.exchanges, answered: self.exchanges_answered }
+    }
+}
+
 /// One row of a listing of flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowRow {
@@ -324,16 +357,11 @@ pub struct FlowRow {
     pub roles: [Option<Role>; 2],
     /// Packets recorded of each end; without details, those of both are the first one's.
     pub packets: [u64; 2],
-    /// Bytes of payload recorded of each end; 0 without details, as are the following counts of messages
-    /// and of requests that were checked.
+    /// Bytes of payload recorded of each end; 0 without details, as are the following counts of messages.
     pub bytes: [u64; 2],
     /// Messages reported of each end.
     pub messages: [u64; 2],
-    /// Requests that were checked: answered or timed out.
-    pub requests: u64,
-    /// Requests that were answered.
-    pub answered: u64,
-    /// Exchanges: requests with their challenge rounds.
+    /// Exchanges: requests with their repeats and challenge rounds.
     pub exchanges: u64,
     /// The number of these that received the requested data.
     pub exchanges_answered: u64,
@@ -370,7 +398,7 @@ mod tests {
 
     #[test]
     fn a_flow_of_one_packet_is_small() {
-        const { assert!(Flow::PLACE <= 152) };
+        const { assert!(Flow::PLACE <= 160) };
     }
 
     #[test]
@@ -403,13 +431,13 @@ mod tests {
             assert_eq!(flow.count(Side::Second, Time(4), 3, 70_000), 0);
             flow.count_reported(reported(300));
             flow.count_details(|detail| {
-                (detail.messages, detail.requests, detail.answered) = ([1, 1], 2, 1);
+                detail.messages = [1, 1];
                 detail.response(20);
             });
             let row = flow.row(6);
             assert_eq!((row.packets, row.bytes), ([1, 3], [100, 70_000]));
             assert_eq!((row.messages, row.findings), ([1, 1], 300));
-            assert_eq!((row.requests, row.answered, row.response_times), (2, 1, Some([20; 3])));
+            assert_eq!(row.response_times, Some([20; 3]));
             assert_eq!(row.roles, [Some(Role::Client), None]);
             assert!(flow.details.memory() > empty);
             assert_eq!((row.first, row.last), (Time(5), Time(5)));
@@ -419,7 +447,7 @@ mod tests {
             flow.begin_again(Time(9));
             let row = flow.row(6);
             assert_eq!((row.packets, row.bytes), ([0; 2], [0; 2]));
-            assert_eq!((row.messages, row.findings, row.requests), ([0; 2], 0, 0));
+            assert_eq!((row.messages, row.findings), ([0; 2], 0));
             assert_eq!((row.response_times, flow.details.memory()), (None, empty));
             assert_eq!((row.first, row.last), (Time(9), Time(9)));
             assert_eq!(row.ends.map(|end| end.to_string()), [ends.0, ends.1]);

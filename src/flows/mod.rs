@@ -4,8 +4,8 @@
 //! conversation (in `dissectors`) checks messages and their order. This module handles addresses,
 //! ports and times; it knows neither packet headers nor outputs.
 
-mod asked;
 mod detail;
+mod exchanges;
 pub mod flow;
 pub mod identify;
 pub mod key;
@@ -14,8 +14,8 @@ mod ports;
 pub mod stream;
 pub mod table;
 
-pub use asked::Asked;
 pub use detail::{FlowDetail, ResponseTimes};
+pub use exchanges::{Asked, ExchangeCounts, ExchangeEffect, Exchanges};
 pub use flow::{Flow, FlowMut, FlowRow, FlowState, MessageCounts};
 pub use identify::{DecodeAs, Identifier};
 pub use key::FlowKey;

@@ -5,8 +5,11 @@
 //! the file. This module does not interpret packets.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
+mod confined;
 mod device_state;
+mod file_filter;
 mod libpcap;
+pub(crate) mod outputs;
 mod privileges;
 mod queue;
 pub(crate) mod sandbox;
@@ -14,25 +17,27 @@ mod signals;
 mod write;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::capture::{Interrupt, LinkType, Packet, was_interrupted};
-use crate::output_file::{folder, place};
+use crate::capture::{Interrupt, LinkType, Packet};
 use crate::text::escaped;
 use crate::why;
+use confined::Confined;
 use device_state::DeviceState;
-use libpcap::{BpfFilter, Handle, Library, Opening, Refusal};
+use libpcap::{Handle, Library, Opening, Refusal, Stats};
 use queue::{PacketQueue, QueuedBatch};
 use signals::Signals;
 use write::{DeviceDescription, FileWriter};
 
+pub use file_filter::FileFilter;
+pub use outputs::LaterOutput;
 pub use queue::QueueCounts;
+pub use sandbox::Confinement;
 pub use signals::StopSignals;
 pub use write::FilePlan;
 
@@ -108,6 +113,14 @@ pub enum LiveError {
     /// A signal came while the file waited for its reader.
     #[error("interrupted: nothing was captured")]
     Interrupted,
+    /// A file that is no longer to be kept cannot be removed.
+    #[error("cannot remove {}: {error}; it stays", escaped(&path.to_string_lossy()))]
+    Remove {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        error: io::Error,
+    },
     /// Root privileges cannot be dropped.
     #[error("{0}")]
     Privileges(String),
@@ -147,8 +160,8 @@ pub struct CaptureRequest {
     pub user: Option<String>,
     /// The files that packets are written to.
     pub write: Option<FilePlan>,
-    /// Files that are created at the end of the capture.
-    pub made_later: Vec<PathBuf>,
+    /// What is written at the end of the capture.
+    pub later: Vec<LaterOutput>,
 }
 
 /// The result of a wait.
@@ -203,11 +216,13 @@ pub struct Live {
     thread: Option<JoinHandle<()>>,
     until: Option<Instant>,
     reopen_error: Option<LiveError>,
-    is_confined: bool,
+    confinement: Confinement,
+    no_further_file: Option<String>,
 }
 
 impl Live {
-    /// Opens the device, drops root privileges and starts to capture.
+    /// Opens the device and the files, drops all privileges, confines this thread and those that it
+    /// starts, and starts to capture.
     ///
     /// # Errors
     /// Any [`LiveError`].
@@ -221,40 +236,20 @@ impl Live {
         }
         let link = link_type(handle.link());
         let digits = handle.digits();
+        let state = DeviceState::open(&request.interface);
+        let interface = request.interface.clone();
+        let snaplen = request.snaplen;
+        let description = DeviceDescription { interface, link: link.0, snaplen, digits };
+        // Before the process is confined: this reads files.
         let signals = Signals::register(request.write.is_some()).map_err(LiveError::Signals)?;
         let interrupt = Interrupt::when(Arc::clone(&signals.ending.stop));
-        let writer = request.write.as_ref().map(|plan| {
-            let interface = request.interface.clone();
-            let description =
-                DeviceDescription { interface, link: link.0, snaplen: request.snaplen, digits };
-            let path = plan.path.clone();
-            FileWriter::new(plan.clone(), description, now(), &interrupt).map_err(|error| {
-                match was_interrupted(&error) {
-                    true => LiveError::Interrupted,
-                    false => LiveError::Write { path, error },
-                }
-            })
-        });
-        let writer = writer.transpose()?;
-        let later: Vec<_> = request.made_later.iter().map(|file| place(file)).collect();
-        let later = later.iter().map(PathBuf::as_path);
-        let written = writer.as_ref().map(|writer| place(writer.path()));
-        let folders: Vec<&Path> =
-            written.as_deref().into_iter().chain(later.clone()).map(folder).collect();
-        let is_confined = sandbox::confine(&folders);
-        let variable = |name: &str| std::env::var_os(name);
-        let user = privileges::drop_to(request.user.as_deref(), variable, &folders, is_confined)
-            .map_err(LiveError::Privileges)?;
-        let rotating = writer.as_ref().filter(|writer| writer.rotates()).map(FileWriter::path);
-        for file in rotating.into_iter().chain(later) {
-            may_make(file, user.as_deref())?;
-        }
+        let Confined { writer, confinement, no_further_file } =
+            confined::open(request, description, &interrupt)?;
         let queue = Arc::new(PacketQueue::new(QUEUE));
         let stopped = Arc::new(AtomicBool::new(false));
         let thread = {
             let (queue, stopped) = (Arc::clone(&queue), Arc::clone(&stopped));
             let ending = signals.ending.clone();
-            let state = DeviceState::new(&request.interface);
             std::thread::spawn(move || {
                 capture(handle, state, &queue, [&stopped, &ending.stop]);
                 // In this thread, because the reader may be blocked in a write to its output.
@@ -264,7 +259,7 @@ impl Live {
         let until = request.duration.and_then(|duration| {
             Instant::now().checked_add(Duration::from_nanos(u64::try_from(duration).ok()?))
         });
-        let mut live = Live {
+        Ok(Live {
             interface: request.interface.clone(),
             queue,
             batch: QueuedBatch::default(),
@@ -276,11 +271,9 @@ impl Live {
             thread: Some(thread),
             until,
             reopen_error: None,
-            is_confined,
-        };
-        // Nothing that could fail follows, so an earlier recording is not lost to an error.
-        live.written(FileWriter::start)?;
-        Ok(live)
+            confinement,
+            no_further_file,
+        })
     }
 
     /// Waits for packets, for a short time at most.
@@ -334,9 +327,14 @@ impl Live {
         self.signals.ending.clone()
     }
 
-    /// Whether the system restricts the process to the folders that it writes to.
-    pub fn is_confined(&self) -> bool {
-        self.is_confined
+    /// How the system restricts the process.
+    pub fn confinement(&self) -> Confinement {
+        self.confinement
+    }
+
+    /// Why SIGHUP cannot start a new file.
+    pub fn no_further_file(&self) -> Option<&str> {
+        self.no_further_file.as_deref()
     }
 
     /// A function that returns the number of packets that were captured and not yet read.
@@ -358,6 +356,12 @@ impl Live {
     /// Why the file could not be reopened after the last signal: the old one is still in use.
     pub fn reopen_error(&mut self) -> Option<LiveError> {
         self.reopen_error.take()
+    }
+
+    /// Why a file beyond the number to keep was not removed; each is told once.
+    pub fn not_removed(&mut self) -> Option<LiveError> {
+        let (path, error) = self.writer.as_mut()?.not_removed()?;
+        Some(LiveError::Remove { path, error })
     }
 
     /// Writes the packets that were captured and not yet read, because nobody reads them any longer.
@@ -407,21 +411,6 @@ fn device(library: &Arc<Library>, request: &CaptureRequest) -> Result<Handle, Li
     })
 }
 
-/// Whether the user that gamewire switches to can create files in the folder of this file.
-fn may_make(file: &Path, user: Option<&str>) -> Result<(), LiveError> {
-    let folder = folder(file);
-    let Some(user) = user else { return Ok(()) };
-    if privileges::may_make_in(folder) {
-        return Ok(());
-    }
-    let what = format!(
-        "cannot rotate files in '{}': user '{user}', as whom gamewire runs after opening the \
-         interface, has no write permission there; use -Z USER or another directory",
-        escaped(&folder.to_string_lossy())
-    );
-    Err(LiveError::Privileges(what))
-}
-
 /// Takes packets from the device until it is stopped, or the device goes away.
 fn capture(
     mut handle: Handle,
@@ -449,7 +438,7 @@ fn capture(
         }
         if counted.elapsed() >= Duration::from_secs(1) {
             counted = Instant::now();
-            if let Some(stats) = handle.stats() {
+            if let Some(stats) = stats(&mut handle, &mut state) {
                 queue.stats(stats);
             }
             if state.went_down() {
@@ -460,10 +449,21 @@ fn capture(
     if state.went_down() {
         queue.went_down();
     }
-    if let Some(stats) = handle.stats() {
+    if let Some(stats) = stats(&mut handle, &mut state) {
         queue.stats(stats);
     }
     queue.end(None);
+}
+
+/// The counters of a device.
+fn stats(handle: &mut Handle, state: &mut DeviceState) -> Option<Stats> {
+    let mut stats = handle.stats()?;
+    if cfg!(target_os = "linux") {
+        // libpcap reads it from files that a confined process cannot open. The counter has 32 bits,
+        // and may overflow.
+        stats.dropped_by_interface = state.dropped() as u32;
+    }
+    Some(stats)
 }
 
 fn now() -> i64 {
@@ -476,56 +476,6 @@ fn link_type(number: i32) -> LinkType {
     match number {
         12 | 14 => LinkType::RAW,
         number => LinkType(u16::try_from(number).unwrap_or(u16::MAX)),
-    }
-}
-
-/// A link type in the library's numbering.
-fn library_number(link: LinkType) -> i32 {
-    match link {
-        LinkType::RAW => 12,
-        LinkType(number) => number.into(),
-    }
-}
-
-/// A filter for the packets of files, compiled for each link type when it first occurs.
-pub struct FileFilter {
-    library: Arc<Library>,
-    expression: String,
-    compiled: HashMap<u16, BpfFilter>,
-}
-
-impl FileFilter {
-    /// Compiles a filter in libpcap's language for Ethernet, so that errors are reported at once.
-    ///
-    /// # Errors
-    /// The library is missing, or the expression is invalid.
-    pub fn new(expression: &str) -> Result<FileFilter, LiveError> {
-        let library = Library::load().ok_or(LiveError::NoLibrary)?;
-        let (expression, compiled) = (expression.to_owned(), HashMap::new());
-        let mut filter = FileFilter { library, expression, compiled };
-        filter.compile(LinkType::ETHERNET)?;
-        Ok(filter)
-    }
-
-    fn compile(&mut self, link: LinkType) -> Result<(), LiveError> {
-        let refused = |why| LiveError::Filter { expression: self.expression.clone(), why };
-        let handle = Handle::dead(&self.library, library_number(link), 262_144)
-            .ok_or_else(|| refused("libpcap is out of memory".to_owned()))?;
-        let filter = handle.compile(&self.expression).map_err(refused)?;
-        self.compiled.insert(link.0, filter);
-        Ok(())
-    }
-
-    /// Whether a packet matches.
-    ///
-    /// # Errors
-    /// The expression is not possible for the packet's link type.
-    pub fn takes(&mut self, packet: &Packet<'_>) -> Result<bool, LiveError> {
-        if !self.compiled.contains_key(&packet.link.0) {
-            self.compile(packet.link)?;
-        }
-        let filter = self.compiled.get(&packet.link.0);
-        Ok(filter.is_some_and(|filter| filter.takes(packet.data, packet.original_length)))
     }
 }
 
@@ -564,11 +514,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn link_types_have_two_numbers() {
+    fn the_library_has_its_own_numbers_of_link_types() {
         assert_eq!(link_type(12), LinkType::RAW);
-        assert_eq!(library_number(LinkType::RAW), 12);
         assert_eq!(link_type(276), LinkType::LINUX_SLL2);
-        assert_eq!(library_number(LinkType::ETHERNET), 1);
         assert_eq!(link_type(-1), LinkType(u16::MAX));
     }
 

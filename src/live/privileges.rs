@@ -1,95 +1,92 @@
-//! Drops root privileges, which are only needed to open a device.
+//! Gives up root's rights, which are only needed to open a device and the files of its capture.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::os::fd::AsFd;
 
-use nix::fcntl::{AT_FDCWD, AtFlags};
-use nix::unistd::{AccessFlags, Gid, Uid, User, faccessat, geteuid, setgid, setgroups, setuid};
+use nix::unistd::{Gid, Uid, User, fchown, geteuid, setgid, setgroups, setuid};
 
-/// The user to switch to.
+/// The user whose rights the process has during the capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct UserAccount {
-    name: String,
+pub(super) struct UserAccount {
+    pub(super) name: String,
     user: Uid,
     group: Gid,
 }
 
-/// Switches from root to `user`, or if there is none to the user who called sudo, or else to
-/// nobody. Does nothing for other users than root. Returns the name of the new user, if there is
-/// one.
-///
-/// One privilege may stay: that of creating files in `folders`, if the process `is_confined` to
-/// them and the new user has no permission.
-pub(super) fn drop_to(
-    user: Option<&str>,
-    variable: impl Fn(&str) -> Option<OsString>,
-    folders: &[&Path],
-    is_confined: bool,
-) -> Result<Option<String>, String> {
-    if !geteuid().is_root() {
-        return match user {
-            None => {
-                capabilities::keep(false);
-                Ok(None)
-            }
+impl UserAccount {
+    /// For root: `user`, or if there is none the user who called sudo, or else nobody. Other users
+    /// stay who they are: `None`.
+    pub(super) fn after_root(
+        user: Option<&str>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Option<UserAccount>, String> {
+        match user {
+            _ if geteuid().is_root() => account(user, variable).map(Some),
+            None => Ok(None),
             Some(user) => Err(format!(
                 "cannot switch to user {user}: only root can; run gamewire as root, or without -Z"
             )),
-        };
+        }
     }
-    let account = account(user, variable)?;
-    if account.user.is_root() {
-        return Ok(Some(account.name));
+
+    /// Makes this user the owner of a file or folder that this process has made.
+    pub(super) fn own(&self, made: impl AsFd) -> nix::Result<()> {
+        if self.user.is_root() {
+            return Ok(());
+        }
+        fchown(made, Some(self.user), Some(self.group))
     }
+}
+
+/// Switches to this user, if there is one, and drops all capabilities.
+pub(super) fn drop_to(account: Option<&UserAccount>) -> Result<(), String> {
+    if let Some(account) = account {
+        capabilities::drop_bounding();
+        if !account.user.is_root() {
+            switch_to(account)?;
+        }
+    }
+    capabilities::drop_all()
+}
+
+fn switch_to(account: &UserAccount) -> Result<(), String> {
     let failed = |error| {
         format!("cannot switch to user {}: {error}; name another one with -Z", account.name)
     };
-    capabilities::survive_user_change();
     setgroups(&[account.group]).map_err(failed)?;
     setgid(account.group).map_err(failed)?;
-    setuid(account.user).map_err(failed)?;
-    let may_make = folders.iter().all(|folder| may_make_in(folder));
-    capabilities::keep(is_confined && !may_make);
-    Ok(Some(account.name))
+    setuid(account.user).map_err(failed)
 }
 
-/// Whether this process may create files in a folder.
-pub(super) fn may_make_in(folder: &Path) -> bool {
-    faccessat(AT_FDCWD, folder, AccessFlags::W_OK, AtFlags::AT_EACCESS).is_ok()
-}
-
-/// Linux capabilities. Errors are ignored: a capability that cannot be dropped was not there.
+/// Linux capabilities.
 #[cfg(target_os = "linux")]
 mod capabilities {
-    use caps::{CapSet, Capability, CapsHashSet};
+    use caps::CapSet;
 
-    /// Keeps capabilities across the change of user, until [`keep`] selects some. Programs that this
-    /// process starts cannot regain any.
-    pub(super) fn survive_user_change() {
+    /// Programs that this process starts cannot regain any, not even as root. Errors are ignored: a
+    /// capability that cannot be dropped from this set was not there.
+    pub(super) fn drop_bounding() {
         caps::clear(None, CapSet::Bounding).ok();
-        caps::securebits::set_keepcaps(true).ok();
     }
 
-    /// Drops all capabilities; with `files`, all but that of creating files without permission.
-    pub(super) fn keep(files: bool) {
-        let permitted = caps::read(None, CapSet::Permitted).unwrap_or_default();
-        let wanted = files.then_some(Capability::CAP_DAC_OVERRIDE);
-        let kept: CapsHashSet = wanted.into_iter().filter(|it| permitted.contains(it)).collect();
-        for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective] {
-            caps::clear(None, set).ok();
+    /// Drops all that this process has.
+    pub(super) fn drop_all() -> Result<(), String> {
+        // Old systems lack ambient ones.
+        caps::clear(None, CapSet::Ambient).ok();
+        for set in [CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
+            caps::clear(None, set).map_err(|error| format!("cannot drop capabilities: {error}"))?;
         }
-        // Effective capabilities must be permitted, so they are removed first, and added last.
-        caps::set(None, CapSet::Permitted, &kept).ok();
-        caps::set(None, CapSet::Effective, &kept).ok();
-        caps::securebits::set_keepcaps(false).ok();
+        Ok(())
     }
 }
 
 /// Other systems have no capabilities: the change of user drops all privileges.
 #[cfg(not(target_os = "linux"))]
 mod capabilities {
-    pub(super) fn survive_user_change() {}
-    pub(super) fn keep(_files: bool) {}
+    pub(super) fn drop_bounding() {}
+    pub(super) fn drop_all() -> Result<(), String> {
+        Ok(())
+    }
 }
 
 fn account(

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::outputs::OutputPlace;
 use super::queue::QueueCounts;
-use crate::capture::{Interrupt, write};
-use crate::file_id::FileId;
-use crate::output_file;
+use crate::capture::write;
 
 /// Maximum number of names that are tried for the next file of a rotation.
 const NAMES: u64 = 1000;
@@ -45,14 +45,22 @@ impl FilePlan {
     }
 
     /// Creates a file of a rotation, with this number or a later one: no file is overwritten.
-    fn create(&self, number: u64, time: i64) -> io::Result<(File, PathBuf, u64)> {
+    fn create(
+        &self,
+        folder: &OutputPlace,
+        number: u64,
+        time: i64,
+    ) -> io::Result<(File, PathBuf, u64)> {
         let mut at = number;
         loop {
             let path = self.name(at, time);
-            match output_file::record_anew(&path) {
+            match folder.create_anew(&path) {
                 Ok(file) => return Ok((file, path, at)),
-                // Something is there already, of whatever kind.
-                Err(_) if at < number + NAMES && path.symlink_metadata().is_ok() => at += 1,
+                Err(error)
+                    if error.kind() == io::ErrorKind::AlreadyExists && at < number + NAMES =>
+                {
+                    at += 1;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -74,6 +82,7 @@ pub(super) struct DeviceDescription {
 pub(super) struct FileWriter {
     plan: FilePlan,
     description: DeviceDescription,
+    folder: Arc<OutputPlace>,
     file: BufWriter<File>,
     path: PathBuf,
     /// Bytes in this file.
@@ -82,45 +91,42 @@ pub(super) struct FileWriter {
     started: i64,
     number: u64,
     older: VecDeque<PathBuf>,
+    /// A file that could not be removed, and why.
+    not_removed: Option<(PathBuf, io::Error)>,
 }
 
 impl FileWriter {
-    /// Opens the first file, which is not changed before [`FileWriter::start`]. `interrupt` ends the wait for the
-    /// reader of a FIFO.
+    /// Starts the first file in its folder. `file`: it is open already, and at this path.
     pub(super) fn new(
         plan: FilePlan,
+        folder: Arc<OutputPlace>,
+        file: Option<(File, PathBuf)>,
         description: DeviceDescription,
         now: i64,
-        interrupt: &Interrupt,
     ) -> io::Result<FileWriter> {
-        let (file, path, number) = match plan.rotates() {
-            true => plan.create(1, now)?,
-            false => (output_file::record(&plan.path, interrupt)?, plan.path.clone(), 1),
+        let (file, path, number) = match file {
+            Some((file, path)) => (file, path, 1),
+            None => plan.create(&folder, 1, now)?,
         };
-        Ok(FileWriter {
+        let mut writer = FileWriter {
             plan,
             description,
-            file: BufWriter::with_capacity(1 << 16, file),
+            folder,
+            file: empty(file)?,
             path,
             written: 0,
             started: now,
             number,
             older: VecDeque::new(),
-        })
+            not_removed: None,
+        };
+        writer.head()?;
+        Ok(writer)
     }
 
-    /// Starts the first file, in place of what was there before.
-    pub(super) fn start(&mut self) -> io::Result<()> {
-        let file = self.file.get_ref();
-        if file.metadata()?.is_file() {
-            file.set_len(0)?;
-        }
-        self.head()
-    }
-
-    /// Whether there may be several files.
-    pub(super) fn rotates(&self) -> bool {
-        self.plan.rotates()
+    /// A file beyond the number to keep that could not be removed, and why; each is told once.
+    pub(super) fn not_removed(&mut self) -> Option<(PathBuf, io::Error)> {
+        self.not_removed.take()
     }
 
     /// The current file.
@@ -220,62 +226,71 @@ impl FileWriter {
     /// current file stays in use. No file is overwritten.
     pub(super) fn reopen(&mut self, now: i64) -> io::Result<()> {
         self.flush()?;
-        let current = FileId::from(&self.file.get_ref().metadata()?);
-        // Nothing can be renamed of a FIFO or a device: what was written there has gone.
-        if current.is_none() || current == FileId::of(&self.path) {
+        if self.folder.has(&self.path, self.file.get_ref())? {
             return Ok(());
         }
         if self.plan.rotates() {
             return self.next(now);
         }
-        let file = output_file::record_anew(&self.path)?;
+        let file = self.folder.create_anew(&self.path)?;
         self.begin(file, now)
     }
 
     /// Starts the next file of the rotation. After an error, the current one stays in use.
     fn next(&mut self, now: i64) -> io::Result<()> {
         self.flush()?;
-        let (file, path, number) = self.plan.create(self.number + 1, now)?;
+        let (file, path, number) = self.plan.create(&self.folder, self.number + 1, now)?;
         self.number = number;
         self.older.push_back(std::mem::replace(&mut self.path, path));
-        if let Some(files) = self.plan.files {
-            while self.older.len() >= files.max(1) {
-                // An error is ignored: the file may have been moved away.
-                self.older.pop_front().map(std::fs::remove_file);
-            }
-        } else {
-            self.older.clear();
-        }
+        self.remove_older();
         self.begin(file, now)
     }
 
     fn begin(&mut self, file: File, now: i64) -> io::Result<()> {
-        self.file = BufWriter::with_capacity(1 << 16, file);
+        self.file = empty(file)?;
         self.started = now;
         self.head()
     }
+
+    /// Removes the oldest files beyond the number to keep.
+    fn remove_older(&mut self) {
+        let Some(files) = self.plan.files else { return self.older.clear() };
+        while self.older.len() >= files.max(1) {
+            let Some(oldest) = self.older.pop_front() else { return };
+            match self.folder.remove(&oldest) {
+                // It was moved away.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => self.not_removed = Some((oldest, error)),
+                Ok(()) => {}
+            }
+        }
+    }
+}
+
+/// Truncates a file, and buffers it. A pipe or a device has no length.
+fn empty(file: File) -> io::Result<BufWriter<File>> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok(BufWriter::with_capacity(1 << 16, file))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use crate::capture::{self, Event, Notice};
 
     use super::*;
-
-    fn start(plan: FilePlan, description: DeviceDescription, time: i64) -> FileWriter {
-        let interrupt = Interrupt::when(Arc::default());
-        let mut writer = FileWriter::new(plan, description, time, &interrupt).unwrap();
-        writer.start().unwrap();
-        writer
-    }
 
     fn folder(name: &str) -> PathBuf {
         let name = format!("gamewire-write-{}-{name}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         folder
+    }
+
+    fn writer(plan: FilePlan, digits: u8, now: i64) -> FileWriter {
+        let folder = OutputPlace::open(plan.path.parent().unwrap()).unwrap();
+        FileWriter::new(plan, Arc::new(folder), None, description(digits), now).unwrap()
     }
 
     fn description(digits: u8) -> DeviceDescription {
@@ -303,7 +318,7 @@ mod tests {
             let path = folder.join(name);
             let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
             let time = 1_795_000_000_123_456_000 + i64::from(digits == 9) * 789;
-            let mut writer = start(plan, description(digits), time);
+            let mut writer = writer(plan, digits, time);
             for n in 0..5 {
                 writer.packet(time + n * 1_000_000, 1500, &vec![n as u8; n as usize]).unwrap();
             }
@@ -327,7 +342,7 @@ mod tests {
         let path = folder.join("game.pcap");
         let plan = FilePlan { path, seconds: Some(10), bytes: Some(300), files: Some(2) };
         let start = 1_795_000_000_000_000_000;
-        let mut writer = self::start(plan, description(9), start);
+        let mut writer = writer(plan, 9, start);
         // Three packets of 116 bytes fill a file; the fourth starts the next one, the fifth is too late for it.
         for (second, data) in
             [(0, [0; 100]), (1, [1; 100]), (2, [2; 100]), (3, [3; 100]), (30, [4; 100])]
@@ -344,9 +359,29 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
+    #[test]
+    fn a_file_that_cannot_be_removed_is_reported_once() {
+        let folder = folder("stays");
+        let path = folder.join("game.pcap");
+        let plan = FilePlan { path, seconds: Some(10), bytes: None, files: Some(1) };
+        let mut writer = writer(plan, 9, 0);
+        // A folder is in its place.
+        let first = writer.path().to_owned();
+        std::fs::remove_file(&first).unwrap();
+        std::fs::create_dir(&first).unwrap();
+        writer.next(1_000_000_000).unwrap();
+        let (path, _) = writer.not_removed().unwrap();
+        assert_eq!(path, first);
+        // One that was moved away is none of these.
+        std::fs::remove_file(writer.path()).unwrap();
+        writer.next(2_000_000_000).unwrap();
+        assert!(writer.not_removed().is_none());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
     /// A writer that has written one packet.
     fn begun(plan: &FilePlan) -> FileWriter {
-        let mut writer = start(plan.clone(), description(6), 0);
+        let mut writer = writer(plan.clone(), 6, 0);
         writer.packet(0, 1, b"a").unwrap();
         writer
     }

@@ -2,7 +2,7 @@
 //! seconds and a few kilobytes. The capture never waits for a client.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,6 +10,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::host::{HostName, HostNames, Meant};
 
 /// Maximum number of clients at the same time; others wait in the kernel's queue.
 const PLACES: usize = 4;
@@ -49,18 +51,18 @@ impl HttpPage {
     }
 }
 
-/// A listening socket that is not yet served.
-pub(crate) struct ListenAddress(TcpListener);
+/// A listening socket that is not yet served, and the other names of this host.
+pub(crate) struct ListenAddress(TcpListener, HostNames);
 
 impl ListenAddress {
-    /// Listens at this address.
+    /// Listens at this address, for requests to it, to localhost, or to one of these names.
     ///
     /// # Errors
     /// The address is not one of this host or is in use, or the user has no permission.
-    pub(crate) fn bind(address: SocketAddr) -> io::Result<ListenAddress> {
+    pub(crate) fn bind(address: SocketAddr, names: &[HostName]) -> io::Result<ListenAddress> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        Ok(ListenAddress(listener))
+        Ok(ListenAddress(listener, HostNames(names.to_vec())))
     }
 
     /// The address that it listens at.
@@ -74,7 +76,7 @@ impl ListenAddress {
     }
 
     fn serve_within(self, page: &HttpPage, time: Duration) -> MetricsServer {
-        let (listener, stop) = (Arc::new(self.0), Arc::new(AtomicBool::new(false)));
+        let (listener, stop) = (Arc::new(self), Arc::new(AtomicBool::new(false)));
         let threads = (0..PLACES).map(|_| {
             let (listener, page, stop) = (Arc::clone(&listener), page.clone(), Arc::clone(&stop));
             std::thread::spawn(move || serve(&listener, &page, &stop, time))
@@ -99,13 +101,14 @@ impl Drop for MetricsServer {
     }
 }
 
-fn serve(listener: &TcpListener, page: &HttpPage, stop: &AtomicBool, time: Duration) {
+fn serve(listen: &ListenAddress, page: &HttpPage, stop: &AtomicBool, time: Duration) {
+    let ListenAddress(listener, names) = listen;
     while !stop.load(Ordering::Relaxed) {
         let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
         poll(&mut ready, PollTimeout::from(LOOK)).ok();
         match listener.accept() {
             // Errors of one client are ignored.
-            Ok((stream, _)) => drop(respond(stream, page, Instant::now() + time)),
+            Ok((stream, _)) => drop(respond(stream, names, page, Instant::now() + time)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             // For example, there is no free descriptor: the connection stays in the queue.
             Err(_) => std::thread::sleep(Duration::from_millis(LOOK.into())),
@@ -114,12 +117,18 @@ fn serve(listener: &TcpListener, page: &HttpPage, stop: &AtomicBool, time: Durat
 }
 
 /// Reads a request and responds to it.
-fn respond(mut stream: TcpStream, page: &HttpPage, until: Instant) -> io::Result<()> {
+fn respond(
+    mut stream: TcpStream,
+    names: &HostNames,
+    page: &HttpPage,
+    until: Instant,
+) -> io::Result<()> {
     // On some systems, connections inherit the listener's non-blocking mode.
     stream.set_nonblocking(false)?;
-    let status = read(&mut stream, until)?;
+    let status = read(&mut stream, names, until)?;
     let text = match status {
         Status::Ok => page.text(),
+        Status::Misdirected => format!("{}: {NAMES}\n", status.line()).into(),
         other => format!("{}\n", other.line()).into(),
     };
     let (allow, kind) = match status {
@@ -153,8 +162,13 @@ enum Status {
     BadRequest,
     NotFound,
     MethodNotAllowed,
+    Misdirected,
     TooLarge,
 }
+
+/// How to ask by another name.
+const NAMES: &str = "ask for the address that gamewire listens at, or for localhost; \
+                     gamewire --metrics-host NAME allows other names of this host";
 
 impl Status {
     fn line(self) -> &'static str {
@@ -163,11 +177,20 @@ impl Status {
             Status::BadRequest => "400 Bad Request",
             Status::NotFound => "404 Not Found",
             Status::MethodNotAllowed => "405 Method Not Allowed",
+            Status::Misdirected => "421 Misdirected Request",
             Status::TooLarge => "431 Request Header Fields Too Large",
         }
     }
 
-    fn of(request: &httparse::Request<'_, '_>) -> Status {
+    /// `address`: the address of this host that it was sent to.
+    fn of(request: &httparse::Request<'_, '_>, names: &HostNames, address: IpAddr) -> Status {
+        let headers = request.headers.iter();
+        let hosts = headers.filter(|it| it.name.eq_ignore_ascii_case("host")).map(|it| it.value);
+        match names.meant(hosts, request.version != Some(0), address) {
+            Meant::Here => {}
+            Meant::Elsewhere => return Status::Misdirected,
+            Meant::Invalid => return Status::BadRequest,
+        }
         match (request.method, request.path) {
             (_, Some(path)) if path.split('?').next() != Some(PATH) => Status::NotFound,
             (Some("GET"), _) => Status::Ok,
@@ -177,7 +200,8 @@ impl Status {
 }
 
 /// Reads a request to the end of its headers: a GET has nothing after them.
-fn read(stream: &mut TcpStream, until: Instant) -> io::Result<Status> {
+fn read(stream: &mut TcpStream, names: &HostNames, until: Instant) -> io::Result<Status> {
+    let address = stream.local_addr()?.ip();
     let (mut bytes, mut length) = ([0; REQUEST], 0);
     loop {
         stream.set_read_timeout(Some(left(until)?))?;
@@ -189,7 +213,9 @@ fn read(stream: &mut TcpStream, until: Instant) -> io::Result<Status> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         match request.parse(bytes.get(..length).unwrap_or_default()) {
-            Ok(httparse::Status::Complete(_)) => return Ok(Status::of(&request)),
+            Ok(httparse::Status::Complete(_)) => {
+                return Ok(Status::of(&request, names, address));
+            }
             Ok(httparse::Status::Partial) if length == REQUEST => return Ok(Status::TooLarge),
             Ok(httparse::Status::Partial) => {}
             Err(httparse::Error::TooManyHeaders) => return Ok(Status::TooLarge),
@@ -221,7 +247,9 @@ mod tests {
     use super::*;
 
     fn start(time: Duration) -> (SocketAddr, HttpPage, MetricsServer) {
-        let endpoint = ListenAddress::bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let endpoint =
+            ListenAddress::bind(([127, 0, 0, 1], 0).into(), &["game.example".parse().unwrap()])
+                .unwrap();
         let address = endpoint.address().unwrap();
         let page = HttpPage::default();
         page.publish("gamewire_packets_total 1\n".to_owned());
@@ -245,18 +273,45 @@ mod tests {
             let response = ask(address, request.as_bytes());
             response.lines().next().unwrap_or_default().to_owned()
         };
-        let response = ask(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        let response = ask(address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assert!(response.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics"));
         assert!(response.ends_with("\r\n\r\ngamewire_packets_total 1\n"), "{response}");
         page.publish("later\n".to_owned());
         assert!(ask(address, b"GET /metrics?a=b HTTP/1.0\r\n\r\n").ends_with("\nlater\n"));
-        assert_eq!(first("GET / HTTP/1.1\r\n\r\n"), "HTTP/1.1 404 Not Found");
-        assert_eq!(first("GET /metrics/ HTTP/1.1\r\n\r\n"), "HTTP/1.1 404 Not Found");
+        assert_eq!(first("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 404 Not Found");
+        assert_eq!(
+            first("GET /metrics/ HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            "HTTP/1.1 404 Not Found"
+        );
         for method in ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"] {
-            let request = format!("{method} /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc");
+            let request = format!(
+                "{method} /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc"
+            );
             assert_eq!(first(&request), "HTTP/1.1 405 Method Not Allowed");
         }
         assert_eq!(first("\u{1}\u{2}\u{3}\r\n\r\n"), "HTTP/1.1 400 Bad Request");
+    }
+
+    /// A web page whose name an attacker lets stand for this address.
+    #[test]
+    fn requests_by_other_names_get_no_metrics() {
+        let (address, _page, _server) = start(TIME);
+        let by =
+            |hosts: &str| ask(address, format!("GET /metrics HTTP/1.1\r\n{hosts}\r\n").as_bytes());
+        for host in [&*address.to_string(), "localhost:1", "127.0.0.1", "game.example:9642"] {
+            let response = by(&format!("hOST: {host}\r\n"));
+            assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{host}: {response}");
+        }
+        for host in ["evil.example:9642", "game.example.evil.example", "192.0.2.1"] {
+            let response = by(&format!("Host: {host}\r\n"));
+            assert!(response.starts_with("HTTP/1.1 421 Misdirected Request\r\n"), "{response}");
+            assert!(response.contains("--metrics-host NAME"), "{response}");
+            assert!(!response.contains("gamewire_") && !response.contains(host), "{response}");
+        }
+        for hosts in ["", "Host: localhost\r\nHost: evil.example\r\n", "Host: \r\n"] {
+            let response = by(hosts);
+            assert!(response.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{hosts}: {response}");
+        }
     }
 
     #[test]
@@ -289,7 +344,7 @@ mod tests {
             }
             begun.elapsed()
         });
-        let response = ask(address, b"GET /metrics HTTP/1.1\r\n\r\n");
+        let response = ask(address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assert!(response.starts_with("HTTP/1.1 200 OK"), "{response}");
         assert!(dripping.join().unwrap() < 40 * time, "it was cut off");
         drop(slow);
@@ -300,7 +355,7 @@ mod tests {
         let (address, _page, server) = start(TIME);
         drop(server);
         let until = Instant::now() + Duration::from_secs(20);
-        while ListenAddress::bind(address).is_err() {
+        while ListenAddress::bind(address, &[]).is_err() {
             assert!(Instant::now() < until, "still in use");
             std::thread::sleep(Duration::from_millis(50));
         }

@@ -4,8 +4,11 @@
 //! of the largest attacks. `docs/metrics.md` lists the metrics; a test compares that page with them.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
+mod host;
 mod http;
 
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -23,6 +26,7 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::live::QueueCounts;
 use crate::session::{Decoder, Event, MessageEvent, Messages, Needs};
 
+pub(crate) use host::HostName;
 use http::{HttpPage, MetricsServer};
 pub(crate) use http::{ListenAddress, PATH};
 
@@ -151,7 +155,7 @@ impl Metrics {
         let help = "Packets captured and not yet read";
         all.register("waiting_packets", help, self.waiting.clone());
         all.register("messages", "Messages decoded", self.messages.clone());
-        let help = "Requests that were answered, or not answered in time";
+        let help = "Requests, each with its repeats and its challenge round";
         all.register("requests", help, self.requests.clone());
         all.register("answered_requests", "Requests that were answered", self.answered.clone());
         let help = "Time from a request to its response";
@@ -220,13 +224,10 @@ impl Metrics {
         set(&self.downs, counts.downs);
         self.waiting.set(signed(waiting));
         self.flows.set(signed(decoder.open_flows() as u64));
-        for (id, rule_outcome) in decoder.traffic().into_iter().flat_map(|it| it.by_protocol()) {
+        for (id, exchanges) in decoder.traffic().into_iter().flat_map(|it| it.by_protocol()) {
             let of = ProtocolLabels { protocol: id.info().id };
-            set(&self.requests.get_or_create(&of), rule_outcome.asked);
-            set(&self.answered.get_or_create(&of), rule_outcome.answered);
-        }
-        if let Some(bytes) = resident() {
-            self.memory.set(signed(bytes));
+            set(&self.requests.get_or_create(&of), exchanges.asked);
+            set(&self.answered.get_or_create(&of), exchanges.answered);
         }
     }
 
@@ -269,37 +270,53 @@ impl Metrics {
     }
 }
 
+/// A counter never decreases: a challenge that answered a request may turn out to be for another one.
 fn set(counter: &Counter, count: u64) {
-    counter.inner().store(count, Ordering::Relaxed);
+    counter.inner().fetch_max(count, Ordering::Relaxed);
 }
 
 fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// The resident memory of this process in bytes, on Linux.
-fn resident() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
+/// The resident memory of this process, on Linux: a file that is opened once, because a confined
+/// process cannot open it.
+pub(crate) struct ResidentMemory(Option<File>);
+
+impl ResidentMemory {
+    /// Opens the file.
+    pub(crate) fn open() -> ResidentMemory {
+        ResidentMemory(File::open("/proc/self/status").ok())
+    }
+
+    /// Its size now, in bytes.
+    fn bytes(&self) -> Option<u64> {
+        let mut file = self.0.as_ref()?;
+        let mut status = String::new();
+        file.rewind().ok()?;
+        file.read_to_string(&mut status).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kilobytes * 1024)
+    }
 }
 
 /// The metrics of a live capture, and the socket that serves them.
 pub(crate) struct Exporter {
     pub(crate) metrics: Metrics,
     page: HttpPage,
+    memory: ResidentMemory,
     refreshed: Instant,
     _server: MetricsServer,
 }
 
 impl Exporter {
     /// Starts to serve. Starts threads, so privileges must have been dropped before.
-    pub(crate) fn start(endpoint: ListenAddress) -> Exporter {
+    pub(crate) fn start(endpoint: ListenAddress, memory: ResidentMemory) -> Exporter {
         let (metrics, page) = (Metrics::new(), HttpPage::default());
         page.publish(metrics.page());
         let server = endpoint.serve(&page);
-        Exporter { metrics, page, refreshed: Instant::now(), _server: server }
+        Exporter { metrics, page, memory, refreshed: Instant::now(), _server: server }
     }
 
     /// Updates the page, if it is old. `more` adds the counts of a command.
@@ -314,6 +331,9 @@ impl Exporter {
             return;
         }
         self.metrics.capture(counts, waiting, decoder);
+        if let Some(bytes) = self.memory.bytes() {
+            self.metrics.memory.set(signed(bytes));
+        }
         more(&self.metrics);
         self.page.publish(self.metrics.page());
         self.refreshed = Instant::now();

@@ -6,11 +6,10 @@ use dissectors::kit::Time;
 use serde::Serialize;
 
 use super::clock::Clock;
-use super::firewall::{self, Firewall};
-use super::flows::string;
+use super::firewall::{self, Firewall, RuleNames};
 use super::json::line;
 use super::paint::{Paint, Tone};
-use super::{TimeFormatter, TimeStyle, put};
+use super::{TimeFormatter, TimeStyle, put, to_text};
 use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, RateLimit};
 use crate::text::{counted, escaped, grouped, hanging, percent};
 
@@ -66,26 +65,21 @@ impl AbuseReport<'_> {
 
     /// The best filter against each attack, for a firewall; at a victim those that are applied
     /// together.
-    pub fn rules(&self, firewall: Firewall, out: &mut Vec<u8>) {
+    pub fn rules(&self, firewall: Firewall, names: &mut RuleNames, out: &mut Vec<u8>) {
         let mut stamp = self.stamp();
-        for (attack, number) in self.attacks.iter().zip(1..) {
+        for attack in self.attacks {
             let comment = if firewall == Firewall::CiscoFlowspec { '!' } else { '#' };
             let headline = headline(attack, self.span(attack.span, &mut stamp));
             put(out, format_args!("{comment} {headline}\n"));
             let within = if attack.applied > 1 { attack.applied } else { attack.filters.len() };
             let taken = attack.filters.iter().take(within).filter(|it| firewall.takes(it));
             let best: Vec<_> = taken.take(attack.applied).collect();
-            if best.is_empty() {
+            if let Some(filter) = best.first() {
+                let name = names.next(filter);
+                out.extend_from_slice(firewall::rules(&best, firewall, &name).as_bytes());
+            } else {
                 let nothing = "No property that this firewall can match distinguishes its packets from others.";
                 put(out, format_args!("{comment} {nothing}\n"));
-            }
-            for (nth, filter) in best.into_iter().enumerate() {
-                let (name, between) = match nth {
-                    0 => (format!("gamewire{number}"), ""),
-                    nth => (format!("gamewire{number}_{}", nth + 1), firewall.between()),
-                };
-                out.extend_from_slice(between.as_bytes());
-                out.extend_from_slice(firewall::rules(filter, firewall, &name).as_bytes());
             }
         }
     }
@@ -195,7 +189,7 @@ impl JsonFilter {
         let millionths = |share: f64| (share * 1e6).round() / 1e6;
         JsonFilter {
             kind: filter.name(),
-            text: firewall::rules(filter, Firewall::Nft, "gamewire"),
+            text: firewall::rules(&[filter], Firewall::Nft, &firewall::name(filter)),
             drops: millionths(filter.drops),
             remains: rounded(filter.remains),
             collateral: filter.collateral.map(millionths),
@@ -211,7 +205,7 @@ fn rounded(number: f64) -> f64 {
 
 impl JsonAttack<'_> {
     fn of(attack: &Attack, digits: u8) -> JsonAttack<'_> {
-        let written = |time| string(|out| Clock::default().rfc3339(time, digits, out));
+        let written = |time| to_text(|out| Clock::default().rfc3339(time, digits, out));
         let [begin, end] = attack.span.map(written);
         let several = attack.pulses.len() > 1;
         let pulses = attack.pulses.iter().filter(|_| several);

@@ -1,5 +1,7 @@
 //! Times of the capture as UTC text, fast: neighbouring messages usually have the same second.
 
+use std::sync::OnceLock;
+
 use dissectors::kit::Time;
 
 use crate::report::digits::{six, three};
@@ -94,6 +96,12 @@ pub enum TimeStyle {
     Epoch,
 }
 
+/// The time zone of `TZ`, or of the system, read once: later, a live capture can read no files.
+pub(crate) fn local_zone() -> jiff::tz::TimeZone {
+    static ZONE: OnceLock<jiff::tz::TimeZone> = OnceLock::new();
+    ZONE.get_or_init(jiff::tz::TimeZone::system).clone()
+}
+
 /// Formats times in the user's style.
 pub struct TimeFormatter {
     style: TimeStyle,
@@ -113,7 +121,7 @@ impl TimeFormatter {
     /// In this style.
     pub fn new(style: TimeStyle) -> TimeFormatter {
         let zone = match style {
-            TimeStyle::Local => jiff::tz::TimeZone::system(),
+            TimeStyle::Local => local_zone(),
             _ => jiff::tz::TimeZone::UTC,
         };
         TimeFormatter { style, clock: Clock::default(), zone, first: None, last: None }

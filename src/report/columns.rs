@@ -8,11 +8,12 @@ use dissectors::kit::Time;
 
 use crate::filter::{Column, Subject, Value};
 use crate::report::clock::TimeFormatter;
-use crate::report::flows::csv_line;
 use crate::report::json::{Escaped, string};
 use crate::report::paint::Paint;
-use crate::report::text_table::{Importance, TextColumn, TextTable};
+use crate::report::spreadsheet::{csv_cell, tsv_text, unformulated};
+use crate::report::text_table::{TextColumn, TextTable};
 use crate::report::{Envelope, Report, put};
+use crate::rows::Importance;
 use crate::session::IcmpEvent;
 use crate::text::escaped;
 
@@ -71,6 +72,7 @@ impl Columns {
         });
         let table = TextTable::new(table.collect(), terminal);
         let cells = vec![String::new(); columns.len()];
+        let capture = capture.map(|name| from_wire(&name, layout).into_owned());
         let (first, laid_out) = (Vec::new(), layout != TableLayout::Table);
         Columns { columns, layout, stamp, capture, cells, table, first, laid_out, headed }
     }
@@ -89,13 +91,14 @@ impl Columns {
 
     fn line(&mut self, cells: &[String], out: &mut Vec<u8>) {
         match self.layout {
-            TableLayout::Csv => csv_line(cells.iter().map(String::as_str), out),
-            TableLayout::Tsv => {
+            TableLayout::Csv => {
                 for (at, cell) in cells.iter().enumerate() {
-                    put(out, format_args!("{}{}", if at > 0 { "\t" } else { "" }, escaped(cell)));
+                    out.extend_from_slice(if at > 0 { b"," } else { b"" });
+                    csv_cell(cell, out);
                 }
-                out.push(b'\n');
+                out.extend_from_slice(b"\r\n");
             }
+            TableLayout::Tsv => put(out, format_args!("{}\n", cells.join("\t"))),
             TableLayout::Table => {
                 let cells = shown(cells);
                 self.table.widen(&cells);
@@ -155,13 +158,19 @@ impl Report for Columns {
             self.stamp.seen(m.payload.time);
             return out.len();
         }
+        let layout = self.layout;
         for (cell, column) in self.cells.iter_mut().zip(&self.columns) {
             cell.clear();
             let stamp = &mut self.stamp;
             column.values(&subject, &mut |value| {
                 if !matches!(value, Value::Presence) {
                     cell.push_str(if cell.is_empty() { "" } else { "," });
-                    text(value, m.digits, stamp, cell);
+                    match value {
+                        Value::Text(text) | Value::MapText(text) => {
+                            cell.push_str(&from_wire(&String::from_utf8_lossy(text), layout));
+                        }
+                        value => text(value, m.digits, stamp, cell),
+                    }
                 }
             });
         }
@@ -198,6 +207,15 @@ impl Report for Columns {
 
     fn icmp_late(&mut self, _: &IcmpEvent, _: &mut Vec<u8>) -> bool {
         true
+    }
+}
+
+/// A text from the wire, or the name of a file, as this layout writes it.
+fn from_wire(text: &str, layout: TableLayout) -> Cow<'_, str> {
+    match layout {
+        TableLayout::Csv => unformulated(text),
+        TableLayout::Tsv => tsv_text(text),
+        TableLayout::Table | TableLayout::Ndjson => text.into(),
     }
 }
 

@@ -1,12 +1,12 @@
 //! `gamewire diagnose`: what is wrong with servers, for a terminal, an issue or a script.
 
-use dissectors::kit::{Cause, Item};
+use dissectors::kit::{ItemGroup, causes};
 use serde::Serialize;
 
 use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{markdown, put};
-use crate::diagnose::{DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict, words};
+use crate::diagnose::{DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict};
 use crate::text::{counted, escaped, hanging, shortened, width};
 
 /// Maximum number of servers with a line each, in text.
@@ -68,7 +68,7 @@ impl DiagnosisReport<'_> {
         for (at, server) in self.whole().iter().enumerate() {
             let gap = if at > 0 { "\n" } else { "" };
             put(out, format_args!("{gap}**{}**\n\n", markdown::cell(&headline(server))));
-            put(out, format_args!("({})\n\n", words::position(server.position)));
+            put(out, format_args!("({})\n\n", server.position.says()));
             put(out, format_args!("| | item | frames | |\n|---|---|---|---|\n"));
             for item in &server.items {
                 let advice = advice(item).filter(|_| server.is_advised(item));
@@ -78,7 +78,7 @@ impl DiagnosisReport<'_> {
                     format_args!(
                         "| {} | {} | {} | {}{} |\n",
                         shown(item.verdict),
-                        words::label(item.item),
+                        item.item.does(),
                         frames(item),
                         markdown::cell(&item.text),
                         markdown::cell(&advice),
@@ -178,6 +178,10 @@ struct JsonItem<'r> {
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered: Option<u64>,
     frames: &'r [u64],
     text: &'r str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,7 +193,9 @@ impl JsonItem<'_> {
         JsonItem {
             item: it.item.name(),
             verdict: it.verdict.name(),
-            cause: it.cause.map(|cause| cause.name()),
+            cause: it.cause.map(|cause| cause.name),
+            asked: it.exchanges.map(|it| it.asked),
+            answered: it.exchanges.map(|it| it.answered),
             frames: &it.frames,
             text: &it.text,
             advice: advice(it),
@@ -206,7 +212,7 @@ impl ServerAsJson<'_> {
             name: server.name.as_deref(),
             verdict: server.outcome().name(),
             first_no: no.map(|it| it.item.name()),
-            cause: no.and_then(|it| it.cause).map(|cause| cause.name()),
+            cause: no.and_then(|it| it.cause).map(|cause| cause.name),
             seat: server.position.name(),
             items: server.items.iter().map(JsonItem::of).collect(),
         }
@@ -240,31 +246,27 @@ fn whole(
     let headline = hanging(&headline(server), 0, terminal);
     paint.paint(tone(server.outcome()), out, |out| put(out, format_args!("{headline}\n")));
     paint.paint(Tone::Faint, out, |out| {
-        put(out, format_args!("{}\n", words::position(server.position)));
+        put(out, format_args!("{}\n", server.position.says()));
         if server.needs_no_master {
             put(out, format_args!("its protocol needs no master\n"));
         }
     });
     out.push(b'\n');
-    let labels = server.items.iter().map(|item| words::label(item.item).len());
+    let labels = server.items.iter().map(|item| item.item.does().len());
     let frames_wide = server.items.iter().map(|item| frames(item).len()).max().unwrap_or(0);
     let wide = labels.max().unwrap_or(0);
-    let is_absent = |from: Item, to: Item| {
-        let mut group = server.items.iter().filter(|it| (from..=to).contains(&it.item)).peekable();
-        let is_about_lists = (Item::ListWhole..=Item::Address).contains(&from);
-        group.peek().is_some()
-            && !(is_about_lists && has_lists)
-            && group.all(|it| it.cause == Some(Cause::NotInCapture))
-    };
     let mut advised = None;
-    for (from, to, what) in GROUPS {
-        if is_absent(from, to) {
+    for group in ItemGroup::ALL {
+        let items = || server.items.iter().filter(|it| it.item.group() == *group);
+        let is_absent = !(*group == ItemGroup::Lists && has_lists)
+            && items().all(|it| it.cause == Some(&causes::NOT_IN_CAPTURE));
+        if is_absent && items().next().is_some() {
+            let what = group.does();
             let line = format!("{:<5}{what:<wide$}  nothing of that is in the capture", "?");
             paint.paint(Tone::Faint, out, |out| put(out, format_args!("{line}\n")));
             continue;
         }
-        let items = server.items.iter().filter(|it| (from..=to).contains(&it.item));
-        for item in items {
+        for item in items() {
             one(item, (wide, frames_wide), (terminal, paint), out);
             // The advice is shown once.
             let advice = advice(item).filter(|_| server.is_advised(item));
@@ -275,13 +277,6 @@ fn whole(
         }
     }
 }
-
-/// Conditions that are shown as one line if the capture has no messages about them.
-const GROUPS: [(Item, Item, &str); 3] = [
-    (Item::Join, Item::Stays, "registers with a master"),
-    (Item::ListWhole, Item::Address, "is in a master's list"),
-    (Item::Asked, Item::Readable, "is seen by clients"),
-];
 
 /// One item. Where the terminal has no room for the text in a column of its own, it goes below the line.
 fn one(
@@ -296,7 +291,7 @@ fn one(
         Verdict::Unknown => Tone::Faint,
     };
     paint.paint(tone, out, |out| put(out, format_args!("{:<5}", shown(item.verdict))));
-    let (label, frames, text) = (words::label(item.item), frames(item), escaped(&item.text));
+    let (label, frames, text) = (item.item.does(), frames(item), escaped(&item.text));
     let text = shortened(&text, WIDE);
     let indent = 5 + wide + 2 + frames_wide + 2;
     let room = terminal.map_or(usize::MAX, |terminal| terminal.saturating_sub(indent));
@@ -317,7 +312,7 @@ fn one(
 
 /// What to do about a condition that is not met, or unknown.
 fn advice(item: &ItemVerdict) -> Option<&'static str> {
-    item.cause.map(words::advice)
+    item.cause.map(|cause| cause.remedy(item.verdict == Verdict::No))
 }
 
 /// The text of a verdict.

@@ -1,8 +1,10 @@
 //! Filters in the languages of firewalls.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
 use clap::ValueEnum;
+use sha2::{Digest, Sha256};
 
 use crate::abuse::{FirewallFilter, Match, RateLimit};
 use crate::text::percent;
@@ -21,14 +23,6 @@ pub enum Firewall {
 }
 
 impl Firewall {
-    /// The separator of two filters that are applied together.
-    pub fn between(self) -> &'static str {
-        match self {
-            Firewall::Nft | Firewall::Iptables | Firewall::CiscoFlowspec => "",
-            Firewall::Bpf => "or\n",
-        }
-    }
-
     /// Whether the language can express the filter.
     pub fn takes(self, filter: &FirewallFilter) -> bool {
         let is_length = |it: &Match| matches!(it, Match::Length(_) | Match::MissingChallenge(_));
@@ -46,16 +40,47 @@ impl Firewall {
     }
 }
 
-/// The filter, ready to be loaded, with its measured effect.
-pub fn rules(filter: &FirewallFilter, firewall: Firewall, name: &str) -> String {
-    let numbers = numbers(filter);
-    numbers
-        + &match firewall {
-            Firewall::Nft => nft(filter, name),
-            Firewall::Iptables => iptables(filter, name),
-            Firewall::Bpf => bpf(filter),
-            Firewall::CiscoFlowspec => flowspec(filter, name),
+/// Names of what the rules of attacks are loaded into. The same target has the same name in all runs, so that newer
+/// rules replace older ones; in one output, all names are distinct.
+#[derive(Debug, Default)]
+pub struct RuleNames(HashMap<String, u32>);
+
+impl RuleNames {
+    /// The name for the rules of the next attack, one of whose filters this is.
+    pub fn next(&mut self, filter: &FirewallFilter) -> String {
+        let name = name(filter);
+        let uses = self.0.entry(name.clone()).or_default();
+        *uses += 1;
+        if *uses == 1 { name } else { format!("{name}_{uses}") }
+    }
+}
+
+/// The name for the rules against attacks on a target: `gamewire_192.0.2.1_27015`.
+pub fn name(filter: &FirewallFilter) -> String {
+    let target = target(filter).replace([':', '/'], "_");
+    let port = if filter.any_port { String::new() } else { format!("_{}", filter.target.port()) };
+    format!("gamewire_{target}{port}")
+}
+
+/// Filters that are applied together, ready to be loaded, with their measured effects. Where they are loaded once
+/// more, they replace what has this name.
+pub fn rules(filters: &[&FirewallFilter], firewall: Firewall, name: &str) -> String {
+    let all_numbers = || filters.iter().map(|filter| numbers(filter)).collect::<String>();
+    match firewall {
+        Firewall::Nft => all_numbers() + &nft(filters, name),
+        Firewall::Iptables => all_numbers() + &iptables(filters, name),
+        Firewall::Bpf => {
+            let each = filters.iter().map(|filter| numbers(filter) + &bpf(filter));
+            each.collect::<Vec<_>>().join("or\n")
         }
+        Firewall::CiscoFlowspec => {
+            let each = filters.iter().zip(1..).map(|(filter, nth)| {
+                let name = if nth == 1 { name.to_owned() } else { format!("{name}_{nth}") };
+                numbers(filter) + &flowspec(filter, &name.replace('.', "_"))
+            });
+            each.collect::<String>().replace("# ", "! ")
+        }
+    }
 }
 
 fn numbers(filter: &FirewallFilter) -> String {
@@ -120,10 +145,32 @@ fn addresses(sources: &[IpAddr], between: &str) -> String {
     sources.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(between)
 }
 
-fn nft(filter: &FirewallFilter, name: &str) -> String {
-    let (ip, ttl, kind) = match filter.target.ip() {
-        IpAddr::V4(_) => ("ip", "ip ttl", "ipv4_addr"),
-        IpAddr::V6(_) => ("ip6", "ip6 hoplimit", "ipv6_addr"),
+/// A table. It is declared and deleted first, so that it replaces one of this name, if there is one.
+fn nft(filters: &[&FirewallFilter], name: &str) -> String {
+    let (mut sets, mut rules) = (String::new(), String::new());
+    for (filter, nth) in filters.iter().zip(1..) {
+        let set = if nth == 1 { "sources".to_owned() } else { format!("sources{nth}") };
+        let (what, limit, is_by_source) = nft_rule(filter, &set);
+        if is_by_source {
+            let kind = if filter.target.is_ipv4() { "ipv4_addr" } else { "ipv6_addr" };
+            sets += &format!(
+                "    set {set} {{\n        type {kind}; flags dynamic; size 65535; timeout 10s;\n    }}\n"
+            );
+        }
+        rules += &format!("        {what}{limit} counter drop\n");
+    }
+    format!(
+        "table inet {name}\ndelete table inet {name}\n\
+         table inet {name} {{\n{sets}    chain incoming {{\n        type filter hook prerouting \
+         priority -300; policy accept;\n{rules}    }}\n}}\n"
+    )
+}
+
+/// What a rule matches; the limit above which packets are dropped; and whether that is for each source, by this set.
+fn nft_rule(filter: &FirewallFilter, set: &str) -> (String, String, bool) {
+    let (ip, ttl) = match filter.target.ip() {
+        IpAddr::V4(_) => ("ip", "ip ttl"),
+        IpAddr::V6(_) => ("ip6", "ip6 hoplimit"),
     };
     let mut what = format!("{ip} daddr {}", target(filter));
     what += &match filter.any_port {
@@ -147,31 +194,46 @@ fn nft(filter: &FirewallFilter, name: &str) -> String {
     let over = |limit: RateLimit| {
         format!("limit rate over {}/second burst {} packets", limit.rate(), limit.burst())
     };
-    let of = match filter.limit {
+    let by = match filter.limit {
         Some(RateLimit::OfSource(_)) => Some(format!("{ip} saddr")),
         Some(RateLimit::OfNetwork(_, bits)) => {
             Some(format!("{ip} saddr & {}", mask(bits, filter.target)))
         }
         _ => None,
     };
-    let (set, rule) = match (of, filter.limit) {
-        (Some(of), Some(limit)) => (
-            format!(
-                "    set sources {{\n        type {kind}; flags dynamic; size 65535; timeout 10s;\n    }}\n"
-            ),
-            format!(" add @sources {{ {of} {} }}", over(limit)),
-        ),
-        (_, limit) => (String::new(), limit.map_or(String::new(), |it| format!(" {}", over(it)))),
-    };
-    format!(
-        "table inet {name} {{\n{set}    chain incoming {{\n        type filter hook prerouting \
-         priority -300; policy accept;\n        {what}{rule} counter drop\n    }}\n}}\n"
-    )
+    match (by, filter.limit) {
+        (Some(by), Some(limit)) => (what, format!(" add @{set} {{ {by} {} }}", over(limit)), true),
+        (_, limit) => (what, limit.map_or(String::new(), |it| format!(" {}", over(it))), false),
+    }
 }
 
-fn iptables(filter: &FirewallFilter, name: &str) -> String {
+/// The longest name of a chain that iptables takes.
+const CHAIN: usize = 28;
+
+/// A chain. Naming it empties one of this name, if there is one. Only the jump to it is added each time it is loaded: a
+/// packet that has passed a limit is accepted, so that it does not pass it again.
+fn iptables(filters: &[&FirewallFilter], name: &str) -> String {
+    let Some(first) = filters.first() else { return String::new() };
+    let chain = match name.len() {
+        0..=CHAIN => name.to_owned(),
+        _ => format!("gamewire_{}", &hex(&Sha256::digest(name))[..16]),
+    };
+    let mut rules = format!("*raw\n:{chain} - [0:0]\n");
+    for (filter, nth) in filters.iter().zip(1..) {
+        let limit_name = if nth == 1 { chain.clone() } else { format!("{chain}_{nth}") };
+        let (what, limit) = iptables_rule(filter, &limit_name);
+        rules += &format!("-A {chain} {what}{limit} -j DROP\n");
+        if filter.limit.is_some() {
+            rules += &format!("-A {chain} {what} -j ACCEPT\n");
+        }
+    }
+    rules + &format!("-A PREROUTING -d {} -p udp -j {chain}\nCOMMIT\n", target(first))
+}
+
+/// What a rule matches, and the limit above which packets are dropped.
+fn iptables_rule(filter: &FirewallFilter, name: &str) -> (String, String) {
     let is_v6 = filter.target.is_ipv6();
-    let mut what = format!("-A PREROUTING -d {} -p udp", target(filter));
+    let mut what = format!("-d {} -p udp", target(filter));
     if !filter.any_port {
         what += &format!(" --dport {}", filter.target.port());
     }
@@ -217,7 +279,7 @@ fn iptables(filter: &FirewallFilter, name: &str) -> String {
         }
         RateLimit::OfAll(_) => limit(it, ""),
     });
-    format!("*raw\n{what}{rule} -j DROP\nCOMMIT\n")
+    (what, rule)
 }
 
 fn bpf(filter: &FirewallFilter) -> String {
@@ -302,5 +364,4 @@ fn flowspec(filter: &FirewallFilter, name: &str) -> String {
          class type traffic class-default\n !\n end-policy-map\n!\n\
          flowspec\n address-family {family}\n  service-policy type pbr {name}\n"
     )
-    .replace("# ", "! ")
 }

@@ -14,7 +14,7 @@ mod write;
 
 use std::net::SocketAddr;
 
-use dissectors::kit::{Finding, Payload, Transport};
+use dissectors::kit::{Finding, Payload};
 
 use self::fields::{Projection, Scratch};
 #[cfg(feature = "cli")]
@@ -108,7 +108,7 @@ impl Json {
         out.extend_from_slice(b"\",\"flow\":");
         unsigned(out, payload.flow.into());
         out.extend_from_slice(b",\"transport\":\"");
-        out.extend_from_slice(transport(payload.transport).as_bytes());
+        out.extend_from_slice(payload.transport.name().as_bytes());
         out.extend_from_slice(b"\",\"src\":\"");
         address(out, payload.from);
         out.extend_from_slice(b"\",\"dst\":\"");
@@ -245,13 +245,6 @@ fn finding(found: &Finding, out: &mut Vec<u8>) {
         unsigned(out, mark.frame);
     }
     out.push(b'}');
-}
-
-pub(crate) fn transport(transport: Transport) -> &'static str {
-    match transport {
-        Transport::Udp => "udp",
-        Transport::Tcp => "tcp",
-    }
 }
 
 /// `10.0.0.2:27015`, `[::1]:27015`.

@@ -8,10 +8,10 @@ mod text;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Map, Message, Reply, Severity, Time, Transport, Verdict};
+use dissectors::kit::{Map, Message, Payload, Reply, Severity, Time, Transport, Verdict};
 
 use crate::report::{Envelope, comment_parts};
-use crate::session::IcmpEvent;
+use crate::session::{ExchangeEffect, IcmpEvent};
 use crate::text::escaped;
 
 pub use text::LadderLine;
@@ -29,6 +29,8 @@ pub struct Ladder {
     left_out: u64,
     /// The latest unanswered request from one end to another.
     waiting: HashMap<[SocketAddr; 2], OpenRequest>,
+    /// The arrow of the latest request that was answered only by a challenge, from one end to another.
+    challenged: HashMap<[SocketAddr; 2], usize>,
 }
 
 /// A retransmitted segment of a message.
@@ -81,7 +83,7 @@ struct Arrow {
     again: Option<u64>,
     /// A request that may be answered.
     asks: bool,
-    /// For a request: the packet of its response, and whether that has all the requested data.
+    /// For a request: the packet of its response, and whether that answered the exchange.
     response: Option<(u64, bool)>,
     /// The recording lost some of it.
     lost: bool,
@@ -120,9 +122,7 @@ impl Ladder {
 
     /// Adds a message.
     pub fn message(&mut self, m: &Envelope<'_>) {
-        if let Some(reply) = m.reply {
-            self.response(reply, m.payload.frame);
-        }
+        self.exchange(m.exchange, m.reply, m.payload);
         if self.steps.len() >= STEPS {
             self.left_out += 1;
             return;
@@ -183,18 +183,28 @@ impl Ladder {
         first
     }
 
-    /// Records the packet of the response to a request with an arrow.
-    pub fn response(&mut self, reply: &Reply, frame: u64) {
-        if let Some(&request) = self.by_frame.get(&reply.request)
-            && let Some(request) = self.steps.get_mut(request)
+    /// Records the effect of a message on the request with an arrow that it answers, or that it continues.
+    pub fn exchange(&mut self, effect: ExchangeEffect, reply: Option<&Reply>, of: &Payload<'_>) {
+        if effect.reopens
+            && let Some(at) = self.challenged.remove(&[of.from, of.to])
+            && let Some((_, answers)) = self.steps.get_mut(at).and_then(|it| it.response.as_mut())
+        {
+            *answers = false;
+        }
+        let Some(reply) = reply else { return };
+        if let Some(&at) = self.by_frame.get(&reply.request)
+            && let Some(request) = self.steps.get_mut(at)
             && request.asks
             && request.is_open()
         {
-            request.response = Some((frame, reply.complete));
+            request.response = Some((of.frame, effect.answers));
+            if reply.challenge_alone {
+                self.challenged.insert([of.to, of.from], at);
+            }
         }
     }
 
-    /// Whether the arrow at this index is a request without all the requested data.
+    /// Whether the arrow at this index is a request that was not answered.
     pub fn is_open(&self, step: usize) -> bool {
         self.steps.get(step).is_some_and(|step| step.asks && step.is_open())
     }

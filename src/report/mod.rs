@@ -6,15 +6,18 @@
 //!
 //! [`json`]: one object a line, for scripts. [`text`]: one line a message, with annotated fields
 //! and bytes, for people. [`columns`]: chosen fields of messages as a table. [`check`]: verdicts,
-//! and the catalogue of rules. [`fields`]: the catalogue of fields. [`flows`]: the rows of
-//! `gamewire flows`. [`html`]: the page of `gamewire report`. [`ladder`]: conversations as a
-//! diagram. [`summary`]: the tables of `gamewire summary`. [`paint`]: the only place that knows
-//! colours.
+//! and the catalogue of rules. [`causes`]: the causes of `diagnose`. [`fields`]: the catalogue of
+//! fields. [`table`], [`lines`]: the rows of any table for people and for scripts; [`tables`]: the
+//! catalogue of tables and their columns. [`html`]: the page of `gamewire report`. [`ladder`]:
+//! conversations as a diagram. [`summary`]: the tables of `gamewire summary`. [`paint`]: the only
+//! place that knows colours.
 
 #[cfg(feature = "cli")]
 pub mod abuse;
 #[cfg(feature = "cli")]
 pub mod abuse_report;
+#[cfg(feature = "cli")]
+pub mod causes;
 #[cfg(feature = "cli")]
 pub mod check;
 pub(crate) mod clock;
@@ -28,18 +31,23 @@ pub mod fields;
 #[cfg(feature = "cli")]
 pub mod firewall;
 #[cfg(feature = "cli")]
-pub mod flows;
-#[cfg(feature = "cli")]
 pub mod html;
 pub mod json;
 #[cfg(feature = "cli")]
 pub mod ladder;
 #[cfg(feature = "cli")]
+pub mod lines;
+#[cfg(feature = "cli")]
 mod markdown;
 #[cfg(feature = "cli")]
 pub mod paint;
+pub(crate) mod spreadsheet;
 #[cfg(feature = "cli")]
 pub mod summary;
+#[cfg(feature = "cli")]
+pub mod table;
+#[cfg(feature = "cli")]
+pub mod tables;
 #[cfg(test)]
 mod test_messages;
 #[cfg(feature = "cli")]
@@ -57,7 +65,7 @@ use std::fmt;
 use dissectors::Id;
 use dissectors::kit::{Finding, Info, Message, Node, Payload, Reply, Time, TreeView};
 
-use crate::session::{IcmpEvent, MessageEvent};
+use crate::session::{ExchangeEffect, IcmpEvent, MessageEvent};
 
 /// One message, for a report.
 #[derive(Clone, Copy)]
@@ -80,6 +88,8 @@ pub struct Envelope<'a> {
     pub reply: Option<&'a Reply>,
     /// The original packet, if its datagram is a duplicate.
     pub copy_of: Option<u64>,
+    /// Its effect on the exchanges of its flow.
+    pub exchange: ExchangeEffect,
     /// The tunnels that its packets passed through, if any.
     pub via: Option<&'a dyn fmt::Display>,
 }
@@ -98,6 +108,7 @@ impl<'a> Envelope<'a> {
             digits: context.digits,
             reply: m.reply(),
             copy_of: context.copy_of,
+            exchange: m.exchange(),
             via: None,
         })
     }
@@ -147,4 +158,12 @@ pub trait Report {
 fn put(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
     use std::io::Write;
     let _ = out.write_fmt(text);
+}
+
+/// What is written, as text.
+#[cfg(feature = "cli")]
+fn to_text(write: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut out = Vec::new();
+    write(&mut out);
+    String::from_utf8(out).unwrap_or_default()
 }

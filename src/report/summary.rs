@@ -1,37 +1,22 @@
 //! `gamewire summary`: the tables of a capture, for a terminal, a web page or a script.
 //!
-//! A column has the same name in JSON, in CSV and for `--sort`. Some columns are only for scripts;
-//! others, which combine several, are only for people.
+//! A column has the same name in JSON, in CSV and for `--sort`. Some columns are only for scripts.
 
-mod cell;
-mod columns;
-mod tables;
-
-use clap::ValueEnum;
-use serde::ser::{Serialize, SerializeMap, Serializer};
-
-use self::cell::{ShownTimes, SummaryCell};
-use self::tables::Grid;
 use super::clock::TimeFormatter;
-use super::json::line;
-use super::paint::Paint;
-use super::{TimeStyle, flows, markdown, put};
+use super::lines::{LineColumns, LineWriter, Values};
+use super::paint::{Paint, Tone};
+use super::table::{PeopleTable, PeopleTimes, TimeForm};
+use super::{TimeStyle, markdown, put, to_text};
+use crate::rows::{BoxedRow, Cell, Order, Sorting, Table, of_summary};
 use crate::session::{Port, Totals};
 use crate::summary::Summary;
 use crate::text::{counted, grouped, hanging, long_span};
-
-pub use columns::columns;
-pub use tables::SummaryTable;
-
-/// A column to sort by, by its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order(pub String);
 
 /// What is shown of a summary.
 #[derive(Clone, Debug)]
 pub struct SummaryOptions {
     /// The only table; `None`: all.
-    pub table: Option<SummaryTable>,
+    pub table: Option<Table>,
     /// The sort column of tables that have it.
     pub order: Option<Order>,
     /// Maximum number of rows per table.
@@ -49,25 +34,40 @@ pub struct SummaryReport<'r> {
     capture: Option<&'r str>,
     has_one_table: bool,
     times: TimeStyle,
-    grids: Vec<Grid>,
+    grids: Vec<Grid<'r>>,
     ports: Vec<Port>,
+}
+
+/// A table with its rows.
+struct Grid<'r> {
+    table: Table,
+    rows: Vec<BoxedRow<'r>>,
+    /// Some rows were left out because of the limit on memory.
+    is_cut: bool,
+    /// Rows that are not shown.
+    left_out: usize,
 }
 
 impl<'r> SummaryReport<'r> {
     /// That of a capture, with its name where there are several.
     pub fn new(
-        summary: &Summary,
+        summary: &'r Summary,
         read: &'r Totals,
         capture: Option<&'r str>,
         shown: SummaryOptions,
     ) -> SummaryReport<'r> {
         let ports = summary.foreign(&read.foreign);
         let has_one_table = shown.table.is_some();
-        let wanted = SummaryTable::value_variants()
-            .iter()
-            .copied()
-            .filter(|it| shown.table.is_none_or(|only| only == *it));
-        let grids = wanted.map(|table| Grid::of(table, summary, &ports, &shown)).collect();
+        let wanted = Table::OF_SUMMARY.into_iter();
+        let wanted = wanted.filter(|it| shown.table.is_none_or(|only| only == *it));
+        let grid = |table| {
+            let (rows, is_cut) = of_summary(table, summary, &ports);
+            let sorting = Sorting::of(table, shown.order.as_ref());
+            let cell = |row: &BoxedRow<'_>| sorting.cell(&**row).into_owned();
+            let (rows, left_out) = sorting.first(rows, shown.top, cell);
+            Grid { table, rows, is_cut, left_out }
+        };
+        let grids = wanted.map(grid).collect();
         SummaryReport { read, capture, has_one_table, times: shown.times, grids, ports }
     }
 
@@ -87,7 +87,12 @@ impl<'r> SummaryReport<'r> {
             if !self.has_one_table {
                 out.push(b'\n');
             }
-            grid.text(terminal, &mut times, paint, out);
+            let (shown, name) = (PeopleTable::of(grid.table, &grid.rows), grid.table.name());
+            let all = format!("--format csv --table {name}");
+            shown.text(&grid.rows, (terminal, &all), &mut times, paint, out);
+            if let Some(note) = grid.note() {
+                paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
+            }
         }
     }
 
@@ -116,10 +121,10 @@ impl<'r> SummaryReport<'r> {
         let mut any = false;
         for _ in 0..rows {
             let has_one_table = self.has_one_table;
-            let is_shown = |grid: &&mut Grid| has_one_table || grid.table != SummaryTable::Ports;
+            let is_shown = |grid: &&mut Grid<'_>| has_one_table || grid.table != Table::Ports;
             let longest = self.grids.iter_mut().filter(is_shown).max_by_key(|it| it.rows.len());
             let Some(grid) = longest.filter(|grid| grid.rows.len() > 1) else { break };
-            grid.leave_out_last();
+            grid.left_out += usize::from(grid.rows.pop().is_some());
             any = true;
         }
         any
@@ -137,7 +142,7 @@ impl<'r> SummaryReport<'r> {
         let mut times = self.shown_times();
         for grid in self.for_people() {
             out.push(b'\n');
-            grid.markdown(&mut times, out);
+            PeopleTable::of(grid.table, &grid.rows).markdown(&grid.rows, &mut times, out);
             if let Some(note) = grid.note() {
                 put(out, format_args!("\n{note}\n"));
             }
@@ -146,22 +151,56 @@ impl<'r> SummaryReport<'r> {
 
     /// One JSON object, and the end of its line.
     pub fn json(&self, out: &mut Vec<u8>) {
-        // Writing numbers and texts to a vector cannot fail.
-        let _ = line(self, out);
+        let mut lines = self.lines();
+        out.push(b'{');
+        if let Some(capture) = self.capture {
+            out.extend_from_slice(b"\"capture\":");
+            lines.json_value(&capture.into(), out);
+            out.push(b',');
+        }
+        for (name, nth) in [("first", 0), ("last", 1)] {
+            let time = self.read.span.and_then(|span| span.get(nth).copied());
+            put(out, format_args!("\"{name}\":"));
+            lines.json_value(&time.into(), out);
+            out.push(b',');
+        }
+        let Totals { packets, bytes, flows, lossy, .. } = *self.read;
+        let links = Cell::Texts(self.read.links.names().into_iter().map(Into::into).collect());
+        put(out, format_args!("\"packets\":{packets},\"bytes\":{bytes},\"links\":"));
+        lines.json_value(&links, out);
+        put(out, format_args!(",\"flows\":{flows},\"lossy\":{lossy}"));
+        for Grid { table, rows, .. } in &self.grids {
+            put(out, format_args!(",\"{}\":[", table.name()));
+            let columns = table.of_json();
+            let columns = LineColumns { columns: &columns, before: None, after: None };
+            for (nth, row) in rows.iter().enumerate() {
+                out.extend_from_slice(if nth > 0 { b"," } else { b"" });
+                lines.object(columns, &**row, out);
+            }
+            out.push(b']');
+        }
+        let cut = self.grids.iter().filter(|grid| grid.is_cut).map(|grid| grid.table.name());
+        out.extend_from_slice(b",\"cut\":");
+        lines.json_value(&Cell::Texts(cut.map(Into::into).collect()), out);
+        out.extend_from_slice(b"}\n");
     }
 
-    /// One table as RFC 4180 has it. `header`: with the line of names.
-    pub fn csv(&self, table: SummaryTable, header: bool, out: &mut Vec<u8>) {
-        let mut stamp = self.stamp();
+    /// One table as RFC 4180 has it, of the capture with this name. `header`: with the line of names.
+    pub fn csv(&self, table: Table, name: &str, header: bool, out: &mut Vec<u8>) {
+        let (mut lines, columns) = (self.lines(), table.of_csv());
+        let columns = LineColumns { columns: &columns, before: None, after: Some(name) };
         for grid in self.grids.iter().filter(|grid| grid.table == table) {
-            grid.csv(self.capture, header, self.read.digits, &mut stamp, out);
+            if header {
+                columns.header(out);
+            }
+            grid.rows.iter().for_each(|row| lines.csv(columns, &**row, out));
         }
     }
 
     /// Tables with rows; that of ports only if requested, because a line shows the same.
-    fn for_people(&self) -> impl Iterator<Item = &Grid> {
-        let shown = |grid: &&Grid| {
-            self.has_one_table || (grid.table != SummaryTable::Ports && !grid.rows.is_empty())
+    fn for_people(&self) -> impl Iterator<Item = &Grid<'r>> {
+        let shown = |grid: &&Grid<'_>| {
+            self.has_one_table || (grid.table != Table::Ports && !grid.rows.is_empty())
         };
         self.grids.iter().filter(shown)
     }
@@ -170,20 +209,25 @@ impl<'r> SummaryReport<'r> {
         TimeFormatter::new(self.times).since(self.read.span.map(|[first, _]| first))
     }
 
+    fn lines(&self) -> LineWriter {
+        LineWriter::new(self.stamp(), self.read.digits, Values::Floats)
+    }
+
     /// How tables for people show times.
-    fn shown_times(&self) -> ShownTimes {
+    fn shown_times(&self) -> PeopleTimes {
         let mut stamp = self.stamp();
-        let mut day = |time| flows::string(|out| stamp.day(time, out));
+        let mut day = |time| to_text(|out| stamp.day(time, out));
         let has_date = self.read.span.is_some_and(|[first, last]| day(first) != day(last));
-        ShownTimes { stamp, digits: self.read.digits, has_date }
+        let form = if has_date { TimeForm::WithDate } else { TimeForm::Brief };
+        PeopleTimes { stamp, digits: self.read.digits, form }
     }
 
     /// The time of the recording, its size, and losses.
     pub(in crate::report) fn recording(&self) -> String {
         let Totals { packets, bytes, span, .. } = *self.read;
-        let (packets, size) = (counted(packets, "packet"), cell::bytes(bytes));
+        let (packets, size) = (counted(packets, "packet"), size(bytes));
         let Some([first, last]) = span else { return packets };
-        let when = flows::string(|out| self.stamp().moment(first, out));
+        let when = to_text(|out| self.stamp().moment(first, out));
         let length = long_span(last.since(first).max(0).unsigned_abs());
         let links = self.read.links.names().join(" and ");
         let flows = counted(self.read.flows.into(), "flow");
@@ -201,7 +245,7 @@ impl<'r> SummaryReport<'r> {
             return None;
         }
         let named = self.ports.iter().take(PORTS).map(|it| {
-            let transport = super::json::transport(it.transport).to_uppercase();
+            let transport = it.transport.name().to_uppercase();
             format!("{transport} {}: {}", it.port, grouped(it.packets))
         });
         let mut named: Vec<_> = named.collect();
@@ -213,27 +257,40 @@ impl<'r> SummaryReport<'r> {
     }
 }
 
-impl Serialize for SummaryReport<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(None)?;
-        if let Some(capture) = self.capture {
-            map.serialize_entry("capture", capture)?;
+impl Grid<'_> {
+    /// A note about what is not shown.
+    fn note(&self) -> Option<String> {
+        let all = self.table.name();
+        let name = if self.left_out == 1 { all.trim_end_matches('s') } else { all };
+        let more = grouped(self.left_out as u64);
+        match (self.left_out, self.is_cut) {
+            (0, false) => None,
+            (0, true) => Some(format!("there are more {all} than fit into memory; see --memory")),
+            (_, false) => Some(format!("{more} more {name}; see --top")),
+            (_, true) => Some(format!(
+                "{more} more {name}, and others that did not fit into memory; see --top, --memory"
+            )),
         }
-        let digits = self.read.digits;
-        for (name, nth) in [("first", 0), ("last", 1)] {
-            let time = self.read.span.and_then(|span| span.get(nth).copied());
-            map.serialize_entry(name, &SummaryCell::Time(time).json(digits))?;
-        }
-        map.serialize_entry("packets", &self.read.packets)?;
-        map.serialize_entry("bytes", &self.read.bytes)?;
-        map.serialize_entry("links", &self.read.links.names())?;
-        map.serialize_entry("flows", &self.read.flows)?;
-        map.serialize_entry("lossy", &self.read.lossy)?;
-        for grid in &self.grids {
-            map.serialize_entry(grid.table.name(), &grid.json(digits))?;
-        }
-        let cut = self.grids.iter().filter(|grid| grid.is_cut).map(|grid| grid.table.name());
-        map.serialize_entry("cut", &cut.collect::<Vec<_>>())?;
-        map.end()
+    }
+}
+
+/// A number of bytes in few digits.
+fn size(count: u64) -> String {
+    let of = |unit: u64| count as f64 / unit as f64;
+    match count {
+        0..1000 => format!("{count} B"),
+        1000..1_000_000 => format!("{:.1} kB", of(1000)),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", of(1_000_000)),
+        _ => format!("{:.1} GB", of(1_000_000_000)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_few_digits() {
+        assert_eq!([12, 1500, 3_200_000].map(size), ["12 B", "1.5 kB", "3.2 MB"]);
     }
 }

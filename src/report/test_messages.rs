@@ -10,6 +10,7 @@ use dissectors::kit::{
 use dissectors::rule;
 
 use super::{Envelope, Report};
+use crate::session::ExchangeEffect;
 
 pub(super) static HEADER: Field =
     Field::new("header", "Header", Kind::Signed).framing().number(header);
@@ -84,7 +85,14 @@ pub(super) static PROTOCOL: Info = Info {
     rules: &[],
     idle: 0,
     masters: None,
-    diagnosis: &Diagnosis { items: &[], symptoms: &[], proof: None, large: &[], registers: None },
+    diagnosis: &Diagnosis {
+        items: &[],
+        symptoms: &[],
+        causes: &[],
+        proof: None,
+        large: &[],
+        registers: None,
+    },
     habits: &[],
 };
 
@@ -216,6 +224,7 @@ impl Sample {
             digits: self.digits,
             reply: None,
             copy_of: None,
+            exchange: ExchangeEffect::default(),
             via,
         };
         report.heading(envelope.payload.time, out);

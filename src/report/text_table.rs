@@ -5,24 +5,11 @@
 
 use super::paint::{Paint, Tone};
 use super::put;
+use crate::rows::Importance;
 use crate::text::{shortened, width, wrapped};
-
-/// The separator of columns.
-const GAP: &str = "  ";
 
 /// Maximum width of a column without a terminal: a longer cell widens only its own line.
 const WIDE: usize = 80;
-
-/// The order in which columns are left out on a narrow terminal: lesser ones first, equal ones together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Importance {
-    /// Before any text is shortened; smaller numbers first.
-    Spare(u8),
-    /// If shortened texts are not sufficient; smaller numbers first.
-    Useful(u8),
-    /// Never.
-    Essential,
-}
 
 /// The heading and layout of a column.
 #[derive(Clone, Debug)]
@@ -44,6 +31,8 @@ pub(super) struct TextTable {
     shown: Vec<Option<usize>>,
     /// The width of the terminal.
     terminal: Option<usize>,
+    /// The number of spaces between columns.
+    gap: usize,
 }
 
 impl TextTable {
@@ -51,7 +40,40 @@ impl TextTable {
     pub(super) fn new(columns: Vec<TextColumn>, terminal: Option<usize>) -> TextTable {
         let natural: Vec<_> = columns.iter().map(|column| width(&column.heading)).collect();
         let shown = natural.iter().copied().map(Some).collect();
-        TextTable { columns, natural, shown, terminal }
+        TextTable { columns, natural, shown, terminal, gap: 2 }
+    }
+
+    /// The widths of columns that are usually as wide as `usual`, one space apart, on a screen of this width;
+    /// `None` for those that are left out. Texts that can be shortened take all the room that remains.
+    pub(super) fn on_screen(
+        columns: Vec<TextColumn>,
+        usual: &[usize],
+        screen: usize,
+    ) -> Vec<Option<usize>> {
+        let mut table = TextTable { gap: 1, ..TextTable::new(columns, Some(screen)) };
+        let shortest: Vec<_> = table.columns.iter().map(|column| column.shortest).collect();
+        let columns = table.columns.iter_mut().zip(&mut table.natural).zip(usual);
+        for ((column, natural), usual) in columns {
+            *natural = (*natural).max(*usual);
+            // No text is shortened in favour of a lesser column.
+            column.shortest = column.shortest.map(|_| *natural);
+        }
+        table.fit();
+        for (column, shortest) in table.columns.iter_mut().zip(shortest) {
+            column.shortest = shortest;
+        }
+        table.shorten(screen);
+        let mut room = screen.saturating_sub(table.taken(false));
+        let columns = table.columns.iter().zip(&mut table.shown);
+        let texts = columns.filter(|(column, _)| column.shortest.is_some());
+        let texts: Vec<_> = texts.filter_map(|(_, shown)| shown.as_mut()).collect();
+        let count = texts.len();
+        for (width, left) in texts.into_iter().zip((1..=count).rev()) {
+            let more = room.div_ceil(left);
+            *width += more;
+            room -= more;
+        }
+        table.shown
     }
 
     /// Widens the columns for a row with these cells.
@@ -98,9 +120,9 @@ impl TextTable {
         let widths = self.columns.iter().zip(&self.shown);
         let widths = widths.filter_map(|(column, shown)| {
             let least = column.shortest.filter(|_| is_shortened).unwrap_or(usize::MAX);
-            shown.map(|width| width.min(least.max(self::width(&column.heading))) + GAP.len())
+            shown.map(|width| width.min(least.max(self::width(&column.heading))) + self.gap)
         });
-        widths.sum::<usize>().saturating_sub(GAP.len())
+        widths.sum::<usize>().saturating_sub(self.gap)
     }
 
     /// Shortens the widest texts until the table fits, or all are as short as possible.
@@ -134,6 +156,7 @@ impl TextTable {
     pub(super) fn row<C: AsRef<str>>(&self, cells: &[C], out: &mut Vec<u8>) {
         let mut line = String::new();
         let last = self.shown.iter().rposition(Option::is_some);
+        let gap = " ".repeat(self.gap);
         for (at, (column, cell)) in self.columns.iter().zip(cells).enumerate() {
             let Some(Some(shown)) = self.shown.get(at).copied() else { continue };
             let cell = cell.as_ref();
@@ -146,7 +169,7 @@ impl TextTable {
             let cell = shortened(cell, most);
             let pad = " ".repeat(shown.saturating_sub(width(&cell)));
             let [before, after] = if column.is_number { [&*pad, ""] } else { ["", &*pad] };
-            line.extend([before, &cell, after, GAP]);
+            line.extend([before, &cell, after, &gap]);
         }
         put(out, format_args!("{}\n", line.trim_end()));
     }
@@ -238,6 +261,22 @@ mod tests {
         // An address is never shortened.
         let [narrow, _] = table(Some(5));
         assert!(narrow.contains("10.0.0.2:27015  Mill \u{2026}"), "{narrow}");
+    }
+
+    #[test]
+    fn on_a_screen_texts_take_the_room_that_remains() {
+        let columns = || {
+            vec![
+                column("SERVER", Importance::Essential, None),
+                column("NAME", Importance::Essential, Some(6)),
+                column("VERSION", Importance::Spare(0), None),
+            ]
+        };
+        let widths = |screen| TextTable::on_screen(columns(), &[21, 10, 12], screen);
+        assert_eq!(widths(60), [Some(21), Some(25), Some(12)]);
+        assert_eq!(widths(44), [Some(21), Some(22), None]);
+        assert_eq!(widths(30), [Some(21), Some(8), None]);
+        assert_eq!(widths(20), [Some(21), Some(6), None], "what is essential is not left out");
     }
 
     #[test]

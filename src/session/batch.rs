@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::datagram_event::{DatagramEvent, DatagramHeaders};
 use super::icmp_event::IcmpEvent;
 use super::{Checked, EventOrder, FileEvent, FlowContext, LeftOut, PassedRule, listed};
-use crate::flows::FlowRow;
+use crate::flows::{ExchangeEffect, FlowRow};
 
 pub use event::{CheckedEvent, CrossFlow, Event, MessageEvent};
 
@@ -134,6 +134,7 @@ struct Decoded {
     length: u64,
     reply: Option<Reply>,
     sending: Sending,
+    effect: ExchangeEffect,
     #[serde(skip)]
     library: Option<&'static str>,
     /// The servers that it lists.
@@ -149,6 +150,7 @@ pub(super) struct StoredParts<'k> {
     pub(super) fields: Option<TreeView<'k>>,
     pub(super) reply: Option<&'k Reply>,
     pub(super) sending: Sending,
+    pub(super) effect: ExchangeEffect,
     pub(super) library: Option<&'static str>,
 }
 
@@ -420,6 +422,7 @@ impl Batch {
             length: payload.sent(),
             reply: kept.reply.copied(),
             sending: kept.sending,
+            effect: kept.effect,
             library: kept.library,
             listed,
         }));

@@ -102,7 +102,7 @@ impl Shard {
         };
         let facts = context.facts(&flow, silence, &self.incomplete);
         let roles = flow.roles;
-        recorder.asked = flow.asked();
+        recorder.count_in(&flow);
         let conversation = match &mut flow.state {
             FlowState::Conversation(conversation) => conversation,
             FlowState::Stream(stream) => {

@@ -7,8 +7,6 @@ use crate::flows::FlowDetail;
 pub(super) struct ListedCounts {
     /// Messages of each end.
     pub(super) messages: [u32; 2],
-    pub(super) requests: u32,
-    pub(super) answered: u32,
     /// Response times in nanoseconds.
     pub(super) times: Vec<u64>,
 }
@@ -17,7 +15,7 @@ impl ListedCounts {
     /// Resets all counts.
     pub(super) fn clear(&mut self) {
         self.times.clear();
-        (self.messages, self.requests, self.answered) = ([0; 2], 0, 0);
+        self.messages = [0; 2];
     }
 
     /// Adds it to what is known of the flow.
@@ -25,8 +23,6 @@ impl ListedCounts {
         for (all, more) in detail.messages.iter_mut().zip(self.messages) {
             *all = all.saturating_add(more);
         }
-        detail.requests = detail.requests.saturating_add(self.requests);
-        detail.answered = detail.answered.saturating_add(self.answered);
         self.times.drain(..).for_each(|time| detail.response(time));
     }
 }

@@ -55,6 +55,7 @@ use dissectors::net_rules::{NET004, NET005};
 
 use crate::capture::{LinkType, Packet};
 use crate::flows::table::{FlowSlot, InOrder};
+pub use crate::flows::{ExchangeCounts, ExchangeEffect};
 use crate::flows::{FlowKey, FlowRow};
 use crate::net::ip_defrag::{self, FragmentEventKind, Joined};
 use crate::net::limits::NESTED_DATAGRAMS;
@@ -83,7 +84,7 @@ pub use options::Options;
 pub use other_hosts::OtherHosts;
 use recorder::{FieldSink, Recorder};
 use recording::words;
-pub use requests::{Answered, RequestReview, Requests, Unanswered};
+pub use requests::{RequestReview, Requests, Unanswered};
 use shard::Shard;
 pub use share::Partition;
 use share::Share;

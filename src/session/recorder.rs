@@ -23,7 +23,7 @@ use super::{
     Requests, Traffic,
 };
 use crate::filter::Subject;
-use crate::flows::{Asked, FlowMut, FlowRow, MessageCounts};
+use crate::flows::{Asked, ExchangeEffect, Exchanges, FlowMut, FlowRow, MessageCounts};
 
 /// Maximum number of findings per rule and verdict with a text, if not all have one.
 const IN_WORDS: u32 = RuleResults::MOST as u32;
@@ -62,8 +62,10 @@ pub(super) struct Recorder<F> {
     results: RuleResults,
     pub(super) batch: Batch,
     counts: MessageCounts,
-    /// The counts of requests in the current flow, if needed.
-    pub(super) asked: Asked,
+    /// The exchanges of the current flow.
+    exchanges: Exchanges,
+    /// What rows of flows need of its requests, if needed.
+    asked: Asked,
     listed: ListedCounts,
     /// The request of the current message.
     reply: Option<Reply>,
@@ -71,8 +73,8 @@ pub(super) struct Recorder<F> {
     sending: Sending,
     /// The counts of all messages, if needed.
     traffic: Option<Box<Traffic>>,
-    /// The number of requests that the current message answers.
-    answered: u32,
+    /// The current message answers a request to which a response is due.
+    responds: bool,
     /// The number of findings with a text, by rule and verdict.
     in_words: Box<[[u32; 3]; CODES]>,
 }
@@ -93,12 +95,13 @@ impl<F: FieldSink> Recorder<F> {
             results: if keeps_all { results.keeping_all() } else { results },
             batch: Batch::default(),
             counts: MessageCounts::default(),
+            exchanges: Exchanges::default(),
             asked: Asked::default(),
             listed: ListedCounts::default(),
             reply: None,
             sending: Sending::New,
             traffic: needs.traffic.map(|most| Box::new(traffic(most))),
-            answered: 0,
+            responds: false,
             in_words: Box::new([[0; 3]; CODES]),
         }
     }
@@ -159,8 +162,8 @@ impl<F: FieldSink> Recorder<F> {
             tree.clear();
         }
         self.reply = None;
-        if self.answered > 0 {
-            self.answered_without_message();
+        if self.responds {
+            self.responds_without_message();
         }
         if self.results.has_found() {
             match self.needs.findings {
@@ -175,10 +178,18 @@ impl<F: FieldSink> Recorder<F> {
         std::mem::take(&mut self.counts)
     }
 
-    /// The same; adds the counts to the flow.
+    /// The following messages are of this flow, until [`Recorder::settle_in`].
+    #[inline]
+    pub(super) fn count_in(&mut self, flow: &FlowMut<'_>) {
+        self.exchanges = flow.exchanges;
+        self.asked = flow.asked();
+    }
+
+    /// Ends a group of events; adds the counts to the flow.
     #[inline]
     pub(super) fn settle_in(&mut self, flow: &mut FlowMut<'_>) {
         flow.count_reported(self.settle());
+        flow.exchanges = self.exchanges;
         flow.set_asked(self.asked);
         flow.count_details(|detail| self.listed.add_to(detail));
     }
@@ -214,7 +225,7 @@ impl<F: FieldSink> Recorder<F> {
         let is_asked = self.filter.is_some() || self.traffic.is_some();
         let protocol = if is_asked { id() } else { None };
         if let (Some(traffic), Some(_)) = (&mut self.traffic, protocol) {
-            traffic.message(protocol);
+            traffic.message(protocol, ExchangeEffect::default());
         }
         let is_wanted = self.filter.as_ref().is_none_or(|it| {
             it.filter.matches(&Subject {
@@ -243,8 +254,8 @@ impl<F: FieldSink> Recorder<F> {
     /// A rule passed this many times: for an earlier message of this side, or for the current one.
     #[inline]
     fn passed(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
-        if rule.requires_response {
-            self.request_answered(side, times);
+        if rule.requires_response && times > 0 {
+            self.request_answered(side);
         }
         if self.needs.passes {
             self.note_pass(rule, side, times);
@@ -253,31 +264,29 @@ impl<F: FieldSink> Recorder<F> {
         }
     }
 
-    fn request_answered(&mut self, side: Option<Side>, times: u32) {
-        self.listed.requests = self.listed.requests.saturating_add(times);
-        self.listed.answered = self.listed.answered.saturating_add(times);
+    fn request_answered(&mut self, side: Option<Side>) {
         match (&mut self.traffic, side) {
             (None, _) => {}
-            (Some(_), None) => self.answered = self.answered.saturating_add(times),
+            (Some(_), None) => self.responds = true,
             (Some(traffic), Some(side)) => {
                 if let Some(context) = self.batch.context() {
                     let [_, server] = context.flow.ends_from(side);
-                    traffic.answered(context.protocol, server, times.into());
+                    traffic.requests.responds(server);
                 }
             }
         }
     }
 
-    /// Requests were answered without a message: by the end with the role of the asked party.
+    /// A request was answered without a message: by the end with the role of the asked party.
     #[cold]
-    fn answered_without_message(&mut self) {
-        let times = std::mem::take(&mut self.answered);
+    fn responds_without_message(&mut self) {
+        self.responds = false;
         let (Some(traffic), Some(context)) = (&mut self.traffic, self.batch.context()) else {
             return;
         };
         let asked = |role: &Option<Role>| matches!(role, Some(Role::Server | Role::Master));
         let side = context.roles.iter().position(asked).unwrap_or(1);
-        traffic.answered(context.protocol, context.flow.ends[side], times.into());
+        traffic.requests.responds(context.flow.ends[side]);
     }
 
     #[cold]
@@ -295,12 +304,12 @@ impl<F: FieldSink> Recorder<F> {
     #[cold]
     fn broken(&mut self, rule: &'static Rule, recalled: Option<(Evidence, &Mark)>) -> bool {
         let verdict = self.results.verdict(rule, recalled.map(|(evidence, _)| evidence));
-        let is_certain = self.count_broken(rule, verdict);
+        let is_certain = self.count_broken(verdict);
         if rule.requires_response
             && let (Some((evidence, mark)), Some(traffic), Some(context)) =
                 (recalled, &mut self.traffic, self.batch.context())
         {
-            traffic.unanswered(context, evidence, mark);
+            traffic.requests.unanswered(context, evidence, mark);
         }
         let is_wanted = match self.needs.findings {
             Findings::None => false,
@@ -316,11 +325,9 @@ impl<F: FieldSink> Recorder<F> {
     }
 
     /// Counts a breach for the flow. Returns whether it is certain.
-    fn count_broken(&mut self, rule: &'static Rule, verdict: Verdict) -> bool {
+    fn count_broken(&mut self, verdict: Verdict) -> bool {
         let is_certain = verdict != Verdict::Inconclusive;
         self.counts.findings += u32::from(is_certain);
-        let asked = u32::from(rule.requires_response);
-        self.listed.requests = self.listed.requests.saturating_add(asked);
         is_certain
     }
 
@@ -342,15 +349,15 @@ impl<F: FieldSink> Recorder<F> {
     }
 
     /// Counts a message for the capture, unless it is a duplicate.
-    fn count_traffic(&mut self, payload: &Payload<'_>) {
-        let answered = std::mem::take(&mut self.answered);
+    fn count_traffic(&mut self, effect: ExchangeEffect, payload: &Payload<'_>) {
+        let responds = std::mem::take(&mut self.responds);
         let (Some(traffic), Some(context)) = (&mut self.traffic, self.batch.context()) else {
             return;
         };
         if context.copy_of.is_none() {
-            traffic.message(context.protocol);
-            if answered > 0 {
-                traffic.answered(context.protocol, payload.from, answered.into());
+            traffic.message(context.protocol, effect);
+            if responds {
+                traffic.requests.responds(payload.from);
             }
         }
     }
@@ -378,14 +385,20 @@ impl<F: FieldSink> Recorder<F> {
         })
     }
 
-    /// Counts a message of a flow.
+    /// Counts a message of a flow. Returns its effect on the flow's exchanges.
     #[inline]
-    fn count(&mut self, message: &'static Message, sending: Sending, payload: &Payload<'_>) {
+    fn count(
+        &mut self,
+        message: &'static Message,
+        sending: Sending,
+        payload: &Payload<'_>,
+    ) -> ExchangeEffect {
         if matches!(message.speaker, Role::Client | Role::Server | Role::Master) {
             self.counts.spoke = Some((payload.side, message.speaker));
         }
+        let effect = self.exchanges.message(message, sending, self.reply.as_ref());
         if self.needs.flows {
-            self.asked.message(message, sending, self.reply.as_ref());
+            self.asked.message(message, effect);
         }
         if self.needs.flow_details {
             self.listed.messages[payload.side.index()] += 1;
@@ -393,6 +406,7 @@ impl<F: FieldSink> Recorder<F> {
                 self.listed.times.push(payload.time.since(reply.sent).max(0).unsigned_abs());
             }
         }
+        effect
     }
 
     /// The library whose habit this message completes.
@@ -510,7 +524,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
                 // It counts for the flow in any case: an explanation would be in another flow.
                 let evidence = at.is_none().then(|| fact.evidence());
                 let verdict = self.results.verdict(rule, evidence);
-                self.count_broken(rule, verdict);
+                self.count_broken(verdict);
                 self.fact(fact, seen);
             }
             Some(at) => self.checked(rule, false, at, detail),
@@ -543,9 +557,12 @@ impl<F: FieldSink> Sink for Recorder<F> {
         // A copy that the network or the recorder made is not another request.
         let is_copy = self.batch.context().is_some_and(|context| context.copy_of.is_some());
         let asks = if is_copy { Sending::Again } else { sending };
-        self.count(message, asks, payload);
+        let effect = match is_copy {
+            true => ExchangeEffect::default(),
+            false => self.count(message, sending, payload),
+        };
         if self.traffic.is_some() {
-            self.count_traffic(payload);
+            self.count_traffic(effect, payload);
         }
         let has_findings = self.results.has_found() || self.batch.has_found();
         let is_wanted = match self.needs.messages {
@@ -579,6 +596,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
             fields: fields.map(|tree| tree.view()),
             reply: self.reply.as_ref(),
             sending,
+            effect,
             library,
         };
         self.batch.push_message(message, payload, kept);

@@ -1,4 +1,4 @@
-//! Requests and whether they were answered, for NET012 and NET014.
+//! Servers that never respond, for NET012 and NET014.
 //!
 //! The requests that count are those that rules require a response to.
 
@@ -12,28 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{FlowContext, OtherHosts};
 
-/// The number of requests that were checked, and of those that were answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answered {
-    /// Requests to which a response was due.
-    pub asked: u64,
-    /// The number of these that were answered.
-    pub answered: u64,
-}
-
-impl Answered {
-    /// Adds those of another capture.
-    pub fn add(&mut self, other: Answered) {
-        self.asked += other.asked;
-        self.answered += other.answered;
-    }
-}
-
 /// Requests by server.
 #[derive(Serialize, Deserialize)]
 pub struct Requests {
-    /// All of them.
-    pub count: Answered,
     servers: Map<SocketAddr, AskedServer>,
     /// The server that responded last, which most likely responds next, too.
     latest: Option<SocketAddr>,
@@ -109,7 +90,6 @@ impl Requests {
     /// Empty, with this maximum number of servers.
     pub fn new(most: usize) -> Requests {
         Requests {
-            count: Answered::default(),
             servers: Map::default(),
             latest: None,
             most: most.min(Requests::MOST),
@@ -117,10 +97,9 @@ impl Requests {
         }
     }
 
-    /// A server responded to this many requests.
+    /// A server responded to a request.
     #[inline]
-    pub fn answered(&mut self, server: SocketAddr, times: u64) {
-        self.count.add(Answered { asked: times, answered: times });
+    pub fn responds(&mut self, server: SocketAddr) {
         if self.latest != Some(server) {
             self.latest = Some(server);
             self.put(server, AskedServer::Responds);
@@ -129,7 +108,6 @@ impl Requests {
 
     /// A request, which the mark identifies, has no response in the capture.
     pub fn unanswered(&mut self, flow_context: &FlowContext, evidence: Evidence, mark: &Mark) {
-        self.count.asked += 1;
         let [client, server] = flow_context.flow.ends_from(mark.side);
         let silence = UnansweredRequests {
             requests: 1,
@@ -163,7 +141,6 @@ impl Requests {
 
     /// Adds the counts of other flows.
     pub(super) fn join(&mut self, other: Requests) {
-        self.count.add(other.count);
         self.is_full |= other.is_full;
         for (server, more) in BTreeMap::from_iter(other.servers) {
             self.put(server, more);
@@ -201,7 +178,7 @@ impl Requests {
             review.unanswered.push(silence.broken(&NET014, is_proven, 1));
             all = Some(all.map_or(*silence, |all| all.and(&silence)));
         }
-        if let Some(all) = all.filter(|_| self.count.answered == 0) {
+        if let Some(all) = all.filter(|_| review.answering.is_empty()) {
             // One proven missing response shows that responses would be in the recording.
             let is_proven = any_is_proven && (vouched || all.settled == all.requests);
             let nothing = all.broken(&NET012, is_proven, count);
@@ -355,12 +332,11 @@ mod tests {
     fn one_server_is_silent_and_another_responds() {
         let mut requests = Requests::new(10);
         (1..4).for_each(|frame| ask(&mut requests, SERVER, frame, WAITED));
-        requests.answered(OTHER.parse().unwrap(), 2);
-        assert_eq!(requests.count, Answered { asked: 5, answered: 2 });
+        requests.responds(OTHER.parse().unwrap());
         let heard = ["10.0.0.2", "10.0.0.3"];
         assert_eq!(broken(&mut requests, &heard, false), both(true, 3)[1..]);
         ask(&mut requests, SERVER, 1, WAITED);
-        requests.answered(SERVER.parse().unwrap(), 1);
+        requests.responds(SERVER.parse().unwrap());
         assert!(broken(&mut requests, &heard, true).is_empty());
     }
 
@@ -390,7 +366,6 @@ mod tests {
             }
         }
         one.join(other);
-        assert_eq!(one.count, whole.count);
         let heard = ["10.0.0.2"];
         assert_eq!(broken(&mut one, &heard, false), broken(&mut whole, &heard, false));
     }
@@ -401,7 +376,6 @@ mod tests {
         ask(&mut requests, SERVER, 1, WAITED);
         ask(&mut requests, OTHER, 2, WAITED);
         assert!(requests.is_full);
-        assert_eq!(requests.count.asked, 2);
         assert!(broken(&mut requests, &[], true).is_empty());
     }
 }

@@ -304,7 +304,7 @@ impl Shard {
         recorder: &mut Recorder<F>,
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
-        recorder.asked = flow.asked();
+        recorder.count_in(&flow);
         let before = flow.memory();
         let silence = count_packet(&mut flow, payload);
         if payload.lost {

@@ -1,13 +1,11 @@
-//! Counts of all messages: by protocol, and requests to servers.
-
-use std::net::SocketAddr;
+//! Counts of all messages, and of exchanges by protocol.
 
 use dissectors::Id;
-use dissectors::kit::{Evidence, Mark};
 use dissectors::ledger::Loads;
 use serde::{Deserialize, Serialize};
 
-use super::{Answered, FlowContext, Requests};
+use super::Requests;
+use crate::flows::{ExchangeCounts, ExchangeEffect};
 
 /// Counts of messages.
 #[derive(Serialize, Deserialize)]
@@ -16,10 +14,10 @@ pub struct Traffic {
     pub messages: u64,
     /// Their protocols: a bit each, in the order of [`Id::ALL`].
     protocols: u32,
-    /// Requests, and whether they were answered.
+    /// Servers that a rule requires to respond.
     pub requests: Requests,
-    /// Requests and answered ones of each protocol, in the order of [`Id::ALL`].
-    count_answered: [Answered; Id::ALL.len()],
+    /// The exchanges of each protocol, in the order of [`Id::ALL`].
+    exchanges: [ExchangeCounts; Id::ALL.len()],
     /// The load on servers.
     pub loads: Loads,
 }
@@ -32,15 +30,19 @@ impl Default for Traffic {
 
 impl Traffic {
     pub(super) fn new(requests: Requests, loads: Loads) -> Traffic {
-        let count_answered = [Answered::default(); Id::ALL.len()];
-        Traffic { messages: 0, protocols: 0, requests, count_answered, loads }
+        let exchanges = [ExchangeCounts::default(); Id::ALL.len()];
+        Traffic { messages: 0, protocols: 0, requests, exchanges, loads }
     }
 
+    /// A message with this effect on exchanges.
     #[inline]
-    pub(super) fn message(&mut self, protocol: Option<Id>) {
+    pub(super) fn message(&mut self, protocol: Option<Id>, effect: ExchangeEffect) {
         self.messages += 1;
         if let Some(id) = protocol {
             self.protocols |= 1 << id as u32;
+            if let Some(exchanges) = self.exchanges.get_mut(id as usize) {
+                exchanges.message(effect);
+            }
         }
     }
 
@@ -49,27 +51,16 @@ impl Traffic {
         Id::ALL.iter().copied().filter(|&id| self.protocols & 1 << id as u32 != 0)
     }
 
-    /// A server responded to this many requests of a protocol.
-    #[inline]
-    pub(super) fn answered(&mut self, protocol: Option<Id>, server: SocketAddr, times: u64) {
-        self.count_answered(protocol, Answered { asked: times, answered: times });
-        self.requests.answered(server, times);
+    /// The exchanges so far, by protocol.
+    pub fn by_protocol(&self) -> impl Iterator<Item = (Id, ExchangeCounts)> {
+        Id::ALL.iter().copied().zip(self.exchanges)
     }
 
-    /// See [`Requests::unanswered`].
-    pub(super) fn unanswered(&mut self, context: &FlowContext, evidence: Evidence, mark: &Mark) {
-        self.count_answered(context.protocol, Answered { asked: 1, answered: 0 });
-        self.requests.unanswered(context, evidence, mark);
-    }
-
-    fn count_answered(&mut self, protocol: Option<Id>, more: Answered) {
-        let count_answered = protocol.and_then(|id| self.count_answered.get_mut(id as usize));
-        count_answered.into_iter().for_each(|count_answered| count_answered.add(more));
-    }
-
-    /// Requests and answered ones so far, by protocol.
-    pub fn by_protocol(&self) -> impl Iterator<Item = (Id, Answered)> {
-        Id::ALL.iter().copied().zip(self.count_answered)
+    /// All exchanges so far.
+    pub fn exchanges(&self) -> ExchangeCounts {
+        let mut sum = ExchangeCounts::default();
+        self.exchanges.iter().for_each(|it| sum.add(*it));
+        sum
     }
 
     /// Adds the counts of another share of the same capture.
@@ -77,10 +68,7 @@ impl Traffic {
         self.messages += other.messages;
         self.protocols |= other.protocols;
         self.requests.join(other.requests);
-        self.count_answered
-            .iter_mut()
-            .zip(other.count_answered)
-            .for_each(|(count_answered, more)| count_answered.add(more));
+        self.exchanges.iter_mut().zip(other.exchanges).for_each(|(all, more)| all.add(more));
         self.loads.add(other.loads);
     }
 }

@@ -199,26 +199,23 @@ impl Summary {
         }
         // The flow's own messages determine the row. Rows of other parties in these messages exist already, or are
         // not shown before they do.
-        let plays = |who| row.roles.iter().position(|role| *role == Some(who));
-        let client = plays(Role::Client);
-        let Some(asks) = client.or(plays(Role::Server)) else {
-            let master = plays(Role::Master).map(|master| Socket(row.ends[master]));
+        let client = row.end_of(Role::Client);
+        let Some(asks) = row.asking() else {
+            let master = row.end_of(Role::Master).map(|master| Socket(row.ends[master]));
             let master = master.and_then(|master| self.masters.get(master));
             return master.into_iter().for_each(|it| it.findings += row.findings);
         };
         let [asking, asked] = [row.ends[asks], row.ends[1 - asks]].map(Socket);
-        let is_of_master = row.asks_for_lists || plays(Role::Master).is_some();
-        // Some servers send requests to their master that clients send to servers.
-        let is_of_server = row.asks_for_others || client.is_some() && !is_of_master;
-        if (client.is_some() || is_of_server)
+        let server = row.asked_server();
+        if (client.is_some() || server.is_some())
             && let Some(client) = self.clients.get(Host(asking.0.ip()))
         {
             client.exchanges += row.exchanges;
             client.answered += row.exchanges_answered;
         }
         // Findings in a flow between a server and its master are shown with the server.
-        let is_about_asked = client.is_some() && !is_of_master;
-        if is_of_server && let Some(server) = self.servers.get(asked) {
+        let is_about_asked = client.is_some() && !row.is_of_master();
+        if let Some(server) = server.and_then(|server| self.servers.get(Socket(server))) {
             server.exchanges += row.exchanges;
             server.answered += row.exchanges_answered;
             server.findings += if is_about_asked { row.findings } else { 0 };

@@ -12,6 +12,7 @@ use super::described::{self, put};
 use super::latest::{First, Latest, Moment, moment};
 use crate::flows::ResponseTimes;
 use crate::session::MessageEvent;
+use crate::text::grouped;
 
 /// Maximum number of ports that are counted for a client.
 const PORTS: usize = 256;
@@ -257,6 +258,27 @@ impl Master {
         let mut seen = self.seen;
         self.checks.iter().flat_map(|it| [it.first, it.last]).for_each(|it| widen(&mut seen, it));
         seen
+    }
+
+    /// It, where servers and masters are in one table: the lists are its requests.
+    pub fn as_server(&self) -> Server {
+        let (listed, joins) = (grouped(self.listed.len() as u64), grouped(self.joins));
+        let heartbeats = grouped(self.heartbeats);
+        let mut name = Latest::default();
+        name.set(
+            Moment::default(),
+            format!("master: {listed} listed, {joins} joins, {heartbeats} heartbeats"),
+        );
+        Server {
+            spoken: self.protocol,
+            name,
+            seen: self.seen(),
+            exchanges: self.lists_asked,
+            answered: self.lists_whole,
+            findings: self.findings,
+            times: self.times.clone(),
+            ..Server::default()
+        }
     }
 
     /// A message to it or from it.

@@ -1,6 +1,7 @@
 //! Rows as record batches of Arrow.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use arrow_array::builder::{
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 
-use super::{Cell, Heading, Kind, Sink, Table, TableRow, VERSION};
+use super::{AnyRow, Cell, Heading, Kind, Sink, Table, VERSION};
 
 /// Rows of a batch at most.
 const ROWS: usize = 1 << 13;
@@ -22,7 +23,8 @@ const BYTES: usize = 4 << 20;
 impl Table {
     /// The Arrow schema. Its metadata have `gamewire.table` and `gamewire.version`.
     pub fn schema(self) -> SchemaRef {
-        let fields: Vec<_> = self.columns().iter().map(Heading::field).collect();
+        let field = |it: &Heading| Field::new(it.name, it.kind.data_type(), !it.always);
+        let fields: Vec<_> = self.columns().iter().map(field).collect();
         let metadata =
             [("gamewire.table", self.name()), ("gamewire.version", &VERSION.to_string())]
                 .map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -30,19 +32,13 @@ impl Table {
     }
 }
 
-impl Heading {
-    fn field(&self) -> Field {
-        Field::new(self.name, self.kind.data_type(), !self.always)
-    }
-}
-
 impl Kind {
     fn data_type(self) -> DataType {
         let list = |kind: Kind| DataType::new_list(kind.data_type(), false);
         match self {
-            Kind::Text | Kind::Json => DataType::Utf8,
-            Kind::Integer => DataType::Int64,
-            Kind::Number => DataType::Float64,
+            Kind::Text | Kind::Json | Kind::Counts => DataType::Utf8,
+            Kind::Integer | Kind::Count | Kind::Bytes => DataType::Int64,
+            Kind::Seconds | Kind::Rate => DataType::Float64,
             Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
             Kind::Integers => list(Kind::Integer),
             Kind::Texts => list(Kind::Text),
@@ -54,7 +50,7 @@ impl Kind {
 pub struct Batches {
     /// Maximum bytes of text in a batch, without its last row.
     most: usize,
-    open: [Option<OpenBatch>; Table::ALL.len()],
+    open: [Option<OpenBatch>; Table::EVERY.len()],
     ready: VecDeque<(Table, RecordBatch)>,
 }
 
@@ -68,7 +64,7 @@ impl Batches {
     /// Batches of about this many bytes at most, and of 4 MiB at most.
     pub fn of(bytes: usize) -> Batches {
         let most = bytes.min(BYTES);
-        Batches { most, open: [const { None }; Table::ALL.len()], ready: VecDeque::new() }
+        Batches { most, open: [const { None }; Table::EVERY.len()], ready: VecDeque::new() }
     }
 
     /// The next batch that is full.
@@ -97,10 +93,11 @@ impl Batches {
 }
 
 impl Sink for Batches {
-    fn row(&mut self, table: Table, row: &dyn TableRow) -> io::Result<()> {
+    fn row(&mut self, capture: &str, row: &dyn AnyRow) -> io::Result<()> {
+        let table = row.table();
         let Some(place) = self.open.get_mut(table as usize) else { return Ok(()) };
         let open = place.get_or_insert_with(|| OpenBatch::new(table));
-        open.push(row);
+        open.push(capture, row);
         if open.rows >= ROWS || open.bytes >= self.most { self.close(table) } else { Ok(()) }
     }
 }
@@ -108,34 +105,43 @@ impl Sink for Batches {
 /// A batch that takes rows.
 struct OpenBatch {
     schema: SchemaRef,
-    columns: Vec<ColumnValues>,
+    capture: ColumnValues,
+    /// The index of each column, and its values.
+    columns: Vec<(usize, ColumnValues)>,
     rows: usize,
     bytes: usize,
 }
 
 impl OpenBatch {
     fn new(table: Table) -> OpenBatch {
-        let columns =
-            table.columns().iter().map(|heading| ColumnValues::new(heading.kind)).collect();
-        OpenBatch { schema: table.schema(), columns, rows: 0, bytes: 0 }
+        let values = |(at, heading): (usize, Heading)| (at, ColumnValues::new(&heading));
+        let columns = table.of_file().into_iter().map(values).collect();
+        let capture = ColumnValues::new(&crate::rows::CAPTURE);
+        OpenBatch { schema: table.schema(), capture, columns, rows: 0, bytes: 0 }
     }
 
-    fn push(&mut self, row: &dyn TableRow) {
-        let mut columns = self.columns.iter_mut();
-        row.cells(&mut |cell| {
-            self.bytes += columns.next().map_or(0, |column| column.push(cell));
-        });
+    fn push(&mut self, capture: &str, row: &dyn AnyRow) {
+        self.bytes += self.capture.push(&capture.into());
+        self.bytes +=
+            self.columns.iter_mut().map(|(at, column)| column.push(&row.cell(*at))).sum::<usize>();
         self.rows += 1;
     }
 
     fn batch(self) -> Result<RecordBatch, ArrowError> {
-        let columns = self.columns.into_iter().map(ColumnValues::finish).collect();
-        RecordBatch::try_new(self.schema, columns)
+        let columns = self.columns.into_iter().map(|(_, column)| column);
+        let columns = std::iter::once(self.capture).chain(columns).map(|it| it.values.finish());
+        RecordBatch::try_new(self.schema, columns.collect())
     }
 }
 
 /// The values of a column.
-enum ColumnValues {
+struct ColumnValues {
+    /// An empty text is no value.
+    may_be_absent: bool,
+    values: Values,
+}
+
+enum Values {
     Text(StringBuilder),
     Integer(Int64Builder),
     Number(Float64Builder),
@@ -145,62 +151,92 @@ enum ColumnValues {
 }
 
 impl ColumnValues {
-    fn new(kind: Kind) -> ColumnValues {
+    fn new(heading: &Heading) -> ColumnValues {
         let item = |kind: Kind| Field::new_list_field(kind.data_type(), false);
-        match kind {
-            Kind::Text | Kind::Json => ColumnValues::Text(StringBuilder::new()),
-            Kind::Integer => ColumnValues::Integer(Int64Builder::new()),
-            Kind::Number => ColumnValues::Number(Float64Builder::new()),
-            Kind::Time => ColumnValues::Time(
-                TimestampNanosecondBuilder::new().with_data_type(kind.data_type()),
-            ),
-            Kind::Integers => ColumnValues::Integers(
+        let kind = heading.kind;
+        let values = match kind {
+            Kind::Text | Kind::Json | Kind::Counts => Values::Text(StringBuilder::new()),
+            Kind::Integer | Kind::Count | Kind::Bytes => Values::Integer(Int64Builder::new()),
+            Kind::Seconds | Kind::Rate => Values::Number(Float64Builder::new()),
+            Kind::Time => {
+                Values::Time(TimestampNanosecondBuilder::new().with_data_type(kind.data_type()))
+            }
+            Kind::Integers => Values::Integers(
                 ListBuilder::new(Int64Builder::new()).with_field(item(Kind::Integer)),
             ),
-            Kind::Texts => ColumnValues::Texts(
-                ListBuilder::new(StringBuilder::new()).with_field(item(Kind::Text)),
-            ),
-        }
+            Kind::Texts => {
+                Values::Texts(ListBuilder::new(StringBuilder::new()).with_field(item(Kind::Text)))
+            }
+        };
+        ColumnValues { may_be_absent: !heading.always, values }
     }
 
     /// Adds a cell of its kind. Returns how many bytes that takes.
-    fn push(&mut self, cell: Cell<'_>) -> usize {
-        match (self, cell) {
-            (ColumnValues::Text(values), Cell::Text(text) | Cell::Json(text)) => {
-                values.append_value(text);
-                return text.len() + size_of::<i32>();
+    fn push(&mut self, cell: &Cell<'_>) -> usize {
+        match (&mut self.values, cell) {
+            (Values::Text(values), Cell::Text(text)) if text.is_empty() && self.may_be_absent => {
+                values.append_null();
             }
-            (ColumnValues::Integer(values), Cell::Integer(value)) => values.append_value(value),
-            (ColumnValues::Number(values), Cell::Number(value)) => values.append_value(value),
-            (ColumnValues::Time(values), Cell::Time(value)) => values.append_value(value),
-            (ColumnValues::Integers(values), Cell::Integers(many)) => {
+            (Values::Text(values), cell) => return text(values, cell),
+            (Values::Integer(values), Cell::Integer(value)) => values.append_value(*value),
+            (Values::Number(values), Cell::Seconds(span)) => {
+                values.append_value(*span as f64 / 1e9)
+            }
+            (Values::Number(values), Cell::Rate(rate)) => values.append_value(*rate),
+            (Values::Time(values), Cell::Time(value)) => values.append_value(value.0),
+            (Values::Integers(values), Cell::Integers(many)) => {
                 values.values().append_slice(many);
                 values.append(true);
-                return size_of_val(many);
+                return size_of_val(*many);
             }
-            (ColumnValues::Texts(values), Cell::Texts(many)) => {
+            (Values::Texts(values), Cell::Texts(many)) => {
                 many.iter().for_each(|text| values.values().append_value(text));
                 values.append(true);
                 return many.iter().map(|text| text.len()).sum();
             }
-            (ColumnValues::Text(values), _) => values.append_null(),
-            (ColumnValues::Integer(values), _) => values.append_null(),
-            (ColumnValues::Number(values), _) => values.append_null(),
-            (ColumnValues::Time(values), _) => values.append_null(),
-            (ColumnValues::Integers(values), _) => values.append(false),
-            (ColumnValues::Texts(values), _) => values.append(false),
+            (Values::Integer(values), _) => values.append_null(),
+            (Values::Number(values), _) => values.append_null(),
+            (Values::Time(values), _) => values.append_null(),
+            (Values::Integers(values), _) => values.append(false),
+            (Values::Texts(values), _) => values.append(false),
         }
         size_of::<i64>()
     }
+}
 
+/// Adds a cell as text. Returns how many bytes that takes.
+fn text(values: &mut StringBuilder, cell: &Cell<'_>) -> usize {
+    let before = values.values_slice().len();
+    // Writing to a builder cannot fail.
+    let _ = match cell {
+        Cell::Text(text) => values.write_str(text),
+        Cell::Json(text) => values.write_str(text),
+        Cell::End(end) => write!(values, "{end}"),
+        Cell::Address(address) => write!(values, "{address}"),
+        Cell::Severity(severity, ..) => values.write_str(severity.name()),
+        Cell::Counts(counts) => {
+            let counts = counts.iter().map(|(name, count)| (name.clone(), (*count).into()));
+            write!(values, "{}", serde_json::Value::Object(counts.collect()))
+        }
+        _ => {
+            values.append_null();
+            return size_of::<i64>();
+        }
+    };
+    // Ends the value.
+    values.append_value("");
+    values.values_slice().len() - before + size_of::<i32>()
+}
+
+impl Values {
     fn finish(self) -> ArrayRef {
         match self {
-            ColumnValues::Text(mut values) => ArrayBuilder::finish(&mut values),
-            ColumnValues::Integer(mut values) => ArrayBuilder::finish(&mut values),
-            ColumnValues::Number(mut values) => ArrayBuilder::finish(&mut values),
-            ColumnValues::Time(mut values) => ArrayBuilder::finish(&mut values),
-            ColumnValues::Integers(mut values) => ArrayBuilder::finish(&mut values),
-            ColumnValues::Texts(mut values) => ArrayBuilder::finish(&mut values),
+            Values::Text(mut values) => ArrayBuilder::finish(&mut values),
+            Values::Integer(mut values) => ArrayBuilder::finish(&mut values),
+            Values::Number(mut values) => ArrayBuilder::finish(&mut values),
+            Values::Time(mut values) => ArrayBuilder::finish(&mut values),
+            Values::Integers(mut values) => ArrayBuilder::finish(&mut values),
+            Values::Texts(mut values) => ArrayBuilder::finish(&mut values),
         }
     }
 }

@@ -3,19 +3,14 @@
 use std::io;
 use std::sync::Arc;
 
-use dissectors::kit::{Set, Socket};
+use dissectors::kit::Set;
 use dissectors::ledger::Terms;
 
-use super::findings::FindingRecord;
-use super::flows::FlowRecord;
-use super::messages::MessageRecord;
-use super::places::PacketPlaces;
-use super::servers::ServerRecord;
-use super::verdicts::VerdictRecord;
 use super::{Sink, Table};
 use crate::check::{self, Checker, Outcome, Selection};
 use crate::filter::Filter;
 use crate::report::json::Json;
+use crate::rows::{self, FindingRow, FlowLine, MessageRow, Of, PacketPlaces, of_summary};
 use crate::session::{
     Event, FieldLimits, Files, Findings, MessageEvent, Messages, Needs, Options, Totals,
 };
@@ -66,6 +61,11 @@ impl SelectedRows {
         self.tables.contains(&table)
     }
 
+    /// The tables of a summary.
+    fn of_summary(&self) -> impl Iterator<Item = Table> {
+        self.tables.iter().copied().filter(|table| Table::OF_SUMMARY.contains(table))
+    }
+
     /// Whether messages are checked, which needs all of them, regardless of the filter.
     pub fn checks(&self) -> bool {
         self.has(Table::Findings) || self.has(Table::Verdicts)
@@ -81,21 +81,21 @@ impl SelectedRows {
             Needs { findings: Findings::OfMessages, cross_flow: true, ..Needs::default() }
         };
         let filtered = self.filter.is_some();
-        let (messages, servers) = (self.has(Table::Messages), self.has(Table::Servers));
-        let all = messages || servers || filtered;
+        let (messages, parties) = (self.has(Table::Messages), self.of_summary().next().is_some());
+        let all = messages || parties || filtered;
         // A filter may need any field.
         let fields = match messages || filtered {
             true => Some(self.fields),
-            false => servers.then(FieldLimits::of_servers).or(checks.fields),
+            false => parties.then(FieldLimits::of_servers).or(checks.fields),
         };
         Needs {
             messages: if all { Messages::All } else { checks.messages },
             fields,
             files: true,
-            flows: self.has(Table::Flows) || servers,
+            flows: self.has(Table::Flows) || parties,
             flow_details: self.has(Table::Flows),
-            ports: servers,
-            servers: servers || messages,
+            ports: parties,
+            servers: parties || messages,
             ..checks
         }
     }
@@ -110,19 +110,21 @@ pub fn rows_of_findings(outcome: &Outcome, files: &Files, sink: &mut dyn Sink) -
     findings(outcome, &places, files, sink)
 }
 
-/// The rows of the servers of files that were read as one capture.
+/// The rows of a table of a summary, of files that were read as one capture. Returns whether others were left out
+/// because of the limit on memory.
 ///
 /// # Errors
 /// Those of the sink.
-pub fn rows_of_servers(summary: &Summary, files: &[String], sink: &mut dyn Sink) -> io::Result<()> {
-    servers(summary, &PacketPlaces::new(files), sink)
-}
-
-fn servers(summary: &Summary, places: &PacketPlaces, sink: &mut dyn Sink) -> io::Result<()> {
-    let (capture, rows) = (places.capture(), summary.servers.rows());
-    rows.into_iter().try_for_each(|(Socket(end), server)| {
-        sink.row(Table::Servers, &ServerRecord::of(capture.clone(), end, server))
-    })
+pub fn rows_of_summary(
+    table: Table,
+    summary: &Summary,
+    files: &[String],
+    sink: &mut dyn Sink,
+) -> io::Result<bool> {
+    let capture = PacketPlaces::new(files).capture();
+    let (rows, is_cut) = of_summary(table, summary, &[]);
+    rows.iter().try_for_each(|row| sink.row(&capture, &**row))?;
+    Ok(is_cut)
 }
 
 fn findings(
@@ -131,8 +133,9 @@ fn findings(
     files: &Files,
     sink: &mut dyn Sink,
 ) -> io::Result<()> {
+    let capture = places.capture();
     outcome.findings.iter().try_for_each(|found| {
-        sink.row(Table::Findings, &FindingRecord::of(found.clone(), places, files))
+        sink.row(&capture, &Of::<rows::Findings>(&FindingRow::of(found, places, files)))
     })
 }
 
@@ -145,10 +148,10 @@ pub struct Collector {
     summary: Option<Summary>,
     /// Open flows with a selected message.
     flows: Set<u32>,
-    message: MessageRecord,
+    message: MessageRow,
     json: Json,
-    /// There were more servers than fit in memory.
-    is_cut: bool,
+    /// The tables of which there were more rows than fit in memory.
+    cut: Vec<Table>,
 }
 
 impl Collector {
@@ -161,9 +164,9 @@ impl Collector {
             checker: None,
             summary: None,
             flows: Set::default(),
-            message: MessageRecord::default(),
+            message: MessageRow::default(),
             json: Json::new(false),
-            is_cut: false,
+            cut: Vec::new(),
         }
     }
 
@@ -172,9 +175,9 @@ impl Collector {
         &self.wanted
     }
 
-    /// Whether some servers of the finished capture have no row because of the memory limit.
-    pub fn lacks_servers(&self) -> bool {
-        self.is_cut
+    /// The tables that lack rows of finished captures because of the memory limit.
+    pub fn cut(&self) -> &[Table] {
+        &self.cut
     }
 
     /// A capture begins that is made of these files.
@@ -185,10 +188,10 @@ impl Collector {
         self.checker = wanted
             .checks()
             .then(|| Checker::new(wanted.selection.clone(), wanted.terms, wanted.complete));
-        self.summary =
-            wanted.has(Table::Servers).then(|| Summary::new(wanted.bytes, wanted.filter.is_some()));
+        let summary = || Summary::new(wanted.bytes, wanted.filter.is_some());
+        self.summary = wanted.of_summary().next().map(|_| summary());
         self.flows = Set::default();
-        self.message.begin(&self.places);
+        self.message = MessageRow::default();
     }
 
     /// The next event, in the order of the capture.
@@ -209,7 +212,7 @@ impl Collector {
             Event::FlowEnded(row) => {
                 let has_messages = self.wanted.filter.is_none() || self.flows.remove(&row.flow);
                 if has_messages && self.wanted.has(Table::Flows) {
-                    sink.row(Table::Flows, &FlowRecord::of(row, &self.places))?;
+                    sink.row(&self.capture, &Of::<rows::Flows>(&FlowLine::of(row, &self.places)))?;
                 }
             }
             Event::File(change) => self.places.note(*change),
@@ -229,7 +232,7 @@ impl Collector {
             return Ok(());
         }
         self.message.fill(m, &self.places, &mut self.json);
-        sink.row(Table::Messages, &self.message)
+        sink.row(&self.capture, &Of::<rows::Messages>(&self.message))
     }
 
     /// The capture was read: writes the rows that depend on the whole capture. Returns the outcome
@@ -239,8 +242,13 @@ impl Collector {
     /// Those of the sink.
     pub fn end(&mut self, read: &mut Totals, sink: &mut dyn Sink) -> io::Result<Option<Outcome>> {
         if let Some(summary) = self.summary.take() {
-            self.is_cut |= summary.servers.is_cut;
-            servers(&summary, &self.places, sink)?;
+            for table in self.wanted.of_summary() {
+                let (rows, is_cut) = of_summary(table, &summary, &[]);
+                rows.iter().try_for_each(|row| sink.row(&self.capture, &**row))?;
+                if is_cut && !self.cut.contains(&table) {
+                    self.cut.push(table);
+                }
+            }
         }
         let Some(checker) = self.checker.take() else { return Ok(None) };
         let outcome = checker.outcome(self.places.names(), read);
@@ -248,10 +256,8 @@ impl Collector {
             findings(&outcome, &self.places, &read.files, sink)?;
         }
         if self.wanted.has(Table::Verdicts) {
-            for &rule_outcome in &outcome.rules {
-                let (capture, code) = (self.capture.clone(), rule_outcome.rule.code.to_string());
-                sink.row(Table::Verdicts, &VerdictRecord { capture, code, rule_outcome })?;
-            }
+            let mut rules = outcome.rules.iter();
+            rules.try_for_each(|rule| sink.row(&self.capture, &Of::<rows::Verdicts>(rule)))?;
         }
         Ok(Some(outcome))
     }

@@ -20,7 +20,7 @@ const PAGE: usize = 1 << 20;
 /// Writes the record batches of each table to a separate output: Snappy, in row groups of bounded
 /// size.
 pub struct Parquet<W: Write + Send> {
-    writers: [Option<ArrowWriter<W>>; Table::ALL.len()],
+    writers: [Option<ArrowWriter<W>>; Table::EVERY.len()],
 }
 
 impl<W: Write + Send> Parquet<W> {
@@ -33,7 +33,7 @@ impl<W: Write + Send> Parquet<W> {
         outputs: impl IntoIterator<Item = (Table, W)>,
         bytes: usize,
     ) -> io::Result<Parquet<W>> {
-        let mut writers = [const { None }; Table::ALL.len()];
+        let mut writers = [const { None }; Table::EVERY.len()];
         for (table, output) in outputs {
             let properties = properties(table, bytes);
             let writer = ArrowWriter::try_new(output, table.schema(), Some(properties));
@@ -58,7 +58,7 @@ impl<W: Write + Send> Parquet<W> {
     /// # Errors
     /// Those of the outputs.
     pub fn finish(self) -> io::Result<Vec<(Table, W)>> {
-        let writers = Table::ALL.into_iter().zip(self.writers);
+        let writers = Table::EVERY.into_iter().zip(self.writers);
         let writers = writers.filter_map(|(table, writer)| Some((table, writer?)));
         writers.map(|(table, writer)| Ok((table, writer.into_inner().map_err(failed)?))).collect()
     }

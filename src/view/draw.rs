@@ -12,9 +12,10 @@ use ratatui::widgets::{Cell, Clear, Row, Table};
 
 use super::edit::FilterLine;
 use super::opened::LadderScreen;
-use super::tabs::{ShownRow, Tab, TabColumn};
+use super::tabs::{ShownRow, Tab};
 use super::{Areas, Chosen, InputMode, Model, ReadingProgress, Screen, View};
 use crate::report::paint::Tone;
+use crate::rows::Shown;
 use crate::text::{counted, grouped, shortened};
 use theme::Theme;
 
@@ -159,9 +160,31 @@ fn draw_names(frame: &mut Frame<'_>, line: &FilterLine, theme: Theme, below: Rec
     }
 }
 
-/// The columns that fit.
-fn columns(tab: Tab, width: u16) -> impl Iterator<Item = (usize, &'static TabColumn)> {
-    tab.columns().iter().enumerate().filter(move |(_, column)| column.from <= width)
+/// A column that fits: its index among those of its tab, its width, and what people see of it.
+struct FittingColumn {
+    nth: usize,
+    width: usize,
+    shown: Shown,
+    is_number: bool,
+    /// Its index in the table.
+    at: usize,
+}
+
+fn fitting(tab: Tab, width: u16) -> Vec<FittingColumn> {
+    let columns = tab.columns();
+    // A mark and a space precede the first one.
+    let widths = columns.on_screen(usize::from(width.saturating_sub(MARK + 1)));
+    let all = columns.shown().zip(columns.are_numbers()).zip(columns.indices()).zip(widths);
+    let fitting = all.enumerate().filter_map(|(nth, (((shown, is_number), at), width))| {
+        Some(FittingColumn { nth, width: width?, shown: *shown, is_number, at })
+    });
+    fitting.collect()
+}
+
+/// A cell of a list.
+fn cell<'c>(text: String, style: Style, column: &FittingColumn) -> Cell<'c> {
+    let line = Line::styled(text, style);
+    Cell::from(if column.is_number { line.right_aligned() } else { line })
 }
 
 fn draw_list(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Theme, area: Rect) {
@@ -170,26 +193,23 @@ fn draw_list(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Theme
     view.areas.rows = Rect { y: area.y + 1, height, ..area };
     let (visible, selected) = (view.list().visible(), view.list().selected());
     let order = view.orders[view.tab as usize];
-    let widths = columns(view.tab, area.width).map(|(_, column)| match column.width {
-        0 => Constraint::Fill(1),
-        width => Constraint::Length(width),
-    });
+    let columns = fitting(view.tab, area.width);
+    view.areas.columns = columns.iter().map(|column| column.at).collect();
+    let widths = columns.iter().map(|column| Constraint::Length(column.width as u16));
     let widths: Vec<_> = std::iter::once(Constraint::Length(MARK)).chain(widths).collect();
-    let heads = columns(view.tab, area.width).map(|(at, column)| {
-        let sorted = order.column == Some(at);
+    let heads = columns.iter().map(|column| {
         let style = theme.tone(Tone::Faint);
-        let style = if sorted { style.add_modifier(Modifier::UNDERLINED) } else { style };
-        let line = Line::styled(column.heading, style);
-        Cell::from(if column.is_number { line.right_aligned() } else { line })
+        let is_sorted = order.column == Some(column.at);
+        let style = if is_sorted { style.add_modifier(Modifier::UNDERLINED) } else { style };
+        cell(column.shown.heading.to_owned(), style, column)
     });
     let head = Row::new(std::iter::once(Cell::from("")).chain(heads));
-    let cells = ratatui::layout::Layout::horizontal(widths.clone()).spacing(1).split(area);
     let rows = visible.clone().filter_map(|at| {
         let shown = view.row(at, model)?;
         let style = if Some(at) == selected { theme.selected() } else { Style::new() };
         let mark = view.tab == Tab::Conversations
             && view.numbers(model).get(at).is_some_and(|it| view.marked.contains(it));
-        Some(row(&shown, view.tab, area.width, mark, &cells, theme).style(style))
+        Some(row(&shown, &columns, mark, theme).style(style))
     });
     let table = Table::new(rows.collect::<Vec<_>>(), widths).header(head).column_spacing(1);
     frame.render_widget(table, area);
@@ -207,24 +227,15 @@ fn draw_list(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Theme
 }
 
 /// A row of a list: each cell cut to its column, the most severe part in its tone.
-fn row<'r>(
-    shown: &ShownRow,
-    tab: Tab,
-    width: u16,
-    mark: bool,
-    places: &[Rect],
-    theme: Theme,
-) -> Row<'r> {
-    let mut cells = vec![Cell::from(if mark { "*" } else { " " })];
-    for ((at, column), place) in columns(tab, width).zip(places.iter().skip(1)) {
-        let text = shown.cells.get(at).map_or("", |cell| &**cell);
-        let text = shortened(text, place.width.into()).into_owned();
-        let is_grave = matches!(column.heading, "FINDINGS" | "SEVERITY" | "RULE");
-        let style = shown.tone.filter(|_| is_grave).map_or(Style::new(), |tone| theme.tone(tone));
-        let line = Line::styled(text, style);
-        cells.push(Cell::from(if column.is_number { line.right_aligned() } else { line }));
-    }
-    Row::new(cells)
+fn row<'r>(shown: &ShownRow, columns: &[FittingColumn], mark: bool, theme: Theme) -> Row<'r> {
+    let cells = columns.iter().map(|column| {
+        let text = shown.cells.get(column.nth).map_or("", |cell| &**cell);
+        let text = shortened(text, column.width).into_owned();
+        let tone = shown.tone.filter(|_| column.shown.is_toned);
+        cell(text, tone.map_or(Style::new(), |tone| theme.tone(tone)), column)
+    });
+    let mark = Cell::from(if mark { "*" } else { " " });
+    Row::new(std::iter::once(mark).chain(cells))
 }
 
 fn draw_ladder(

@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::ops::RangeInclusive;
 
 use dissectors::Id;
-use dissectors::kit::{Severity, Time, Transport, Verdict};
+use dissectors::kit::{Time, Transport};
 
+use crate::rows::{ConversationRow, WEIGHTS, weight};
 use crate::session::{Checked, CheckedEvent, MessageEvent};
 
 /// Maximum bytes per message: that of a conversation with a single one.
@@ -40,36 +40,6 @@ struct KeptConversation {
     messages: u32,
     /// The maximum response time in microseconds; the largest number: no response.
     slowest: u32,
-}
-
-/// A conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConversationRow {
-    /// Its number in all captures, from 0.
-    pub number: u32,
-    /// The index of its capture.
-    pub capture: usize,
-    /// Both ends, the sender of its first packet first.
-    pub ends: [SocketAddr; 2],
-    /// What carries it.
-    pub transport: Transport,
-    /// Its protocol.
-    pub protocol: Id,
-    /// Its first message.
-    pub message: &'static str,
-    /// When that was sent.
-    pub start: Time,
-    /// The packet of its first message, and that which completed its last one: the maximum if they
-    /// are too far apart.
-    pub frames: [u64; 2],
-    /// How many messages it has.
-    pub messages: u32,
-    /// The maximum response time in microseconds.
-    pub slowest: Option<u32>,
-    /// How many findings there are, and the gravest.
-    pub findings: u16,
-    /// The most severe finding.
-    pub worst: Option<(Severity, Verdict)>,
 }
 
 /// All conversations, up to a limit: the oldest are dropped.
@@ -300,18 +270,6 @@ impl Index {
     }
 }
 
-impl ConversationRow {
-    /// Whether packets between these ends may belong to it.
-    pub fn is_between(&self, ends: [SocketAddr; 2]) -> bool {
-        self.ends == ends || self.ends == [ends[1], ends[0]]
-    }
-
-    /// The range of its messages' packets.
-    pub fn packets(&self) -> RangeInclusive<u64> {
-        self.frames[0]..=self.frames[1]
-    }
-}
-
 impl KeptConversation {
     fn find(&mut self, checked: &Checked<'_>) {
         let found = checked.findings.iter().map(|it| (it.severity, it.verdict, 1));
@@ -321,29 +279,6 @@ impl KeptConversation {
             let times = u16::try_from(times).unwrap_or(u16::MAX);
             self.findings = self.findings.saturating_add(times);
         }
-    }
-}
-
-/// Findings by severity: inconclusive ones rank below proven ones.
-const WEIGHTS: [Option<(Severity, Verdict)>; 7] = [
-    None,
-    Some((Severity::Note, Verdict::Inconclusive)),
-    Some((Severity::Note, Verdict::Note)),
-    Some((Severity::Warning, Verdict::Inconclusive)),
-    Some((Severity::Error, Verdict::Inconclusive)),
-    Some((Severity::Warning, Verdict::Fail)),
-    Some((Severity::Error, Verdict::Fail)),
-];
-
-/// The rank of a finding: its index in [`WEIGHTS`].
-pub(super) fn weight(severity: Severity, verdict: Verdict) -> u8 {
-    match (severity, verdict) {
-        (Severity::Note, Verdict::Inconclusive) => 1,
-        (Severity::Note, _) | (_, Verdict::Note) => 2,
-        (Severity::Warning, Verdict::Inconclusive) => 3,
-        (Severity::Error, Verdict::Inconclusive) => 4,
-        (Severity::Warning, Verdict::Fail) => 5,
-        (Severity::Error, Verdict::Fail) => 6,
     }
 }
 

@@ -19,15 +19,16 @@ use roaring::RoaringBitmap;
 
 use crate::filter::Filter;
 use crate::report::TimeStyle;
+use crate::rows::Sorting;
 use crate::text::grouped;
 use edit::{FilterLine, InputLine, KeyEffect};
 use list::ListCursor;
 use mouse::Areas;
 use opened::{LadderScreen, MessageScreen};
-use tabs::{FindingRow, PartyRow, SortOrder, Tab};
+use tabs::{FoundRow, PartyRow, Tab};
 
 pub use draw::draw;
-pub use index::{BYTES_OF_MESSAGE, ConversationRow, Index};
+pub use index::{BYTES_OF_MESSAGE, Index};
 pub use model::{Matches, Model, ReadingProgress};
 pub use opened::{OpenedConversation, OpenedMessage};
 
@@ -112,11 +113,11 @@ pub struct View {
     time: TimeStyle,
     tab: Tab,
     lists: [ListCursor; 3],
-    orders: [SortOrder; 3],
+    orders: [Sorting; 3],
     /// The conversations that are shown; `None`: all in their original order.
     shown: Option<Vec<u32>>,
     parties: Vec<PartyRow>,
-    findings: Vec<FindingRow>,
+    findings: Vec<FoundRow>,
     marked: BTreeSet<u32>,
     filter: Option<Filter>,
     screens: Vec<Screen>,
@@ -171,7 +172,7 @@ impl View {
                 length
             }
             Tab::Servers => {
-                self.parties = tabs::parties(model, order);
+                self.parties = tabs::parties(model, order, self.time);
                 self.parties.len()
             }
             Tab::Findings => {
@@ -410,11 +411,15 @@ impl View {
 
     /// Sorts by the next column.
     fn sort(&mut self, model: &Model) {
-        let order = &mut self.orders[self.tab as usize];
-        let next = order.column.map_or(0, |column| column + 1);
-        let column = (next < self.tab.columns().len()).then_some(next);
-        *order = SortOrder { column, is_reversed: false };
-        let by = column.map(|column| self.tab.columns()[column].heading);
+        let (table, order) = (self.tab.table(), self.orders[self.tab as usize]);
+        let columns = &self.areas.columns;
+        let next = order.column.map_or(0, |column| {
+            columns.iter().position(|at| *at == column).map_or(columns.len(), |at| at + 1)
+        });
+        let column = columns.get(next).copied();
+        self.orders[self.tab as usize] = Sorting::by(table, column, false);
+        let headings = table.headings();
+        let by = column.and_then(|at| headings.get(at)?.shown).map(|shown| shown.heading);
         self.say(
             &by.map_or("not sorted".to_owned(), |by| format!("sorted by {by}; S reverses")),
             false,
@@ -531,15 +536,15 @@ impl View {
                 let it = model.index.get(*self.numbers(model).get(at)?)?;
                 Some(tabs::conversation(&it, model, self.time))
             }
-            Tab::Servers => self.parties.get(at).map(PartyRow::shown),
-            Tab::Findings => self.findings.get(at).map(FindingRow::shown),
+            Tab::Servers => self.parties.get(at).map(|row| row.shown.clone()),
+            Tab::Findings => self.findings.get(at).map(|row| row.shown.clone()),
         }
     }
 }
 
 /// The selected conversations in an order; `None`: all in the original order.
-fn sorted(model: &Model, order: SortOrder) -> Option<Vec<u32>> {
-    if model.matches.is_none() && order == SortOrder::default() {
+fn sorted(model: &Model, order: Sorting) -> Option<Vec<u32>> {
+    if model.matches.is_none() && order == Sorting::default() {
         return None;
     }
     let wanted = |number: &u32| {

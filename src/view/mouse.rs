@@ -13,6 +13,8 @@ const WHEEL: isize = 3;
 pub(super) struct Areas {
     /// The titles of the tabs.
     pub(super) tabs: [Rect; 3],
+    /// The columns of the list, by their indices in its table.
+    pub(super) columns: Vec<usize>,
     /// The line of the display filter.
     pub(super) filter: Rect,
     /// The rows of the list, the ladder or the fields.

@@ -25,6 +25,21 @@ pub mod samples;
 pub mod traffic;
 pub mod wire;
 
+/// Parts of pages that gamewire generates: the page, the name of the part in it, and the arguments.
+pub const PARTS: [(&str, &str, &[&str]); 2] = [
+    ("docs/answers.md", "causes", &["docs", "causes"]),
+    ("docs/tables.md", "tables", &["docs", "tables"]),
+];
+
+/// A page with this text as the part between the lines `<!-- PART -->` and `<!-- end of PART -->`. `None`
+/// if it lacks one of them.
+pub fn with_part(page: &str, part: &str, text: &str) -> Option<String> {
+    let (begin, end) = (format!("<!-- {part} -->\n"), format!("<!-- end of {part} -->\n"));
+    let (before, rest) = page.split_once(&begin)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{begin}{text}{end}{after}"))
+}
+
 /// The pages that gamewire generates, and the arguments for it. Tests of the documentation compare the pages
 /// by the same list.
 pub const PAGES: [(&str, &[&str]); 2] = [

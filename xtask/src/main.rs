@@ -12,11 +12,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use xtask::{PAGES, samples};
+use xtask::{PAGES, PARTS, samples, with_part};
 
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   samples [--check]    writes samples/, or says what there is out of date
-  docs                 writes docs/rules.md and docs/fields.md, which gamewire itself makes
+  docs                 writes docs/rules.md and docs/fields.md, and parts of other pages, all of which
+                       gamewire itself makes
   fuzz [--seconds N] [--jobs N] [TARGET...]
                        builds the fuzz targets and runs each for N seconds (10)
   bench [OPTION...]    measures the release and other programs on large captures, and writes the
@@ -64,6 +65,15 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
             for (page, arguments) in PAGES {
                 std::fs::write(root.join(page), written(&root, arguments)?)?;
                 writeln!(out, "wrote {page}")?;
+            }
+            for (page, part, arguments) in PARTS {
+                let file = root.join(page);
+                let text =
+                    String::from_utf8(written(&root, arguments)?).map_err(io::Error::other)?;
+                let updated = with_part(&std::fs::read_to_string(&file)?, part, &text);
+                let lacks = || io::Error::other(format!("{page} has no part {part}"));
+                std::fs::write(file, updated.ok_or_else(lacks)?)?;
+                writeln!(out, "wrote {part} in {page}")?;
             }
             Ok(ExitCode::SUCCESS)
         }

@@ -3,13 +3,14 @@
 use super::counters::Count;
 use super::decode;
 use super::layout::{SINGLE, SPLIT};
-use super::state::{Conversation, FORCED};
+use super::state::{Conversation, Known};
 use super::{A2s, claim, exchange, parts, rules};
 use crate::kit::{Context, Payload, Sink};
 
 /// One datagram of the flow.
 pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
-    cx.conversation.forget_forms(payload.time, cx.flow.silence, cx.settings.answer_timeout);
+    let clock = cx.settings.clock(payload.time);
+    cx.conversation.forget_forms(cx.flow.silence, clock);
     let toward_server = is_toward_server(cx, payload);
     let bytes = payload.bytes;
     if bytes.starts_with(&SPLIT) {
@@ -20,7 +21,7 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
     let said = if is_message(cx.conversation, payload, toward_server) {
         let known = decode::DecodeContext {
             lost: payload.lost,
-            ..cx.conversation.known(false, toward_server)
+            ..cx.conversation.decoding(false, toward_server)
         };
         let mut said = decode::message(bytes, known, sink);
         rules::packet_size(bytes.len(), sink);
@@ -31,10 +32,10 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
         said
     } else {
         if !cx.conversation.began {
-            cx.conversation.flags |= FORCED;
+            cx.conversation.known |= Known::FORCED;
         }
-        let due = cx.conversation.is_due(payload.side, payload.time, cx.settings.answer_timeout);
-        if !due && !cx.conversation.has(FORCED) {
+        let due = cx.conversation.requests.is_due(payload.side, clock);
+        if !due && !cx.conversation.has(Known::FORCED) {
             return;
         }
         decode::stray(bytes, sink)
@@ -52,8 +53,8 @@ pub(super) fn again<S: Sink>(cx: &Context<'_, A2s>, payload: &Payload<'_>, sink:
         return;
     }
     let said = if is_message(cx.conversation, payload, toward_server) {
-        decode::message(payload.bytes, cx.conversation.known(false, toward_server), sink)
-    } else if cx.conversation.has(FORCED) {
+        decode::message(payload.bytes, cx.conversation.decoding(false, toward_server), sink)
+    } else if cx.conversation.has(Known::FORCED) {
         decode::stray(payload.bytes, sink)
     } else {
         return;

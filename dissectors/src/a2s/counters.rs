@@ -1,7 +1,7 @@
 //! Counters of a flow, up to three each, packed into a number; and a coarse time in a byte.
 
 use super::kinds::{RequestKind, ResponseKind};
-use crate::kit::Time;
+use crate::kit::Clock;
 
 /// A counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +91,8 @@ impl Counters {
 pub(super) struct CoarseTime(u8);
 
 impl CoarseTime {
-    pub(super) fn of(time: Time, timeout: i64) -> CoarseTime {
-        CoarseTime(time.0.div_euclid((timeout / 4).max(1)) as u8)
+    pub(super) fn of(Clock { now, timeout }: Clock) -> CoarseTime {
+        CoarseTime(now.0.div_euclid((timeout / 4).max(1)) as u8)
     }
 
     /// Whether the two times are at most the timeout, or a quarter more, apart.
@@ -103,14 +103,15 @@ impl CoarseTime {
 
 #[cfg(test)]
 mod tests {
+    use crate::kit::Time;
+
     use super::*;
 
     #[test]
     fn coarse_times_are_near_for_the_time_of_a_response() {
         for start in [-300, -1, 0, 7, 250, 1_700_000_000] {
-            let near = |after: i64| {
-                CoarseTime::of(Time(start + after), 40).is_near(CoarseTime::of(Time(start), 40))
-            };
+            let at = |time| CoarseTime::of(Clock { now: Time(time), timeout: 40 });
+            let near = |after: i64| at(start + after).is_near(at(start));
             assert!((-30..=40).all(near), "{start}");
             assert!((50..=2500).chain(-2500..=-50).all(|after| !near(after)), "{start}");
         }

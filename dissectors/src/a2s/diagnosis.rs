@@ -3,7 +3,8 @@
 use super::rules::{
     A2S001, A2S004, A2S007, A2S027, A2S043, A2S045, A2S046, A2S047, A2S048, A2S062, A2S065,
 };
-use crate::kit::{Cause, Diagnosis, Item, Symptom};
+use crate::cause;
+use crate::kit::{Diagnosis, Item, Symptom, causes};
 
 pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     items: &[
@@ -16,20 +17,30 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::Whole,
         Item::Readable,
     ],
+    causes: &[&CHALLENGE_LOOP],
     symptoms: &[
-        Symptom::of(&A2S027, Item::Verified, Cause::ChallengeLoop),
-        Symptom::of(&A2S062, Item::Answered, Cause::QueriesUnanswered),
-        Symptom::of(&A2S065, Item::FromAsked, Cause::OtherAddress),
-        Symptom::of(&A2S043, Item::Whole, Cause::SplitPartMissing),
-        Symptom::of(&A2S001, Item::Readable, Cause::HeaderBroken),
-        Symptom::of(&A2S004, Item::Readable, Cause::HeaderBroken),
-        Symptom::of(&A2S007, Item::Readable, Cause::HeaderBroken),
-        Symptom::of(&A2S045, Item::Readable, Cause::HeaderBroken),
-        Symptom::of(&A2S046, Item::Readable, Cause::HeaderBroken),
-        Symptom::of(&A2S047, Item::Readable, Cause::HeaderBroken),
-        Symptom::of(&A2S048, Item::Readable, Cause::HeaderBroken),
+        Symptom::of(&A2S027, &CHALLENGE_LOOP),
+        Symptom::of(&A2S062, &causes::QUERIES_UNANSWERED),
+        Symptom::of(&A2S065, &causes::OTHER_ADDRESS),
+        Symptom::of(&A2S043, &causes::SPLIT_PART_MISSING),
+        Symptom::of(&A2S001, &causes::HEADER_BROKEN),
+        Symptom::of(&A2S004, &causes::HEADER_BROKEN),
+        Symptom::of(&A2S007, &causes::HEADER_BROKEN),
+        Symptom::of(&A2S045, &causes::HEADER_BROKEN),
+        Symptom::of(&A2S046, &causes::HEADER_BROKEN),
+        Symptom::of(&A2S047, &causes::HEADER_BROKEN),
+        Symptom::of(&A2S048, &causes::HEADER_BROKEN),
     ],
     proof: None,
     large: &[("player_request", 32), ("rules_request", 0)],
     registers: Some("valve_master"),
 };
+
+cause! {
+    /// It answers each challenge with another one.
+    pub CHALLENGE_LOOP "challenge_loop" {
+        no: [Verified],
+        says: "it answers its own challenge with another challenge, again and again",
+        advice: causes::ONE_PROGRAM,
+    }
+}

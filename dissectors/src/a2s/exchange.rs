@@ -8,12 +8,13 @@ use super::decode::MessageSummary;
 use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use super::layout::message_byte_span;
 use super::observation::{Observation, Occasion};
-use super::overdue::expire;
-use super::pending::{BEHIND_INFO, FOREIGN, PASSED_OVER, PendingRequest, ResponseDue};
-use super::repeats::{take_answered, wait};
-use super::state::{Conversation, FOLLOWED, GUARDED, UnmatchedList, between, issued};
+use super::overdue::{expire, give_up};
+use super::pending::{Notes, PendingRequest, Query};
+use super::state::{Conversation, Known, UnmatchedList, between, issued};
 use super::{A2s, rules};
-use crate::kit::{Context, CrossFlowEvent, Evidence, Payload, Read, Sink};
+use crate::kit::{
+    Answer, Context, CrossFlowEvent, Evidence, Payload, Question, Read, Request, Sink,
+};
 
 /// The effect of a message on the conversation.
 pub(super) fn message<S: Sink>(
@@ -36,38 +37,43 @@ fn ask<S: Sink>(
     sink: &mut S,
 ) {
     expire(cx, payload.time, false, sink);
-    cx.conversation.flags |= Conversation::asks(payload.side);
-    let standing = standing(cx, said.challenge, payload);
-    if standing == ChallengeStatus::Issued {
-        cx.conversation.flags |= FOLLOWED;
+    cx.conversation.known |= Conversation::asks(payload.side);
+    let status = status(cx, said.challenge, payload);
+    if status == ChallengeStatus::Issued {
+        cx.conversation.known |= Known::FOLLOWED;
     }
     let mark = payload.mark();
-    let is_foreign =
-        standing == ChallengeStatus::NeverIssued && may_be_given_by_another(cx, payload);
+    let is_foreign = status == ChallengeStatus::NeverIssued && may_be_given_by_another(cx, payload);
     let value = said.challenge.map(|challenge| challenge.value);
     let foreign = is_foreign.then(|| Occasion::of(payload, cx.flow.evidence(), value));
     rules::exchange(
-        &Observation::Sent { challenge: said.challenge, standing, mark, foreign },
+        &Observation::Sent { challenge: said.challenge, status, mark, foreign },
         message_byte_span(payload.bytes),
         sink,
     );
     sink.asks(request.name(), payload);
     let ignored = matches!(request, RequestKind::Challenge | RequestKind::Ping);
-    let owed = said.whole && standing != ChallengeStatus::NeverIssued && !ignored;
-    let asked = PendingRequest {
-        mark,
-        began: payload.time,
-        challenge: said.challenge.map_or(-1, |challenge| challenge.value),
-        request,
-        standing,
-        owed: if owed { ResponseDue::Yes } else { ResponseDue::No },
-        past: if cx.conversation.has_forms() { BEHIND_INFO } else { 0 }
-            | if is_foreign { FOREIGN } else { 0 },
-        tries: 1,
-        left: 1,
-    };
-    cx.shared.waiting.insert(payload, asked.request, cx.settings);
-    wait(cx, asked, payload.time, sink);
+    let is_owed = said.whole && status != ChallengeStatus::NeverIssued && !ignored;
+    let mut notes = Notes::empty();
+    notes.set(Notes::AFTER_INFO, cx.conversation.has_forms());
+    notes.set(Notes::FOREIGN, is_foreign);
+    let what = Query::new(request, (status, value.unwrap_or(-1)), notes);
+    cx.shared.waiting.insert(payload, request, cx.settings);
+    wait(cx, Request::new(what, mark, is_owed), sink);
+}
+
+/// Adds a pending request, or a repeat of one.
+fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: PendingRequest, sink: &mut S) {
+    let (clock, most) = (cx.settings.clock(asked.mark.time), cx.settings.limits.pending);
+    let sent = cx.conversation.requests.send(asked, most, clock);
+    sink.sent(sent.sending);
+    if sent.challenged.is_some_and(|what| what.kind == RequestKind::Info) {
+        cx.conversation.known |= Known::GUARDED;
+    }
+    let given_up = || cx.conversation.gives_up();
+    if let Some(overdue) = cx.budget.removed(sent.removed, given_up) {
+        give_up(cx, &overdue, clock, sink);
+    }
 }
 
 /// Whether another endpoint may have given the challenge: if this one has sent nothing so far, or
@@ -75,14 +81,14 @@ fn ask<S: Sink>(
 fn may_be_given_by_another(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     let open = |request| ResponseKind::Challenge.is_for(request);
     let waits = |asked: PendingRequest| {
-        asked.mark.side == payload.side && !asked.was_answered() && open(asked.request)
+        asked.mark.side == payload.side && !asked.was_answered() && open(asked.what.kind)
     };
     !cx.flow.seen[payload.side.other().index()]
-        || cx.conversation.waiting().any(waits)
-        || cx.conversation.missed().is_some_and(open)
+        || cx.conversation.requests.iter().any(waits)
+        || cx.conversation.missed.is_some_and(open)
 }
 
-fn standing(
+fn status(
     cx: &Context<'_, A2s>,
     challenge: Option<Read<i32>>,
     payload: &Payload<'_>,
@@ -111,18 +117,18 @@ fn response<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    let (from, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
+    let (from, clock) = (payload.side, cx.settings.clock(payload.time));
     cx.conversation.learn(said);
     if response == ResponseKind::Other {
-        cx.conversation.answered_somehow(from, now, timeout);
-        expire(cx, now, false, sink);
+        cx.conversation.answered_somehow(from, clock);
+        expire(cx, payload.time, false, sink);
         return;
     }
     let copy = cx.conversation.repeats(payload, &cx.shared.seed);
-    let guarded = cx.conversation.has(GUARDED);
+    let guarded = cx.conversation.has(Known::GUARDED);
     let challenge = response == ResponseKind::Challenge;
-    let fits = |asked: &PendingRequest| asked.fits(response, guarded);
-    let best = cx.conversation.best(fits, challenge, from, now, timeout);
+    let fits = |asked: &PendingRequest| asked.what.fits(response, guarded);
+    let best = cx.conversation.requests.best(fits, challenge, from, clock);
     let mut server = payload.from;
     match best {
         Some((1.., at))
@@ -133,13 +139,11 @@ fn response<S: Sink>(
             unexpected(cx, (response, said.challenge), copy, payload, sink);
         }
         // The first one answered another request while this one waited.
-        Some((1.., at))
-            if copy && cx.conversation.at(at).is_some_and(|asked| asked.is(PASSED_OVER)) =>
-        {
+        Some((1.., at)) if copy && cx.conversation.requests.get(at).is_some_and(is_passed_over) => {
             unexpected(cx, (response, said.challenge), copy, payload, sink);
         }
         Some((_, at)) => {
-            if let Some(asked) = take_answered(cx, at, response, said.challenge, payload) {
+            if let Some(asked) = answered(cx, at, response, said.challenge, payload) {
                 if !asked.was_answered() {
                     cx.shared.waiting.remove(payload);
                 }
@@ -154,7 +158,37 @@ fn response<S: Sink>(
     if response == ResponseKind::Challenge {
         remember(cx, said.challenge, payload, server, sink);
     }
-    expire(cx, now, false, sink);
+    expire(cx, payload.time, false, sink);
+}
+
+fn is_passed_over(asked: PendingRequest) -> bool {
+    asked.what.has(Notes::PASSED_OVER)
+}
+
+/// The request that was answered, as it was before. A challenge that was given before may be a late
+/// copy, even if a request with it is pending.
+fn answered(
+    cx: &mut Context<'_, A2s>,
+    at: usize,
+    response: ResponseKind,
+    challenge: Option<Read<i32>>,
+    payload: &Payload<'_>,
+) -> Option<PendingRequest> {
+    let what = cx.conversation.requests.get(at)?.what;
+    let is_known = |challenge: Read<i32>| {
+        let fact = issued(payload.to.ip(), payload.from, challenge.value);
+        cx.shared.issued.contains(&fact) == Some(true)
+    };
+    let answer = Answer {
+        complete: what.is_complete(response),
+        challenges: response == ResponseKind::Challenge,
+        is_copy: what.has_challenge() && challenge.is_some_and(is_known),
+        // Other forms follow the obsolete info.
+        goes_on: response == ResponseKind::ObsoleteInfo,
+    };
+    let is_other = |other: &Query| challenge.is_some_and(|it| it.value != other.challenge());
+    let clock = cx.settings.clock(payload.time);
+    cx.conversation.requests.answer(at, answer, is_other, clock)
 }
 
 /// Whether a list may be a hybrid server's response to info, although a list request without a valid
@@ -162,9 +196,9 @@ fn response<S: Sink>(
 /// unknown challenge may be valid.
 fn may_be_info(cx: &mut Context<'_, A2s>, at: usize) -> bool {
     let began = cx.flow.began;
-    match cx.conversation.at(at) {
-        Some(asked) if began || asked.standing != ChallengeStatus::NeverIssued => {
-            cx.conversation.may_be_answered(at);
+    match cx.conversation.requests.get(at) {
+        Some(asked) if began || asked.what.status != ChallengeStatus::NeverIssued => {
+            cx.conversation.requests.may_be_answered(at);
             true
         }
         _ => false,
@@ -203,31 +237,30 @@ fn heard<S: Sink>(
     sink: &mut S,
 ) {
     let kind = message_byte_span(payload.bytes);
-    sink.answers(asked.reply(asked.is_complete(response)));
+    sink.answers(asked.reply(asked.what.is_complete(response)));
     serve(cx, payload);
     let conversation = &mut *cx.conversation;
-    conversation.flags |= FOLLOWED;
+    conversation.known |= Known::FOLLOWED;
     let again = asked.was_answered();
-    let rounds = if again { 0 } else { rounds(&mut conversation.tally, asked, response) };
+    let rounds = if again { 0 } else { rounds(&mut conversation.tally, &asked.what, response) };
     let list = matches!(response, ResponseKind::Players | ResponseKind::Rules);
-    if list && asked.fits(response, conversation.has(GUARDED)) == Some(0) {
+    if list && asked.what.fits(response, conversation.has(Known::GUARDED)) == Some(0) {
         conversation.pass_over(response);
     }
     let explained = matches!(response, ResponseKind::Info | ResponseKind::ObsoleteInfo)
-        && conversation
-            .informed(response, CoarseTime::of(payload.time, cx.settings.answer_timeout));
-    if asked.request != RequestKind::Info && asked.is(BEHIND_INFO) {
+        && conversation.informed(response, CoarseTime::of(cx.settings.clock(payload.time)));
+    if asked.what.kind != RequestKind::Info && asked.what.has(Notes::AFTER_INFO) {
         conversation.tally.clear(&Count::FORMS);
     }
-    let guarded = asked.request != RequestKind::Info || conversation.has(GUARDED);
+    let guarded = asked.what.kind != RequestKind::Info || conversation.has(Known::GUARDED);
     rules::exchange(&Observation::Answered { asked, response, rounds, guarded, again }, kind, sink);
-    if (asked.request, response) == (RequestKind::Info, ResponseKind::Challenge) {
-        cx.conversation.flags |= GUARDED;
+    if (asked.what.kind, response) == (RequestKind::Info, ResponseKind::Challenge) {
+        cx.conversation.known |= Known::GUARDED;
     }
     if explained {
         rules::exchange(&Observation::Again { response: ResponseKind::Players }, kind, sink);
     }
-    match asked.standing {
+    match asked.what.status {
         _ if response == ResponseKind::Challenge => {}
         ChallengeStatus::Issued => rules::own_challenge(kind, sink),
         ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => {
@@ -235,28 +268,28 @@ fn heard<S: Sink>(
             rules::accepted(asked, &occasion, guarded, kind, sink);
         }
         ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero => {
-            sink.reflects(asked.request.name(), asked.mark.length, payload);
+            sink.reflects(asked.what.kind.name(), asked.mark.length, payload);
         }
     }
 }
 
 /// A server has responded: the same host's packets to it are addressed to a server.
 fn serve(cx: &mut Context<'_, A2s>, payload: &Payload<'_>) {
-    if !cx.conversation.has(FOLLOWED) {
+    if !cx.conversation.has(Known::FOLLOWED) {
         let most = cx.settings.limits.remembered;
         cx.shared.served.insert(&between(payload.to.ip(), payload.from), most);
     }
 }
 
 /// How often in a row a valid challenge was answered by another, this response included.
-fn rounds(tally: &mut Counters, asked: &PendingRequest, response: ResponseKind) -> u8 {
-    let Some(count) = Count::rounds(asked.request) else { return 0 };
+fn rounds(tally: &mut Counters, asked: &Query, response: ResponseKind) -> u8 {
+    let Some(count) = Count::rounds(asked.kind) else { return 0 };
     let before = tally.get(count);
     if response != ResponseKind::Challenge {
         tally.clear(&[count]);
         return 0;
     }
-    if asked.standing != ChallengeStatus::Issued {
+    if asked.status != ChallengeStatus::Issued {
         return before;
     }
     tally.add(count);
@@ -283,8 +316,8 @@ fn unexpected<S: Sink>(
         }
         return None;
     }
-    if conversation.missed().is_some_and(|request| response.is_for(request)) {
-        conversation.set_missed(None);
+    if conversation.missed.is_some_and(|request| response.is_for(request)) {
+        conversation.missed = None;
         return None;
     }
     if conversation.take_given_up() {
@@ -296,7 +329,8 @@ fn unexpected<S: Sink>(
         return None;
     }
     if !cx.conversation.was_asked(payload.side)
-        && let Some(asked) = cx.shared.waiting.elsewhere(payload, response, cx.settings)
+        && let Some(asked) =
+            cx.shared.waiting.elsewhere(payload, |asked| response.is_for(asked), cx.settings)
     {
         let from = payload.from;
         rules::exchange(&Observation::Elsewhere { response, asked, from }, kind, sink);
@@ -317,21 +351,21 @@ fn answered_wrongly<S: Sink>(
     sink: &mut S,
 ) -> bool {
     let conversation = &mut *cx.conversation;
-    let at = conversation.first_due(payload.side, payload.time, cx.settings.answer_timeout);
-    let due = at.and_then(|at| conversation.at(at)).map(|asked| asked.request);
+    let at = conversation.requests.first_due(payload.side, cx.settings.clock(payload.time));
+    let due = at.and_then(|at| conversation.requests.get(at)).map(|asked| asked.what.kind);
     let hybrid = match due {
         Some(request) => request == RequestKind::Info,
         None => conversation.tally.get(Count::ObsoleteInfo) > 0,
     };
     if response == ResponseKind::Players && hybrid && conversation.stray().is_none() {
         if let Some(at) = at {
-            conversation.may_be_answered(at);
+            conversation.requests.may_be_answered(at);
         }
         let stray = UnmatchedList { mark: payload.mark().into(), instead: due.is_some() };
         *conversation.stray() = Some(stray);
         return true;
     }
-    let Some(asked) = at.and_then(|at| conversation.take(at)) else { return false };
+    let Some(asked) = at.and_then(|at| conversation.requests.take(at)) else { return false };
     cx.shared.waiting.remove(payload);
     sink.answers(asked.reply(false));
     rules::exchange(

@@ -14,7 +14,6 @@ mod diagnosis;
 mod exchange;
 mod fields;
 mod habits;
-mod inflate;
 mod kinds;
 mod layout;
 mod messages;
@@ -24,12 +23,9 @@ mod overdue;
 mod parts;
 mod pending;
 mod recent_responses;
-mod repeated_names;
-mod repeats;
 pub(crate) mod rules;
 mod split;
 mod state;
-mod waiting;
 
 #[cfg(test)]
 mod tests;
@@ -114,7 +110,7 @@ impl Protocol for A2s {
     }
 
     fn forgot(shared: &SharedState) -> bool {
-        shared.issued.forgot() || shared.blurred.forgot() || shared.waiting.elsewhere.forgot()
+        shared.issued.forgot() || shared.blurred.forgot() || shared.waiting.forgot()
     }
 
     fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
@@ -123,7 +119,7 @@ impl Protocol for A2s {
     }
 
     fn refused(conversation: &mut Conversation, frame: u64) {
-        conversation.refused(frame);
+        conversation.requests.refused(frame);
     }
 
     fn again<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {

@@ -11,7 +11,7 @@ pub(super) enum Observation<'a> {
     /// A request was sent. `foreign`: another endpoint may have given its challenge.
     Sent {
         challenge: Option<Read<i32>>,
-        standing: ChallengeStatus,
+        status: ChallengeStatus,
         mark: Mark,
         foreign: Option<Occasion>,
     },

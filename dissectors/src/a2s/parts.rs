@@ -1,15 +1,15 @@
 //! The split responses of one flow: collects packets, and reports whole responses and the fragments
 //! of incomplete ones.
 
-use super::inflate::{self, Inflated};
 use super::kinds::ResponseKind;
 use super::layout::{self, Layout, Reason, SINGLE};
-use super::pending::{PASSED_OVER, PendingRequest};
+use super::pending::{Notes, PendingRequest};
 use super::split::{
     self, AddResult, HeaderPlace, JoinedResponse, Repeat, SplitProperties, SplitResponse,
 };
-use super::state::GUARDED;
+use super::state::Known;
 use super::{A2s, decode, exchange, messages as m, rules};
+use crate::kit::inflate::{Inflated, inflate};
 use crate::kit::{
     self, Context, CrossFlowEvent, Evidence, Limit, Message, Name, PartSpan, Payload, Piece, Role,
     Sink, Span, Time,
@@ -78,7 +78,7 @@ pub(super) fn again<S: Sink>(
     sink: &mut S,
 ) {
     let is_attack = toward_server && is_no_response(cx, payload);
-    let layout = split::likeliest_alone(payload.bytes, cx.conversation.layout());
+    let layout = split::likeliest_alone(payload.bytes, cx.conversation.layout);
     fragment(payload, layout, one_way(is_attack), sink);
 }
 
@@ -96,7 +96,7 @@ fn add<S: Sink>(
             single_packet(cx, payload, &m::SPLIT_FRAGMENT, sink);
         }
         AddResult::Copy => cx.conversation.parts().sets.push(set),
-        AddResult::Kept => match set.whole(cx.conversation.layout()) {
+        AddResult::Kept => match set.whole(cx.conversation.layout) {
             Some((layout, reason)) => whole(cx, set, layout, reason, payload, sink),
             None => cx.conversation.parts().sets.push(set),
         },
@@ -122,19 +122,20 @@ fn evict_oldest<S: Sink>(
 fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(Layout, Repeat)> {
     let (layout, repeat, kind) =
         cx.conversation.done()?.repeated(payload.side, id, payload.bytes, payload.lost)?;
-    let (side, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
-    let guarded = cx.conversation.has(GUARDED);
+    let side = payload.side;
+    let guarded = cx.conversation.has(Known::GUARDED);
     let fits = |asked: &PendingRequest| {
-        asked.fits(ResponseKind::of(kind), guarded).filter(|&fit| fit == 0)
+        asked.what.fits(ResponseKind::of(kind), guarded).filter(|&fit| fit == 0)
     };
     let is_copy = repeat == Repeat::Same;
-    let begins =
-        |asked: &PendingRequest| !is_copy || fits(asked).is_some() && !asked.is(PASSED_OVER);
+    let begins = |asked: &PendingRequest| {
+        !is_copy || fits(asked).is_some() && !asked.what.has(Notes::PASSED_OVER)
+    };
     if cx.conversation.awaits(side, begins) {
         return None;
     }
     if is_copy {
-        cx.conversation.answered_perhaps(fits, side, now, timeout);
+        cx.conversation.answered_perhaps(fits, side, cx.settings.clock(payload.time));
     }
     Some((layout, repeat))
 }
@@ -185,7 +186,8 @@ fn emit<S: Sink>(
     sink: &mut S,
 ) -> u8 {
     decode::split_group(joined, shape, reason, sink);
-    let known = decode::DecodeContext { lost: payload.lost, ..cx.conversation.known(true, false) };
+    let known =
+        decode::DecodeContext { lost: payload.lost, ..cx.conversation.decoding(true, false) };
     let bytes = payload.bytes;
     let stray = joined.compressed && joined.announced.is_none() && bytes.starts_with(&SINGLE);
     if !joined.compressed || stray {
@@ -199,7 +201,7 @@ fn emit<S: Sink>(
     }
     let limits = &cx.settings.limits;
     let (most, limit) = cx.budget.inflatable(bytes.len(), payload.time, limits);
-    let inflated = (most > 0).then(|| inflate::inflate(bytes, most));
+    let inflated = (most > 0).then(|| inflate(bytes, most));
     // Damaged data took the same work.
     let taken = inflated.as_ref().map_or(0, |it| it.as_ref().map_or(most, |it| it.bytes.len()));
     cx.budget.inflated(bytes.len(), taken, limits);
@@ -218,11 +220,7 @@ fn emit<S: Sink>(
                 _ => met(cx, sink),
             }
             let said = decode::compressed(bytes, sink);
-            cx.conversation.answered_somehow(
-                payload.side,
-                payload.time,
-                cx.settings.answer_timeout,
-            );
+            cx.conversation.answered_somehow(payload.side, cx.settings.clock(payload.time));
             sink.end(said.message, &payload);
             return said.kind;
         }
@@ -305,7 +303,7 @@ fn check_whole<S: Sink>(shape: &SplitProperties, joined: &JoinedResponse, sink: 
 
 /// The rest of a response did not arrive: each of its packets becomes a message.
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Time, sink: &mut S) {
-    let layout = set.likeliest(cx.conversation.layout());
+    let layout = set.likeliest(cx.conversation.layout);
     let timeout = cx.settings.answer_timeout;
     // Evicted packets may have belonged to this response.
     let spilled = cx.conversation.parts_so_far().and_then(|parts| parts.spilled);
@@ -346,7 +344,7 @@ fn check_rest<S: Sink>(
         return None;
     }
     let first = set.parts().first()?;
-    cx.conversation.answered_somehow(set.side, first.time, cx.settings.answer_timeout);
+    cx.conversation.answered_somehow(set.side, cx.settings.clock(first.time));
     let shape = set.shape(layout);
     match shape.missing {
         _ if !shape.is_right() => {}
@@ -402,7 +400,7 @@ fn single_packet<S: Sink>(
     message: &'static Message,
     sink: &mut S,
 ) {
-    let layout = split::likeliest_alone(payload.bytes, cx.conversation.layout());
+    let layout = split::likeliest_alone(payload.bytes, cx.conversation.layout);
     fragment(payload, layout, message, sink);
 }
 

@@ -5,9 +5,8 @@
 //! If the first request does not show it, a later one may, as long as little data has been sent.
 //! Ordinary sites soon send more, and are then ignored.
 
-use super::http;
 use super::params::{ApiPath, QueryParameter, decimal, decoded, pieces, split};
-use crate::kit::{Claim, StreamView};
+use crate::kit::{Claim, StreamView, http};
 
 /// Maximum number of bytes of a request or response that are read.
 const FRONT: usize = 2048;

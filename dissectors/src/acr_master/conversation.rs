@@ -2,12 +2,12 @@
 
 use std::net::SocketAddr;
 
+use crate::kit::http::{self, Framing};
 use crate::kit::{
     Budget, Buffer, Closed, Context, CrossFlowEvent, Evidence, Framed, Limit, Limits, Mark,
     Payload, PendingRequests, Reply, Side, Sink, Time, Unread, room,
 };
 
-use super::http::{self, Framing};
 use super::lines::Response;
 use super::params::ApiPath;
 use super::probe::{self, ProbeState};

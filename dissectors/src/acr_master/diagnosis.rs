@@ -1,7 +1,8 @@
 //! What a server needs to be in the list of the AssaultCube Reloaded master.
 
 use super::rules::{ACR020, ACR034, ACR035, EMPTY_TEXT, PROBE_ELSEWHERE, PROBE_UNANSWERED};
-use crate::kit::{Cause, Diagnosis, Item, Symptom};
+use crate::cause;
+use crate::kit::{Diagnosis, Item, Symptom, causes};
 
 pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     items: &[
@@ -13,13 +14,33 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::Listed,
         Item::Address,
     ],
+    causes: &[&NO_PROBE_RESPONSE, &PROBE_OTHER_PORT],
     symptoms: &[
-        Symptom::saying(&ACR034, PROBE_UNANSWERED, Item::ProbeBack, Cause::ProbeUnanswered),
-        Symptom::saying(&ACR034, PROBE_ELSEWHERE, Item::ProbeBack, Cause::ProbeOtherPort),
-        Symptom::saying(&ACR020, EMPTY_TEXT, Item::Accepted, Cause::RegistrationRefused),
-        Symptom::of(&ACR035, Item::Accepted, Cause::RegistrationUnanswered),
+        Symptom::saying(&ACR034, PROBE_UNANSWERED, &NO_PROBE_RESPONSE),
+        Symptom::saying(&ACR034, PROBE_ELSEWHERE, &PROBE_OTHER_PORT),
+        Symptom::saying(&ACR020, EMPTY_TEXT, &causes::REGISTRATION_REFUSED),
+        Symptom::of(&ACR035, &causes::REGISTRATION_UNANSWERED),
     ],
     proof: None,
     large: &[],
     registers: Some("acr_master"),
 };
+
+cause! {
+    /// The server did not answer the master's probe.
+    pub NO_PROBE_RESPONSE "probe_unanswered" {
+        no: [ProbeBack],
+        says: "the master probes its port, and nothing comes back",
+        advice: "Open and forward the UDP port that the master probes: one above the server's.",
+    }
+}
+
+cause! {
+    /// The server answered the master's probe from a port that was not probed.
+    pub PROBE_OTHER_PORT "probe_answered_from_other_port" {
+        no: [ProbeBack],
+        says: "it answers the master's probe from another port",
+        advice: "NAT or a container rewrites the port: publish the probed UDP port, one above the server's, one \
+                 to one.",
+    }
+}

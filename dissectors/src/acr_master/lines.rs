@@ -1,10 +1,9 @@
 //! The lines of a response's body, and the information in them.
 
-use crate::kit::{Reader, Sink, Span};
+use crate::kit::{Reader, Sink, Span, http};
 
 use super::digest;
 use super::fields::NEWLINE;
-use super::head;
 
 /// The properties of a response that the conversation needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +43,7 @@ pub(super) fn lines(bytes: &[u8], start: usize) -> impl Iterator<Item = Line<'_>
         if rest.is_empty() {
             return None;
         }
-        let (length, whole) = head::line(rest);
+        let (length, whole) = http::line(rest);
         let text = rest.get(..length).unwrap_or_default();
         let line = Line { text, at: Span::new(at, at + length), whole };
         at += whole;

@@ -19,8 +19,6 @@ mod diagnosis;
 mod digest;
 mod fields;
 mod habits;
-mod head;
-mod http;
 mod lines;
 mod messages;
 mod params;

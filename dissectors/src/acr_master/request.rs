@@ -4,9 +4,9 @@ use crate::kit::{Field, Reader, Sink, Span, TextPlace, decode};
 
 use super::digest::{DIGEST, NONCE};
 use super::fields::*;
-use super::head::{ENDINGS, headers, line, word};
 use super::params::{self, ApiPath, ParamValue, QueryParameter, decimal, decoded, hex, pieces};
 use super::rules;
+use crate::kit::http::*;
 
 /// The specification's default for the server port.
 pub(super) const DEFAULT_PORT: u64 = 28770;

@@ -3,12 +3,12 @@
 use crate::kit::{Reader, Sink, Span, decode};
 
 use super::fields::*;
-use super::head::{self, ENDINGS, headers, word};
 use super::lines::{Response, lines, newline};
 use super::params::{ApiPath, decimal, hex};
 use super::request::Request;
 use super::rules;
 use super::servers;
+use crate::kit::http::*;
 
 /// Decodes and checks a response, whose body may be `coded`, and whose end may be missing because
 /// the recording lost it or it is too long. `asked`: its request, if known.
@@ -20,7 +20,7 @@ pub(super) fn response<S: Sink>(
 ) -> Response {
     let mut response = Response { coded, ..Response::default() };
     decode(bytes, &ENDINGS, sink, |r| {
-        let (length, whole) = head::line(r.peek());
+        let (length, whole) = line(r.peek());
         let (version, with_space) = word(r.peek(), length);
         r.text_in(&HTTP_VERSION, with_space, Span::new(0, version));
         let left = length - with_space;

@@ -346,10 +346,10 @@ fn other_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, checked: bool) {
 mod tests {
     use proptest::prelude::*;
 
+    use crate::kit::http::ENDINGS;
     use crate::kit::{Rule, Tree, decode};
 
     use super::*;
-    use crate::acr_master::head::ENDINGS;
 
     /// The fields of a line: name, span, value.
     fn fields(line: &[u8], show: impl FnOnce(&mut Reader<'_, Tree>)) -> Vec<(&str, Span, u64)> {

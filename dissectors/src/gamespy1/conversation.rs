@@ -1,15 +1,12 @@
 //! The conversation of one flow: determines the kind of a message and passes it on.
 
-use crate::kit::{
-    Closed, Context, Evidence, Mark, Payload, PendingRequests, Reply, Side, Sink, Time, Transport,
-    room,
-};
+use crate::kit::{Closed, Context, Evidence, Exchanges, Payload, Side, Sink, Time, Transport};
 
 use super::connection::{self, MasterConnection};
 use super::decode::{self, MessageKind};
 use super::form::Form;
 use super::list;
-use super::queries::{PendingQuery, RepeatedQuery, expire, query};
+use super::queries::{Query, expire, query};
 use super::responses::{self, OpenResponses};
 use super::stream::{HeldText, StreamFraming, StreamUnit};
 use super::uplink::{self, Uplink};
@@ -21,7 +18,8 @@ type Cx<'c> = Context<'c, GameSpy1>;
 /// The state of one flow.
 #[derive(Default)]
 pub struct Conversation {
-    pub(super) pending: PendingRequests<PendingQuery>,
+    /// Queries that wait for a response.
+    pub(super) requests: Exchanges<Query>,
     /// The side whose latest response had no query: it may have been recorded before its query.
     pub(super) unasked: Option<Side>,
     /// The latest response counted as one only because a query was pending.
@@ -34,8 +32,6 @@ pub struct Conversation {
 
 #[derive(Default)]
 pub(super) struct MultiMessageState {
-    /// Pending queries that were repeated.
-    again: Vec<RepeatedQuery>,
     responses: OpenResponses,
     uplink: Option<Box<Uplink>>,
     connection: Option<Box<MasterConnection>>,
@@ -51,11 +47,10 @@ impl Conversation {
 
     /// Memory in bytes that the budget does not count.
     pub(super) fn held(&self) -> usize {
-        let pending = self.pending.held();
-        let Some(more) = &self.more else { return pending };
-        pending
+        let requests = self.requests.held();
+        let Some(more) = &self.more else { return requests };
+        requests
             + size_of::<MultiMessageState>()
-            + room(&more.again)
             + more.responses.held()
             + more.framing.held()
             + more.uplink.as_ref().map_or(0, |uplink| uplink.held())
@@ -102,52 +97,18 @@ impl Conversation {
         more.responses.due().into_iter().chain(more.framing.due()).min()
     }
 
-    /// Removes a pending query. Returns it with the reply for its response.
-    pub(super) fn take(&mut self, at: usize) -> Option<(PendingQuery, Reply)> {
-        let asked = self.pending.remove(at)?;
-        let mark = asked.mark.get();
-        let mut reply = Reply::to(mark.frame, mark.time);
-        if asked.again
-            && let Some(again) = self.more.as_mut().map(|more| &mut more.again)
-            && let Some(at) = again.iter().position(|again| again.first == mark.frame)
-        {
-            let again = again.swap_remove(at);
-            let latest = again.latest.get();
-            reply = Reply { request: latest.frame, sent: latest.time, tries: again.tries, ..reply };
-        }
-        Some((asked, reply))
-    }
-
     /// Whether a query from `answering`'s other side is pending that came since then.
     pub(super) fn awaits(&self, answering: Side, since: Time) -> bool {
-        let mut marks = self.pending.iter().map(|asked| asked.mark.get());
+        let mut marks = self.requests.iter().map(|asked| asked.mark);
         marks.any(|mark| mark.side != answering && mark.time >= since)
     }
 
     /// An ICMP error quotes this packet.
     pub(super) fn refuse(&mut self, frame: u64) {
-        let Conversation { pending, more, .. } = self;
-        let again = more.as_ref().map_or(&[][..], |more| &more.again);
-        for asked in pending.iter_mut() {
-            let latest = asked.sent_again(again).map_or(asked.mark, |again| again.latest);
-            asked.refused |= latest.get().frame == frame;
-        }
-        let uplink = more.as_mut().and_then(|more| more.uplink.as_deref_mut());
+        self.requests.refused(frame);
+        let uplink = self.uplink_so_far();
         if let Some(uplink) = uplink {
             uplink.refuse(frame);
-        }
-    }
-
-    /// The query is repeated.
-    pub(super) fn repeat(&mut self, first: u64, latest: Mark) {
-        let latest = latest.into();
-        let more = self.more.get_or_insert_default();
-        for asked in self.pending.iter_mut().filter(|asked| asked.mark.get().frame == first) {
-            (asked.again, asked.refused) = (true, false);
-        }
-        match more.again.iter_mut().find(|again| again.first == first) {
-            Some(again) => (again.latest, again.tries) = (latest, again.tries.saturating_add(1)),
-            None => more.again.push(RepeatedQuery { first, latest, tries: 2 }),
         }
     }
 }
@@ -373,6 +334,6 @@ mod tests {
 
     #[test]
     fn a_flow_with_one_message_is_small() {
-        assert!(size_of::<Conversation>() <= 40, "{}", size_of::<Conversation>());
+        assert!(size_of::<Conversation>() <= 48, "{}", size_of::<Conversation>());
     }
 }

@@ -4,7 +4,8 @@ use super::rules::{
     BEATS_LATE, GS1001, GS1002, GS1005, GS1016, GS1021, GS1022, GS1023, GS1024, GS1030, GS1031,
     GS1033, NO_VALIDATE,
 };
-use crate::kit::{Cause, Diagnosis, Item, Symptom};
+use crate::cause;
+use crate::kit::{Diagnosis, Item, Symptom, causes};
 
 pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     items: &[
@@ -23,21 +24,49 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::Whole,
         Item::Readable,
     ],
+    causes: &[&NOT_CHALLENGED, &SECURE_UNANSWERED, &VALIDATE_WRONG],
     symptoms: &[
-        Symptom::of(&GS1021, Item::Challenged, Cause::NotChallenged),
-        Symptom::saying(&GS1022, NO_VALIDATE, Item::Echo, Cause::SecureUnanswered),
-        Symptom::of(&GS1022, Item::Echo, Cause::ValidateWrong),
-        Symptom::of(&GS1005, Item::Echo, Cause::ValidateWrong),
-        Symptom::of(&GS1023, Item::Echo, Cause::ValidateWrong),
-        Symptom::saying(&GS1024, BEATS_LATE, Item::Heartbeats, Cause::HeartbeatRare),
-        Symptom::of(&GS1016, Item::ListWhole, Cause::ListCut),
-        Symptom::of(&GS1030, Item::Answered, Cause::QueriesUnanswered),
-        Symptom::of(&GS1033, Item::FromAsked, Cause::OtherAddress),
-        Symptom::of(&GS1031, Item::Whole, Cause::SplitPartMissing),
-        Symptom::of(&GS1001, Item::Readable, Cause::HeaderBroken),
-        Symptom::of(&GS1002, Item::Readable, Cause::HeaderBroken),
+        Symptom::of(&GS1021, &NOT_CHALLENGED),
+        Symptom::saying(&GS1022, NO_VALIDATE, &SECURE_UNANSWERED),
+        Symptom::of(&GS1022, &VALIDATE_WRONG),
+        Symptom::of(&GS1005, &VALIDATE_WRONG),
+        Symptom::of(&GS1023, &VALIDATE_WRONG),
+        Symptom::saying(&GS1024, BEATS_LATE, &causes::HEARTBEAT_RARE),
+        Symptom::of(&GS1016, &causes::LIST_CUT),
+        Symptom::of(&GS1030, &causes::QUERIES_UNANSWERED),
+        Symptom::of(&GS1033, &causes::OTHER_ADDRESS),
+        Symptom::of(&GS1031, &causes::SPLIT_PART_MISSING),
+        Symptom::of(&GS1001, &causes::HEADER_BROKEN),
+        Symptom::of(&GS1002, &causes::HEADER_BROKEN),
     ],
     proof: Some(&GS1005),
     large: &[],
     registers: Some("gamespy1"),
 };
+
+cause! {
+    /// The master did not challenge it.
+    pub NOT_CHALLENGED "not_challenged" {
+        no: [Challenged],
+        says: "it sends heartbeats, and the master does not challenge it",
+        advice: "Check the game name in the heartbeat: masters ignore games that they do not know.",
+    }
+}
+
+cause! {
+    /// It did not answer the secure challenge.
+    pub SECURE_UNANSWERED "secure_unanswered" {
+        no: [Echo],
+        says: "the master challenges it, and no validate comes",
+        advice: causes::LET_MASTER_IN,
+    }
+}
+
+cause! {
+    /// It answered with a wrong code.
+    pub VALIDATE_WRONG "validate_wrong" {
+        no: [Echo],
+        says: "its answer to the master's challenge is wrong",
+        advice: "Check the game's secret key, and the port and game name in the response.",
+    }
+}

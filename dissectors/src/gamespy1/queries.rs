@@ -1,8 +1,7 @@
 //! Pending queries, and the responses to them.
 
 use crate::kit::{
-    Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Reply, SeenMessage, Sending,
-    ShortMark, Side, Sink, Time,
+    Clock, Context, CrossFlowEvent, Evidence, Payload, Question, Reply, Request, Side, Sink, Time,
 };
 
 use super::words::TextProperties;
@@ -11,24 +10,24 @@ use super::{GameSpy1, rules, uplink};
 type Cx<'c> = Context<'c, GameSpy1>;
 
 /// A query that waits for its response.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PendingQuery {
-    /// The first packet with it.
-    pub(super) mark: ShortMark,
-    pub(super) word: QueryKind,
-    /// An ICMP error quotes its latest repeat.
-    pub(super) refused: bool,
-    /// It was repeated: [`More::again`] has the latest one.
-    pub(super) again: bool,
+pub(super) type PendingQuery = Request<Query>;
+
+/// What a query asks.
+#[derive(Clone, Copy)]
+pub(super) struct Query {
+    pub(super) kind: QueryKind,
+    /// The length of its datagram.
+    length: [u8; 2],
 }
 
-/// A query that was repeated while it was pending.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RepeatedQuery {
-    /// The packet that it was sent in first.
-    pub(super) first: u64,
-    pub(super) latest: ShortMark,
-    pub(super) tries: u32,
+impl Question for Query {
+    fn repeats(&self, before: &Query) -> bool {
+        (self.kind, self.length) == (before.kind, before.length)
+    }
+
+    fn is_alike(&self, other: &Query) -> bool {
+        self.kind == other.kind
+    }
 }
 
 /// The kind of a query.
@@ -39,12 +38,6 @@ pub(super) enum QueryKind {
     Basic,
     Rules,
     Players,
-}
-
-impl PendingQuery {
-    pub(super) fn sent_again<'a>(&self, again: &'a [RepeatedQuery]) -> Option<&'a RepeatedQuery> {
-        again.iter().find(|again| self.again && again.first == self.mark.get().frame)
-    }
 }
 
 impl QueryKind {
@@ -93,34 +86,15 @@ pub(super) fn query<S: Sink>(
         rules::query_answered(payload.whole(), sink);
         return;
     }
-    let mark = payload.mark();
     // For a repeat, or a copy from the network, no further response is due.
-    let again = |other: &PendingQuery| {
-        let before = other.mark.get();
-        (other.word, before.side, before.length) == (word, mark.side, mark.length)
-            && !is_overdue(cx, &before, payload.time)
-    };
-    let mut pending = cx.conversation.pending.iter();
-    let first = pending.find(|asked| again(asked)).map(|first| first.mark.get().frame);
-    if let Some(first) = first {
-        cx.conversation.repeat(first, mark);
-        sink.sent(Sending::Again);
-        return;
+    let mark = payload.mark();
+    let what = Query { kind: word, length: (mark.length as u16).to_le_bytes() };
+    let (clock, most) = (cx.settings.clock(payload.time), cx.settings.limits.pending);
+    let sent = cx.conversation.requests.send(Request::new(what, mark, true), most, clock);
+    sink.sent(sent.sending);
+    if let Some(overdue) = cx.budget.removed(sent.removed, || ()) {
+        give_up(cx, &overdue, clock, sink);
     }
-    let asked = PendingQuery { mark: mark.into(), word, refused: false, again: false };
-    let most = cx.settings.limits.pending.max(1);
-    if let Some(oldest) = cx.conversation.pending.first()
-        && cx.conversation.pending.len() >= most
-    {
-        cx.budget.meet(Limit::Pending);
-        // A query that is removed before it is overdue is not checked.
-        if is_overdue(cx, &oldest.mark.get(), payload.time) {
-            give_up(cx, payload.time, sink);
-        } else {
-            cx.conversation.take(0);
-        }
-    }
-    cx.conversation.pending.push(asked);
 }
 
 /// A response begins: it answers the oldest query of the other side, or one that is not overdue, if
@@ -130,11 +104,11 @@ pub(super) fn answered<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> Option<Reply> {
-    let asks = |asked: &PendingQuery| asked.mark.get().side != payload.side;
-    let in_time =
-        |asked: &PendingQuery| asks(asked) && !is_overdue(cx, &asked.mark.get(), payload.time);
-    let pending = &cx.conversation.pending;
-    let at = pending.iter().position(in_time).or_else(|| pending.iter().position(asks));
+    let clock = cx.settings.clock(payload.time);
+    let asks = |asked: &PendingQuery| asked.mark.side != payload.side;
+    let in_time = |asked: &PendingQuery| asks(asked) && !asked.is_overdue(clock);
+    let requests = &cx.conversation.requests;
+    let at = requests.position(in_time).or_else(|| requests.position(asks));
     let Some(at) = at else {
         cx.conversation.unasked = Some(payload.side);
         if !is_seen(cx, payload.side.other()) {
@@ -143,44 +117,31 @@ pub(super) fn answered<S: Sink>(
         }
         return None;
     };
-    let (asked, reply) = cx.conversation.take(at)?;
+    let asked = cx.conversation.requests.take(at)?;
     rules::query_answered(payload.whole(), sink);
-    sink.reflects(asked.word.name(), asked.mark.get().length, payload);
-    Some(reply)
+    sink.reflects(asked.what.kind.name(), asked.mark.length, payload);
+    Some(asked.reply(true))
 }
 
-/// Removes the oldest query.
-fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
-    let Some((asked, _)) = cx.conversation.take(0) else { return };
-    let mark = asked.mark.get();
-    let timeout = cx.settings.answer_timeout;
-    let evidence = Evidence {
-        lossy: cx.flow.lossy,
-        refused: asked.refused,
-        ..cx.flow.unanswered(mark.side.other(), mark.time, now, timeout)
-    };
-    let [from, to] = cx.flow.ends_from(mark.side);
-    rules::query_ignored(asked.word.name(), evidence, SeenMessage { mark, from, to }, sink);
+/// A query is no longer waited for.
+fn give_up<S: Sink>(cx: &Cx<'_>, asked: &PendingQuery, clock: Clock, sink: &mut S) {
+    let evidence = cx.flow.missing(asked, clock);
+    rules::query_ignored(asked, evidence, cx.flow.seen_in(asked.mark), sink);
 }
 
 fn is_seen(cx: &Cx<'_>, side: Side) -> bool {
     cx.flow.seen[side.index()]
 }
 
-fn is_overdue(cx: &Cx<'_>, mark: &Mark, now: Time) -> bool {
-    now.since(mark.time) >= cx.settings.answer_timeout
-}
-
 /// Removes overdue queries, or with `end` all. While the capture has no packet of the asked party,
 /// it may still appear.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    while let Some(asked) = cx.conversation.pending.first() {
-        let mark = asked.mark.get();
-        let due = is_overdue(cx, &mark, now) && is_seen(cx, mark.side.other());
-        if !end && !due {
-            break;
-        }
-        give_up(cx, now, sink);
+    let (flow, clock) = (cx.flow, cx.settings.clock(now));
+    let waits = |asked: &PendingQuery| !flow.seen[asked.mark.side.other().index()];
+    while cx.conversation.requests.is_overdue(end, waits, clock)
+        && let Some(asked) = cx.conversation.requests.take(0)
+    {
+        give_up(cx, &asked, clock, sink);
     }
     uplink::expire(cx, now, end, sink);
 }

@@ -6,14 +6,15 @@ use super::packet::{PacketKind, RequestForm, RequestSummary};
 use super::recent_packets::RecentPackets;
 use super::unfinished::{IncompleteResponses, PartResult};
 use crate::kit::{
-    Budget, Limits, Payload, PendingRequests, Reply, Sending, ShortMark, Side, Time, room,
+    Budget, Exchanges, GivenUp, Limits, Payload, Question, Removed, Reply, Request, RequestFlags,
+    ResponseDue, Sending, Settings, ShortMark, Side, Time, room,
 };
 
 /// The state of a flow.
 #[derive(Default)]
 pub struct Conversation {
     /// Requests, also those that were answered and may be answered again.
-    pending: PendingRequests<PendingRequest>,
+    requests: Exchanges<Asked>,
     rest: Option<Box<MultiMessageState>>,
 }
 
@@ -41,8 +42,7 @@ struct MultiMessageState {
     /// The latest info requests whose challenge is not known to be correct: timestamp and
     /// challenge.
     claimed: Vec<(u32, i32)>,
-    /// The number of requests that were removed to make room, and may still be answered.
-    given_up: u8,
+    given_up: GivenUp,
 }
 
 /// Maximum number of given challenges.
@@ -51,21 +51,6 @@ const GIVEN: usize = 8;
 /// Maximum number of info requests before the server's first packet.
 const EARLY: usize = 16;
 
-/// A request with its repeats. It is compact, since captures may have millions of flows.
-#[derive(Clone, Copy)]
-pub(super) struct PendingRequest {
-    what: RequestedData,
-    pub(super) timestamp: u32,
-    /// The latest repeat.
-    pub(super) mark: ShortMark,
-    /// How often it was sent.
-    times: u8,
-    /// How often it was answered.
-    pub(super) responses: u8,
-    /// Flags: see [`PendingRequest::has`].
-    traits: u8,
-}
-
 /// An info request before any packet from the server.
 pub(super) struct EarlyRequest {
     /// Its challenge; 0 is left out.
@@ -73,24 +58,34 @@ pub(super) struct EarlyRequest {
     pub(super) mark: ShortMark,
 }
 
-/// What is requested.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum RequestedData {
-    Challenge,
-    Info(RequestForm),
-    Unknown,
+/// A request that waits for its response.
+pub(super) type PendingRequest = Request<Asked>;
+
+/// What a request asks.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub(super) kind: PacketKind,
+    form: RequestForm,
+    timestamp: [u8; 4],
+    /// Whether its challenge is correct, if known.
+    pub(super) verified: Option<bool>,
 }
 
-/// The request is valid, so that a response is due.
-pub(super) const OWED: u8 = 1;
-/// The recording lost some of it.
-pub(super) const LOST: u8 = 2;
-/// Its challenge is correct.
-const RIGHT: u8 = 4;
-/// Its challenge is wrong.
-const WRONG: u8 = 8;
-/// Its latest repeat did not arrive.
-pub(super) const REFUSED: u8 = 16;
+impl Asked {
+    pub(super) fn timestamp(&self) -> u32 {
+        u32::from_le_bytes(self.timestamp)
+    }
+}
+
+impl Question for Asked {
+    fn repeats(&self, before: &Asked) -> bool {
+        self.kind == before.kind && self.timestamp == before.timestamp
+    }
+
+    fn is_alike(&self, other: &Asked) -> bool {
+        self.kind == other.kind
+    }
+}
 
 /// The request that a response answers.
 pub(super) enum ResponseMatch {
@@ -104,76 +99,6 @@ pub(super) enum ResponseMatch {
     Nothing,
 }
 
-impl PendingRequest {
-    fn of(
-        said: &RequestSummary,
-        verified: Option<bool>,
-        payload: &Payload<'_>,
-    ) -> Option<PendingRequest> {
-        let owed = if said.sound && verified != Some(false) { OWED } else { 0 };
-        let lost = if payload.lost { LOST } else { 0 };
-        let verified = match verified {
-            Some(true) => RIGHT,
-            Some(false) => WRONG,
-            None => 0,
-        };
-        Some(PendingRequest {
-            what: match said.kind {
-                PacketKind::Challenge => RequestedData::Challenge,
-                PacketKind::Info => RequestedData::Info(said.form),
-                PacketKind::Unknown => RequestedData::Unknown,
-            },
-            timestamp: said.timestamp?,
-            mark: payload.mark().into(),
-            times: 1,
-            responses: 0,
-            traits: owed | lost | verified,
-        })
-    }
-
-    /// The request was repeated: if it was correct once, it stays correct.
-    fn repeat(&mut self, again: &PendingRequest) {
-        let verified = if self.has(RIGHT) { RIGHT } else { again.traits & (RIGHT | WRONG) };
-        self.traits = (self.traits | again.traits) & OWED | again.traits & LOST | verified;
-        self.times = self.times.saturating_add(1);
-        (self.what, self.mark) = (again.what, again.mark);
-    }
-
-    pub(super) const fn has(&self, one: u8) -> bool {
-        self.traits & one != 0
-    }
-
-    /// Whether its challenge is correct, if known.
-    pub(super) fn verified(&self) -> Option<bool> {
-        (self.has(RIGHT) || self.has(WRONG)).then(|| self.has(RIGHT))
-    }
-
-    /// How often it was sent.
-    pub(super) const fn times(&self) -> u8 {
-        self.times
-    }
-
-    pub(super) fn kind(&self) -> PacketKind {
-        match self.what {
-            RequestedData::Challenge => PacketKind::Challenge,
-            RequestedData::Info(_) => PacketKind::Info,
-            RequestedData::Unknown => PacketKind::Unknown,
-        }
-    }
-
-    fn form(&self) -> Option<RequestForm> {
-        match self.what {
-            RequestedData::Info(form) => Some(form),
-            RequestedData::Challenge | RequestedData::Unknown => None,
-        }
-    }
-
-    /// The number of responses that are still due: one for each time that it was sent.
-    fn left(&self) -> usize {
-        usize::from(self.times.saturating_sub(self.responses))
-    }
-}
-
 impl Conversation {
     fn rest(&mut self) -> &mut MultiMessageState {
         self.rest.get_or_insert_default()
@@ -182,7 +107,7 @@ impl Conversation {
     /// The side that sends requests.
     pub(super) fn client(&self) -> Option<Side> {
         let reported = self.rest.as_ref().and_then(|rest| rest.client);
-        reported.or(self.pending.last().map(|asked| asked.mark.get().side))
+        reported.or(self.requests.iter().last().map(|asked| asked.mark.side))
     }
 
     /// This side sends requests.
@@ -219,7 +144,7 @@ impl Conversation {
     /// Stores a challenge that is not known to be correct. That of the first request of a flow is
     /// not stored, to save memory in captures with millions of flows of one packet.
     pub(super) fn claimed(&mut self, timestamp: u32, challenge: i32) {
-        if self.rest.is_none() && self.pending.is_empty() {
+        if self.rest.is_none() && self.requests.is_empty() {
             return;
         }
         let claimed = &mut self.rest().claimed;
@@ -234,29 +159,31 @@ impl Conversation {
         claimed.find(|&&(other, _)| other == timestamp).map(|&(_, challenge)| challenge)
     }
 
-    /// Adds a request. Returns how it relates to earlier ones, and a request that is removed to
-    /// make room.
+    /// Adds a request. Returns how it relates to earlier ones, and a request that is removed to make
+    /// room. `verified`: whether its challenge is correct, if known.
     pub(super) fn ask(
         &mut self,
         said: &RequestSummary,
         verified: Option<bool>,
         payload: &Payload<'_>,
-        limits: &Limits,
-    ) -> (Sending, Option<PendingRequest>) {
-        let Some(asked) = PendingRequest::of(said, verified, payload) else {
+        settings: &Settings,
+    ) -> (Sending, Option<Removed<Asked>>) {
+        let Some(timestamp) = said.timestamp.map(u32::to_le_bytes) else {
             return (Sending::New, None);
         };
-        let same = |other: &PendingRequest| {
-            other.kind() == asked.kind() && other.timestamp == asked.timestamp
-        };
-        let is_challenge = asked.kind() == PacketKind::Challenge;
+        let (kind, form) = (said.kind, said.form);
+        let is_owed = said.sound && verified != Some(false);
+        let asked = Asked { kind, form, timestamp, verified };
+        let mut asked = Request::new(asked, payload.mark(), is_owed);
+        asked.flags.set(RequestFlags::LOST, payload.lost);
+        let is_challenge = kind == PacketKind::Challenge;
         let goes_on = !is_challenge
             && self.rest.as_mut().is_some_and(|rest| std::mem::take(&mut rest.challenged));
-        if let Some(same) = self.find(same) {
-            let (before, waits) = (same.mark.get().time, same.responses == 0);
-            same.repeat(&asked);
-            self.rest().began.get_or_insert(before);
-            let again = if waits { Sending::Again } else { Sending::New };
+        if let Some(at) = self.requests.latest(|other| asked.what.repeats(&other.what)) {
+            let Some(before) = self.requests.get(at) else { return (Sending::New, None) };
+            self.requests.change(at, |same| repeat(same, asked));
+            self.rest().began.get_or_insert(before.mark.time);
+            let again = if before.is_open() { Sending::Again } else { Sending::New };
             return (if goes_on { Sending::GoesOn } else { again }, None);
         }
         // Another challenge begins another exchange.
@@ -264,50 +191,37 @@ impl Conversation {
             (rest.began, rest.challenged) = (None, false);
         }
         let sending = if goes_on { Sending::GoesOn } else { Sending::New };
-        let given_up = self.pending.push_within(asked, limits.pending);
-        if given_up.is_some() {
-            let rest = self.rest();
-            rest.given_up = rest.given_up.saturating_add(1);
-        }
-        (sending, given_up)
+        let clock = settings.clock(payload.time);
+        (sending, self.requests.push(asked, settings.limits.pending, clock))
     }
 
-    /// The latest such request.
-    fn find(&mut self, is: impl Fn(&PendingRequest) -> bool) -> Option<&mut PendingRequest> {
-        self.pending.iter_mut().rfind(|asked| is(asked))
+    /// A request was removed that may still be answered.
+    pub(super) fn gives_up(&mut self) {
+        self.rest().given_up.add();
     }
 
     /// This packet did not arrive.
     pub(super) fn refused(&mut self, frame: u64) {
-        if let Some(asked) = self.find(|asked| asked.mark.get().frame == frame) {
-            asked.traits |= REFUSED;
-        }
+        self.requests.refused(frame);
     }
 
-    /// The request with the timestamp of a response, unchanged or masked.
-    fn echoed(&mut self, kind: PacketKind, timestamp: u32) -> Option<&mut PendingRequest> {
-        let repeats = |asked: &PendingRequest| asked.kind() == kind && asked.timestamp == timestamp;
-        let exactly = self.find(repeats).is_some();
-        let is =
-            |asked: &PendingRequest| asked.kind() == kind && echoes(asked.timestamp, timestamp);
-        self.find(|asked| if exactly { repeats(asked) } else { is(asked) })
+    /// The place of the request with the timestamp of a response, unchanged or masked.
+    fn echoed(&self, kind: PacketKind, timestamp: u32) -> Option<usize> {
+        let is = |asked: &PendingRequest| asked.what.kind == kind;
+        let exactly = |asked: &PendingRequest| asked.what.timestamp() == timestamp;
+        let masked = |asked: &PendingRequest| echoes(asked.what.timestamp(), timestamp);
+        let exact = self.requests.latest(|asked| is(asked) && exactly(asked));
+        exact.or_else(|| self.requests.latest(|asked| is(asked) && masked(asked)))
     }
 
-    /// Whether a response may answer a request that was removed: each may have one.
-    fn take_given_up(&mut self) -> bool {
-        let given_up = self.rest.as_mut().map(|rest| &mut rest.given_up);
-        given_up.is_some_and(|left| match left.checked_sub(1) {
-            Some(less) => {
-                *left = less;
-                true
-            }
-            None => false,
-        })
+    /// The info request with the timestamp of a response.
+    fn info_asked(&self, timestamp: u32) -> Option<PendingRequest> {
+        self.requests.get(self.echoed(PacketKind::Info, timestamp)?)
     }
 
     /// The form of the request with this timestamp, if there was one.
-    pub(super) fn form(&mut self, timestamp: u32) -> Option<RequestForm> {
-        self.echoed(PacketKind::Info, timestamp).and_then(|asked| asked.form())
+    pub(super) fn form(&self, timestamp: u32) -> Option<RequestForm> {
+        self.info_asked(timestamp).map(|asked| asked.what.form)
     }
 
     /// The request that a response answers: the one with its timestamp, or else any of its kind.
@@ -317,80 +231,68 @@ impl Conversation {
         timestamp: u32,
         bytes: &[u8],
     ) -> ResponseMatch {
-        let exact = self.echoed(kind, timestamp).map(|asked| asked.timestamp);
-        if exact.is_none() && self.is_copy(bytes) {
+        let echoed = self.echoed(kind, timestamp);
+        if echoed.is_none() && self.is_copy(bytes) {
             return ResponseMatch::Copy;
         }
-        let given_up = exact != Some(timestamp) && self.take_given_up();
-        let found = self.find(|asked| match exact {
-            Some(exact) => asked.kind() == kind && asked.timestamp == exact,
-            None => asked.kind() == kind && asked.responses == 0,
-        });
-        let asked = found.map(|found| {
-            found.responses = found.responses.saturating_add(1);
-            *found
-        });
+        let exact = echoed.and_then(|at| self.requests.get(at));
+        let is_exact = exact.is_some_and(|asked| asked.what.timestamp() == timestamp);
+        let given_up = !is_exact && self.rest.as_mut().is_some_and(|rest| rest.given_up.take());
+        let waits = |asked: &PendingRequest| asked.what.kind == kind && asked.is_open();
+        let at = echoed.or_else(|| self.requests.latest(waits));
         // It is unknown which of the two it answers, so that none is reported as unanswered.
         if given_up {
+            at.and_then(|at| self.requests.change(at, PendingRequest::settle));
             return ResponseMatch::GivenUp;
         }
-        let Some(asked) = asked else { return ResponseMatch::Nothing };
-        if asked.responses >= asked.times {
-            self.forget(|other| other.kind() == kind && other.timestamp == asked.timestamp);
+        at.and_then(|at| self.settle_at(at)).map_or(ResponseMatch::Nothing, ResponseMatch::Asked)
+    }
+
+    /// The request at this place was answered: if no further response is due, it no longer waits.
+    fn settle_at(&mut self, at: usize) -> Option<PendingRequest> {
+        let asked = self.requests.change(at, PendingRequest::settle)?;
+        if asked.left == 0 {
+            let client = self.client();
+            self.requests.take(at);
+            if self.client() != client {
+                self.rest().client = client;
+            }
         }
-        ResponseMatch::Asked(asked)
+        Some(asked)
     }
 
     /// The request in the form for a sink. The challenge round and the following info request are
     /// one exchange.
     pub(super) fn reply_to(&mut self, asked: &PendingRequest) -> Reply {
-        let sent = asked.mark.get();
-        let complete = asked.kind() == PacketKind::Info;
+        let complete = asked.what.kind == PacketKind::Info;
         let rest = self.rest();
-        let began = rest.began.unwrap_or(sent.time);
+        let began = rest.began.unwrap_or(asked.mark.time);
         rest.began = (!complete).then_some(began);
         rest.challenged = !complete;
-        Reply {
-            began,
-            tries: asked.times.into(),
-            complete,
-            challenge_alone: !complete,
-            ..Reply::to(sent.frame, sent.time)
-        }
+        Reply { began, challenge_alone: !complete, ..asked.reply(complete) }
     }
 
     /// The response to the request with this timestamp is incomplete, but the request counts as
     /// answered.
     pub(super) fn settle(&mut self, timestamp: u32) {
-        let Some(asked) = self.echoed(PacketKind::Info, timestamp) else { return };
-        asked.responses = asked.responses.saturating_add(1);
-        if asked.responses >= asked.times {
-            let timestamp = asked.timestamp;
-            self.forget(|asked| asked.kind() == PacketKind::Info && asked.timestamp == timestamp);
+        if let Some(at) = self.echoed(PacketKind::Info, timestamp) {
+            self.settle_at(at);
         }
     }
 
     /// Whether a request of this kind with the timestamp of a response is pending.
     pub(super) fn waits(&self, kind: PacketKind, timestamp: u32) -> bool {
-        self.pending.iter().any(|asked| asked.kind() == kind && echoes(asked.timestamp, timestamp))
+        self.echoed(kind, timestamp).is_some()
     }
 
     /// Whether an info request is pending.
-    pub(super) fn waits_for_info(&mut self) -> bool {
-        self.find(|asked| asked.kind() == PacketKind::Info).is_some()
-    }
-
-    fn forget(&mut self, is: impl Fn(&PendingRequest) -> bool) {
-        if self.pending.last().is_some_and(&is) {
-            let client = self.client();
-            self.rest().client = client;
-        }
-        self.pending.retain(|asked| !is(asked));
+    pub(super) fn waits_for_info(&self) -> bool {
+        self.requests.iter().any(|asked| asked.what.kind == PacketKind::Info)
     }
 
     /// All requests that are pending at the end of the flow, the oldest first.
     pub(super) fn take_asked(&mut self) -> impl Iterator<Item = PendingRequest> + use<> {
-        self.pending.take()
+        self.requests.take_all()
     }
 
     /// A response with variables is complete. `asked`: its request is in the capture.
@@ -419,8 +321,8 @@ impl Conversation {
     }
 
     /// Whether the pending request with this timestamp, if any, has been answered.
-    pub(super) fn is_answered(&mut self, timestamp: u32) -> Option<bool> {
-        self.echoed(PacketKind::Info, timestamp).map(|asked| asked.responses > 0)
+    pub(super) fn is_answered(&self, timestamp: u32) -> Option<bool> {
+        self.info_asked(timestamp).map(|asked| !asked.is_open())
     }
 
     /// Stores an info request until the server's first packet, if there is room.
@@ -442,18 +344,20 @@ impl Conversation {
     /// the only pending info request, unless its response has a packet of this index.
     pub(super) fn stray(&mut self, header: Header, payload: &Payload<'_>) -> Option<u32> {
         let timestamp = header.timestamp;
-        if self.echoed(PacketKind::Info, timestamp).is_some() || self.is_open(timestamp) {
+        if self.waits(PacketKind::Info, timestamp) || self.is_open(timestamp) {
             return None;
         }
         let rest = self.rest();
-        if rest.done.is_latest(timestamp) || rest.given_up > 0 || rest.done.has(payload.bytes) {
+        if rest.done.is_latest(timestamp)
+            || !rest.given_up.is_empty()
+            || rest.done.has(payload.bytes)
+        {
             return None;
         }
-        let waits = |asked: &&PendingRequest| asked.kind() == PacketKind::Info;
-        let mut waiting = self.pending.iter().filter(waits);
-        let asked =
-            waiting.next().filter(|asked| asked.responses == 0 && waiting.next().is_none())?;
-        let asked = asked.timestamp;
+        let waits = |asked: &PendingRequest| asked.what.kind == PacketKind::Info;
+        let mut waiting = self.requests.iter().filter(waits);
+        let asked = waiting.next().filter(|asked| asked.is_open() && waiting.next().is_none())?;
+        let asked = asked.what.timestamp();
         let mut open = self.rest.iter().flat_map(|rest| &rest.open);
         match open.find(|open| open.side == payload.side && echoes(asked, open.timestamp)) {
             Some(open) => (!open.has_index(header.index)).then_some(open.timestamp),
@@ -470,8 +374,8 @@ impl Conversation {
         timeout: i64,
         budget: &mut Budget,
     ) -> PartResult {
-        let asked = self.echoed(PacketKind::Info, header.timestamp);
-        let asked = asked.map(|asked| (asked.left(), asked.responses > 0));
+        let asked = self.info_asked(header.timestamp);
+        let asked = asked.map(|asked| (usize::from(asked.left), !asked.is_open()));
         let rest = self.rest();
         let is = |open: &IncompleteResponses| {
             open.timestamp == header.timestamp && open.side == payload.side
@@ -502,7 +406,7 @@ impl Conversation {
 
     /// Memory in bytes that the budget does not count.
     pub(super) fn held(&self) -> usize {
-        let pending = self.pending.held();
+        let pending = self.requests.held();
         let Some(rest) = &self.rest else { return pending };
         let open: usize = rest.open.iter().map(IncompleteResponses::held).sum();
         let lists = room(&rest.given) + room(&rest.open) + open;
@@ -543,6 +447,18 @@ impl Conversation {
     /// When the first incomplete response times out.
     pub(super) fn deadline(&self) -> Option<Time> {
         self.rest.as_ref()?.open.iter().map(|open| open.deadline).min()
+    }
+}
+
+/// A request was sent again: if its challenge was correct once, it stays correct.
+fn repeat(asked: &mut PendingRequest, again: PendingRequest) {
+    let is_right = asked.what.verified == Some(true);
+    let verified = if is_right { Some(true) } else { again.what.verified };
+    asked.sent_again(again.mark);
+    asked.flags = again.flags;
+    asked.what = Asked { verified, ..again.what };
+    if asked.due == ResponseDue::No {
+        asked.due = again.due;
     }
 }
 

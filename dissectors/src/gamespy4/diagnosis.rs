@@ -1,7 +1,8 @@
 //! What a server needs to be seen by clients.
 
 use super::rules::{GS4004, GS4005, GS4021, GS4022, GS4023, GS4031, GS4033};
-use crate::kit::{Cause, Diagnosis, Item, Symptom};
+use crate::cause;
+use crate::kit::{Diagnosis, Item, Symptom, causes};
 
 pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     items: &[
@@ -14,16 +15,26 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::Whole,
         Item::Readable,
     ],
+    causes: &[&CHALLENGE_NOT_A_NUMBER],
     symptoms: &[
-        Symptom::of(&GS4031, Item::Answered, Cause::QueriesUnanswered),
-        Symptom::of(&GS4033, Item::FromAsked, Cause::OtherAddress),
-        Symptom::of(&GS4021, Item::Whole, Cause::SplitPartMissing),
-        Symptom::of(&GS4005, Item::Readable, Cause::ChallengeNotANumber),
-        Symptom::of(&GS4004, Item::Readable, Cause::HeaderBroken),
-        Symptom::of(&GS4022, Item::Readable, Cause::HeaderBroken),
-        Symptom::of(&GS4023, Item::Readable, Cause::HeaderBroken),
+        Symptom::of(&GS4031, &causes::QUERIES_UNANSWERED),
+        Symptom::of(&GS4033, &causes::OTHER_ADDRESS),
+        Symptom::of(&GS4021, &causes::SPLIT_PART_MISSING),
+        Symptom::of(&GS4005, &CHALLENGE_NOT_A_NUMBER),
+        Symptom::of(&GS4004, &causes::HEADER_BROKEN),
+        Symptom::of(&GS4022, &causes::HEADER_BROKEN),
+        Symptom::of(&GS4023, &causes::HEADER_BROKEN),
     ],
     proof: None,
     large: &[("info_request", 0)],
     registers: None,
 };
+
+cause! {
+    /// Its challenge is not a number.
+    pub CHALLENGE_NOT_A_NUMBER "challenge_not_a_number" {
+        no: [Readable],
+        says: "its challenge is not a number",
+        advice: causes::CHECK_SHOWS,
+    }
+}

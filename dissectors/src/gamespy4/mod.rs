@@ -34,7 +34,7 @@ mod unfinished;
 
 pub use conversation::Conversation;
 
-use conversation::{EarlyRequest, LOST, OWED, PendingRequest, REFUSED, ResponseMatch};
+use conversation::{EarlyRequest, PendingRequest, ResponseMatch};
 use decode::Header;
 use messages as m;
 use packet::{MAGIC, PacketKind, RequestForm, RequestSummary, ResponseSummary};
@@ -42,8 +42,8 @@ use parts::{fragment_fields, give_up_overdue, part};
 use response::DecodeContext;
 
 use crate::kit::{
-    Blind, Claim, Context, CrossFlowEvent, Description, Evidence, Group, Hint, Info, Limit,
-    Message, Outline, Payload, Protocol, Read, SeenMessage, Sink, Time,
+    Blind, Claim, Context, CrossFlowEvent, Description, Evidence, Group, Hint, Info, Message,
+    Outline, Payload, Protocol, Read, ResponseDue, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -230,14 +230,10 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     {
         cx.conversation.claimed(timestamp, challenge.value);
     }
-    let (sending, given_up) = cx.conversation.ask(&asked, verified, payload, &cx.settings.limits);
+    let (sending, removed) = cx.conversation.ask(&asked, verified, payload, cx.settings);
     sink.sent(sending);
-    if let Some(old) = given_up {
-        cx.budget.meet(Limit::Pending);
-        // A request that is removed before it is overdue is not checked.
-        if payload.time.since(old.mark.get().time) >= cx.settings.answer_timeout {
-            unanswered(cx, &old, payload.time, sink);
-        }
+    if let Some(overdue) = cx.budget.removed(removed, || cx.conversation.gives_up()) {
+        unanswered(cx, &overdue, payload.time, sink);
     }
     cx.conversation.set_client(payload.side);
     if said.kind != PacketKind::Unknown {
@@ -455,13 +451,13 @@ fn answers<S: Sink>(
     rules::asked_for(true, "", sink);
     // For a packet with a different timestamp that is reported already.
     if repeated == timestamp.value {
-        rules::timestamp_echo(asked.timestamp, timestamp, sink);
+        rules::timestamp_echo(asked.what.timestamp(), timestamp, sink);
     }
-    rules::answered(&asked.mark.get(), sink);
-    if kind == PacketKind::Info && asked.verified() != Some(true) {
-        sink.reflects(what, asked.mark.get().length, payload);
+    rules::answered(&asked.mark, sink);
+    if kind == PacketKind::Info && asked.what.verified != Some(true) {
+        sink.reflects(what, asked.mark.length, payload);
     }
-    match asked.verified() {
+    match asked.what.verified {
         Some(true) => rules::right_challenge_answered(sink),
         _ if kind == PacketKind::Info => accepted(cx, &asked, payload, sink),
         _ => {}
@@ -476,12 +472,12 @@ fn accepted<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    let claimed = cx.conversation.claim_of(asked.timestamp);
+    let claimed = cx.conversation.claim_of(asked.what.timestamp());
     // The server has given it since then: the recording may have the two in the wrong order.
     if claimed.is_some_and(|challenge| cx.conversation.given().contains(&challenge)) {
         return;
     }
-    if asked.verified() == Some(false) {
+    if asked.what.verified == Some(false) {
         rules::wrong_challenge_answered(sink);
     }
     if let Some(challenge) = claimed.filter(|&challenge| challenge != 0) {
@@ -497,28 +493,20 @@ fn unanswered<S: Sink>(
     now: Time,
     sink: &mut S,
 ) {
-    if asked.responses > 0 {
+    if !asked.is_open() {
         return;
     }
-    let mark = asked.mark.get();
-    let timeout = cx.settings.answer_timeout;
-    let evidence = Evidence {
-        lost: asked.has(LOST),
-        lossy: cx.flow.lossy,
-        refused: asked.has(REFUSED),
-        ..cx.flow.unanswered(mark.side.other(), mark.time, now, timeout)
-    };
-    let [from, to] = cx.flow.ends_from(mark.side);
-    // The time of its first packet is not stored if it was repeated.
-    let earlier = if asked.times() > 1 { cx.settings.answer_timeout } else { 0 };
-    let began = Time(mark.time.0.saturating_sub(earlier));
-    let (kind, owed) = (asked.kind(), asked.has(OWED));
-    let request = (request_message(kind).name, kind as u8, asked.timestamp);
-    let sendings = (asked.times(), began, owed);
-    rules::answered_by_another(request, sendings, evidence, SeenMessage { mark, from, to }, sink);
+    let evidence = cx.flow.missing(asked, cx.settings.clock(now));
+    rules::answered_by_another(
+        request_message(asked.what.kind).name,
+        asked,
+        evidence,
+        cx.flow,
+        sink,
+    );
     let refused = evidence.waited && evidence.asked_party_seen;
-    if !owed && asked.verified() == Some(false) && refused {
-        rules::wrong_challenge_refused(&mark, sink);
+    if asked.due == ResponseDue::No && asked.what.verified == Some(false) && refused {
+        rules::wrong_challenge_refused(&asked.mark, sink);
     }
 }
 

@@ -172,7 +172,10 @@ pub struct Field {
 /// Declares a protocol's fields: a `static` each. The doc comment is the description for users.
 macro_rules! fields {
     ($($(#[doc = $doc:literal])* $name:ident = $field:expr;)+) => {
-        $($(#[doc = $doc])* pub(super) static $name: $crate::kit::Field =
+        $crate::kit::fields! { pub(super), $($(#[doc = $doc])* $name = $field;)+ }
+    };
+    ($visible:vis, $($(#[doc = $doc:literal])* $name:ident = $field:expr;)+) => {
+        $($(#[doc = $doc])* $visible static $name: $crate::kit::Field =
             $field.about(concat!($($doc),*));)+
     };
 }

@@ -3,15 +3,20 @@
 //! Its only inputs are bytes and times: no files, sockets, clocks, threads, terminals or output
 //! formats.
 
+mod cause;
+pub mod causes;
 mod counted;
 mod diagnosis;
 pub(crate) mod dotted;
 mod evidence;
+mod exchanges;
 mod fact;
 mod field;
 mod habit;
 mod hash;
-
+pub(crate) mod http;
+pub(crate) mod inflate;
+mod item;
 #[cfg(test)]
 pub(crate) mod lab;
 mod lists;
@@ -24,13 +29,13 @@ mod outline;
 mod pairs;
 mod parts;
 mod payload;
-mod pending;
 mod protocol;
 mod purpose;
 mod quoted;
 mod reader;
 mod recent;
 mod refused;
+pub(crate) mod repeated_names;
 mod reply;
 #[cfg(test)]
 pub(crate) mod robustness;
@@ -44,15 +49,21 @@ mod statics;
 mod time;
 mod tree;
 
+pub use cause::{Cause, CauseKind, Values};
 pub use counted::counted;
-pub use diagnosis::{Cause, Diagnosis, Item, Symptom};
+pub use diagnosis::{Diagnosis, Symptom};
 pub use evidence::{Evidence, Finding, Verdict};
+pub use exchanges::{
+    Answer, CompactRequest, Exchanges, GivenUp, LatestRequests, PendingRequests, Question, Removed,
+    Request, RequestFlags, ResponseDue, Sent,
+};
 pub use fact::{CrossFlowEvent, Exchange, PartsFound, ResponseRules, SeenMessage};
 pub use field::{Field, Kind, Meaning, Place, Privacy, Read, Span};
 pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, ShortHash, keyed_hash};
 pub use hash::{Host, Map, Seed, Set, Socket};
+pub use item::{Item, ItemGroup};
 pub(crate) use lists::append;
 pub use lists::room;
 pub use mark::{Mark, ShortMark};
@@ -64,7 +75,6 @@ pub use outline::Outline;
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use payload::{Payload, Piece, Side, Transport};
-pub use pending::PendingRequests;
 pub use protocol::{
     Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Protocol, StreamView, Unread,
 };
@@ -79,5 +89,5 @@ pub use rule_results::{Counts, RuleCounts, RuleResults};
 pub use settings::{AbuseThresholds, Budget, Limit, Limits, Secret, Settings};
 pub use severities::Severities;
 pub use sink::{Blind, Leaf, Sink, Unchecked};
-pub use time::Time;
+pub use time::{Clock, Time};
 pub use tree::Tree;

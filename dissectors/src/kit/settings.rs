@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Time;
+use super::{Clock, Time};
 use crate::ProtocolSettings;
 
 /// Limits on the state of one run.
@@ -149,6 +149,13 @@ pub struct Settings {
     pub limits: Limits,
     /// The settings of each protocol.
     pub protocols: ProtocolSettings,
+}
+
+impl Settings {
+    /// The response timeout, as of now.
+    pub fn clock(&self, now: Time) -> Clock {
+        Clock { now, timeout: self.answer_timeout }
+    }
 }
 
 /// The thresholds above which traffic is abuse. Times are in nanoseconds.

@@ -8,6 +8,22 @@ use serde::{Deserialize, Serialize};
 )]
 pub struct Time(pub i64);
 
+/// Now, and how long a response may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// Now.
+    pub now: Time,
+    /// How long a response, or the rest of one, may take, in nanoseconds.
+    pub timeout: i64,
+}
+
+impl Clock {
+    /// Whether the response to what was sent then is overdue.
+    pub fn is_over(self, sent: Time) -> bool {
+        self.now.since(sent) >= self.timeout
+    }
+}
+
 impl Time {
     /// Nanoseconds: packets in opposite directions that are at most this far apart may have been
     /// recorded in the wrong order.

@@ -4,7 +4,8 @@ use super::rules::{
     JOINS_LATE, PLAYERS_FIT, REVERSED, VM026, VM033, VM034, VM036, VM040, VM042, VM044, VM045,
     VM047,
 };
-use crate::kit::{Cause, Diagnosis, Item, Symptom};
+use crate::cause;
+use crate::kit::{Diagnosis, Item, Symptom, causes};
 
 pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     items: &[
@@ -19,19 +20,71 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::Listed,
         Item::Address,
     ],
+    causes: &[
+        &CHALLENGE_NOT_ECHOED,
+        &CHALLENGE_BYTESWAPPED,
+        &INFO_KEYS_MISSING,
+        &INFO_MALFORMED,
+        &INFO_PLAYERS_OVER_MAX,
+    ],
     symptoms: &[
-        Symptom::of(&VM047, Item::Challenged, Cause::JoinUnanswered),
-        Symptom::saying(&VM040, REVERSED, Item::Echo, Cause::ChallengeByteswapped),
-        Symptom::of(&VM040, Item::Echo, Cause::ChallengeNotEchoed),
-        Symptom::of(&VM042, Item::Echo, Cause::ChallengeNotEchoed),
-        Symptom::of(&VM045, Item::Echo, Cause::ChallengeNotEchoed),
-        Symptom::of(&VM034, Item::Info, Cause::InfoKeysMissing),
-        Symptom::saying(&VM036, PLAYERS_FIT, Item::Info, Cause::InfoPlayersOverMax),
-        Symptom::of(&VM033, Item::Info, Cause::InfoMalformed),
-        Symptom::saying(&VM044, JOINS_LATE, Item::Heartbeats, Cause::HeartbeatRare),
-        Symptom::of(&VM026, Item::ListWhole, Cause::ListCut),
+        Symptom::of(&VM047, &causes::JOIN_UNANSWERED),
+        Symptom::saying(&VM040, REVERSED, &CHALLENGE_BYTESWAPPED),
+        Symptom::of(&VM040, &CHALLENGE_NOT_ECHOED),
+        Symptom::of(&VM042, &CHALLENGE_NOT_ECHOED),
+        Symptom::of(&VM045, &CHALLENGE_NOT_ECHOED),
+        Symptom::of(&VM034, &INFO_KEYS_MISSING),
+        Symptom::saying(&VM036, PLAYERS_FIT, &INFO_PLAYERS_OVER_MAX),
+        Symptom::of(&VM033, &INFO_MALFORMED),
+        Symptom::saying(&VM044, JOINS_LATE, &causes::HEARTBEAT_RARE),
+        Symptom::of(&VM026, &causes::LIST_CUT),
     ],
     proof: None,
     large: &[],
     registers: Some("valve_master"),
 };
+
+cause! {
+    /// It answered with another number.
+    pub CHALLENGE_NOT_ECHOED "challenge_not_echoed" {
+        no: [Echo],
+        says: "it answers the master with another challenge than it was given",
+        advice: "Answer with the challenge of the latest join to this master: each master gives its own.",
+    }
+}
+
+cause! {
+    /// It answered with the bytes in reverse order.
+    pub CHALLENGE_BYTESWAPPED "challenge_byteswapped" {
+        no: [Echo],
+        says: "it answers the master's challenge with its bytes reversed",
+        advice: "Read the master's 4 bytes as a little-endian number, whatever the byte order of the machine.",
+    }
+}
+
+cause! {
+    /// Its info string lacks keys.
+    pub INFO_KEYS_MISSING "info_keys_missing" {
+        no: [Info],
+        says: "its info string lacks keys",
+        advice: "Send all keys of the protocol's table, as \\key\\value pairs with a line feed at the end.",
+    }
+}
+
+cause! {
+    /// Its info string cannot be read.
+    pub INFO_MALFORMED "info_malformed" {
+        no: [Info],
+        says: "its info string is not made of key and value pairs",
+        advice: "Send each key once, none empty, and no backslash in a value: a server's name or map may have one.",
+    }
+}
+
+cause! {
+    /// Its info string has more players than the maximum.
+    pub INFO_PLAYERS_OVER_MAX "info_players_over_max" {
+        no: [Info],
+        says: "its info string has more players than its maximum",
+        advice: "Send a player count that is at most the number of slots.",
+    }
+}

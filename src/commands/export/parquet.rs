@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 
 use super::FileSink;
 use crate::output_file::OutputFile;
-use crate::tables::{Batches, Parquet, Sink, Table, TableRow};
+use crate::tables::{AnyRow, Batches, Parquet, Sink, Table};
 
 /// Maximum number of batches that wait to be written.
 const WAITING: usize = 4;
@@ -65,8 +65,8 @@ fn write(mut parquet: Parquet<OutputFile>, batches: Receiver<TableBatch>) -> Wri
 }
 
 impl Sink for Thread {
-    fn row(&mut self, table: Table, row: &dyn TableRow) -> io::Result<()> {
-        self.batches.row(table, row)?;
+    fn row(&mut self, capture: &str, row: &dyn AnyRow) -> io::Result<()> {
+        self.batches.row(capture, row)?;
         self.send()
     }
 }

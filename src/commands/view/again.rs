@@ -13,8 +13,8 @@ use crate::config::Config;
 use crate::filter::Filter;
 use crate::live::FileFilter;
 use crate::net::glance;
+use crate::rows::ConversationRow;
 use crate::session::{Decoder, Event, MessageEvent, Needs, Options};
-use crate::view::ConversationRow;
 
 use super::kept::KeptReader;
 

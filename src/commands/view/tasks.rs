@@ -16,9 +16,10 @@ use crate::commands::{Failure, extract};
 use crate::filter::Filter;
 use crate::output_file::OutputFile;
 use crate::report::Envelope;
+use crate::rows::ConversationRow;
 use crate::session::{Event, Findings, Messages, Needs};
 use crate::text::{counted, escaped};
-use crate::view::{Chosen, ConversationRow, Matches, OpenedConversation, OpenedMessage, TaskReply};
+use crate::view::{Chosen, Matches, OpenedConversation, OpenedMessage, TaskReply};
 
 /// The interval at which a filter checks whether a capture has begun.
 const WAIT: Duration = Duration::from_millis(50);

@@ -3,7 +3,7 @@
 use dissectors::kit::{Severity, Verdict};
 
 use super::{Unreadable, put};
-use crate::check::{Answered, Outcome, ReportedFinding};
+use crate::check::{ExchangeCounts, Outcome, ReportedFinding};
 use crate::report::markdown::cell;
 use crate::text::escaped;
 
@@ -36,7 +36,7 @@ pub fn write(outcomes: &[Outcome], out: &mut String) {
         }
     }
     for outcome in outcomes {
-        let (captures, Answered { asked, answered }) = (&outcome.captures, outcome.requests);
+        let (captures, ExchangeCounts { asked, answered }) = (&outcome.captures, outcome.requests);
         let name = data(&captures.join(", "));
         put(out, format_args!("gamewire: {name}: {answered} of {asked} requests answered\n"));
     }
@@ -53,7 +53,7 @@ pub fn summary(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity)
         let verdict = outcome.status(least).name();
         let [errors, warnings, notes] =
             [Severity::Error, Severity::Warning, Severity::Note].map(|it| outcome.count(it));
-        let Answered { asked, answered } = outcome.requests;
+        let ExchangeCounts { asked, answered } = outcome.requests;
         let counts = format!("{errors} | {warnings} | {notes} | {answered} of {asked}");
         put(&mut out, format_args!("| {name} | {verdict} | {counts} |\n"));
     }

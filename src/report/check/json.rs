@@ -10,10 +10,12 @@ use crate::report::json;
 #[derive(Serialize)]
 struct CheckJson<'a> {
     captures: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config: Option<&'a str>,
     packets: u64,
     messages: u64,
     flows: u64,
-    /// Requests that were checked, and those of them that were answered.
+    /// Exchanges, and those of them that were answered.
     requests: u64,
     answered: u64,
     verdict: &'static str,
@@ -74,11 +76,17 @@ struct FindingObject<'a> {
     length: u32,
 }
 
-/// Appends the outcome. `least`: the minimum severity that fails the capture.
+/// Appends the outcome. `least`: the minimum severity that fails the capture; `config`: the
+/// configuration file that was read.
 ///
 /// # Errors
 /// None for a `Vec`.
-pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_json::Result<()> {
+pub fn write(
+    outcome: &Outcome,
+    least: Severity,
+    config: Option<&str>,
+    out: &mut Vec<u8>,
+) -> serde_json::Result<()> {
     let mut clock = Clock::default();
     let rules = outcome.rules.iter().map(|rule_outcome| RuleObject {
         code: rule_outcome.rule.code.to_string(),
@@ -95,6 +103,7 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
     let lacking = outcome.lacking.iter().map(|(capture, holds)| NoTraffic { capture, holds });
     let object = CheckJson {
         captures: &outcome.captures,
+        config,
         packets: outcome.packets,
         messages: outcome.messages,
         flows: outcome.flows,

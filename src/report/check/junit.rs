@@ -9,15 +9,21 @@ use std::borrow::Cow;
 use dissectors::kit::{Severity, Time};
 
 use super::{Unreadable, put};
-use crate::check::{Answered, Excerpt, Outcome, RuleOutcome, RuleStatus, gravest_first};
+use crate::check::{Excerpt, ExchangeCounts, Outcome, RuleOutcome, RuleStatus, gravest_first};
 use crate::report::clock::Clock;
 use crate::text::{escaped as visible, is_hidden};
 
 /// Maximum number of findings per rule.
 const SHOWN: usize = 20;
 
-/// Writes the outcomes as one document.
-pub fn write(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity, out: &mut String) {
+/// Writes the outcomes as one document. `config`: the configuration file that was read.
+pub fn write(
+    outcomes: &[Outcome],
+    unreadable: &[Unreadable],
+    least: Severity,
+    config: Option<&str>,
+    out: &mut String,
+) {
     let suites: Vec<_> = outcomes.iter().map(|outcome| Suite::of(outcome, least)).collect();
     let errors = unreadable.len();
     let tests = errors + suites.iter().map(|suite| suite.cases.len()).sum::<usize>();
@@ -31,7 +37,7 @@ pub fn write(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity, o
         ),
     );
     for suite in &suites {
-        suite.write(out);
+        suite.write(config, out);
     }
     for Unreadable { file, why } in unreadable {
         let (file, why) = (escaped(file), escaped(why));
@@ -53,7 +59,7 @@ struct Suite<'a> {
     cases: Vec<Case<'a>>,
     /// The capture has none of the selected traffic, and what it contains.
     lacking: &'a [(String, String)],
-    requests: Answered,
+    requests: ExchangeCounts,
     /// The earliest and the latest time of a packet.
     span: Option<[Time; 2]>,
 }
@@ -103,7 +109,7 @@ impl Suite<'_> {
         self.cases.iter().filter(|case| which(case)).count()
     }
 
-    fn write(&self, out: &mut String) {
+    fn write(&self, config: Option<&str>, out: &mut String) {
         let (name, tests) = (escaped(&self.name), self.cases.len());
         let failures = self.count(|case| case.fails());
         let skipped = self.count(|case| matches!(case.came, CaseResult::Skipped(_)));
@@ -115,14 +121,18 @@ impl Suite<'_> {
                 self.times()
             ),
         );
-        let Answered { asked, answered } = self.requests;
+        let ExchangeCounts { asked, answered } = self.requests;
         put(
             out,
             format_args!(
                 "    <properties>\n      <property name=\"requests\" value=\"{asked}\"/>\n      \
-                 <property name=\"answered\" value=\"{answered}\"/>\n    </properties>\n"
+                 <property name=\"answered\" value=\"{answered}\"/>\n"
             ),
         );
+        if let Some(config) = config.map(escaped) {
+            put(out, format_args!("      <property name=\"config\" value=\"{config}\"/>\n"));
+        }
+        put(out, format_args!("    </properties>\n"));
         self.cases.iter().for_each(|case| case.write(out));
         for (_, holds) in self.lacking {
             put(out, format_args!("    <system-err>{}</system-err>\n", escaped(holds)));

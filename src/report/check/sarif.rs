@@ -27,7 +27,7 @@ struct SarifRun<'a> {
     invocations: Option<[Invocation; 1]>,
     automation_details: Automation,
     column_kind: &'static str,
-    properties: RunProperties,
+    properties: RunProperties<'a>,
     results: Vec<Result_<'a>>,
 }
 
@@ -40,9 +40,12 @@ struct Automation {
 /// How many requests were checked, and how many of them were answered.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RunProperties {
+struct RunProperties<'a> {
     requests_asked: u64,
     requests_answered: u64,
+    /// The configuration file that was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -138,6 +141,22 @@ struct SarifText {
     text: String,
 }
 
+impl SarifText {
+    /// A text without placeholders and links: without these escapes (sections 3.11.5 and 3.11.6 of SARIF 2.1.0), a
+    /// server's name could be a link.
+    fn of(plain: &str) -> SarifText {
+        let mut text = String::with_capacity(plain.len());
+        for c in plain.chars() {
+            match c {
+                '\\' | '[' | ']' => text.extend(['\\', c]),
+                '{' | '}' => text.extend([c, c]),
+                c => text.push(c),
+            }
+        }
+        SarifText { text }
+    }
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Result_<'a> {
@@ -203,13 +222,14 @@ struct Fingerprints {
     gamewire: String,
 }
 
-/// Appends the outcomes as one log.
+/// Appends the outcomes as one log. `config`: the configuration file that was read.
 ///
 /// # Errors
 /// None that a `Vec` can have.
 pub fn write(
     outcomes: &[Outcome],
     unreadable: &[Unreadable],
+    config: Option<&str>,
     out: &mut Vec<u8>,
 ) -> serde_json::Result<()> {
     let rules = outcomes.first().map_or(&[][..], |outcome| &outcome.rules);
@@ -246,7 +266,11 @@ pub fn write(
             invocations: invocation(rules, unreadable).map(|invocation| [invocation]),
             automation_details: Automation { id: "gamewire/check/" },
             column_kind: "utf16CodeUnits",
-            properties: RunProperties { requests_asked: asked, requests_answered: answered },
+            properties: RunProperties {
+                requests_asked: asked,
+                requests_answered: answered,
+                config,
+            },
             results: results.collect(),
         }],
     };
@@ -264,11 +288,9 @@ fn descriptor(rule: &Rule) -> Descriptor {
     Descriptor {
         id: rule.code.to_string(),
         name: rule.slug,
-        short_description: SarifText { text: rule.asks.to_owned() },
-        full_description: SarifText { text: why.clone() },
-        help: SarifText {
-            text: format!("Asks: {}.\n{why}{}", rule.asks, cites.collect::<String>()),
-        },
+        short_description: SarifText::of(rule.asks),
+        full_description: SarifText::of(&why),
+        help: SarifText::of(&format!("Asks: {}.\n{why}{}", rule.asks, cites.collect::<String>())),
         help_uri: help_uri(rule),
         default_configuration: Configuration { level: level(rule.severity) },
         properties: security(rule),
@@ -315,7 +337,7 @@ fn notification(unreadable: &Unreadable) -> Notification {
     let artifact_location = FileUri { uri: uri(&unreadable.file).into_owned() };
     Notification {
         level: "error",
-        message: SarifText { text: unreadable.why.clone() },
+        message: SarifText::of(&unreadable.why),
         locations: [FileLocation { physical_location: WholeFile { artifact_location } }],
     }
 }
@@ -339,7 +361,7 @@ fn result<'a>(
             .unwrap_or(0),
         kind,
         level,
-        message: SarifText { text: outcome.line(found) },
+        message: SarifText::of(&outcome.line(found)),
         locations: [location(
             outcome.file(found),
             found
@@ -363,7 +385,7 @@ fn not_exercised<'a>(
         rule_index: at,
         kind: "fail",
         level: "error",
-        message: SarifText { text: "required, and not exercised".to_owned() },
+        message: SarifText::of("required, and not exercised"),
         locations: [location(file, None)],
         partial_fingerprints: Fingerprints { gamewire: format!("{}/required", rule.code) },
         suppressions,

@@ -11,7 +11,7 @@ use dissectors::kit::{Severity, Verdict};
 
 use self::groups::FindingGroup;
 use super::put;
-use crate::check::{Answered, Excerpt, Outcome, ReportedFinding, RuleStatus};
+use crate::check::{Excerpt, ExchangeCounts, Outcome, ReportedFinding, RuleStatus};
 use crate::report::paint::{Paint, Tone};
 use crate::report::{TimeFormatter, TimeStyle};
 use crate::text::{counted, escaped, grouped};
@@ -76,7 +76,7 @@ fn headline(
     rule_outcome: RuleStatus,
     subject: &str,
     counts: [u64; 3],
-    requests: Answered,
+    requests: ExchangeCounts,
     (messages, flows): (u64, u64),
     paint: Paint,
     out: &mut String,

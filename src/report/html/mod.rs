@@ -22,6 +22,7 @@ use super::check::json;
 use super::json::line;
 use super::summary::{self, SummaryOptions};
 use crate::check::Outcome;
+use crate::rows::{Heading, Importance, Kind, Table};
 use crate::session::Totals;
 use crate::summary::Summary;
 use crate::text::is_hidden;
@@ -82,7 +83,7 @@ impl Capture {
         let report = summary::SummaryReport::new(tables, read, None, shown);
         let (mut summary, mut check) = (Vec::new(), Vec::new());
         report.json(&mut summary);
-        json::write(outcome, least, &mut check)?;
+        json::write(outcome, least, None, &mut check)?;
         let found = outcome.findings.iter();
         let rules = found.clone().map(|it| (it.rule.code, (it.rule, it.severity)));
         let of_requests = found.clone().filter(|it| it.rule.requires_response);
@@ -150,6 +151,8 @@ fn report(captures: &[Capture]) -> Vec<u8> {
     let out = &mut json;
     // Writing a text to a vector cannot fail.
     let _ = line(&hidden(), out);
+    out.extend_from_slice(b",\"columns\":");
+    let _ = line(&columns(), out);
     out.extend_from_slice(b",\"captures\":[");
     for (nth, capture) in captures.iter().enumerate() {
         if nth > 0 {
@@ -167,6 +170,36 @@ fn report(captures: &[Capture]) -> Vec<u8> {
     }
     out.extend_from_slice(b"]}");
     json
+}
+
+/// The columns of the tables of the page, without those that people see only where there is room.
+fn columns() -> serde_json::Value {
+    let column = |heading: Heading| {
+        let shown = heading.shown.filter(|it| !matches!(it.importance, Importance::Spare(_)))?;
+        let kind = match heading.kind {
+            _ if !shown.of.is_empty() => "share",
+            _ if shown.is_left => "text",
+            Kind::Count => "count",
+            Kind::Integer => "number",
+            Kind::Bytes => "bytes",
+            Kind::Seconds => "span",
+            Kind::Rate => "rate",
+            _ => "text",
+        };
+        let (first, rest) = shown.heading.split_at(1);
+        let title = first.to_owned() + &rest.to_lowercase();
+        Some(serde_json::json!({
+            "name": heading.name, "heading": title, "kind": kind, "of": shown.of, "rare": shown.is_rare,
+            "meaning": heading.about,
+        }))
+    };
+    let table = |table: Table| {
+        let headings = table.headings();
+        let columns = table.for_people().into_iter().filter_map(|(at, ..)| column(headings[at]));
+        (table.name().to_owned(), columns.collect())
+    };
+    let tables = [Table::Servers, Table::Masters, Table::Clients, Table::Flows];
+    serde_json::Value::Object(tables.into_iter().map(table).collect())
 }
 
 /// The characters that are escaped, as ranges of a regular expression for the script.

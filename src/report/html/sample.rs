@@ -27,7 +27,7 @@ pub struct Sample {
     /// Further data of each arrow; `None` for an ICMP error.
     rows: Vec<Option<Row>>,
     taken: usize,
-    /// For each flow, the number of requests that timed out, once it has ended.
+    /// For each flow, the number of exchanges that were not answered, once it has ended.
     flows: Map<u32, u64>,
     json: Json,
     /// A line for each arrow: its fields and its bytes.
@@ -110,9 +110,7 @@ impl Sample {
         }
         let payload = m.payload();
         // Responses that are not taken count, too.
-        if let Some(reply) = m.reply() {
-            self.ladder.response(reply, payload.frame);
-        }
+        self.ladder.exchange(m.exchange(), m.reply(), &payload);
         let has_finding = self.choice.as_ref().is_some_and(|it| it.frames.contains(&payload.frame));
         if !has_finding && !self.choice.as_mut().is_none_or(SampleSelection::takes) {
             return;

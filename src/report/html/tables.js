@@ -3,32 +3,15 @@
 const ROWS = 25;
 
 const percent = (some, all) => (all ? Math.floor((1000 * some) / all) / 10 : undefined);
-const number = (value) => grouped(value);
-const share = (value) => value.toFixed(1) + " %";
 
-// A column: its name in the data and in the address, its heading, the format of values, and the meaning of the heading.
-const COLUMNS = {
-  servers: [
-    ["server", "Server"], ["protocol", "Protocol"], ["name", "Name"], ["map", "Map"], ["players", "Players"],
-    ["exchanges", "Asked", number, "requests, each with its repeats and challenges as one"], ["share", "Answered", share],
-    ["p50", "Median", span, "half of all responses came within this time"], ["p95", "95 %", span, "95 % of all responses came within this time"],
-    ["max", "Slowest", span], ["largest", "Largest", (value) => grouped(value) + " B", "the largest response, in bytes as sent"],
-    ["findings", "Findings", number],
-  ],
-  masters: [
-    ["master", "Master"], ["protocol", "Protocol"], ["lists_asked", "Lists asked", number], ["lists_whole", "Whole", number],
-    ["listed", "Servers listed", number], ["joins", "Joins", number], ["heartbeats", "Heartbeats", number],
-    ["p50", "Median", span], ["max", "Slowest", span], ["findings", "Findings", number],
-  ],
-  clients: [
-    ["client", "Client"], ["sockets", "Sockets", number], ["sent", "Sent", number], ["rate", "Per second", (value) => value.toFixed(1)],
-    ["exchanges", "Asked", number], ["share", "Answered", share], ["kinds", "Requests"],
-  ],
-  flows: [
-    ["flow", "No.", number], ["client", "From"], ["server", "To"], ["protocol", "Protocol"], ["first", "First"], ["messages", "Messages", number],
-    ["exchanges", "Asked", number], ["share", "Answered", share], ["max", "Slowest", span], ["findings", "Findings", number],
-  ],
+// The format of values of each kind; others are texts.
+const FORMATS = {
+  count: grouped, number: String, bytes: (value) => grouped(value) + " B", span, rate: (value) => value.toFixed(1) + "/s",
+  share: (value) => value.toFixed(1) + " %",
 };
+
+// A row's value in a column: a share, where the column is one.
+const valueOf = (row, { name, of }) => (of ? percent(row[name], row[of]) : row[name]) ?? undefined;
 
 // The search text of each table, and its page.
 const finding = {}, pageOf = {};
@@ -41,16 +24,12 @@ function fared(messages) {
   const sum = (of) => of.reduce((all, m) => all + m.weight, 0);
   const [exchanges, answered] = [sum(asked), sum(asked.filter((m) => m.answered))];
   return {
-    exchanges, answered, share: percent(answered, exchanges), times,
-    p50: percentile(times, 50), p95: percentile(times, 95), max: times.length ? times[times.length - 1][0] : undefined,
+    exchanges, requests: exchanges, answered,
+    response_time_p50: percentile(times, 50), response_time_p95: percentile(times, 95),
+    response_time_max: times.length ? times[times.length - 1][0] : undefined,
     findings: messages.flatMap((m) => m.findings).filter((f) => f.verdict !== "inconclusive").length,
   };
 }
-
-// A row of the summary, by names of columns.
-const whole_row = (row) => ({
-  ...row, share: percent(row.answered, row.exchanges), p50: row.response_time_p50, p95: row.response_time_p95, max: row.response_time_max,
-});
 
 const playersOf = (row) => (row.players === null && row.max_players === null ? undefined : `${row.players ?? "?"}/${row.max_players ?? "?"}`);
 const kindsOf = (kinds) => Object.entries(kinds).map(([name, count]) => `${name} ${grouped(count)}`).join(", ");
@@ -64,7 +43,7 @@ function rowsOf(table, key, capture, messages) {
     }
   }
   return capture.summary[table].flatMap((row) => {
-    const shown = { ...whole_row(row), players: playersOf(row), kinds: row.kinds && kindsOf(row.kinds) };
+    const shown = { ...row, players: playersOf(row), kinds: row.kinds && kindsOf(row.kinds), libraries: row.libraries?.join(", ") };
     if (!isNarrowed()) return [shown];
     const own = ends.get(row[key]);
     if (!own) return [];
@@ -86,7 +65,7 @@ function flowRows(messages) {
   return [...flows].map(([flow, own]) => {
     const asks = own.find((m) => m.speaker === "client") || own[0];
     const ends = asks.speaker === "client" || asks.speaker === "server" ? [asks.src, asks.dst] : [asks.dst, asks.src];
-    return { flow, client: ends[0], server: ends[1], protocol: own[0].protocol, first: own[0].at,
+    return { flow, client: ends[0], server: ends[1], protocol: own[0].protocol, duration: own[own.length - 1].at - own[0].at,
       messages: own.reduce((sum, m) => sum + m.weight, 0), ...fared(own) };
   });
 }
@@ -100,9 +79,10 @@ function showTables(capture, messages) {
 
 function sorted(table, rows) {
   const chosen = state.sort[table];
-  if (!chosen) return rows;
-  const [column, sign] = [chosen.replace(/^-/, ""), chosen.startsWith("-") ? -1 : 1];
-  const rank = (row) => row[column] ?? undefined;
+  const column = embedded.columns[table].find(({ name }) => name === chosen?.replace(/^-/, ""));
+  if (!column) return rows;
+  const sign = chosen.startsWith("-") ? -1 : 1;
+  const rank = (row) => valueOf(row, column);
   const compare = (a, b) => {
     const [one, other] = [rank(a), rank(b)];
     // Unknown values are last in both directions.
@@ -127,9 +107,10 @@ function sort(table, column, isNumber) {
 function showTable(table, rows, capture, [key, set]) {
   by(table + "-section").hidden = !rows.length;
   if (!rows.length) return put(table);
-  const columns = COLUMNS[table].filter(([name]) => rows.some((row) => row[name] !== undefined && row[name] !== null && row[name] !== ""));
+  const isKnown = (value, { rare }) => value !== undefined && value !== "" && !(rare && value === 0);
+  const columns = embedded.columns[table].filter((column) => rows.some((row) => isKnown(valueOf(row, column), column)));
   const words = (finding[table] || "").toLowerCase().split(/\s+/).filter(Boolean);
-  const text = (row) => columns.map(([name]) => row[name] ?? "").join("\n").toLowerCase();
+  const text = (row) => columns.map((column) => valueOf(row, column) ?? "").join("\n").toLowerCase();
   const found = sorted(table, words.length ? rows.filter((row) => words.every((word) => text(row).includes(word))) : rows);
   const pages = Math.max(Math.ceil(found.length / ROWS), 1);
   const page = (pageOf[table] = Math.min(pageOf[table] || 0, pages - 1));
@@ -144,23 +125,22 @@ function showTable(table, rows, capture, [key, set]) {
       by(id).setSelectionRange(at, at);
     },
   });
-  const heading = ([name, title, write, meaning]) => {
-    const now = state.sort[table];
+  const heading = ({ name, heading, kind, meaning }) => {
+    const now = state.sort[table], isNumber = kind in FORMATS;
     const order = now === name ? "ascending" : now === "-" + name ? "descending" : undefined;
-    return make("th", { scope: "col", "aria-sort": order, class: write ? "number" : undefined, title: meaning },
-      button([title, make("span", { class: "arrow", "aria-hidden": true }, order === "ascending" ? " \u25B2" : order ? " \u25BC" : "")],
-        () => sort(table, name, Boolean(write)), { id: `sort-${table}-${name}` }));
+    return make("th", { scope: "col", "aria-sort": order, class: isNumber ? "number" : undefined, title: meaning },
+      button([heading, make("span", { class: "arrow", "aria-hidden": true }, order === "ascending" ? " \u25B2" : order ? " \u25BC" : "")],
+        () => sort(table, name, isNumber), { id: `sort-${table}-${name}` }));
   };
-  const cell = (row, [name, , write]) => {
-    const value = row[name] ?? undefined;
+  const cell = (row, column) => {
+    const { name, kind, of } = column, value = valueOf(row, column), write = FORMATS[kind];
     if (name === key) {
       const chosen = state[set].includes(String(value));
       return make("th", { scope: "row", class: write ? "number" : undefined }, button(String(value), () => toggle(set, String(value)),
         { "aria-pressed": String(chosen), title: chosen ? "Show others, too" : "Show only this" }));
     }
     if (value === undefined || value === "") return make("td", { class: write ? "number" : undefined }, "\u2013");
-    if (name === "first") return make("td", {}, clock(capture, value));
-    const isBad = (name === "findings" && value > 0) || (name === "share" && value < 100);
+    const isBad = (name === "findings" && value > 0) || (of && value < 100);
     const classes = [write && "number", isBad && "bad"].filter(Boolean).join(" ");
     return make("td", { class: classes || undefined }, write ? write(value) : wire(shortened(value, 60)));
   };

@@ -89,9 +89,12 @@ function axis(svg, on, capture) {
 
 function described(capture, messages) {
   const [first, last] = capture.ends;
-  const unanswered = messages.filter((m) => m.answered === false).length;
+  const sum = (wanted) => messages.filter((m) => !m.icmp && wanted(m)).reduce((all, m) => all + m.weight, 0);
+  const asked = capture.summary.protocols.reduce((all, row) => all + row.exchanges - row.answered, 0);
+  // Without filters the numbers are those of the tables: the page may have only some of the messages.
+  const [count, unanswered] = isNarrowed() ? [sum(() => true), sum((m) => m.answered === false)] : [capture.sample.seen, asked];
   return `Messages a second from ${clock(capture, first)} to ${clock(capture, last)} UTC on ${day(capture, first)}: ` +
-    `${counted(messages.length, "message")}, ${counted(unanswered, "unanswered request")}`;
+    `${counted(count, "message")}, ${counted(unanswered, "unanswered request")}`;
 }
 
 // Dragging selects a range of time.

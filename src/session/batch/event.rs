@@ -6,7 +6,7 @@ use dissectors::kit::{CrossFlowEvent, Message, Payload, Reply, Sending, Time, Tr
 use dissectors::ledger::{Listed, Witness};
 
 use super::{Batch, Decoded, FieldSpans, Record, part};
-use crate::flows::FlowRow;
+use crate::flows::{ExchangeEffect, FlowRow};
 use crate::session::datagram_event::DatagramEvent;
 use crate::session::icmp_event::IcmpEvent;
 use crate::session::{Checked, FileEvent, FlowContext, ListedServers};
@@ -152,6 +152,11 @@ impl<'b> MessageEvent<'b> {
     /// How it relates to earlier requests, if it is a request.
     pub fn sending(&self) -> Sending {
         self.decoded.sending
+    }
+
+    /// Its effect on the exchanges of its flow.
+    pub fn exchange(&self) -> ExchangeEffect {
+        self.decoded.effect
     }
 
     /// The library of its client, if this message shows it, and flows are needed.

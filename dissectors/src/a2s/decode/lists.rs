@@ -3,8 +3,8 @@
 use super::entries::{Player, TheShipPlace, player, rule};
 use super::{DecodeContext, lookahead};
 use crate::a2s::fields as f;
-use crate::a2s::repeated_names::SeenNames;
 use crate::a2s::rules;
+use crate::kit::repeated_names::SeenNames;
 use crate::kit::scan;
 use crate::kit::{Cut, Reader, Sink, Span};
 

@@ -73,10 +73,10 @@ pub(super) fn info_challenged<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    if asked.request != RequestKind::Info || response == ResponseKind::Challenge {
+    if asked.what.kind != RequestKind::Info || response == ResponseKind::Challenge {
         return;
     }
-    let challenged = match asked.standing {
+    let challenged = match asked.what.status {
         ChallengeStatus::Issued => true,
         ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero => false,
         ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => return,

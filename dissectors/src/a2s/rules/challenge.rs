@@ -5,7 +5,7 @@ use crate::rule;
 
 use crate::a2s::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use crate::a2s::observation::Occasion;
-use crate::a2s::pending::{FOREIGN, PendingRequest};
+use crate::a2s::pending::{Notes, PendingRequest};
 
 rule! {
     /// Clients copy the four bytes into their next request; with fewer they have nothing to copy.
@@ -61,12 +61,12 @@ pub(super) fn challenge_from_another<S: Sink>(
 /// The result of comparing a request's challenge with those that were issued.
 pub(super) fn challenge_echo<S: Sink>(
     challenge: Read<i32>,
-    standing: ChallengeStatus,
+    status: ChallengeStatus,
     mark: &Mark,
     sink: &mut S,
 ) {
     let detail = || format!("the challenge {} was never issued to this client", challenge.value);
-    match standing {
+    match status {
         ChallengeStatus::Absent => {}
         ChallengeStatus::Asking | ChallengeStatus::Issued => {
             sink.checked(&A2S022, true, challenge.at, detail)
@@ -156,7 +156,7 @@ pub(super) fn challenge_rounds<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    if asked.standing == ChallengeStatus::Issued {
+    if asked.what.status == ChallengeStatus::Issued {
         sink.checked(&A2S027, rounds <= MOST_ROUNDS, at, || {
             format!(
                 "a valid challenge is answered by another, more than {MOST_ROUNDS} times in a row"
@@ -176,13 +176,13 @@ pub(super) fn challenge_used<S: Sink>(
 ) {
     let again = response == ResponseKind::Challenge;
     // It is not known yet whether another endpoint gave the challenge.
-    if asked.is(FOREIGN) && !again {
+    if asked.what.has(Notes::FOREIGN) && !again {
         return;
     }
-    match (asked.request, asked.standing) {
+    match (asked.what.kind, asked.what.status) {
         (RequestKind::Player | RequestKind::Rules, ChallengeStatus::Asking) => {
             sink.checked(&A2S023, again, at, || {
-                format!("{} with -1 is answered by {}", asked.request.name(), response.name())
+                format!("{} with -1 is answered by {}", asked.what.kind.name(), response.name())
             });
         }
         (RequestKind::Player | RequestKind::Rules, ChallengeStatus::Zero)
@@ -190,7 +190,7 @@ pub(super) fn challenge_used<S: Sink>(
             if guarded =>
         {
             sink.checked(&A2S024, again, at, || {
-                let (request, challenge) = (asked.request.name(), asked.challenge);
+                let (request, challenge) = (asked.what.kind.name(), asked.what.challenge());
                 format!(
                     "{request} with {challenge}, never issued to this client, is answered by {}",
                     response.name()
@@ -215,14 +215,14 @@ pub(in crate::a2s) fn accepted<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    let foreign = (asked.is(FOREIGN) && guarded).then_some(occasion.evidence);
-    let fact = CrossFlowEvent::Accepted { challenge: asked.challenge as u32, foreign };
+    let foreign = (asked.what.has(Notes::FOREIGN) && guarded).then_some(occasion.evidence);
+    let fact = CrossFlowEvent::Accepted { challenge: asked.what.challenge() as u32, foreign };
     if foreign.is_none() {
         sink.fact(fact, occasion.seen);
         return;
     }
     sink.unless_explained(&A2S024, Some(at), fact, occasion.seen, || {
-        let (request, challenge) = (asked.request.name(), asked.challenge);
+        let (request, challenge) = (asked.what.kind.name(), asked.what.challenge());
         format!("{request} with {challenge}, never issued to this client, is answered")
     });
 }

@@ -1,13 +1,13 @@
 //! Requests and responses: each request has one response, of the right kind, between the same two
 //! endpoints.
 
-use crate::kit::{self, Evidence, Exchange, ResponseRules, Sink, Span};
+use crate::kit::{self, Evidence, Exchange, ResponseDue, ResponseRules, Sink, Span};
 use crate::rule;
 
 use super::{abuse, challenge};
 use crate::a2s::kinds::ResponseKind;
 use crate::a2s::observation::{Observation, Occasion};
-use crate::a2s::pending::{PendingRequest, ResponseDue};
+use crate::a2s::pending::PendingRequest;
 
 rule! {
     /// A client that gets another kind of response cannot use it.
@@ -45,14 +45,14 @@ rule! {
 /// Checks an observation of the conversation. `at`: the bytes that identify the current message.
 pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: &mut S) {
     match *fact {
-        Observation::Sent { challenge, standing, ref mark, ref foreign } => {
+        Observation::Sent { challenge, status, ref mark, ref foreign } => {
             abuse::toward_server(at, sink);
             match (challenge, foreign) {
                 (Some(challenge), Some(occasion)) => {
                     challenge::challenge_from_another(challenge, occasion, sink);
                 }
                 (Some(challenge), None) => {
-                    challenge::challenge_echo(challenge, standing, mark, sink);
+                    challenge::challenge_echo(challenge, status, mark, sink);
                 }
                 (None, _) => {}
             }
@@ -74,7 +74,7 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
             format!("{} follows as one more answer to the info request", response.name())
         }),
         Observation::Other { asked, response } => sink.checked(&A2S060, false, at, || {
-            format!("{} is answered by {}", asked.request.name(), response.name())
+            format!("{} is answered by {}", asked.what.kind.name(), response.name())
         }),
         Observation::Unasked { response, elsewhere: None } => {
             sink.checked(&A2S061, false, at, || format!("no request for {}", response.name()))
@@ -100,14 +100,14 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
             })
         }
         Observation::Moved { asked } => {
-            if asked.owed == ResponseDue::Yes {
+            if asked.due == ResponseDue::Yes {
                 sink.recalled(&A2S062, true, Evidence::default(), &asked.mark, String::new);
             }
         }
         Observation::Overdue { asked, ref occasion } => {
             let fact = kit::CrossFlowEvent::Unanswered(in_vain(asked, occasion));
-            let detail = || format!("{} is not answered", asked.request.name());
-            if asked.owed == ResponseDue::Yes {
+            let detail = || format!("{} is not answered", asked.what.kind.name());
+            if asked.due == ResponseDue::Yes {
                 sink.unless_explained(&A2S062, None, fact, occasion.seen, detail);
             } else {
                 sink.fact(fact, occasion.seen);
@@ -131,7 +131,7 @@ fn stray(response: ResponseKind, occasion: &Occasion) -> Exchange {
 /// A request that the asked endpoint did not answer.
 fn in_vain(asked: &PendingRequest, occasion: &Occasion) -> Exchange {
     let Occasion { evidence, challenge, .. } = *occasion;
-    let (name, bit) = (asked.request.name(), asked.request.bit());
+    let (name, bit) = (asked.what.kind.name(), asked.what.kind.bit());
     let exchange = Exchange::new(&ELSEWHERE, name, bit, asked.began, evidence);
-    Exchange { challenge, tries: asked.tries, owed: asked.owed == ResponseDue::Yes, ..exchange }
+    Exchange { challenge, tries: asked.tries, owed: asked.due == ResponseDue::Yes, ..exchange }
 }

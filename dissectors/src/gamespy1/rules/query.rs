@@ -1,5 +1,6 @@
 //! Queries to game servers, and their responses in parts.
 
+use crate::gamespy1::queries::PendingQuery;
 use crate::kit::{
     CrossFlowEvent, Evidence, Exchange, Mark, ResponseRules, SeenMessage, Sink, Span,
 };
@@ -46,12 +47,14 @@ pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
 
 /// A query that the asked server did not answer; another one may have.
 pub(in crate::gamespy1) fn query_ignored<S: Sink>(
-    query: &'static str,
+    asked: &PendingQuery,
     evidence: Evidence,
     seen: SeenMessage,
     sink: &mut S,
 ) {
-    let exchange = Exchange::new(&ELSEWHERE, query, 1, seen.mark.time, evidence);
+    let query = asked.what.kind.name();
+    let exchange = Exchange::new(&ELSEWHERE, query, 1, asked.began, evidence);
+    let exchange = Exchange { tries: asked.tries, ..exchange };
     sink.unless_explained(&GS1030, None, CrossFlowEvent::Unanswered(exchange), seen, || {
         format!("no answer came to \\{query}\\")
     });

@@ -1,7 +1,9 @@
 //! The order of messages: which request a response answers, and the use of challenges.
 
+use crate::gamespy4::conversation::PendingRequest;
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, Mark, Read, ResponseRules, SeenMessage, Sink, Span, Time,
+    CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Read, ResponseDue, ResponseRules,
+    SeenMessage, Sink, Span, Time,
 };
 use crate::rule;
 
@@ -96,17 +98,18 @@ pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
     });
 }
 
-/// A request that is no longer pending, unless another endpoint has answered it. `times`: how often
-/// it was sent, and since when; `owed`: a response is due.
+/// A request that is no longer pending, unless another endpoint has answered it.
 pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
-    (name, kind, timestamp): (&'static str, u8, u32),
-    (times, began, owed): (u8, Time, bool),
+    name: &'static str,
+    asked: &PendingRequest,
     evidence: Evidence,
-    seen: SeenMessage,
+    flow: &FlowFacts,
     sink: &mut S,
 ) {
-    let exchange = exchange(name, kind, timestamp, (began, evidence));
-    let fact = CrossFlowEvent::Unanswered(Exchange { tries: times.max(1), owed, ..exchange });
+    let (what, seen) = (asked.what, flow.seen_in(asked.mark));
+    let owed = asked.due == ResponseDue::Yes;
+    let exchange = exchange(name, what.kind as u8, what.timestamp(), (asked.began, evidence));
+    let fact = CrossFlowEvent::Unanswered(Exchange { tries: asked.tries, owed, ..exchange });
     if owed {
         sink.unless_explained(&GS4031, None, fact, seen, || "no answer came".to_owned());
     } else {

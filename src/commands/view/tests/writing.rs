@@ -37,16 +37,21 @@ fn marked_or_filtered_conversations_are_written() {
 #[allow(clippy::print_stderr, reason = "a test that skips itself says so")]
 fn a_confined_view_writes_in_its_folder_alone() {
     let (inside, outside) = (folder("inside"), folder("outside"));
-    let capture = inside.join("a.pcap").display().to_string();
-    std::fs::copy(sample("a2s-quirks.pcap"), &capture).unwrap();
+    // Packets of a pipe are kept, like those of an interface: nothing is read again.
+    let pipe = outside.join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let (bytes, to) = (std::fs::read(sample("a2s-quirks.pcap")).unwrap(), pipe.clone());
+    let writer = std::thread::spawn(move || std::fs::write(to, bytes));
     let [here, there] = [&inside, &outside].map(|it| it.join("out").display().to_string());
-    let mut user = TestUser::with(&[&capture]);
+    let mut user = TestUser::with(&[pipe.to_str().unwrap()]);
+    writer.join().unwrap().unwrap();
     Arc::get_mut(&mut user.again.input).unwrap().live.interface = Some("eth0".to_owned());
     let task = user.task();
     let (folder, files) = (inside.clone(), [here.clone(), there]);
     // Only the thread that confines itself is confined.
     let written = std::thread::spawn(move || {
-        let is_confined = crate::live::sandbox::confine(&[&folder]);
+        let place = crate::live::outputs::OutputPlace::open(&folder).unwrap();
+        let is_confined = crate::live::sandbox::confine(&[&place]).files;
         let all = crate::view::Chosen::Messages(None);
         is_confined.then(|| files.map(|file| task.write(&file, &all)))
     });

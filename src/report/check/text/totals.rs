@@ -3,7 +3,7 @@
 use dissectors::kit::Severity;
 
 use super::{Style, headline};
-use crate::check::{Answered, Outcome, RuleStatus};
+use crate::check::{ExchangeCounts, Outcome, RuleStatus};
 use crate::text::grouped;
 
 /// Maximum number of failed captures that are named.
@@ -17,7 +17,7 @@ pub struct CheckTotals {
     failed: Vec<String>,
     failures: usize,
     counts: [u64; 3],
-    requests: Answered,
+    requests: ExchangeCounts,
     messages: u64,
     flows: u64,
 }

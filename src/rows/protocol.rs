@@ -1,0 +1,37 @@
+//! The protocols of a summary.
+
+use super::cell::nth;
+use super::column::{columns, shown};
+use super::{Cell, Rows};
+use crate::summary::Protocol;
+
+/// The table of protocols.
+pub enum Protocols {}
+
+impl Rows for Protocols {
+    const NAME: &'static str = "protocols";
+    const TITLE: &'static str = "The protocols";
+    const ABOUT: &'static str = "A row for each protocol, as in `summary`.";
+    type Row<'r> = &'r Protocol;
+
+    columns! { Protocols, it =>
+        /// The protocol.
+        protocol: Text = it.id.info().id, shown("PROTOCOL");
+        /// Its messages.
+        messages: Count = it.messages, shown("MESSAGES");
+        /// Its flows.
+        flows: Count = it.flows, shown("FLOWS").useful(1);
+        /// Requests, with all their repeats and challenges counted as one.
+        exchanges: Count = it.requests, shown("ASKED");
+        /// The number of these that were answered.
+        answered: Count = it.answered, shown("ANSWERED").of("exchanges"), Cell::Share(it.answered, it.requests);
+        /// Median response time, in seconds.
+        response_time_p50: Seconds or absent = nth(&it.times, 0), shown("P50");
+        /// 95th percentile of response times, in seconds.
+        response_time_p95: Seconds or absent = nth(&it.times, 1), shown("P95").useful(0);
+        /// Maximum response time, in seconds.
+        response_time_max: Seconds or absent = nth(&it.times, 2), shown("MAX");
+        /// Certain findings in its flows.
+        findings: Count = it.findings, shown("FINDINGS").toned();
+    }
+}
