@@ -5,14 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, in addition to `text` and `why`, which only format texts.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     ("capture", &[]),
+    ("output_file", &["capture"]),
     ("net", &["capture"]),
     ("filter", &[]),
     ("flows", &["net"]),
     ("scrub", &["capture", "net"]),
     ("session", &["capture", "filter", "flows", "net"]),
-    ("check", &["capture", "filter", "session"]),
+    ("check", &["capture", "filter", "output_file", "session"]),
     ("summary", &["flows", "session"]),
     ("abuse", &["check", "flows", "session"]),
     ("diagnose", &["check", "session", "summary"]),
@@ -21,7 +22,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("tables", &["capture", "check", "filter", "report", "rows", "session", "summary"]),
     ("view", &["check", "filter", "report", "rows", "session", "summary"]),
     ("config", &["check", "flows"]),
-    ("live", &["capture", "report"]),
+    ("live", &["capture", "output_file", "report"]),
     ("metrics", &["live", "session"]),
     ("limits", &["net", "session"]),
     ("partition", &["capture", "check", "filter", "flows", "net", "session", "summary"]),

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
@@ -16,6 +16,7 @@ use crate::cli::ScrubArgs;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, outputs};
+use crate::output_file::OutputFile;
 use crate::scrub::{Key, PacketQueue, Queued, Scrubber, Seen};
 use crate::session::{Event, FieldLimits, IcmpEvent, MessageEvent, Needs, Totals};
 use crate::text::{counted, escaped};
@@ -122,7 +123,7 @@ struct Copy<'a> {
     scrubber: Scrubber,
     queue: PacketQueue,
     output: &'a Path,
-    writer: Option<PcapNgWriter<BufWriter<File>>>,
+    writer: Option<PcapNgWriter<OutputFile>>,
     /// Only some messages are selected: of their flows, only packets without payload are written in
     /// addition.
     is_filtered: bool,
@@ -323,7 +324,7 @@ impl<'a> Copy<'a> {
         if let Some((written, true)) = self.last {
             writer.packet(&written.packet(RAW_IP, &END, 0), 0, None, &[])?;
         }
-        writer.finish().map(drop)
+        writer.finish()?.put()
     }
 
     /// Keeps an error for its own message.
@@ -347,8 +348,7 @@ impl Consumer for Copy<'_> {
     }
 
     fn begin(&mut self, _: Option<&str>) -> io::Result<()> {
-        let made = File::create(self.output)
-            .and_then(|file| PcapNgWriter::new(BufWriter::with_capacity(1 << 18, file)));
+        let made = OutputFile::create(self.output).and_then(PcapNgWriter::new);
         self.writer = self.check(made.map(Some))?;
         Ok(())
     }
