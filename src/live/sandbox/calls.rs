@@ -320,6 +320,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::unnecessary_cast, reason = "the type differs between C libraries")]
     fn nothing_is_typed_into_the_terminal() {
         // The kernel ignores the upper half.
         for request in [0x5412, 0x541C, 0xFFFF_FFFF_0000_5412] {
