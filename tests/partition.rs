@@ -271,7 +271,7 @@ fn wanted() -> SelectedRows {
 struct Rows(Vec<String>);
 
 impl Sink for Rows {
-    fn row(&mut self, capture: &str, row: &dyn tables::AnyRow) -> io::Result<()> {
+    fn row(&mut self, capture: &str, row: &dyn tables::AnyRow<'_>) -> io::Result<()> {
         let table = row.table();
         let cells = table.of_file().into_iter().map(|(at, _)| format!("{:?}", row.cell(at)));
         self.0.push(format!("{table:?} of {capture}: {}", cells.collect::<Vec<_>>().join(", ")));

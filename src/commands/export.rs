@@ -175,7 +175,7 @@ struct CountingSink<'o> {
 }
 
 impl Sink for CountingSink<'_> {
-    fn row(&mut self, capture: &str, row: &dyn AnyRow) -> io::Result<()> {
+    fn row(&mut self, capture: &str, row: &dyn AnyRow<'_>) -> io::Result<()> {
         self.rows[row.table() as usize] += 1;
         self.output.as_mut().map_or(Ok(()), |output| output.row(capture, row))
     }

@@ -65,7 +65,7 @@ fn write(mut parquet: Parquet<OutputFile>, batches: Receiver<TableBatch>) -> Wri
 }
 
 impl Sink for Thread {
-    fn row(&mut self, capture: &str, row: &dyn AnyRow) -> io::Result<()> {
+    fn row(&mut self, capture: &str, row: &dyn AnyRow<'_>) -> io::Result<()> {
         self.batches.row(capture, row)?;
         self.send()
     }
