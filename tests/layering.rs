@@ -18,7 +18,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("abuse", &["check", "flows", "session"]),
     ("diagnose", &["check", "session", "summary"]),
     ("rows", &["check", "flows", "session", "summary"]),
-    ("report", &["abuse", "check", "diagnose", "filter", "rows", "session", "summary"]),
+    ("report", &["abuse", "check", "diagnose", "filter", "flows", "rows", "session", "summary"]),
     ("tables", &["capture", "check", "filter", "report", "rows", "session", "summary"]),
     ("view", &["check", "filter", "report", "rows", "session", "summary"]),
     ("config", &["check", "flows"]),

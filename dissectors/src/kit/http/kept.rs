@@ -51,9 +51,7 @@ pub(super) fn header_value(name: &[u8], value: &[u8]) -> Treatment {
         b"content-type" | b"accept" => {
             Treatment::Words(|word| TYPES.contains(&*word.to_ascii_lowercase()))
         }
-        b"user-agent" => {
-            Treatment::Words(|word| PROGRAMS.contains(&*word.to_ascii_lowercase()))
-        }
+        b"user-agent" => Treatment::Words(|word| PROGRAMS.contains(&*word.to_ascii_lowercase())),
         _ => Treatment::Replaced,
     }
 }
