@@ -14,7 +14,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
     ("session", &["capture", "filter", "flows", "net"]),
     ("check", &["capture", "filter", "session"]),
     ("summary", &["flows", "session"]),
-    ("abuse", &["check", "flows", "session"]),
+    ("abuse", &["check", "filter", "flows", "session"]),
     ("diagnose", &["check", "session", "summary"]),
     ("report", &["abuse", "check", "diagnose", "filter", "flows", "session", "summary"]),
     ("tables", &["capture", "check", "filter", "flows", "report", "session", "summary"]),
