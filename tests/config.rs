@@ -129,6 +129,20 @@ fn an_ignore_with_a_host_hides_that_host_only() {
     assert_eq!(check(&project, &["--select", COUNT]).code, 1, "the command line wins");
 }
 
+/// Each finding is compared with very many ignored rules at once.
+#[test]
+fn one_of_very_many_ignores_hides_its_host() {
+    let ignores = |last: &str| {
+        let hosts = (0..20_000_u32).map(|n| std::net::Ipv4Addr::from(0x0B00_0000 + n).to_string());
+        let one = |host| format!("{{rule='A2S030',host='{host}',reason='x'}},");
+        format!("ignore=[{}{}]", hosts.map(one).collect::<String>(), one(last.to_owned()))
+    };
+    let project = project("many", &ignores("10.0.0.2"));
+    assert_eq!(check(&project, &[]).code, 0);
+    project.write("gamewire.toml", ignores("10.0.0.3"));
+    assert_eq!(check(&project, &[]).code, 1);
+}
+
 #[test]
 fn an_expired_ignore_is_a_warning_and_has_no_effect() {
     let ignore = |until: &str| {

@@ -15,7 +15,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("session", &["capture", "filter", "flows", "net"]),
     ("check", &["capture", "filter", "output_file", "session"]),
     ("summary", &["flows", "session"]),
-    ("abuse", &["check", "flows", "session"]),
+    ("abuse", &["check", "filter", "flows", "session"]),
     ("diagnose", &["check", "session", "summary"]),
     ("rows", &["check", "flows", "session", "summary"]),
     ("report", &["abuse", "check", "diagnose", "filter", "flows", "rows", "session", "summary"]),

@@ -11,6 +11,7 @@ use dissectors::kit::{Map, Time};
 
 use super::busiest::Busiest;
 use super::filters::NetworkLimits;
+use crate::filter::first_address;
 
 /// Maximum number of stored sources per target.
 const MOST: usize = 1 << 14;
@@ -340,16 +341,7 @@ fn largest(mut all: Vec<(IpAddr, u64)>, most: usize) -> Vec<(IpAddr, u64)> {
 
 /// The network of an address, with these prefix lengths in IPv4 and in IPv6.
 pub(super) fn network(address: IpAddr, [v4, v6]: [u8; 2]) -> IpAddr {
-    match address {
-        IpAddr::V4(ip) => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(v4.min(32))).unwrap_or(0);
-            IpAddr::from((u32::from(ip) & mask).to_be_bytes())
-        }
-        IpAddr::V6(ip) => {
-            let mask = u128::MAX.checked_shl(128 - u32::from(v6.min(128))).unwrap_or(0);
-            IpAddr::from((u128::from(ip) & mask).to_be_bytes())
-        }
-    }
+    first_address(address, if address.is_ipv4() { v4 } else { v6 })
 }
 
 #[cfg(test)]

@@ -189,7 +189,7 @@ fn selection(
     let mut ignores = chosen.ignores;
     let [select, ignored, require] = [&args.select, &args.ignore, &args.require]
         .map(|named| Vec::from_iter(named.iter().flat_map(|rules| rules.0.iter().copied())));
-    ignores.retain(|ignore| !select.iter().any(|rule| rule.code == ignore.rule.code));
+    ignores.retain(|code| !select.iter().any(|rule| rule.code == code));
     ignores.extend(ignored.into_iter().map(|rule| Ignore { rule, host: None }));
     let require = if require.is_empty() { config.require.clone() } else { require };
     Ok(Selection {
@@ -212,6 +212,7 @@ pub(super) fn selection_of(
     for warning in warnings {
         writeln!(err, "gamewire: warning: {warning}").ok();
     }
+    let ignores = ignores.into_iter().collect();
     let host = match *wanted.host {
         [] => None,
         [host] => Some(host),
