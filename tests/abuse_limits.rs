@@ -6,9 +6,9 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use captures::wire::{Capture, Checksum, Datagram, Link, START, Time};
 use serde_json::Value;
 use support::gamewire;
-use xtask::wire::{Capture, Checksum, Datagram, Link, START, Time};
 
 type End = (Ipv4Addr, u16);
 

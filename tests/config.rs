@@ -12,10 +12,10 @@ use std::os::unix::fs::lchown;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use captures::exchange::Setting;
 use project::Project;
 use serde_json::Value;
 use support::{Run, skip};
-use xtask::exchange::Setting;
 
 /// A server that claims 2 players and lists one.
 const BROKEN: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\

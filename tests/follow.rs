@@ -222,7 +222,7 @@ fn an_empty_diagram_is_reported() {
 /// take minutes.
 #[test]
 fn hosts_that_do_not_fit_are_not_drawn() {
-    use xtask::wire::{Capture, Datagram, Link, START};
+    use captures::wire::{Capture, Datagram, Link, START};
     const CLIENTS: u64 = 10_000;
     let mut capture = Capture::new(Link::Ethernet);
     for n in 0..CLIENTS {

@@ -11,8 +11,8 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use captures::wire::{Capture, Datagram, Ip, Link, START, protocol};
 use support::{gamewire, samples};
-use xtask::wire::{Capture, Datagram, Ip, Link, START, protocol};
 
 const THREADS: [&str; 4] = ["1", "2", "3", "8"];
 
@@ -158,7 +158,7 @@ impl Flood {
     fn say(&mut self, (from, from_port): (Ipv4Addr, u16), to: (Ipv4Addr, u16), payload: &[u8]) {
         let (source, destination) = ((from, from_port).into(), to.into());
         let payload = payload.to_vec();
-        let checksum = xtask::wire::Checksum::Right;
+        let checksum = captures::wire::Checksum::Right;
         self.packet(&Datagram { source, destination, payload, checksum }.packet());
     }
 
@@ -256,7 +256,7 @@ fn a_flood_of_fragments_has_the_same_output_in_every_run() {
         source: (host(n % 5000), 27015).into(),
         destination: ASKING.into(),
         payload: [INFO_RESPONSE, &[0; 256]].concat(),
-        checksum: xtask::wire::Checksum::Right,
+        checksum: captures::wire::Checksum::Right,
     };
     for n in 0..HOSTS {
         flood.say(ASKING, (host(n % 5000), 27015 + (n % 2) as u16), INFO);

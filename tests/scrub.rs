@@ -370,7 +370,8 @@ fn messages_can_be_selected() {
 fn fields_of(script: &str, port: u16) -> Vec<Value> {
     let name = format!("gamewire-scrub-script-{}-{port}.pcap", std::process::id());
     let path = std::env::temp_dir().join(name);
-    let capture = xtask::exchange::capture(script, &xtask::exchange::Setting::udp(port)).unwrap();
+    let capture =
+        captures::exchange::capture(script, &captures::exchange::Setting::udp(port)).unwrap();
     std::fs::write(&path, capture.pcap()).unwrap();
     let scrubbed = Scrubbed::of(&path, "script", &[]);
     std::fs::remove_file(path).unwrap();

@@ -15,15 +15,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use canary::{Canary, Planted};
+use captures::exchange::{Setting, capture};
+use captures::wire::{
+    ByteOrder, Checksum, Datagram, End, Interface, Ip, Link, PcapNg, Prng, TimedPacket, layers,
+    transport_checksum,
+};
 use gamewire::capture::{self, Event as Recorded};
 use gamewire::session::FieldLimits;
 use gamewire::{Decoder, Event, Needs, Options};
 use support::{gamewire, samples};
-use xtask::exchange::{Setting, capture};
-use xtask::wire::{
-    ByteOrder, Checksum, Datagram, End, Interface, Ip, Link, PcapNg, Prng, TimedPacket, layers,
-    transport_checksum,
-};
 
 const QUERY: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
 
@@ -200,14 +200,14 @@ fn nothing_in_headers_is_left() {
     // ICMP errors: unused bytes, and what is quoted but for the ports.
     let quoted = v4(QUERY);
     for at in [4, 20, 24, 32, 36, 40, 44, 48] {
-        let mut error = xtask::wire::icmp::error([3, 3], 0, [server, client], &quoted);
+        let mut error = captures::wire::icmp::error([3, 3], 0, [server, client], &quoted);
         error.extend([0x20, 0, 0, 0, 0, 8, 1, 1, 9, 9, 9, 9]);
         let canary = all.address();
         error[at..at + 4].copy_from_slice(&canary);
         all.push(Ip::new(server, client).packet(1, &error));
     }
     let canary = all.address();
-    let mut error = xtask::wire::icmp::error([2, 0], 0, [to, from], &v6(QUERY));
+    let mut error = captures::wire::icmp::error([2, 0], 0, [to, from], &v6(QUERY));
     error[4..8].copy_from_slice(&canary);
     all.push(Ip::new(to, from).packet(58, &error));
     // Headers that cannot be parsed.
@@ -265,7 +265,7 @@ impl Planting<'_> {
 fn nothing_in_segments_is_left() {
     let mut numbers = Prng::new(50);
     let ends = ["192.0.2.1:50000", "198.51.100.7:80"].map(|end| end.parse().unwrap());
-    let mut connection = xtask::wire::Connection::new(ends[0], ends[1], [1000, 2000]);
+    let mut connection = captures::wire::Connection::new(ends[0], ends[1], [1000, 2000]);
     let mut packets = Vec::from_iter(connection.handshake().iter().map(|it| it.packet()));
     let request = b"GET /c?build_defs=4 HTTP/1.1\r\nHost: m\r\n\r\n";
     packets.extend(connection.send(End::Opener, request, 1000).iter().map(|it| it.packet()));
@@ -341,7 +341,7 @@ fn nothing_in_blocks_is_left() {
     };
     let mut file = PcapNg::new(ByteOrder::Little);
     let number = file.interface(Interface::new(Link::Raw));
-    file.enhanced(number, &TimedPacket::new(xtask::wire::START, v4(QUERY)));
+    file.enhanced(number, &TimedPacket::new(captures::wire::START, v4(QUERY)));
     let section = [&0x1A2B_3C4D_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xFF; 8]].concat();
     file.block(0x0A0D_0D0A, &[section, options(&[])].concat());
     file.block(1, &[&[101, 0, 0, 0, 0, 0, 0, 0][..], &options(&[9, 14])].concat());
@@ -479,7 +479,7 @@ fn nothing_in_examples_of_rules_is_left() {
                     }
                 } else {
                     let canary = canary.as_bytes();
-                    let text = xtask::bytes::hex(&canary.form);
+                    let text = captures::bytes::hex(&canary.form);
                     (canary, text)
                 };
                 let script = [&script[..place.start], &text, &script[place.end..]].concat();

@@ -3,7 +3,7 @@
 
 use std::net::Ipv4Addr;
 
-use xtask::wire::Prng;
+use captures::wire::Prng;
 
 /// A text and an address.
 pub(crate) struct Canary {
@@ -116,7 +116,7 @@ fn is_apart(bytes: &[u8], at: usize, form: &[u8]) -> bool {
 }
 
 fn hex(bytes: &[u8]) -> Vec<u8> {
-    xtask::bytes::hex(bytes).to_ascii_lowercase().into_bytes()
+    captures::bytes::hex(bytes).to_ascii_lowercase().into_bytes()
 }
 
 fn base64(bytes: &[u8]) -> Vec<u8> {
