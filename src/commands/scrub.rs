@@ -51,12 +51,11 @@ pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal) -> Result<
     let config = args.input.config.load()?;
     let mut copy = Copy::new(key, args);
     let ran = read(&args.input, &config, &mut copy, terminal.stop, err, true);
-    let output = escaped(&args.output.to_string_lossy()).into_owned();
     if let Some(error) = copy.failed {
-        let why = crate::why::unwritable(&error);
-        return Err(Failure::Filter(format!("cannot write {output}: {why}")));
+        return Err(Failure::unwritable(&args.output, &error));
     }
     ran?;
+    let output = escaped(&args.output.to_string_lossy()).into_owned();
     copy.written.tell(&output, err);
     Ok(())
 }

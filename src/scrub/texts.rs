@@ -169,10 +169,13 @@ impl Texts {
             self.write(start, out);
             let new = out.get(start..).unwrap_or_default();
             if Form::of(new) == was {
-                break;
+                self.keep_apart(text, start, out);
+                return;
             }
         }
-        self.keep_apart(text, start, out);
+        // One of few words or numbers of its form: another text must not become the same.
+        out.truncate(start);
+        out.extend_from_slice(text);
     }
 
     /// Appends the replacement of bytes that are no text.

@@ -3,6 +3,7 @@
 
 use super::decode::Header;
 use super::packet::{PacketKind, RequestForm, RequestSummary};
+use super::pending_request::{Asked, PendingRequest};
 use super::recent_packets::RecentPackets;
 use super::unfinished::{PacketNumbers, PartResult};
 use crate::kit::{
@@ -56,35 +57,6 @@ pub(super) struct EarlyRequest {
     /// Its challenge; 0 is left out.
     pub(super) challenge: i32,
     pub(super) mark: ShortMark,
-}
-
-/// A request that waits for its response.
-pub(super) type PendingRequest = Request<Asked>;
-
-/// What a request asks.
-#[derive(Clone, Copy)]
-pub(super) struct Asked {
-    pub(super) kind: PacketKind,
-    form: RequestForm,
-    timestamp: [u8; 4],
-    /// Whether its challenge is correct, if known.
-    pub(super) verified: Option<bool>,
-}
-
-impl Asked {
-    pub(super) fn timestamp(&self) -> u32 {
-        u32::from_le_bytes(self.timestamp)
-    }
-}
-
-impl Question for Asked {
-    fn repeats(&self, before: &Asked) -> bool {
-        self.kind == before.kind && self.timestamp == before.timestamp
-    }
-
-    fn is_alike(&self, other: &Asked) -> bool {
-        self.kind == other.kind
-    }
 }
 
 /// The request that a response answers.

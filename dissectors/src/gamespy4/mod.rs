@@ -26,6 +26,7 @@ mod kept;
 mod messages;
 mod packet;
 mod parts;
+mod pending_request;
 mod recent_packets;
 mod response;
 mod rules;
@@ -35,11 +36,12 @@ mod unfinished;
 
 pub use conversation::Conversation;
 
-use conversation::{EarlyRequest, PendingRequest, ResponseMatch};
+use conversation::{EarlyRequest, ResponseMatch};
 use decode::Header;
 use messages as m;
 use packet::{MAGIC, PacketKind, RequestForm, RequestSummary, ResponseSummary};
 use parts::{fragment_fields, give_up_overdue, part};
+use pending_request::PendingRequest;
 use response::DecodeContext;
 
 use crate::kit::{
