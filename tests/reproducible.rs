@@ -288,5 +288,5 @@ fn lost_fragments_of_a_host_with_several_servers_are_named_the_same() {
     if !file.is_file() {
         return support::skip::skipped("captures", "no recorded captures are here");
     }
-    COMMANDS.iter().for_each(|command| are_the_same(command, &[file.clone()]));
+    COMMANDS.iter().for_each(|command| are_the_same(command, &[file.clone()], &THREADS));
 }

@@ -27,6 +27,7 @@ mod habits;
 mod kept;
 mod list;
 mod messages;
+mod pending_query;
 mod queries;
 mod responses;
 pub(crate) mod rules;

@@ -1,71 +1,14 @@
 //! Pending queries, and the responses to them.
 
 use crate::kit::{
-    Clock, Context, CrossFlowEvent, Evidence, Mark, Payload, Question, Reply, Request, Side, Sink,
-    Time,
+    Clock, Context, CrossFlowEvent, Evidence, Mark, Payload, Reply, Request, Side, Sink, Time,
 };
 
+use super::pending_query::{PendingQuery, Query, QueryKind};
 use super::words::TextProperties;
 use super::{GameSpy1, rules, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
-
-/// A query that waits for its response.
-pub(super) type PendingQuery = Request<Query>;
-
-/// What a query asks.
-#[derive(Clone, Copy)]
-pub(super) struct Query {
-    pub(super) kind: QueryKind,
-    /// The length of its datagram.
-    length: [u8; 2],
-    /// The first packet with it, which a finding names, in as many bytes as a request keeps of a
-    /// packet's number.
-    first: [u8; 5],
-}
-
-impl Question for Query {
-    fn repeats(&self, before: &Query) -> bool {
-        (self.kind, self.length) == (before.kind, before.length)
-    }
-
-    fn is_alike(&self, other: &Query) -> bool {
-        self.kind == other.kind
-    }
-}
-
-/// The kind of a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum QueryKind {
-    Info,
-    Status,
-    Basic,
-    Rules,
-    Players,
-}
-
-impl QueryKind {
-    pub(super) fn of(first: &[u8]) -> Option<QueryKind> {
-        Some(match first {
-            b"info" => QueryKind::Info,
-            b"status" => QueryKind::Status,
-            b"basic" => QueryKind::Basic,
-            b"rules" => QueryKind::Rules,
-            b"players" => QueryKind::Players,
-            _ => return None,
-        })
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            QueryKind::Info => "info",
-            QueryKind::Status => "status",
-            QueryKind::Basic => "basic",
-            QueryKind::Rules => "rules",
-            QueryKind::Players => "players",
-        }
-    }
-}
 
 /// Adds a query; for those of the specification, a response from game servers is due.
 pub(super) fn query<S: Sink>(

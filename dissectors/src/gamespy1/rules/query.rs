@@ -1,6 +1,6 @@
 //! Queries to game servers, and their responses in parts.
 
-use crate::gamespy1::queries::PendingQuery;
+use crate::gamespy1::pending_query::PendingQuery;
 use crate::kit::{
     CrossFlowEvent, Evidence, Exchange, Mark, ResponseRules, SeenMessage, Sink, Span,
 };
