@@ -541,6 +541,11 @@ impl InputArgs {
         limits::RunLimits::with(self.memory.unwrap_or_default(), &self.limit)
     }
 
+    /// Bytes of memory for packets that wait to be written.
+    pub fn waiting(&self) -> usize {
+        self.memory.unwrap_or_default().waiting()
+    }
+
     /// Bytes of memory for decompressing captures.
     pub fn unpacking(&self) -> usize {
         self.memory.unwrap_or_default().unpacking()

@@ -57,6 +57,8 @@ pub mod live;
 mod metrics;
 #[doc(hidden)]
 pub mod net;
+#[cfg(feature = "files")]
+mod output_file;
 #[cfg(feature = "partition")]
 pub mod partition;
 #[cfg(any(feature = "cli", feature = "tables"))]

@@ -218,6 +218,11 @@ impl Memory {
     pub const fn unpacking(self) -> usize {
         self.0 / 2
     }
+
+    /// The part for packets that wait to be written, in bytes.
+    pub const fn waiting(self) -> usize {
+        self.0 / 4
+    }
 }
 
 impl Default for Memory {

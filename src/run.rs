@@ -9,6 +9,7 @@ use crate::capture::{CaptureError, Stop};
 use crate::cli::{Cli, Command};
 use crate::commands::{self, Failure};
 use crate::file_id::FileId;
+use crate::live::LiveError;
 
 /// Properties of the standard streams.
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,7 +106,9 @@ fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> 
         writeln!(err, "gamewire: {failure}").ok();
     }
     match failure {
-        Failure::Interrupted | Failure::Capture(CaptureError::Interrupted { .. }) => INTERRUPTED,
+        Failure::Interrupted
+        | Failure::Capture(CaptureError::Interrupted { .. })
+        | Failure::Live(LiveError::Interrupted) => INTERRUPTED,
         _ => UNUSABLE,
     }
 }

@@ -28,6 +28,9 @@ pub fn unwritable(error: &Error) -> Cow<'static, str> {
         ErrorKind::NotFound => Some("no such folder; create it first"),
         ErrorKind::PermissionDenied => Some("permission denied; write to another folder"),
         ErrorKind::IsADirectory => Some("it is a folder; name a file"),
+        ErrorKind::AlreadyExists => {
+            Some("it is there already; choose another name, or move it away")
+        }
         ErrorKind::ReadOnlyFilesystem => {
             Some("the file system is read-only; write to another folder")
         }

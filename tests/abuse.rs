@@ -9,10 +9,10 @@ mod support;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use captures::exchange::Setting;
 use project::Project;
 use serde_json::{Value, json};
 use support::{gamewire, samples, skip, small_recorded_captures};
-use xtask::exchange::Setting;
 
 fn attacks(file: &str) -> Vec<Value> {
     let run = gamewire(["abuse", "--format", "json", "--no-config", file]);

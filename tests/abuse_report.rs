@@ -11,11 +11,11 @@ use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use captures::exchange::Setting;
 use project::Project;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use support::gamewire;
-use xtask::exchange::Setting;
 
 const CORE: &str = include_str!("schemas/xarf-core.json");
 const DDOS: &str = include_str!("schemas/xarf-connection-ddos.json");

@@ -8,9 +8,9 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
+use captures::exchange::Setting;
 use project::Project;
 use support::skip::skipped;
-use xtask::exchange::Setting;
 
 const GOOD: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522";
 const BROKEN: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 0102030405";

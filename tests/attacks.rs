@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use captures::attacks::{self, Scenario, Whose};
 use gamewire::capture::{self, Event};
 use gamewire::live::FileFilter;
 use serde_json::{Value, json};
 use support::{gamewire, skip};
-use xtask::attacks::{self, Scenario, Whose};
 
 /// Writes a scenario's capture.
 fn written(scenario: &Scenario) -> PathBuf {

@@ -4,9 +4,9 @@
 mod project;
 mod support;
 
+use captures::exchange::Setting;
 use project::Project;
 use serde_json::Value;
-use xtask::exchange::Setting;
 
 /// A server that claims this number of players, and lists one.
 fn players(said: &str, challenge: &str, at: &str) -> String {

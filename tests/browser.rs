@@ -14,10 +14,10 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use browser::{Browser, DOWN, ENTER, ESCAPE, RIGHT, TAB};
+use captures::exchange::Setting;
 use project::Project;
 use serde_json::{Value, json};
 use support::{gamewire, samples};
-use xtask::exchange::Setting;
 
 /// A browser with the page of some captures.
 fn opened(project: &Project, files: &[&str]) -> Option<(Browser, String)> {

@@ -5,8 +5,8 @@ mod support;
 use std::collections::BTreeSet;
 use std::fs;
 
+use captures::bulk::{self, Input, Size};
 use support::gamewire;
-use xtask::bulk::{self, Input, Size};
 
 /// The messages in this number of packets of an input, as "protocol message".
 fn messages(input: Input, packets: u64) -> BTreeSet<String> {

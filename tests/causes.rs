@@ -6,11 +6,11 @@
 mod project;
 mod support;
 
+use captures::exchange::{Setting, capture};
+use captures::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
 use project::Project;
 use serde_json::Value;
 use support::gamewire;
-use xtask::exchange::{Setting, capture};
-use xtask::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
 
 /// The result for this server of a capture.
 fn diagnosed(bytes: &[u8], server: &str, args: &[&str]) -> Value {
@@ -133,11 +133,11 @@ fn a_capture_that_is_too_short() {
 
 #[test]
 fn a_recorder_that_lost_packets() {
-    let mut file = xtask::wire::PcapNg::new(xtask::wire::ByteOrder::Little);
+    let mut file = captures::wire::PcapNg::new(captures::wire::ByteOrder::Little);
     let packets =
         capture("0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:7\nend 60", &VALVE);
     let packets = packets.unwrap().packets;
-    let interface = file.interface(xtask::wire::Interface::new(Link::Ethernet));
+    let interface = file.interface(captures::wire::Interface::new(Link::Ethernet));
     packets.iter().for_each(|packet| file.enhanced(interface, packet));
     file.statistics(interface, Time(START.0 + 60_000_000_000), 10, 7);
     let echo = item(&diagnosed(&file.done(), "10.0.0.2:27015", &[]), "reg.echo");

@@ -12,10 +12,10 @@ use std::os::unix::fs::lchown;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use captures::exchange::Setting;
 use project::Project;
 use serde_json::Value;
 use support::{Run, skip};
-use xtask::exchange::Setting;
 
 /// A server that claims 2 players and lists one.
 const BROKEN: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
@@ -127,6 +127,20 @@ fn an_ignore_with_a_host_hides_that_host_only() {
     assert_eq!(check(&project, &[]).code, 0);
     assert!(rule(&json(&project, &[]), COUNT).is_null(), "it does not count at all");
     assert_eq!(check(&project, &["--select", COUNT]).code, 1, "the command line wins");
+}
+
+/// Each finding is compared with very many ignored rules at once.
+#[test]
+fn one_of_very_many_ignores_hides_its_host() {
+    let ignores = |last: &str| {
+        let hosts = (0..20_000_u32).map(|n| std::net::Ipv4Addr::from(0x0B00_0000 + n).to_string());
+        let one = |host| format!("{{rule='A2S030',host='{host}',reason='x'}},");
+        format!("ignore=[{}{}]", hosts.map(one).collect::<String>(), one(last.to_owned()))
+    };
+    let project = project("many", &ignores("10.0.0.2"));
+    assert_eq!(check(&project, &[]).code, 0);
+    project.write("gamewire.toml", ignores("10.0.0.3"));
+    assert_eq!(check(&project, &[]).code, 1);
 }
 
 #[test]

@@ -9,14 +9,14 @@ mod examples;
 mod recording;
 mod support;
 
+use captures::exchange::Setting;
+use captures::samples;
+use captures::traffic::{Conversation, Traffic};
+use captures::wire::Prng;
 use dissectors::catalogue;
 use examples::PRESUMED;
 use serde_json::Value;
 use support::gamewire;
-use xtask::exchange::Setting;
-use xtask::samples;
-use xtask::traffic::{Conversation, Traffic};
-use xtask::wire::Prng;
 
 /// How often each conversation is played, each time on another path.
 const TIMES: usize = 3;

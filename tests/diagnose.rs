@@ -8,10 +8,10 @@ mod support;
 
 use std::collections::BTreeMap;
 
+use captures::exchange::Setting;
 use project::Project;
 use serde_json::Value;
 use support::{gamewire, samples};
-use xtask::exchange::Setting;
 
 /// What a run says as JSON, one value a capture, and its exit code.
 fn diagnosed(args: &[&str]) -> (Vec<Value>, u8) {
@@ -339,7 +339,7 @@ fn a_lost_fragment_is_laid_to_the_server_whose_it_is() {
     );
     let setting = Setting::udp(27015);
     let cut = |keeps: fn(usize) -> bool, server: &str| {
-        let mut capture = xtask::exchange::capture(&script, &setting).unwrap();
+        let mut capture = captures::exchange::capture(&script, &setting).unwrap();
         let mut at = 0;
         capture.packets.retain(|_| {
             at += 1;

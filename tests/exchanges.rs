@@ -91,16 +91,23 @@ fn of_check(file: &str) -> Vec<(&'static str, Exchanges)> {
 fn of_flows(file: &str) -> Vec<(&'static str, Exchanges)> {
     let rows = out(&["flows", "--format", "json"], file);
     let rows = rows.lines().map(|line| numbers(&json(line), ["requests", "answered"]));
+    let rows: Vec<_> = rows.collect();
     let csv = out(&["flows", "--format", "csv"], file);
     let text = out(&["flows"], file);
-    let share = |line: &str| {
-        let cell = line.split_whitespace().rev().nth(4).unwrap().to_owned();
-        cell.split_once('/').map(|(answered, asked)| [ungrouped(asked), ungrouped(answered)])
-    };
+    let lines: Vec<_> = text.lines().skip(1).collect();
+    assert_eq!(lines.len(), rows.len(), "{file}: {text}");
+    let shown = lines.iter().zip(&rows).map(|(line, &[asked, answered])| {
+        let cells: Vec<_> = line.split("  ").map(str::trim).filter(|it| !it.is_empty()).collect();
+        let [share, count] = [5, 6].map(|nth| cells[cells.len() - nth]);
+        let tenths = (answered * 1000).checked_div(asked);
+        let expected = tenths.map(|it| format!("{}.{} %", it / 10, it % 10));
+        assert_eq!(share, expected.as_deref().unwrap_or("-"), "{file}: {line}");
+        [ungrouped(count), answered]
+    });
     vec![
-        ("flows", sum(rows)),
+        ("flows, text", sum(shown)),
+        ("flows", sum(rows.iter().copied())),
         ("flows, csv", columns(&csv, ["requests", "answered"])),
-        ("flows, text", sum(text.lines().skip(1).filter_map(share))),
     ]
 }
 

@@ -6,9 +6,9 @@ mod support;
 
 use std::process::{Command, Stdio};
 
+use captures::exchange::Setting;
 use project::Project;
 use support::{Run, gamewire};
-use xtask::exchange::Setting;
 
 /// One exchange that keeps every rule.
 const GOOD: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\

@@ -664,7 +664,7 @@ fn a_full_disk_leaves_existing_files() {
     );
     let ran = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
     let err = String::from_utf8(ran.stderr).unwrap();
-    assert!(ran.status.code() == Some(2) && err.contains("cannot write to"), "{err}");
+    assert!(ran.status.code() == Some(2) && err.contains("cannot write "), "{err}");
     assert_eq!(files(&project.path("out")), [(format!("messages.{FORMAT}"), b"older".to_vec())]);
 }
 

@@ -89,7 +89,7 @@ fn a_file_that_cannot_be_read_takes_no_other_files_place() {
     let mut bytes = std::fs::read(root.join("samples/gamespy1-query.pcap")).unwrap();
     bytes[20..24].copy_from_slice(&195_u32.to_le_bytes());
     std::fs::write(&unread, bytes).unwrap();
-    let samples = ["samples/a2s-info-players-rules.pcap", "samples/a2s-split-order.pcap"];
+    let samples = ["samples/a2s-info-players-rules.pcap", "samples/a2s-quirks.pcap"];
     let (path, filter) = (out.to_str().unwrap(), "a2s.info_response");
     let unread = [unread.to_str().unwrap(), gone.to_str().unwrap()];
     let files = [unread[0], samples[0], unread[1], samples[1]];

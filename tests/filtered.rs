@@ -10,9 +10,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use captures::bulk::{self, Input, Size};
 use serde_json::Value;
 use support::{gamewire, samples, small_recorded_captures};
-use xtask::bulk::{self, Input, Size};
 
 /// Number of addresses and of endpoints of each capture to filter by.
 const ENDS: usize = 6;

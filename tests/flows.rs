@@ -6,9 +6,9 @@ mod support;
 
 use std::path::PathBuf;
 
+use captures::exchange::{Setting, capture};
 use serde_json::{Value, json};
 use support::{Run, gamewire};
-use xtask::exchange::{Setting, capture};
 
 /// Two requests, one of which is answered after a challenge.
 const HALF_ANSWERED: &str = "

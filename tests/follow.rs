@@ -217,3 +217,32 @@ fn an_empty_diagram_is_reported() {
     assert_eq!((code, &*out), (Some(0), ""));
     assert!(err.contains("no message to draw"), "{err}");
 }
+
+/// The work for an arrow does not depend on the number of hosts: with work for each of them, this would
+/// take minutes.
+#[test]
+fn hosts_that_do_not_fit_are_not_drawn() {
+    use captures::wire::{Capture, Datagram, Link, START};
+    const CLIENTS: u64 = 10_000;
+    let mut capture = Capture::new(Link::Ethernet);
+    for n in 0..CLIENTS {
+        let client = format!("10.{}.{}.{}:{}", n >> 16, n >> 8 & 255, n & 255, 1024 + n);
+        // Some are servers on one host, each with a column of its own.
+        let (from, to) = match n % 2 {
+            0 => (client, "20.0.0.1:27015".to_owned()),
+            _ => (format!("20.0.0.2:{}", 10_000 + n), "20.0.0.2:27015".to_owned()),
+        };
+        let asks = Datagram::new(&from, &to, b"\xFF\xFF\xFF\xFFTSource Engine Query\0").packet();
+        capture.push(START.after_ms(2 * n), &asks);
+    }
+    let name = format!("gamewire-follow-{}-hosts.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, capture.pcap()).unwrap();
+    let (code, out, err) = follow(&[path.to_str().unwrap()]);
+    std::fs::remove_file(path).ok();
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains(&format!("{} hosts do not fit", CLIENTS + 2)), "{err}");
+    // Above them are the names and the day.
+    assert_eq!(out.lines().count() as u64, CLIENTS + 2);
+    assert!(out.lines().all(|line| line.chars().count() <= 120));
+}

@@ -8,12 +8,12 @@ mod support;
 use std::panic::catch_unwind;
 use std::path::Path;
 
+use captures::exchange::Setting;
+use captures::mutate::mutated;
+use captures::wire::Prng;
 use gamewire::text::is_hidden;
 use project::Project;
 use support::{gamewire, samples};
-use xtask::exchange::Setting;
-use xtask::mutate::mutated;
-use xtask::wire::Prng;
 
 #[test]
 fn damaged_captures_end_with_an_exit_code() {

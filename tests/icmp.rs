@@ -4,9 +4,9 @@ mod support;
 
 use std::path::PathBuf;
 
+use captures::exchange::{Setting, capture};
 use serde_json::Value;
 use support::{Run, gamewire};
-use xtask::exchange::{Setting, capture};
 
 struct Recording(PathBuf);
 

@@ -7,12 +7,12 @@ mod support;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use captures::exchange::Setting;
 use gamewire::text::{escaped, shortened};
 use project::Project;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
 use serde_json::Value;
-use xtask::exchange::Setting;
 
 /// A server with this name, map and rule. The rule occurs twice, which a finding says.
 fn server_named(name: &str) -> String {

@@ -7,12 +7,12 @@ mod support;
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use captures::wire::layers;
 use gamewire::capture::write::PcapNgWriter;
 use gamewire::capture::{LinkType, Packet};
 use gamewire::net::{Tunnel, read_links};
 use serde_json::Value;
 use support::{gamewire, skip};
-use xtask::wire::layers;
 
 const QUERY: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
 

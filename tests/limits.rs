@@ -6,12 +6,12 @@ mod support;
 use std::io::Write;
 use std::path::PathBuf;
 
+use captures::bulk::{self, Input, Size};
+use captures::bytes::hex;
+use captures::exchange::{Setting, Transport, capture};
+use captures::wire::{Capture, Datagram, Link, START};
 use serde_json::Value;
 use support::{Run, gamewire};
-use xtask::bulk::{self, Input, Size};
-use xtask::bytes::hex;
-use xtask::exchange::{Setting, Transport, capture};
-use xtask::wire::{Capture, Datagram, Link, START};
 
 const UDP: Setting = Setting::udp(27015);
 

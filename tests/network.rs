@@ -4,11 +4,11 @@
 mod project;
 mod support;
 
+use captures::exchange::{Setting, capture};
+use captures::wire::{ByteOrder, Capture, Interface, Ip, Link, PcapNg, START, tunnel};
 use project::Project;
 use serde_json::Value;
 use support::gamewire;
-use xtask::exchange::{Setting, capture};
-use xtask::wire::{ByteOrder, Capture, Interface, Ip, Link, PcapNg, START, tunnel};
 
 /// Plays an exchange with an A2S server and returns the messages and standard error.
 fn dissect(script: &str, options: &[&str]) -> (Vec<Value>, String) {

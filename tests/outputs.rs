@@ -13,8 +13,8 @@ use std::time::Duration;
 use gamewire::Terminal;
 use gamewire::capture::Stop;
 
+use captures::exchange::Setting;
 use project::Project;
-use xtask::exchange::Setting;
 
 const PING: &str = "0.00 c > s  FFFFFFFF 69\n0.02 s > c  FFFFFFFF 6A '00000000000000' 00";
 

@@ -5,9 +5,9 @@
 mod project;
 mod support;
 
+use captures::exchange::Setting;
 use project::Project;
 use serde_json::Value;
-use xtask::exchange::Setting;
 
 const SETTING: Setting = Setting::udp(27015);
 

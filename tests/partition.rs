@@ -1,5 +1,6 @@
 //! The results of many processes equal those of one process that reads the same files, merged. Here all run in
 //! one process, but exchange the same bytes as separate ones.
+#![cfg(feature = "partition")]
 
 mod support;
 
@@ -10,6 +11,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use captures::exchange::{self, Setting};
+use captures::traffic::{Conversation, Traffic};
+use captures::wire::Prng;
 use dissectors::catalogue;
 use dissectors::kit::Severity;
 use gamewire::capture::write::PcapNgWriter;
@@ -25,9 +29,6 @@ use gamewire::report::summary::{SummaryOptions, SummaryReport};
 use gamewire::tables::{self, Collector, SelectedRows, Sink, Table};
 use gamewire::{Decoder, Event, Needs, Options};
 use support::{gamewire, samples};
-use xtask::exchange::{self, Setting};
-use xtask::traffic::{Conversation, Traffic};
-use xtask::wire::Prng;
 
 const MEMORY: usize = 64 << 20;
 
@@ -271,7 +272,7 @@ fn wanted() -> SelectedRows {
 struct Rows(Vec<String>);
 
 impl Sink for Rows {
-    fn row(&mut self, capture: &str, row: &dyn tables::AnyRow) -> io::Result<()> {
+    fn row(&mut self, capture: &str, row: &dyn tables::AnyRow<'_>) -> io::Result<()> {
         let table = row.table();
         let cells = table.of_file().into_iter().map(|(at, _)| format!("{:?}", row.cell(at)));
         self.0.push(format!("{table:?} of {capture}: {}", cells.collect::<Vec<_>>().join(", ")));

@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
+use captures::exchange::Setting;
 use project::Project;
 use serde_json::Value;
 use support::{gamewire, samples, small_recorded_captures};
-use xtask::exchange::Setting;
 
 /// The data of a page, by its id.
 fn data(page: &str, id: &str) -> String {

@@ -5,11 +5,11 @@
 mod project;
 mod support;
 
+use captures::exchange::{Setting, Transport, capture};
+use captures::wire::{Capture, TimedPacket, flags};
 use dissectors::catalogue;
 use project::Project;
 use serde_json::Value;
-use xtask::exchange::{Setting, Transport, capture};
-use xtask::wire::{Capture, TimedPacket, flags};
 
 /// The results for a capture: the messages of each direction, and the verdicts on all rules.
 #[derive(Debug, PartialEq, Eq)]

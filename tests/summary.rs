@@ -12,13 +12,13 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use captures::exchange::Setting;
 use dissectors::Id;
 use dissectors::kit::Habits;
 use exchanges::Between;
 use project::Project;
 use serde_json::Value;
 use support::{gamewire, samples, small_recorded_captures};
-use xtask::exchange::Setting;
 
 fn out(args: &[&str]) -> String {
     let run = gamewire(args.iter().chain(&["--no-config"]));

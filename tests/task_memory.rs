@@ -7,12 +7,12 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use captures::wire::Datagram;
 use gamewire::Options;
 use gamewire::capture::LinkType;
 use gamewire::check::{self, Checker, Selection};
 use gamewire::limits::RunLimits;
 use gamewire::partition::{PartitionRow, Plan, Portions, Reports, RowKind, Survey};
-use xtask::wire::Datagram;
 
 /// Number of packets of a partition, each of another flow that stays open.
 const PACKETS: u32 = 150_000;

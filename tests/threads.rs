@@ -9,12 +9,12 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use captures::exchange::Setting;
+use captures::traffic::{Conversation, Traffic};
+use captures::wire::tunnel::{self, Gre};
+use captures::wire::{Capture, Datagram, Ip, Link, Prng, START};
 use dissectors::catalogue;
 use support::{Run, gamewire, samples};
-use xtask::exchange::Setting;
-use xtask::traffic::{Conversation, Traffic};
-use xtask::wire::tunnel::{self, Gre};
-use xtask::wire::{Capture, Datagram, Ip, Link, Prng, START};
 
 const COMMANDS: [&[&str]; 10] = [
     &["dissect", "--format", "json"],

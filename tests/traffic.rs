@@ -4,10 +4,10 @@
 mod project;
 mod support;
 
+use captures::exchange::Setting;
 use project::Project;
 use serde_json::Value;
 use support::samples;
-use xtask::exchange::Setting;
 
 /// One exchange of players.
 const PLAYERS: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\

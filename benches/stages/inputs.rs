@@ -6,13 +6,13 @@ use std::io::Cursor;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use captures::bulk::{self, Input, Size};
 use dissectors::Id;
 use dissectors::kit::{FlowFacts, Side, Time, Transport};
 use gamewire::capture::LinkType;
 use gamewire::capture::{self, Event};
 use gamewire::flows::{FlowKey, Identifier};
 use gamewire::net::{Outcome, decode};
-use xtask::bulk::{self, Input, Size};
 
 /// Number of packets that are searched for conversations of each protocol.
 const SEARCHED: u64 = 60_000;

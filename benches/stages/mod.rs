@@ -4,6 +4,7 @@ mod inputs;
 
 use std::hint::black_box;
 
+use captures::bulk::Input;
 use dissectors::kit::{
     Budget, FlowFacts, Framed, Message, Payload, Piece, Reply, RuleResults, Settings, Side, Sink,
     Transport, Tree, Unread,
@@ -18,7 +19,6 @@ use gamewire::report::json::Json;
 use gamewire::report::{Envelope, Report};
 use gamewire::session::{self, Decoder, Needs, Options};
 use gamewire::summary::Summary;
-use xtask::bulk::Input;
 
 use inputs::{Conversation, File};
 

@@ -11,6 +11,9 @@
 //! assert!(!map.field.about.is_empty());
 //! ```
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::Id;
 use crate::kit::{Cause, Field, Kind, Message, Rule, causes};
 use crate::{abuse_rules, net_rules};
@@ -33,12 +36,18 @@ pub fn causes() -> Vec<&'static Cause> {
     causes
 }
 
-/// The rule with this code or this slug, in either case.
+/// The rule with this code or this slug, in either case. Of several, the first one.
 pub fn rule(name: &str) -> Option<&'static Rule> {
-    let named = |rule: &&Rule| {
-        rule.code.to_string().eq_ignore_ascii_case(name) || rule.slug.eq_ignore_ascii_case(name)
-    };
-    rules().into_iter().find(named)
+    static BY_NAME: LazyLock<HashMap<String, &Rule>> = LazyLock::new(|| {
+        let mut by_name = HashMap::new();
+        for rule in rules() {
+            for name in [rule.code.to_string(), rule.slug.to_owned()] {
+                by_name.entry(name.to_ascii_lowercase()).or_insert(rule);
+            }
+        }
+        by_name
+    });
+    BY_NAME.get(&name.to_ascii_lowercase()).copied()
 }
 
 /// The rules that match a word: a code, the beginning of a code, or a name, in either case. Several

@@ -161,7 +161,6 @@ pub struct Ledger {
     elsewhere: Elsewhere,
     /// The receivers of such responses that did not fit.
     victims: Victims,
-    beyond: UncheckedCounts,
     /// The layout of each server's first split response, and the number of its flow, by the hash of
     /// the server.
     layouts: HashedMap<(Name, u32)>,
@@ -222,7 +221,6 @@ impl Ledger {
             accepted: Vec::new(),
             elsewhere: Elsewhere::default(),
             victims: Victims::default(),
-            beyond: UncheckedCounts::default(),
             layouts: HashedMap::default(),
             masters: BTreeMap::new(),
             lists: Map::default(),
@@ -337,8 +335,7 @@ impl Ledger {
 
     /// A response without a request, or a request without a response.
     fn open(&mut self, exchange: Exchange, is_response: bool, witness: &Witness) {
-        let (most, beyond) = (self.terms.most, &mut self.beyond);
-        if !self.elsewhere.open(exchange, is_response, witness, most, beyond) {
+        if !self.elsewhere.open(exchange, is_response, witness, self.terms.most) {
             self.full = true;
             if is_response {
                 self.victims.answered(&witness.seen, &self.terms);
@@ -347,8 +344,7 @@ impl Ledger {
     }
 
     fn foreign(&mut self, challenge: (u32, Evidence), is_accepted: bool, witness: &Witness) {
-        let (most, beyond) = (self.terms.most, &mut self.beyond);
-        self.full |= !self.elsewhere.challenge(challenge, is_accepted, witness, most, beyond);
+        self.full |= !self.elsewhere.challenge(challenge, is_accepted, witness, self.terms.most);
     }
 
     /// A hash of a server and its challenge.
@@ -429,10 +425,14 @@ impl Ledger {
             ruling.evidence.lossy |= self.full;
         }
         rulings.extend(review.rulings);
+        let mut victims = Victims::default();
         for seen in &review.unasked {
-            self.victims.answered(seen, &self.terms);
+            victims.answered(seen, &self.terms);
         }
-        self.full |= self.victims.review(&self.terms, &mut rulings, &mut kept);
+        let may_have_asked = elsewhere.may_have_asked();
+        self.victims.retain(|address| !may_have_asked(address));
+        victims.add(std::mem::take(&mut self.victims), &self.terms);
+        self.full |= victims.review(&self.terms, &mut rulings, &mut kept);
         let left_out = loads.review(&mut rulings, &mut kept);
         let witness = self.latest.filter(|_| self.full).or(left_out);
         rulings.extend(witness.map(|witness| CrossFlowBreach {
@@ -444,7 +444,7 @@ impl Ledger {
             detail: Detail::Text(format!("the limit {} was met", Limit::Remembered.name())),
         }));
         let rulings = CrossFlowBreaches::new(rulings, elsewhere, review.places);
-        Review { rulings, kept, beyond: self.beyond.0 }
+        Review { rulings, kept, beyond: review.beyond }
     }
 
     /// Checks challenges that were given to another address.

@@ -79,6 +79,30 @@ macro_rules! protocols {
                     match self { $(Id::$name => $protocol::outline(bytes)),+ }
                 }
 
+                /// See [`Protocol::is_known_word`].
+                pub fn is_known_word(self, text: &[u8]) -> bool {
+                    match self { $(Id::$name => $protocol::is_known_word(text)),+ }
+                }
+
+                /// See [`Protocol::is_word`].
+                pub fn is_word(self, text: &[u8]) -> bool {
+                    match self { $(Id::$name => $protocol::is_word(text)),+ }
+                }
+
+                /// See [`Protocol::part_header`].
+                pub fn part_header(self, bytes: &[u8]) -> Option<&'static [(usize, Treatment)]> {
+                    match self { $(Id::$name => $protocol::part_header(bytes)),+ }
+                }
+
+                /// See [`Protocol::renewed_code`].
+                pub fn renewed_code(
+                    self,
+                    code: &[u8],
+                    renew: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>,
+                ) -> Option<Vec<u8>> {
+                    match self { $(Id::$name => $protocol::renewed_code(code, renew)),+ }
+                }
+
                 /// See [`Protocol::opens`].
                 pub fn opens(self, bytes: &[u8]) -> bool {
                     match self { $(Id::$name => $protocol::opens(bytes)),+ }

@@ -8,6 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use captures::exchange::{self, Setting};
+use captures::samples;
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::Transport;
@@ -16,8 +18,6 @@ use gamewire::capture::{self, Event, Packet};
 use gamewire::net::packet::Fragment;
 use gamewire::net::{Outcome, decode};
 use gamewire::partition::{Plan, survey, to_bytes};
-use xtask::exchange::{self, Setting};
-use xtask::samples;
 
 use crate::conversation::{FLOWS, kind};
 use crate::decoder;

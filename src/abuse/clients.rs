@@ -36,7 +36,7 @@ pub(super) struct Clients {
     all: Map<IpAddr, RealClient>,
     /// Their packets, up to a maximum, in the order in which their sources were found to be real.
     packets: Vec<SampledPacket>,
-    /// There were more packets.
+    /// There were more of them: a source that is not among them may be real.
     pub(super) is_cut: bool,
 }
 
@@ -68,8 +68,6 @@ impl Clients {
         if self.packets.len() < MOST && *room > 0 {
             *room -= 1;
             self.packets.push(*packet);
-        } else {
-            self.is_cut = true;
         }
     }
 

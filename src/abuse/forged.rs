@@ -53,6 +53,8 @@ pub(super) struct ForgeryInput<'s> {
     pub(super) lengths: [u8; 2],
     /// Maximum number of requests of a client.
     pub(super) repeats: u32,
+    /// Whether all sources that returned a challenge are known.
+    pub(super) are_returns_known: bool,
 }
 
 /// A piece of evidence, and its conclusion about the sources.
@@ -102,6 +104,13 @@ impl ForgeryInput<'_> {
                     counted(few, "source")
                 ),
             };
+            return (text, Forged::Unknown);
+        }
+        if !self.are_returns_known {
+            let text = format!(
+                "{} sources were challenged, which is too many to know which returned the challenge",
+                grouped(challenged)
+            );
             return (text, Forged::Unknown);
         }
         let (returned, _) = self

@@ -5,10 +5,12 @@
 //! flows, and a source with a single packet takes no memory of its own.
 
 mod attack_kind;
+mod busiest;
 mod clients;
 mod filters;
 mod forged;
 mod measure;
+mod omitted;
 mod packet;
 mod recent_exchanges;
 mod senders;
@@ -29,7 +31,7 @@ use crate::flows::{Identifier, is_usual_of};
 use crate::session::{DatagramEvent, Event, Needs};
 
 use packet::SampledPacket;
-use recent_exchanges::RecentExchanges;
+use recent_exchanges::{RecentExchanges, ReturnedChallenge};
 use sources::RoomForSources;
 use target::{Target, TargetRoom, count};
 
@@ -37,14 +39,16 @@ pub use attack_kind::AttackKind;
 pub use clients::Proof;
 pub use filters::{FirewallFilter, Match, RateLimit};
 pub use forged::Forged;
+pub use omitted::Omitted;
 pub use senders::{Sender, Senders, SentPacket};
 pub use verdict::{Attack, Legitimate, SourcesOf};
 
 /// Bytes of memory per target, without its sources and packets.
 const BYTES_OF_TARGET: usize = 1 << 11;
 
-/// Bytes of memory per source.
+/// Bytes of memory per source, and per real client.
 const BYTES_OF_SOURCE: usize = 1 << 8;
+const BYTES_OF_CLIENT: usize = 1 << 7;
 
 /// Bytes of memory per packet.
 const BYTES_OF_PACKET: usize = 1 << 7;
@@ -53,9 +57,6 @@ const BYTES_OF_PACKET: usize = 1 << 7;
 const BYTES_OF_SKETCHES: usize = 1 << 18;
 const BYTES_OF_NETWORK: usize = 1 << 7;
 const BYTES_OF_SPAN: usize = 1 << 5;
-
-/// Maximum memory, whatever the limit: more would not improve results.
-const MOST_BYTES: usize = 48 << 20;
 
 /// Ports of services that are known to be misused for reflection, besides game servers.
 const SERVICES: [u16; 15] =
@@ -75,6 +76,8 @@ pub struct AbuseSetting {
 /// Reads the datagrams of a capture.
 pub struct Abuse {
     setting: AbuseSetting,
+    /// The memory limit in bytes.
+    bytes: usize,
     identifier: Identifier,
     /// Servers that get requests.
     servers: Map<Socket, Target>,
@@ -88,21 +91,20 @@ pub struct Abuse {
     room: TargetRoom,
     /// Senders and their packets, if reports are requested.
     senders: Option<Senders>,
-    /// There were too many targets.
-    pub is_cut: bool,
+    omitted: Omitted,
 }
 
 impl Abuse {
     /// A new one with this memory limit in bytes.
     pub fn new(bytes: usize, setting: AbuseSetting, identifier: Identifier) -> Abuse {
-        let bytes = bytes.min(MOST_BYTES);
         let window = setting.terms.abuse.repeat_window;
         Abuse {
+            bytes,
             identifier,
             servers: Map::default(),
             victims: Map::default(),
             crashed: Map::default(),
-            recent_exchanges: RecentExchanges::default(),
+            recent_exchanges: RecentExchanges::new(bytes / 8),
             loads: Loads::new(setting.terms.most.saturating_mul(GROUPS), setting.terms.abuse),
             most: (bytes / 8 / BYTES_OF_TARGET).max(16),
             room: TargetRoom {
@@ -110,6 +112,7 @@ impl Abuse {
                     entries: (bytes / 4 / BYTES_OF_SOURCE).max(1024),
                     sketches: (bytes / 8 / BYTES_OF_SKETCHES).max(1),
                 },
+                clients: (bytes / 16 / BYTES_OF_CLIENT).max(256),
                 packets: (bytes / 4 / BYTES_OF_PACKET).max(1024),
                 networks: (bytes / 16 / BYTES_OF_NETWORK).max(64),
                 spans: (bytes / 16 / BYTES_OF_SPAN).max(1024),
@@ -118,7 +121,7 @@ impl Abuse {
             },
             setting,
             senders: None,
-            is_cut: false,
+            omitted: Omitted::default(),
         }
     }
 
@@ -139,16 +142,22 @@ impl Abuse {
 
     /// Resets the counts; recent requests of clients remain.
     pub fn begin_anew(&mut self) {
-        let bytes = self.most * 8 * BYTES_OF_TARGET;
-        let anew = Abuse::new(bytes, self.setting, self.identifier.clone());
+        let anew = Abuse::new(self.bytes, self.setting, self.identifier.clone());
         let before = std::mem::replace(self, anew);
-        self.recent_exchanges = before.recent_exchanges;
+        self.recent_exchanges = before.recent_exchanges.begin_anew();
         self.senders = before.senders.map(|_| Senders::default());
     }
 
     /// Whether there was no supported traffic.
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty() && self.victims.is_empty() && self.crashed.is_empty()
+    }
+
+    /// What was left out because of the memory limit.
+    pub fn omitted(&self) -> Omitted {
+        let clients = self.servers.values().any(|target| target.clients.is_cut);
+        let servers = self.omitted.servers || self.loads.is_cut();
+        Omitted { clients, servers, ..self.omitted }
     }
 
     /// The next event of the capture.
@@ -180,7 +189,7 @@ impl Abuse {
                 if let Some(senders) = &mut self.senders {
                     senders.crashes(id, SentPacket::of(event, message.label));
                 }
-                let target = entry(&mut self.crashed, to, self.most, &mut self.is_cut);
+                let target = entry(&mut self.crashed, to, self.most, &mut self.omitted.victims);
                 if let Some(target) = target {
                     target.is_sent((Some(id), rule.slug), to, event.bytes, &packet, &mut self.room);
                 }
@@ -193,35 +202,36 @@ impl Abuse {
         }
     }
 
-    /// Whether the receiver is a server, as far as known, and the sender is not.
+    /// Whether the receiver is a server, as far as known, and the sender is not. If not all servers are
+    /// known, the sender may be one.
     fn is_toward_server(&self, id: Id, from: SocketAddr, to: SocketAddr) -> bool {
         let is_server = |end: SocketAddr| {
             self.servers.contains_key(&Socket(end)) || is_usual_of(id, end.port())
         };
-        is_server(to) && !is_server(from)
+        is_server(to) && !is_server(from) && !self.omitted.servers
     }
 
     /// A client's request.
     fn request(&mut self, id: Id, outline: &Outline, event: &DatagramEvent<'_>) {
-        let (from, to) = (event.headers.from, event.headers.to);
+        let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
         let label = outline.message.label;
-        let Some(server) = entry(&mut self.servers, Socket(to), self.most, &mut self.is_cut) else {
-            return;
-        };
-        self.loads.asks(0, label, &event.payload());
+        let mut packet = SampledPacket::of(event, outline.challenge.is_some());
+        let is_doubtful = self.recent_exchanges.is_doubtful(now);
+        // Kept even for a server that is not: otherwise, its responses would have no request.
+        let exchange = self.recent_exchanges.entry(from.ip(), to, now);
+        let proof = exchange.asks(outline, &packet, event.headers.hash, is_doubtful);
+        let is_cut = &mut self.omitted.servers;
+        let Some(server) = entry(&mut self.servers, Socket(to), self.most, is_cut) else { return };
+        self.loads.asks(group(to), label, &event.payload());
         server.costly += u64::from(outline.is_costly);
-        let packet = SampledPacket::of(event, outline.challenge.is_some());
-        let packet = server.is_sent((Some(id), label), to, event.bytes, &packet, &mut self.room);
-        let at = self.recent_exchanges.entry(from.ip(), to, packet.time);
-        let Some(exchange) = self.recent_exchanges.exchange(at) else { return };
-        let proof = exchange.asks(outline, &packet, event.headers.hash);
+        packet = server.is_sent((Some(id), label), to, event.bytes, &packet, &mut self.room);
         if let Some(senders) = &mut self.senders {
             senders.asks(id, SentPacket::of(event, label), proof == Some(Proof::Challenge));
         }
         if !server.clients.has(packet.source) {
-            let Some(proof) = proof else { return self.recent_exchanges.keep(at, &packet) };
-            server.clients.begin(packet.source, proof, &mut self.room.sources.entries);
-            for first in self.recent_exchanges.take(at) {
+            let Some(proof) = proof else { return exchange.keep(&packet) };
+            server.clients.begin(packet.source, proof, &mut self.room.clients);
+            for first in exchange.take() {
                 server.clients.see(&first, self.room.window, &mut self.room.packets);
             }
         }
@@ -233,13 +243,14 @@ impl Abuse {
         let headers = &event.headers;
         let (from, to) = (headers.from, headers.to);
         let is_challenge = outline.message.purpose == Purpose::ClientChallenge;
-        let at = self.recent_exchanges.find(to.ip(), from, headers.time);
-        let Some(exchange) = at.and_then(|at| self.recent_exchanges.exchange(at)) else {
+        let Some(exchange) = self.recent_exchanges.find(to.ip(), from, headers.time) else {
             return self.unasked((Some(id), outline.message.label), event);
         };
         exchange.responds(outline);
-        if !is_challenge && !exchange.is_challenged && !exchange.what.is_empty() {
-            self.loads.reflects(0, exchange.what, exchange.length, &event.payload());
+        let is_unchallenged = !is_challenge && exchange.returned == ReturnedChallenge::No;
+        if is_unchallenged && !exchange.what.is_empty() {
+            let payload = event.payload();
+            self.loads.reflects(group(from), exchange.what, exchange.length, &payload);
         }
         self.asked_for(to.ip(), None);
         if let Some(server) = self.servers.get_mut(&Socket(from)) {
@@ -270,10 +281,14 @@ impl Abuse {
         }
     }
 
-    /// A response without a request.
+    /// A response without a request, unless that was forgotten.
     fn unasked(&mut self, what: (Option<Id>, &'static str), event: &DatagramEvent<'_>) {
         let (from, to) = (event.headers.from, event.headers.to);
-        let victim = entry(&mut self.victims, to.ip(), self.most, &mut self.is_cut);
+        if self.recent_exchanges.is_doubtful(event.headers.time) {
+            self.omitted.requests = true;
+            return;
+        }
+        let victim = entry(&mut self.victims, to.ip(), self.most, &mut self.omitted.victims);
         let Some(victim) = victim else { return };
         match (what, &mut self.senders) {
             ((None, _), _) => count(&mut victim.others, from.port(), 1),
@@ -284,6 +299,15 @@ impl Abuse {
         }
         victim.is_sent(what, to, event.bytes, &SampledPacket::of(event, false), &mut self.room);
     }
+}
+
+/// The group of a server's load: all requests to it are in one.
+fn group(server: SocketAddr) -> usize {
+    let host = match server.ip() {
+        IpAddr::V4(host) => host.to_bits(),
+        IpAddr::V6(host) => host.to_bits() as u32,
+    };
+    (host ^ host >> 16 ^ u32::from(server.port())) as usize % GROUPS
 }
 
 /// The name of responses of other services.

@@ -1,42 +1,64 @@
 //! Recent requests of clients and responses of servers: enough to see that a client receives
 //! packets at its address, and that a response had no request.
 //!
-//! A source with a single packet has only an entry here, until another source needs it.
+//! A source with a single packet has only an entry here. If there are too many, the one whose client
+//! has been silent longest is forgotten, whatever its hash; from then on, a response without an entry
+//! proves nothing until no forgotten request can be answered any more.
 
-use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
 
-use dissectors::kit::{Outline, Purpose, Seed, Time};
+use dissectors::kit::{Host, Outline, Purpose, Seed, Socket, Time};
+use lru::LruCache;
 
 use super::clients::Proof;
 use super::packet::SampledPacket;
 
-/// Number of buckets, and of exchanges in a bucket, which are adjacent in memory.
-const BUCKETS: usize = 1 << 13;
-const WAYS: usize = 4;
+/// Bytes of memory per exchange.
+const BYTES: usize = 1 << 9;
+
+/// Minimum number of exchanges.
+const FEWEST: usize = 1 << 12;
 
 /// Maximum number of stored packets of a source until it is known to be real, or forgotten.
 const FIRST: usize = 2;
 
-/// Maximum time of a response to a request, in units of a millisecond: 30 seconds.
-const PATIENCE: u32 = 28_610;
+/// Maximum time of a response to a request.
+const PATIENCE: i64 = 30_000_000_000;
+
+/// The time within which a client returns a challenge.
+const RETURNED: i64 = 1_000_000_000;
 
 /// The requests of a client to a server.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(super) struct RecentExchange {
+    /// When the client sent the latest request.
+    last: Time,
     /// The challenge that the server gave.
     challenge: Option<u32>,
     /// A hash of the latest request, and its source port.
     asked: u64,
     port: u16,
-    /// The latest request returned a challenge.
-    pub(super) is_challenged: bool,
+    /// Whether the latest request returned a challenge.
+    pub(super) returned: ReturnedChallenge,
     response: ResponseState,
-    /// Packets that are kept.
-    kept: u8,
     /// The name and the length of the latest request.
     pub(super) length: u32,
     pub(super) what: &'static str,
+    /// The first packets.
+    first: [Option<SampledPacket>; FIRST],
+}
+
+/// Whether a request returned a challenge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ReturnedChallenge {
+    /// It had none, or another one than the server gave.
+    #[default]
+    No,
+    /// It returned the server's.
+    Yes,
+    /// What the server gave may have been forgotten.
+    Unknown,
 }
 
 /// The response to the latest request, except for challenges.
@@ -49,131 +71,118 @@ enum ResponseState {
     Split,
 }
 
-/// The key of an exchange, and its latest time; stored separately so that a search reads adjacent
-/// memory.
-#[derive(Clone, Copy, Default)]
-struct Tag {
-    /// A hash of client and server; 0: empty.
-    hash: u32,
-    /// In units of [`RecentExchanges::UNIT`].
-    last: u32,
-}
-
 /// The latest exchanges. Memory is allocated for the first one.
-#[derive(Clone, Default)]
 pub(super) struct RecentExchanges {
-    seed: Seed,
-    tags: Box<[[Tag; WAYS]]>,
-    exchanges: Box<[RecentExchange]>,
-    packets: Box<[[Option<SampledPacket>; FIRST]]>,
+    kept: Option<LruCache<(Host, Socket), RecentExchange, Seed>>,
+    most: NonZeroUsize,
+    /// Until then, a response may belong to a request that was forgotten.
+    doubtful_until: Time,
+    /// The shortest time that an exchange was kept after its latest request.
+    shortest: i64,
 }
 
 impl RecentExchanges {
-    /// Times are stored in units of this power of two of nanoseconds, a millisecond, so that the
-    /// oldest is found even in a flood.
-    const UNIT: u32 = 20;
-
-    fn place(&self, client: IpAddr, server: SocketAddr) -> (usize, u32) {
-        let hash = match (client, server) {
-            (IpAddr::V4(client), SocketAddr::V4(server)) => {
-                let (client, port) = (u128::from(u32::from(client)), u128::from(server.port()));
-                self.seed.hash_one(client << 64 | u128::from(u32::from(*server.ip())) << 16 | port)
-            }
-            _ => self.seed.hash_one((client, server)),
-        };
-        (hash as usize % BUCKETS, (hash >> 32) as u32 | 1)
-    }
-
-    /// The entry of a client's recent requests to a server, if any.
-    pub(super) fn find(&self, client: IpAddr, server: SocketAddr, now: Time) -> Option<usize> {
-        self.find_in(self.place(client, server), now)
-    }
-
-    fn find_in(&self, (bucket, hash): (usize, u32), now: Time) -> Option<usize> {
-        let now = unit(now);
-        let is = |tag: &Tag| tag.hash == hash && now.saturating_sub(tag.last) <= PATIENCE;
-        let way = self.tags.get(bucket)?.iter().position(is)?;
-        Some(bucket * WAYS + way)
-    }
-
-    /// The same, or a new one that replaces the oldest in its bucket. The client sends a request
-    /// now.
-    pub(super) fn entry(&mut self, client: IpAddr, server: SocketAddr, now: Time) -> usize {
-        if self.tags.is_empty() {
-            self.tags = vec![[Tag::default(); WAYS]; BUCKETS].into();
-            self.exchanges = vec![RecentExchange::default(); BUCKETS * WAYS].into();
-            self.packets = vec![[None; FIRST]; BUCKETS * WAYS].into();
+    /// With this memory limit in bytes.
+    pub(super) fn new(bytes: usize) -> RecentExchanges {
+        RecentExchanges {
+            kept: None,
+            most: NonZeroUsize::MIN.saturating_add((bytes / BYTES).max(FEWEST) - 1),
+            doubtful_until: Time(i64::MIN),
+            shortest: i64::MAX,
         }
-        let place = self.place(client, server);
-        let known = self.find_in(place, now);
-        let (bucket, hash) = place;
-        let last = unit(now);
-        let Some(tags) = self.tags.get_mut(bucket) else { return 0 };
-        let way = known.map(|at| at % WAYS).unwrap_or_else(|| {
-            let ages = tags.iter().map(|tag| (tag.hash != 0, tag.last)).enumerate();
-            ages.min_by_key(|(_, age)| *age).map_or(0, |(way, _)| way)
-        });
-        tags[way] = Tag { hash, last };
-        let at = bucket * WAYS + way;
-        if known.is_none()
-            && let Some(exchange) = self.exchanges.get_mut(at)
+    }
+
+    /// A new interval begins: the exchanges remain.
+    pub(super) fn begin_anew(self) -> RecentExchanges {
+        RecentExchanges { shortest: i64::MAX, ..self }
+    }
+
+    /// A client's recent requests to a server, if any.
+    pub(super) fn find(
+        &mut self,
+        client: IpAddr,
+        server: SocketAddr,
+        now: Time,
+    ) -> Option<&mut RecentExchange> {
+        // A response does not make the client's requests later.
+        let exchange = self.kept.as_mut()?.peek_mut(&(Host(client), Socket(server)))?;
+        (now.since(exchange.last) <= PATIENCE).then_some(exchange)
+    }
+
+    /// The same, or a new one. The client sends a request now.
+    pub(super) fn entry(
+        &mut self,
+        client: IpAddr,
+        server: SocketAddr,
+        now: Time,
+    ) -> &mut RecentExchange {
+        let (most, key) = (self.most, (Host(client), Socket(server)));
+        let kept = self.kept.get_or_insert_with(|| LruCache::with_hasher(most, Seed::default()));
+        if kept.len() >= most.get()
+            && !kept.contains(&key)
+            && let Some((_, oldest)) = kept.peek_lru()
         {
+            let until = Time(oldest.last.0.saturating_add(PATIENCE));
+            self.doubtful_until = self.doubtful_until.max(until);
+            self.shortest = self.shortest.min(now.since(oldest.last));
+        }
+        let exchange = kept.get_or_insert_mut(key, RecentExchange::default);
+        if now.since(exchange.last) > PATIENCE {
             *exchange = RecentExchange::default();
         }
-        at
+        exchange.last = now;
+        exchange
     }
 
-    /// The exchange of this entry.
-    pub(super) fn exchange(&mut self, at: usize) -> Option<&mut RecentExchange> {
-        self.exchanges.get_mut(at)
+    /// Whether a response that comes now may belong to a request that was forgotten.
+    pub(super) fn is_doubtful(&self, now: Time) -> bool {
+        now <= self.doubtful_until
     }
 
+    /// Whether each client had time to return a challenge before that was forgotten.
+    pub(super) fn waits_for_challenges(&self) -> bool {
+        self.shortest >= RETURNED
+    }
+}
+
+impl RecentExchange {
     /// Stores a packet of it until the source is known to be real.
-    pub(super) fn keep(&mut self, at: usize, packet: &SampledPacket) {
-        let exchange = self.exchanges.get_mut(at);
-        if let (Some(exchange), Some(packets)) = (exchange, self.packets.get_mut(at))
-            && let Some(place) = packets.get_mut(usize::from(exchange.kept))
-        {
+    pub(super) fn keep(&mut self, packet: &SampledPacket) {
+        if let Some(place) = self.first.iter_mut().find(|place| place.is_none()) {
             *place = Some(*packet);
-            exchange.kept += 1;
         }
     }
 
     /// Its stored packets.
-    pub(super) fn take(&mut self, at: usize) -> impl Iterator<Item = SampledPacket> {
-        let kept = self.exchanges.get_mut(at).map_or(0, |it| std::mem::take(&mut it.kept));
-        let packets = self.packets.get(at).copied().unwrap_or_default();
-        packets.into_iter().take(kept.into()).flatten()
+    pub(super) fn take(&mut self) -> impl Iterator<Item = SampledPacket> + use<> {
+        std::mem::take(&mut self.first).into_iter().flatten()
     }
-}
 
-/// A time in units of [`RecentExchanges::UNIT`]. It wraps after 52 days.
-fn unit(time: Time) -> u32 {
-    (time.0 >> RecentExchanges::UNIT) as u32
-}
-
-impl RecentExchange {
     /// The client sends a request. Returns what it proves, if anything: forged sources cannot know
-    /// what a server sent.
+    /// what a server sent. `is_doubtful`: earlier requests and challenges may have been forgotten.
     pub(super) fn asks(
         &mut self,
         outline: &Outline,
         packet: &SampledPacket,
         asked: u64,
+        is_doubtful: bool,
     ) -> Option<Proof> {
-        let is_returned = self.challenge.is_some() && outline.challenge == self.challenge;
+        self.returned = match (outline.challenge, self.challenge) {
+            (Some(returned), Some(given)) if returned == given => ReturnedChallenge::Yes,
+            (Some(_), None) if is_doubtful => ReturnedChallenge::Unknown,
+            _ => ReturnedChallenge::No,
+        };
         // An attacker repeats the same request; another kind of request after a response comes from
         // a client.
         let goes_on = self.asked != asked && self.port == packet.port;
         let proof = match self.response {
-            _ if is_returned => Some(Proof::Challenge),
+            _ if self.returned == ReturnedChallenge::Yes => Some(Proof::Challenge),
             ResponseState::Split if goes_on => Some(Proof::Split),
             ResponseState::Yes if goes_on => Some(Proof::WentOn),
             _ => None,
         };
         (self.asked, self.port) = (asked, packet.port);
         (self.what, self.length) = (outline.message.label, packet.length.into());
-        self.is_challenged = is_returned;
         self.response = ResponseState::No;
         proof
     }
@@ -196,43 +205,56 @@ impl RecentExchange {
 mod tests {
     use super::*;
 
-    #[test]
-    fn recent_requests_are_known_and_old_ones_are_not() {
-        let mut recent_exchanges = RecentExchanges::default();
-        let at = |seconds: i64| Time((1_700_000_000 + seconds) * 1_000_000_000);
-        let (client, server) = (IpAddr::from([10, 0, 0, 1]), ([10, 0, 0, 2], 27015).into());
-        assert!(recent_exchanges.find(client, server, at(0)).is_none());
-        let place = recent_exchanges.entry(client, server, at(0));
-        assert_eq!(recent_exchanges.find(client, server, at(20)), Some(place));
-        assert!(recent_exchanges.find(client, server, at(40)).is_none());
-        assert!(recent_exchanges.find(client, ([10, 0, 0, 2], 27016).into(), at(1)).is_none());
-        // It lasts as long as the client sends requests; earlier times count as now.
-        assert_eq!(recent_exchanges.entry(client, server, at(25)), place);
-        assert_eq!(recent_exchanges.find(client, server, at(40)), Some(place));
-        assert_eq!(recent_exchanges.find(client, server, at(10)), Some(place));
+    const SECOND: i64 = 1_000_000_000;
+    const SERVER: SocketAddr =
+        SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)), 27015);
+
+    fn client(n: u32) -> IpAddr {
+        IpAddr::from((0x0B00_0000 + n).to_be_bytes())
     }
 
     #[test]
-    fn a_flood_makes_it_forget_the_oldest_first() {
-        let mut recent_exchanges = RecentExchanges::default();
-        let server = ([10, 0, 0, 2], 27015).into();
-        let client = |n: u32| IpAddr::from((0x0B00_0000 + n).to_be_bytes());
-        for n in 0..200_000_u32 {
-            recent_exchanges.entry(client(n), server, Time(i64::from(n) * 100_000_000));
+    fn recent_requests_are_known_and_old_ones_are_not() {
+        let mut recent = RecentExchanges::new(0);
+        let at = |seconds: i64| Time((1_700_000_000 + seconds) * SECOND);
+        let mut is_known = |client, server, now| recent.find(client, server, now).is_some();
+        assert!(!is_known(client(1), SERVER, at(0)));
+        recent.entry(client(1), SERVER, at(0)).length = 7;
+        let mut is_known = |client, server, now| recent.find(client, server, now).is_some();
+        assert!(is_known(client(1), SERVER, at(20)) && !is_known(client(1), SERVER, at(40)));
+        assert!(!is_known(client(1), ([10, 0, 0, 2], 27016).into(), at(1)));
+        // It lasts as long as the client sends requests; earlier times count as now.
+        assert_eq!(recent.entry(client(1), SERVER, at(25)).length, 7);
+        let mut is_known = |client, server, now| recent.find(client, server, now).is_some();
+        assert!(is_known(client(1), SERVER, at(40)) && is_known(client(1), SERVER, at(10)));
+        assert_eq!(recent.entry(client(1), SERVER, at(90)).length, 0, "a new one");
+    }
+
+    #[test]
+    fn the_client_that_has_been_silent_longest_is_forgotten_and_what_follows_is_doubtful() {
+        let most = FEWEST as u32;
+        let mut recent = RecentExchanges::new(0);
+        let at = |n: u32| Time(i64::from(n) * 1_000_000);
+        for n in 0..most {
+            recent.entry(client(n), SERVER, at(n));
         }
-        let now = Time(200_000 * 100_000_000);
-        let known = |recent_exchanges: &RecentExchanges, all: std::ops::Range<u32>| {
-            all.filter(|n| recent_exchanges.find(client(*n), server, now).is_some()).count()
-        };
-        assert!(known(&recent_exchanges, 199_800..200_000) > 195, "the latest");
-        assert_eq!(known(&recent_exchanges, 0..100_000), 0);
-        // At the highest rate of a flood, half of the entries are recent.
-        for n in 0..200_000_u32 {
-            recent_exchanges.entry(client(n), server, Time(now.0 + i64::from(n) * 2_000));
+        recent.entry(client(0), SERVER, at(most));
+        assert!(!recent.is_doubtful(at(most)) && recent.waits_for_challenges());
+        // A response is not a request.
+        assert!(recent.find(client(1), SERVER, at(most)).is_some());
+        recent.entry(client(most), SERVER, at(most + 1));
+        let known =
+            |recent: &mut RecentExchanges, n| recent.find(client(n), SERVER, at(most)).is_some();
+        assert!(!known(&mut recent, 1));
+        assert!((0..=most).filter(|&n| known(&mut recent, n)).count() == FEWEST);
+        assert!(recent.is_doubtful(Time(at(1).0 + PATIENCE)));
+        assert!(!recent.is_doubtful(Time(at(1).0 + PATIENCE + 1)), "too late for a response");
+        assert!(recent.waits_for_challenges(), "it was kept for four seconds");
+        for n in 0..most {
+            recent.entry(client(most + n), SERVER, at(most + 2));
         }
-        let now = Time(now.0 + 400_000_000);
-        let latest =
-            (184_000..200_000).filter(|n| recent_exchanges.find(client(*n), server, now).is_some());
-        assert!(latest.count() > 15_000);
+        recent.entry(client(0), SERVER, at(most + 3));
+        assert!(!recent.waits_for_challenges(), "some only for a millisecond");
+        assert!(recent.begin_anew().waits_for_challenges());
     }
 }

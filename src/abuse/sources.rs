@@ -1,25 +1,23 @@
 //! The number of sources and their behaviour, in bounded memory: exact while there are few. After
-//! that, a HyperLogLog sketch counts them, a sketch of frequent items finds the busiest, and their
-//! properties come from a sample by hash, which does not depend on their order.
+//! that, a HyperLogLog sketch counts them, counts of the busiest are kept, and their properties come
+//! from a sample by hash, which does not depend on their order.
 
 use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
 
 use datasketches::common::NumStdDev;
-use datasketches::frequencies::{ErrorType, FrequentItemsSketch};
 use datasketches::hll::{HllSketch, HllType, HllUnion};
 use dissectors::kit::{Map, Time};
 
+use super::busiest::Busiest;
 use super::filters::NetworkLimits;
+use crate::filter::first_address;
 
 /// Maximum number of stored sources per target.
 const MOST: usize = 1 << 14;
 
 /// The logarithm of the number of registers of the counting sketch: 2^14, 0.8 % error.
 const REGISTERS: u8 = 14;
-
-/// Entries of a sketch of frequent items: items below 1/1,500 of all may be missing.
-const FREQUENT: usize = 1 << 12;
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -46,20 +44,20 @@ pub(super) struct RoomForSources {
 struct Sketches {
     distinct: HllSketch,
     /// From a random packet in this many: busy sources are busy among these, too.
-    busiest: FrequentItemsSketch<IpAddr>,
+    busiest: Busiest,
     /// The state of the generator that chooses, the same in every run.
     random: u64,
 }
 
 impl Sketches {
-    /// One in this many packets goes into the sketch of the busiest.
+    /// One in this many packets is counted for the busiest.
     const OF: u64 = 8;
 
     fn see(&mut self, source: IpAddr, hash: u64) {
         self.distinct.update(hash);
         self.random = self.random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
         if (self.random >> 33).is_multiple_of(Sketches::OF) {
-            self.busiest.update_with_count(source, Sketches::OF);
+            self.busiest.see(source, Sketches::OF);
         }
     }
 }
@@ -120,8 +118,7 @@ fn hash(source: IpAddr) -> u64 {
 impl Sketches {
     fn new() -> Option<Box<Sketches>> {
         let distinct = HllSketch::new(REGISTERS, HllType::Hll8).ok()?;
-        let busiest = FrequentItemsSketch::new(FREQUENT).ok()?;
-        Some(Box::new(Sketches { distinct, busiest, random: 0 }))
+        Some(Box::new(Sketches { distinct, busiest: Busiest::default(), random: 0 }))
     }
 }
 
@@ -169,10 +166,8 @@ impl Sources {
             && let Some(mut sketches) = Sketches::new()
         {
             room.sketches -= 1;
-            self.kept.iter().for_each(|(source, entry)| {
-                sketches.distinct.update(hash(*source));
-                sketches.busiest.update_with_count(*source, entry.packets.into());
-            });
+            hashes(&self.kept).into_iter().for_each(|hash| sketches.distinct.update(hash));
+            sketches.busiest.extend(packets(&self.kept));
             self.sketches = Some(sketches);
         }
         let before = self.kept.len();
@@ -237,18 +232,13 @@ impl Sources {
     pub(super) fn top(&self, most: usize) -> (Vec<(IpAddr, u64)>, u64) {
         match &self.sketches {
             Some(sketches) => {
-                let rows = sketches.busiest.frequent_items(ErrorType::NoFalsePositives).into_iter();
-                let top = largest(rows.map(|it| (*it.item(), it.estimate())).collect(), most);
-                // Four standard deviations of the random selection, plus the sketch's own error.
+                let top = largest(sketches.busiest.all(), most);
+                // Four standard deviations of the random selection, plus what counts may lack.
                 let chosen = top.first().map_or(0, |(_, packets)| packets * (Sketches::OF - 1));
                 let chance = 4.0 * (chosen as f64).sqrt();
-                (top, sketches.busiest.maximum_error() + chance.ceil() as u64)
+                (top, sketches.busiest.lacking + chance.ceil() as u64)
             }
-            None => {
-                let all = self.kept.iter();
-                let all = all.map(|(address, source)| (*address, u64::from(source.packets)));
-                (largest(all.collect(), most), 0)
-            }
+            None => (largest(packets(&self.kept).collect(), most), 0),
         }
     }
 
@@ -308,20 +298,32 @@ fn joined(
     kept: [&Map<IpAddr, TrafficSource>; 2],
 ) -> Option<Box<Sketches>> {
     let mut union = HllUnion::new(REGISTERS).ok()?;
-    let mut busiest = FrequentItemsSketch::new(FREQUENT).ok()?;
+    let mut busiest = Busiest::default();
     for (sketches, kept) in sketches.iter().zip(kept) {
         match sketches {
             Some(sketches) => {
                 union.update(&sketches.distinct);
-                busiest.merge(&sketches.busiest);
+                busiest.add(&sketches.busiest);
             }
-            None => kept.iter().for_each(|(source, entry)| {
-                union.update_value(hash(*source));
-                busiest.update_with_count(*source, entry.packets.into());
-            }),
+            None => {
+                hashes(kept).into_iter().for_each(|hash| union.update_value(hash));
+                busiest.extend(packets(kept));
+            }
         }
     }
     Some(Box::new(Sketches { distinct: union.to_sketch(HllType::Hll8), busiest, random: 0 }))
+}
+
+/// The hashes of sources, in order: the counting sketch depends on it.
+fn hashes(kept: &Map<IpAddr, TrafficSource>) -> Vec<u64> {
+    let mut hashes: Vec<_> = kept.keys().map(|source| hash(*source)).collect();
+    hashes.sort_unstable();
+    hashes
+}
+
+/// The packets of sources, in any order.
+fn packets(kept: &Map<IpAddr, TrafficSource>) -> impl Iterator<Item = (IpAddr, u64)> {
+    kept.iter().map(|(address, source)| (*address, u64::from(source.packets)))
 }
 
 fn sorted(kept: &Map<IpAddr, TrafficSource>) -> Vec<(IpAddr, TrafficSource)> {
@@ -339,16 +341,7 @@ fn largest(mut all: Vec<(IpAddr, u64)>, most: usize) -> Vec<(IpAddr, u64)> {
 
 /// The network of an address, with these prefix lengths in IPv4 and in IPv6.
 pub(super) fn network(address: IpAddr, [v4, v6]: [u8; 2]) -> IpAddr {
-    match address {
-        IpAddr::V4(ip) => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(v4.min(32))).unwrap_or(0);
-            IpAddr::from((u32::from(ip) & mask).to_be_bytes())
-        }
-        IpAddr::V6(ip) => {
-            let mask = u128::MAX.checked_shl(128 - u32::from(v6.min(128))).unwrap_or(0);
-            IpAddr::from((u128::from(ip) & mask).to_be_bytes())
-        }
-    }
+    first_address(address, if address.is_ipv4() { v4 } else { v6 })
 }
 
 #[cfg(test)]

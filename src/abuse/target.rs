@@ -56,6 +56,8 @@ pub(super) struct Target {
 /// The room that all targets share.
 pub(super) struct TargetRoom {
     pub(super) sources: RoomForSources,
+    /// Real clients that are kept. Forged sources take no room here.
+    pub(super) clients: usize,
     /// Packets that are kept.
     pub(super) packets: usize,
     /// Networks whose rates are measured.

@@ -106,11 +106,19 @@ impl Timeline {
         })
     }
 
-    /// Maximum packets within this many seconds.
+    /// Maximum packets within this many seconds; at least so many, if spans are longer than a second.
     pub(super) fn most_within(&self, seconds: i64) -> u64 {
-        let spans = (seconds / self.step.max(1)).max(1) as usize;
+        let step = self.step.max(1);
+        let spans = (seconds / step).max(1) as usize;
         let sums = self.counts.windows(spans.min(self.counts.len()).max(1));
-        sums.map(|span| span.iter().map(|counts| counts[0]).sum()).max().unwrap_or(0)
+        let most = sums.map(|span| span.iter().map(|counts| counts[0]).sum()).max().unwrap_or(0);
+        if step <= seconds {
+            return most;
+        }
+        // In a longer span, there is a time with the average number of packets or more.
+        let average =
+            u128::from(most) * u128::from(seconds.unsigned_abs()) / u128::from(step.unsigned_abs());
+        u64::try_from(average).unwrap_or(most)
     }
 
     /// The pulses of an attack with pauses. A tenth of the peak is a pulse.
@@ -168,6 +176,18 @@ mod tests {
         timeline.see(Time(i64::MAX), 25, &mut 10_000);
         timeline.see(Time(i64::MIN), 25, &mut 10_000);
         assert_eq!(packets(&timeline), 20_011);
+    }
+
+    /// In a capture of a day, a span is longer than the window of a flood.
+    #[test]
+    fn what_came_in_a_long_span_did_not_come_at_once() {
+        let mut timeline = Timeline::default();
+        for second in 0..86_400 {
+            timeline.see(Time(second * SECOND), 25, &mut 10_000);
+            timeline.see(Time(second * SECOND), 25, &mut 10_000);
+        }
+        assert_eq!((timeline.step, timeline.most_within(5)), (64, 10));
+        assert_eq!(timeline.most_within(3600), 2 * (3600 / 64 * 64));
     }
 
     #[test]

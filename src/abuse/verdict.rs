@@ -222,9 +222,9 @@ impl Abuse {
     }
 
     /// Whether the requests without those of real clients make a flood. A crowd of players does
-    /// not.
+    /// not, nor one of which not all could be kept.
     fn is_flood(&self, target: &Target) -> bool {
-        self.unproven(target) >= self.flood()
+        !target.clients.is_cut && self.unproven(target) >= self.flood()
     }
 
     fn most_of_flood(&self, target: &Target) -> u64 {
@@ -253,6 +253,9 @@ impl Abuse {
         let carpets = networks.into_iter().filter_map(|(at, mut hosts)| {
             hosts.sort_unstable();
             let targets = || hosts.iter().filter_map(|host| self.servers.get(&Socket(*host)));
+            if targets().any(|target| target.clients.is_cut) {
+                return None;
+            }
             let unproven: u64 = targets().map(|target| self.unproven(target)).sum();
             let largest = targets().map(|target| self.unproven(target)).max().unwrap_or(0);
             // One flooded host among others that are not is a target by itself.
@@ -286,7 +289,14 @@ impl Abuse {
         let seconds = seconds.max(1.0);
         let legitimate = (!matches!(kind, AttackKind::Victim | AttackKind::CrashAttempt))
             .then(|| Legitimate::of(clients, repeats));
-        let input = ForgeryInput { target, at: at.ip(), lengths: self.setting.networks, repeats };
+        let input = ForgeryInput {
+            target,
+            at: at.ip(),
+            lengths: self.setting.networks,
+            repeats,
+            are_returns_known: self.recent_exchanges.waits_for_challenges()
+                && !target.clients.is_cut,
+        };
         let (forged, evidence) = input.forged(kind);
         let mut kinds = target.kinds.clone();
         kinds.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));

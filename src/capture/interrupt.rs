@@ -1,9 +1,13 @@
-//! Reads until an interrupt: everything before it is processed.
+//! Reads until an interrupt: everything before it is processed. A wait for the other end of a FIFO ends with it, too.
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -12,6 +16,9 @@ use signal_hook::flag;
 /// Maximum time of a wait, in milliseconds, before checking for a signal.
 const WAIT: u16 = 250;
 
+/// Maximum time of a wait for the other end of a FIFO before checking for a signal.
+const OPENING: Duration = Duration::from_millis(50);
+
 /// Maximum number of bytes that are still read after a signal. The writer of the pipe was often
 /// interrupted, too, and flushes its buffer.
 const REST: usize = 4 << 20;
@@ -19,7 +26,7 @@ const REST: usize = 4 << 20;
 /// A pipe that ends when SIGINT or SIGTERM asks for it.
 pub(super) struct Interruptible<R> {
     reader: R,
-    stop: Arc<AtomicBool>,
+    stop: Interrupt,
     /// Bytes that may be read once it has been asked to stop.
     rest: usize,
     /// Some bytes were read.
@@ -34,7 +41,7 @@ impl Stop {
     /// Set by SIGINT or SIGTERM; a second one ends the process.
     pub fn at_signals() -> Stop {
         static ASKED: OnceLock<Option<Arc<AtomicBool>>> = OnceLock::new();
-        Stop(ASKED.get_or_init(|| asked_to_stop([SIGINT, SIGTERM]).ok()).as_deref())
+        Stop(ASKED.get_or_init(|| asked_to_stop().ok()).as_deref())
     }
 
     /// Whether to stop.
@@ -44,29 +51,73 @@ impl Stop {
     }
 }
 
-/// Interrupted before the first byte.
+/// Interrupted before the first byte, or before a file could be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted before anything came")]
-pub(super) struct Stopped;
+struct Stopped;
 
-/// A flag that these signals set. The second signal ends the process without waiting for results.
-fn asked_to_stop(signals: impl IntoIterator<Item = i32>) -> io::Result<Arc<AtomicBool>> {
+/// Whether this error is that of an interrupt.
+pub(crate) fn was_interrupted(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|error| error.is::<Stopped>())
+}
+
+/// A flag that SIGINT and SIGTERM set. The second signal ends the process without waiting for results.
+fn asked_to_stop() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in signals {
+    for signal in [SIGINT, SIGTERM] {
         flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
         flag::register(signal, Arc::clone(&stop))?;
     }
     Ok(stop)
 }
 
+/// Ends a wait.
+pub(crate) struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// By SIGINT or SIGTERM from now on.
+    pub(crate) fn at_signals() -> io::Result<Interrupt> {
+        asked_to_stop().map(Interrupt)
+    }
+
+    /// When this is set.
+    #[cfg(feature = "live")]
+    pub(crate) fn when(stop: Arc<AtomicBool>) -> Interrupt {
+        Interrupt(stop)
+    }
+
+    fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Opens a file, which may have to wait: a FIFO is opened when its other end is.
+    ///
+    /// # Errors
+    /// It cannot be opened, or the wait was interrupted.
+    pub(crate) fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File> {
+        let (sender, opened) = sync_channel(1);
+        let (path, options) = (path.to_owned(), options.clone());
+        // After a signal, the system goes on with the wait, so a thread of its own waits.
+        let open = move || sender.send(options.open(path));
+        std::thread::Builder::new().spawn(open)?;
+        loop {
+            match opened.recv_timeout(OPENING) {
+                Ok(opened) => return opened,
+                Err(RecvTimeoutError::Timeout) if !self.is_asked() => {}
+                Err(_) => return Err(io::Error::other(Stopped)),
+            }
+        }
+    }
+}
+
 impl<R: Read + AsFd> Interruptible<R> {
     pub(super) fn new(reader: R) -> io::Result<Interruptible<R>> {
-        Ok(Interruptible {
-            reader,
-            stop: asked_to_stop([SIGINT, SIGTERM])?,
-            rest: REST,
-            began: false,
-        })
+        Ok(Interruptible::until(Interrupt::at_signals()?, reader))
+    }
+
+    /// Ends when the interrupt says so.
+    pub(super) fn until(stop: Interrupt, reader: R) -> Interruptible<R> {
+        Interruptible { reader, stop, rest: REST, began: false }
     }
 
     /// Waits for input or the end. `false`: nothing arrived for a while.
@@ -80,7 +131,7 @@ impl<R: Read + AsFd> Interruptible<R> {
 impl<R: Read + AsFd> Read for Interruptible<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
-            let stop = self.stop.load(Ordering::Relaxed);
+            let stop = self.stop.is_asked();
             if self.wait() {
                 let most = if stop { self.rest.min(out.len()) } else { out.len() };
                 let read = self.reader.read(out.get_mut(..most).unwrap_or_default())?;
@@ -105,7 +156,8 @@ mod tests {
     fn bytes_before_the_signal_are_read() {
         let (reader, mut writer) = io::pipe().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        let mut reader = Interruptible { reader, stop: Arc::clone(&stop), rest: 5, began: false };
+        let interrupt = Interrupt(Arc::clone(&stop));
+        let mut reader = Interruptible { reader, stop: interrupt, rest: 5, began: false };
         let mut out = [0; 8];
         writer.write_all(b"abc").unwrap();
         assert_eq!(reader.read(&mut out).unwrap(), 3);

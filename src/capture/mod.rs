@@ -35,7 +35,11 @@ mod zstd;
 #[cfg(feature = "files")]
 pub use error::CaptureError;
 #[cfg(feature = "files")]
+pub(crate) use interrupt::Interrupt;
+#[cfg(feature = "files")]
 pub use interrupt::Stop;
+#[cfg(feature = "live")]
+pub(crate) use interrupt::was_interrupted;
 pub use link::LinkType;
 #[cfg(feature = "files")]
 pub use merge::open_merged;

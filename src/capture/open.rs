@@ -2,7 +2,7 @@
 //!
 //! A pipe is only read as far as needed for this, because its first packets may be seconds away.
 
-use std::fs::File;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use flate2::read::MultiGzDecoder;
 use super::Packets;
 use super::error::{CaptureError, seems};
 use super::input::{Input, ReadMemory};
-use super::interrupt::{Interruptible, Stopped};
+use super::interrupt::{Interrupt, Interruptible, was_interrupted};
 use super::mapping::Mapping;
 use super::pcap::{self, Pcap, PcapError};
 use super::pcapng::{self, PcapNg};
@@ -69,16 +69,31 @@ pub(super) fn open_as(
     room: ReadMemory,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
     if path == Path::new("-") {
-        let failed = |error| CaptureError::Open { path: path.to_owned(), error };
-        let stdin = Interruptible::new(io::stdin()).map_err(failed)?;
+        let stdin = Interruptible::new(io::stdin()).map_err(|error| unopened(path, error))?;
         return recognized(path, file, Input::stream(Box::new(stdin)), room);
     }
     recognized(path, file, plain(path)?, room)
 }
 
+/// Why a capture cannot be opened.
+fn unopened(path: &Path, error: io::Error) -> CaptureError {
+    let path = path.to_owned();
+    match was_interrupted(&error) {
+        true => CaptureError::Interrupted { path },
+        false => CaptureError::Open { path, error },
+    }
+}
+
 /// A regular file is mapped; anything else is read as a stream.
 fn plain(path: &Path) -> Result<Input, CaptureError> {
-    let failed = |error| CaptureError::Open { path: path.to_owned(), error };
+    let failed = |error| unopened(path, error);
+    let is_other = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
+    if std::fs::metadata(path).is_ok_and(is_other) {
+        // For example a FIFO, which may not have a writer for a long time.
+        let interrupt = Interrupt::at_signals().map_err(failed)?;
+        let file = interrupt.open(path, OpenOptions::new().read(true)).map_err(failed)?;
+        return Ok(Input::stream(Box::new(Interruptible::until(interrupt, file))));
+    }
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
@@ -91,14 +106,10 @@ fn plain(path: &Path) -> Result<Input, CaptureError> {
     {
         return Ok(Input::mapped(mapping));
     }
-    // For example a pipe, which may not have data for a long time.
-    let stream = Interruptible::new(file)
-        .map_err(|error| CaptureError::Open { path: path.to_owned(), error })?;
-    let stream = Box::new(stream) as Box<dyn Read + Send>;
-    if metadata.is_file() {
-        Ok(Input::file(stream, metadata.len()))
-    } else {
-        Ok(Input::stream(stream))
+    let stream = Box::new(Interruptible::new(file).map_err(failed)?) as Box<dyn Read + Send>;
+    match metadata.is_file() {
+        true => Ok(Input::file(stream, metadata.len())),
+        false => Ok(Input::stream(stream)),
     }
 }
 
@@ -112,12 +123,7 @@ pub(super) fn recognized(
     let mut input = input.within(room);
     input.fill(MAGIC);
     if let Some(error) = input.error() {
-        let path = path.to_owned();
-        let is_stopped = error.get_ref().is_some_and(|error| error.is::<Stopped>());
-        return Err(match is_stopped {
-            true => CaptureError::Interrupted { path },
-            false => CaptureError::Open { path, error },
-        });
+        return Err(unopened(path, error));
     }
     let input = match input.unread() {
         [0x1F, 0x8B, ..] => Input::unpacked(Box::new(MultiGzDecoder::new(input))),

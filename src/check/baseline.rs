@@ -4,7 +4,7 @@
 //! all.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ use dissectors::kit::{Code, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::{Fingerprint, ReportedFinding};
+#[cfg(feature = "files")]
+use crate::output_file::OutputFile;
 use crate::text::escaped;
 use crate::why;
 
@@ -69,6 +71,7 @@ pub enum BaselineError {
     },
 }
 
+#[cfg(feature = "files")]
 impl BaselineError {
     fn unwritable(file: &Path, error: io::Error) -> BaselineError {
         BaselineError::Unwritable { file: file.to_owned(), error }
@@ -113,19 +116,18 @@ impl Baseline {
         (codes.iter().copied().collect(), codes.len())
     }
 
-    /// Writes it under a temporary name and renames it.
+    /// Writes it, completely or not at all.
     ///
     /// # Errors
     /// The file cannot be written.
+    #[cfg(feature = "files")]
     pub fn write(&self, file: &Path) -> Result<(), BaselineError> {
         let write = || {
-            let temporary = temporary(file)?;
-            let written =
-                self.write_new(&temporary).and_then(|()| std::fs::rename(&temporary, file));
-            if written.is_err() {
-                std::fs::remove_file(&temporary).ok();
-            }
-            written
+            let mut output = OutputFile::create(file)?;
+            let findings = self.0.clone();
+            serde_json::to_writer_pretty(&mut output, &File { version: VERSION, findings })?;
+            io::Write::write_all(&mut output, b"\n")?;
+            output.put()
         };
         write().map_err(|error| BaselineError::unwritable(file, error))
     }
@@ -134,38 +136,10 @@ impl Baseline {
     ///
     /// # Errors
     /// It could not.
+    #[cfg(feature = "files")]
     pub fn try_writing(file: &Path) -> Result<(), BaselineError> {
-        let attempt = || {
-            if file.is_dir() {
-                return Err(io::ErrorKind::IsADirectory.into());
-            }
-            let temporary = temporary(file)?;
-            create(&temporary)?;
-            std::fs::remove_file(&temporary)
-        };
-        attempt().map_err(|error| BaselineError::unwritable(file, error))
+        OutputFile::try_creating(file).map_err(|error| BaselineError::unwritable(file, error))
     }
-
-    fn write_new(&self, file: &Path) -> io::Result<()> {
-        let findings = self.0.clone();
-        let mut bytes = serde_json::to_vec_pretty(&File { version: VERSION, findings })?;
-        bytes.push(b'\n');
-        let mut open = create(file)?;
-        open.write_all(&bytes)?;
-        open.sync_all()
-    }
-}
-
-/// Creates a file only to write it: a live capture has no right to read.
-fn create(file: &Path) -> io::Result<std::fs::File> {
-    std::fs::OpenOptions::new().write(true).create_new(true).open(file)
-}
-
-/// The temporary name of a file.
-fn temporary(file: &Path) -> io::Result<PathBuf> {
-    let name = file.file_name().ok_or_else(|| io::Error::other("this is not a file name"))?;
-    let name = format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id());
-    Ok(file.with_file_name(name))
 }
 
 /// The known findings of a capture.
@@ -276,6 +250,7 @@ mod tests {
         assert!(baselined.occurred.contains(&fingerprint("A2S030")));
     }
 
+    #[cfg(feature = "files")]
     #[test]
     fn a_written_baseline_is_read_back_and_sorted() {
         let folder = std::env::temp_dir().join(format!("gamewire-baseline-{}", std::process::id()));

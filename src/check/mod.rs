@@ -6,6 +6,7 @@
 mod baseline;
 mod fingerprint;
 mod found;
+mod ignores;
 mod outcome;
 mod parties;
 mod selection;
@@ -36,11 +37,12 @@ pub use baseline::{Baseline, BaselineError, Baselined};
 pub use fingerprint::Fingerprint;
 use found::CurrentMessage;
 pub use found::{Excerpt, ReportedFinding};
+pub use ignores::{Ignore, Ignores};
 #[doc(hidden)]
 pub use outcome::gravest_first;
 pub use outcome::{Outcome, RuleOutcome, RuleStatus};
 pub use parties::{Parties, Party};
-pub use selection::{FailOn, Host, Ignore, Rules, Selection};
+pub use selection::{FailOn, Host, Rules, Selection};
 #[doc(hidden)]
 pub use selection::{rule, severity, who};
 use traffic::HeardHosts;

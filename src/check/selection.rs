@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dissectors::catalogue;
 use dissectors::kit::{Role, Rule, Severities, Severity};
 
-use super::Baseline;
+use super::{Baseline, Ignores};
 use crate::filter::Filter;
 pub use crate::filter::Network as Host;
 use crate::text::nearest;
@@ -18,7 +18,7 @@ pub struct Selection {
     /// Only these rules, if there are any.
     pub select: Vec<&'static Rule>,
     /// Not these.
-    pub ignores: Vec<Ignore>,
+    pub ignores: Ignores,
     /// Only for this kind of party.
     pub who: Option<Role>,
     /// Only for this host.
@@ -33,21 +33,11 @@ pub struct Selection {
     pub baseline: Option<Arc<Baseline>>,
 }
 
-/// An ignored rule.
-#[derive(Clone, Copy, Debug)]
-pub struct Ignore {
-    /// Which rule.
-    pub rule: &'static Rule,
-    /// Only breaches by this host; all breaches if `None`.
-    pub host: Option<Host>,
-}
-
 impl Selection {
     /// Whether a rule is selected.
     pub fn has(&self, rule: &Rule) -> bool {
-        let ignored = |ignore: &Ignore| ignore.rule.code == rule.code && ignore.host.is_none();
         (self.select.is_empty() || self.select.iter().any(|other| other.code == rule.code))
-            && !self.ignores.iter().any(ignored)
+            && !self.ignores.have_all_of(rule)
     }
 
     /// Whether a rule must be exercised.
@@ -58,10 +48,9 @@ impl Selection {
     /// Whether findings of a rule must be inspected individually, because some are ignored or
     /// known.
     pub(super) fn weighs_each(&self) -> bool {
-        let of_a_host = |ignore: &Ignore| ignore.host.is_some();
         self.asks_who()
             || self.filter.is_some()
-            || self.ignores.iter().any(of_a_host)
+            || self.ignores.have_hosts()
             || self.baseline.is_some()
     }
 
@@ -78,10 +67,7 @@ impl Selection {
 
     /// Whether a finding of a selected rule is selected.
     pub(super) fn wants(&self, rule: &Rule, who: Role, party: Option<SocketAddr>) -> bool {
-        let is = |host: Host| party.is_some_and(|party| host.contains(party));
-        let ignored =
-            |ignore: &Ignore| ignore.rule.code == rule.code && ignore.host.is_some_and(is);
-        self.asks_for(who, party) && !self.ignores.iter().any(ignored)
+        self.asks_for(who, party) && !self.ignores.have(rule, party)
     }
 }
 

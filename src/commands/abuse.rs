@@ -160,7 +160,7 @@ impl AbuseConsumer<'_> {
             capture: self.capture.as_deref(),
             digits: read.digits,
             times: (self.args.times.style(), read.span.map(|[first, _]| first)),
-            is_cut: self.abuse.is_cut,
+            omitted: self.abuse.omitted(),
         };
         let mut bytes = Vec::new();
         match self.args.format {

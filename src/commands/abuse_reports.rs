@@ -1,12 +1,13 @@
 //! `abuse --report`: writes files for the operators of attacking networks. Nothing is sent.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::abuse::{Attack, Senders};
 use crate::commands::Failure;
 use crate::live::LaterOutput;
+use crate::output_file::OutputFile;
 use crate::report::abuse_report::{self, Reporter};
 use crate::text::{counted, escaped};
 
@@ -110,9 +111,12 @@ impl AttackReports {
     fn file(&self, name: &str, ending: &str, bytes: &[u8]) -> io::Result<()> {
         let name = name.replace(':', "-").replace('/', "_");
         let path = self.folder.join(format!("attack{}-{name}.{ending}", self.attacks));
-        // Not `File::create_new`: a live capture has no right to read.
-        let created = OpenOptions::new().write(true).create_new(true).open(&path);
-        created.and_then(|mut file| file.write_all(bytes)).map_err(|error| {
+        // Written only: a live capture has no right to read.
+        let written = OutputFile::create_new(&path).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.put()
+        });
+        written.map_err(|error| {
             let why = crate::why::unwritable(&error);
             io::Error::new(error.kind(), format!("{}: {why}", escaped(&path.to_string_lossy())))
         })

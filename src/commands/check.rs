@@ -11,8 +11,10 @@ use dissectors::ledger::Terms;
 
 use crate::Terminal;
 use crate::abuse;
+use crate::capture;
 use crate::check::{
-    self, Baseline, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome, Selection,
+    self, Baseline, BaselineError, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome,
+    Selection,
 };
 use crate::cli::{CheckArgs, CheckFormat, FilterArgs};
 use crate::commands::consumer::Consumer;
@@ -23,6 +25,7 @@ use crate::config::{self, Config};
 use crate::diagnose;
 use crate::live::LaterOutput;
 use crate::metrics::Metrics;
+use crate::output_file;
 use crate::report::TimeFormatter;
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
 use crate::session::{Event, Needs, Totals};
@@ -83,7 +86,7 @@ pub fn run(
     let written = consumer.write(outcomes);
     let CheckConsumer { found, missing, occurred, is_full, selection, lacks, .. } = consumer;
     let fails = !missing.is_empty() || lacks && args.require_traffic;
-    match ran.and(written.map_err(Failure::Output)) {
+    match ran.and(written) {
         // A reader that closes the pipe has seen enough; the exit code still counts findings.
         Err(failure) if failure.reader_is_gone() => return Ok(found || fails),
         ended => ended?,
@@ -119,7 +122,12 @@ fn write_baseline(
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
     let (count, name) = (occurred.len(), file.to_string_lossy());
-    Baseline(occurred).write(file)?;
+    Baseline(occurred).write(file).map_err(|failed| match failed {
+        BaselineError::Unwritable { error, .. } if capture::was_interrupted(&error) => {
+            Failure::Interrupted
+        }
+        failed => Failure::Baseline(failed),
+    })?;
     let findings = if count == 1 { "finding" } else { "findings" };
     writeln!(err, "gamewire: wrote a baseline of {count} {findings} to {}", escaped(&name)).ok();
     if is_full {
@@ -181,7 +189,7 @@ fn selection(
     let mut ignores = chosen.ignores;
     let [select, ignored, require] = [&args.select, &args.ignore, &args.require]
         .map(|named| Vec::from_iter(named.iter().flat_map(|rules| rules.0.iter().copied())));
-    ignores.retain(|ignore| !select.iter().any(|rule| rule.code == ignore.rule.code));
+    ignores.retain(|code| !select.iter().any(|rule| rule.code == code));
     ignores.extend(ignored.into_iter().map(|rule| Ignore { rule, host: None }));
     let require = if require.is_empty() { config.require.clone() } else { require };
     Ok(Selection {
@@ -204,6 +212,7 @@ pub(super) fn selection_of(
     for warning in warnings {
         writeln!(err, "gamewire: warning: {warning}").ok();
     }
+    let ignores = ignores.into_iter().collect();
     let host = match *wanted.host {
         [] => None,
         [host] => Some(host),
@@ -393,7 +402,7 @@ impl CheckConsumer<'_> {
         }
     }
 
-    fn write(&mut self, outcomes: Vec<Outcome>) -> io::Result<()> {
+    fn write(&mut self, outcomes: Vec<Outcome>) -> Result<(), Failure> {
         let least = self.demands.least;
         let mut bytes = Vec::new();
         let tells_unreadable = matches!(
@@ -422,7 +431,8 @@ impl CheckConsumer<'_> {
             }
             CheckFormat::Json => {
                 if let Some(outcome) = Outcome::sum(outcomes) {
-                    json::write(&outcome, least, self.config.as_deref(), &mut bytes)?;
+                    let config = self.config.as_deref();
+                    json::write(&outcome, least, config, &mut bytes).map_err(io::Error::from)?;
                 }
             }
             CheckFormat::Junit => {
@@ -432,7 +442,9 @@ impl CheckConsumer<'_> {
                 bytes = document.into_bytes();
             }
             CheckFormat::Sarif => {
-                sarif::write(&outcomes, &self.unreadable, self.config.as_deref(), &mut bytes)?;
+                let config = self.config.as_deref();
+                sarif::write(&outcomes, &self.unreadable, config, &mut bytes)
+                    .map_err(io::Error::from)?;
             }
             CheckFormat::Github => {
                 let mut lines = String::new();
@@ -443,7 +455,7 @@ impl CheckConsumer<'_> {
                 }
             }
         }
-        self.out.write_all(&bytes)
+        Ok(self.out.write_all(&bytes)?)
     }
 
     /// The input for suggested commands: one file, or a placeholder for several.
@@ -471,10 +483,8 @@ impl CheckConsumer<'_> {
 }
 
 /// Appends to a file, which is created if needed.
-fn append(file: &Path, text: &str) -> io::Result<()> {
-    let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
-    opened.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
-        let name = file.to_string_lossy();
-        io::Error::new(error.kind(), format!("{}: {error}", escaped(&name)))
-    })
+fn append(file: &Path, text: &str) -> Result<(), Failure> {
+    output_file::append(file)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::unwritable(file, &error))
 }

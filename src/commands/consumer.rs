@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use super::Failure;
-use crate::capture::Packet;
+use crate::capture::{Notice, Packet};
 use crate::live::LaterOutput;
 use crate::metrics::Metrics;
 use crate::net;
@@ -39,6 +39,8 @@ pub(super) trait Consumer {
     }
     /// The next packet, before its events, if a single thread reads; `frame`: its number.
     fn packet(&mut self, _frame: u64, _packet: &Packet<'_>) {}
+    /// A notice about the recording, before the packets after it, if a single thread reads.
+    fn notice(&mut self, _notice: &Notice) {}
     /// Reports the progress of reading files, if needed.
     fn meter(&self) -> Option<Arc<Meter>> {
         None

@@ -11,10 +11,10 @@ use crate::capture::Stop;
 use crate::check::{self, Selection};
 use crate::cli::{self, ExportFormat};
 use crate::commands::consumer::Consumer;
-use crate::commands::outputs::AtomicFile;
 use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, files_of, outputs, settings_of};
 use crate::config::Config;
+use crate::output_file::OutputFile;
 use crate::session::{Event, FieldLimits, Needs, Totals};
 use crate::tables::{AnyRow, Collector, Format, Lines, SelectedRows, Sink, Table};
 use crate::text::{escaped, grouped};
@@ -55,9 +55,7 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
         return Err(Failure::Interrupted);
     }
     let folder = shown(&args.output);
-    let failed = |error: io::Error| {
-        Failure::Filter(format!("cannot write to {folder}: {}", crate::why::unwritable(&error)))
-    };
+    let failed = |error: io::Error| Failure::unwritable(&args.output, &error);
     match ran {
         Ok(()) | Err(Failure::Reported) => {}
         Err(Failure::Output(error)) => return Err(failed(error)),
@@ -116,11 +114,11 @@ fn shown(path: &Path) -> String {
 /// Writes rows to files.
 trait FileSink: Sink {
     /// There are no more rows. Returns the files, still under temporary names.
-    fn finish(self: Box<Self>) -> io::Result<Vec<AtomicFile>>;
+    fn finish(self: Box<Self>) -> io::Result<Vec<OutputFile>>;
 }
 
-impl FileSink for Lines<AtomicFile> {
-    fn finish(self: Box<Self>) -> io::Result<Vec<AtomicFile>> {
+impl FileSink for Lines<OutputFile> {
+    fn finish(self: Box<Self>) -> io::Result<Vec<OutputFile>> {
         Ok(self.into_outputs().map(|(_, file)| file).collect())
     }
 }
@@ -142,8 +140,8 @@ impl ExportConsumer<'_> {
     fn finish(self) -> io::Result<Option<String>> {
         let Some(output) = self.output else { return Ok(None) };
         let mut files = output.finish()?;
-        files.iter_mut().try_for_each(AtomicFile::complete)?;
-        files.into_iter().try_for_each(AtomicFile::put)?;
+        files.iter_mut().try_for_each(OutputFile::complete)?;
+        files.into_iter().try_for_each(OutputFile::put)?;
         let rows = self.collector.wanted().tables.iter().map(|&table| {
             let count = self.rows.get(table as usize).copied().unwrap_or_default();
             format!("{} {}", table.name(), grouped(count))
@@ -157,7 +155,7 @@ impl ExportConsumer<'_> {
         let tables = &self.collector.wanted().tables;
         let places = places(self.args, tables);
         let files =
-            tables.iter().zip(places).map(|(&table, at)| Ok((table, AtomicFile::create(&at)?)));
+            tables.iter().zip(places).map(|(&table, at)| Ok((table, OutputFile::create(&at)?)));
         let files = files.collect::<io::Result<Vec<_>>>()?;
         Ok(match self.args.format {
             ExportFormat::Csv => Box::new(Lines::new(Format::Csv, files)?),
@@ -177,7 +175,7 @@ struct CountingSink<'o> {
 }
 
 impl Sink for CountingSink<'_> {
-    fn row(&mut self, capture: &str, row: &dyn AnyRow) -> io::Result<()> {
+    fn row(&mut self, capture: &str, row: &dyn AnyRow<'_>) -> io::Result<()> {
         self.rows[row.table() as usize] += 1;
         self.output.as_mut().map_or(Ok(()), |output| output.row(capture, row))
     }

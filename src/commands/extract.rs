@@ -4,8 +4,7 @@
 //! input is read again to write them.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +20,7 @@ use crate::commands::{Failure, outputs};
 use crate::filter::Filter;
 use crate::live::LaterOutput;
 use crate::net::{self, Outcome};
+use crate::output_file::OutputFile;
 use crate::report::{Envelope, text};
 use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals};
 use crate::text::escaped;
@@ -50,6 +50,10 @@ impl Extraction {
         }
         self.frames.insert(payload.frame);
         self.frames.extend(payload.pieces.iter().map(|piece| piece.frame));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.frames.is_empty()
     }
 
     /// Whether a packet is to be written.
@@ -155,13 +159,10 @@ impl<'c, C: Consumer> ExtractConsumer<'c, C> {
         if !self.has_read {
             return Ok(());
         }
-        let called = escaped(&self.output.to_string_lossy()).into_owned();
-        let failed = |error: io::Error| {
-            Failure::Filter(format!("cannot write {called}: {}", crate::why::unwritable(&error)))
-        };
-        let file = File::create(&self.output).map_err(failed)?;
-        let mut writer =
-            PcapNgWriter::new(BufWriter::with_capacity(1 << 18, file)).map_err(failed)?;
+        let output = std::mem::take(&mut self.output);
+        let failed = |error: io::Error| Failure::unwritable(&output, &error);
+        let file = OutputFile::create(&output).map_err(failed)?;
+        let mut writer = PcapNgWriter::new(file).map_err(failed)?;
         let memory = input.unpacking();
         let mut written = 0;
         let chosen = std::mem::take(&mut self.chosen);
@@ -170,12 +171,15 @@ impl<'c, C: Consumer> ExtractConsumer<'c, C> {
             let all = chosen.into_iter().next().unwrap_or_default();
             written += copy(packets, 0, all, &mut writer).map_err(failed)?;
         } else {
-            for ((chosen, path), file) in chosen.into_iter().zip(&input.files).zip(0..) {
+            let chosen = chosen.into_iter().zip(&input.files).zip(0..);
+            // A file that could not be read has no packets; it cannot be opened now, either.
+            for ((chosen, path), file) in chosen.filter(|((chosen, _), _)| !chosen.is_empty()) {
                 let packets = capture::open_within(path, memory)?;
                 written += copy(packets, file << 16, chosen, &mut writer).map_err(failed)?;
             }
         }
-        writer.finish().map_err(failed)?;
+        writer.finish().and_then(OutputFile::put).map_err(failed)?;
+        let called = escaped(&output.to_string_lossy()).into_owned();
         let plural =
             |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let (packets, messages) = (plural(written, "packet"), plural(self.messages, "message"));

@@ -3,6 +3,7 @@
 pub mod abuse;
 mod abuse_reports;
 pub mod check;
+mod closed;
 mod consumer;
 pub mod diagnose;
 pub mod dissect;
@@ -30,14 +31,16 @@ pub mod view;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 
-use crate::capture::CaptureError;
+use crate::capture::{self, CaptureError};
 use crate::check::BaselineError;
 use crate::cli::InputArgs;
 use crate::config::{Config, ConfigError};
 use crate::live::{self, LiveError};
 use crate::report::paint::{self, ColorChoice, Paint};
 use crate::session::UnknownLinks;
+use crate::text::escaped;
 use crate::why;
 
 /// Why a command failed.
@@ -118,6 +121,15 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// A file cannot be written.
+    fn unwritable(file: &Path, error: &io::Error) -> Failure {
+        if capture::was_interrupted(error) {
+            return Failure::Interrupted;
+        }
+        let name = file.to_string_lossy();
+        Failure::Filter(format!("cannot write {}: {}", escaped(&name), why::unwritable(error)))
+    }
+
     /// Whether the reader of the output closed the pipe, which is not an error.
     pub fn reader_is_gone(&self) -> bool {
         matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)

@@ -224,6 +224,7 @@ impl<C: Consumer> CaptureReading<'_, C> {
                     }
                 }
                 capture::Event::Notice(notice) => {
+                    self.consumer.notice(&notice);
                     decoder.notice(&notice);
                     if notice.is_warning() {
                         self.monitor.warn(notice.into());

@@ -9,10 +9,10 @@ use crate::Terminal;
 use crate::check::{self, Checker, FailOn, Selection};
 use crate::cli;
 use crate::commands::consumer::Consumer;
-use crate::commands::outputs::AtomicFile;
 use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, outputs, settings_of};
 use crate::filter::Filter;
+use crate::output_file::OutputFile;
 use crate::report::html::{self, Capture, Sample};
 use crate::session::{Event, Needs, Totals};
 use crate::summary::Summary;
@@ -90,16 +90,13 @@ fn merged(input: &cli::InputArgs) -> String {
     Vec::from_iter(names).join(", ")
 }
 
-/// Writes the page under a temporary name and renames it.
+/// Writes the page.
 fn save(output: &Path, captures: &[Capture]) -> Result<(), Failure> {
-    let written = AtomicFile::create(output).and_then(|mut file| {
+    let written = OutputFile::create(output).and_then(|mut file| {
         html::write(captures, cli::VERSION, &mut file)?;
         file.put()
     });
-    written.map_err(|error| {
-        let name = escaped(&output.to_string_lossy()).into_owned();
-        Failure::Filter(format!("cannot write {name}: {}", crate::why::unwritable(&error)))
-    })
+    written.map_err(|error| Failure::unwritable(output, &error))
 }
 
 /// The state of the current capture.

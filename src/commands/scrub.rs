@@ -1,56 +1,43 @@
 //! `gamewire scrub`: a copy of a capture that can be shared.
 //!
-//! The replacement of a message's bytes is known when the message is whole; its packets are written
-//! after that, when the input is read again.
+//! The replacement of a message's bytes is known when the message is whole. Until then its packets
+//! wait in a queue.
 
-use std::collections::HashSet;
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
-use std::iter;
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use crate::Terminal;
 use crate::capture::write::PcapNgWriter;
-use crate::capture::{self, LinkType, Notice, Packet, Packets};
+use crate::capture::{LinkType, Notice, Packet};
 use crate::cli::ScrubArgs;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, outputs};
-use crate::net::{self, Outcome};
-use crate::scrub::{AllEdits, Edit, Edits, Key, Rewriter, Scrubber};
-use crate::session::{Event, FieldLimits, MessageEvent, Needs, Totals};
+use crate::output_file::OutputFile;
+use crate::scrub::{Key, PacketQueue, Queued, Scrubber, Seen};
+use crate::session::{Event, FieldLimits, IcmpEvent, MessageEvent, Needs, Totals};
 use crate::text::{counted, escaped};
-
-/// Maximum bytes of replacements that are kept.
-const HELD: usize = 1 << 29;
-
-/// Maximum number of flows whose packets are recognized.
-const FLOWS: usize = 1 << 20;
 
 /// An empty IP packet between unspecified addresses, of RFC 3692's experimental protocol.
 const END: [u8; 20] = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 253, 0x79, 0xEE, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// An invalid IP header.
-const MALFORMED: [u8; 1] = [0x45];
-
 /// Packets that begin with an IP header.
 const RAW_IP: LinkType = LinkType(101);
+
+/// The most packets that the recording lost which are written: more are no more proof.
+const MOST_DROPS: u64 = u16::MAX as u64;
 
 /// Runs the command.
 ///
 /// # Errors
-/// The input cannot be read twice, or the output not be written.
+/// The input cannot be read, or the output not be written.
 pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
-    let [input] = &args.input.files[..] else {
+    if args.input.files.len() != 1 {
         let why = "scrub reads one capture: name one file; `mergecap -w ALL FILE...` makes one of several";
         return Err(Failure::Filter(why.to_owned()));
-    };
-    if input.as_os_str() == "-" || !input.is_file() && input.exists() {
-        let name = escaped(&input.to_string_lossy()).into_owned();
-        return Err(Failure::Filter(format!(
-            "scrub reads the input twice, and {name} can be read only once; save it to a file first"
-        )));
     }
     if args.input.live.interface.is_some() || args.input.live.write.is_some() {
         let why = "scrub reads a file and writes to -o; --interface and -w are for other commands";
@@ -62,29 +49,14 @@ pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal) -> Result<
         None => Key::new(&random()?),
     };
     let config = args.input.config.load()?;
-    let mut collecting = Replacements::new(key, !args.input.wanted.is_all());
-    read(&args.input, &config, &mut collecting, terminal.stop, err, false)?;
-    if collecting.is_full {
-        return Err(Failure::Filter(format!(
-            "the messages hold more than {} MiB; choose some of them with -Y, or --from and --to",
-            HELD >> 20
-        )));
+    let mut copy = Copy::new(key, args);
+    let ran = read(&args.input, &config, &mut copy, terminal.stop, err, true);
+    if let Some(error) = copy.failed {
+        return Err(Failure::unwritable(&args.output, &error));
     }
-    let written = collecting.write(input, args, err)?;
-    let PacketCounts { packets, cut, dropped } = written;
+    ran?;
     let output = escaped(&args.output.to_string_lossy()).into_owned();
-    writeln!(err, "gamewire: wrote {} to {output}", counted(packets, "packet")).ok();
-    let compressed = counted(collecting.compressed, "compressed response");
-    let (cut, dropped) =
-        [cut, dropped].map(|count| (count > 0).then(|| counted(count, "packet"))).into();
-    let notes = [
-        (collecting.compressed > 0).then(|| format!("{compressed} cut after the header")),
-        cut.map(|it| format!("{it} cut: no message accounts for the rest of the payload")),
-        dropped.map(|it| format!("{it} of other traffic left out")),
-    ];
-    for note in notes.into_iter().flatten() {
-        writeln!(err, "gamewire: note: {note}").ok();
-    }
+    copy.written.tell(&output, err);
     Ok(())
 }
 
@@ -99,266 +71,275 @@ fn random() -> Result<[u8; 32], Failure> {
     read.map(|()| key).map_err(why)
 }
 
-/// Counts of packets.
+/// Counts of packets, and of messages.
 #[derive(Default)]
-struct PacketCounts {
+struct Counts {
     packets: u64,
     cut: u64,
     dropped: u64,
+    compressed: u64,
+    late: u64,
 }
 
-/// Collects the replacements of messages' bytes.
-struct Replacements {
+impl Counts {
+    fn tell(&self, output: &str, err: &mut dyn Write) {
+        if self.packets == 0 {
+            let why = "there is no message in the capture";
+            writeln!(err, "gamewire: warning: {output} has no packets: {why}").ok();
+        }
+        writeln!(err, "gamewire: wrote {} to {output}", counted(self.packets, "packet")).ok();
+        let note = |count: u64, what: &str, about: &str| {
+            (count > 0).then(|| format!("{} {about}", counted(count, what)))
+        };
+        let notes = [
+            note(self.compressed, "compressed response", "cut after the header"),
+            note(self.cut, "packet", "cut: no message accounts for the rest of the payload"),
+            note(self.dropped, "packet", "of other traffic left out"),
+            note(
+                self.late,
+                "message",
+                "whole only after packets of it were written, with letters for its contents; more \
+                 --memory lets packets wait longer",
+            ),
+        ];
+        for note in notes.into_iter().flatten() {
+            writeln!(err, "gamewire: note: {note}").ok();
+        }
+    }
+}
+
+/// What a recording lost.
+#[derive(Clone, Copy)]
+enum Loss {
+    /// This many packets so far, on this interface.
+    Drops(u32, u64),
+    /// What was there cannot be read.
+    Unreadable,
+}
+
+/// The copy, while the capture is read.
+struct Copy<'a> {
     scrubber: Scrubber,
+    queue: PacketQueue,
+    output: &'a Path,
+    writer: Option<PcapNgWriter<OutputFile>>,
     /// Only some messages are selected: of their flows, only packets without payload are written in
     /// addition.
     is_filtered: bool,
-    key: Key,
-    /// By the number of the packet.
-    edits: AllEdits,
-    flows: HashSet<[SocketAddr; 2]>,
+    keeps_foreign: bool,
+    flows: Seen,
     /// The hosts of the flows, to recognize fragments.
-    hosts: HashSet<[IpAddr; 2]>,
+    hosts: Seen,
     /// The hosts individually.
-    each_host: HashSet<IpAddr>,
-    held: usize,
-    is_full: bool,
-    compressed: u64,
+    each_host: Seen,
+    /// Hosts with a packet of other traffic, because whether a host was recorded decides what a
+    /// missing response proves.
+    heard: Seen,
+    /// The number of the latest packet.
+    latest: u64,
+    /// What was lost, with the number of the packet before it.
+    losses: VecDeque<(u64, Loss)>,
+    /// The time of the latest packet that left the queue, and whether it was left out.
+    last: Option<(Written, bool)>,
+    written: Counts,
+    failed: Option<io::Error>,
+}
+
+/// When and where a packet was recorded.
+#[derive(Clone, Copy)]
+struct Written {
+    time: i64,
+    interface: u32,
+    digits: u8,
+}
+
+impl Written {
+    fn of(packet: &Queued) -> Written {
+        let &Queued { time, interface, digits, .. } = packet;
+        Written { time, interface, digits }
+    }
+
+    fn packet<'p>(&self, link: LinkType, data: &'p [u8], missing: u32) -> Packet<'p> {
+        Packet {
+            link,
+            interface: self.interface,
+            digits: self.digits,
+            original_length: data.len() as u32 + missing,
+            ..Packet::new(self.time, data)
+        }
+    }
 }
 
 fn sorted<T: Ord>([one, other]: [T; 2]) -> [T; 2] {
     if one <= other { [one, other] } else { [other, one] }
 }
 
-impl Replacements {
-    fn new(key: Key, is_filtered: bool) -> Replacements {
-        Replacements {
+impl<'a> Copy<'a> {
+    fn new(key: Key, args: &'a ScrubArgs) -> Copy<'a> {
+        let bytes = args.input.waiting();
+        let seen = || Seen::within(bytes / 16);
+        Copy {
             scrubber: Scrubber::new(key.clone()),
-            is_filtered,
-            key,
-            edits: AllEdits::new(),
-            flows: HashSet::new(),
-            hosts: HashSet::new(),
-            each_host: HashSet::new(),
-            held: 0,
-            is_full: false,
-            compressed: 0,
+            queue: PacketQueue::within(key, bytes - bytes / 4),
+            output: &args.output,
+            writer: None,
+            is_filtered: !args.input.wanted.is_all(),
+            keeps_foreign: args.keep_foreign,
+            flows: seen(),
+            hosts: seen(),
+            each_host: seen(),
+            heard: seen(),
+            latest: 0,
+            losses: VecDeque::new(),
+            last: None,
+            written: Counts::default(),
+            failed: None,
         }
     }
 
     fn message(&mut self, message: &MessageEvent<'_>) {
         let payload = message.payload();
-        if self.flows.len() < FLOWS {
-            self.flows.insert(sorted([payload.from, payload.to]));
-            let hosts = [payload.from.ip(), payload.to.ip()];
-            self.each_host.extend(hosts);
-            self.hosts.insert(sorted(hosts));
-        }
-        self.held += payload.bytes.len() + 64 * payload.pieces.len();
-        self.is_full |= self.held > HELD;
-        if self.is_full {
-            return;
+        self.flows.insert(sorted([payload.from, payload.to]));
+        let hosts = [payload.from.ip(), payload.to.ip()];
+        self.hosts.insert(sorted(hosts));
+        for host in hosts {
+            self.each_host.insert(host);
         }
         if payload.inflated {
-            self.compressed += 1;
+            self.written.compressed += 1;
             for piece in payload.pieces {
-                let cut = &mut self.edits.entry(piece.frame).or_default().cut;
-                *cut = Some(cut.map_or(piece.offset, |cut| cut.min(piece.offset)));
+                self.queue.cut(piece.frame, piece.offset);
             }
             return;
         }
         let Some(tree) = message.tree() else { return };
         let other = self.scrubber.message(payload.bytes, tree);
+        let mut is_late = false;
         for piece in payload.pieces {
             let (start, end) = (piece.at as usize, piece.at as usize + piece.length as usize);
-            let Some(bytes) = other.get(start..end.min(other.len())) else { continue };
-            let edit = Edit { offset: piece.offset, bytes: bytes.into() };
-            self.edits.entry(piece.frame).or_default().each.push(edit);
+            if let Some(bytes) = other.get(start..end.min(other.len())) {
+                is_late |= !self.queue.edit(piece, bytes);
+            }
+        }
+        self.written.late += u64::from(is_late);
+        if payload.headers > 0 {
+            self.queue.chunks(payload.pieces, payload.headers);
         }
     }
 
-    /// Whether a packet belongs to a supported flow.
-    fn is_ours(&self, packet: &Packet<'_>) -> bool {
-        let mut is_ours = false;
-        let outcome = net::decode(packet.link, packet.data, packet.original_length);
-        outcome.each(&mut |outcome| is_ours |= self.is_outcome_ours(outcome));
-        is_ours
+    fn icmp(&mut self, error: &IcmpEvent) {
+        self.queue.quote(error.frame, error.message);
     }
 
-    fn is_outcome_ours(&self, outcome: Outcome<'_>) -> bool {
-        let (ends, is_empty) = match outcome {
-            Outcome::Udp(it) => {
-                let (from, to) = (it.ip.source, it.ip.destination);
-                ([(from, it.source_port), (to, it.destination_port)], false)
-            }
-            Outcome::Tcp(it) => {
-                let (from, to) = (it.ip.source, it.ip.destination);
-                ([(from, it.source_port), (to, it.destination_port)], it.payload.announced == 0)
-            }
-            Outcome::Icmp(it) => {
-                let (from, to, [source, destination]) =
-                    (it.quote.source, it.quote.destination, it.quote.ports);
-                ([(from, source), (to, destination)], true)
-            }
-            Outcome::Fragment(it) => {
-                let hosts = sorted([it.ip.source, it.ip.destination]);
-                return !self.is_filtered && self.hosts.contains(&hosts);
-            }
-            _ => return false,
+    /// Whether a packet belongs to a flow of a message.
+    fn is_ours(&self, packet: &Queued) -> bool {
+        let is_ours = |(ends, is_empty): ([SocketAddr; 2], bool)| {
+            (is_empty || !self.is_filtered) && self.flows.contains(sorted(ends))
         };
-        let is_wanted = is_empty || !self.is_filtered;
-        is_wanted && self.flows.contains(&sorted(ends.map(SocketAddr::from)))
+        let is_fragment =
+            |hosts: [IpAddr; 2]| !self.is_filtered && self.hosts.contains(sorted(hosts));
+        // A master may refuse the connection of a client that it has no other with.
+        let is_opening = |hosts: [IpAddr; 2]| {
+            !self.is_filtered && hosts.iter().any(|host| self.each_host.contains(host))
+        };
+        packet.is_message
+            || packet.flows().any(is_ours)
+            || packet.openings().any(is_opening)
+            || packet.fragments().any(is_fragment)
     }
 
-    /// Whether a packet is written. `heard`: hosts with a packet of other traffic, because whether
-    /// a host was recorded decides what a missing response proves.
-    fn is_wanted(&self, packet: &Packet<'_>, frame: u64, heard: &mut HashSet<IpAddr>) -> bool {
-        if self.edits.contains_key(&frame) || self.is_ours(packet) {
+    /// Whether a packet is written.
+    fn is_wanted(&mut self, packet: &Queued) -> bool {
+        if self.keeps_foreign || self.is_ours(packet) {
             return true;
         }
         let mut is_first = false;
-        let outcome = net::decode(packet.link, packet.data, packet.original_length);
-        outcome.each(&mut |outcome| {
-            let from = match outcome {
-                Outcome::Udp(it) => it.ip.source,
-                Outcome::Tcp(it) => it.ip.source,
-                Outcome::Icmp(it) => it.ip.source,
-                _ => return,
-            };
-            is_first |= !self.is_filtered && self.each_host.contains(&from) && heard.insert(from);
-        });
+        if !self.is_filtered {
+            for host in packet.senders().filter(|host| self.each_host.contains(host)) {
+                is_first |= self.heard.insert(host);
+            }
+        }
         is_first
     }
 
-    /// Writes the scrubbed packets. The capture is read twice, because replacements can depend on later packets.
-    fn write(
-        &mut self,
-        input: &Path,
-        args: &ScrubArgs,
-        err: &mut dyn Write,
-    ) -> Result<PacketCounts, Failure> {
-        let output = escaped(&args.output.to_string_lossy()).into_owned();
-        let failed = |error: io::Error| {
-            Failure::Filter(format!("cannot write {output}: {}", crate::why::unwritable(&error)))
-        };
-        let memory = args.input.unpacking();
-        let none = Edits::default();
-        let mut rewriter = Rewriter::new(self.key.clone());
-        let mut packets = capture::open_within(input, memory)?;
-        let (mut frame, mut heard) = (0, HashSet::new());
-        while packets.advance().is_some() {
-            let capture::Event::Packet(packet) = packets.current() else { continue };
-            frame += 1;
-            if args.keep_foreign || self.is_wanted(&packet, frame, &mut heard) {
-                rewriter.see(&packet, frame, self.edits.get(&frame).unwrap_or(&none));
-            }
+    /// Writes packets until the queue is short enough, or with `all`, empty.
+    fn write(&mut self, all: bool) -> io::Result<()> {
+        while all || self.queue.is_full() {
+            let Some(packet) = self.queue.pop() else { return Ok(()) };
+            self.write_packet(packet)?;
         }
-        let packets = capture::open_within(input, memory)?;
-        let file = File::create(&args.output).map_err(failed)?;
-        let writer = BufWriter::with_capacity(1 << 18, file);
-        let written = self.rewrite(packets, frame, args, &mut rewriter, writer).map_err(failed)?;
-        if written.packets == 0 {
-            let why = "there is no message in the capture";
-            writeln!(err, "gamewire: warning: {output} has no packets: {why}").ok();
-        }
-        Ok(written)
+        Ok(())
     }
 
-    /// Writes the packets as they become; `last`: the number of the last one.
-    fn rewrite(
-        &mut self,
-        mut packets: Box<dyn Packets + Send>,
-        last: u64,
-        args: &ScrubArgs,
-        rewriter: &mut Rewriter,
-        writer: impl Write,
-    ) -> io::Result<PacketCounts> {
-        let mut writer = PcapNgWriter::new(writer)?;
-        let mut written = PacketCounts::default();
-        let (mut frame, mut heard) = (0, HashSet::new());
-        let mut before = Packet { link: RAW_IP, ..Packet::new(0, &[]) };
-        while packets.advance().is_some() {
-            let packet = match packets.current() {
-                capture::Event::Packet(packet) => packet,
-                capture::Event::Notice(notice) => {
-                    self::notice(&mut writer, &notice, &before)?;
-                    continue;
+    fn write_packet(&mut self, packet: Queued) -> io::Result<()> {
+        self.write_losses(packet.frame)?;
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let written = Written::of(&packet);
+        for lost in &packet.lost {
+            let (data, length) = lost.written();
+            writer.packet(
+                &written.packet(RAW_IP, data, length - data.len() as u32),
+                0,
+                None,
+                &[],
+            )?;
+        }
+        let (is_lost, is_wanted) = (!packet.lost.is_empty(), self.is_wanted(&packet));
+        let rewritten = self.queue.write(packet, is_wanted, &mut self.scrubber);
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        self.written.dropped += u64::from(rewritten.is_empty());
+        self.last = Some((written, rewritten.is_empty() && !is_lost));
+        for new in rewritten {
+            self.written.packets += 1;
+            self.written.cut += u64::from(new.was_cut);
+            writer.packet(&written.packet(new.link, &new.bytes, new.missing), 0, None, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Writes what the recording lost before this packet.
+    fn write_losses(&mut self, frame: u64) -> io::Result<()> {
+        while let Some((_, loss)) = self.losses.pop_front_if(|(before, _)| *before < frame) {
+            let Some(writer) = &mut self.writer else { return Ok(()) };
+            match loss {
+                Loss::Drops(interface, count) => {
+                    let before =
+                        self.last.map_or(Written { time: 0, interface, digits: 6 }, |it| it.0);
+                    let packet = Written { interface, ..before }.packet(RAW_IP, &[], 0);
+                    writer.drops(&packet, 0, count.min(MOST_DROPS))?;
                 }
-            };
-            (before.time, before.digits) = (packet.time, packet.digits);
-            frame += 1;
-            let is_wanted = args.keep_foreign || self.is_wanted(&packet, frame, &mut heard);
-            let addresses = self.scrubber.addresses();
-            let rewritten = match is_wanted {
-                true => rewriter.rewrite(&packet, frame, &self.edits, addresses),
-                false => Vec::new(),
-            };
-            if rewritten.is_empty() {
-                written.dropped += 1;
-                leave_out(&packet, frame == last, &mut writer)?;
-            }
-            let is_cut = self.edits.get(&frame).is_some_and(|edits| edits.cut.is_some());
-            for rewritten in rewritten {
-                written.packets += 1;
-                written.cut += u64::from(rewritten.was_cut && !is_cut);
-                let packet = Packet {
-                    link: RAW_IP,
-                    data: &rewritten.bytes,
-                    original_length: rewritten.bytes.len() as u32 + rewritten.missing,
-                    ..packet
-                };
-                writer.packet(&packet, 0, None, &[])?;
+                Loss::Unreadable => writer.unreadable()?,
             }
         }
-        writer.finish()?;
-        Ok(written)
+        Ok(())
     }
-}
 
-/// Writes the remains of a packet that is left out: its invalid headers, and the time of the last
-/// packet, because the length of the recording decides which requests are overdue.
-fn leave_out<W: Write>(
-    packet: &Packet<'_>,
-    is_last: bool,
-    writer: &mut PcapNgWriter<W>,
-) -> io::Result<()> {
-    let malformed = malformed(packet);
-    let end = (is_last && malformed == 0).then_some(&END[..]);
-    for data in iter::repeat_n(&MALFORMED[..], malformed).chain(end) {
-        let original_length = data.len() as u32;
-        let packet = Packet { link: RAW_IP, data, original_length, ..*packet };
-        writer.packet(&packet, 0, None, &[])?;
-    }
-    Ok(())
-}
-
-/// The number of invalid headers of a packet without supported traffic.
-fn malformed(packet: &Packet<'_>) -> usize {
-    let mut count = 0;
-    let outcome = net::decode(packet.link, packet.data, packet.original_length);
-    outcome.each(&mut |outcome| count += usize::from(matches!(outcome, Outcome::Malformed(_))));
-    count
-}
-
-/// Writes what the recording lost; `before`: the previous packet.
-fn notice<W: Write>(
-    writer: &mut PcapNgWriter<W>,
-    notice: &Notice,
-    before: &Packet<'_>,
-) -> io::Result<()> {
-    match *notice {
-        Notice::Drops { interface, count, .. } => {
-            writer.drops(&Packet { interface, ..*before }, 0, count)
+    /// Writes the packets that still wait.
+    fn finish(&mut self) -> io::Result<()> {
+        self.write(true)?;
+        self.write_losses(u64::MAX)?;
+        let Some(mut writer) = self.writer.take() else { return Ok(()) };
+        // The length of the recording decides which requests are overdue.
+        if let Some((written, true)) = self.last {
+            writer.packet(&written.packet(RAW_IP, &END, 0), 0, None, &[])?;
         }
-        Notice::TimeOutOfRange { .. } => Ok(()),
-        _ => writer.unreadable(),
+        writer.finish()?.put()
+    }
+
+    /// Keeps an error for its own message.
+    fn check<T: Default>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        done.map_err(|error| {
+            let copy = io::Error::from(error.kind());
+            self.failed.get_or_insert(error);
+            copy
+        })
     }
 }
 
-impl Consumer for Replacements {
+impl Consumer for Copy<'_> {
     fn needs(&self) -> Needs {
         let fields = Some(FieldLimits { fields: 1 << 20, depth: 32, ..FieldLimits::default() });
-        Needs { fields, ..Needs::messages_with_fields() }
+        Needs { fields, icmp: true, ..Needs::messages_with_fields() }
     }
 
     fn selects_messages(&self) -> bool {
@@ -366,17 +347,45 @@ impl Consumer for Replacements {
     }
 
     fn begin(&mut self, _: Option<&str>) -> io::Result<()> {
+        let made = OutputFile::create(self.output).and_then(PcapNgWriter::new);
+        self.writer = self.check(made.map(Some))?;
         Ok(())
     }
 
+    fn sees_packets(&self) -> bool {
+        true
+    }
+
+    fn packet(&mut self, frame: u64, packet: &Packet<'_>) {
+        self.latest = frame;
+        self.queue.push(packet, frame);
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        let loss = match *notice {
+            Notice::Drops { interface, count, .. } => Loss::Drops(interface, count),
+            Notice::TimeOutOfRange { .. } => return,
+            _ => Loss::Unreadable,
+        };
+        self.losses.push_back((self.latest, loss));
+    }
+
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        if let Event::Message(message) = event {
-            self.message(message);
+        match event {
+            Event::Message(message) => self.message(message),
+            Event::Icmp(error) => self.icmp(error),
+            _ => {}
         }
         Ok(())
     }
 
+    fn pause(&mut self, _: bool) -> io::Result<()> {
+        let written = self.write(false);
+        self.check(written)
+    }
+
     fn end(&mut self, _: &mut Totals) -> io::Result<()> {
-        Ok(())
+        let finished = self.finish();
+        self.check(finished)
     }
 }

@@ -3,13 +3,10 @@
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use dissectors::kit::Time;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-
 use super::Failure;
+use super::closed::is_gone;
 use super::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
 use crate::live::{CaptureRequest, Live, LiveError, NextStep, QueueCounts};
@@ -17,6 +14,7 @@ use crate::metrics::{self, Exporter, HostName, ListenAddress, ResidentMemory};
 use crate::report::clock;
 use crate::session::{Decoder, Options, UnknownLinks};
 use crate::text::escaped;
+use dissectors::kit::Time;
 
 /// Captures until a signal, a count, a time limit or the device ends it. Results until then are
 /// reported in any case.
@@ -59,8 +57,10 @@ pub(super) fn sniff<C: Consumer>(
     let mut reported = Reported { interface: &interface, lost: 0, downs: 0, unread: 0 };
     let mut reader = EventReader { consumer: &mut *consumer, exporter: exporter.as_mut() };
     let ended =
-        listen(&mut live, &mut decoder, wanted.packets, &mut reader, err, &line, &mut reported)?;
-    let finished = live.finish();
+        listen(&mut live, &mut decoder, wanted.packets, &mut reader, err, &line, &mut reported);
+    // Without a reader of the output, all that was captured is nevertheless in the file.
+    let rest = if ended.is_err() { live.write_rest() } else { Ok(()) };
+    let finished = rest.and(live.finish().map(|_| ()));
     reported.losses(live.counts(), &mut decoder);
     if reported.lost == 0 && reported.downs == 0 {
         reported.drops(0, &mut decoder);
@@ -71,12 +71,14 @@ pub(super) fn sniff<C: Consumer>(
     if let Some(unread) = UnknownLinks::of(&interface, &read) {
         writeln!(err, "gamewire: warning: {unread}").ok();
     }
-    checked?;
-    consumer.pause(true)?;
-    consumer.end(&mut read)?;
-    tell_no_traffic(&interface, &read, consumer, err);
+    let told = checked.and_then(|()| consumer.pause(true)).and_then(|()| consumer.end(&mut read));
+    if told.is_ok() {
+        tell_no_traffic(&interface, &read, consumer, err);
+    }
     reported.counts(live.counts(), err);
-    Ok(ended.and_then(|()| finished.map(|_| ())).map_err(|error: LiveError| error)?)
+    let ended = ended?;
+    told?;
+    Ok(ended.and(finished)?)
 }
 
 /// Options of a live capture.
@@ -183,7 +185,7 @@ fn listen<C: Consumer>(
         if live.counts_wanted() {
             line.suspended(|| reported.counts(live.counts(), err));
         }
-        if reader_is_gone() {
+        if is_gone(&io::stdout()) {
             return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
         }
         if most.is_some_and(|most| decoder.packets() >= most) {
@@ -288,12 +290,4 @@ impl StatusLine {
             bar.finish_and_clear();
         }
     }
-}
-
-/// Whether the output is a pipe whose reader has closed it: without traffic no write would show it.
-fn reader_is_gone() -> bool {
-    let stdout = io::stdout();
-    let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
-    let polled = poll(&mut fds, PollTimeout::ZERO);
-    polled.is_ok() && fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLERR))
 }

@@ -30,6 +30,7 @@ use crate::session::{Decoder, Event, Needs, Totals};
 use crate::view::{Model, ReadingProgress, View};
 use again::CaptureAgain;
 use kept::{KeptPackets, KeptReader};
+use screen::SignalFlags;
 
 /// The interval of updates of a live capture's tables.
 const TABLES: Duration = Duration::from_secs(1);
@@ -61,10 +62,13 @@ pub fn run(args: cli::ViewArgs, err: &mut dyn Write, terminal: Terminal) -> Resu
         shared.lock_now().note(&failure.to_string());
     }
     shared.lock_now().reading = ReadingProgress::Over;
-    let shown = match watching.screen.take().map(JoinHandle::join) {
+    let shown = match watching.screen.take() {
         None => Ok(()),
-        Some(Ok(shown)) => shown.map_err(|error| Failure::NoTerminal(error.to_string())),
-        Some(Err(panic)) => std::panic::resume_unwind(panic),
+        Some(screen) => match screen::wait(screen, &shared.signals) {
+            Some(shown) => shown.map_err(|error| Failure::NoTerminal(error.to_string())),
+            // Notes cannot be written, either.
+            None => return Ok(()),
+        },
     };
     // Notes from reading, except for the address of metrics.
     let notes = std::mem::take(&mut shared.lock_now().notes);
@@ -84,6 +88,8 @@ pub(super) struct ViewState {
     wanted: AtomicUsize,
     /// The user has quit.
     has_quit: AtomicBool,
+    /// The signals that came.
+    signals: SignalFlags,
     is_read: AtomicBool,
     meter: Arc<Meter>,
     kept: Mutex<KeptPackets>,
@@ -103,6 +109,7 @@ impl ViewState {
             model: Mutex::new(Model::new(part, part, selection, terms)),
             wanted: AtomicUsize::new(0),
             has_quit: AtomicBool::new(false),
+            signals: SignalFlags::default(),
             is_read: AtomicBool::new(false),
             meter: Arc::default(),
             kept: Mutex::new(KeptPackets::new(part)),
@@ -157,6 +164,7 @@ impl ViewState {
 /// The rules to check, from the project's configuration.
 fn selection(config: &Config) -> Selection {
     let (ignores, _) = config.ignores(config::today());
+    let ignores = ignores.into_iter().collect();
     Selection { ignores, severities: config.severities.clone(), ..Selection::default() }
 }
 

@@ -147,7 +147,7 @@ impl Config {
     fn parse(file: &Path, text: &str, is_above: bool) -> Result<Config, ConfigError> {
         read::read(file, text, is_above).map_err(|wrong| ConfigError::Wrong {
             file: file.to_owned(),
-            line: line(text, wrong.at),
+            line: Lines::of(text).number(wrong.at),
             what: wrong.what,
         })
     }
@@ -205,9 +205,21 @@ fn text(file: File) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// The line number of a byte of the text, from 1.
-fn line(text: &str, at: usize) -> usize {
-    text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1
+/// The lines of a text.
+struct Lines {
+    /// Where they end.
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    fn of(text: &str) -> Lines {
+        Lines { ends: text.match_indices('\n').map(|(at, _)| at).collect() }
+    }
+
+    /// The number of the line of a byte, from 1.
+    fn number(&self, at: usize) -> usize {
+        self.ends.partition_point(|end| *end < at) + 1
+    }
 }
 
 #[cfg(test)]

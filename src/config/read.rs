@@ -10,7 +10,7 @@ use crate::check::{Ignore, Rules, rule, severity};
 
 use super::keys::KeyFiles;
 use super::table::{ConfigTable, ConfigValue, InvalidValue};
-use super::{Config, Ignored, durations, keys, line};
+use super::{Config, Ignored, Lines, durations, keys};
 
 /// Reads the text of the file.
 pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config, InvalidValue> {
@@ -45,7 +45,8 @@ pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config,
         }
     }
     if let Some(value) = root.take("ignore") {
-        config.ignores = each(value, |value| ignored(value, text))?;
+        let lines = Lines::of(text);
+        config.ignores = each(value, |value| ignored(value, &lines))?;
     }
     if let Some(value) = root.take("tolerances") {
         tolerances(value.table()?, &mut config)?;
@@ -59,7 +60,7 @@ pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config,
     Ok(config)
 }
 
-fn ignored(value: ConfigValue<'_>, text: &str) -> Result<Ignored, InvalidValue> {
+fn ignored(value: ConfigValue<'_>, lines: &Lines) -> Result<Ignored, InvalidValue> {
     let mut table = value.table()?;
     let rule = table.need("rule", "name the rule to ignore, such as \"A2S005\"")?.parsed(rule)?;
     let host = table.take("host").map(|host| host.parsed(str::parse)).transpose()?;
@@ -69,7 +70,7 @@ fn ignored(value: ConfigValue<'_>, text: &str) -> Result<Ignored, InvalidValue> 
     if why.is_empty() {
         return Err(reason.wrong("must say why the rule is ignored"));
     }
-    let line = line(text, table.at);
+    let line = lines.number(table.at);
     table.finish()?;
     Ok(Ignored { ignore: Ignore { rule, host }, reason: why.to_owned(), until, line })
 }

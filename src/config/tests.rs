@@ -89,6 +89,23 @@ fn every_key_is_read() {
     assert!(!shown.contains("LabKey") && !shown.contains("6b6c") && !shown.contains("107, 108"));
 }
 
+/// The line of each entry is looked up among the ends of lines: were they counted for each, the file would
+/// be read twenty thousand times.
+#[test]
+fn very_many_ignored_rules_have_their_lines() {
+    let entry = |n: u32| {
+        let host = std::net::Ipv4Addr::from(0x0A00_0000 + n);
+        format!("[[ignore]]\nrule=\"A2S005\"\nhost=\"{host}\"\nreason=\"x\"\n")
+    };
+    let config = read(&(0..18_000).map(entry).collect::<String>()).unwrap();
+    let lines = config.ignores.iter().map(|ignored| ignored.line);
+    assert!(lines.eq((0..18_000).map(|n| 4 * n + 1)));
+    let text = "a\nbc\n\nd";
+    let lines = super::Lines::of(text);
+    let counted = |at: usize| text[..at].matches('\n').count() + 1;
+    assert!((0..=text.len()).all(|at| lines.number(at) == counted(at)));
+}
+
 #[test]
 fn an_empty_file_changes_nothing() {
     let config = read("# nothing\n").unwrap();

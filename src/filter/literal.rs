@@ -90,9 +90,9 @@ const UNITS: [(&str, Measure, f64); 14] = [
 /// Addresses with an optional port: `10.0.0.0/8`, `10.0.0.2:27015`, `[::1]:27015`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
-    address: IpAddr,
-    length: u8,
-    port: Option<u16>,
+    pub(super) address: IpAddr,
+    pub(super) length: u8,
+    pub(super) port: Option<u16>,
 }
 
 impl Network {

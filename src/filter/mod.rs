@@ -11,6 +11,7 @@ mod error;
 mod evaluate;
 mod literal;
 mod names;
+mod networks;
 mod syntax;
 mod value;
 
@@ -26,6 +27,8 @@ pub use column::Column;
 pub use error::FilterError;
 #[doc(hidden)]
 pub use literal::Network;
+#[doc(hidden)]
+pub use networks::{Networks, first_address};
 #[doc(hidden)]
 pub use syntax::Expression;
 #[doc(hidden)]

@@ -1,8 +1,8 @@
 //! Live capture from a network device through libpcap.
 //!
 //! One thread takes packets from the device and never waits for the reader; packets that do not fit
-//! into the queue between the two are counted. Signals end the capture, request the counts, or start
-//! a new file. This module does not interpret packets.
+//! into the queue between the two are counted. Signals end the capture, request the counts, or reopen
+//! the file. This module does not interpret packets.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
 mod confined;
@@ -24,8 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::capture::LinkType;
-use crate::capture::Packet;
+use crate::capture::{Interrupt, LinkType, Packet};
 use crate::text::escaped;
 use crate::why;
 use confined::Confined;
@@ -111,6 +110,9 @@ pub enum LiveError {
         /// The system's error.
         error: io::Error,
     },
+    /// A signal came while the file waited for its reader.
+    #[error("interrupted: nothing was captured")]
+    Interrupted,
     /// A file that is no longer to be kept cannot be removed.
     #[error("cannot remove {}: {error}; it stays", escaped(&path.to_string_lossy()))]
     Remove {
@@ -135,10 +137,6 @@ fn unwritable(error: &io::Error) -> Cow<'static, str> {
             "{error}; gamewire writes files as the user of -Z USER, who needs write permission"
         )
         .into(),
-        _ if error.raw_os_error() == Some(nix::libc::ELOOP) => {
-            "it is a symbolic link in a folder that other users can write to; name the file itself"
-                .into()
-        }
         _ => why::unwritable(error),
     }
 }
@@ -242,9 +240,11 @@ impl Live {
         let interface = request.interface.clone();
         let snaplen = request.snaplen;
         let description = DeviceDescription { interface, link: link.0, snaplen, digits };
+        // Before the process is confined: this reads files.
+        let signals = Signals::register(request.write.is_some()).map_err(LiveError::Signals)?;
+        let interrupt = Interrupt::when(Arc::clone(&signals.ending.stop));
         let Confined { writer, confinement, no_further_file } =
-            confined::open(request, description)?;
-        let signals = Signals::register(writer.is_some()).map_err(LiveError::Signals)?;
+            confined::open(request, description, &interrupt)?;
         let queue = Arc::new(PacketQueue::new(QUEUE));
         let stopped = Arc::new(AtomicBool::new(false));
         let thread = {
@@ -296,8 +296,8 @@ impl Live {
                 return Err(LiveError::Device { device: self.interface.clone(), why });
             }
         }
-        if self.signals.reopen.swap(false, Ordering::Relaxed) {
-            self.reopen_error = self.written(|writer| writer.next(now())).err();
+        if self.signals.reopens() {
+            self.reopen_error = self.written(|writer| writer.reopen(now())).err();
         }
         if self.batch.entries.is_empty() {
             return Ok(NextStep::Nothing(now() - ON_THE_WAY));
@@ -353,7 +353,7 @@ impl Live {
         self.signals.counts.swap(false, Ordering::Relaxed)
     }
 
-    /// Why the last signal could not start a new file: the old one is still in use.
+    /// Why the file could not be reopened after the last signal: the old one is still in use.
     pub fn reopen_error(&mut self) -> Option<LiveError> {
         self.reopen_error.take()
     }
@@ -362,6 +362,16 @@ impl Live {
     pub fn not_removed(&mut self) -> Option<LiveError> {
         let (path, error) = self.writer.as_mut()?.not_removed()?;
         Some(LiveError::Remove { path, error })
+    }
+
+    /// Writes the packets that were captured and not yet read, because nobody reads them any longer.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_rest(&mut self) -> Result<(), LiveError> {
+        self.stopped.store(true, Ordering::Relaxed);
+        while !matches!(self.turn()?, NextStep::End) {}
+        Ok(())
     }
 
     /// Ends the capture, and its file.

@@ -1,17 +1,18 @@
 //! The places that a capture writes to. They are opened before the process gives up its rights, so
 //! that it can be confined to them.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open, openat};
-use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
 use nix::unistd::{AccessFlags, Uid, UnlinkatFlags, User, faccessat, geteuid, unlinkat};
 
 use super::LiveError;
 use super::privileges::UserAccount;
+use crate::output_file::{Target, folder};
 use crate::text::escaped;
 
 /// Something that is written at the end of a capture, by an unprivileged and confined process.
@@ -32,23 +33,23 @@ pub enum LaterOutput {
 
 impl LaterOutput {
     /// What must be writable: the file, if it is there and stays, or else its folder.
-    fn place(&self) -> PathBuf {
-        match self {
-            LaterOutput::Folder { path, .. } => path.clone(),
-            LaterOutput::Appended(file) if file.exists() => file.clone(),
-            LaterOutput::Replaced(file) if is_special(file) => file.clone(),
-            // The target of a symbolic link is replaced, not the link.
-            LaterOutput::Replaced(file) | LaterOutput::Appended(file) => {
-                let file = fs::canonicalize(file).unwrap_or_else(|_| file.clone());
-                folder(&file).to_owned()
-            }
-        }
+    fn place(&self) -> io::Result<PathBuf> {
+        let (file, stays) = match self {
+            LaterOutput::Folder { path, .. } => return Ok(path.clone()),
+            LaterOutput::Replaced(file) => (file, false),
+            LaterOutput::Appended(file) => (file, true),
+        };
+        Ok(match Target::of(file)? {
+            Target::Stream(stream) => stream.place,
+            Target::File(place, Some(_)) if stays => place,
+            Target::File(place, _) => folder(&place).to_owned(),
+        })
     }
 
     /// Opens the place. If this process has made it, it belongs to the user of the account from now on.
     pub(super) fn open(&self, account: Option<&UserAccount>) -> Result<OutputPlace, LiveError> {
-        let path = self.place();
         let open = || {
+            let path = self.place()?;
             let is_new = matches!(self, LaterOutput::Folder { is_new: true, .. });
             let flags = if is_new { OFlag::O_NOFOLLOW } else { OFlag::empty() };
             let place = OutputPlace::open_as(&path, flags)?;
@@ -57,20 +58,15 @@ impl LaterOutput {
             }
             Ok(OutputPlace { is_used_by_path: true, ..place })
         };
-        open().map_err(|error| LiveError::Write { path: path.clone(), error })
+        open().map_err(|error| LiveError::Write { path: self.path().to_owned(), error })
     }
-}
 
-/// Whether it is a pipe or a device, which is written to and not replaced.
-fn is_special(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir())
-}
-
-/// The folder of a file that need not exist.
-pub(super) fn folder(file: &Path) -> &Path {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
+    fn path(&self) -> &Path {
+        match self {
+            LaterOutput::Replaced(path)
+            | LaterOutput::Appended(path)
+            | LaterOutput::Folder { path, .. } => path,
+        }
     }
 }
 
@@ -120,23 +116,46 @@ impl OutputPlace {
         SFlag::from_bits_truncate(self.about.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR
     }
 
-    /// Creates a file in this folder, or opens it; `true`: it is new. In a folder that other users can
-    /// write to, it does not follow symbolic links, so that they cannot choose the file that root
-    /// overwrites.
-    pub(super) fn create(&self, file: &Path) -> io::Result<(File, bool)> {
+    fn open_file(&self, file: &Path, flags: OFlag) -> nix::Result<File> {
         let name = file.file_name().unwrap_or_default();
-        let create = |flags| {
-            let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_CLOEXEC | flags;
-            openat(&self.descriptor, name, flags, Mode::from_bits_truncate(0o666))
-        };
-        match create(OFlag::O_EXCL) {
-            Err(nix::Error::EEXIST) => {}
-            created => return Ok((created?.into(), true)),
+        // Symbolic links were followed before, where others cannot place any.
+        let flags = OFlag::O_WRONLY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW | flags;
+        let mode = Mode::from_bits_truncate(0o666);
+        Ok(openat(&self.descriptor, name, flags, mode)?.into())
+    }
+
+    /// Creates a file in this folder, or opens it; `true`: it is new.
+    pub(super) fn create(&self, file: &Path) -> io::Result<(File, bool)> {
+        match self.open_file(file, OFlag::O_CREAT | OFlag::O_EXCL) {
+            Err(nix::Error::EEXIST) => Ok((self.open_file(file, OFlag::O_CREAT)?, false)),
+            created => Ok((created?, true)),
         }
-        // It may have changed since it was opened.
-        let others_write = fstat(&self.descriptor)?.st_mode & 0o022 != 0;
-        let flags = if others_write { OFlag::O_NOFOLLOW } else { OFlag::empty() };
-        Ok((create(flags)?.into(), false))
+    }
+
+    /// Creates a file in this folder, or opens an empty one. Any other is not changed, which is an error.
+    pub(super) fn create_anew(&self, file: &Path) -> io::Result<File> {
+        match self.open_file(file, OFlag::O_CREAT | OFlag::O_EXCL) {
+            Err(nix::Error::EEXIST) => {}
+            created => return Ok(created?),
+        }
+        let opened = self.open_file(file, OFlag::O_NONBLOCK).ok();
+        let is_empty = |file: &File| file.metadata().is_ok_and(|it| it.is_file() && it.len() == 0);
+        opened.filter(is_empty).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Whether a file of this folder is the open one. What is no regular file cannot be renamed: what was
+    /// written to it has gone.
+    pub(super) fn has(&self, file: &Path, open: &File) -> io::Result<bool> {
+        if !open.metadata()?.is_file() {
+            return Ok(true);
+        }
+        let name = file.file_name().unwrap_or_default();
+        let about = match fstatat(&self.descriptor, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Err(nix::Error::ENOENT) => return Ok(false),
+            about => about?,
+        };
+        let open = fstat(open)?;
+        Ok((about.st_dev, about.st_ino) == (open.st_dev, open.st_ino))
     }
 
     /// Removes a file from this folder.
@@ -201,11 +220,11 @@ mod tests {
             (replaced(pipe.clone()), &pipe),
             (appended(absent), &folder),
             (appended(file.clone()), &file),
-            (appended(link.clone()), &link),
+            (appended(link.clone()), &file),
             (appended(pipe.clone()), &pipe),
             (LaterOutput::Folder { path: other.clone(), is_new: false }, &other),
         ] {
-            assert_eq!(output.place(), *place, "{output:?}");
+            assert_eq!(output.place().unwrap(), *place, "{output:?}");
             assert_eq!(output.open(None).unwrap().is_folder(), place.is_dir(), "{output:?}");
         }
         std::fs::remove_dir_all(&folder).unwrap();

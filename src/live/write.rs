@@ -10,6 +10,9 @@ use super::outputs::OutputPlace;
 use super::queue::QueueCounts;
 use crate::capture::write;
 
+/// Maximum number of names that are tried for the next file of a rotation.
+const NAMES: u64 = 1000;
+
 /// The files to write, and when the next one starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilePlan {
@@ -29,11 +32,8 @@ impl FilePlan {
         self.seconds.is_some() || self.bytes.is_some()
     }
 
-    /// The name of a file: `game_00001_20261121030000.pcap`.
+    /// The name of a file of a rotation: `game_00001_20261121030000.pcap`.
     fn name(&self, number: u64, time: i64) -> PathBuf {
-        if !self.rotates() {
-            return self.path.clone();
-        }
         let time = jiff::Timestamp::from_nanosecond(time.into()).unwrap_or_default();
         let mut name = self.path.file_stem().unwrap_or_default().to_owned();
         name.push(format!("_{number:05}_{}", time.strftime("%Y%m%d%H%M%S")));
@@ -42,6 +42,28 @@ impl FilePlan {
             name.push(ending);
         }
         self.path.with_file_name(name)
+    }
+
+    /// Creates a file of a rotation, with this number or a later one: no file is overwritten.
+    fn create(
+        &self,
+        folder: &OutputPlace,
+        number: u64,
+        time: i64,
+    ) -> io::Result<(File, PathBuf, u64)> {
+        let mut at = number;
+        loop {
+            let path = self.name(at, time);
+            match folder.create_anew(&path) {
+                Ok(file) => return Ok((file, path, at)),
+                Err(error)
+                    if error.kind() == io::ErrorKind::AlreadyExists && at < number + NAMES =>
+                {
+                    at += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 }
 
@@ -74,16 +96,18 @@ pub(super) struct FileWriter {
 }
 
 impl FileWriter {
-    /// Starts the first file in its folder, unless it is open already.
+    /// Starts the first file in its folder. `file`: it is open already, and at this path.
     pub(super) fn new(
         plan: FilePlan,
         folder: Arc<OutputPlace>,
-        file: Option<File>,
+        file: Option<(File, PathBuf)>,
         description: DeviceDescription,
         now: i64,
     ) -> io::Result<FileWriter> {
-        let path = plan.name(1, now);
-        let file = file.map_or_else(|| folder.create(&path).map(|(file, _)| file), Ok)?;
+        let (file, path, number) = match file {
+            Some((file, path)) => (file, path, 1),
+            None => plan.create(&folder, 1, now)?,
+        };
         let mut writer = FileWriter {
             plan,
             description,
@@ -92,7 +116,7 @@ impl FileWriter {
             path,
             written: 0,
             started: now,
-            number: 1,
+            number,
             older: VecDeque::new(),
             not_removed: None,
         };
@@ -127,7 +151,8 @@ impl FileWriter {
             write::section(&mut blocks);
             let name = Some(self.description.interface.as_str());
             write::interface(name, link, snaplen, digits, &mut blocks);
-            return self.put(&blocks);
+            self.put(&blocks)?;
+            return self.flush();
         }
         let magic: u32 = if digits == 9 { 0xA1B2_3C4D } else { 0xA1B2_C3D4 };
         let head = [
@@ -137,7 +162,8 @@ impl FileWriter {
             &snaplen.to_le_bytes(),
             &u32::from(link).to_le_bytes(),
         ];
-        self.put(&head.concat())
+        self.put(&head.concat())?;
+        self.flush()
     }
 
     fn block(&mut self, number: u32, body: &[u8]) -> io::Result<()> {
@@ -196,18 +222,32 @@ impl FileWriter {
         self.flush()
     }
 
-    /// Starts the next file, or without rotation reopens the same one. After an error, the current file
-    /// stays in use.
-    pub(super) fn next(&mut self, now: i64) -> io::Result<()> {
+    /// Goes on in a new file if the current one was renamed or removed, else in the same. After an error, the
+    /// current file stays in use. No file is overwritten.
+    pub(super) fn reopen(&mut self, now: i64) -> io::Result<()> {
         self.flush()?;
-        let path = self.plan.name(self.number + 1, now);
-        let (file, _) = self.folder.create(&path)?;
-        self.file = empty(file)?;
-        if self.plan.rotates() {
-            self.number += 1;
-            self.older.push_back(std::mem::replace(&mut self.path, path));
-            self.remove_older();
+        if self.folder.has(&self.path, self.file.get_ref())? {
+            return Ok(());
         }
+        if self.plan.rotates() {
+            return self.next(now);
+        }
+        let file = self.folder.create_anew(&self.path)?;
+        self.begin(file, now)
+    }
+
+    /// Starts the next file of the rotation. After an error, the current one stays in use.
+    fn next(&mut self, now: i64) -> io::Result<()> {
+        self.flush()?;
+        let (file, path, number) = self.plan.create(&self.folder, self.number + 1, now)?;
+        self.number = number;
+        self.older.push_back(std::mem::replace(&mut self.path, path));
+        self.remove_older();
+        self.begin(file, now)
+    }
+
+    fn begin(&mut self, file: File, now: i64) -> io::Result<()> {
+        self.file = empty(file)?;
         self.started = now;
         self.head()
     }
@@ -339,41 +379,68 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
+    /// A writer that has written one packet.
+    fn begun(plan: &FilePlan) -> FileWriter {
+        let mut writer = writer(plan.clone(), 6, 0);
+        writer.packet(0, 1, b"a").unwrap();
+        writer
+    }
+
+    fn first(path: &Path) -> Vec<Vec<u8>> {
+        read(path).0.into_iter().map(|(_, _, bytes)| bytes).collect()
+    }
+
     #[test]
-    fn links_in_a_folder_that_others_can_write_to_are_not_followed() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = folder("link");
-        let (target, link) = (folder.join("target"), folder.join("link.pcap"));
-        std::fs::write(&target, b"precious").unwrap();
-        std::os::unix::fs::symlink(&target, &link).unwrap();
-        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
-        let place = OutputPlace::open(&folder).unwrap();
-        let error = place.create(&link).unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(nix::libc::ELOOP));
-        let error = super::super::LiveError::Write { path: link.clone(), error };
-        assert!(error.to_string().contains("symbolic link"), "{error}");
-        assert_eq!(std::fs::read(&target).unwrap(), b"precious");
-        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let (file, is_new) = place.create(&link).unwrap();
-        assert!(!is_new);
-        empty(file).unwrap();
-        assert_eq!(std::fs::read(&target).unwrap(), b"");
+    fn a_file_is_reopened_if_its_name_is_no_longer_its_own() {
+        let folder = folder("anew");
+        for name in ["game.pcap", "game.pcapng"] {
+            let [path, old] = [name, "old"].map(|name| folder.join(name));
+            let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
+            let mut writer = begun(&plan);
+            writer.reopen(0).unwrap();
+            writer.packet(0, 1, b"b").unwrap();
+            writer.flush().unwrap();
+            assert_eq!(first(&path), [b"a", b"b"], "it was not renamed");
+            std::fs::rename(&path, &old).unwrap();
+            std::fs::write(&path, "of others").unwrap();
+            assert_eq!(writer.reopen(0).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+            writer.packet(0, 1, b"c").unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"of others");
+            std::fs::remove_file(&path).unwrap();
+            writer.reopen(0).unwrap();
+            writer.packet(0, 1, b"d").unwrap();
+            writer.end(0, QueueCounts::default()).unwrap();
+            assert_eq!(first(&old), [b"a", b"b", b"c"]);
+            assert_eq!(first(&path), [b"d"]);
+        }
         std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
-    fn a_single_file_is_reopened_on_request() {
-        let folder = folder("anew");
-        let path = folder.join("game.pcap");
-        let plan = FilePlan { path: path.clone(), ..FilePlan::default() };
-        let mut writer = writer(plan, 6, 0);
-        writer.packet(0, 1, b"a").unwrap();
-        std::fs::rename(&path, folder.join("old.pcap")).unwrap();
-        writer.next(0).unwrap();
+    fn files_of_a_rotation_overwrite_no_others() {
+        let folder = folder("others");
+        let plan =
+            FilePlan { path: folder.join("game.pcap"), bytes: Some(40), ..FilePlan::default() };
+        let name = |number| plan.name(number, 0);
+        for number in [1, 3] {
+            std::fs::write(name(number), "of others").unwrap();
+        }
+        let mut writer = begun(&plan);
+        writer.reopen(0).unwrap();
+        assert_eq!(writer.path(), name(2), "it was not renamed");
+        std::fs::rename(name(2), folder.join("old")).unwrap();
+        writer.reopen(0).unwrap();
+        assert_eq!(writer.path(), name(4));
         writer.packet(0, 1, b"b").unwrap();
+        writer.packet(0, 1, b"c").unwrap();
         writer.end(0, QueueCounts::default()).unwrap();
-        assert_eq!(read(&path).0[0].2, b"b");
-        assert_eq!(read(&folder.join("old.pcap")).0[0].2, b"a");
+        assert_eq!(first(&folder.join("old")), [b"a"]);
+        for (number, bytes) in [(4, b"b"), (5, b"c")] {
+            assert_eq!(first(&name(number)), [bytes]);
+        }
+        for number in [1, 3] {
+            assert_eq!(std::fs::read(name(number)).unwrap(), b"of others");
+        }
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

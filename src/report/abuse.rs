@@ -10,7 +10,7 @@ use super::firewall::{self, Firewall, RuleNames};
 use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{TimeFormatter, TimeStyle, put, to_text};
-use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, RateLimit};
+use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, Omitted, RateLimit};
 use crate::text::{counted, escaped, grouped, hanging, percent};
 
 /// Minimum number of sources for showing the share of new ones.
@@ -26,8 +26,8 @@ pub struct AbuseReport<'r> {
     pub digits: u8,
     /// How times are written for people, and the first one of the capture.
     pub times: (TimeStyle, Option<Time>),
-    /// There were too many targets.
-    pub is_cut: bool,
+    /// What was left out because of the memory limit.
+    pub omitted: Omitted,
 }
 
 impl AbuseReport<'_> {
@@ -46,8 +46,8 @@ impl AbuseReport<'_> {
             }
             self.one(attack, (terminal, paint), &mut stamp, out);
         }
-        if self.is_cut {
-            let note = "there are more targets than fit into memory; see --memory";
+        for note in self.omitted.notes() {
+            let note = hanging(note, 0, terminal);
             paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
         }
     }
@@ -95,7 +95,8 @@ impl AbuseReport<'_> {
             cut: bool,
         }
         let attacks = self.attacks.iter().map(|it| JsonAttack::of(it, self.digits)).collect();
-        let capture = CaptureJson { capture: self.capture, attacks, cut: self.is_cut };
+        let capture =
+            CaptureJson { capture: self.capture, attacks, cut: !self.omitted.is_nothing() };
         // Writing numbers and texts to a vector cannot fail.
         let _ = line(&capture, out);
     }

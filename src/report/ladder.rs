@@ -23,6 +23,10 @@ pub const STEPS: usize = 20_000;
 #[derive(Default)]
 pub struct Ladder {
     parties: Vec<LadderColumn>,
+    /// By address, and by port if that is the only one of the column, its index; and the first column of
+    /// each address.
+    columns: Map<(IpAddr, Option<u16>), usize>,
+    hosts: Map<IpAddr, usize>,
     steps: Vec<Arrow>,
     /// By packet, the index of the latest message that it completed.
     by_frame: Map<u64, usize>,
@@ -247,8 +251,8 @@ impl Ladder {
         let Some(about) = about.filter(|_| self.steps.len() < STEPS) else { return };
         let (to, end, protocol) = (about.from, about.ends[0], about.protocol);
         let host = SocketAddr::new(icmp.from, 0);
-        let from = match self.parties.iter().position(|party| party.address == icmp.from) {
-            Some(party) => party,
+        let from = match self.hosts.get(&icmp.from) {
+            Some(&party) => party,
             None => self.party(host, false),
         };
         self.steps.push(Arrow {
@@ -277,12 +281,13 @@ impl Ladder {
     /// The column of one end of a message.
     fn party(&mut self, end: SocketAddr, by_port: bool) -> usize {
         let (address, only) = (end.ip(), by_port.then_some(end.port()));
-        let is = |party: &LadderColumn| {
-            party.address == address && (party.only.is_none() || party.only == only)
-        };
-        let at = self.parties.iter().position(is).unwrap_or_else(|| {
+        let own = [None, only].into_iter().filter_map(|only| self.columns.get(&(address, only)));
+        let at = own.min().copied().unwrap_or_else(|| {
+            let at = self.parties.len();
             self.parties.push(LadderColumn { address, only, ports: BTreeSet::new() });
-            self.parties.len() - 1
+            self.columns.insert((address, only), at);
+            self.hosts.entry(address).or_insert(at);
+            at
         });
         if end.port() > 0 && self.parties[at].ports.len() < 8 {
             self.parties[at].ports.insert(end.port());

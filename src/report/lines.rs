@@ -37,7 +37,7 @@ impl<'c> LineColumns<'c> {
     }
 
     /// The names of a row's values, and the values.
-    fn of(self, row: &'c dyn AnyRow) -> impl Iterator<Item = (&'static str, Cell<'c>)> {
+    fn of<'r: 'c>(self, row: &'c dyn AnyRow<'r>) -> impl Iterator<Item = (&'static str, Cell<'c>)> {
         let own = self.columns.iter().map(|(at, heading)| (heading.name, row.cell(*at)));
         let [before, after] =
             [self.before, self.after].map(|name| name.map(|name| (CAPTURE.name, Cell::from(name))));
@@ -62,7 +62,7 @@ impl LineWriter {
     }
 
     /// A row as RFC 4180 has it.
-    pub fn csv(&mut self, columns: LineColumns<'_>, row: &dyn AnyRow, out: &mut Vec<u8>) {
+    pub fn csv(&mut self, columns: LineColumns<'_>, row: &dyn AnyRow<'_>, out: &mut Vec<u8>) {
         for (nth, (_, cell)) in columns.of(row).enumerate() {
             if nth > 0 {
                 out.push(b',');
@@ -73,7 +73,7 @@ impl LineWriter {
     }
 
     /// A row as an object.
-    pub fn object(&mut self, columns: LineColumns<'_>, row: &dyn AnyRow, out: &mut Vec<u8>) {
+    pub fn object(&mut self, columns: LineColumns<'_>, row: &dyn AnyRow<'_>, out: &mut Vec<u8>) {
         for (nth, (name, cell)) in columns.of(row).enumerate() {
             put(out, format_args!("{}\"{name}\":", if nth > 0 { ',' } else { '{' }));
             self.json_value(&cell, out);
@@ -175,16 +175,16 @@ mod tests {
     /// A row with few cells.
     struct ShortRow(Vec<Cell<'static>>);
 
-    impl AnyRow for ShortRow {
+    impl AnyRow<'static> for ShortRow {
         fn table(&self) -> Table {
             Table::Verdicts
         }
 
-        fn cell(&self, at: usize) -> Cell<'_> {
+        fn cell(&self, at: usize) -> Cell<'static> {
             self.0[at].clone()
         }
 
-        fn people(&self, at: usize) -> Cell<'_> {
+        fn people(&self, at: usize) -> Cell<'static> {
             self.cell(at)
         }
     }

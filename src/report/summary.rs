@@ -63,8 +63,7 @@ impl<'r> SummaryReport<'r> {
         let grid = |table| {
             let (rows, is_cut) = of_summary(table, summary, &ports);
             let sorting = Sorting::of(table, shown.order.as_ref());
-            let cell = |row: &BoxedRow<'_>| sorting.cell(&**row).into_owned();
-            let (rows, left_out) = sorting.first(rows, shown.top, cell);
+            let (rows, left_out) = sorting.first(rows, shown.top, |row| sorting.cell(&**row));
             Grid { table, rows, is_cut, left_out }
         };
         let grids = wanted.map(grid).collect();

@@ -70,7 +70,7 @@ impl PeopleTable {
     }
 
     /// The cells of a row as text.
-    pub fn cells(&self, row: &dyn AnyRow, times: &mut PeopleTimes) -> Vec<String> {
+    pub fn cells(&self, row: &dyn AnyRow<'_>, times: &mut PeopleTimes) -> Vec<String> {
         let cell = |(at, kind, _): &(usize, Kind, Shown)| text(&row.people(*at), *kind, times);
         self.columns.iter().map(cell).collect()
     }
@@ -118,9 +118,9 @@ pub struct LongTable {
 impl LongTable {
     /// A table that begins with these rows. On a terminal with this many columns, columns that do not fit are left
     /// out.
-    pub fn new(
+    pub fn new<'r>(
         table: Table,
-        rows: impl Iterator<Item = impl AnyRow>,
+        rows: impl Iterator<Item = impl AnyRow<'r>>,
         terminal: Option<usize>,
         mut times: PeopleTimes,
     ) -> LongTable {
@@ -136,7 +136,7 @@ impl LongTable {
     }
 
     /// Writes the next row.
-    pub fn row(&mut self, row: &dyn AnyRow, out: &mut Vec<u8>) {
+    pub fn row(&mut self, row: &dyn AnyRow<'_>, out: &mut Vec<u8>) {
         self.layout.row(&self.columns.cells(row, &mut self.times), out);
     }
 

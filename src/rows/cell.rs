@@ -97,25 +97,6 @@ pub enum Cell<'r> {
 }
 
 impl Cell<'_> {
-    /// The same, without what it borrows from its row. Lists are not kept, since they have no order.
-    pub fn into_owned(self) -> Cell<'static> {
-        match self {
-            Cell::Text(text) => Cell::Text(Cow::Owned(text.into_owned())),
-            Cell::End(end) => Cell::End(end),
-            Cell::Address(address) => Cell::Address(address),
-            Cell::Integer(number) => Cell::Integer(number),
-            Cell::Sides(counts) => Cell::Sides(counts),
-            Cell::Share(part, whole) => Cell::Share(part, whole),
-            Cell::Seconds(span) => Cell::Seconds(span),
-            Cell::Rate(rate) => Cell::Rate(rate),
-            Cell::Time(time) => Cell::Time(time),
-            Cell::Severity(severity, verdict, count) => Cell::Severity(severity, verdict, count),
-            Cell::Absent | Cell::Json(_) | Cell::Integers(_) | Cell::Texts(_) | Cell::Counts(_) => {
-                Cell::Absent
-            }
-        }
-    }
-
     /// The order of two values of a column of this kind: larger amounts and graver findings first, earlier times,
     /// smaller numbers and texts first, or reversed; rows without a value are last.
     pub fn compare(&self, other: &Cell<'_>, kind: Kind, is_reversed: bool) -> Ordering {

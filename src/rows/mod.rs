@@ -59,14 +59,14 @@ pub trait Rows: Sized + 'static {
 /// A row of a table.
 pub struct Of<'r, T: Rows>(pub T::Row<'r>);
 
-/// A row of any table.
-pub trait AnyRow {
+/// A row of any table, with values that live as long as what it borrows.
+pub trait AnyRow<'r> {
     /// Its table.
     fn table(&self) -> Table;
     /// Its value in the column at this index.
-    fn cell(&self, at: usize) -> Cell<'_>;
+    fn cell(&self, at: usize) -> Cell<'r>;
     /// What people see there.
-    fn people(&self, at: usize) -> Cell<'_>;
+    fn people(&self, at: usize) -> Cell<'r>;
 }
 
 macro_rules! tables {
@@ -77,16 +77,16 @@ macro_rules! tables {
             $($(#[$about])+ $table,)+
         }
 
-        $(impl AnyRow for Of<'_, $table> {
+        $(impl<'r> AnyRow<'r> for Of<'r, $table> {
             fn table(&self) -> Table {
                 Table::$table
             }
 
-            fn cell(&self, at: usize) -> Cell<'_> {
+            fn cell(&self, at: usize) -> Cell<'r> {
                 $table::COLUMNS.get(at).map_or(Cell::Absent, |column| (column.cell)(Of(self.0)))
             }
 
-            fn people(&self, at: usize) -> Cell<'_> {
+            fn people(&self, at: usize) -> Cell<'r> {
                 $table::COLUMNS.get(at).map_or(Cell::Absent, |column| (column.people)(Of(self.0)))
             }
         })+

@@ -32,7 +32,7 @@ impl Sorting {
     }
 
     /// The row's value in the column.
-    pub fn cell<'r>(&self, row: &'r dyn AnyRow) -> Cell<'r> {
+    pub fn cell<'r>(&self, row: &dyn AnyRow<'r>) -> Cell<'r> {
         self.column.map_or(Cell::Absent, |at| row.cell(at))
     }
 
@@ -43,11 +43,11 @@ impl Sorting {
 
     /// The first rows, and the number of others. `cell`: a row's value in the column. Of many rows, only those that
     /// are returned are sorted; rows that are equal stay as they are.
-    pub fn first<R>(
+    pub fn first<'r, R>(
         &self,
         rows: Vec<R>,
         most: usize,
-        cell: impl Fn(&R) -> Cell<'static>,
+        cell: impl Fn(&R) -> Cell<'r>,
     ) -> (Vec<R>, usize) {
         let mut keyed: Vec<_> =
             rows.into_iter().enumerate().map(|(at, row)| (cell(&row), at, row)).collect();

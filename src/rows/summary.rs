@@ -5,7 +5,7 @@ use crate::session::Port;
 use crate::summary::Summary;
 
 /// A row of any table.
-pub type BoxedRow<'r> = Box<dyn AnyRow + 'r>;
+pub type BoxedRow<'r> = Box<dyn AnyRow<'r> + 'r>;
 
 /// The rows of a table of a summary, in order, and whether others were left out because of the limit on memory.
 pub fn of_summary<'s>(
@@ -13,7 +13,7 @@ pub fn of_summary<'s>(
     summary: &'s Summary,
     ports: &[Port],
 ) -> (Vec<BoxedRow<'s>>, bool) {
-    fn boxed<'s, R, A: AnyRow + 's>(
+    fn boxed<'s, R, A: AnyRow<'s> + 's>(
         rows: impl IntoIterator<Item = R>,
         of: impl Fn(R) -> A,
     ) -> Vec<BoxedRow<'s>> {

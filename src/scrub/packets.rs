@@ -1,528 +1,458 @@
-//! Rewrites a packet: its innermost IP datagram, with other addresses and payload; checksums stay
-//! correct or wrong.
+//! A packet that waits to be written: what is needed of its innermost datagram, without its
+//! payload, and what replaces the payload as far as that is known.
 //!
-//! Link layers and tunnels are removed with their addresses: the output is IP only.
+//! Link layers and tunnels are left out with their addresses.
 
-use std::collections::{BTreeMap, HashMap};
-use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
-use foldhash::quality::RandomState;
+use super::headers::{self, Checksum, IpLengths, Numbering, TCP, UDP};
+use super::{Addresses, Scrubber};
+use crate::capture::{LinkType, Packet};
+use crate::net::{self, Fragment, Headers, IcmpError, Ip, Malformed, Outcome, Quote, TcpFlags};
 
-use super::{Addresses, Key, texts};
-use crate::capture::Packet;
-use crate::net::{self, Datagram, Fragment, IcmpError, Ip, Outcome, Segment};
-
-/// Replacement bytes in a packet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
-    /// Where the first is, in the packet's recorded bytes.
-    pub offset: u32,
-    /// The bytes.
-    pub bytes: Box<[u8]>,
-}
-
-/// The replacement of one packet's payload.
-#[derive(Debug, Default)]
-pub struct Edits {
-    /// In any order; the payload is cut at the first byte that is in none.
-    pub each: Vec<Edit>,
-    /// The recorded bytes end here.
-    pub cut: Option<u32>,
-}
+/// Packets that begin with an IP header.
+const RAW_IP: LinkType = LinkType(101);
 
 /// A packet as it is written.
 #[derive(Debug)]
-pub struct Rewritten {
-    /// From the IP header on.
+pub struct Written {
+    /// Its bytes, from the IP header or an Ethernet header on.
     pub bytes: Vec<u8>,
+    /// The kind of the header.
+    pub link: LinkType,
     /// Number of missing bytes.
     pub missing: u32,
     /// Some payload belonged to no message.
     pub was_cut: bool,
 }
 
-/// A fragmented datagram: sender, receiver, protocol and identification.
-type FragmentedDatagram = (IpAddr, IpAddr, u8, u32);
-
-/// The new bytes of a part of a stream: the packet, and the index of its edit; and a hash of the
-/// old bytes.
-type StreamEdit = (u64, usize, u64);
-
-/// The replacements by packet number.
-pub type AllEdits = HashMap<u64, Edits>;
-
-/// Rewrites packets. The checksum of a datagram is in its first fragment and covers the others: all
-/// fragments must be [seen](Rewriter::see) before any packet is written.
-pub struct Rewriter {
-    /// The latest datagram with an identification.
-    latest: HashMap<FragmentedDatagram, usize>,
-    /// The datagram of each fragment, by the packet's number and the offset of its payload.
-    datagrams: HashMap<(u64, u32), usize>,
-    /// For each datagram, the sums of its new and old payload.
-    sums: Vec<[u64; 2]>,
-    /// For each datagram, the ranges that arrived.
-    parts: Vec<BTreeMap<u32, u32>>,
-    /// For each direction of a connection, the new bytes by sequence number, for retransmitted
-    /// segments.
-    streams: HashMap<[SocketAddr; 2], BTreeMap<u32, StreamEdit>>,
-    /// Rewritten datagrams by a hash of their ends and bytes: the packet, and the offset of its
-    /// payload.
-    copies: HashMap<u64, (u64, u32)>,
-    hasher: RandomState,
-    key: Key,
+/// What remains of a packet without a datagram, because it affects what can be proven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// A header that cannot be parsed.
+    Malformed,
+    /// The snap length cut the headers.
+    Snapped,
 }
 
-/// The beginnings of split responses' parts, in A2S, and after five bytes in GameSpy 4; and the
-/// maximum number of bytes before their text.
-const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
-const SPLITNUM: &[u8] = b"splitnum\0";
-const SPLIT_HEADER: usize = 24;
+/// Replacement bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Edit {
+    /// The place of the first one in the packet.
+    pub(super) offset: u32,
+    pub(super) bytes: Box<[u8]>,
+}
 
-impl Rewriter {
-    /// By this key.
-    pub fn new(key: Key) -> Rewriter {
-        Rewriter {
-            latest: HashMap::new(),
-            datagrams: HashMap::new(),
-            sums: Vec::new(),
-            parts: Vec::new(),
-            streams: HashMap::new(),
-            copies: HashMap::new(),
-            hasher: RandomState::default(),
-            key,
-        }
-    }
+/// What a packet carries.
+pub(super) enum Content {
+    Udp,
+    Tcp {
+        sequence: u32,
+    },
+    /// A part of a datagram.
+    Fragment {
+        identification: u32,
+        at: u32,
+        more: bool,
+    },
+    /// The error and the datagram that it quotes, whose bytes are the payload.
+    Icmp(Box<(IcmpError<'static>, Vec<u8>)>),
+}
 
-    /// Inspects a packet before rewriting.
-    pub fn see(&mut self, packet: &Packet<'_>, frame: u64, edits: &Edits) {
-        decode(packet).each(&mut |outcome| self.see_outcome(&outcome, frame, edits));
-    }
+/// One innermost datagram, or a part of one.
+pub(super) struct Part {
+    pub(super) ip: Ip,
+    pub(super) ends: [SocketAddr; 2],
+    pub(super) protocol: u8,
+    pub(super) content: Content,
+    ipv4: Box<[u8]>,
+    transport: Box<[u8]>,
+    checksums: [Checksum; 2],
+    note: Option<Malformed>,
+    snapped: bool,
+    announced: u32,
+    /// The payload: its place in the packet, and its recorded length.
+    pub(super) offset: u32,
+    pub(super) length: u32,
+    /// A hash of the ends and the payload.
+    pub(super) hash: u64,
+    /// The payload of fragments and of parts of responses; else it is not needed.
+    pub(super) bytes: Box<[u8]>,
+    /// In any order.
+    pub(super) edits: Vec<Edit>,
+    /// The recorded bytes end here.
+    pub(super) cut: Option<u32>,
+    /// It repeats bytes of a stream with other values.
+    pub(super) differs: bool,
+    /// A message has bytes of it.
+    pub(super) is_message: bool,
+}
 
-    fn see_outcome(&mut self, outcome: &Outcome<'_>, frame: u64, edits: &Edits) {
-        let it = match outcome {
-            Outcome::Tcp(segment) => return self.see_segment(segment, frame, edits),
+/// The payload that is written, and whether some was cut.
+pub(super) type NewPayload = (Vec<u8>, bool);
+
+impl Part {
+    /// Of a decoded packet.
+    pub(super) fn of(
+        outcome: &Outcome<'_>,
+        hash: impl FnOnce(&[SocketAddr; 2], &[u8]) -> u64,
+    ) -> Option<Part> {
+        let checksums = Checksum::of(outcome);
+        let whole = match outcome {
             Outcome::Udp(it) => {
-                if !edits.each.is_empty() && edits.cut.is_none() {
-                    let ends = ends(&it.ip, it.source_port, it.destination_port);
-                    let hash = self.hasher.hash_one((ends, it.payload.bytes));
-                    self.copies.entry(hash).or_insert((frame, it.payload.offset));
-                }
-                return;
+                let (transport, _) = it.headers.transport.split_at_checked(8)?;
+                let ends = [it.source_port, it.destination_port];
+                Part::new(
+                    &it.ip,
+                    ends,
+                    UDP,
+                    Content::Udp,
+                    &it.headers,
+                    transport,
+                    &it.payload,
+                    it.note,
+                )
             }
-            Outcome::Fragment(it) => it,
-            _ => return,
+            Outcome::Tcp(it) => {
+                let length = transport_length(TCP, it.headers.transport);
+                let (transport, _) = it.headers.transport.split_at_checked(length)?;
+                let ends = [it.source_port, it.destination_port];
+                let content = Content::Tcp { sequence: it.sequence };
+                Part::new(&it.ip, ends, TCP, content, &it.headers, transport, &it.payload, it.note)
+            }
+            Outcome::Fragment(it) => {
+                let &Fragment { identification, at, more, .. } = it;
+                let content = Content::Fragment { identification, at, more };
+                let part = Part::new(
+                    &it.ip,
+                    [0; 2],
+                    it.protocol,
+                    content,
+                    &it.headers,
+                    &[],
+                    &it.payload,
+                    it.note,
+                );
+                return Some(Part { bytes: it.payload.bytes.into(), checksums, ..part });
+            }
+            Outcome::Icmp(it) => return Some(Part::of_icmp(it)),
+            _ => return None,
         };
-        let &Fragment { ip, protocol, identification, at, payload, .. } = it;
-        let whole = (ip.source, ip.destination, protocol, identification);
-        let known = self.latest.get(&whole).copied();
-        let of =
-            known.filter(|&of| self.parts.get(of).is_some_and(|parts| !parts.contains_key(&at)));
-        let of = of.unwrap_or_else(|| {
-            self.sums.push([0; 2]);
-            self.parts.push(BTreeMap::new());
-            self.latest.insert(whole, self.sums.len() - 1);
-            self.sums.len() - 1
-        });
-        self.datagrams.insert((frame, payload.offset), of);
-        let (mut new, _) = edited_part(it, edits);
-        let Some(parts) = self.parts.get_mut(of) else { return };
-        let mut old = payload.bytes.get(..new.len()).unwrap_or_default().to_vec();
-        // In overlapping parts, each byte counts once: as a part of the message, or the first one
-        // that arrived.
-        let end = at + payload.announced;
-        let overlaps = parts.range(..end).next_back().is_some_and(|(_, before)| *before > at);
-        if !edits.each.is_empty() {
-            let mut is_edited = vec![false; new.len()];
-            for edit in &edits.each {
-                let from = edit.offset.saturating_sub(payload.offset) as usize;
-                let places = is_edited.iter_mut().skip(from).take(edit.bytes.len());
-                places.for_each(|place| *place = true);
-            }
-            for (at, _) in is_edited.iter().enumerate().filter(|(_, is_edited)| !**is_edited) {
-                (new[at], old[at]) = (0, 0);
-            }
-        } else if overlaps {
-            (new, old) = (Vec::new(), Vec::new());
-        }
-        parts.insert(at, end);
-        if let Some(sums) = self.sums.get_mut(of) {
-            *sums = [sums[0] + sum(&new), sums[1] + sum(&old)];
+        let payload = match outcome {
+            Outcome::Udp(it) => it.payload.bytes,
+            Outcome::Tcp(it) => it.payload.bytes,
+            _ => &[],
+        };
+        let is_part = whole.protocol == UDP
+            && dissectors::Id::ALL.iter().any(|id| id.part_header(payload).is_some());
+        let bytes = if is_part { payload.into() } else { Box::default() };
+        let hash = if payload.is_empty() { 0 } else { hash(&whole.ends, payload) };
+        Some(Part { hash, bytes, checksums, ..whole })
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what datagrams, segments and fragments have in common"
+    )]
+    fn new(
+        ip: &Ip,
+        ports: [u16; 2],
+        protocol: u8,
+        content: Content,
+        headers: &Headers<'_>,
+        transport: &[u8],
+        payload: &net::TransportPayload<'_>,
+        note: Option<Malformed>,
+    ) -> Part {
+        Part {
+            ip: *ip,
+            ends: [(ip.source, ports[0]).into(), (ip.destination, ports[1]).into()],
+            protocol,
+            content,
+            ipv4: headers.ipv4.into(),
+            transport: transport.into(),
+            checksums: [Checksum::Wrong; 2],
+            note,
+            snapped: payload.snapped,
+            announced: payload.announced,
+            offset: payload.offset,
+            length: payload.bytes.len() as u32,
+            hash: 0,
+            bytes: Box::default(),
+            edits: Vec::new(),
+            cut: None,
+            differs: false,
+            is_message: false,
         }
     }
 
-    fn see_segment(&mut self, segment: &Segment<'_>, frame: u64, edits: &Edits) {
-        if edits.each.is_empty() {
-            return;
-        }
-        let ends = ends(&segment.ip, segment.source_port, segment.destination_port);
-        let stream = self.streams.entry(ends).or_default();
-        for (number, edit) in edits.each.iter().enumerate() {
-            let at = segment
-                .sequence
-                .wrapping_add(edit.offset - segment.payload.offset.min(edit.offset));
-            let hash = || {
-                let old =
-                    segment.payload.bytes.get((edit.offset - segment.payload.offset) as usize..);
-                let old = old.and_then(|old| old.get(..edit.bytes.len()));
-                self.hasher.hash_one(old.unwrap_or_default())
-            };
-            stream.entry(at).or_insert_with(|| (frame, number, hash()));
+    fn of_icmp(error: &IcmpError<'_>) -> Part {
+        let quote = Quote { bytes: &[], ..error.quote };
+        let length = error.quote.bytes.len();
+        let headers = Headers { ipv4: &[], transport: &[] };
+        let payload = net::TransportPayload {
+            bytes: &[],
+            offset: 0,
+            announced: length as u32,
+            snapped: false,
+        };
+        let error =
+            IcmpError { ip: error.ip, kind: error.kind, code: error.code, mtu: error.mtu, quote };
+        let hosts = Ip { source: quote.source, destination: quote.destination, ..error.ip };
+        let content = Content::Icmp(Box::new((error, Vec::new())));
+        let part = Part::new(&hosts, quote.ports, UDP, content, &headers, &[], &payload, None);
+        Part { length: length as u32, ..part }
+    }
+
+    /// Whether there is no payload, as far as its headers say.
+    pub(super) fn is_empty(&self) -> bool {
+        self.announced == 0 || matches!(self.content, Content::Icmp(_))
+    }
+
+    /// Whether it is a segment without payload that opens or refuses a connection.
+    pub(super) fn opens_or_refuses(&self) -> bool {
+        const FLAGS: u8 = TcpFlags::SYN.0 | TcpFlags::RST.0;
+        let is_segment = matches!(self.content, Content::Tcp { .. });
+        is_segment && self.is_empty() && self.transport.get(13).is_some_and(|it| it & FLAGS != 0)
+    }
+
+    /// The host that sent the packet.
+    pub(super) fn sender(&self) -> IpAddr {
+        match &self.content {
+            Content::Icmp(error) => error.0.ip.source,
+            _ => self.ip.source,
         }
     }
 
-    /// The replacement of a datagram that, in part or as a whole, belongs to no message: that of
-    /// its copy, or by the form of a part.
-    fn known(&self, ends: &[SocketAddr; 2], payload: &[u8], all: &AllEdits) -> Vec<u8> {
-        let copy = self.copies.get(&self.hasher.hash_one((ends, payload)));
-        if let Some((edits, offset)) = copy.and_then(|(of, at)| Some((all.get(of)?, *at)))
-            && let (new, false) = edited(payload, 0, offset, edits, |_| None)
+    /// Heap memory in bytes.
+    pub(super) fn memory(&self) -> usize {
+        let edits = self.edits.iter().map(|edit| edit.bytes.len() + size_of::<Edit>() + 16);
+        let icmp = if matches!(self.content, Content::Icmp(_)) { 200 } else { 0 };
+        self.ipv4.len() + self.transport.len() + self.bytes.len() + 48 + icmp + edits.sum::<usize>()
+    }
+
+    /// The length of the transport header in the first fragment of a datagram; otherwise, headers
+    /// are not in the payload.
+    fn header(&self) -> usize {
+        match self.content {
+            Content::Fragment { at: 0, .. } => transport_length(self.protocol, &self.bytes),
+            _ => 0,
+        }
+    }
+
+    /// What replaces the payload. Bytes that are in no message are cut off a stream; in a datagram,
+    /// they are letters, unless the header of a part shows what they are. The transport header of a
+    /// first fragment is written, without its checksum.
+    pub(super) fn payload(&self, scrubber: &mut Scrubber, numbering: &Numbering) -> NewPayload {
+        let length = self.length as usize;
+        let mut new = vec![None; length];
+        let header = self.header();
+        if header > 0 {
+            let made =
+                self.transport_header(self.bytes.get(..header).unwrap_or_default(), numbering);
+            new.iter_mut().zip(made).for_each(|(new, byte)| *new = Some(byte));
+        }
+        for edit in &self.edits {
+            for (at, &byte) in (edit.offset..).zip(&edit.bytes) {
+                let place = at.checked_sub(self.offset).and_then(|at| new.get_mut(at as usize));
+                if let Some(place) = place {
+                    *place = Some(byte);
+                }
+            }
+        }
+        let cut = self.cut.map_or(length, |cut| cut.saturating_sub(self.offset) as usize);
+        new.truncate(cut);
+        if self.protocol == UDP {
+            self.fill_part(&mut new, header, scrubber);
+        }
+        let is_stream = matches!(self.content, Content::Tcp { .. });
+        let mut bytes = Vec::with_capacity(new.len());
+        for byte in new {
+            match byte {
+                None if is_stream => break,
+                byte => bytes.push(byte.unwrap_or(b'x')),
+            }
+        }
+        // It belongs to no message, but must stay different.
+        if self.differs
+            && !self.is_message
+            && let Some(last) = bytes.last_mut()
         {
-            return new;
+            *last = if *last == b'x' { b'y' } else { b'x' };
         }
-        if payload.starts_with(&SPLIT) {
-            let header = payload.iter().take(12).copied();
-            return header.chain(payload.iter().skip(12).map(|_| b'x')).collect();
+        let was_cut = bytes.len() < length && self.cut.is_none();
+        (bytes, was_cut)
+    }
+
+    /// Fills in the bytes of a part of a response that are in no message.
+    fn fill_part(&self, new: &mut [Option<u8>], header: usize, scrubber: &mut Scrubber) {
+        let (Some(datagram), Some(places)) = (self.bytes.get(header..), new.get_mut(header..))
+        else {
+            return;
+        };
+        let before = places.iter().position(Option::is_some).unwrap_or(places.len());
+        let Some(made) = scrubber.part(datagram, before) else { return };
+        places.iter_mut().zip(made).take(before).for_each(|(new, byte)| *new = Some(byte));
+        let mut at = before;
+        while let Some(from) = places.iter().skip(at).position(Option::is_none).map(|it| it + at) {
+            let length = places.iter().skip(from).take_while(|it| it.is_none()).count();
+            let mut made = Vec::new();
+            scrubber.repeated(datagram.get(from..from + length).unwrap_or_default(), &mut made);
+            places.iter_mut().skip(from).zip(made).for_each(|(new, byte)| *new = Some(byte));
+            at = from + length;
         }
-        let part = payload.split_at_checked(16);
-        let part = part.filter(|(header, _)| header[5..].starts_with(SPLITNUM));
-        let Some((header, rest)) = part else { return vec![b'x'; payload.len()] };
-        // Parts may repeat a column's name or a value.
-        let texts = rest.split(|byte| *byte == 0).map(|text| {
-            let is_name = text.ends_with(b"_") || text.ends_with(b"_t") || text.len() < 2;
-            if is_name { text.to_vec() } else { texts::other(&self.key, text) }
-        });
-        [header, &Vec::from_iter(texts).join(&0)].concat()
     }
 
-    /// The new byte at this position of a stream.
-    fn streamed(&self, ends: &[SocketAddr; 2], sequence: u32, all: &AllEdits) -> Option<u8> {
-        let (start, (frame, edit, _)) = self.streams.get(ends)?.range(..=sequence).next_back()?;
-        let edit = all.get(frame)?.each.get(*edit)?;
-        edit.bytes.get((sequence - start) as usize).copied()
+    fn transport_header(&self, header: &[u8], numbering: &Numbering) -> Vec<u8> {
+        match self.protocol {
+            TCP if header.len() >= 20 => headers::tcp_header(header, self.ends, numbering),
+            UDP if header.len() == 8 => {
+                let told = header.get(4..6).and_then(|it| it.first_chunk());
+                let told = told.map_or(0, |length| u16::from_be_bytes(*length));
+                let announced = match self.content {
+                    Content::Fragment { .. } => told.saturating_sub(8).into(),
+                    _ => self.announced,
+                };
+                headers::udp_header(header, announced)
+            }
+            _ => vec![b'x'; header.len()],
+        }
     }
 
-    /// Whether a segment retransmits bytes of a message with other values.
-    fn differs(&self, ends: &[SocketAddr; 2], segment: &Segment<'_>, all: &AllEdits) -> bool {
-        let first = self.streams.get(ends).and_then(|stream| stream.get(&segment.sequence));
-        let old = first.and_then(|(frame, edit, hash)| {
-            let length = all.get(frame)?.each.get(*edit)?.bytes.len();
-            Some((segment.payload.bytes.get(..length)?, *hash))
-        });
-        old.is_some_and(|(old, hash)| self.hasher.hash_one(old) != hash)
-    }
-
-    /// The rewritten packet, if it is IP: one for each frame in it.
-    pub fn rewrite(
+    /// The packet with this payload. `checksum`: that of the datagram of which this is the first
+    /// fragment.
+    pub(super) fn write(
         &self,
-        packet: &Packet<'_>,
-        frame: u64,
-        all: &AllEdits,
+        (new, was_cut): NewPayload,
+        checksum: Option<[u8; 2]>,
         addresses: &mut Addresses,
-    ) -> Vec<Rewritten> {
-        let mut rewritten = Vec::new();
-        decode(packet).each(&mut |outcome| {
-            rewritten.extend(self.rewrite_outcome(outcome, frame, all, addresses));
-        });
-        rewritten
+        numbering: &Numbering,
+    ) -> Written {
+        if let Content::Icmp(error) = &self.content {
+            let bytes = headers::icmp(&error.0, &error.1, addresses, numbering);
+            return Written { bytes, link: RAW_IP, missing: 0, was_cut: false };
+        }
+        let hosts = [self.ip.source, self.ip.destination];
+        let ends = hosts.map(|end| addresses.of(end));
+        let mut transport = match self.content {
+            Content::Fragment { .. } => Vec::new(),
+            _ => self.transport_header(&self.transport, numbering),
+        };
+        let length = transport.len() as u32;
+        transport.extend(&new);
+        match (&self.content, checksum) {
+            (Content::Fragment { .. }, Some(sum)) => {
+                let at = headers::checksum_place(self.protocol);
+                if let Some(field) = transport.get_mut(at..at + 2) {
+                    field.copy_from_slice(&sum);
+                }
+            }
+            (Content::Fragment { .. }, None) => {}
+            _ => headers::set_checksum(self.checksums[1], &ends, self.protocol, &mut transport),
+        }
+        let lengths = IpLengths {
+            ipv4: &self.ipv4,
+            protocol: self.protocol,
+            announced: length.saturating_add(self.announced),
+            recorded: transport.len() as u32,
+            note: self.note,
+            checksum: self.checksums[0],
+        };
+        let fragment = self.fragment();
+        let network = fragment.as_ref().and_then(|_| headers::network(&self.ip, numbering));
+        let link = if network.is_some() { LinkType::ETHERNET } else { RAW_IP };
+        let mut bytes = network.unwrap_or_default();
+        bytes.extend(headers::ip_header(&self.ip, ends, &lengths, fragment.as_ref(), numbering));
+        bytes.extend(transport);
+        let cut = self.length.saturating_sub(new.len() as u32);
+        let lost = self.announced.saturating_sub(self.length);
+        let missing = cut + if self.snapped { lost } else { 0 };
+        Written { bytes, link, missing, was_cut }
     }
 
-    fn rewrite_outcome(
-        &self,
-        outcome: Outcome<'_>,
-        frame: u64,
-        all: &AllEdits,
-        addresses: &mut Addresses,
-    ) -> Option<Rewritten> {
-        let none = Edits::default();
-        let edits = all.get(&frame).unwrap_or(&none);
-        match outcome {
-            Outcome::Udp(Datagram {
-                ip, source_port, destination_port, payload, headers, ..
-            }) => {
-                let (header, _) = headers.transport.split_at_checked(8)?;
-                let ends = ends(&ip, source_port, destination_port);
-                let mut new = edited(payload.bytes, 0, payload.offset, edits, |_| None);
-                if new.1 && edits.cut.is_none() {
-                    let known = self.known(&ends, payload.bytes, all);
-                    let known = |at: usize| known.get(at).copied();
-                    new = edited(payload.bytes, 0, payload.offset, edits, known);
+    /// Takes over the new bytes of another datagram that this one repeats. Returns whether it is a
+    /// copy of it.
+    pub(super) fn repeat(&mut self, first: &Part, new: &[u8]) -> bool {
+        let ports = first.ends.map(|end| end.port());
+        match (&first.content, &mut self.content) {
+            (Content::Udp, Content::Icmp(error)) if error.0.quote.ports == ports => {
+                let length = (self.length as usize).min(new.len());
+                error.1 = new.get(..length).unwrap_or_default().to_vec();
+                false
+            }
+            (Content::Udp, Content::Udp) if self.hash == first.hash && self.edits.is_empty() => {
+                self.edits.push(Edit { offset: self.offset, bytes: new.into() });
+                self.cut = first.cut.map(|cut| cut.saturating_sub(first.offset) + self.offset);
+                true
+            }
+            (&Content::Tcp { sequence: first_at }, &mut Content::Tcp { sequence })
+                if self.ends == first.ends =>
+            {
+                let from = sequence.max(first_at);
+                let end = first_at.saturating_add(new.len() as u32);
+                let to = end.min(sequence.saturating_add(self.length));
+                if from < to {
+                    let bytes = new.get((from - first_at) as usize..(to - first_at) as usize);
+                    let bytes = bytes.unwrap_or_default().into();
+                    // Bytes of its own messages come after these.
+                    self.edits.insert(0, Edit { offset: self.offset + (from - sequence), bytes });
                 }
-                Some(transport(17, header, 6, &ip, &payload, headers.ipv4, new, addresses))
+                false
             }
-            Outcome::Tcp(segment @ Segment { ip, payload, headers, .. }) => {
-                let ends = ends(&ip, segment.source_port, segment.destination_port);
-                let mut new = edited(payload.bytes, 0, payload.offset, edits, |at| {
-                    let known = self.streamed(&ends, segment.sequence.wrapping_add(at as u32), all);
-                    known.or_else(|| chunk_length(payload.bytes, at))
-                });
-                if edits.each.is_empty()
-                    && self.differs(&ends, &segment, all)
-                    && let Some(last) = new.0.last_mut()
-                {
-                    // It belongs to no message, but must stay different.
-                    *last = if *last == b'x' { b'y' } else { b'x' };
-                }
-                let length = transport_length(6, headers.transport);
-                let (header, _) = headers.transport.split_at_checked(length)?;
-                Some(transport(6, header, 16, &ip, &payload, headers.ipv4, new, addresses))
-            }
-            Outcome::Fragment(fragment) => {
-                let of = self.datagrams.get(&(frame, fragment.payload.offset))?;
-                Some(part(&fragment, *self.sums.get(*of)?, edits, addresses))
-            }
-            Outcome::Icmp(error) => Some(icmp(&error, addresses)),
-            _ => None,
+            _ => false,
         }
     }
-}
 
-/// The byte at this position, if it belongs to the length of an HTTP chunk, which is in no message:
-/// hexadecimal digits between two line ends.
-fn chunk_length(bytes: &[u8], at: usize) -> Option<u8> {
-    let is_length =
-        |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' | b'\r' | b'\n');
-    let (before, after) = bytes.split_at_checked(at)?;
-    let before = before.iter().rev().take_while(|byte| is_length(byte)).take(16).count();
-    let after = after.iter().take_while(|byte| is_length(byte)).take(16).count();
-    let line = bytes.get(at - before..at + after)?;
-    let is_short = line.len() < 16 && line.contains(&b'\n');
-    bytes.get(at).copied().filter(|byte| is_short && is_length(byte))
-}
-
-fn ends(ip: &Ip, source_port: u16, destination_port: u16) -> [SocketAddr; 2] {
-    [(ip.source, source_port).into(), (ip.destination, destination_port).into()]
-}
-
-fn decode<'p>(packet: &Packet<'p>) -> Outcome<'p> {
-    net::decode(packet.link, packet.data, packet.original_length)
+    /// The fragment, without its payload.
+    fn fragment(&self) -> Option<Fragment<'static>> {
+        let Content::Fragment { identification, at, more } = self.content else { return None };
+        Some(Fragment {
+            ip: self.ip,
+            identification,
+            protocol: self.protocol,
+            at,
+            more,
+            payload: net::TransportPayload { bytes: &[], offset: 0, announced: 0, snapped: false },
+            note: None,
+            headers: Headers { ipv4: &[], transport: &[] },
+        })
+    }
 }
 
 /// How long a transport header is that begins with these bytes.
 fn transport_length(protocol: u8, bytes: &[u8]) -> usize {
     match protocol {
-        6 => bytes.get(12).map_or(20, |byte| usize::from(byte >> 4) * 4).max(20),
-        _ => 8,
+        TCP => bytes.get(12).map_or(20, |byte| usize::from(byte >> 4) * 4).max(20),
+        UDP => 8,
+        _ => 0,
     }
     .min(bytes.len())
 }
 
-/// A whole datagram or segment; `checksum`: where that is in its header.
-#[expect(clippy::too_many_arguments, reason = "what UDP and TCP have in common")]
-fn transport(
-    protocol: u8,
-    header: &[u8],
-    checksum: usize,
-    ip: &Ip,
-    payload: &net::TransportPayload<'_>,
-    ipv4: &[u8],
-    (new, was_cut): (Vec<u8>, bool),
-    addresses: &mut Addresses,
-) -> Rewritten {
-    let old = payload.bytes.get(..new.len()).unwrap_or_default();
-    let ends = [ip.source, ip.destination].map(|end| (end, addresses.of(end)));
-    let ends_sum = |which: fn(&(IpAddr, IpAddr)) -> IpAddr| -> u64 {
-        ends.iter().map(|pair| sum(&octets(which(pair)))).sum()
-    };
-    let sums = [ends_sum(|pair| pair.1) + sum(&new), ends_sum(|pair| pair.0) + sum(old)];
-    let mut header = header.to_vec();
-    correct(&mut header, checksum, sums, protocol == 17);
-    let length = header.len() as u32 + payload.announced;
-    let ends = ends.map(|(_, other)| other);
-    let mut bytes = ip_header(ip, ends, ipv4, protocol, length, None);
-    bytes.extend(header);
-    let missing = payload.announced.saturating_sub(new.len() as u32);
-    bytes.extend(new);
-    Rewritten { bytes, missing, was_cut }
+/// The datagrams of a packet, and what else it has.
+pub(super) fn decode(
+    packet: &Packet<'_>,
+    mut hash: impl FnMut(&[SocketAddr; 2], &[u8]) -> u64,
+) -> (Vec<Part>, Vec<Lost>) {
+    let (mut parts, mut lost) = (Vec::new(), Vec::new());
+    net::decode(packet.link, packet.data, packet.original_length).each(
+        &mut |outcome| match outcome {
+            Outcome::Malformed(_) => lost.push(Lost::Malformed),
+            Outcome::Snapped => lost.push(Lost::Snapped),
+            outcome => parts.extend(Part::of(&outcome, &mut hash)),
+        },
+    );
+    (parts, lost)
 }
 
-/// A fragment of a datagram whose payload has these sums, new and old.
-fn part(
-    fragment: &Fragment<'_>,
-    sums: [u64; 2],
-    edits: &Edits,
-    addresses: &mut Addresses,
-) -> Rewritten {
-    let Fragment { ip, protocol, at, payload, headers, .. } = fragment;
-    let (mut new, was_cut) = edited_part(fragment, edits);
-    let ends = [ip.source, ip.destination].map(|end| (end, addresses.of(end)));
-    if *at == 0 {
-        let place = if *protocol == 6 { 16 } else { 6 };
-        let [mut with, mut without] = sums;
-        for (old, other) in ends {
-            (with, without) = (with + sum(&octets(other)), without + sum(&octets(old)));
+impl Lost {
+    /// What is written of it, and how long it was.
+    pub fn written(self) -> (&'static [u8], u32) {
+        // The first byte of an IPv4 header.
+        const HEADER: &[u8] = &[0x45];
+        match self {
+            Lost::Malformed => (HEADER, 1),
+            Lost::Snapped => (HEADER, 28),
         }
-        correct(&mut new, place, [with, without], *protocol == 17);
-    }
-    let ends = ends.map(|(_, other)| other);
-    let mut bytes = ip_header(ip, ends, headers.ipv4, *protocol, payload.announced, Some(fragment));
-    let missing = payload.announced.saturating_sub(new.len() as u32);
-    bytes.extend(new);
-    Rewritten { bytes, missing, was_cut }
-}
-
-/// The bytes of a fragment: those that belong to no message, because another fragment had them
-/// first or the datagram never became whole, are replaced by letters.
-fn edited_part(fragment: &Fragment<'_>, edits: &Edits) -> (Vec<u8>, bool) {
-    let Fragment { protocol, at, payload, .. } = fragment;
-    let header = if *at == 0 { transport_length(*protocol, payload.bytes) } else { 0 };
-    edited(payload.bytes, header, payload.offset, edits, |_| Some(b'x'))
-}
-
-/// The bytes of a payload: the first `kept` unchanged, the others from the edits or `elsewhere`, up
-/// to the first byte without replacement; and whether there was one.
-fn edited(
-    payload: &[u8],
-    kept: usize,
-    offset: u32,
-    edits: &Edits,
-    elsewhere: impl Fn(usize) -> Option<u8>,
-) -> (Vec<u8>, bool) {
-    let mut new: Vec<Option<u8>> = vec![None; payload.len()];
-    let is_part = |rest: &[u8]| {
-        rest.starts_with(&SPLIT) || rest.get(5..).is_some_and(|it| it.starts_with(SPLITNUM))
-    };
-    let header = if payload.get(kept..).is_some_and(is_part) {
-        // Bytes before the text of a part belong to no message, and hold no personal data.
-        let first = edits.each.iter().map(|edit| edit.offset.saturating_sub(offset) as usize).min();
-        first.filter(|&first| first <= kept + SPLIT_HEADER).unwrap_or(kept)
-    } else {
-        kept
-    };
-    for (new, &old) in new.iter_mut().zip(payload).take(header) {
-        *new = Some(old);
-    }
-    for edit in &edits.each {
-        for (at, &byte) in (edit.offset..).zip(&edit.bytes) {
-            let place = at.checked_sub(offset).and_then(|at| new.get_mut(at as usize));
-            if let Some(place) = place {
-                *place = Some(byte);
-            }
-        }
-    }
-    let cut = edits.cut.map_or(usize::MAX, |cut| cut.saturating_sub(offset) as usize);
-    let bytes =
-        new.into_iter().enumerate().take(cut).map_while(|(at, it)| it.or_else(|| elsewhere(at)));
-    let bytes = Vec::from_iter(bytes);
-    let was_cut = bytes.len() < payload.len();
-    (bytes, was_cut)
-}
-
-/// The IP header before this many bytes.
-fn ip_header(
-    ip: &Ip,
-    ends: [IpAddr; 2],
-    ipv4: &[u8],
-    protocol: u8,
-    length: u32,
-    fragment: Option<&Fragment<'_>>,
-) -> Vec<u8> {
-    if let [IpAddr::V4(source), IpAddr::V4(destination)] = ends {
-        let mut header = ipv4.to_vec();
-        if header.len() < 20 {
-            header = vec![0x45, 0, 0, 0, 0, 0, 0, 0, ip.hop_limit, protocol, 0, 0];
-            header.extend([0; 8]);
-            header[2..4].copy_from_slice(&(length as u16).saturating_add(20).to_be_bytes());
-            let right = !fold(sum(&header));
-            header[10..12].copy_from_slice(&right.to_be_bytes());
-        }
-        let old = sum(&header) - sum(&header[10..12]);
-        header[12..16].copy_from_slice(&source.octets());
-        header[16..20].copy_from_slice(&destination.octets());
-        // Options contain addresses of routers.
-        header[20..].fill(1);
-        let new = sum(&header) - sum(&header[10..12]);
-        correct(&mut header, 10, [new, old], false);
-        return header;
-    }
-    let inner = if fragment.is_some() { 8 } else { 0 };
-    let next = if fragment.is_some() { 44 } else { protocol };
-    let mut header = vec![0x60, 0, 0, 0];
-    header.extend((length + inner).min(u16::MAX.into()).to_be_bytes().into_iter().skip(2));
-    header.extend([next, ip.hop_limit]);
-    ends.iter().for_each(|end| header.extend(octets(*end)));
-    if let Some(Fragment { identification, at, more, .. }) = fragment {
-        header.extend([protocol, 0]);
-        header.extend((*at as u16 | u16::from(*more)).to_be_bytes());
-        header.extend(identification.to_be_bytes());
-    }
-    header
-}
-
-/// An ICMP error: the quoted headers without payload.
-fn icmp(error: &IcmpError<'_>, addresses: &mut Addresses) -> Rewritten {
-    let IcmpError { ip, kind, code, quote, .. } = error;
-    let ends = [ip.source, ip.destination].map(|end| addresses.of(end));
-    let quoted = [quote.source, quote.destination].map(|end| addresses.of(end));
-    let inner = Ip { hop_limit: 64, ..*ip };
-    let length = 8 + quote.length as u32;
-    let mut header = ip_header(&inner, quoted, &[], 17, length, None);
-    if let (Some(identification), IpAddr::V4(_)) = (quote.identification, quoted[0]) {
-        header[4..6].copy_from_slice(&identification.to_be_bytes());
-        header[10..12].fill(0);
-        let right = !fold(sum(&header));
-        header[10..12].copy_from_slice(&right.to_be_bytes());
-    }
-    for number in [quote.ports[0], quote.ports[1], length.min(u16::MAX.into()) as u16, 0] {
-        header.extend(number.to_be_bytes());
-    }
-    let mut message = vec![*kind, *code, 0, 0, 0, 0, 0, 0];
-    message.extend(header);
-    let protocol = if ends[0].is_ipv4() { 1 } else { 58 };
-    let pseudo = match ends[0] {
-        IpAddr::V4(_) => 0,
-        IpAddr::V6(_) => {
-            let both: u64 = ends.iter().map(|end| sum(&octets(*end))).sum();
-            both + message.len() as u64 + 58
-        }
-    };
-    let right = !fold(sum(&message) + pseudo);
-    message[2..4].copy_from_slice(&right.to_be_bytes());
-    let mut bytes = ip_header(ip, ends, &[], protocol, message.len() as u32, None);
-    bytes.extend(message);
-    Rewritten { bytes, missing: 0, was_cut: false }
-}
-
-/// Updates a checksum for replaced bytes with these sums, new and old, so that it stays correct or
-/// wrong. UDP's 0 means none.
-fn correct(header: &mut [u8], at: usize, [new, old]: [u64; 2], is_udp: bool) {
-    let Some(field) = header.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<2>) else { return };
-    let was = u16::from_be_bytes(*field);
-    if is_udp && was == 0 {
-        return;
-    }
-    // RFC 1624: HC' = ~(~HC + ~m + m').
-    let right = !fold(u64::from(!was) + u64::from(!fold(old)) + u64::from(fold(new)));
-    *field = if is_udp && right == 0 { [0xFF; 2] } else { right.to_be_bytes() };
-}
-
-/// The sum of the 16-bit words.
-fn sum(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<2>();
-    let words: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
-    words + rest.first().map_or(0, |&byte| u64::from(byte) << 8)
-}
-
-fn fold(sum: u64) -> u16 {
-    let mut sum = sum;
-    while sum > 0xFFFF {
-        sum = (sum & 0xFFFF) + (sum >> 16);
-    }
-    sum as u16
-}
-
-/// The address that these bytes are.
-pub(super) fn address(bytes: &[u8]) -> Option<IpAddr> {
-    if let Ok(v4) = <[u8; 4]>::try_from(bytes) {
-        return Some(v4.into());
-    }
-    <[u8; 16]>::try_from(bytes).ok().map(Into::into)
-}
-
-/// An address's bytes.
-pub(super) fn octets(address: IpAddr) -> Vec<u8> {
-    match address {
-        IpAddr::V4(address) => address.octets().into(),
-        IpAddr::V6(address) => address.octets().into(),
     }
 }

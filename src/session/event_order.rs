@@ -14,23 +14,28 @@ impl EventOrder {
     /// Maximum number of shards whose last events are distinguished.
     const SHARDS: u64 = 1 << 8;
 
-    /// Bits for the frames within one packet, which has fewer.
-    const WITHIN: u32 = 20;
+    /// Bits for the steps of one phase: before a packet is decoded, while it is decoded, and at the
+    /// end of the capture. Further steps share the last position.
+    const STEPS: u32 = 20;
+
+    /// Where the ends of flows begin, after the steps at the end of the capture.
+    const FLOWS: u64 = EventOrder::END.0 + (1 << EventOrder::STEPS);
 
     /// Before a packet is decoded.
     pub const fn before(frame: u64) -> EventOrder {
-        EventOrder(frame << EventOrder::WITHIN)
+        EventOrder(frame << (EventOrder::STEPS + 1))
     }
 
     /// While a packet is decoded.
     pub const fn at(frame: u64) -> EventOrder {
-        EventOrder(frame << EventOrder::WITHIN | 1)
+        EventOrder(EventOrder::before(frame).0 | 1 << EventOrder::STEPS)
     }
 
-    /// The next frame within the packet.
+    /// The next step of the same phase. Sessions that share a capture take the same steps, whichever
+    /// of them has events to report.
     pub const fn within(self) -> EventOrder {
         let next = self.0 + 1;
-        if next.trailing_zeros() >= EventOrder::WITHIN { self } else { EventOrder(next) }
+        if next.trailing_zeros() >= EventOrder::STEPS { self } else { EventOrder(next) }
     }
 
     /// The end of a flow at the end of the capture: of one with a number, or, after all of those,
@@ -38,7 +43,7 @@ impl EventOrder {
     pub const fn end_of(number: u32, shard: usize) -> EventOrder {
         let rank = number.wrapping_sub(1) as u64 + 1;
         EventOrder(
-            EventOrder::END.0 + rank * EventOrder::SHARDS + shard as u64 % EventOrder::SHARDS,
+            EventOrder::FLOWS + rank * EventOrder::SHARDS + shard as u64 % EventOrder::SHARDS,
         )
     }
 
@@ -54,7 +59,7 @@ impl EventOrder {
 
     /// The same position with the flow's number in the whole capture.
     pub fn renumbered(self, number: impl FnOnce(u32) -> u32) -> EventOrder {
-        let Some(end) = self.0.checked_sub(EventOrder::END.0) else { return self };
+        let Some(end) = self.0.checked_sub(EventOrder::FLOWS) else { return self };
         let (rank, shard) = (end / EventOrder::SHARDS, end % EventOrder::SHARDS);
         if rank == 0 || rank > u64::from(u32::MAX) {
             return self;
@@ -100,15 +105,23 @@ mod tests {
 
     #[test]
     fn events_at_the_end_are_last_and_in_the_order_of_flows() {
+        let last = |order: EventOrder| {
+            let last = EventOrder(order.0 | ((1 << EventOrder::STEPS) - 1));
+            assert_eq!(last.within(), last, "there is no further step");
+            last
+        };
         let moments = [
             EventOrder::default(),
             EventOrder::before(1),
             EventOrder::at(1),
             EventOrder::at(1).within(),
-            (0..1 << EventOrder::WITHIN).fold(EventOrder::at(1), |order, _| order.within()),
+            last(EventOrder::at(1)),
             EventOrder::before(2),
+            last(EventOrder::before(2)),
+            EventOrder::at(2),
             EventOrder::before(u64::from(u32::MAX) * 1000),
             EventOrder::END,
+            last(EventOrder::END),
             EventOrder::end_of(1, 7),
             EventOrder::end_of(2, 0),
             EventOrder::end_of(u32::MAX, 7),
@@ -117,9 +130,9 @@ mod tests {
         ];
         assert!(moments.is_sorted_by(|a, b| a < b), "{moments:?}");
         let renumbered = moments.map(|moment| moment.renumbered(|number| number.min(9) + 10));
-        assert_eq!(renumbered[..8], moments[..8]);
-        assert_eq!(renumbered[8], EventOrder::end_of(11, 7));
-        assert_eq!(renumbered[10], EventOrder::end_of(19, 7));
-        assert_eq!(renumbered[11..], moments[11..]);
+        assert_eq!(renumbered[..11], moments[..11]);
+        assert_eq!(renumbered[11], EventOrder::end_of(11, 7));
+        assert_eq!(renumbered[13], EventOrder::end_of(19, 7));
+        assert_eq!(renumbered[14..], moments[14..]);
     }
 }

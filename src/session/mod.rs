@@ -493,6 +493,7 @@ impl Session {
             for shard in &mut self.shards {
                 shard.ask_due(&mut self.context, recorder);
             }
+            self.context.moment = self.context.moment.within();
             self.context.lossy = true;
         }
     }

@@ -1,11 +1,15 @@
 //! Recent datagrams of supported protocols: finds the original of a duplicate, and the datagram
 //! that an ICMP error quotes.
 //!
-//! The size is fixed: a new datagram replaces the oldest in its bucket.
+//! The size is fixed: a new datagram replaces the oldest in its bucket. The hash that tells duplicates
+//! from other datagrams has a random seed, so that nobody can make one pass for another. The hash that
+//! determines the bucket is the same in every run, and so is what is replaced; a bucket has few
+//! places, so that datagrams of one bucket take no more time than others.
 
 use std::hash::{BuildHasher, Hasher};
 
 use dissectors::kit::{Seed, Time};
+use foldhash::quality::FixedState;
 
 use crate::flows::FlowKey;
 use crate::net::Quote;
@@ -59,6 +63,9 @@ pub(super) struct SentDatagram<'a> {
     pub(super) time: Time,
 }
 
+/// Determines the buckets: the same in every run.
+const PLACES: FixedState = FixedState::with_seed(0x6761_6D65_7769_7265);
+
 /// The latest datagrams. Memory is allocated for the first one.
 #[derive(Default)]
 pub(super) struct RecentDatagrams {
@@ -71,9 +78,8 @@ impl RecentDatagrams {
     /// Adds a datagram. Returns the packet of the original, if it is a duplicate.
     #[inline]
     pub(super) fn note(&mut self, sent: &SentDatagram<'_>) -> Option<u64> {
-        let ends = self.ends(sent.key);
-        let head = self.head(ends, sent.bytes.len(), sent.bytes);
-        let first = self.put(sent, ends, head);
+        let ends = ends(&PLACES, sent.key);
+        let first = self.put(sent, head(ends, sent.bytes.len(), sent.bytes));
         if first.is_none()
             && let Some(identification) = sent.identification
         {
@@ -89,19 +95,18 @@ impl RecentDatagrams {
     /// Adds a datagram if ICMP errors do not matter. Returns whether it is a duplicate.
     #[inline]
     pub(super) fn is_copy(&mut self, sent: &SentDatagram<'_>) -> bool {
-        let ends = self.ends(sent.key);
-        self.put(sent, ends, sent.hash ^ ends).is_some()
+        self.put(sent, head(ends(&PLACES, sent.key), sent.bytes.len(), sent.bytes)).is_some()
     }
 
     /// Adds a datagram to the bucket that `head` determines. Returns the packet of the original, if
     /// it is a duplicate.
     #[inline]
-    fn put(&mut self, sent: &SentDatagram<'_>, ends: u64, head: u64) -> Option<u64> {
+    fn put(&mut self, sent: &SentDatagram<'_>, head: u64) -> Option<u64> {
         if self.buckets.is_empty() {
             self.buckets = vec![[RecentDatagram::default(); WAYS]; BUCKETS].into();
             self.headers = vec![RecentHeader::default(); BUCKETS].into();
         }
-        let hash = sent.hash ^ ends;
+        let hash = sent.hash ^ ends(&self.seed, sent.key);
         let identification = sent.identification.map_or(RecentDatagram::NONE, u32::from);
         let window = if sent.identification.is_some() { DOUBLED } else { Time::MOMENT };
         let bucket = self.buckets.get_mut(head as usize % BUCKETS)?;
@@ -125,14 +130,14 @@ impl RecentDatagrams {
     /// with the quoted bytes. If there are too few, it is found by the header, if only one packet
     /// has that.
     pub(super) fn quoted(&self, key: &FlowKey, quote: &Quote<'_>) -> Option<u64> {
-        let ends = self.ends(key);
+        let place = ends(&PLACES, key);
         if quote.bytes.len() < quote.length.min(HEAD) {
-            let hash = header(ends, quote.identification.filter(|&it| it != 0)?);
+            let hash = header(place, quote.identification.filter(|&it| it != 0)?);
             let header = self.headers.get(hash as usize % BUCKETS)?;
             return Some(header.frame).filter(|&frame| frame > 0 && header.hash == hash);
         }
-        let head = self.head(ends, quote.length, quote.bytes);
-        let hash = self.hash(quote.bytes) ^ ends;
+        let head = head(place, quote.length, quote.bytes);
+        let hash = self.hash(quote.bytes) ^ ends(&self.seed, key);
         let identification = quote.identification.map_or(RecentDatagram::NONE, u32::from);
         let is_whole = quote.bytes.len() >= quote.length;
         let same = |entry: &&RecentDatagram| {
@@ -145,26 +150,26 @@ impl RecentDatagrams {
         bucket.iter().filter(same).map(|entry| entry.frame).max()
     }
 
-    /// A hash of the addresses and the ports.
-    #[inline]
-    fn ends(&self, key: &FlowKey) -> u64 {
-        key.words().map_or_else(|| self.seed.hash_one(key), |words| self.seed.hash_one(words))
-    }
-
     /// A hash of the bytes of a datagram.
     #[inline]
     pub(super) fn hash(&self, bytes: &[u8]) -> u64 {
         self.seed.hash_one(bytes)
     }
+}
 
-    /// A hash of a datagram of this length that begins with these bytes.
-    #[inline]
-    fn head(&self, ends: u64, length: usize, bytes: &[u8]) -> u64 {
-        let mut hasher = self.seed.build_hasher();
-        hasher.write_u64(ends ^ length as u64);
-        hasher.write(bytes.get(..HEAD).unwrap_or(bytes));
-        hasher.finish()
-    }
+/// A hash of the addresses and the ports.
+#[inline]
+fn ends(seed: &impl BuildHasher, key: &FlowKey) -> u64 {
+    key.words().map_or_else(|| seed.hash_one(key), |words| seed.hash_one(words))
+}
+
+/// A hash of a datagram of this length between these ends that begins with these bytes.
+#[inline]
+fn head(ends: u64, length: usize, bytes: &[u8]) -> u64 {
+    let mut hasher = PLACES.build_hasher();
+    hasher.write_u64(ends ^ length as u64);
+    hasher.write(bytes.get(..HEAD).unwrap_or(bytes));
+    hasher.finish()
 }
 
 /// A hash of the addresses, the ports and an identification.
@@ -268,6 +273,25 @@ mod tests {
         note(&mut recent, b"one", Some(7), 1, 0);
         note(&mut recent, b"two", Some(7), 2, 0);
         assert_eq!(recent.quoted(&key(), &quote(b"", 3, Some(7))), None);
+    }
+
+    /// What is forgotten does not depend on the random seed.
+    #[test]
+    fn all_runs_forget_the_same() {
+        let run = || {
+            let mut recent = RecentDatagrams::default();
+            let datagrams = (0..3000_u64).chain(0..3000).enumerate();
+            let firsts = datagrams.map(|(at, number)| {
+                let bytes = number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
+                let first = note(&mut recent, &bytes, Some(number as u16), at as u64 + 1, 0);
+                (first, recent.quoted(&key(), &quote(&bytes[..2], 8, Some(number as u16))))
+            });
+            Vec::from_iter(firsts)
+        };
+        let once = run();
+        assert!((0..9).all(|_| run() == once));
+        let known = once[3000..].iter().filter(|(first, _)| first.is_some()).count();
+        assert!((200..2800).contains(&known), "some are forgotten: {known} are not");
     }
 
     #[test]

@@ -25,7 +25,8 @@ impl Session {
             Notice::TimeOutOfRange { .. } => return,
         };
         let is_good = !notice.is_warning();
-        self.context.moment = EventOrder::at(self.context.frame);
+        let at = EventOrder::at(self.context.frame);
+        self.context.moment = self.context.moment.max(at).within();
         if !is_good {
             self.lose(recorder);
         }
@@ -41,32 +42,35 @@ impl Session {
         });
     }
 
+    /// Reports what happened to fragments. Sessions that share a capture all have the same events in
+    /// the same order: each is a step, so that the events of different sessions keep that order.
     pub(super) fn fragment_events<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
         for event in std::mem::take(&mut self.fragment_events) {
-            let (source, destination) = (event.ip.source, event.ip.destination);
-            // Each share reports the results of its own pairs of hosts.
-            let at = self.share.place_of(source, destination);
-            let Some(shard) = at.and_then(|at| self.shards.get_mut(at)) else { continue };
-            let rule = match &event.kind {
-                FragmentEventKind::Overlap { .. } => &NET004,
-                FragmentEventKind::Missing { cause, .. } => {
-                    shard.incomplete.insert(Hosts::of(source, destination));
-                    if *cause == GiveUpCause::Limit { &NET011 } else { &NET005 }
-                }
-                FragmentEventKind::Malformed(_) => &NET008,
-            };
-            let mark = Mark {
-                frame: event.at.frame,
-                time: Time(event.at.time),
-                length: 0,
-                side: Side::First,
-            };
-            let [from, to] = event.ports.unwrap_or_default();
-            let ends = [(source, from).into(), (destination, to).into()];
-            let flow_context = self.context.flow_context(&FlowFacts { ends, ..NOWHERE });
-            let flow_context = FlowContext { tunnels: event.ip.tunnels, ..flow_context };
-            report(recorder, flow_context, rule, false, &mark, || words(&event));
+            self.fragment_event(&event, recorder);
+            self.context.moment = self.context.moment.within();
         }
+    }
+
+    fn fragment_event<F: FieldSink>(&mut self, event: &FragmentEvent, recorder: &mut Recorder<F>) {
+        let (source, destination) = (event.ip.source, event.ip.destination);
+        // Each share reports the results of its own pairs of hosts.
+        let at = self.share.place_of(source, destination);
+        let Some(shard) = at.and_then(|at| self.shards.get_mut(at)) else { return };
+        let rule = match &event.kind {
+            FragmentEventKind::Overlap { .. } => &NET004,
+            FragmentEventKind::Missing { cause, .. } => {
+                shard.incomplete.insert(Hosts::of(source, destination));
+                if *cause == GiveUpCause::Limit { &NET011 } else { &NET005 }
+            }
+            FragmentEventKind::Malformed(_) => &NET008,
+        };
+        let mark =
+            Mark { frame: event.at.frame, time: Time(event.at.time), length: 0, side: Side::First };
+        let [from, to] = event.ports.unwrap_or_default();
+        let ends = [(source, from).into(), (destination, to).into()];
+        let flow_context = self.context.flow_context(&FlowFacts { ends, ..NOWHERE });
+        let flow_context = FlowContext { tunnels: event.ip.tunnels, ..flow_context };
+        report(recorder, flow_context, rule, false, &mark, || words(event));
     }
 }
 

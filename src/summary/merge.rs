@@ -124,7 +124,10 @@ impl Master {
         self.rejected += other.rejected;
         self.findings += other.findings;
         self.times.merge(&other.times);
-        self.lists(other.listed.into_iter(), room)
+        let mut listed = Vec::from_iter(other.listed);
+        // If not all servers fit, the same ones are left out each time.
+        listed.sort_unstable();
+        self.lists(listed.into_iter(), room)
     }
 }
 

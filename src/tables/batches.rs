@@ -93,7 +93,7 @@ impl Batches {
 }
 
 impl Sink for Batches {
-    fn row(&mut self, capture: &str, row: &dyn AnyRow) -> io::Result<()> {
+    fn row(&mut self, capture: &str, row: &dyn AnyRow<'_>) -> io::Result<()> {
         let table = row.table();
         let Some(place) = self.open.get_mut(table as usize) else { return Ok(()) };
         let open = place.get_or_insert_with(|| OpenBatch::new(table));
@@ -120,7 +120,7 @@ impl OpenBatch {
         OpenBatch { schema: table.schema(), capture, columns, rows: 0, bytes: 0 }
     }
 
-    fn push(&mut self, capture: &str, row: &dyn AnyRow) {
+    fn push(&mut self, capture: &str, row: &dyn AnyRow<'_>) {
         self.bytes += self.capture.push(&capture.into());
         self.bytes +=
             self.columns.iter_mut().map(|(at, column)| column.push(&row.cell(*at))).sum::<usize>();

@@ -34,5 +34,5 @@ pub trait Sink {
     ///
     /// # Errors
     /// It cannot be written.
-    fn row(&mut self, capture: &str, row: &dyn AnyRow) -> io::Result<()>;
+    fn row(&mut self, capture: &str, row: &dyn AnyRow<'_>) -> io::Result<()>;
 }

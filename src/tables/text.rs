@@ -64,7 +64,7 @@ impl<W: Write> Lines<W> {
 }
 
 impl<W: Write> Sink for Lines<W> {
-    fn row(&mut self, capture: &str, row: &dyn AnyRow) -> io::Result<()> {
+    fn row(&mut self, capture: &str, row: &dyn AnyRow<'_>) -> io::Result<()> {
         let Lines { format, outputs, writer, line } = self;
         let table = row.table();
         let Some(output) = outputs.iter_mut().find(|it| it.table == table) else { return Ok(()) };

@@ -76,7 +76,7 @@ pub(super) struct ShownRow {
 }
 
 impl ShownRow {
-    fn of(row: &dyn AnyRow, time: TimeStyle, tone: Option<Tone>, whole: String) -> ShownRow {
+    fn of(row: &dyn AnyRow<'_>, time: TimeStyle, tone: Option<Tone>, whole: String) -> ShownRow {
         let stamp = TimeFormatter::new(time);
         let mut times = PeopleTimes { stamp, digits: 6, form: TimeForm::OfDay };
         ShownRow { cells: columns(row.table()).cells(row, &mut times), tone, whole }
@@ -113,7 +113,7 @@ pub(super) fn sort_conversations(numbers: &mut Vec<u32>, sorting: Sorting, model
     }
     let cell = |number: &u32| {
         let row = model.index.get(*number).map(Of::<Conversations>);
-        row.map_or(Cell::Absent, |row| sorting.cell(&row).into_owned())
+        row.map_or(Cell::Absent, |row| sorting.cell(&row))
     };
     *numbers = sorting.first(std::mem::take(numbers), usize::MAX, cell).0;
 }
@@ -194,8 +194,7 @@ pub(super) fn parties(model: &Model, sorting: Sorting, time: TimeStyle) -> Vec<P
     let masters = masters.iter().map(|(end, it)| (*end, it));
     let mut parties: Vec<_> = masters.chain(summary.servers.rows()).collect();
     narrow(&mut parties, model);
-    let cell = |row: &(Socket, &Server)| sorting.cell(&Of::<Servers>(*row)).into_owned();
-    let (parties, _) = sorting.first(parties, usize::MAX, cell);
+    let (parties, _) = sorting.first(parties, usize::MAX, |row| sorting.cell(&Of::<Servers>(*row)));
     parties.into_iter().map(|row| PartyRow::of(row, time)).collect()
 }
 
@@ -220,15 +219,16 @@ pub(super) fn findings(model: &Model, sorting: Sorting, time: TimeStyle) -> Vec<
         });
         is_wanted.then(|| (conversation, found, FindingRow::of(found, &places, &files)))
     });
-    let cell = |(.., row): &(_, _, FindingRow<'_>)| sorting.cell(&Of::<Findings>(row)).into_owned();
-    let (rows, _) = sorting.first(rows.collect(), usize::MAX, cell);
+    let rows: Vec<_> = rows.collect();
+    let all = rows.iter().collect();
+    let (rows, _) = sorting.first(all, usize::MAX, |(.., row)| sorting.cell(&Of::<Findings>(row)));
     let shown = rows.into_iter().map(|(conversation, found, row)| {
         let (code, slug, detail) = (found.rule.code, found.rule.slug, escaped(&found.detail));
         let mark = if found.verdict == Verdict::Inconclusive { "?" } else { "" };
         let whole = format!("{}{mark} {code} {slug}: {detail}", found.severity.name());
         let tone = Some(Tone::Finding(found.severity, found.verdict));
-        let shown = ShownRow::of(&Of::<Findings>(&row), time, tone, whole);
-        FoundRow { conversation, frame: found.frame(), shown }
+        let shown = ShownRow::of(&Of::<Findings>(row), time, tone, whole);
+        FoundRow { conversation: *conversation, frame: found.frame(), shown }
     });
     shown.collect()
 }

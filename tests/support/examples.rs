@@ -1,8 +1,8 @@
 //! The examples of rules, played into captures.
 #![allow(dead_code, reason = "not every test file plays them one by one")]
 
+use captures::exchange::{Setting, capture};
 use dissectors::kit::Rule;
-use xtask::exchange::{Setting, capture};
 
 use crate::recording;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use xtask::exchange::{Setting, capture};
+use captures::exchange::{Setting, capture};
 
 use crate::support::{self, Run};
 

@@ -1,8 +1,8 @@
 //! Captures with faults of the recording or of layers below a message: fragments, segments, files.
 
+use captures::exchange::{Setting, capture};
+use captures::wire::{ByteOrder, Capture, Interface, Link, PcapNg, TimedPacket};
 use dissectors::catalogue;
-use xtask::exchange::{Setting, capture};
-use xtask::wire::{ByteOrder, Capture, Interface, Link, PcapNg, TimedPacket};
 
 const FRAGMENTS: &str = "0.00 c > s  FFFFFFFF 56 4BA1D522\n\
     0.02 s > c  frag=512 FFFFFFFF 45 0100 'motd' 00 'x'*1000 00\nend 60";

@@ -6,13 +6,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use xtask::bulk::{self, Input, Size};
-use xtask::bytes::hex;
-use xtask::exchange::{self, Setting};
-use xtask::mutate::mutated;
-use xtask::wire::{Capture, Prng};
+use captures::bulk::{self, Input, Size};
+use captures::bytes::hex;
+use captures::exchange::{self, Setting};
+use captures::mutate::mutated;
+use captures::wire::{Capture, Prng};
 
-use crate::release;
+use crate::built;
 
 /// Maximum anonymous memory in KiB; mapped files do not count.
 const MEMORY: u32 = 64 << 10;
@@ -43,7 +43,7 @@ struct Range<'a> {
 pub(crate) fn mutate(root: &Path, count: u64, out: &mut dyn Write) -> io::Result<ExitCode> {
     let mut range = Range::new(root, out)?;
     let samples: Vec<_> =
-        xtask::samples::all().map(|sample| (sample.name, (sample.make)())).collect();
+        captures::samples::all().map(|sample| (sample.name, (sample.make)())).collect();
     for (number, (name, bytes)) in (0..count).zip(samples.iter().cycle()) {
         let damaged = mutated(bytes, &mut Prng::new(number));
         let command = COMMANDS[(number / samples.len() as u64) as usize % COMMANDS.len()];
@@ -71,7 +71,7 @@ pub(crate) fn exhaust(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> 
 
 impl<'a> Range<'a> {
     fn new(root: &Path, out: &'a mut dyn Write) -> io::Result<Range<'a>> {
-        let program = release(root)?;
+        let program = built(root, "release")?;
         let folder = root.join("target/attack");
         fs::create_dir_all(&folder)?;
         Ok(Range { program, folder, out, broken: 0 })

@@ -1,33 +1,30 @@
-//! Writes manual pages and completions for packages into `target/dist`; the program generates them.
+//! Writes manual pages and completions for packages into `target/package-files`; the program generates them.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::release;
-
 /// The shells that packages install completions for, and their file names.
 const SHELLS: &[(&str, &str)] =
     &[("bash", "gamewire.bash"), ("fish", "gamewire.fish"), ("zsh", "_gamewire")];
 
-/// Builds the release, and runs it to write them.
-pub(crate) fn run(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
-    let program = release(root)?;
-    let dist = root.join("target/dist");
-    let (man, completions) = (dist.join("man"), dist.join("completions"));
+/// Runs the program to write them.
+pub(crate) fn run(root: &Path, program: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
+    let files = root.join("target/package-files");
+    let (man, completions) = (files.join("man"), files.join("completions"));
     fs::create_dir_all(&man)?;
     fs::create_dir_all(&completions)?;
-    let page = gamewire(&program, &["man"])?;
+    let page = gamewire(program, &["man"])?;
     fs::write(man.join("gamewire.1"), &page)?;
     for command in commands(&page) {
-        let page = gamewire(&program, &["man", &command])?;
+        let page = gamewire(program, &["man", &command])?;
         fs::write(man.join(format!("gamewire-{command}.1")), page)?;
     }
     for (shell, name) in SHELLS {
-        fs::write(completions.join(name), gamewire(&program, &["completions", shell])?)?;
+        fs::write(completions.join(name), gamewire(program, &["completions", shell])?)?;
     }
-    writeln!(out, "wrote target/dist")?;
+    writeln!(out, "wrote target/package-files")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,7 +12,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use xtask::{PAGES, PARTS, samples, with_part};
+use captures::samples;
+use xtask::{PAGES, PARTS, with_part};
 
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   samples [--check]    writes samples/, or says what there is out of date
@@ -20,15 +21,16 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
                        gamewire itself makes
   fuzz [--seconds N] [--jobs N] [TARGET...]
                        builds the fuzz targets and runs each for N seconds (10)
-  bench [OPTION...]    measures the release and other programs on large captures, and writes the
-                       tables of docs/performance.md; bench --help has the options
+  bench [OPTION...]    measures gamewire, as it is packaged, and other programs on large captures, and
+                       writes the tables of docs/performance.md; bench --help has the options
   mutate [--count N]   runs the release on N (1000) damaged captures, within 64 MiB
   exhaust              runs the release on captures made to exhaust it, within 64 MiB
   report               writes samples/report.html, the report of all samples, which is not kept
   licenses [FOLDER]    holds all dependencies, or those of another workspace, against deny.toml
-  play PORT SCRIPT FILE  writes the capture that an exchange makes (xtask/src/exchange), of servers
+  play PORT SCRIPT FILE  writes the capture that an exchange makes (xtask/captures/src/exchange), of servers
                        with this UDP port
-  dist                 writes manual pages and completions into target/dist";
+  dist [PROGRAM]       writes the manual pages and completions that the release, or PROGRAM, prints into
+                       target/package-files";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -84,7 +86,8 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
                 .parse()
                 .map_err(|_| io::Error::other("PORT must be a number from 0 to 65535"))?;
             let script = std::fs::read_to_string(script)?;
-            let capture = xtask::exchange::capture(&script, &xtask::exchange::Setting::udp(port));
+            let capture =
+                captures::exchange::capture(&script, &captures::exchange::Setting::udp(port));
             std::fs::write(file, capture.map_err(io::Error::other)?.pcap())?;
             Ok(ExitCode::SUCCESS)
         }
@@ -104,7 +107,8 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
         }
         ["licenses"] => licenses::run(&root, &root, &mut out),
         ["licenses", folder] => licenses::run(&root, &root.join(folder), &mut out),
-        ["dist"] => dist::run(&root, &mut out),
+        ["dist"] => dist::run(&root, &built(&root, "release")?, &mut out),
+        ["dist", program] => dist::run(&root, Path::new(program), &mut out),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, USAGE)),
     }
 }
@@ -114,14 +118,14 @@ fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Builds the release of gamewire, and returns its path.
-fn release(root: &Path) -> io::Result<PathBuf> {
-    let arguments = ["build", "--release", "--locked", "-p", "gamewire"];
+/// Builds gamewire with a profile of `Cargo.toml`, and returns its path.
+fn built(root: &Path, profile: &str) -> io::Result<PathBuf> {
+    let arguments = ["build", "--profile", profile, "--locked", "-p", "gamewire"];
     if !Command::new(cargo()).args(arguments).current_dir(root).status()?.success() {
         return Err(io::Error::other("gamewire does not build"));
     }
     let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    Ok(root.join(target).join("release/gamewire"))
+    Ok(root.join(target).join(profile).join("gamewire"))
 }
 
 /// The default target of rustc.

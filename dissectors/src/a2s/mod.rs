@@ -14,6 +14,7 @@ mod diagnosis;
 mod exchange;
 mod fields;
 mod habits;
+mod kept;
 mod kinds;
 mod layout;
 mod messages;
@@ -34,6 +35,7 @@ pub use state::{Conversation, SharedState};
 
 use crate::kit::{
     Claim, Context, Description, Group, Hint, Info, Outline, Payload, Protocol, Sink, Time,
+    Treatment,
 };
 
 /// The protocol.
@@ -97,6 +99,14 @@ impl Protocol for A2s {
         outline::outline(bytes)
     }
 
+    fn is_known_word(text: &[u8]) -> bool {
+        kept::is_known_word(text)
+    }
+
+    fn part_header(bytes: &[u8]) -> Option<&'static [(usize, Treatment)]> {
+        kept::part_header(bytes)
+    }
+
     fn opens(bytes: &[u8]) -> bool {
         claim::opens(bytes)
     }
@@ -131,7 +141,7 @@ impl Protocol for A2s {
     }
 
     fn deadline(conversation: &Conversation) -> Option<Time> {
-        conversation.parts_so_far()?.due()
+        conversation.split_so_far()?.due()
     }
 
     fn elapse<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {

@@ -36,10 +36,10 @@ pub(super) fn give_up<S: Sink>(
 pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
     let clock = cx.settings.clock(now);
     loop {
-        let (flow, parts) = (cx.flow, cx.conversation.parts_so_far());
+        let (flow, split) = (cx.flow, cx.conversation.split_so_far());
         let waits = |asked: &PendingRequest| {
             let server = asked.mark.side.other();
-            let coming = || parts.is_some_and(|parts| parts.is_coming(server));
+            let coming = || split.is_some_and(|split| split.is_coming(server));
             asked.due == ResponseDue::Yes && (!flow.seen[server.index()] || coming())
         };
         let is_over = cx.conversation.requests.is_overdue(end, waits, clock);

@@ -11,8 +11,8 @@ use super::state::Known;
 use super::{A2s, decode, exchange, messages as m, rules};
 use crate::kit::inflate::{Inflated, inflate};
 use crate::kit::{
-    self, Context, CrossFlowEvent, Evidence, Limit, Message, Name, PartSpan, Payload, Piece, Role,
-    Sink, Span, Time,
+    self, Context, CrossFlowEvent, Evidence, Limit, Message, Name, PartSpan, Payload, Role, Sink,
+    Span, Time,
 };
 
 /// A split packet.
@@ -36,8 +36,7 @@ pub(super) fn message<S: Sink>(
     };
     give_up_due(cx, now, false, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
-    let mine = |set: &SplitResponse| set.side == side && set.id == layout::plain(id);
-    let set = match cx.conversation.parts().take(mine) {
+    let set = match cx.conversation.split().take(side, layout::plain(id)) {
         Some(set) => set,
         None => {
             if let Some((layout, repeat)) = late(cx, payload, id) {
@@ -45,9 +44,8 @@ pub(super) fn message<S: Sink>(
                 fragment(payload, layout, &m::SPLIT_FRAGMENT, sink);
                 return;
             }
-            if cx.conversation.parts().sets.len() >= cx.settings.limits.unfinished.max(1)
-                && let Some(oldest) = cx.conversation.parts().take(|_| true)
-            {
+            let most = cx.settings.limits.unfinished;
+            if let Some(oldest) = cx.conversation.split().take_beyond(most) {
                 cx.budget.meet(Limit::Unfinished);
                 evict_oldest(cx, oldest, payload, sink);
             }
@@ -95,10 +93,10 @@ fn add<S: Sink>(
             evict_oldest(cx, set, payload, sink);
             single_packet(cx, payload, &m::SPLIT_FRAGMENT, sink);
         }
-        AddResult::Copy => cx.conversation.parts().sets.push(set),
+        AddResult::Copy => cx.conversation.split().push(set),
         AddResult::Kept => match set.whole(cx.conversation.layout) {
             Some((layout, reason)) => whole(cx, set, layout, reason, payload, sink),
-            None => cx.conversation.parts().sets.push(set),
+            None => cx.conversation.split().push(set),
         },
     }
 }
@@ -110,7 +108,7 @@ fn evict_oldest<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    cx.conversation.parts().spilled = Some(payload.time);
+    cx.conversation.spills(payload.time);
     give_up(cx, set, payload.time, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
 }
@@ -150,12 +148,12 @@ fn whole<S: Sink>(
     sink: &mut S,
 ) {
     let (shape, joined) = (set.shape(layout), set.join(layout, cx.shared.spare.joined()));
-    if set.lost() {
+    if set.is_lost() {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     }
     for part in set.parts() {
         let evidence = Evidence { lost: part.lost, ..cx.flow.evidence() };
-        rules::part_size(evidence, &recorded(cx, &set, part, &[]).mark(), sink);
+        rules::part_size(evidence, &set.payload(cx.flow, part, &[]).mark(), sink);
     }
     check_packets(&shape, None, sink);
     check_whole(&shape, &joined, sink);
@@ -169,10 +167,10 @@ fn whole<S: Sink>(
     rules::split_id_unique(!used, joined.id, sink);
 
     let sent = set.parts().iter().map(PartSpan::length).sum();
-    let payload = Payload { lost: set.lost(), ..last.joined(&joined.buffer, sent) };
+    let payload = Payload { lost: set.is_lost(), ..last.joined(&joined.buffer, sent) };
     let kind = emit(cx, &shape, &joined, reason, payload, sink);
     cx.conversation.remember(&set, joined.id, layout, kind);
-    set.release(&mut cx.shared.spare, cx.budget);
+    cx.shared.spare.release(set, cx.budget);
     cx.shared.spare.done(joined);
 }
 
@@ -306,12 +304,12 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
     let layout = set.likeliest(cx.conversation.layout);
     let timeout = cx.settings.answer_timeout;
     // Evicted packets may have belonged to this response.
-    let spilled = cx.conversation.parts_so_far().and_then(|parts| parts.spilled);
-    let spilled = spilled.is_some_and(|when| set.last.since(when) < timeout);
+    let spilled = cx.conversation.spilled();
+    let spilled = spilled.is_some_and(|when| set.more.last.since(when) < timeout);
     let evidence = Evidence {
-        lost: set.lost() || spilled,
+        lost: set.is_lost() || spilled,
         asked_party_seen: set.asked,
-        waited: now.since(set.last) >= timeout,
+        waited: now.since(set.more.last) >= timeout,
         ..cx.flow.evidence()
     };
     sink.evidence(evidence);
@@ -325,10 +323,10 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<SplitResponse>, now: Tim
         if let Some(shape) = &shape {
             check_packets(shape, Some(at), sink);
         }
-        let pieces = set.buffer().pieces_of(part);
-        fragment(&recorded(cx, &set, part, &pieces), layout, message, sink);
+        let pieces = set.buffer.pieces_of(part);
+        fragment(&set.payload(cx.flow, part, &pieces), layout, message, sink);
     }
-    set.release(&mut cx.shared.spare, cx.budget);
+    cx.shared.spare.release(set, cx.budget);
 }
 
 /// Checks the packets of an incomplete response together. Other checks apply to each packet unless
@@ -351,7 +349,7 @@ fn check_rest<S: Sink>(
         None => rules::split_complete(sink),
         Some(missing) => {
             let (seen, timeout) =
-                (recorded(cx, set, first, &[]).seen(), cx.settings.answer_timeout);
+                (set.payload(cx.flow, first, &[]).seen(), cx.settings.answer_timeout);
             let parts = kit::PartsFound { found: shape.count, total: shape.total, missing };
             let parts = (set.id, parts);
             rules::split_incomplete(parts, set.asked, seen, evidence, timeout, sink);
@@ -367,7 +365,7 @@ fn direction<S: Sink>(
     set: &SplitResponse,
     sink: &mut S,
 ) -> &'static Message {
-    let first = set.parts().first().map(|part| recorded(cx, set, part, &[]));
+    let first = set.parts().first().map(|part| set.payload(cx.flow, part, &[]));
     let Some(first) = first else { return &m::SPLIT_FRAGMENT };
     if cx.conversation.is_toward_server(&first) {
         let evidence = Evidence { lost: first.lost, ..cx.flow.evidence() };
@@ -380,17 +378,6 @@ fn direction<S: Sink>(
         return &m::SPLIT_EITHER_WAY;
     }
     &m::SPLIT_FRAGMENT
-}
-
-/// A stored packet, as it was received.
-fn recorded<'a>(
-    cx: &Context<'_, A2s>,
-    set: &'a SplitResponse,
-    part: &PartSpan,
-    pieces: &'a [Piece],
-) -> Payload<'a> {
-    let &PartSpan { frame, time, lost, .. } = part;
-    Payload { frame, time, lost, ..cx.flow.payload(set.side, set.bytes_of(part), pieces) }
 }
 
 /// A packet whose other parts are not expected.
@@ -418,8 +405,8 @@ fn fragment<S: Sink>(
 
 /// Removes responses that have waited too long, or with `end` all.
 pub(super) fn give_up_due<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
-    while cx.conversation.parts_so_far().is_some_and(|parts| !parts.sets.is_empty())
-        && let Some(set) = cx.conversation.parts().take(|set| end || set.due <= now)
+    while cx.conversation.split_so_far().is_some_and(|split| !split.is_empty())
+        && let Some(set) = cx.conversation.split().take_overdue(now, end)
     {
         give_up(cx, set, now, sink);
     }

@@ -76,7 +76,7 @@ impl RecentResponses {
 
     /// Whether all packets are copies of those of one response.
     pub(super) fn repeats(&self, set: &SplitResponse) -> bool {
-        let mut packets = set.parts().iter().map(|part| set.bytes_of(part));
+        let mut packets = set.each();
         let id = packets.clone().next().and_then(layout::id);
         let Some(done) = id.and_then(|id| self.find(set.side, id)) else { return false };
         packets.all(|bytes| {
@@ -107,7 +107,7 @@ impl RecentResponses {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::split::AddResult;
+    use super::super::split::{AddResult, LayoutReadings};
     use super::*;
     use crate::kit::{Budget, FlowFacts, Transport};
 
@@ -126,7 +126,8 @@ mod tests {
         let (began, seen, silence, lossy) = (true, [true; 2], 0, false);
         let (number, transport) = (1, Transport::Udp);
         let flow = FlowFacts { ends, began, seen, silence, lossy, number, transport };
-        let (mut set, mut budget) = (SplitResponse::new(side, 0, true), Budget::new(1 << 20));
+        let mut set = SplitResponse::new(0, side, true, LayoutReadings::default());
+        let mut budget = Budget::new(1 << 20);
         for bytes in packets {
             let added = set.add(&flow.payload(side, bytes, &[]), 1, 1 << 20, &mut budget);
             assert_eq!(added, AddResult::Kept);

@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Span, Time, room};
+use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Span, Time, Unfinished};
 
 use super::kinds::RequestKind;
 use super::layout::{
@@ -29,7 +29,7 @@ pub(super) enum Repeat {
 
 /// The most likely layout of a single packet.
 pub(super) fn likeliest_alone(bytes: &[u8], known: Option<Layout>) -> Layout {
-    let mut set = SplitResponse::new(Side::First, 0, false);
+    let mut set = SplitResponse::new(0, Side::First, false, LayoutReadings::default());
     set.read(bytes, true);
     set.likeliest(known)
 }
@@ -64,44 +64,21 @@ pub(super) enum AddResult {
     Full,
 }
 
-/// The packets of one response that have arrived.
-pub(super) struct SplitResponse {
-    pub(super) side: Side,
-    /// Without the compressed bit, in which packets may disagree.
-    pub(super) id: u32,
-    /// When it times out.
-    pub(super) due: Time,
-    pub(super) last: Time,
-    /// A request for it was recorded, so that the capture has all its packets.
-    pub(super) asked: bool,
+/// The packets of one response that have arrived. Its ID is without the compressed bit, in which
+/// packets may disagree.
+pub(super) type SplitResponse = Unfinished<LayoutReadings>;
+
+/// The packets, read in all layouts.
+#[derive(Default)]
+pub(super) struct LayoutReadings {
     readings: [LayoutReading; 3],
-    buffer: Buffer,
+    /// When the last one came.
+    pub(super) last: Time,
     copied: bool,
     bits_differ: bool,
 }
 
 impl SplitResponse {
-    pub(super) fn new(side: Side, id: u32, asked: bool) -> SplitResponse {
-        SplitResponse {
-            asked,
-            side,
-            id: plain(id),
-            due: Time::default(),
-            last: Time::default(),
-            readings: [LayoutReading::default(); 3],
-            buffer: Buffer::default(),
-            copied: false,
-            bits_differ: false,
-        }
-    }
-
-    /// Begins another response and reuses the memory of this one.
-    pub(super) fn begin(&mut self, side: Side, id: u32, asked: bool) {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.clear();
-        *self = SplitResponse { buffer, ..SplitResponse::new(side, id, asked) };
-    }
-
     /// Adds a packet with a valid [`id`].
     pub(super) fn add(
         &mut self,
@@ -119,30 +96,30 @@ impl SplitResponse {
                 || part.lost && payload.bytes.starts_with(bytes)
         };
         if parts.iter().any(is_copy) {
-            self.copied = true;
+            self.more.copied = true;
             return AddResult::Copy;
         }
         let first = parts.is_empty();
         if let Some(one) = parts.first() {
-            self.bits_differ |= has_bit(self.buffer.bytes_of(one)) != has_bit(payload.bytes);
+            self.more.bits_differ |= has_bit(self.bytes_of(one)) != has_bit(payload.bytes);
         }
         if parts.len() >= MOST_PARTS || !self.buffer.keep(payload, most, budget) {
             return AddResult::Full;
         }
-        self.last = payload.time;
+        self.more.last = payload.time;
         self.due = Time(payload.time.0.saturating_add(timeout));
         self.read(payload.bytes, first);
         AddResult::Kept
     }
 
     fn read(&mut self, bytes: &[u8], first: bool) {
-        for (reading, layout) in self.readings.iter_mut().zip(Layout::ALL) {
+        for (reading, layout) in self.more.readings.iter_mut().zip(Layout::ALL) {
             reading.add(bytes, layout, first);
         }
     }
 
     fn reading(&self, layout: Layout) -> &LayoutReading {
-        let [goldsrc, source, orange_box] = &self.readings;
+        let [goldsrc, source, orange_box] = &self.more.readings;
         match layout {
             Layout::GoldSrc => goldsrc,
             Layout::Source => source,
@@ -227,7 +204,7 @@ impl SplitResponse {
                     let place = self.place(layout, 1, number, |_, header| header.number == twice);
                     (Repeat::Differs(twice), place)
                 }
-                None if self.copied => (Repeat::Same, HeaderPlace::default()),
+                None if self.more.copied => (Repeat::Same, HeaderPlace::default()),
                 None => (Repeat::None, HeaderPlace::default()),
             },
             size: reading.size,
@@ -243,8 +220,8 @@ impl SplitResponse {
         } else if reading.sizes_differ {
             let place = self.place(layout, 0, SIZE, |_, header| header.size != reading.size);
             Some(("Size", place))
-        } else if self.bits_differ && layout != Layout::GoldSrc {
-            let first = self.parts().first().map(|part| has_bit(self.bytes_of(part)));
+        } else if self.more.bits_differ && layout != Layout::GoldSrc {
+            let first = self.each().next().map(has_bit);
             let differs = |bytes: &[u8], _| Some(has_bit(bytes)) != first;
             Some(("the compressed bit", self.place(layout, 0, COMPRESSED_BIT, differs)))
         } else {
@@ -260,39 +237,10 @@ impl SplitResponse {
         at: Span,
         is: impl Fn(&[u8], SplitHeader) -> bool,
     ) -> HeaderPlace {
-        let parts = self.parts().iter().map(|part| self.bytes_of(part)).enumerate();
-        let mut found = parts.filter(|(_, bytes)| {
+        let mut found = self.each().enumerate().filter(|(_, bytes)| {
             SplitHeader::read(bytes, layout).is_some_and(|header| is(bytes, header))
         });
         found.nth(nth).map_or(HeaderPlace::default(), |(part, _)| HeaderPlace { part, at })
-    }
-
-    /// The packets, in order of arrival.
-    pub(super) fn parts(&self) -> &[PartSpan] {
-        self.buffer.parts()
-    }
-
-    /// A packet's bytes.
-    pub(super) fn bytes_of(&self, part: &PartSpan) -> &[u8] {
-        self.buffer.bytes_of(part)
-    }
-
-    /// The packets, where they were recorded.
-    pub(super) fn buffer(&self) -> &Buffer {
-        &self.buffer
-    }
-
-    /// Whether the recording lost bytes of a packet.
-    pub(super) fn lost(&self) -> bool {
-        self.parts().iter().any(|part| part.lost)
-    }
-
-    /// Frees the packets.
-    pub(super) fn release(self: Box<Self>, spare: &mut BufferPool, budget: &mut Budget) {
-        budget.give(self.buffer.cost());
-        if self.buffer.room() <= BufferPool::MOST {
-            spare.set = Some(self);
-        }
     }
 
     /// Joins the packets in `room`, with each number's first copy.
@@ -358,13 +306,22 @@ impl BufferPool {
     /// Larger buffers are freed at once.
     const MOST: usize = 16 << 10;
 
-    /// Begins a response.
+    /// Begins a response, in the memory of an earlier one.
     pub(super) fn set(&mut self, side: Side, id: u32, asked: bool) -> Box<SplitResponse> {
-        let Some(mut set) = self.set.take() else {
-            return Box::new(SplitResponse::new(side, id, asked));
-        };
-        set.begin(side, id, asked);
+        let begun = SplitResponse::new(plain(id), side, asked, LayoutReadings::default());
+        let Some(mut set) = self.set.take() else { return Box::new(begun) };
+        let mut buffer = std::mem::take(&mut set.buffer);
+        buffer.clear();
+        *set = SplitResponse { buffer, ..begun };
         set
+    }
+
+    /// A response has been reported.
+    pub(super) fn release(&mut self, set: Box<SplitResponse>, budget: &mut Budget) {
+        budget.give(set.buffer.cost());
+        if set.buffer.room() <= BufferPool::MOST {
+            self.set = Some(set);
+        }
     }
 
     /// A buffer to join a response in.
@@ -426,43 +383,4 @@ pub(super) struct JoinedResponse {
     pub(super) uneven: bool,
     /// The payload length of the longest packet.
     pub(super) longest: usize,
-}
-
-/// The incomplete split responses of a flow.
-#[derive(Default)]
-pub(super) struct SplitResponses {
-    #[allow(clippy::vec_box, reason = "a set takes 250 bytes, and a list has room for four")]
-    pub(super) sets: Vec<Box<SplitResponse>>,
-    /// When one was last evicted to make room.
-    pub(super) spilled: Option<Time>,
-}
-
-impl SplitResponses {
-    /// Whether it is empty.
-    pub(super) fn is_empty(&self) -> bool {
-        self.sets.is_empty() && self.spilled.is_none()
-    }
-
-    /// Whether a response from this side is incomplete.
-    pub(super) fn is_coming(&self, from: Side) -> bool {
-        self.sets.iter().any(|set| set.side == from)
-    }
-
-    /// Memory in bytes that the budget does not count.
-    pub(super) fn held(&self) -> usize {
-        room(&self.sets) + self.sets.len() * size_of::<SplitResponse>()
-    }
-
-    /// When the first of them times out.
-    pub(super) fn due(&self) -> Option<Time> {
-        self.sets.iter().map(|set| set.due).min()
-    }
-
-    pub(super) fn take(
-        &mut self,
-        which: impl Fn(&SplitResponse) -> bool,
-    ) -> Option<Box<SplitResponse>> {
-        let at = self.sets.iter().position(|set| which(set))?;
-        Some(self.sets.remove(at))
-    }
 }

@@ -13,11 +13,11 @@ use super::kinds::{RequestKind, ResponseKind};
 use super::layout::Layout;
 use super::pending::{Notes, PendingRequest, Query};
 use super::recent_responses::RecentResponses;
-use super::split::{BufferPool, SplitResponse, SplitResponses};
+use super::split::{BufferPool, LayoutReadings, SplitResponse};
 
 use crate::kit::{
     Clock, Exchanges, GivenUp, Host, LatestRequests, Payload, Recent, RequestFlags, ResponseDue,
-    Seed, ShortMark, Side, Socket,
+    Seed, ShortMark, Side, Socket, Time, UnfinishedResponses,
 };
 
 /// The state of one flow.
@@ -52,14 +52,19 @@ struct MultiMessageState {
 /// State that flows need for a short time only.
 #[derive(Default)]
 struct Open {
-    parts: SplitResponses,
+    split: UnfinishedResponses<LayoutReadings>,
+    /// When a split response was last evicted to make room.
+    spilled: Option<Time>,
     stray: Option<UnmatchedList>,
     given_up: GivenUp,
 }
 
 impl Open {
     fn is_empty(&self) -> bool {
-        self.parts.is_empty() && self.stray.is_none() && self.given_up.is_empty()
+        self.split.is_empty()
+            && self.spilled.is_none()
+            && self.stray.is_none()
+            && self.given_up.is_empty()
     }
 }
 
@@ -195,14 +200,24 @@ impl Conversation {
         }
     }
 
-    /// The split responses of the flow.
-    pub(super) fn parts(&mut self) -> &mut SplitResponses {
-        &mut self.open().parts
+    /// The unfinished split responses of the flow.
+    pub(super) fn split(&mut self) -> &mut UnfinishedResponses<LayoutReadings> {
+        &mut self.open().split
     }
 
-    /// The split responses of the flow, if any.
-    pub(super) fn parts_so_far(&self) -> Option<&SplitResponses> {
-        Some(&self.open_so_far()?.parts)
+    /// The same, if any.
+    pub(super) fn split_so_far(&self) -> Option<&UnfinishedResponses<LayoutReadings>> {
+        Some(&self.open_so_far()?.split)
+    }
+
+    /// One of them was evicted to make room.
+    pub(super) fn spills(&mut self, now: Time) {
+        self.open().spilled = Some(now);
+    }
+
+    /// When one was last evicted.
+    pub(super) fn spilled(&self) -> Option<Time> {
+        self.open_so_far()?.spilled
     }
 
     /// Its last complete split responses, if any.
@@ -229,7 +244,7 @@ impl Conversation {
     }
 
     pub(super) fn held(&self) -> usize {
-        let open = |open: &Open| size_of::<Open>() + open.parts.held();
+        let open = |open: &Open| size_of::<Open>() + open.split.held(|_| 0);
         let more = |more: &MultiMessageState| {
             size_of::<MultiMessageState>() + more.done.held() + more.open.as_deref().map_or(0, open)
         };

@@ -2,35 +2,38 @@
 
 use std::borrow::Cow;
 
-use crate::kit::{Field, Kind, fields};
+use super::kept;
+use crate::kit::{Field, Kind, Treatment, fields};
 
 fields! {
+    PATH = Field::new("path", "Path", Kind::Text).framing().treated(Treatment::Words(kept::is_path));
+
     // Parameters. One that should be a number but is not is shown as text.
-    PARAMETER = Field::new("parameter", "Parameter", Kind::Text).framing();
+    PARAMETER = Field::new("parameter", "Parameter", Kind::Text).framing().treated(Treatment::Words(kept::is_parameter));
     /// The environment that the client was built in.
-    BUILD_DEFS = Field::new("build_defs", "Client build environment", Kind::Unsigned);
+    BUILD_DEFS = Field::new("build_defs", "Client build environment", Kind::Unsigned).kept();
     /// The environment that the client was built in, not a number.
-    BUILD_DEFS_TEXT = Field::new("build_defs", "Client build environment", Kind::Text).public();
+    BUILD_DEFS_TEXT = Field::new("build_defs", "Client build environment", Kind::Text);
     /// Identifies the client; deprecated.
     GUID32 = Field::new("guid32", "GUID (deprecated)", Kind::Unsigned);
     /// Identifies the client, not a number; deprecated.
     GUID32_TEXT = Field::new("guid32", "GUID (deprecated)", Kind::Text);
     /// Port of the server.
-    P = Field::new("p", "Server port number", Kind::Unsigned);
+    P = Field::new("p", "Server port number", Kind::Unsigned).kept();
     /// Port of the server, not a number.
-    P_TEXT = Field::new("p", "Server port number", Kind::Text).public();
+    P_TEXT = Field::new("p", "Server port number", Kind::Text);
     /// Version of the game's network protocol.
-    V = Field::new("v", "Protocol version number", Kind::Unsigned);
+    V = Field::new("v", "Protocol version number", Kind::Unsigned).kept();
     /// Version of the game's network protocol, not a number.
-    V_TEXT = Field::new("v", "Protocol version number", Kind::Text).public();
+    V_TEXT = Field::new("v", "Protocol version number", Kind::Text);
     /// Version of the game.
-    G = Field::new("g", "Game version number", Kind::Unsigned);
+    G = Field::new("g", "Game version number", Kind::Unsigned).kept();
     /// Version of the game, not a number.
-    G_TEXT = Field::new("g", "Game version number", Kind::Text).public();
+    G_TEXT = Field::new("g", "Game version number", Kind::Text);
     /// The server's number for this authentication: `/v` repeats that of `/a`.
-    I = Field::new("i", "Request ID for state", Kind::Unsigned);
+    I = Field::new("i", "Request ID for state", Kind::Unsigned).kept();
     /// The server's number for this authentication, not a number.
-    I_TEXT = Field::new("i", "Request ID for state", Kind::Text).public();
+    I_TEXT = Field::new("i", "Request ID for state", Kind::Text);
     /// Address of the client that connects to the server.
     A_ADDRESS = Field::new("a", "Client IPv6 address", Kind::Text);
     /// ID of the user, if the client has one.
@@ -41,25 +44,25 @@ fields! {
     A_DIGEST = Field::new("a", "Digest", Kind::Text);
     /// Any other parameter, by its name.
     UNKNOWN = Field::new("unknown", "Parameter not in the specification", Kind::Pair);
-    SEPARATORS = Field::new("separators", "Separators", Kind::Bytes).framing();
-    UNKNOWN_NAME = Field::new("parameter_name", "Name", Kind::Text).public();
-    UNKNOWN_VALUE = Field::new("parameter_value", "Value", Kind::Text).value();
-    REPEATED = Field::new("repeated", "Parameter given again", Kind::Text).framing().private();
+    SEPARATORS = Field::new("separators", "Separators", Kind::Bytes).framing().kept_if(kept::are_separators);
+    UNKNOWN_NAME = Field::new("parameter_name", "Name", Kind::Text);
+    UNKNOWN_VALUE = Field::new("parameter_value", "Value", Kind::Text);
+    REPEATED = Field::new("repeated", "Parameter given again", Kind::Text).framing();
 
     // Response lines
-    KEYWORD = Field::new("keyword", "Keyword", Kind::Text).framing();
+    KEYWORD = Field::new("keyword", "Keyword", Kind::Text).framing().kept_if(kept::is_line);
     /// Whether the client is listed: 1 whitelisted, 2 banned, 3 muted.
-    FLAGS = Field::new("flags", "Flags", Kind::Unsigned).number(flags);
+    FLAGS = Field::new("flags", "Flags", Kind::Unsigned).number(flags).kept();
     /// Whether the client is listed, not a number.
-    FLAGS_TEXT = Field::new("flags", "Flags", Kind::Text).public();
+    FLAGS_TEXT = Field::new("flags", "Flags", Kind::Text);
     /// The latest version of the game.
-    VERSION = Field::new("version", "Game version", Kind::Unsigned);
+    VERSION = Field::new("version", "Game version", Kind::Unsigned).kept();
     /// The latest version of the game, not a number.
-    VERSION_TEXT = Field::new("version", "Game version", Kind::Text).public();
+    VERSION_TEXT = Field::new("version", "Game version", Kind::Text);
     /// The latest version of the game's network protocol.
-    PROTOCOL = Field::new("protocol", "Protocol version", Kind::Unsigned);
+    PROTOCOL = Field::new("protocol", "Protocol version", Kind::Unsigned).kept();
     /// The latest version of the game's network protocol, not a number.
-    PROTOCOL_TEXT = Field::new("protocol", "Protocol version", Kind::Text).public();
+    PROTOCOL_TEXT = Field::new("protocol", "Protocol version", Kind::Text);
     /// The servers that the master lists.
     SERVERS = Field::new("servers", "Servers", Kind::List).of(&[&SERVER]);
     SERVER = Field::new("server", "Server", Kind::Group)
@@ -67,28 +70,28 @@ fields! {
     /// Address of the server.
     ADDRESS = Field::new("address", "Address", Kind::Text);
     /// Port of the server.
-    PORT = Field::new("port", "Port", Kind::Unsigned);
+    PORT = Field::new("port", "Port", Kind::Unsigned).kept();
     /// Port of the server, not a number.
-    PORT_TEXT = Field::new("port", "Port", Kind::Text).public();
+    PORT_TEXT = Field::new("port", "Port", Kind::Text);
     /// The position of the server in the client's list: a greater weight is higher.
-    WEIGHT = Field::new("weight", "Weight", Kind::Signed);
+    WEIGHT = Field::new("weight", "Weight", Kind::Signed).kept();
     /// The position of the server in the client's list, not a number.
-    WEIGHT_TEXT = Field::new("weight", "Weight", Kind::Text).public();
-    LINE = Field::new("line", "Line", Kind::Text).framing().private();
-    NEWLINE = Field::new("newline", "End of the line", Kind::Bytes).framing();
+    WEIGHT_TEXT = Field::new("weight", "Weight", Kind::Text);
+    LINE = Field::new("line", "Line", Kind::Text).framing();
+    NEWLINE = Field::new("newline", "End of the line", Kind::Bytes).framing().kept();
     /// What the master says about the registration.
-    TEXT = Field::new("text", "Text", Kind::Text);
-    CONTROL = Field::new("control", "Control character", Kind::Char).framing();
+    TEXT = Field::new("text", "Text", Kind::Text).treated(Treatment::Words(kept::is_said));
+    CONTROL = Field::new("control", "Control character", Kind::Char).framing().kept();
     /// f: failed, c: a challenge follows.
-    AUTH = Field::new("auth", "Authentication", Kind::Char).number(auth);
+    AUTH = Field::new("auth", "Authentication", Kind::Char).number(auth).kept();
     /// The challenge from which the client computes the digest.
-    CHALLENGE = Field::new("challenge", "Challenge", Kind::Text).public();
+    CHALLENGE = Field::new("challenge", "Challenge", Kind::Text);
     /// The entry for the client's address in the master's lists: bw, bi, bm or a.
-    LOOKUP = Field::new("lookup", "IP lookup", Kind::Text).text(lookup).public();
+    LOOKUP = Field::new("lookup", "IP lookup", Kind::Text).text(lookup).kept_if(kept::is_lookup);
     /// f: failed, d: the digest does not match, s: succeeded.
-    RESULT = Field::new("result", "Result", Kind::Char).number(result);
+    RESULT = Field::new("result", "Result", Kind::Char).number(result).kept();
     /// The user's rights on servers: x, or 0 to 3.
-    PRIVILEGE = Field::new("privilege", "Privilege", Kind::Char).number(privilege);
+    PRIVILEGE = Field::new("privilege", "Privilege", Kind::Char).number(privilege).kept();
     /// Name of the user.
     NAME = Field::new("name", "Name", Kind::Text);
 

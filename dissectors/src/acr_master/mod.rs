@@ -19,6 +19,7 @@ mod diagnosis;
 mod digest;
 mod fields;
 mod habits;
+mod kept;
 mod lines;
 mod messages;
 mod params;
@@ -107,6 +108,10 @@ impl Protocol for AcrMaster {
     }
 
     /// Streams begin with a SYN; a socket check is recognized by the registration before it.
+    fn is_known_word(text: &[u8]) -> bool {
+        kept::is_known_word(text)
+    }
+
     fn opens(_: &[u8]) -> bool {
         false
     }

@@ -24,6 +24,7 @@ mod fields;
 mod form;
 mod framing;
 mod habits;
+mod kept;
 mod list;
 mod messages;
 mod queries;
@@ -139,6 +140,19 @@ impl Protocol for GameSpy1 {
         let is_costly = lists.iter().any(|query| bytes.starts_with(query));
         let message = MessageKind::of(&words, Transport::Udp, Form::Text).message();
         Some(Outline { is_costly, ..Outline::of(message) })
+    }
+
+    fn is_known_word(text: &[u8]) -> bool {
+        kept::is_known_word(text)
+    }
+
+    fn renewed_code(
+        code: &[u8],
+        renew: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>,
+    ) -> Option<Vec<u8>> {
+        let code = code.try_into().ok()?;
+        let other = validate::renewed(code, |challenge| renew(&challenge)?.try_into().ok())?;
+        Some(other.to_vec())
     }
 
     fn opens(bytes: &[u8]) -> bool {

@@ -1,7 +1,8 @@
 //! Pending queries, and the responses to them.
 
 use crate::kit::{
-    Clock, Context, CrossFlowEvent, Evidence, Payload, Question, Reply, Request, Side, Sink, Time,
+    Clock, Context, CrossFlowEvent, Evidence, Mark, Payload, Question, Reply, Request, Side, Sink,
+    Time,
 };
 
 use super::words::TextProperties;
@@ -18,6 +19,9 @@ pub(super) struct Query {
     pub(super) kind: QueryKind,
     /// The length of its datagram.
     length: [u8; 2],
+    /// The first packet with it, which a finding names, in as many bytes as a request keeps of a
+    /// packet's number.
+    first: [u8; 5],
 }
 
 impl Question for Query {
@@ -88,7 +92,9 @@ pub(super) fn query<S: Sink>(
     }
     // For a repeat, or a copy from the network, no further response is due.
     let mark = payload.mark();
-    let what = Query { kind: word, length: (mark.length as u16).to_le_bytes() };
+    let [a, b, c, d, e, ..] = mark.frame.to_le_bytes();
+    let (length, first) = ((mark.length as u16).to_le_bytes(), [a, b, c, d, e]);
+    let what = Query { kind: word, length, first };
     let (clock, most) = (cx.settings.clock(payload.time), cx.settings.limits.pending);
     let sent = cx.conversation.requests.send(Request::new(what, mark, true), most, clock);
     sink.sent(sent.sending);
@@ -126,7 +132,10 @@ pub(super) fn answered<S: Sink>(
 /// A query is no longer waited for.
 fn give_up<S: Sink>(cx: &Cx<'_>, asked: &PendingQuery, clock: Clock, sink: &mut S) {
     let evidence = cx.flow.missing(asked, clock);
-    rules::query_ignored(asked, evidence, cx.flow.seen_in(asked.mark), sink);
+    let [a, b, c, d, e] = asked.what.first;
+    let frame = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+    let first = Mark { frame, time: asked.began, ..asked.mark };
+    rules::query_ignored(asked, evidence, cx.flow.seen_in(first), sink);
 }
 
 fn is_seen(cx: &Cx<'_>, side: Side) -> bool {

@@ -2,8 +2,8 @@
 //! reported as one message.
 
 use crate::kit::{
-    Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Reply, Side, Sink, Time, keyed_hash,
-    room,
+    Buffer, Context, Evidence, Limit, Mark, Payload, Reply, Side, Sink, Time, Unfinished,
+    UnfinishedResponses, keyed_hash, room,
 };
 
 use super::rules::{self, Misnumbered};
@@ -26,16 +26,14 @@ struct HeldDatagram {
     closed: bool,
 }
 
-/// An incomplete response.
-struct OpenResponse {
-    side: Side,
-    number: u32,
-    due: Time,
+/// An incomplete response. Its ID is its number.
+type OpenResponse = Unfinished<HeldDatagrams>;
+
+/// The datagrams of an incomplete response.
+struct HeldDatagrams {
+    /// The first of them.
     mark: Mark,
-    /// Its query is in the capture, so that no part can have arrived before the recording.
-    asked: bool,
-    buffer: Buffer,
-    /// The part in each datagram in `buffer`.
+    /// The part in each.
     held: Vec<HeldDatagram>,
     /// All of them were also in the previous whole response.
     copied: bool,
@@ -46,11 +44,11 @@ struct OpenResponse {
 impl OpenResponse {
     /// The datagrams in order; `Err`: the first missing part, if the last one is known.
     fn order(&self) -> Result<Vec<usize>, Option<u32>> {
-        let mut order: Vec<usize> = (0..self.held.len()).collect();
-        order.sort_by_key(|&at| self.held.get(at).map(|held| held.first));
+        let mut order: Vec<usize> = (0..self.more.held.len()).collect();
+        order.sort_by_key(|&at| self.more.held.get(at).map(|held| held.first));
         let mut next = 1_u32;
         let mut closed = false;
-        for held in order.iter().filter_map(|&at| self.held.get(at)) {
+        for held in order.iter().filter_map(|&at| self.more.held.get(at)) {
             if held.first != next {
                 return Err(Some(next));
             }
@@ -72,7 +70,7 @@ struct WholeResponse {
 /// The incomplete responses of one flow.
 #[derive(Default)]
 pub(super) struct OpenResponses {
-    waiting: Vec<OpenResponse>,
+    waiting: UnfinishedResponses<HeldDatagrams>,
     /// The latest last.
     done: Vec<WholeResponse>,
 }
@@ -80,23 +78,13 @@ pub(super) struct OpenResponses {
 impl OpenResponses {
     /// Bytes of memory that the budget does not count.
     pub(super) fn held(&self) -> usize {
-        room(&self.waiting)
-            + self.waiting.iter().map(|response| room(&response.held)).sum::<usize>()
+        self.waiting.held(|more| room(&more.held))
             + room(&self.done)
             + self.done.iter().map(|done| room(&done.datagrams)).sum::<usize>()
     }
 
     pub(super) fn due(&self) -> Option<Time> {
-        self.waiting.iter().map(|response| response.due).min()
-    }
-
-    fn find(&self, side: Side, number: u32) -> Option<usize> {
-        let same = |response: &OpenResponse| response.side == side && response.number == number;
-        self.waiting.iter().position(same)
-    }
-
-    fn take(&mut self, at: usize) -> Option<OpenResponse> {
-        (at < self.waiting.len()).then(|| self.waiting.remove(at))
+        self.waiting.due()
     }
 
     /// When the response with this datagram was complete, if it is one of the latest.
@@ -170,19 +158,21 @@ fn gather<S: Sink>(
     held: HeldDatagram,
     sink: &mut S,
 ) {
-    let mut known = cx.conversation.responses().find(payload.side, number);
-    let done = cx.conversation.responses().was_in(payload, number);
+    let (side, responses) = (payload.side, cx.conversation.responses());
+    let is_known = responses.waiting.find(side, number).is_some();
+    let done = responses.was_in(payload, number);
     // Without a repeated query, the network or the recorder duplicated it.
-    if let Some(done) = done.filter(|_| known.is_none())
-        && !cx.conversation.awaits(payload.side, done)
+    if let Some(done) = done.filter(|_| !is_known)
+        && !cx.conversation.awaits(side, done)
     {
         // A duplicate query is answered by this.
         report_reply(queries::answered(cx, payload, sink), sink);
         single_datagram(cx, payload, number, held, sink);
         return;
     }
-    if let Some(at) = known {
-        match repeats(cx, at, payload, held) {
+    match cx.conversation.responses().waiting.find(side, number) {
+        None => begin(cx, payload, number, sink),
+        Some(response) => match repeats(response, payload, held) {
             NumberRepeat::No => {}
             NumberRepeat::Same => {
                 single_datagram(cx, payload, number, held, sink);
@@ -190,58 +180,50 @@ fn gather<S: Sink>(
             }
             // The number is reused for another response.
             NumberRepeat::Differs => {
-                give_up(cx, at, payload.time, sink);
-                known = None;
+                if let Some(response) = cx.conversation.responses().waiting.take(side, number) {
+                    give_up(cx, response, payload.time, sink);
+                }
+                begin(cx, payload, number, sink);
             }
-        }
+        },
     }
-    let at = known.unwrap_or_else(|| begin(cx, payload, number, sink));
     let most = cx.settings.limits.parts_bytes;
-    let responses = cx.conversation.responses();
-    let Some(response) = responses.waiting.get_mut(at) else { return };
-    let is_full = response.held.len() >= MOST_HELD;
+    let waiting = &mut cx.conversation.responses().waiting;
+    let Some(response) = waiting.find_mut(side, number) else { return };
+    let is_full = response.more.held.len() >= MOST_HELD;
     if is_full {
         cx.budget.meet(Limit::PartsBytes);
     }
     if is_full || !response.buffer.keep(payload, most, cx.budget) {
-        if response.held.is_empty() {
-            report_reply(response.reply, sink);
-            responses.take(at);
+        if response.more.held.is_empty() {
+            report_reply(response.more.reply, sink);
+            waiting.take(side, number);
         }
         single_datagram(cx, payload, number, held, sink);
         return;
     }
-    response.held.push(held);
-    response.copied &= done.is_some();
+    response.more.held.push(held);
+    response.more.copied &= done.is_some();
     if let Ok(order) = response.order()
-        && let Some(response) = responses.take(at)
+        && let Some(response) = waiting.take(side, number)
     {
         join(cx, response, &order, payload, sink);
     }
 }
 
 /// Makes room for a response; if there are too many, the oldest is removed.
-fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mut S) -> usize {
-    if cx.conversation.responses().waiting.len() >= cx.settings.limits.unfinished.max(1) {
+fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mut S) {
+    let most = cx.settings.limits.unfinished;
+    if let Some(oldest) = cx.conversation.responses().waiting.take_beyond(most) {
         cx.budget.meet(Limit::Unfinished);
-        give_up(cx, 0, payload.time, sink);
+        give_up(cx, oldest, payload.time, sink);
     }
     let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));
     let asked = cx.flow.seen[payload.side.other().index()];
     let reply = queries::answered(cx, payload, sink);
-    let responses = cx.conversation.responses();
-    responses.waiting.push(OpenResponse {
-        side: payload.side,
-        number,
-        due,
-        mark: payload.mark(),
-        asked,
-        buffer: Buffer::default(),
-        held: Vec::new(),
-        copied: true,
-        reply,
-    });
-    responses.waiting.len().saturating_sub(1)
+    let more = HeldDatagrams { mark: payload.mark(), held: Vec::new(), copied: true, reply };
+    let begun = Unfinished { due, ..Unfinished::new(number, payload.side, asked, more) };
+    cx.conversation.responses().waiting.push(Box::new(begun));
 }
 
 enum NumberRepeat {
@@ -250,16 +232,11 @@ enum NumberRepeat {
     Differs,
 }
 
-fn repeats(cx: &mut Cx<'_>, at: usize, payload: &Payload<'_>, new: HeldDatagram) -> NumberRepeat {
-    let Some(response) = cx.conversation.responses().waiting.get(at) else {
-        return NumberRepeat::No;
-    };
-    let overlaps = |held: &&HeldDatagram| held.first <= new.last && new.first <= held.last;
-    if !response.held.iter().any(|held| overlaps(&held)) {
-        return NumberRepeat::No;
-    }
-    let parts = response.buffer.parts().iter();
-    if parts.into_iter().any(|part| response.buffer.bytes_of(part) == payload.bytes) {
+fn repeats(response: &OpenResponse, payload: &Payload<'_>, new: HeldDatagram) -> NumberRepeat {
+    let overlaps = |held: &HeldDatagram| held.first <= new.last && new.first <= held.last;
+    if !response.more.held.iter().any(overlaps) {
+        NumberRepeat::No
+    } else if response.each().any(|bytes| bytes == payload.bytes) {
         NumberRepeat::Same
     } else {
         NumberRepeat::Differs
@@ -284,7 +261,7 @@ fn single_datagram<S: Sink>(
 /// All parts have arrived.
 fn join<S: Sink>(
     cx: &mut Cx<'_>,
-    mut response: OpenResponse,
+    response: Box<OpenResponse>,
     order: &[usize],
     payload: &Payload<'_>,
     sink: &mut S,
@@ -294,7 +271,7 @@ fn join<S: Sink>(
     let mut lost = false;
     let (mut closed, mut last) = (None, 0);
     for &at in order {
-        let (Some(part), Some(held)) = (response.buffer.parts().get(at), response.held.get(at))
+        let (Some(part), Some(held)) = (response.parts().get(at), response.more.held.get(at))
         else {
             continue;
         };
@@ -306,16 +283,16 @@ fn join<S: Sink>(
             closed = Some(held.last);
         }
     }
-    let datagrams = response.buffer.parts().iter();
-    let datagrams = datagrams.map(|part| keyed_hash(response.buffer.bytes_of(part))).collect();
-    let (side, number, time) = (response.side, response.number, payload.time);
+    let datagrams = response.each().map(keyed_hash).collect();
+    let (side, number, time) = (response.side, response.id, payload.time);
+    let reply = response.more.reply;
     let done = WholeResponse { side, number, time, datagrams };
     let latest = &mut cx.conversation.responses().done;
     if latest.len() >= MOST_DONE {
         latest.remove(0);
     }
     latest.push(done);
-    response.buffer.release(cx.budget);
+    response.release(cx.budget);
     let payload = Payload { lost, ..payload.joined(&joined, joined.bytes.len()) };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });
     let inside = closed.filter(|closed| *closed < last);
@@ -328,39 +305,34 @@ fn join<S: Sink>(
         None => rules::numbered(payload.whole(), sink),
     }
     uplink::answered(cx, &payload, &words, sink);
-    report_reply(response.reply, sink);
+    report_reply(reply, sink);
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }
 
-/// Removes a response: each of its datagrams is reported on its own.
-fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
-    let Some(mut response) = cx.conversation.responses().take(at) else { return };
-    let lost = response.buffer.parts().iter().any(|part| part.lost);
+/// The rest of a response did not come: each of its datagrams is reported on its own.
+fn give_up<S: Sink>(cx: &mut Cx<'_>, response: Box<OpenResponse>, now: Time, sink: &mut S) {
+    let HeldDatagrams { mark, held, copied, .. } = &response.more;
     let evidence = Evidence {
         began: cx.flow.began,
-        lost,
+        lost: response.is_lost(),
         asked_party_seen: response.asked,
-        waited: now.since(response.mark.time) >= cx.settings.answer_timeout,
+        waited: cx.settings.clock(now).is_over(mark.time),
         ..Evidence::default()
     };
-    let missing = response.order().err().flatten();
-    for (part, held) in response.buffer.parts().iter().zip(&response.held) {
-        let &PartSpan { frame, time, lost, .. } = part;
+    for (part, held) in response.parts().iter().zip(held) {
         let pieces = response.buffer.pieces_of(part);
-        let payload = cx.flow.payload(response.side, response.buffer.bytes_of(part), &pieces);
-        let payload = Payload { frame, time, lost, ..payload };
-        single_datagram(cx, &payload, response.number, *held, sink);
+        let payload = response.payload(cx.flow, part, &pieces);
+        single_datagram(cx, &payload, response.id, *held, sink);
     }
-    if !response.copied {
-        rules::unfinished(missing, evidence, &response.mark, sink);
+    if !copied {
+        rules::unfinished(response.order().err().flatten(), evidence, mark, sink);
     }
-    response.buffer.release(cx.budget);
+    response.release(cx.budget);
 }
 
 /// Removes overdue responses; with `end`, all of them.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    let overdue = |response: &OpenResponse| end || response.due <= now;
-    while let Some(at) = cx.conversation.responses().waiting.iter().position(overdue) {
-        give_up(cx, at, now, sink);
+    while let Some(response) = cx.conversation.responses().waiting.take_overdue(now, end) {
+        give_up(cx, response, now, sink);
     }
 }

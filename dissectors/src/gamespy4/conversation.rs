@@ -3,11 +3,12 @@
 
 use super::decode::Header;
 use super::packet::{PacketKind, RequestForm, RequestSummary};
+use super::pending_request::{Asked, PendingRequest};
 use super::recent_packets::RecentPackets;
-use super::unfinished::{IncompleteResponses, PartResult};
+use super::unfinished::{PacketNumbers, PartResult};
 use crate::kit::{
     Budget, Exchanges, GivenUp, Limits, Payload, Question, Removed, Reply, Request, RequestFlags,
-    ResponseDue, Sending, Settings, ShortMark, Side, Time, room,
+    ResponseDue, Sending, Settings, ShortMark, Side, Time, Unfinished, UnfinishedResponses, room,
 };
 
 /// The state of a flow.
@@ -34,7 +35,7 @@ struct MultiMessageState {
     /// There were more than are stored.
     gave_more: bool,
     /// Incomplete responses.
-    open: Vec<IncompleteResponses>,
+    open: UnfinishedResponses<PacketNumbers>,
     /// The latest responses.
     done: RecentPackets,
     /// Info requests before any packet from the server.
@@ -56,35 +57,6 @@ pub(super) struct EarlyRequest {
     /// Its challenge; 0 is left out.
     pub(super) challenge: i32,
     pub(super) mark: ShortMark,
-}
-
-/// A request that waits for its response.
-pub(super) type PendingRequest = Request<Asked>;
-
-/// What a request asks.
-#[derive(Clone, Copy)]
-pub(super) struct Asked {
-    pub(super) kind: PacketKind,
-    form: RequestForm,
-    timestamp: [u8; 4],
-    /// Whether its challenge is correct, if known.
-    pub(super) verified: Option<bool>,
-}
-
-impl Asked {
-    pub(super) fn timestamp(&self) -> u32 {
-        u32::from_le_bytes(self.timestamp)
-    }
-}
-
-impl Question for Asked {
-    fn repeats(&self, before: &Asked) -> bool {
-        self.kind == before.kind && self.timestamp == before.timestamp
-    }
-
-    fn is_alike(&self, other: &Asked) -> bool {
-        self.kind == other.kind
-    }
 }
 
 /// The request that a response answers.
@@ -358,9 +330,9 @@ impl Conversation {
         let mut waiting = self.requests.iter().filter(waits);
         let asked = waiting.next().filter(|asked| asked.is_open() && waiting.next().is_none())?;
         let asked = asked.what.timestamp();
-        let mut open = self.rest.iter().flat_map(|rest| &rest.open);
-        match open.find(|open| open.side == payload.side && echoes(asked, open.timestamp)) {
-            Some(open) => (!open.has_index(header.index)).then_some(open.timestamp),
+        let mut open = self.rest.iter().flat_map(|rest| rest.open.iter());
+        match open.find(|open| open.side == payload.side && echoes(asked, open.id)) {
+            Some(open) => (!open.has_index(header.index)).then_some(open.id),
             None => Some(asked),
         }
     }
@@ -377,29 +349,26 @@ impl Conversation {
         let asked = self.info_asked(header.timestamp);
         let asked = asked.map(|asked| (usize::from(asked.left), !asked.is_open()));
         let rest = self.rest();
-        let is = |open: &IncompleteResponses| {
-            open.timestamp == header.timestamp && open.side == payload.side
-        };
-        let at = match rest.open.iter().position(is) {
-            Some(at) => at,
-            None => {
-                let answered = asked.map(|(_, answered)| answered);
-                if let Some(reported) = rest.done.after(header, payload.bytes, answered) {
-                    return reported;
-                }
-                let asked = asked.is_some();
-                rest.open.push(IncompleteResponses::new(header.timestamp, payload, timeout, asked));
-                rest.open.len() - 1
+        let (side, id) = (payload.side, header.timestamp);
+        if rest.open.find(side, id).is_none() {
+            let answered = asked.map(|(_, answered)| answered);
+            if let Some(reported) = rest.done.after(header, payload.bytes, answered) {
+                return reported;
             }
-        };
-        let Some(open) = rest.open.get_mut(at) else { return PartResult::Full };
+            let open = Unfinished::new(id, side, asked.is_some(), PacketNumbers::default());
+            let due = Time(payload.time.0.saturating_add(timeout));
+            rest.open.push(Box::new(Unfinished { due, ..open }));
+        }
+        let Some(open) = rest.open.find_mut(side, id) else { return PartResult::Full };
         let (left, answered) = asked.unwrap_or((1, false));
-        open.has_copy |= answered && rest.done.has(payload.bytes);
-        open.has_copy |= left > 1 && open.has(payload.bytes);
+        open.more.has_copy |= answered && rest.done.has(payload.bytes);
+        open.more.has_copy |= left > 1 && open.has(payload.bytes);
         // Copies may form one more response than is due.
-        let most = left + usize::from(open.has_copy);
+        let most = left + usize::from(open.more.has_copy);
         match open.add(header, payload, most, limits, budget) {
-            PartResult::Kept if open.is_whole() => PartResult::Whole(rest.open.remove(at)),
+            PartResult::Kept if open.is_whole() => {
+                rest.open.take(side, id).map_or(PartResult::Kept, PartResult::Whole)
+            }
             part => part,
         }
     }
@@ -408,8 +377,7 @@ impl Conversation {
     pub(super) fn held(&self) -> usize {
         let pending = self.requests.held();
         let Some(rest) = &self.rest else { return pending };
-        let open: usize = rest.open.iter().map(IncompleteResponses::held).sum();
-        let lists = room(&rest.given) + room(&rest.open) + open;
+        let lists = room(&rest.given) + rest.open.held(PacketNumbers::held);
         pending
             + size_of::<MultiMessageState>()
             + lists
@@ -420,33 +388,18 @@ impl Conversation {
 
     /// Whether the response with this timestamp is incomplete.
     pub(super) fn is_open(&self, timestamp: u32) -> bool {
-        let open = self.rest.as_ref().map_or(&[][..], |rest| &rest.open);
-        open.iter().any(|open| open.timestamp == timestamp)
+        let mut open = self.rest.iter().flat_map(|rest| rest.open.iter());
+        open.any(|open| open.id == timestamp)
     }
 
-    /// Removes the incomplete response with this timestamp.
-    pub(super) fn take_open(&mut self, timestamp: u32) -> Option<IncompleteResponses> {
-        let open = &mut self.rest.as_mut()?.open;
-        let at = open.iter().position(|open| open.timestamp == timestamp)?;
-        Some(open.remove(at))
-    }
-
-    /// Removes a response that is overdue, or any with `all`, or one too many.
-    pub(super) fn take_overdue(
-        &mut self,
-        now: Time,
-        all: bool,
-        most: usize,
-    ) -> Option<IncompleteResponses> {
-        let open = &mut self.rest.as_mut()?.open;
-        let due = |unfinished: &IncompleteResponses| all || unfinished.deadline <= now;
-        let at = open.iter().position(due).or((open.len() > most).then_some(0))?;
-        Some(open.remove(at))
+    /// The incomplete responses, if there are any.
+    pub(super) fn open(&mut self) -> Option<&mut UnfinishedResponses<PacketNumbers>> {
+        Some(&mut self.rest.as_mut()?.open)
     }
 
     /// When the first incomplete response times out.
     pub(super) fn deadline(&self) -> Option<Time> {
-        self.rest.as_ref()?.open.iter().map(|open| open.deadline).min()
+        self.rest.as_ref()?.open.due()
     }
 }
 

@@ -3,50 +3,51 @@
 
 use std::borrow::Cow;
 
-use crate::kit::{Field, Kind, fields};
+use super::kept;
+use crate::kit::{Field, Kind, Treatment, fields};
 
 fields! {
     // Packets 1 and 3: requests
-    MAGIC = Field::new("magic", "Protocol identifier", Kind::Bytes).framing();
-    REQUEST_TYPE = Field::new("type", "Request type", Kind::Unsigned).framing().number(request_type);
+    MAGIC = Field::new("magic", "Protocol identifier", Kind::Bytes).framing().kept();
+    REQUEST_TYPE = Field::new("type", "Request type", Kind::Unsigned).framing().number(request_type).kept();
     /// Four bytes of the client's choice, which responses repeat.
-    TIMESTAMP = Field::new("timestamp", "Timestamp", Kind::Unsigned);
+    TIMESTAMP = Field::new("timestamp", "Timestamp", Kind::Unsigned).treated(Treatment::Timestamp);
     /// The number that the server gives and the second request must repeat.
-    CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed);
-    TAIL = Field::new("tail", "Tail", Kind::Bytes).framing();
+    CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed).treated(Treatment::Challenge);
+    TAIL = Field::new("tail", "Tail", Kind::Bytes).framing().kept_if(kept::is_tail);
     FORM = Field::new("form", "Form", Kind::Name).framing().number(form);
     PADDING = Field::new("padding", "Padding", Kind::Bytes).framing();
     /// What follows the type of the packet.
     BODY = Field::new("body", "Body", Kind::Bytes);
 
     // Packet 2: the challenge
-    RESPONSE_TYPE = Field::new("type", "Response type", Kind::Unsigned).framing().number(request_type);
+    RESPONSE_TYPE = Field::new("type", "Response type", Kind::Unsigned).framing().number(request_type).kept();
     /// The text of a challenge that is not a number.
-    CHALLENGE_TEXT = Field::new("challenge", "Challenge, not a number", Kind::Text).public();
+    CHALLENGE_TEXT = Field::new("challenge", "Challenge, not a number", Kind::Text);
 
     // Packet 4: server information
-    SPLITNUM = Field::new("splitnum", "splitnum", Kind::Text).framing();
-    PACKET_NUMBER = Field::new("packet_number", "numPackets byte", Kind::Unsigned).framing();
+    SPLITNUM = Field::new("splitnum", "splitnum", Kind::Text).framing().kept_if(kept::is_splitnum);
+    PACKET_NUMBER = Field::new("packet_number", "numPackets byte", Kind::Unsigned).framing().kept();
     /// Which of the response's packets this is, from 0.
     INDEX = Field::new("index", "Packet index", Kind::Unsigned);
     /// This is the last packet of the response.
     LAST = Field::new("last", "Last packet", Kind::Flag);
-    SECTION = Field::new("section", "Section", Kind::Unsigned).framing().number(section);
+    SECTION = Field::new("section", "Section", Kind::Unsigned).framing().number(section).kept();
     /// The server's description of itself.
     PROPERTIES = Field::new("properties", "Server information", Kind::Map).of(&[&PROPERTY]);
     /// The value of a variable.
     PROPERTY = Field::new("property", "Variable", Kind::Pair).pair(variable);
-    KEY = Field::new("key", "Name", Kind::Text).public();
-    VALUE = Field::new("value", "Value", Kind::Text).value();
+    KEY = Field::new("key", "Name", Kind::Text).key(kept::is_key);
+    VALUE = Field::new("value", "Value", Kind::Text).value(kept::value);
     MUTATOR = Field::new("mutator", "Custom mutator", Kind::Text);
     PROPERTIES_END = Field::new("properties_end", "End of the variables", Kind::Bytes).framing();
 
     // Packet 4: players and teams, which the specification does not describe
     COLUMNS = Field::new("columns", "Columns", Kind::List).framing();
     COLUMN = Field::new("column", "Column", Kind::Group);
-    COLUMN_NAME = Field::new("name", "Column name", Kind::Text).public();
-    COLUMN_FIRST = Field::new("first", "First row", Kind::Unsigned);
-    COLUMN_VALUE = Field::new("value", "Value", Kind::Text).value();
+    COLUMN_NAME = Field::new("name", "Column name", Kind::Text).key(kept::is_column);
+    COLUMN_FIRST = Field::new("first", "First row", Kind::Unsigned).kept();
+    COLUMN_VALUE = Field::new("value", "Value", Kind::Text).value(kept::value);
     COLUMN_END = Field::new("column_end", "End of the column", Kind::Bytes).framing();
     SECTION_END = Field::new("section_end", "End of the section", Kind::Bytes).framing();
     /// The players on the server.
@@ -58,9 +59,9 @@ fields! {
     TEAM = Field::new("team", "Team", Kind::Group).of(&[&ROW_VALUE]);
     /// The value of a column of the server's choice.
     ROW_VALUE = Field::new("cell", "Value", Kind::Pair);
-    COUNT = Field::new("count", "Count", Kind::Unsigned).framing();
+    COUNT = Field::new("count", "Count", Kind::Unsigned).framing().kept();
     /// Round-trip time between the player and the server.
-    PING = Field::new("ping", "Ping", Kind::Unsigned).unit("milliseconds");
+    PING = Field::new("ping", "Ping", Kind::Unsigned).unit("milliseconds").kept();
     /// Steam ID of the player.
     STEAM_ID = Field::new("steam_id", "Steam ID", Kind::Text);
     /// Name of the player.
@@ -68,7 +69,7 @@ fields! {
     NAMES_END = Field::new("names_end", "End of the column names", Kind::Bytes).framing();
     /// Values of the requested variables, without their names.
     VALUES = Field::new("values", "Values of the variables that were asked for", Kind::Bytes);
-    PORT_BYTES = Field::new("port_bytes", "Port, little-endian", Kind::Unsigned).framing();
+    PORT_BYTES = Field::new("port_bytes", "Port, little-endian", Kind::Unsigned).framing().kept();
 }
 
 fn request_type(value: u64) -> Option<&'static str> {

@@ -22,9 +22,11 @@ mod diagnosis;
 mod fields;
 mod habits;
 mod join;
+mod kept;
 mod messages;
 mod packet;
 mod parts;
+mod pending_request;
 mod recent_packets;
 mod response;
 mod rules;
@@ -34,16 +36,17 @@ mod unfinished;
 
 pub use conversation::Conversation;
 
-use conversation::{EarlyRequest, PendingRequest, ResponseMatch};
+use conversation::{EarlyRequest, ResponseMatch};
 use decode::Header;
 use messages as m;
 use packet::{MAGIC, PacketKind, RequestForm, RequestSummary, ResponseSummary};
 use parts::{fragment_fields, give_up_overdue, part};
+use pending_request::PendingRequest;
 use response::DecodeContext;
 
 use crate::kit::{
     Blind, Claim, Context, CrossFlowEvent, Description, Evidence, Group, Hint, Info, Message,
-    Outline, Payload, Protocol, Read, ResponseDue, Sink, Time,
+    Outline, Payload, Protocol, Read, ResponseDue, Sink, Time, Treatment,
 };
 
 /// GameSpy query protocol 4.
@@ -110,6 +113,18 @@ impl Protocol for GameSpy4 {
             }
             _ => return None,
         })
+    }
+
+    fn is_known_word(text: &[u8]) -> bool {
+        kept::is_known_word(text)
+    }
+
+    fn is_word(text: &[u8]) -> bool {
+        kept::is_word(text)
+    }
+
+    fn part_header(bytes: &[u8]) -> Option<&'static [(usize, Treatment)]> {
+        kept::part_header(bytes)
     }
 
     fn opens(bytes: &[u8]) -> bool {

@@ -6,7 +6,7 @@ use super::response::DecodeContext;
 use super::unfinished::{IncompleteResponses, PacketsByResponse, PartResult};
 use super::{GameSpy4, join, messages as m, rules, whole};
 
-use crate::kit::{Context, Evidence, Limit, PartSpan, Payload, Piece, Sink, Time};
+use crate::kit::{Context, Evidence, Limit, Payload, Sink, Time};
 
 /// A packet of a response in several.
 pub(super) fn part<S: Sink>(
@@ -37,19 +37,19 @@ pub(super) fn part<S: Sink>(
             sink.end(&m::INFO_FRAGMENT, payload);
         }
         PartResult::Repeated => {
-            let open = cx.conversation.take_open(header.timestamp);
-            let evidence = contradiction(cx, open.as_ref(), payload.lost);
+            let open = take_open(cx, payload, header);
+            let evidence = contradiction(cx, open.as_deref(), payload.lost);
             rules::packet_repeated(header.index, evidence, &mark, sink);
             contradictory(cx, open, header.timestamp, payload, sink);
         }
         PartResult::LastMisplaced { highest, last } => {
-            let open = cx.conversation.take_open(header.timestamp);
-            let evidence = contradiction(cx, open.as_ref(), payload.lost);
+            let open = take_open(cx, payload, header);
+            let evidence = contradiction(cx, open.as_deref(), payload.lost);
             rules::last_bit_misplaced(highest, last, evidence, &mark, sink);
             contradictory(cx, open, header.timestamp, payload, sink);
         }
         PartResult::Full => {
-            let open = cx.conversation.take_open(header.timestamp);
+            let open = take_open(cx, payload, header);
             contradictory(cx, open, header.timestamp, payload, sink);
         }
     }
@@ -70,7 +70,7 @@ fn contradiction(
 /// Reports each whole response among packets as one message, and the others as fragments or copies.
 fn take_apart<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    mut open: IncompleteResponses,
+    open: Box<IncompleteResponses>,
     now: Time,
     sink: &mut S,
 ) {
@@ -81,16 +81,17 @@ fn take_apart<S: Sink>(
         let packets = response.iter().map(|&at| (open.bytes(at), open.pieces(at)));
         let joined = join::join(packets);
         let latest = response.iter().max().copied().unwrap_or_default();
+        let Some(latest) = open.part(latest) else { continue };
         let lost = response.iter().any(|&at| open.part(at).is_some_and(|part| part.lost));
         let sent = response.iter().map(|&at| open.bytes(at).len()).sum();
-        let payload =
-            Payload { lost, ..payload_of(cx, &open, latest, &[], &[]).joined(&joined, sent) };
+        let payload = open.payload(cx.flow, latest, &[]);
+        let payload = Payload { lost, ..payload.joined(&joined, sent) };
         // Packets may be inconsistent because they belong to several responses.
         sink.evidence(Evidence { lost: lost || mixed, ..cx.flow.evidence() });
-        let asked = whole(cx, &payload, Some(open.timestamp), sink);
-        cx.conversation.done(open.timestamp, asked, response.iter().map(|&at| open.bytes(at)));
+        let asked = whole(cx, &payload, Some(open.id), sink);
+        cx.conversation.done(open.id, asked, response.iter().map(|&at| open.bytes(at)));
     }
-    open.packets.release(cx.budget);
+    open.release(cx.budget);
 }
 
 /// Packets of incomplete responses, and copies.
@@ -101,7 +102,7 @@ fn leftovers<S: Sink>(
     now: Time,
     sink: &mut S,
 ) {
-    let answered = cx.conversation.is_answered(open.timestamp);
+    let answered = cx.conversation.is_answered(open.id);
     let copied = |at: usize| {
         // The response to a new request may begin like the previous one.
         let of_another = answered != Some(false) && cx.conversation.is_copy(open.bytes(at));
@@ -124,7 +125,7 @@ fn leftovers<S: Sink>(
         let last = missed.iter().find(|&&at| open.ends(at)).map(|&at| open.index(at));
         rules::unfinished(have, last, evidence, &mark, sink);
         if parts.responses.is_empty() {
-            cx.conversation.settle(open.timestamp);
+            cx.conversation.settle(open.id);
         }
     }
     for (&at, &copy) in left() {
@@ -135,14 +136,14 @@ fn leftovers<S: Sink>(
 /// A response whose packets contradict each other, which has been reported.
 fn contradictory<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    open: Option<IncompleteResponses>,
+    open: Option<Box<IncompleteResponses>>,
     timestamp: u32,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    if let Some(mut open) = open {
+    if let Some(open) = open {
         (0..open.count()).for_each(|at| fragment(cx, &open, at, false, sink));
-        open.packets.release(cx.budget);
+        open.release(cx.budget);
     }
     fragment_fields(payload, sink);
     sink.end(&m::INFO_FRAGMENT, payload);
@@ -156,8 +157,10 @@ pub(super) fn give_up_overdue<S: Sink>(
     sink: &mut S,
 ) {
     let most = cx.settings.limits.unfinished;
-    while let Some(open) = cx.conversation.take_overdue(now, all, most) {
-        if !all && open.deadline > now {
+    while let Some(open) = cx.conversation.open()
+        && let Some(open) = open.take_overdue(now, all).or_else(|| open.take_beyond(most + 1))
+    {
+        if !all && open.due > now {
             cx.budget.meet(Limit::Unfinished);
         }
         take_apart(cx, open, now, sink);
@@ -172,8 +175,8 @@ fn fragment<S: Sink>(
     copy: bool,
     sink: &mut S,
 ) {
-    let pieces = open.pieces(at);
-    let payload = payload_of(cx, open, at, open.bytes(at), &pieces);
+    let (Some(part), pieces) = (open.part(at), open.pieces(at)) else { return };
+    let payload = open.payload(cx.flow, part, &pieces);
     fragment_fields(&payload, sink);
     if copy {
         rules::packet_copy(Some(open.index(at)), sink);
@@ -181,19 +184,13 @@ fn fragment<S: Sink>(
     sink.end(&m::INFO_FRAGMENT, &payload);
 }
 
-/// The bytes of the packet at an index.
-fn payload_of<'a>(
-    cx: &Context<'_, GameSpy4>,
-    open: &IncompleteResponses,
-    at: usize,
-    bytes: &'a [u8],
-    pieces: &'a [Piece],
-) -> Payload<'a> {
-    let payload = cx.flow.payload(open.side, bytes, pieces);
-    match open.part(at) {
-        Some(&PartSpan { frame, time, lost, .. }) => Payload { frame, time, lost, ..payload },
-        None => payload,
-    }
+/// Removes the incomplete response that a packet belongs to.
+fn take_open(
+    cx: &mut Context<'_, GameSpy4>,
+    payload: &Payload<'_>,
+    header: Header,
+) -> Option<Box<IncompleteResponses>> {
+    cx.conversation.open()?.take(payload.side, header.timestamp)
 }
 
 pub(super) fn fragment_fields<S: Sink>(payload: &Payload<'_>, sink: &mut S) {

@@ -1,27 +1,30 @@
 //! Packets of incomplete responses, and how they are grouped into responses. It checks no rules.
 
 use super::decode::Header;
-use crate::kit::{Budget, Buffer, Limits, Mark, PartSpan, Payload, Piece, Side, Time};
+use crate::kit::{Budget, Limits, Mark, PartSpan, Payload, Piece, Unfinished};
 
 /// Maximum total length of packets with one timestamp: ten times the largest response of known
 /// servers.
 const MOST: usize = 256 << 10;
 
-/// Packets with one timestamp: of one response, or, if the request was repeated, of several. A
-/// packet does not show which of these it belongs to.
-pub(super) struct IncompleteResponses {
-    pub(super) timestamp: u32,
-    pub(super) side: Side,
-    /// The packets in order of arrival.
-    pub(super) packets: Buffer,
+/// Packets with one timestamp, which is their ID: of one response, or, if the request was repeated, of
+/// several. A packet does not show which of these it belongs to.
+pub(super) type IncompleteResponses = Unfinished<PacketNumbers>;
+
+/// The numbers of the packets.
+#[derive(Default)]
+pub(super) struct PacketNumbers {
     /// Their 'numPackets' bytes: the index, and in the high bit whether it is the last.
     numbers: Vec<u8>,
-    /// When they time out.
-    pub(super) deadline: Time,
-    /// Their request is in the capture, so that no packet can have come before it.
-    pub(super) asked: bool,
     /// One of them is a copy of another, or of a packet of an earlier response.
     pub(super) has_copy: bool,
+}
+
+impl PacketNumbers {
+    /// Memory in bytes.
+    pub(super) fn held(&self) -> usize {
+        crate::kit::room(&self.numbers)
+    }
 }
 
 /// How a packet of a response relates to the earlier ones.
@@ -29,7 +32,7 @@ pub(super) enum PartResult {
     /// Kept.
     Kept,
     /// Kept, and the response is complete.
-    Whole(IncompleteResponses),
+    Whole(Box<IncompleteResponses>),
     /// A copy of a stored one.
     Copy,
     /// A different one with a stored index.
@@ -90,23 +93,6 @@ const fn is_last(number: u8) -> bool {
 }
 
 impl IncompleteResponses {
-    pub(super) fn new(
-        timestamp: u32,
-        payload: &Payload<'_>,
-        timeout: i64,
-        asked: bool,
-    ) -> IncompleteResponses {
-        IncompleteResponses {
-            timestamp,
-            side: payload.side,
-            packets: Buffer::default(),
-            numbers: Vec::new(),
-            deadline: Time(payload.time.0.saturating_add(timeout)),
-            asked,
-            has_copy: false,
-        }
-    }
-
     /// Adds a packet of one of at most `most` responses.
     pub(super) fn add(
         &mut self,
@@ -117,13 +103,13 @@ impl IncompleteResponses {
         budget: &mut Budget,
     ) -> PartResult {
         let number = header.index | u8::from(header.last) << 7;
-        if IndexCount::of(self.numbers.iter().copied().chain([number])).responses() > most {
+        if IndexCount::of(self.more.numbers.iter().copied().chain([number])).responses() > most {
             return self.contradicts(header, payload.bytes);
         }
-        if !self.packets.keep(payload, limits.parts_bytes.min(MOST), budget) {
+        if !self.buffer.keep(payload, limits.parts_bytes.min(MOST), budget) {
             return PartResult::Full;
         }
-        self.numbers.push(number);
+        self.more.numbers.push(number);
         PartResult::Kept
     }
 
@@ -140,7 +126,7 @@ impl IncompleteResponses {
 
     /// Whether one of them is identical.
     pub(super) fn has(&self, bytes: &[u8]) -> bool {
-        (0..self.count()).any(|at| self.bytes(at) == bytes)
+        self.each().any(|other| other == bytes)
     }
 
     /// Whether a packet with this index is there.
@@ -150,13 +136,13 @@ impl IncompleteResponses {
 
     /// Whether it is complete.
     pub(super) fn is_whole(&self) -> bool {
-        IndexCount::of(self.numbers.iter().copied()).is_whole()
+        IndexCount::of(self.more.numbers.iter().copied()).is_whole()
     }
 
     /// Whether there are packets of several responses that are not copies of each other: then only
     /// the order of arrival shows which belong together.
     pub(super) fn is_mixed(&self) -> bool {
-        let numbers = || self.numbers.iter().copied();
+        let numbers = || self.more.numbers.iter().copied();
         let own = |&(at, _): &(usize, u8)| !self.same(at).any(|other| other < at);
         IndexCount::of(numbers()).responses() > 1
             && IndexCount::of(numbers().enumerate().filter(own).map(|(_, number)| number))
@@ -176,8 +162,8 @@ impl IncompleteResponses {
         };
         // The elements used first are pushed last.
         match self.is_whole() {
-            true => self.numbers.iter().enumerate().rev().for_each(&mut sort),
-            false => self.numbers.iter().enumerate().for_each(&mut sort),
+            true => self.more.numbers.iter().enumerate().rev().for_each(&mut sort),
+            false => self.more.numbers.iter().enumerate().for_each(&mut sort),
         }
         let (mut responses, mut left) = (Vec::new(), Vec::new());
         for end in ends.into_iter().rev() {
@@ -202,64 +188,59 @@ impl IncompleteResponses {
 
     /// The other packets that are identical to the one at an index.
     fn same(&self, at: usize) -> impl Iterator<Item = usize> {
-        let (number, bytes) = (self.numbers.get(at).copied(), self.bytes(at));
+        let (number, bytes) = (self.more.numbers.get(at).copied(), self.bytes(at));
         self.with(move |other| Some(other) == number)
             .filter(move |&other| other != at && self.bytes(other) == bytes)
     }
 
     fn with(&self, is: impl Fn(u8) -> bool) -> impl Iterator<Item = usize> {
-        let numbers = self.numbers.iter().enumerate();
+        let numbers = self.more.numbers.iter().enumerate();
         numbers.filter(move |&(_, &number)| is(number)).map(|(at, _)| at)
     }
 
     fn indices(&self) -> impl Iterator<Item = u8> {
-        self.numbers.iter().map(|number| number & 0x7F)
+        self.more.numbers.iter().map(|number| number & 0x7F)
     }
 
     /// The index of the first packet with the last bit.
     fn last(&self) -> Option<u8> {
-        let last = self.numbers.iter().find(|&&number| is_last(number));
+        let last = self.more.numbers.iter().find(|&&number| is_last(number));
         last.map(|number| number & 0x7F)
     }
 
     /// The index of the packet at a place.
     pub(super) fn index(&self, at: usize) -> u8 {
-        self.numbers.get(at).copied().unwrap_or_default() & 0x7F
+        self.more.numbers.get(at).copied().unwrap_or_default() & 0x7F
     }
 
     /// Whether the packet at a place has the last bit.
     pub(super) fn ends(&self, at: usize) -> bool {
-        self.numbers.get(at).copied().is_some_and(is_last)
+        self.more.numbers.get(at).copied().is_some_and(is_last)
     }
 
     /// How many packets there are.
     pub(super) fn count(&self) -> usize {
-        self.numbers.len()
+        self.more.numbers.len()
     }
 
     /// The packet at a place.
     pub(super) fn part(&self, at: usize) -> Option<&PartSpan> {
-        self.packets.parts().get(at)
+        self.parts().get(at)
     }
 
     /// Its bytes.
     pub(super) fn bytes(&self, at: usize) -> &[u8] {
-        self.part(at).map_or(&[], |part| self.packets.bytes_of(part))
+        self.part(at).map_or(&[], |part| self.bytes_of(part))
     }
 
     /// Where they were recorded.
     pub(super) fn pieces(&self, at: usize) -> Vec<Piece> {
-        self.part(at).map_or_else(Vec::new, |part| self.packets.pieces_of(part))
+        self.part(at).map_or_else(Vec::new, |part| self.buffer.pieces_of(part))
     }
 
     /// The mark of the packet at an index, for later.
     pub(super) fn mark(&self, at: usize) -> Option<Mark> {
         let &PartSpan { frame, time, .. } = self.part(at)?;
         Some(Mark { frame, time, length: self.bytes(at).len() as u32, side: self.side })
-    }
-
-    /// Memory in bytes besides the packets.
-    pub(super) fn held(&self) -> usize {
-        crate::kit::room(&self.numbers)
     }
 }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::treatment::{Scrub, Treatment};
+
 /// A range of bytes in the payload that was decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
@@ -134,19 +136,6 @@ pub enum Meaning {
     Pair(fn(&[u8], &[u8]) -> Option<Cow<'static, str>>),
 }
 
-/// Whether a field may hold personal data, which `scrub` replaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Privacy {
-    /// Texts and bytes may, unless they are framing; numbers and names of values do not.
-    ByKind,
-    /// It does not.
-    Public,
-    /// It does.
-    Private,
-    /// The value of a key: it may, unless it is a number or a word such as `true`.
-    Value,
-}
-
 /// One field of a message.
 pub struct Field {
     /// The name in scripts.
@@ -163,8 +152,8 @@ pub struct Field {
     pub about: &'static str,
     /// The unit of its numbers, such as `seconds`; empty for none.
     pub unit: &'static str,
-    /// Whether it may hold personal data.
-    pub privacy: Privacy,
+    /// What `scrub` does with its bytes.
+    pub scrub: Scrub,
     /// The fields in it that scripts see, if it is a group, a list or a map.
     pub children: &'static [&'static Field],
 }
@@ -192,7 +181,7 @@ impl Field {
             meaning: Meaning::None,
             about: "",
             unit: "",
-            privacy: Privacy::ByKind,
+            scrub: Scrub::As(Treatment::Replaced),
             children: &[],
         }
     }
@@ -239,21 +228,44 @@ impl Field {
         self
     }
 
-    /// The same field, a text without personal data.
-    pub const fn public(mut self) -> Field {
-        self.privacy = Privacy::Public;
+    /// The same field, whose bytes `scrub` keeps: they are structure.
+    pub const fn kept(self) -> Field {
+        self.treated(Treatment::Kept)
+    }
+
+    /// The same field, with this treatment by `scrub`.
+    pub const fn treated(mut self, treatment: Treatment) -> Field {
+        self.scrub = Scrub::As(treatment);
         self
     }
 
-    /// The same field, a number or framing with personal data.
-    pub const fn private(mut self) -> Field {
-        self.privacy = Privacy::Private;
+    /// The same field, whose text `scrub` keeps if it is one of the protocol's words.
+    pub const fn kept_if(mut self, is_word: fn(&[u8]) -> bool) -> Field {
+        self.scrub = Scrub::If(is_word);
         self
     }
 
-    /// The same field, which is the value of a key.
-    pub const fn value(mut self) -> Field {
-        self.privacy = Privacy::Value;
+    /// The same field, which is a key; `scrub` keeps known ones.
+    pub const fn key(mut self, is_known: fn(&[u8]) -> bool) -> Field {
+        self.scrub = Scrub::Key(is_known);
+        self
+    }
+
+    /// The same field, which is the value of the key before it, with what `scrub` does with it.
+    pub const fn value(mut self, treatment: fn(&[u8], &[u8]) -> Treatment) -> Field {
+        self.scrub = Scrub::Value(treatment);
+        self
+    }
+
+    /// The same field, in which a list of addresses may begin after this many bytes.
+    pub const fn blocks_after(mut self, length: fn(&[u8]) -> Option<usize>) -> Field {
+        self.scrub = Scrub::Blocks(length);
+        self
+    }
+
+    /// The same field, of which `scrub` keeps this many bytes at the beginning.
+    pub const fn kept_up_to(mut self, length: fn(&[u8]) -> usize) -> Field {
+        self.scrub = Scrub::After(length);
         self
     }
 
@@ -267,4 +279,4 @@ impl Field {
     pub const UNPARSED: &'static Field = &UNPARSED;
 }
 
-static UNPARSED: Field = Field::new("unparsed", "Unparsed", Kind::Bytes).framing().private();
+static UNPARSED: Field = Field::new("unparsed", "Unparsed", Kind::Bytes).framing();

@@ -47,6 +47,7 @@ mod severities;
 mod sink;
 mod statics;
 mod time;
+mod treatment;
 mod tree;
 
 pub use cause::{Cause, CauseKind, Values};
@@ -55,10 +56,10 @@ pub use diagnosis::{Diagnosis, Symptom};
 pub use evidence::{Evidence, Finding, Verdict};
 pub use exchanges::{
     Answer, CompactRequest, Exchanges, GivenUp, LatestRequests, PendingRequests, Question, Removed,
-    Request, RequestFlags, ResponseDue, Sent,
+    Request, RequestFlags, ResponseDue, Sent, Unfinished, UnfinishedResponses,
 };
 pub use fact::{CrossFlowEvent, Exchange, PartsFound, ResponseRules, SeenMessage};
-pub use field::{Field, Kind, Meaning, Place, Privacy, Read, Span};
+pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, ShortHash, keyed_hash};
@@ -90,4 +91,6 @@ pub use settings::{AbuseThresholds, Budget, Limit, Limits, Secret, Settings};
 pub use severities::Severities;
 pub use sink::{Blind, Leaf, Sink, Unchecked};
 pub use time::{Clock, Time};
+pub use treatment::{Scrub, Treatment};
+pub(crate) use treatment::{is_game, is_plain, is_small_number, kept_if, words};
 pub use tree::Tree;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::{
     Budget, Diagnosis, Evidence, Group, Habit, Masters, Message, Outline, Payload, Piece, Rule,
-    Settings, Side, Sink, Time, Transport,
+    Settings, Side, Sink, Time, Transport, Treatment,
 };
 
 /// How certain a protocol is that bytes belong to it.
@@ -230,6 +230,29 @@ pub trait Protocol: Sized {
 
     /// The kind of a datagram, if its bytes show it without the flow. Reads only a few bytes.
     fn outline(_: &[u8]) -> Option<Outline> {
+        None
+    }
+
+    /// Whether a text is one of the words that `scrub` keeps wherever texts are framed by words.
+    fn is_known_word(_: &[u8]) -> bool {
+        false
+    }
+
+    /// Whether a text is a word by which readers of this protocol find their way, such as a key,
+    /// known or not: `scrub` makes words of words only.
+    fn is_word(text: &[u8]) -> bool {
+        Self::is_known_word(text)
+    }
+
+    /// The header of a part of a response, as lengths and what `scrub` does with them, if this is a
+    /// part. The joined response does not have it.
+    fn part_header(_: &[u8]) -> Option<&'static [(usize, Treatment)]> {
+        None
+    }
+
+    /// What `scrub` makes of the response to a challenge: if it is correct for a challenge, the one
+    /// that is correct for what `renew` makes of that, if it is the one that was given.
+    fn renewed_code(_: &[u8], _renew: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
         None
     }
 

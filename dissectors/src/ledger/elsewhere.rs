@@ -26,6 +26,19 @@ pub(super) struct Elsewhere {
     accepted: Vec<UsedChallenge>,
     /// Challenges that another server gave to a client.
     moved: MovedChallenges,
+    /// What did not fit into these lists.
+    beyond: BeyondLists,
+}
+
+/// What did not fit into the lists: it cannot be matched, and what it may belong to is not certain
+/// either.
+#[derive(Default)]
+struct BeyondLists {
+    responses: UncheckedCounts,
+    requests: UncheckedCounts,
+    challenges: UncheckedCounts,
+    lacks_responses: bool,
+    lacks_requests: bool,
 }
 
 /// A challenge that is not known to have been given, and was used or accepted.
@@ -183,30 +196,43 @@ pub(super) struct UnmatchedReview {
     pub(super) kept: Vec<KeptRule>,
     /// Unsolicited responses, in the order of their time.
     pub(super) unasked: Vec<SeenMessage>,
+    /// Results that were not kept because of the limit.
+    pub(super) beyond: Vec<(&'static Rule, Evidence, u64)>,
 }
 
 /// Challenges from another server: the receiver's address, and the server that accepts them.
 type MovedChallenges = Set<(IpAddr, SocketAddr, u32)>;
 
 impl Elsewhere {
-    /// Adds a response or a request, unless the maximum is reached: then it is checked alone.
+    /// Adds a response or a request, unless the maximum is reached: then it is only counted.
     pub(super) fn open(
         &mut self,
         exchange: Exchange,
         is_response: bool,
         witness: &Witness,
         most: usize,
-        beyond: &mut UncheckedCounts,
     ) -> bool {
         let SeenMessage { mark, from, to } = witness.seen;
         let (server, client) = if is_response { (from, to) } else { (to, from) };
-        let (list, rule) = match is_response {
-            true => (&mut self.responses, exchange.rules.asked_for),
-            false => (&mut self.requests, Some(exchange.rules.answered).filter(|_| exchange.owed)),
+        let beyond = &mut self.beyond;
+        let (list, rule, counts, lacks) = match is_response {
+            true => (
+                &mut self.responses,
+                exchange.rules.asked_for,
+                &mut beyond.responses,
+                &mut beyond.lacks_responses,
+            ),
+            false => (
+                &mut self.requests,
+                Some(exchange.rules.answered).filter(|_| exchange.owed),
+                &mut beyond.requests,
+                &mut beyond.lacks_requests,
+            ),
         };
         if list.len() >= most {
+            *lacks = true;
             if let Some(rule) = rule {
-                beyond.add(rule, exchange.evidence);
+                counts.add(rule, exchange.evidence);
             }
             return false;
         }
@@ -226,14 +252,13 @@ impl Elsewhere {
         is_accepted: bool,
         witness: &Witness,
         most: usize,
-        beyond: &mut UncheckedCounts,
     ) -> bool {
         let (list, rule) = match is_accepted {
             true => (&mut self.accepted, &A2S024),
             false => (&mut self.foreign, &A2S022),
         };
         if list.len() >= most {
-            beyond.add(rule, evidence);
+            self.beyond.challenges.add(rule, evidence);
             return false;
         }
         let Witness { seen: SeenMessage { mark, from, to }, flow, began, lossy } = *witness;
@@ -275,7 +300,41 @@ impl Elsewhere {
             (responses, requests) = (rest, after);
         }
         self.check(&mut review);
+        self.doubt(&mut review);
         review
+    }
+
+    /// Makes inconclusive what something that did not fit may explain. What did not fit itself is
+    /// certain only if there is nothing that it could belong to.
+    fn doubt(&mut self, review: &mut UnmatchedReview) {
+        let lacks = &self.beyond;
+        if lacks.lacks_requests {
+            // The response may belong to a request to its own sender.
+            review.rulings.iter_mut().for_each(|ruling| ruling.evidence.lost = true);
+            review.unasked.clear();
+        }
+        let any = lacks.lacks_requests || lacks.lacks_responses;
+        let doubts = [
+            (&lacks.responses, lacks.lacks_requests || !self.requests.is_empty()),
+            (&lacks.requests, lacks.lacks_responses || !self.responses.is_empty()),
+            (&lacks.challenges, any || !self.moved.is_empty()),
+        ];
+        for (counts, is_doubtful) in doubts {
+            let counts = counts.0.iter().map(|&(rule, evidence, times)| {
+                (rule, Evidence { lost: evidence.lost || is_doubtful, ..evidence }, times)
+            });
+            review.beyond.extend(counts);
+        }
+    }
+
+    /// Whether an address may have sent a request that a response belongs to which did not fit.
+    pub(super) fn may_have_asked(&self) -> impl Fn(IpAddr) -> bool + use<> {
+        let all = self.beyond.lacks_requests;
+        let asked: Set<IpAddr> = match self.beyond.lacks_responses {
+            true => self.requests.iter().map(|request| request.client.get().ip()).collect(),
+            false => Set::default(),
+        };
+        move |address| all || asked.contains(&address)
     }
 
     /// Checks unmatched entries and those with several possible matches.
@@ -328,9 +387,14 @@ impl Elsewhere {
     /// The full text of a breach.
     pub(super) fn ruling(&self, place: RulingPlace) -> Option<CrossFlowBreach> {
         let at = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
-        let open = |open: &Unmatched| {
-            let Evidence { lost, .. } = open.exchange.evidence;
-            Evidence { lost: lost || open.fate == Fate::Perhaps, ..open.exchange.evidence }
+        let open = |open: &Unmatched, may_be_matched: bool| {
+            let lost = open.exchange.evidence.lost || open.fate == Fate::Perhaps || may_be_matched;
+            Evidence { lost, ..open.exchange.evidence }
+        };
+        let BeyondLists { lacks_responses, lacks_requests, .. } = self.beyond;
+        let used = |used: &UsedChallenge| {
+            let lost = used.evidence.lost || lacks_responses || lacks_requests;
+            Evidence { lost, ..used.evidence }
         };
         let (rule, evidence, witness, speaker, detail) = match place {
             RulingPlace::Ruling(_) => return None,
@@ -341,7 +405,7 @@ impl Elsewhere {
                 {
                     let detail =
                         it.exchange.parts.map_or(Detail::Unasked(name.0), Detail::Incomplete);
-                    (rule, open(it), witness, Role::Server, detail)
+                    (rule, open(it, lacks_requests), witness, Role::Server, detail)
                 }
             }
             RulingPlace::Request(place) => {
@@ -351,18 +415,18 @@ impl Elsewhere {
                 {
                     let detail =
                         it.exchange.parts.map_or(Detail::Unanswered(name.0), Detail::Incomplete);
-                    (rule, open(it), witness, Role::Client, detail)
+                    (rule, open(it, lacks_responses), witness, Role::Client, detail)
                 }
             }
             RulingPlace::Foreign(place) => {
                 let it = self.foreign.get(at(place))?;
                 let detail = Detail::Foreign(it.challenge as i32);
-                (&A2S022, it.evidence, it.witness(), Role::Client, detail)
+                (&A2S022, used(it), it.witness(), Role::Client, detail)
             }
             RulingPlace::Accepted(place) => {
                 let it = self.accepted.get(at(place))?;
                 let detail = Detail::Accepted(it.challenge as i32);
-                (&A2S024, it.evidence, it.witness(), Role::Server, detail)
+                (&A2S024, used(it), it.witness(), Role::Server, detail)
             }
         };
         Some(CrossFlowBreach { rule, evidence, witness, speaker, of_flow: true, detail })

@@ -102,7 +102,7 @@ impl Load {
         Load::Brief(Box::new(BriefLoad { first: mark, from, to, kinds, events, count: 1 }))
     }
 
-    /// Adds a request to the server. Returns whether there was room for its time.
+    /// Adds a request to the server. Returns whether there was room for its time and its source.
     pub(super) fn asks(
         &mut self,
         what: &'static str,
@@ -215,7 +215,7 @@ impl BriefLoad {
 }
 
 impl DetailedLoad {
-    /// Counts a message. Returns whether there was room for its time.
+    /// Counts a message. Returns whether there was room for its time and its source.
     fn takes(&mut self, exchange: &LoadMessage, terms: &LoadTerms, room: &mut GroupRoom) -> bool {
         match exchange.asked {
             None => self.asks(exchange, terms, room),
@@ -236,12 +236,13 @@ impl DetailedLoad {
             source.asks();
         }
         room.sources = (room.sources + before).saturating_sub(self.sources.len());
+        let has_room = !self.sources.is_cut;
         if room.buckets == 0 {
             return false;
         }
         let kept = self.rate.add(time.0.div_euclid(terms.bucket), terms.least);
         room.buckets = room.buckets.saturating_sub(kept);
-        true
+        has_room
     }
 
     fn responds(&mut self, exchange: &LoadMessage, asked: u32, terms: &LoadTerms) {
@@ -250,9 +251,7 @@ impl DetailedLoad {
         self.bytes_to += u64::from(asked);
         self.bytes_of += u64::from(bytes);
         let kind = self.asked.iter().position(|(name, _)| *name == what).unwrap_or(0) % KINDS;
-        // The receiver of a response has sent a request: there is an entry, or there was no room
-        // for one.
-        let Some(entry) = self.sources.entry(source, time, true) else { return };
+        let Some(entry) = self.sources.known(source) else { return };
         let times = entry.is_answered(kind, time, terms.window);
         if self.repeated.is_none_or(|(most, ..)| times > most) {
             self.repeated = Some((times, source, what));

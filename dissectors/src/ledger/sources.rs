@@ -21,6 +21,9 @@ pub(super) struct SourceSample {
     level: u8,
     /// Sorted by their hashes.
     sample: Vec<SampledSource>,
+    /// There was no room for some: it is no sample of all, and what depends on its proportions is
+    /// unknown.
+    pub(super) is_cut: bool,
 }
 
 /// The behaviour of a source.
@@ -55,6 +58,13 @@ fn hash(source: IpAddr) -> u32 {
 }
 
 impl SourceSample {
+    /// The entry of a known source, if it is in the sample.
+    pub(super) fn known(&mut self, source: IpAddr) -> Option<&mut SampledSource> {
+        let hash = hash(source);
+        let at = self.sample.binary_search_by_key(&hash, |source| source.hash).ok()?;
+        self.sample.get_mut(at)
+    }
+
     /// The entry of a source, if it is in the sample. `is_full`: there is no room for another.
     pub(super) fn entry(
         &mut self,
@@ -68,7 +78,11 @@ impl SourceSample {
         }
         let at = match self.sample.binary_search_by_key(&hash, |source| source.hash) {
             Ok(at) => at,
-            Err(at) if self.sample.len() < MOST && !is_full => {
+            Err(_) if is_full => {
+                self.is_cut = true;
+                return None;
+            }
+            Err(at) if self.sample.len() < MOST => {
                 let first = tenths(now);
                 let served = [0; KINDS];
                 let source = SampledSource {
@@ -100,10 +114,13 @@ impl SourceSample {
         self.sample.retain(|source| source.hash.trailing_zeros() >= level);
     }
 
-    /// Adds the sources of another group of hosts: no source is in both.
+    /// Adds the sources of another group of hosts. Of a source in both, one entry remains.
     pub(super) fn add(&mut self, other: SourceSample) {
         self.sample.extend(other.sample);
+        self.sample.sort_by_key(|source| source.hash);
+        self.sample.dedup_by_key(|source| source.hash);
         self.rise(other.level);
+        self.is_cut |= other.is_cut;
     }
 
     /// The number of sources in the sample.
@@ -122,7 +139,11 @@ impl SourceSample {
 
     /// The number of sources, as text.
     pub(super) fn count(&self) -> String {
-        let about = if self.level > 0 { "about " } else { "" };
+        let about = match self.level {
+            _ if self.is_cut => "more than ",
+            0 => "",
+            _ => "about ",
+        };
         let count = self.estimate(self.len());
         format!("{about}{count} {}", if count == 1 { "source" } else { "sources" })
     }

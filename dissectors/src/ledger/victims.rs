@@ -1,6 +1,7 @@
 //! Many responses to an address that requested none of them.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 
 use super::loads::CHECKED_FROM;
@@ -68,6 +69,24 @@ impl Victims {
         victim.most = victim.most.max(victim.window.1);
     }
 
+    /// Removes the addresses that may have asked.
+    pub(super) fn retain(&mut self, mut is_kept: impl FnMut(IpAddr) -> bool) {
+        self.victims.retain(|address, _| is_kept(*address));
+    }
+
+    /// Adds responses that came later.
+    pub(super) fn add(&mut self, later: Victims, terms: &Terms) {
+        self.is_full |= later.is_full;
+        for (address, later) in later.victims {
+            let has_room = self.victims.len() < terms.most;
+            match self.victims.entry(address) {
+                Entry::Occupied(victim) => victim.into_mut().add(later),
+                Entry::Vacant(victim) if has_room => _ = victim.insert(later),
+                Entry::Vacant(_) => self.is_full = true,
+            }
+        }
+    }
+
     /// The results. Returns whether there was no room for some.
     pub(super) fn review(
         &mut self,
@@ -103,5 +122,19 @@ impl Victims {
             });
         }
         self.is_full
+    }
+}
+
+impl Victim {
+    fn add(&mut self, later: Victim) {
+        if later.latest.mark.frame >= self.latest.mark.frame {
+            self.latest = later.latest;
+        }
+        self.first = self.first.min(later.first);
+        self.responses += later.responses;
+        self.bytes += later.bytes;
+        self.one = self.one.min(later.one);
+        self.most = self.most.max(later.most);
+        self.reflectors.add(later.reflectors);
     }
 }

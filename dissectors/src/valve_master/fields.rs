@@ -1,21 +1,21 @@
 //! The fields of the protocol's messages, in the order of the specification.
 
-use crate::kit::{Field, Kind, PairFields, fields};
+use crate::kit::{Field, Kind, PairFields, Treatment, fields};
 
-use super::conditions;
 use super::info_keys::{self, region};
+use super::{conditions, kept};
 
 fields! {
     HEADER = Field::new("header", "Header", Kind::Signed).framing();
-    TYPE = Field::new("type", "Message Type", Kind::Char).framing().number(message_type);
-    LINE_FEED = Field::new("line_feed", "Line feed", Kind::Unsigned).framing();
-    TERMINATOR = Field::new("terminator", "Terminating zero", Kind::Unsigned).framing();
+    TYPE = Field::new("type", "Message Type", Kind::Char).framing().number(message_type).kept();
+    LINE_FEED = Field::new("line_feed", "Line feed", Kind::Unsigned).framing().kept();
+    TERMINATOR = Field::new("terminator", "Terminating zero", Kind::Unsigned).framing().kept();
     DIALECT = Field::new("dialect", "Dialect", Kind::Name).framing().number(dialect);
-    BODY = Field::new("body", "Body", Kind::Bytes).framing().private();
+    BODY = Field::new("body", "Body", Kind::Bytes).framing().blocks_after(kept::foreign_header);
 
     // Client to master server
     /// The region of the requested servers; 255 is the whole world.
-    REGION = Field::new("region", "Region Code", Kind::Unsigned).number(region);
+    REGION = Field::new("region", "Region Code", Kind::Unsigned).number(region).kept();
     /// The last server of the reply before, or 0.0.0.0:0 for the first.
     SEED = Field::new("seed", "IP:Port", Kind::Text);
     /// What servers have to match, as keys and values after backslashes.
@@ -23,13 +23,13 @@ fields! {
     NOR = Field::new("nor", "None of", Kind::Group);
     NAND = Field::new("nand", "Not all of", Kind::Group);
     CONDITION = Field::new("condition", "Condition", Kind::Pair).pair(conditions::meaning);
-    KEY = Field::new("key", "Key", Kind::Text).public();
-    VALUE = Field::new("value", "Value", Kind::Text).value();
+    KEY = Field::new("key", "Key", Kind::Text).key(kept::is_key);
+    VALUE = Field::new("value", "Value", Kind::Text).value(kept::value);
 
     // Reply format
-    KEY_MARK = Field::new("key_mark", "Mark of a repeated key", Kind::Unsigned).framing();
-    REPLY_KEY = Field::new("key", "Key of the query", Kind::Unsigned).framing();
-    RESERVED = Field::new("reserved", "Reserved", Kind::Unsigned).framing();
+    KEY_MARK = Field::new("key_mark", "Mark of a repeated key", Kind::Unsigned).framing().kept();
+    REPLY_KEY = Field::new("key", "Key of the query", Kind::Unsigned).framing().treated(Treatment::Hexadecimal);
+    RESERVED = Field::new("reserved", "Reserved", Kind::Unsigned).framing().kept();
     /// The servers that the master lists.
     SERVERS = Field::new("servers", "Servers", Kind::List).of(&[&SERVER, &SERVER6]);
     SERVER = Field::new("server", "Server address block", Kind::Endpoint);
@@ -39,11 +39,11 @@ fields! {
 
     // Game server to master server
     SERVER_CHALLENGE_MARK =
-        Field::new("server_challenge_mark", "Mark of the server's challenge", Kind::Unsigned).framing();
+        Field::new("server_challenge_mark", "Mark of the server's challenge", Kind::Unsigned).framing().kept();
     /// The number that the master must repeat in its challenge.
     SERVER_CHALLENGE = Field::new("server_challenge", "The server's challenge", Kind::Unsigned);
     /// The number that the master gives and the server must repeat.
-    CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed);
+    CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed).treated(Treatment::Challenge);
     CHALLENGE_BYTES =
         Field::new("challenge_bytes", "Challenge, not 4 bytes long", Kind::Bytes).framing();
     /// The server's description of itself.
@@ -54,7 +54,7 @@ fields! {
     FORM = Field::new("form", "Form", Kind::Name).framing().number(order);
 
     // Xash3D's dialect
-    SEPARATOR = Field::new("separator", "Space", Kind::Char).framing();
+    SEPARATOR = Field::new("separator", "Space", Kind::Char).framing().kept();
     /// Address and port of the client that wants to reach the server through NAT.
     CLIENT = Field::new("client", "Client", Kind::Text);
 }

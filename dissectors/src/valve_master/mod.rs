@@ -22,6 +22,7 @@ mod filter;
 mod habits;
 mod info;
 mod info_keys;
+mod kept;
 mod listing;
 mod messages;
 mod registration;
@@ -114,6 +115,10 @@ impl Protocol for ValveMaster {
             [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => Some(Outline::of(&messages::REPLY)),
             _ => None,
         }
+    }
+
+    fn is_known_word(text: &[u8]) -> bool {
+        kept::is_known_word(text)
     }
 
     fn opens(bytes: &[u8]) -> bool {

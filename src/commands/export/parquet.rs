@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use arrow_array::RecordBatch;
 
 use super::FileSink;
-use crate::commands::outputs::AtomicFile;
+use crate::output_file::OutputFile;
 use crate::tables::{AnyRow, Batches, Parquet, Sink, Table};
 
 /// Maximum number of batches that wait to be written.
@@ -17,7 +17,7 @@ const WAITING: usize = 4;
 type TableBatch = (Table, RecordBatch);
 
 /// The files, once all batches were written.
-type Written = io::Result<Vec<(Table, AtomicFile)>>;
+type Written = io::Result<Vec<(Table, OutputFile)>>;
 
 /// Hands batches of rows to a thread that writes them.
 pub(super) struct Thread {
@@ -29,7 +29,7 @@ pub(super) struct Thread {
 
 impl Thread {
     /// For these files, in row groups of about this many bytes.
-    pub(super) fn new(files: Vec<(Table, AtomicFile)>, row_group: usize) -> io::Result<Thread> {
+    pub(super) fn new(files: Vec<(Table, OutputFile)>, row_group: usize) -> io::Result<Thread> {
         let parquet = Parquet::new(files, row_group)?;
         let (sender, receiver) = sync_channel(WAITING);
         let writer = std::thread::Builder::new().spawn(|| write(parquet, receiver))?;
@@ -57,7 +57,7 @@ impl Thread {
     }
 }
 
-fn write(mut parquet: Parquet<AtomicFile>, batches: Receiver<TableBatch>) -> Written {
+fn write(mut parquet: Parquet<OutputFile>, batches: Receiver<TableBatch>) -> Written {
     for (table, batch) in batches {
         parquet.write(table, &batch)?;
     }
@@ -65,7 +65,7 @@ fn write(mut parquet: Parquet<AtomicFile>, batches: Receiver<TableBatch>) -> Wri
 }
 
 impl Sink for Thread {
-    fn row(&mut self, capture: &str, row: &dyn AnyRow) -> io::Result<()> {
+    fn row(&mut self, capture: &str, row: &dyn AnyRow<'_>) -> io::Result<()> {
         self.batches.row(capture, row)?;
         self.send()
     }
@@ -79,7 +79,7 @@ impl Drop for Thread {
 }
 
 impl FileSink for Thread {
-    fn finish(mut self: Box<Self>) -> io::Result<Vec<AtomicFile>> {
+    fn finish(mut self: Box<Self>) -> io::Result<Vec<OutputFile>> {
         self.batches.finish()?;
         self.send()?;
         Ok(self.join()?.into_iter().map(|(_, file)| file).collect())

@@ -1,11 +1,11 @@
-//! The terminal: drawing, and keys.
+//! The terminal: drawing, and keys. It may be closed at any time, or take no more output.
 #![allow(clippy::disallowed_methods, reason = "the screen's clock is the system's")]
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,11 +27,18 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use super::again::CaptureAgain;
 use super::tasks::Tasks;
 use super::{ScreenThread, ViewState};
+use crate::commands::closed::{is_full, is_gone};
 use crate::filter::Filter;
 use crate::view::{Model, ReadingProgress, TaskReply, TaskRequest, View, draw};
 
 /// How long to wait for a key.
 const WAIT: Duration = Duration::from_millis(50);
+
+/// How long a terminal may take no output after a signal.
+const FULL: Duration = Duration::from_secs(1);
+
+/// Maximum number of keys that wait.
+const EVENTS: usize = 64;
 
 /// The interval of updates while reading.
 const REFRESH: Duration = Duration::from_millis(250);
@@ -50,29 +57,63 @@ pub(super) fn start(
             tasks.filter(filter);
         }
         let shared = Arc::clone(&again.shared);
-        let writes = again.input.live.write.is_some();
-        let ended = SignalFlags::register(writes);
+        shared.signals.register();
+        let has_keys = io::stdin().is_terminal();
         let shown = ScreenTerminal::enter().and_then(|mut terminal| {
+            let events = events();
+            let shared = &shared;
             let mut showing =
-                RunningView { shared: &shared, view, tasks, replies, colours, ended: &ended };
+                RunningView { shared, view, tasks, replies, events, has_keys, colours };
             let shown = showing.run(&mut terminal);
             terminal.leave().and(shown)
         });
-        quit(&shared, &ended);
-        shown
+        quit(&shared);
+        // A terminal that was closed is as if the user had quit.
+        if is_closed(has_keys) { Ok(()) } else { shown }
     })
 }
 
+/// Waits for the screen's thread. `None`: after a signal, the terminal takes no output, as when a connection is
+/// lost, so the thread cannot end.
+pub(super) fn wait(screen: ScreenThread, signals: &SignalFlags) -> Option<io::Result<()>> {
+    let mut full = None;
+    while !screen.is_finished() {
+        full = match signals.is_any() && is_full(&io::stdout()) {
+            true => full.or_else(|| Some(Instant::now())),
+            false => None,
+        };
+        if full.is_some_and(|since| since.elapsed() >= FULL) {
+            disable_raw_mode().ok();
+            return None;
+        }
+        std::thread::sleep(WAIT);
+    }
+    Some(screen.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+}
+
 /// The user has quit: reading ends as with Ctrl-C, unless a signal has ended it.
-fn quit(shared: &ViewState, ended: &SignalFlags) {
+fn quit(shared: &ViewState) {
     shared.has_quit.store(true, Ordering::Relaxed);
-    if !shared.is_read() && !ended.by_signal.load(Ordering::Relaxed) {
+    if !shared.is_read() && !shared.signals.by_signal.load(Ordering::Relaxed) {
         signal_hook::low_level::raise(SIGINT).ok();
     }
 }
 
+/// Whether the terminal was closed. `has_keys`: standard input is a terminal, too.
+fn is_closed(has_keys: bool) -> bool {
+    is_gone(&io::stdout()) || has_keys && is_gone(&io::stdin())
+}
+
+/// The terminal's events. A thread of its own reads them: when the terminal was closed, that does not end.
+fn events() -> Receiver<io::Result<Event>> {
+    let (sender, events) = sync_channel(EVENTS);
+    std::thread::spawn(move || while sender.send(event::read()).is_ok() {});
+    events
+}
+
 /// Flags set by signals.
-struct SignalFlags {
+#[derive(Default)]
+pub(super) struct SignalFlags {
     /// A signal that also ends reading.
     by_signal: Arc<AtomicBool>,
     /// The terminal was closed.
@@ -80,19 +121,14 @@ struct SignalFlags {
 }
 
 impl SignalFlags {
-    /// `writes`: if a capture is being written, SIGHUP begins a new file.
-    fn register(writes: bool) -> SignalFlags {
-        let ended = SignalFlags { by_signal: Arc::default(), by_hangup: Arc::default() };
+    fn register(&self) {
         for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&ended.by_signal)).ok();
+            signal_hook::flag::register(signal, Arc::clone(&self.by_signal)).ok();
         }
-        if !writes {
-            signal_hook::flag::register(SIGHUP, Arc::clone(&ended.by_hangup)).ok();
-        }
-        ended
+        signal_hook::flag::register(SIGHUP, Arc::clone(&self.by_hangup)).ok();
     }
 
-    fn is_it(&self) -> bool {
+    fn is_any(&self) -> bool {
         self.by_signal.load(Ordering::Relaxed) || self.by_hangup.load(Ordering::Relaxed)
     }
 }
@@ -172,8 +208,10 @@ struct RunningView<'s> {
     view: View,
     tasks: Tasks,
     replies: Receiver<(Arc<AtomicBool>, TaskReply)>,
+    events: Receiver<io::Result<Event>>,
+    /// Standard input is a terminal.
+    has_keys: bool,
     colours: bool,
-    ended: &'s SignalFlags,
 }
 
 impl RunningView<'_> {
@@ -193,20 +231,25 @@ impl RunningView<'_> {
                 }
             }
             if std::mem::take(&mut is_new) {
-                let model = self.shared.lock_now();
-                let (view, colours) = (&mut self.view, self.colours);
-                terminal.drawn.draw(|frame| draw(frame, view, &model, colours))?;
+                let (shared, view, colours) = (self.shared, &mut self.view, self.colours);
+                // The terminal gets it afterwards, without the model: that may take long.
+                terminal.drawn.draw(|frame| draw(frame, view, &shared.lock_now(), colours))?;
             }
-            if self.ended.is_it() {
-                return Ok(());
-            }
-            let mut wait = WAIT;
-            while event::poll(wait)? {
-                wait = Duration::ZERO;
-                is_new = true;
-                if self.event(&event::read()?, terminal)? {
+            let mut next = self.events.recv_timeout(WAIT);
+            loop {
+                if self.shared.signals.is_any() || is_closed(self.has_keys) {
                     return Ok(());
                 }
+                let event = match next {
+                    Ok(event) => event?,
+                    Err(RecvTimeoutError::Timeout) => break,
+                    Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                };
+                is_new = true;
+                if self.event(&event, terminal)? {
+                    return Ok(());
+                }
+                next = self.events.recv_timeout(Duration::ZERO);
             }
         }
     }
@@ -239,21 +282,20 @@ impl RunningView<'_> {
 
     /// Handles an event. `true`: the user quits.
     fn event(&mut self, event: &Event, terminal: &mut ScreenTerminal) -> io::Result<bool> {
-        let request = {
-            let model = self.shared.lock_now();
-            match event {
-                Event::Key(key) if key.kind != KeyEventKind::Release => self.view.key(*key, &model),
-                Event::Mouse(mouse) => self.view.mouse(*mouse, &model),
-                Event::Paste(text) => {
-                    self.view.paste(text);
-                    None
-                }
-                Event::Resize(..) => {
-                    terminal.fit()?;
-                    None
-                }
-                _ => None,
+        let request = match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => {
+                self.view.key(*key, &self.shared.lock_now())
             }
+            Event::Mouse(mouse) => self.view.mouse(*mouse, &self.shared.lock_now()),
+            Event::Paste(text) => {
+                self.view.paste(text);
+                None
+            }
+            Event::Resize(..) => {
+                terminal.fit()?;
+                None
+            }
+            _ => None,
         };
         match request {
             None => {}

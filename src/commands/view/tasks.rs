@@ -1,7 +1,6 @@
 //! Long tasks: each has a thread of its own, and is cancelled when the next one of its kind begins.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +14,7 @@ use super::kept::KeptReader;
 use crate::capture::write::PcapNgWriter;
 use crate::commands::{Failure, extract};
 use crate::filter::Filter;
+use crate::output_file::OutputFile;
 use crate::report::Envelope;
 use crate::rows::ConversationRow;
 use crate::session::{Event, Findings, Messages, Needs};
@@ -265,8 +265,7 @@ impl Task {
             return Err(Failure::Filter("nothing was written".to_owned()));
         }
         // An existing file is not overwritten: it may be the input.
-        let opened = OpenOptions::new().write(true).create_new(true).open(Path::new(file));
-        let out = BufWriter::with_capacity(1 << 18, opened.map_err(failed)?);
+        let out = OutputFile::create_new(Path::new(file)).map_err(failed)?;
         let mut writer = PcapNgWriter::new(out).map_err(failed)?;
         let mut packets = 0;
         for (capture, found) in all {
@@ -281,7 +280,7 @@ impl Task {
                 }
             };
         }
-        writer.finish().map_err(failed)?;
+        writer.finish().and_then(OutputFile::put).map_err(failed)?;
         let (packets, messages) = (counted(packets, "packet"), counted(messages, "message"));
         Ok(TaskReply::Done(format!("wrote {packets} of {messages} to {called}")))
     }
@@ -324,7 +323,6 @@ impl Task {
     fn unwritable(&self, error: &io::Error) -> String {
         let is_live = self.again.input.live.interface.is_some();
         match error.kind() {
-            io::ErrorKind::AlreadyExists => "it is there already; choose another name".to_owned(),
             io::ErrorKind::PermissionDenied if is_live => format!(
                 "{error}; a live capture may only write in the folder of -w FILE, as the user that \
                  -Z names"
@@ -340,7 +338,7 @@ fn copy_kept(
     first: u32,
     name: Option<&str>,
     chosen: &extract::Extraction,
-    writer: &mut PcapNgWriter<BufWriter<File>>,
+    writer: &mut PcapNgWriter<OutputFile>,
 ) -> io::Result<u64> {
     let mut written = 0;
     while let Some((frame, packet)) = packets.next() {

@@ -18,22 +18,25 @@ struct HostColumns {
     before: usize,
     count: usize,
     gap: usize,
+    /// Columns of the terminal that are drawn, and one more: it makes a line too long.
+    drawn: usize,
 }
 
 impl HostColumns {
     fn of(before: usize, count: usize, width: usize) -> HostColumns {
         let room = width.saturating_sub(before + BESIDE) / count.saturating_sub(1).max(1);
-        HostColumns { before, count, gap: room.clamp(14, 36) }
+        let drawn = width.saturating_sub(before) + 1;
+        HostColumns { before, count, gap: room.clamp(14, 36), drawn }
     }
 
     fn width(&self) -> usize {
         self.count.saturating_sub(1) * self.gap + 1
     }
 
-    /// The line of every host, and nothing between.
+    /// The line of every host that is drawn, and nothing between.
     fn empty(&self) -> Vec<char> {
-        let mut line = vec![' '; self.width()];
-        (0..self.count).for_each(|lane| line[lane * self.gap] = '\u{2502}');
+        let mut line = vec![' '; self.width().min(self.drawn)];
+        line.iter_mut().step_by(self.gap).for_each(|lane| *lane = '\u{2502}');
         line
     }
 
@@ -42,7 +45,8 @@ impl HostColumns {
         let (from, to) = (step.from * self.gap, step.to * self.gap);
         let (left, right) = (from.min(to), from.max(to));
         let stroke = if step.lost || step.icmp { '\u{254C}' } else { '\u{2500}' };
-        if let Some(between) = line.get_mut((left + 1).min(right)..right) {
+        let end = right.min(line.len());
+        if let Some(between) = line.get_mut((left + 1).min(end)..end) {
             between.fill(stroke);
         }
         let head = if to > from { (right.saturating_sub(1), '>') } else { (left + 1, '<') };
@@ -170,5 +174,25 @@ impl Ladder {
 impl LadderLine {
     fn above(tone: Tone, text: String) -> LadderLine {
         LadderLine { step: None, parts: vec![(Some(tone), text)] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What lies beyond the edge is not drawn, however many hosts there are.
+    #[test]
+    fn lines_are_as_long_as_the_terminal_is_wide() {
+        let lanes = HostColumns::of(25, 20_000, 120);
+        let line = lanes.empty();
+        assert_eq!((lanes.width(), line.len()), (19_999 * 14 + 1, 120 - 25 + 1));
+        assert_eq!(line.iter().filter(|cell| **cell == '\u{2502}').count(), 7);
+        assert_eq!(
+            HostColumns::of(25, 3, 120).empty().len(),
+            2 * 25 + 1,
+            "there is nothing beyond"
+        );
+        assert_eq!(HostColumns::of(25, 3, 10).empty().len(), 1, "nor is there room");
     }
 }

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use captures::bulk::{self, Input, Size, Written};
 use nix::sys::statvfs::statvfs;
-use xtask::bulk::{self, Input, Size, Written};
 
 use crate::bench::options::Options;
 

@@ -1,4 +1,4 @@
-//! Measures the release build as users run it: complete processes on captures of millions of packets, in
+//! Measures gamewire as it is packaged: complete processes on captures of millions of packets, in
 //! turn with `cat` and other installed programs. The results are written to `docs/performance.md`, which
 //! explains them.
 
@@ -12,10 +12,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use xtask::bulk::{Input, Size, Written};
+use captures::bulk::{Input, Size, Written};
 use xtask::callgrind;
 
-use crate::release;
+use crate::built;
 use files::Capture;
 use measure::Cost;
 use options::Options;
@@ -38,7 +38,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str], out: &mut dyn Write) -> io::R
     if options.callgrind && programs::find("valgrind").is_none() {
         return Err(callgrind::not_here());
     }
-    let gamewire = release(root)?;
+    let gamewire = built(root, "dist")?;
     let mut page = Page::default();
     if options.grow {
         grow(&gamewire, &options, &mut page, out)?;

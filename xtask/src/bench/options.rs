@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use xtask::bulk::Input;
+use captures::bulk::Input;
 
 pub(super) const USAGE: &str = "usage: cargo run --release -p xtask -- bench [OPTION...]
   --input NAME,...  use only these inputs: a2s, mixed, tcp, frag, manyflows

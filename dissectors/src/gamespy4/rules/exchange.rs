@@ -1,6 +1,6 @@
 //! The order of messages: which request a response answers, and the use of challenges.
 
-use crate::gamespy4::conversation::PendingRequest;
+use crate::gamespy4::pending_request::PendingRequest;
 use crate::kit::{
     CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Read, ResponseDue, ResponseRules,
     SeenMessage, Sink, Span, Time,

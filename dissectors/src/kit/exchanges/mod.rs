@@ -7,10 +7,12 @@
 mod elsewhere;
 mod pending;
 mod request;
+mod unfinished;
 
 pub use elsewhere::LatestRequests;
 pub use pending::PendingRequests;
 pub use request::{CompactRequest, Question, Request, RequestFlags, ResponseDue};
+pub use unfinished::{Unfinished, UnfinishedResponses};
 
 use crate::kit::{Budget, Clock, Evidence, FlowFacts, Limit, Mark, SeenMessage, Sending, Side};
 

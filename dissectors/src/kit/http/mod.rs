@@ -4,11 +4,13 @@
 
 mod fields;
 mod head;
+mod kept;
 
 use std::borrow::Cow;
 
 pub(crate) use fields::*;
 pub(crate) use head::{ENDINGS, headers, line, word};
+pub(crate) use kept::is_known_word;
 
 use crate::kit::{Budget, Framed, Limit, Limits, Side, Unread};
 

@@ -153,6 +153,67 @@ fn flows_beyond_the_limit_are_checked_individually() {
     assert_eq!(reported(&facts, 3), ["A2S062", "A2S062", "A2S062", "A2S062 2x", "NET011"]);
 }
 
+/// A response may belong to a request that did not fit, and the reverse.
+#[test]
+fn what_something_beyond_the_limit_may_explain_is_inconclusive() {
+    let requests = |count: u64| (1..=count).map(|frame| request(frame * 4000, 4, S));
+    let responses = |count: u64| (1..=count).map(|frame| response(frame * 4000 + 3500, 4));
+    let many = Vec::from_iter(requests(5).chain(responses(1)));
+    let doubtful = ["A2S061?", "A2S062", "A2S062", "A2S062", "A2S062? 2x", "NET011"];
+    assert_eq!(reported(&many, 3), doubtful);
+    let many = Vec::from_iter(responses(5).chain(requests(1)));
+    let doubtful = ["A2S061", "A2S061", "A2S061", "A2S061? 2x", "A2S062?", "NET011"];
+    assert_eq!(reported(&many, 3), doubtful);
+    // Another host was asked, too, as far as is known.
+    let matched = [request(1, 4, S), response(20, 4), request(9000, 4, S), request(18_000, 4, S)];
+    assert_eq!(reported(&matched, 3), ["A2S062", "A2S062", "A2S062 kept", "A2S065"]);
+    assert_eq!(reported(&matched, 2), ["A2S062", "A2S062 kept", "A2S062? 1x", "A2S065?", "NET011"]);
+}
+
+#[test]
+fn challenges_beyond_the_limit_are_inconclusive_if_some_came_from_elsewhere() {
+    let used =
+        |frame, challenge| (frame, CrossFlowEvent::Foreign { challenge, evidence: EVIDENCE }, C, S);
+    let alone = [used(30, 7), used(31, 8), used(32, 9)];
+    assert_eq!(reported(&alone, 2), ["A2S022", "A2S022", "A2S022 1x", "NET011"]);
+    let mut given = exchange(20, 2 | 4, false);
+    given.challenge = Some(9);
+    let given = (20, CrossFlowEvent::Unasked(given), OTHER, C);
+    let with = [request(1, 4, S), given, alone[0], alone[1], alone[2]];
+    let all = ["A2S022", "A2S022", "A2S022? 1x", "A2S062 kept", "A2S065", "NET011"];
+    assert_eq!(reported(&with, 2), all);
+    // The server's challenge may have come with a response that did not fit.
+    let without = [response(1, 4), response(2, 4), response(3, 4), used(30, 7)];
+    assert_eq!(reported(&without, 2), ["A2S022?", "A2S061", "A2S061", "A2S061 1x", "NET011"]);
+}
+
+#[test]
+fn an_address_that_may_have_asked_is_not_called_a_victim() {
+    let accused = |facts: &[(u64, CrossFlowEvent, &'static str, &'static str)], most| {
+        reported(facts, most).contains(&"SEC005".to_owned())
+    };
+    let responses = Vec::from_iter((1..=60).map(|n| response(n * 10, 4)));
+    assert!(accused(&responses, 1000) && accused(&responses, 10));
+    // It asked another host, which may be the one that responds.
+    let asked = |count: u64| (0..count).map(|n| request(n * 4000 + 9000, 4, S));
+    let facts = Vec::from_iter(responses.iter().copied().chain(asked(1)));
+    assert!(accused(&facts, 1000) && !accused(&facts, 10));
+    // It is unknown who sent the requests that did not fit.
+    let mut few = responses[..30].to_vec();
+    assert!(accused(&few, 40));
+    few.extend(asked(41));
+    assert!(!accused(&few, 40));
+}
+
+/// Responses are counted in the order of time, whether they fit or not.
+#[test]
+fn responses_beyond_the_limit_do_not_add_to_earlier_windows() {
+    let slow = Vec::from_iter((1..=60).map(|n| response(n * 1000, 4)));
+    for most in [10, 1000] {
+        assert!(reported(&slow, most).contains(&"SEC005 kept".to_owned()), "{most}");
+    }
+}
+
 #[test]
 fn many_unsolicited_responses_are_one_finding() {
     let checked = |responses: u64, apart: u64| {
@@ -184,7 +245,12 @@ fn many_unsolicited_responses_are_one_finding() {
 
 /// The findings for requests from these sources at these milliseconds, each of them answered.
 fn asked(requests: impl Iterator<Item = (u32, i64)>) -> Vec<String> {
-    let mut loads = Loads::new(1 << 16, AbuseThresholds::default());
+    asked_within(1 << 16, requests)
+}
+
+/// The same with this maximum of sources.
+fn asked_within(most: usize, requests: impl Iterator<Item = (u32, i64)>) -> Vec<String> {
+    let mut loads = Loads::new(most, AbuseThresholds::default());
     for (frame, (source, time)) in (1..).zip(requests) {
         let payload = |bytes, from: &str, to: &str| Payload {
             bytes,
@@ -238,6 +304,21 @@ fn responses_to_many_sources_that_never_continue_are_reflection() {
     assert!(crowd(1000, 2, 10));
     assert!(!crowd(1000, 3, 10));
     assert!(!crowd(1000, 1, 100));
+}
+
+/// Of sources that are not all kept, it is unknown how many continue.
+#[test]
+fn sources_that_are_not_all_kept_prove_no_reflection() {
+    for times in [1, 3] {
+        let all = (0..1500).flat_map(|n: u32| (0..times).map(move |_| (n, (n * 10).into())));
+        let reported = asked_within(100 * GROUPS, all);
+        assert_eq!(reported, ["SEC006 kept", "the limit remembered was met"], "{times}");
+    }
+    let flood = asked_within(100 * GROUPS, (0..15_000).map(|n| (n, (n / 2).into())));
+    assert!(flood.iter().any(|it| it.contains("from more than 800 sources")), "{flood:?}");
+    let repeated = (0..1500).map(|n: u32| (n, i64::from(n))).chain((0..40).map(|n| (1, 2000 + n)));
+    let repeated = asked_within(100 * GROUPS, repeated);
+    assert!(repeated[0].contains("0.0.0.1 is answered 41 times within 10 s"), "{repeated:?}");
 }
 
 #[test]

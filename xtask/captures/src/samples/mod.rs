@@ -132,7 +132,7 @@ fn readme() -> String {
         "# Sample captures\n\n\
          `cargo run -p xtask -- samples` generates these files reproducibly; do not edit them by hand.\n\
          `cargo run -p xtask -- samples --check` compares them. The conversations are in\n\
-         `xtask/src/samples/`.\n",
+         `xtask/captures/src/samples/`.\n",
     );
     for (protocol, samples) in PROTOCOLS {
         text += &format!("\n## {protocol}\n\n| file | content |\n|---|---|\n");

@@ -2,7 +2,7 @@
 //! be larger than memory.
 //!
 //! ```
-//! use xtask::bulk::{self, Input, Size};
+//! use captures::bulk::{self, Input, Size};
 //!
 //! let mut file = Vec::new();
 //! let written = bulk::write(Input::A2s, Size::Packets(100), &mut file)?;

@@ -3,7 +3,7 @@
 //! Each line is a step; blank lines and comments, from a `#` to the end of the line, are skipped.
 //!
 //! ```
-//! use xtask::exchange::{Setting, capture};
+//! use captures::exchange::{Setting, capture};
 //!
 //! let script = r"
 //!     ## TIME FROM > TO  [options]  payload
@@ -14,7 +14,7 @@
 //!     end 5
 //! ";
 //! assert_eq!(capture(script, &Setting::udp(27015))?.packets.len(), 2 + 3 + 1 + 3 + 1);
-//! # Ok::<(), xtask::exchange::ScriptError>(())
+//! # Ok::<(), captures::exchange::ScriptError>(())
 //! ```
 //!
 //! **Time**: seconds from the start of the capture ([`START`](crate::wire::START)), or with a `+` from the

@@ -2,7 +2,7 @@
 //! a [`tunnel`], a [`Link`] header, a [`Capture`] written as pcap, or [`PcapNg`].
 //!
 //! ```
-//! use xtask::wire::{Capture, Datagram, Link, START};
+//! use captures::wire::{Capture, Datagram, Link, START};
 //!
 //! let question = Datagram::new("10.0.0.1:50000", "10.0.0.2:27015", b"\xFF\xFF\xFF\xFFi");
 //! let mut capture = Capture::new(Link::Ethernet);
