@@ -91,7 +91,7 @@ const KERNEL: [c_long; 27] = [
     libc::SYS_finit_module,
     libc::SYS_delete_module,
     libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
+    KEXEC_FILE_LOAD,
     libc::SYS_reboot,
     libc::SYS_swapon,
     libc::SYS_swapoff,
@@ -124,10 +124,13 @@ const OLD: [c_long; 11] = [
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: [c_long; 0] = [];
 
-/// Numbers that the C library does not name everywhere; they are the same on all architectures.
+/// Numbers that the C library does not name everywhere; the first three are the same on all
+/// architectures.
 const FCHMODAT2: c_long = 452;
 const SETXATTRAT: c_long = 463;
 const REMOVEXATTRAT: c_long = 466;
+
+const KEXEC_FILE_LOAD: c_long = if cfg!(target_arch = "x86_64") { 320 } else { 294 };
 
 /// The bits of a socket's type; the others are flags.
 const SOCKET_TYPE: u64 = 0xF;
@@ -271,7 +274,7 @@ mod tests {
         for call in [
             libc::SYS_read,
             libc::SYS_openat,
-            libc::SYS_renameat,
+            libc::SYS_renameat2,
             libc::SYS_unlinkat,
             libc::SYS_accept4,
             libc::SYS_sendto,
