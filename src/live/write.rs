@@ -290,7 +290,10 @@ mod tests {
 
     fn writer(plan: FilePlan, digits: u8, now: i64) -> FileWriter {
         let folder = OutputPlace::open(plan.path.parent().unwrap()).unwrap();
-        FileWriter::new(plan, Arc::new(folder), None, description(digits), now).unwrap()
+        // A single file is opened before.
+        let single = (!plan.rotates()).then(|| plan.path.clone());
+        let file = single.map(|path| (File::create(&path).unwrap(), path));
+        FileWriter::new(plan, Arc::new(folder), file, description(digits), now).unwrap()
     }
 
     fn description(digits: u8) -> DeviceDescription {

@@ -181,7 +181,7 @@ fn gather<S: Sink>(
             // The number is reused for another response.
             NumberRepeat::Differs => {
                 if let Some(response) = cx.conversation.responses().waiting.take(side, number) {
-                    give_up(cx, response, payload.time, sink);
+                    give_up(cx, *response, payload.time, sink);
                 }
                 begin(cx, payload, number, sink);
             }
@@ -207,7 +207,7 @@ fn gather<S: Sink>(
     if let Ok(order) = response.order()
         && let Some(response) = waiting.take(side, number)
     {
-        join(cx, response, &order, payload, sink);
+        join(cx, *response, &order, payload, sink);
     }
 }
 
@@ -216,7 +216,7 @@ fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mu
     let most = cx.settings.limits.unfinished;
     if let Some(oldest) = cx.conversation.responses().waiting.take_beyond(most) {
         cx.budget.meet(Limit::Unfinished);
-        give_up(cx, oldest, payload.time, sink);
+        give_up(cx, *oldest, payload.time, sink);
     }
     let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));
     let asked = cx.flow.seen[payload.side.other().index()];
@@ -261,7 +261,7 @@ fn single_datagram<S: Sink>(
 /// All parts have arrived.
 fn join<S: Sink>(
     cx: &mut Cx<'_>,
-    response: Box<OpenResponse>,
+    response: OpenResponse,
     order: &[usize],
     payload: &Payload<'_>,
     sink: &mut S,
@@ -310,7 +310,7 @@ fn join<S: Sink>(
 }
 
 /// The rest of a response did not come: each of its datagrams is reported on its own.
-fn give_up<S: Sink>(cx: &mut Cx<'_>, response: Box<OpenResponse>, now: Time, sink: &mut S) {
+fn give_up<S: Sink>(cx: &mut Cx<'_>, response: OpenResponse, now: Time, sink: &mut S) {
     let HeldDatagrams { mark, held, copied, .. } = &response.more;
     let evidence = Evidence {
         began: cx.flow.began,
@@ -333,6 +333,6 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, response: Box<OpenResponse>, now: Time, sin
 /// Removes overdue responses; with `end`, all of them.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     while let Some(response) = cx.conversation.responses().waiting.take_overdue(now, end) {
-        give_up(cx, response, now, sink);
+        give_up(cx, *response, now, sink);
     }
 }

@@ -142,7 +142,7 @@ impl<Q: Question> Request<Q> {
         self.mark = again;
         self.flags -= RequestFlags::REFUSED;
         self.tries = self.tries.saturating_add(1).min(Self::MOST_TRIES);
-        self.left = self.left.saturating_add(1).min(Self::MOST_LEFT);
+        self.left = self.left.saturating_add(1);
     }
 
     /// Whether this request continues an exchange with the challenge from its response so far.
@@ -261,7 +261,7 @@ impl<Q: Question> From<Request<Q>> for CompactRequest<Q> {
             since: shortened(time.since(asked.began)).to_le_bytes(),
             due: asked.due,
             flags: asked.flags,
-            left: asked.left.min(Request::<Q>::MOST_LEFT),
+            left: asked.left,
             what: asked.what,
         }
     }

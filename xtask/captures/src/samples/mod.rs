@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_folder_is_up_to_date() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples");
         let wrong = check(&folder).unwrap();
         assert!(wrong.is_empty(), "run `cargo run -p xtask -- samples`: {wrong:#?}");
     }
