@@ -177,7 +177,9 @@ impl Flood {
         std::fs::write(&file, self.0.pcap()).expect("a writable folder");
         // A flood takes seconds: by default, one thread and several.
         let threads = if wanted_runs().is_some() { &THREADS[..] } else { &THREADS[..2] };
-        commands.iter().for_each(|command| are_the_same(command, &[file.clone()], threads));
+        commands
+            .iter()
+            .for_each(|command| are_the_same(command, std::slice::from_ref(&file), threads));
     }
 }
 
@@ -288,5 +290,7 @@ fn lost_fragments_of_a_host_with_several_servers_are_named_the_same() {
     if !file.is_file() {
         return support::skip::skipped("captures", "no recorded captures are here");
     }
-    COMMANDS.iter().for_each(|command| are_the_same(command, &[file.clone()], &THREADS));
+    COMMANDS
+        .iter()
+        .for_each(|command| are_the_same(command, std::slice::from_ref(&file), &THREADS));
 }

@@ -299,7 +299,10 @@ impl<'a> Copy<'a> {
 
     /// Writes what the recording lost before this packet.
     fn write_losses(&mut self, frame: u64) -> io::Result<()> {
-        while let Some((_, loss)) = self.losses.pop_front_if(|(before, _)| *before < frame) {
+        while let Some(&(before, loss)) = self.losses.front()
+            && before < frame
+        {
+            self.losses.pop_front();
             let Some(writer) = &mut self.writer else { return Ok(()) };
             match loss {
                 Loss::Drops(interface, count) => {

@@ -97,7 +97,7 @@ impl Exchanges {
         let is_first = self.open > 1 && !self.answered_latest.contains(&request);
         if is_first {
             self.answered_latest = [request, latest];
-            self.open = (self.open & !1) - 2 | u32::from(reply.challenge_alone);
+            self.open = ((self.open & !1) - 2) | u32::from(reply.challenge_alone);
         }
         is_first
     }

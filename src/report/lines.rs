@@ -129,9 +129,7 @@ impl LineWriter {
                 self.clock.rfc3339(*time, self.digits, out);
                 out.push(b'"');
             }
-            Cell::Integers(many) => {
-                list("[]", *many, out, |it, out| put(out, format_args!("{it}")))
-            }
+            Cell::Integers(many) => list("[]", many, out, |it, out| put(out, format_args!("{it}"))),
             Cell::Texts(texts) => list("[]", texts, out, |text, out| quoted(text, out)),
             Cell::Counts(counts) => list("{}", counts, out, |(name, count), out| {
                 quoted(name, out);

@@ -262,7 +262,7 @@ impl Shuffle {
         let mut tweak = tweak;
         for (key, bits) in &self.rounds {
             tweak = (tweak ^ key).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-            let pivot = ((tweak & 0xFFFF_FFFF) * u64::from(count) >> 32) as u32;
+            let pivot = (((tweak & 0xFFFF_FFFF) * u64::from(count)) >> 32) as u32;
             // A number and its partner are either both swapped or both not.
             let partner = if pivot >= place { pivot - place } else { pivot + count - place };
             let bit = place.max(partner).wrapping_add((tweak >> 56) as u32) & 0xFF;

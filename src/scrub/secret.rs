@@ -70,7 +70,7 @@ impl NumberStream {
 
     /// A number below `end`, uniformly distributed but for an error of 2^-32 times `end`.
     pub(super) fn below(&mut self, end: u32) -> u32 {
-        ((self.next() >> 32) * u64::from(end) >> 32) as u32
+        (((self.next() >> 32) * u64::from(end)) >> 32) as u32
     }
 }
 

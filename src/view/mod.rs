@@ -74,6 +74,7 @@ pub enum Chosen {
 }
 
 /// The result of a request.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum TaskReply {
     /// A ladder: its conversations, and the packet to select.
     Ladder(RoaringBitmap, OpenedConversation, Option<u64>),
