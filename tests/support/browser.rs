@@ -1,5 +1,4 @@
 //! Controls a browser over the WebDriver protocol; without one, tests are skipped.
-#![allow(dead_code, reason = "not every test file uses every helper")]
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::skip;
+use super::skip;
 
 /// Turns off features that are unrelated to the page: first start, updates, accounts.
 const QUIET: [&str; 9] = [

@@ -1,10 +1,9 @@
 //! The examples of rules, played into captures.
-#![allow(dead_code, reason = "not every test file plays them one by one")]
 
 use captures::exchange::{Setting, capture};
 use dissectors::kit::Rule;
 
-use crate::recording;
+use super::recording;
 
 /// Rules about reactions to another party's fault: the examples of the first rule break the second.
 pub(crate) const PRESUMED: &[(&str, &str)] = &[

@@ -1,7 +1,6 @@
 //! Counts exchanges in the output of `dissect` by definition: a request with its repeats while it waits and its
 //! challenge is one exchange. It is answered by the requested response, or by a challenge if no other message
 //! follows that.
-#![allow(dead_code, reason = "not every test file uses every helper")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;

@@ -1,6 +1,12 @@
 //! Runs gamewire inside the test process.
-#![allow(dead_code, reason = "not every test file uses every helper")]
+#![allow(dead_code, reason = "not every test program uses every helper")]
 
+pub(crate) mod browser;
+pub(crate) mod canary;
+pub(crate) mod examples;
+pub(crate) mod exchanges;
+pub(crate) mod project;
+pub(crate) mod recording;
 pub(crate) mod skip;
 
 use std::ffi::OsString;

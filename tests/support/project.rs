@@ -1,5 +1,4 @@
 //! The folder of a project that uses gamewire: captures, a configuration, a baseline.
-#![allow(dead_code, reason = "not every test file uses every helper")]
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -8,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use captures::exchange::{Setting, capture};
 
-use crate::support::{self, Run};
+use super::Run;
+use crate::support;
 
 /// The folder is removed on drop.
 pub(crate) struct Project(PathBuf);

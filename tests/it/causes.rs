@@ -1,0 +1,260 @@
+//! Causes in `gamewire diagnose` that no sample has, each with a capture.
+
+use crate::support::gamewire;
+use crate::support::project::Project;
+use captures::exchange::{Setting, capture};
+use captures::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
+use serde_json::Value;
+
+/// The result for this server of a capture.
+fn diagnosed(bytes: &[u8], server: &str, args: &[&str]) -> Value {
+    let (_project, file) = Project::of_capture(bytes);
+    let always = ["diagnose", "--no-config", "--format", "json", "--server", server, &file];
+    let run = gamewire(always.iter().chain(args));
+    assert!(run.code < 2, "{}", run.err);
+    let found: Value = serde_json::from_str(&run.out).unwrap();
+    found["servers"][0].clone()
+}
+
+/// The verdict on an item of it, the cause, and the text.
+fn item(server: &Value, item: &str) -> [String; 3] {
+    let items = server["items"].as_array().unwrap();
+    let item = items.iter().find(|it| it["item"] == item);
+    let item = item.unwrap_or_else(|| panic!("no such item: {server}"));
+    ["verdict", "cause", "text"].map(|key| item[key].as_str().unwrap_or_default().to_owned())
+}
+
+fn of_script(script: &str, setting: &Setting, server: &str, of: &str) -> [String; 3] {
+    item(&diagnosed(&capture(script, setting).unwrap().pcap(), server, &[]), of)
+}
+
+const A2S: Setting = Setting::udp(27015);
+const VALVE: Setting = Setting::udp(27010);
+const ASK: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+
+#[test]
+fn a_host_that_cannot_be_reached() {
+    let script = format!("0.0 c > s  {ASK}\n0.01 m > c  icmp=3.1\nend 9");
+    let said = of_script(&script, &A2S, "10.0.0.2:27015", "seen.answered");
+    assert_eq!(said, ["no", "icmp_host_unreachable", "10.0.0.9 says: host unreachable"]);
+    let script = "0.0 s:27015 > m  71\n0.01 n > s:27015  icmp=3.0\nend 9";
+    let said = of_script(script, &VALVE, "10.0.0.2:27015", "reg.challenged");
+    assert_eq!(said, ["no", "icmp_host_unreachable", "10.0.1.9 says: net unreachable"]);
+}
+
+/// A join with this info string.
+fn joined(info: &str) -> String {
+    format!(
+        "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702\n\
+         0.03 s:27015 > m  30 0A '{}' 0A\nend 30",
+        info.replace('\\', r"\\")
+    )
+}
+
+const INFO: &str = r"\protocol\47\challenge\1339895702\players\0\max\2\bots\0\gamedir\cstrike\map\de_dust\type\d\password\0\os\l\secure\0\lan\0\version\1.1.2.5/Stdio\region\255\product\cstrike";
+
+#[test]
+fn an_info_string_that_cannot_be_read() {
+    let info = |info: &str| of_script(&joined(info), &VALVE, "10.0.0.2:27015", "reg.info");
+    assert_eq!(info(INFO)[..2], ["yes", ""]);
+    let twice = info(&format!(r"{INFO}\map\de_dust2"));
+    assert_eq!(twice[..2], ["no", "info_malformed"], "{twice:?}");
+    assert!(twice[2].contains("map"), "{twice:?}");
+}
+
+#[test]
+fn queries_that_are_never_answered() {
+    let asks: String = (0..4).map(|nth| format!("{nth}0.0 c > s  {ASK}\n")).collect();
+    let script = format!("{asks}end 60");
+    let bytes = capture(&script, &A2S).unwrap().pcap();
+    let answered =
+        |args: &[&str]| item(&diagnosed(&bytes, "10.0.0.2:27015", args), "seen.answered");
+    assert_eq!(answered(&["--complete"])[..2], ["no", "queries_unanswered"]);
+    // It is unknown whether the other direction was recorded.
+    let said = answered(&[]);
+    assert_eq!(said[..2], ["unknown", "capture_one_sided"], "{said:?}");
+}
+
+#[test]
+fn a_list_that_is_enciphered() {
+    let script = r"0.0 s:7778 > m:27900  '\\heartbeat\\7778\\gamename\\ut\\'
+60.0 s:7778 > m:27900  '\\heartbeat\\7778\\gamename\\ut\\'
+70.00 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
+70.02 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\enctype\\2\\final\\'
+70.03 c > m:28900 tcp '\\list\\\\gamename\\ut\\final\\'
+70.05 m:28900 > c tcp 9D11E3213EC04255B0BF5B117D5C5B1D46C89699 fin
+70.06 c > m:28900 tcp fin
+end 120";
+    let said = of_script(script, &Setting::udp(7778), "10.0.0.2:7778", "list.listed");
+    assert_eq!(said, ["unknown", "list_enciphered", "the list is encrypted, and cannot be read"]);
+}
+
+/// A server that sends a heartbeat, is challenged and responds.
+fn validated(game: &str) -> String {
+    format!(
+        r"0.00 s:7778 > m:27900  '\\heartbeat\\7778\\gamename\\{game}\\'
+0.02 m:27900 > s:7778  '\\basic\\\\secure\\XDWAOR'
+0.03 s:7778 > m:27900  '\\heartbeat\\7778\\gamename\\{game}\\validate\\3JOdDFU5\\final\\'
+end 90"
+    )
+}
+
+#[test]
+fn a_game_whose_key_is_not_known() {
+    let echo = |game| of_script(&validated(game), &Setting::udp(7778), "10.0.0.2:7778", "reg.echo");
+    assert_eq!(echo("ut")[..2], ["yes", ""]);
+    let said = echo("nosuchgame");
+    assert_eq!(said[..2], ["unknown", "key_unknown"]);
+    assert!(said[2].contains("secret key"), "{said:?}");
+}
+
+#[test]
+fn a_capture_that_begins_too_late() {
+    let whole = joined(INFO);
+    let late = whole.lines().skip(2).collect::<Vec<_>>().join("\n");
+    let said = of_script(&late, &VALVE, "10.0.0.2:27015", "reg.echo");
+    assert_eq!(said[..2], ["unknown", "capture_starts_late"], "{said:?}");
+}
+
+#[test]
+fn a_capture_that_is_too_short() {
+    let script = "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702\nend 0.5";
+    let echo = of_script(script, &VALVE, "10.0.0.2:27015", "reg.echo");
+    assert_eq!(echo[..2], ["unknown", "capture_too_short"], "{echo:?}");
+    let beats = of_script(&joined(INFO), &VALVE, "10.0.0.2:27015", "reg.heartbeats");
+    assert_eq!(beats[..2], ["unknown", "capture_too_short"], "{beats:?}");
+}
+
+#[test]
+fn a_recorder_that_lost_packets() {
+    let mut file = captures::wire::PcapNg::new(captures::wire::ByteOrder::Little);
+    let packets =
+        capture("0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:7\nend 60", &VALVE);
+    let packets = packets.unwrap().packets;
+    let interface = file.interface(captures::wire::Interface::new(Link::Ethernet));
+    packets.iter().for_each(|packet| file.enhanced(interface, packet));
+    file.statistics(interface, Time(START.0 + 60_000_000_000), 10, 7);
+    let echo = item(&diagnosed(&file.done(), "10.0.0.2:27015", &[]), "reg.echo");
+    assert_eq!(echo[..2], ["unknown", "capture_drops"], "{echo:?}");
+}
+
+/// A server joins, and a client of another network receives the master's list with the server.
+fn listed(server: &str, client: &str) -> Vec<u8> {
+    const MASTER: &str = "198.51.100.9:27010";
+    let endpoint: std::net::SocketAddrV4 = server.parse().unwrap();
+    let listed = [&endpoint.ip().octets()[..], &endpoint.port().to_be_bytes()].concat();
+    let info = [b"0\n", INFO.as_bytes(), b"\n"].concat();
+    let list = [b"\xFF\xFF\xFF\xFFf\n", &listed[..], &[0; 6]].concat();
+    let messages: [(&str, &str, &[u8]); 5] = [
+        (server, MASTER, b"q"),
+        (MASTER, server, &[b"\xFF\xFF\xFF\xFFs\n", &1_339_895_702_u32.to_le_bytes()[..]].concat()),
+        (server, MASTER, &info),
+        (client, MASTER, b"1\xFF0.0.0.0:0\0\0"),
+        (MASTER, client, &list),
+    ];
+    let mut capture = Capture::new(Link::Ethernet);
+    for (nth, (from, to, payload)) in (1..).zip(messages) {
+        let datagram = Datagram::new(from, to, payload);
+        let ip = Ip { id: nth, ..Ip::new(datagram.source.ip(), datagram.destination.ip()) };
+        let time = Time(START.0 + u64::from(nth) * 20_000_000);
+        capture.push(time, &ip.packet(protocol::UDP, &datagram.bytes()));
+    }
+    capture.pcap()
+}
+
+#[test]
+fn an_address_that_clients_cannot_reach() {
+    let address = |server: &str, client: &str| {
+        item(&diagnosed(&listed(server, client), server, &[]), "list.address")
+    };
+    let (inside, outside) = ("192.168.0.7:50000", "203.0.113.7:50000");
+    let private = "192.168.0.2:27015";
+    let text = "as 192.168.0.2:27015, to 203.0.113.7";
+    assert_eq!(address(private, outside), ["no", "listed_private_address", text]);
+    assert_eq!(address(private, inside)[0], "yes");
+    let loopback = "127.0.0.1:27015";
+    assert_eq!(address(loopback, outside), ["no", "listed_loopback", "as 127.0.0.1:27015"]);
+    assert_eq!(address("203.0.113.2:27015", outside)[0], "yes");
+}
+
+/// A client repeatedly requests the rules, and a part of each response is missing.
+fn in_part(response: &dyn Fn(u32) -> String) -> Value {
+    let one = |nth: u32| {
+        let at = nth * 20;
+        format!(
+            "{at}.0 c > s  FFFFFFFF 56 FFFFFFFF\n{at}.02 s > c  FFFFFFFF 41 le32:7\n\
+             {at}.1 c > s  FFFFFFFF 56 le32:7\n{at}.12 s > c  {}\n",
+            response(nth)
+        )
+    };
+    let script = format!("{}end 190", (0..4).map(one).collect::<String>());
+    diagnosed(&capture(&script, &A2S).unwrap().pcap(), "10.0.0.2:27015", &["--complete"])
+}
+
+#[test]
+fn a_server_whose_responses_come_in_part_responds() {
+    let split = in_part(&|nth| {
+        format!("FEFFFFFF le32:{} 02 00 E004 FFFFFFFF 45 0100 'a' 00 'b'*1230", 77 + nth)
+    });
+    let fragments = in_part(&|_| "frag=800 lacks=2 FFFFFFFF 45 0100 'a' 00 'b'*1430 00".to_owned());
+    for (server, cause) in [(split, "split_part_missing"), (fragments, "fragment_lost")] {
+        assert_eq!(item(&server, "seen.whole")[..2], ["no", cause]);
+        assert_eq!(server["cause"], cause, "{server}");
+        assert_eq!(item(&server, "seen.answered"), ["yes", "", "only in part"], "{server}");
+        assert_eq!(item(&server, "seen.verified")[0], "yes", "{server}");
+        let unknown = ["unknown", "not_in_capture", "no response is whole"];
+        assert_eq!(item(&server, "seen.readable"), unknown, "{server}");
+    }
+}
+
+#[test]
+fn responses_from_elsewhere_are_in_the_capture() {
+    let script = "0.0 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:40000 > c  FFFFFFFF 41 4BA1D522\n\
+        1.0 c > s  FFFFFFFF 55 4BA1D522\n1.02 s:40000 > c  FFFFFFFF 44 00\nend 9";
+    let said = of_script(script, &A2S, "10.0.0.2:27015", "seen.in_time");
+    let text = "only responses from 10.0.0.2:40000 are in the capture";
+    assert_eq!(said, ["unknown", "not_in_capture", text]);
+}
+
+const LIST: &str = "10.0 c > m:27010  31FF '0.0.0.0:0' 00 00\n\
+    10.02 m:27010 > c  FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27016 ip:0.0.0.0:0\nend 30";
+
+/// All that a user may have is the list that a client got.
+#[test]
+fn a_server_that_only_a_list_could_have() {
+    let bytes = capture(LIST, &VALVE).unwrap().pcap();
+    let listed = |server: &str| diagnosed(&bytes, server, &[]);
+    let text = "as 10.0.0.2:27015";
+    assert_eq!(item(&listed("10.0.0.2:27015"), "list.listed"), ["yes", "", text]);
+    let other = listed("10.0.2.2:27015");
+    let text = "the latest complete list does not have it";
+    assert_eq!(item(&other, "list.listed"), ["no", "not_in_list", text]);
+    assert_eq!(other["verdict"], "fault");
+    let port = listed("10.0.1.2:27015");
+    assert_eq!(item(&port, "list.address"), ["no", "listed_other_port", "as 10.0.1.2:27016"]);
+    // Two protocols' lists, of which either may be the server's.
+    let text = r"0.00 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
+0.02 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
+0.03 c > m:28900 tcp '\\list\\\\gamename\\ut\\final\\'
+0.05 m:28900 > c tcp '\\ip\\10.0.0.3:7778\\final\\' fin
+0.06 c > m:28900 tcp fin
+";
+    let both = capture(&format!("{text}{LIST}"), &VALVE).unwrap().pcap();
+    let said = item(&diagnosed(&both, "10.0.2.2:27015", &[]), "list.listed");
+    assert_eq!(said[..2], ["unknown", "not_in_capture"], "{said:?}");
+    let shown =
+        gamewire(["diagnose", "--server", "203.0.113.200:7778", "samples/gamespy1-list.pcap"]);
+    assert!(
+        shown.out.contains("no list in the capture is one that should have it"),
+        "{}",
+        shown.out
+    );
+}
+
+#[test]
+fn a_capture_of_lists_alone_says_how_to_look_one_up() {
+    let (_project, file) = Project::of_script(LIST, &VALVE);
+    let run = gamewire(["diagnose", "--no-config", &file]);
+    let note = "; --server IP:PORT looks one up in the lists of masters\n";
+    assert!(run.out.ends_with(note), "{}", run.out);
+}

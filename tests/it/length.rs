@@ -1,0 +1,72 @@
+//! Compares `length`, the bytes of a message as it was sent, with the UDP headers of its packets.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The payload lengths of all unfragmented UDP packets over IPv4 in a little-endian pcap file, by packet
+/// number.
+fn payloads(capture: &Path) -> BTreeMap<u64, u64> {
+    let bytes = std::fs::read(capture).unwrap();
+    if ![[0xd4, 0xc3, 0xb2, 0xa1], [0x4d, 0x3c, 0xb2, 0xa1]]
+        .contains(&bytes[..4].try_into().unwrap())
+    {
+        return BTreeMap::new();
+    }
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let is_plain = |packet: &[u8]| {
+        packet.len() >= 42
+            && packet[12..14] == [8, 0]
+            && packet[14] == 0x45
+            && packet[23] == 17
+            && packet[20] & 0x3f == 0
+            && packet[21] == 0
+    };
+    let (mut lengths, mut at, mut number) = (BTreeMap::new(), 24, 0);
+    while at + 16 <= bytes.len() {
+        let packet = &bytes[at + 16..at + 16 + word(at + 8)];
+        number += 1;
+        if is_plain(packet) {
+            let length = u16::from_be_bytes([packet[38], packet[39]]);
+            lengths.insert(number, u64::from(length) - 8);
+        }
+        at += 16 + packet.len();
+    }
+    lengths
+}
+
+#[test]
+fn the_length_is_the_sum_of_all_packets() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
+    let (mut messages, mut joined) = (0, 0);
+    for entry in std::fs::read_dir(samples).unwrap() {
+        let capture = entry.unwrap().path();
+        if capture.extension().is_none_or(|it| it != "pcap")
+            || capture.ends_with("a2s-tunnels.pcap")
+        {
+            continue;
+        }
+        let payloads = payloads(&capture);
+        let ran = Command::new(env!("CARGO_BIN_EXE_gamewire"))
+            .args(["dissect", "--no-config", "--format", "ndjson", "--fields", "frames,length,udp"])
+            .arg(&capture)
+            .output()
+            .unwrap();
+        for line in String::from_utf8(ran.stdout).unwrap().lines() {
+            let row: Value = serde_json::from_str(line).unwrap();
+            let frames: Vec<u64> = serde_json::from_value(row["frames"].clone()).unwrap();
+            let sent: Option<u64> = frames.iter().map(|frame| payloads.get(frame)).sum();
+            if let Some(sent) = sent {
+                assert_eq!(row["length"], sent, "{}: {line}", capture.display());
+                messages += 1;
+                joined += usize::from(frames.len() > 1);
+            }
+        }
+    }
+    assert!(
+        messages > 500 && joined >= 10,
+        "{messages} messages, {joined} of them in several packets"
+    );
+}

@@ -1,0 +1,13 @@
+//! The program with devices, terminals and signals. A program of its own: these tests wait for things to happen, and
+//! would wait longer among those that keep all processors busy.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod hangup;
+mod live;
+#[cfg(target_os = "linux")]
+mod session;
+mod terminal;
