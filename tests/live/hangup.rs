@@ -1,7 +1,6 @@
 //! A program ends when its terminal does, and SIGHUP destroys no recording.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
 use std::fs::{self, File, Permissions};
 use std::io::Read;

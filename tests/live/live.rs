@@ -1,8 +1,6 @@
 //! Live capture on the loopback interface. Tests are skipped without permission to capture, without libpcap,
 //! or without a required client.
 
-#![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
-
 use std::fs::{File, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};

@@ -2,6 +2,7 @@
 //! would wait longer among those that keep all processors busy.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
 #[path = "../support/mod.rs"]
 mod support;
