@@ -113,6 +113,11 @@ fn wanted_runs() -> Option<usize> {
     std::env::var("GAMEWIRE_RUNS").ok()?.parse().ok()
 }
 
+/// Numbers of threads. By default one and several, because all of them take minutes.
+fn threads() -> &'static [&'static str] {
+    if wanted_runs().is_some() { &THREADS } else { &THREADS[..2] }
+}
+
 /// Asserts that all runs write the same.
 fn are_the_same(command: &[&str], files: &[PathBuf], threads: &[&str]) {
     let mut first = None;
@@ -140,7 +145,7 @@ fn samples_have_the_same_output_in_every_run() {
     for command in COMMANDS {
         // One file at a time is scrubbed.
         let at_once = if command[0] == "scrub" { 1 } else { usize::MAX };
-        samples().chunks(at_once).for_each(|files| are_the_same(command, files, &THREADS));
+        samples().chunks(at_once).for_each(|files| are_the_same(command, files, threads()));
     }
 }
 
@@ -174,11 +179,8 @@ impl Flood {
         let folder = Folder::new();
         let file = folder.0.join("flood.pcap");
         std::fs::write(&file, self.0.pcap()).expect("a writable folder");
-        // A flood takes seconds: by default, one thread and several.
-        let threads = if wanted_runs().is_some() { &THREADS[..] } else { &THREADS[..2] };
-        commands
-            .iter()
-            .for_each(|command| are_the_same(command, std::slice::from_ref(&file), threads));
+        let files = std::slice::from_ref(&file);
+        commands.iter().for_each(|command| are_the_same(command, files, threads()));
     }
 }
 
@@ -289,7 +291,6 @@ fn lost_fragments_of_a_host_with_several_servers_are_named_the_same() {
     if !file.is_file() {
         return support::skip::skipped("captures", "no recorded captures are here");
     }
-    COMMANDS
-        .iter()
-        .for_each(|command| are_the_same(command, std::slice::from_ref(&file), &THREADS));
+    let files = std::slice::from_ref(&file);
+    COMMANDS.iter().for_each(|command| are_the_same(command, files, &THREADS));
 }
