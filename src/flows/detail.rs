@@ -51,10 +51,7 @@ impl FlowDetail {
 impl PerFlowValue for FlowDetail {
     #[inline]
     fn held(&self) -> usize {
-        self.times.as_ref().map_or(0, |times| {
-            let counts = times.buckets.len() * size_of::<u32>();
-            size_of::<ResponseTimes>() + times.exact.capacity() * size_of::<u64>() + counts
-        })
+        self.times.as_ref().map_or(0, |times| size_of::<ResponseTimes>() + times.held())
     }
 }
 
@@ -71,6 +68,23 @@ pub struct ResponseTimes {
 }
 
 impl ResponseTimes {
+    /// Bytes of memory outside of this value.
+    pub fn held(&self) -> usize {
+        self.buckets.capacity() * size_of::<u32>() + self.exact.capacity() * size_of::<u64>()
+    }
+
+    /// Adds one, in nanoseconds, unless there is no room and it would take more memory. Returns whether it was
+    /// added; if not, it may still be the longest.
+    pub fn add_within(&mut self, time: u64, has_room: bool) -> bool {
+        let grows = self.buckets.is_empty() && self.exact.len() == self.exact.capacity();
+        if has_room || !grows {
+            self.add(time);
+            return true;
+        }
+        self.longest = self.longest.max(time);
+        false
+    }
+
     /// Adds one, in nanoseconds.
     pub fn add(&mut self, time: u64) {
         self.count += 1;
@@ -87,6 +101,16 @@ impl ResponseTimes {
         } else {
             self.put(time);
         }
+    }
+
+    /// Adds those of others, unless there is no room for any. Returns whether there was.
+    pub fn merge_within(&mut self, others: &ResponseTimes, has_room: bool) -> bool {
+        if has_room {
+            self.merge(others);
+        } else {
+            self.longest = self.longest.max(others.longest);
+        }
+        has_room || others.count == 0
     }
 
     /// Adds those of others, with the same result as adding them one by one.

@@ -15,7 +15,7 @@ impl Rows for Clients {
     const NAME: &'static str = "clients";
     const TITLE: &'static str = "Hosts that send requests";
     const ABOUT: &'static str = "A row for each client, as in `summary`: every host that sent requests, but not masters \
-        that check servers. The first 16,384 of a capture, or more with more `--memory`.";
+        that check servers. As many as fit into a part of `--memory`.";
     const ORDER: &'static str = "sent";
     type Row<'r> = (Host, &'r Client);
 

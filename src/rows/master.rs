@@ -15,7 +15,7 @@ impl Rows for Masters {
     const NAME: &'static str = "masters";
     const TITLE: &'static str = "Master servers";
     const ABOUT: &'static str = "A row for each master server, as in `summary`: every host that was asked for a list, \
-        or that servers joined or sent heartbeats to. The first 1,024 of a capture, or more with more `--memory`.";
+        or that servers joined or sent heartbeats to. As many as fit into a part of `--memory`.";
     const ORDER: &'static str = "lists_asked";
     type Row<'r> = (Socket, &'r Master);
 

@@ -14,7 +14,7 @@ impl Rows for Servers {
     const NAME: &'static str = "servers";
     const TITLE: &'static str = "Game servers";
     const ABOUT: &'static str = "A row for each game server, as in `summary`: every host that was queried, joined a \
-        master, sent heartbeats or registered. The first 4,096 of a capture, or more with more `--memory`.";
+        master, sent heartbeats or registered. As many as fit into a sixteenth of `--memory`: some 50,000 with 1 GB.";
     const ORDER: &'static str = "exchanges";
     type Row<'r> = (Socket, &'r Server);
 

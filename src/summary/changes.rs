@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Summary;
 use super::described::{first, kept};
-use super::rows::Bounded;
+use super::rows::{Bounded, Row};
 use crate::session::{MessageEvent, Partition, Value};
 
 /// The hashes of a name and a map, if a message has them.
@@ -134,8 +134,8 @@ impl Changes {
     /// Ends the input, and writes the numbers of changes into the rows of servers.
     pub fn finish(mut self, summary: &mut Summary) {
         self.reach(None);
-        self.servers.rows.into_iter().for_each(|(server, known)| {
-            if let Some(row) = summary.servers.rows.get_mut(&server) {
+        self.servers.into_rows().for_each(|(server, known)| {
+            if let Some(row) = summary.servers.get_mut(&server) {
                 row.changes = known.changes;
             }
         });
@@ -147,8 +147,18 @@ impl Changes {
             && until.is_none_or(|until| next.0.0 < until)
         {
             let Reverse((_, _, server, names)) = PeekMut::pop(next);
-            self.servers.get(Socket(server)).into_iter().for_each(|known| known.add(names));
+            self.servers.update(Socket(server), |known, _| known.add(names));
         }
+    }
+}
+
+impl Row for NameHistory {
+    fn is_seen(&self) -> bool {
+        true
+    }
+
+    fn held(&self) -> usize {
+        0
     }
 }
 

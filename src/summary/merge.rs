@@ -5,7 +5,7 @@ use std::mem;
 use std::net::IpAddr;
 
 use super::changes::{NameChanges, part_of};
-use super::rows::{Bounded, Client, Master, SeenTimes, Server, widen};
+use super::rows::{Bounded, Client, Master, Row, SeenTimes, Server, widen};
 use super::{Protocol, Summary};
 
 impl Summary {
@@ -21,7 +21,7 @@ impl Summary {
     }
 
     /// Divides it by host into this number of parts: rows of the same host in other partitions are in the same part.
-    pub fn split(mut self, parts: usize) -> Vec<Summary> {
+    pub fn split(self, parts: usize) -> Vec<Summary> {
         let (bytes, filtered) = (self.bytes, self.filtered);
         let mut split = Vec::from_iter((0..parts).map(|_| Summary::new(bytes, filtered)));
         for part in &mut split {
@@ -30,15 +30,21 @@ impl Summary {
             part.clients.is_cut = self.clients.is_cut;
         }
         let place = |host: IpAddr| part_of(host, parts);
-        mem::take(&mut self.servers.rows).into_iter().for_each(|(end, row)| {
-            split.get_mut(place(end.0.ip())).and_then(|it| it.servers.rows.insert(end, row));
-        });
-        mem::take(&mut self.masters.rows).into_iter().for_each(|(end, row)| {
-            split.get_mut(place(end.0.ip())).and_then(|it| it.masters.rows.insert(end, row));
-        });
-        mem::take(&mut self.clients.rows).into_iter().for_each(|(host, row)| {
-            split.get_mut(place(host.0)).and_then(|it| it.clients.rows.insert(host, row));
-        });
+        for (end, row) in self.servers.into_rows() {
+            if let Some(part) = split.get_mut(place(end.0.ip())) {
+                part.servers.put(end, row);
+            }
+        }
+        for (end, row) in self.masters.into_rows() {
+            if let Some(part) = split.get_mut(place(end.0.ip())) {
+                part.masters.put(end, row);
+            }
+        }
+        for (host, row) in self.clients.into_rows() {
+            if let Some(part) = split.get_mut(place(host.0)) {
+                part.clients.put(host, row);
+            }
+        }
         if let Some(first) = split.first_mut() {
             (first.protocols, first.ours) = (self.protocols, self.ours);
         }
@@ -51,24 +57,26 @@ impl Summary {
             all.merge(more);
         }
         self.servers.merge(other.servers, Server::merge);
-        let (room, mut has_room) = (&mut self.room_for_lists, true);
-        self.masters.merge(other.masters, |all, more| has_room &= all.merge(more, room));
-        self.masters.is_cut |= !has_room;
-        self.clients.merge(other.clients, Client::merge);
+        let room = &mut self.room_for_lists;
+        self.masters.merge(other.masters, |all, more, has_room| all.merge(more, room, has_room));
+        self.clients.merge(other.clients, |all, more, _| {
+            all.merge(more);
+            true
+        });
         self.ours.add(&other.ours);
     }
 }
 
-impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
-    fn merge(&mut self, other: Bounded<K, V>, mut merge: impl FnMut(&mut V, V)) {
+impl<K: Copy + Eq + Hash + Ord, V: Default + Row> Bounded<K, V> {
+    /// `merge`: merges two rows of a key. It is told whether there is room to grow, and says whether there was enough.
+    fn merge(&mut self, other: Bounded<K, V>, mut merge: impl FnMut(&mut V, V, bool) -> bool) {
         self.is_cut |= other.is_cut;
-        let mut rows = Vec::from_iter(other.rows);
+        let mut rows = Vec::from_iter(other.into_rows());
         // If not all rows fit, the same ones are left out each time.
         rows.sort_unstable_by_key(|(key, _)| *key);
         for (key, row) in rows {
-            if let Some(all) = self.get(key) {
-                merge(all, *row);
-            }
+            let has_room = self.update(key, |all, has_room| merge(all, *row, has_room));
+            self.is_cut |= has_room == Some(false);
         }
     }
 }
@@ -90,7 +98,7 @@ impl Protocol {
 }
 
 impl Server {
-    fn merge(&mut self, other: Server) {
+    fn merge(&mut self, other: Server, has_room: bool) -> bool {
         self.spoken.merge(other.spoken);
         self.known_in.merge(other.known_in);
         self.name.merge(other.name);
@@ -106,13 +114,13 @@ impl Server {
         self.challenged += other.challenged;
         self.largest = self.largest.max(other.largest);
         self.findings += other.findings;
-        self.times.merge(&other.times);
+        self.times.merge_within(&other.times, has_room)
     }
 }
 
 impl Master {
-    /// `room`: number of further servers of lists that fit. Returns whether it was sufficient.
-    fn merge(&mut self, other: Master, room: &mut usize) -> bool {
+    /// `room`: number of further servers of lists that fit. Returns whether there was enough room.
+    fn merge(&mut self, other: Master, room: &mut usize, has_room: bool) -> bool {
         self.protocol.merge(other.protocol);
         widen_by(&mut self.seen, other.seen);
         widen_by(&mut self.checks, other.checks);
@@ -123,11 +131,11 @@ impl Master {
         self.heartbeats += other.heartbeats;
         self.rejected += other.rejected;
         self.findings += other.findings;
-        self.times.merge(&other.times);
+        let is_timed = self.times.merge_within(&other.times, has_room);
         let mut listed = Vec::from_iter(other.listed);
         // If not all servers fit, the same ones are left out each time.
         listed.sort_unstable();
-        self.lists(listed.into_iter(), room)
+        self.lists(listed.into_iter(), room) && is_timed
     }
 }
 

@@ -23,12 +23,6 @@ pub use changes::{Changes, NameChanges};
 pub use latest::Latest;
 pub use rows::{Bounded, Client, Kind, Master, Protocol, SeenTimes, Server};
 
-/// Memory for a row of a server or a master in bytes: the maximum for its response times.
-const BYTES_OF_SERVER: usize = 1 << 14;
-
-/// Memory for a row of a client in bytes.
-const BYTES_OF_CLIENT: usize = 1 << 11;
-
 /// Memory for a server of a master's list in bytes.
 const BYTES_OF_LISTED: usize = 1 << 7;
 
@@ -69,9 +63,9 @@ impl Summary {
         let protocol = |&id: &Id| Protocol::new(id);
         Summary {
             protocols: Id::ALL.iter().map(protocol).collect(),
-            servers: Bounded::new(bytes / 2 / BYTES_OF_SERVER),
-            masters: Bounded::new(bytes / 8 / BYTES_OF_SERVER),
-            clients: Bounded::new(bytes / 4 / BYTES_OF_CLIENT),
+            servers: Bounded::new(bytes / 2),
+            masters: Bounded::new(bytes / 8),
+            clients: Bounded::new(bytes / 4),
             filtered,
             wanted: Set::default(),
             said: None,
@@ -128,54 +122,51 @@ impl Summary {
         }
         match speaker {
             Role::Client => {
-                if let Some(client) = self.clients.get(Host(from.ip())) {
+                self.clients.update(Host(from.ip()), |client, _| {
                     client.request(id, event, from.port());
                     client.asks_for_lists |= purpose == Purpose::ListRequest;
-                }
+                });
                 if purpose == Purpose::ListRequest {
-                    let master = self.masters.get(Socket(to));
                     let room = &mut self.room_for_lists;
-                    master.into_iter().for_each(|it| it.asked(id, event, from, room));
-                } else if let Some(server) = self.servers.get(Socket(to)) {
-                    server.sent(id, event);
+                    self.masters
+                        .update(Socket(to), |master, _| master.asked(id, event, from, room));
+                } else {
+                    self.servers.update(Socket(to), |server, _| server.sent(id, event));
                 }
             }
             Role::Server if announces(purpose) => {
-                if let Some(master) = self.masters.get(Socket(to)) {
-                    master.joined(id, event);
-                }
+                self.masters.update(Socket(to), |master, _| master.joined(id, event));
                 let is_known_by_it = purpose != Purpose::Authentication;
                 let end = is_known_by_it.then(|| described::own_endpoint(event, from)).flatten();
                 if let Some(end) = end
-                    && let Some(server) = self.servers.get(Socket(end))
+                    && let Some(()) =
+                        self.servers.update(Socket(end), |it, _| it.sent_by_itself(id, event))
                 {
-                    server.sent_by_itself(id, event);
                     self.said.iter_mut().for_each(|said| said.note(end, event));
                 }
             }
             // A server's response to a check of its master has no properties of the server.
             Role::Server if purpose == Purpose::CheckResponse => {}
             Role::Server => {
-                if let Some(server) = self.servers.get(Socket(from)) {
-                    server.responded(id, event, response_time);
+                let has_room = self.servers.update(Socket(from), |server, has_room| {
+                    server.responded(id, event, response_time, has_room)
+                });
+                if let Some(has_room) = has_room {
+                    self.servers.is_cut |= !has_room;
                     self.said.iter_mut().for_each(|said| said.note(from, event));
                 }
             }
             // A master may check servers from another port, which receives no requests.
             Role::Master if purpose == Purpose::Check => {
-                if let Some(client) = self.clients.get(Host(from.ip())) {
-                    client.checks_servers = true;
-                }
-                if let Some(master) = self.masters.get(Socket(from)) {
-                    master.checked(id, event);
-                }
+                self.clients.update(Host(from.ip()), |client, _| client.checks_servers = true);
+                self.masters.update(Socket(from), |master, _| master.checked(id, event));
             }
             Role::Master => {
-                if let Some(master) = self.masters.get(Socket(from)) {
-                    let room = &mut self.room_for_lists;
-                    let has_room = master.responded(id, event, to, response_time, room);
-                    self.masters.is_cut |= !has_room;
-                }
+                let room = &mut self.room_for_lists;
+                let has_room = self.masters.update(Socket(from), |master, has_room| {
+                    master.responded(id, event, to, response_time, room, has_room)
+                });
+                self.masters.is_cut |= has_room == Some(false);
             }
             Role::Any | Role::Capture => {}
         }
@@ -202,32 +193,33 @@ impl Summary {
         let client = row.end_of(Role::Client);
         let Some(asks) = row.asking() else {
             let master = row.end_of(Role::Master).map(|master| Socket(row.ends[master]));
-            let master = master.and_then(|master| self.masters.get(master));
-            return master.into_iter().for_each(|it| it.findings += row.findings);
+            if let Some(master) = master {
+                self.masters.update(master, |it, _| it.findings += row.findings);
+            }
+            return;
         };
         let [asking, asked] = [row.ends[asks], row.ends[1 - asks]].map(Socket);
         let server = row.asked_server();
-        if (client.is_some() || server.is_some())
-            && let Some(client) = self.clients.get(Host(asking.0.ip()))
-        {
-            client.exchanges += row.exchanges;
-            client.answered += row.exchanges_answered;
+        if client.is_some() || server.is_some() {
+            self.clients.update(Host(asking.0.ip()), |client, _| {
+                client.exchanges += row.exchanges;
+                client.answered += row.exchanges_answered;
+            });
         }
         // Findings in a flow between a server and its master are shown with the server.
         let is_about_asked = client.is_some() && !row.is_of_master();
-        if let Some(server) = server.and_then(|server| self.servers.get(Socket(server))) {
-            server.exchanges += row.exchanges;
-            server.answered += row.exchanges_answered;
-            server.findings += if is_about_asked { row.findings } else { 0 };
+        if let Some(server) = server {
+            self.servers.update(Socket(server), |server, _| {
+                server.exchanges += row.exchanges;
+                server.answered += row.exchanges_answered;
+                server.findings += if is_about_asked { row.findings } else { 0 };
+            });
         }
-        let found = match client {
+        match client {
             Some(_) if is_about_asked => None,
-            Some(_) => self.masters.get(asked).map(|it| &mut it.findings),
-            None => self.servers.get(asking).map(|it| &mut it.findings),
+            Some(_) => self.masters.update(asked, |it, _| it.findings += row.findings),
+            None => self.servers.update(asking, |it, _| it.findings += row.findings),
         };
-        if let Some(findings) = found {
-            *findings += row.findings;
-        }
     }
 }
 

@@ -21,36 +21,75 @@ const PORTS: usize = 256;
 pub trait Row {
     /// Whether a message shows that it belongs into the table. Until then, it only counts.
     fn is_seen(&self) -> bool;
+
+    /// Bytes of memory that it takes outside of itself.
+    fn held(&self) -> usize;
 }
 
-/// A bounded table.
+/// A table of bounded memory.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(deserialize = "K: Eq + Hash + Deserialize<'de>, V: Deserialize<'de>"))]
 pub struct Bounded<K, V> {
     /// Boxed: where most of those that are looked up have none, as in a flood, that leaves fewer lines of the
     /// cache to look at.
-    pub(super) rows: Map<K, Box<V>>,
+    rows: Map<K, Box<V>>,
+    /// Maximum bytes of memory of all rows.
     pub(super) most: usize,
-    /// Some rows did not fit.
+    /// Bytes of memory that they take.
+    held: usize,
+    /// Some rows, or some of their values, did not fit.
     pub is_cut: bool,
 }
 
-impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
+impl<K: Copy + Eq + Hash + Ord, V: Default + Row> Bounded<K, V> {
+    /// Bytes of memory of a row whose values take none outside of it: with the entries of the table that are free.
+    const ROW: usize = size_of::<V>() + 2 * (size_of::<K>() + size_of::<Box<V>>() + 1);
+
+    /// An empty table of this many bytes.
     pub(super) fn new(most: usize) -> Bounded<K, V> {
-        Bounded { rows: Map::default(), most: most.max(1), is_cut: false }
+        Bounded { rows: Map::default(), most, held: 0, is_cut: false }
     }
 
-    /// The row with this key, which is added if it does not exist; `None` if it does not fit.
-    pub(super) fn get(&mut self, key: K) -> Option<&mut V> {
-        let is_full = self.rows.len() >= self.most;
-        match self.rows.entry(key) {
-            Entry::Occupied(row) => Some(row.into_mut()),
-            Entry::Vacant(_) if is_full => {
+    /// Changes the row with this key, which is added if it does not exist; `None` if it does not fit. The row is
+    /// told whether there is room for it to grow.
+    pub(super) fn update<R>(
+        &mut self,
+        key: K,
+        change: impl FnOnce(&mut V, bool) -> R,
+    ) -> Option<R> {
+        let has_room = self.held < self.most;
+        let row = match self.rows.entry(key) {
+            Entry::Occupied(row) => row.into_mut(),
+            // There is always room for one.
+            Entry::Vacant(_) if !has_room && self.held > 0 => {
                 self.is_cut = true;
-                None
+                return None;
             }
-            Entry::Vacant(row) => Some(row.insert(Box::default())),
-        }
+            Entry::Vacant(row) => {
+                self.held += Self::ROW;
+                row.insert(Box::default())
+            }
+        };
+        let before = row.held();
+        let result = change(row, has_room);
+        self.held = (self.held + row.held()).saturating_sub(before);
+        Some(result)
+    }
+
+    /// The row with this key, if it exists.
+    pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.rows.get_mut(key).map(|row| &mut **row)
+    }
+
+    /// Adds a row whose key is new.
+    pub(super) fn put(&mut self, key: K, row: Box<V>) {
+        self.held += Self::ROW + row.held();
+        self.rows.insert(key, row);
+    }
+
+    /// All rows, in any order.
+    pub(super) fn into_rows(self) -> impl Iterator<Item = (K, Box<V>)> {
+        self.rows.into_iter()
     }
 }
 
@@ -159,6 +198,11 @@ impl Row for Server {
     fn is_seen(&self) -> bool {
         self.seen.is_some()
     }
+
+    fn held(&self) -> usize {
+        let text = |text: &Latest<String>| text.get().map_or(0, String::capacity);
+        text(&self.name) + text(&self.map) + text(&self.version) + self.times.held()
+    }
 }
 
 impl Server {
@@ -182,19 +226,20 @@ impl Server {
         self.describe(event);
     }
 
-    /// It sent a message to a client.
+    /// It sent a message to a client. Returns whether there was enough room.
     pub(super) fn responded(
         &mut self,
         id: Id,
         event: &MessageEvent<'_>,
         response_time: Option<u64>,
-    ) {
+        has_room: bool,
+    ) -> bool {
         self.spoken.set(moment(event), id);
         widen(&mut self.seen, event.time());
         self.largest = self.largest.max(event.length());
         self.challenged += u64::from(event.reply().is_some_and(|reply| !reply.complete));
-        response_time.into_iter().for_each(|time| self.times.add(time));
         self.describe(event);
+        response_time.is_none_or(|time| self.times.add_within(time, has_room))
     }
 
     /// Stores its properties in a message.
@@ -249,6 +294,11 @@ pub struct Master {
 impl Row for Master {
     fn is_seen(&self) -> bool {
         self.seen.is_some()
+    }
+
+    /// Without its lists and the clients that wait for them, which have a limit of their own.
+    fn held(&self) -> usize {
+        self.times.held()
     }
 }
 
@@ -320,7 +370,8 @@ impl Master {
         }
     }
 
-    /// It sent a message. `room`: number of further servers of lists that fit. Returns whether it was sufficient.
+    /// It sent a message. `room`: number of further servers of lists that fit; `has_room`: whether it may grow
+    /// otherwise. Returns whether there was enough room.
     pub(super) fn responded(
         &mut self,
         id: Id,
@@ -328,9 +379,10 @@ impl Master {
         to: SocketAddr,
         response_time: Option<u64>,
         room: &mut usize,
+        has_room: bool,
     ) -> bool {
         self.speaks(id, event);
-        response_time.into_iter().for_each(|time| self.times.add(time));
+        let is_timed = response_time.is_none_or(|time| self.times.add_within(time, has_room));
         if described::is_enciphered(event) && self.waiting.remove(&to) {
             *room += 1;
             self.lists_enciphered += 1;
@@ -341,7 +393,7 @@ impl Master {
             self.lists_whole += 1;
         }
         self.rejected += u64::from(described::refuses(event));
-        self.lists(described::each_listed(event).numbers(), room)
+        self.lists(described::each_listed(event).numbers(), room) && is_timed
     }
 
     /// Adds servers of its lists. Returns whether they fit.
@@ -410,6 +462,13 @@ impl Row for Client {
     /// A master that queries the servers in its list is not a client.
     fn is_seen(&self) -> bool {
         self.sent > 0 && (self.asks_for_lists || !self.checks_servers)
+    }
+
+    fn held(&self) -> usize {
+        // A set has up to twice as many places as values, each with a byte of its own.
+        self.sockets.capacity() * 2 * (size_of::<u16>() + 1)
+            + self.kinds.capacity() * size_of::<Kind>()
+            + self.libraries.capacity() * size_of::<(Moment, Name)>()
     }
 }
 

@@ -1,11 +1,12 @@
 //! `gamewire export`: compares each row of each table with the output of the other commands.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use crate::support::project::Project;
 use crate::support::{gamewire, samples};
+use captures::wire::{Capture, Datagram, Link, START};
 use dissectors::kit::NeededEvidence;
 use gamewire::capture::{self, Packets};
 use gamewire::catalogue;
@@ -681,6 +682,38 @@ fn rows_that_do_not_fit_into_memory_are_reported() {
         gamewire(args.iter().chain(&[sample])).err
     };
     let cut = "warning: there are more servers and clients than fit in --memory";
-    assert!(export("flow-bytes=8K").contains(cut), "{}", export("flow-bytes=8K"));
+    assert!(export("flow-bytes=4K").contains(cut), "{}", export("flow-bytes=4K"));
     assert!(!export("flow-bytes=64M").contains("there are more"));
+}
+
+/// Rows are limited by the memory that they take, not by the most that they could take.
+#[test]
+fn many_servers_fit_into_the_usual_memory() {
+    const SERVERS: u32 = 20_000;
+    let mut capture = Capture::new(Link::Raw);
+    let client = "10.0.0.1:50000";
+    for n in 0..SERVERS {
+        let server = SocketAddr::from((Ipv4Addr::from(0x1711_0000 + n), 27015)).to_string();
+        let mut say = |from: &str, to: &str, payload: &[u8], at: u64| {
+            let time = START.after((u64::from(n) * 2 + at) * 100_000);
+            capture.push(time, &Datagram::new(from, to, payload).packet());
+        };
+        say(client, &server, b"\xFF\xFF\xFF\xFFTSource Engine Query\0", 0);
+        let response = b"\xFF\xFF\xFF\xFFI\x11Test\0de_dust2\0csgo\0Counter-Strike\0\
+            \xDA\x02\x05\x10\0dl\0\x011.38\0";
+        say(&server, client, response, 1);
+    }
+    let project = Project::new("export-many");
+    project.write("many.pcap", &capture.pcap());
+    let (file, folder) = (project.path("many.pcap"), project.path("out"));
+    let of = |memory: &str| {
+        let options = ["export", "--no-config", "--tables", "servers", "--format", "csv"];
+        let run = gamewire(options.iter().chain(&["--memory", memory, "-o", &folder, &file]));
+        assert_eq!(run.code, 0, "{}", run.err);
+        let text = std::fs::read_to_string(project.path("out/servers.csv")).unwrap();
+        (text.lines().count() - 1, run.err.contains("there are more servers"))
+    };
+    assert_eq!(of("1G"), (SERVERS as usize, false));
+    let (rows, is_cut) = of("64M");
+    assert!((2000..SERVERS as usize).contains(&rows) && is_cut, "{rows}");
 }
