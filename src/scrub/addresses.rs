@@ -21,7 +21,12 @@ pub struct Addresses {
     /// The latest IPv6 prefix of 64 bits and its replacement: addresses of a network often follow
     /// each other.
     latest: Option<([u8; 8], [u8; 8])>,
+    /// IPv4 addresses and their replacements, each at a place of its own: masters' lists repeat them.
+    recent: Vec<(Ipv4Addr, Ipv4Addr)>,
 }
+
+/// The number of places for recent addresses, as a power of two.
+const RECENT: u32 = 14;
 
 /// Octets with the same number of digits, of the same kind of address: the first, and how many.
 type OctetRange = (u8, u8);
@@ -49,7 +54,10 @@ impl Addresses {
     pub fn new(key: Key) -> Addresses {
         let shuffle = Shuffle::new(&key);
         let second = vec![[None; 256]; 256];
-        let mut addresses = Addresses { key, shuffle, first: [0; 256], second, latest: None };
+        // Before others are there: 0.0.0.0, which stays.
+        let recent = vec![(Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED); 1 << RECENT];
+        let mut addresses =
+            Addresses { key, shuffle, first: [0; 256], second, latest: None, recent };
         addresses.first = std::array::from_fn(|octet| addresses.octet(&[], octet as u8));
         addresses
     }
@@ -64,6 +72,20 @@ impl Addresses {
 
     /// The replacement of an IPv4 address.
     pub fn of_v4(&mut self, address: Ipv4Addr) -> Ipv4Addr {
+        let place = address.to_bits().wrapping_mul(0x9E37_79B1) >> (u32::BITS - RECENT);
+        if let Some(&(known, other)) = self.recent.get(place as usize)
+            && known == address
+        {
+            return other;
+        }
+        let other = self.replaced_v4(address);
+        if let Some(recent) = self.recent.get_mut(place as usize) {
+            *recent = (address, other);
+        }
+        other
+    }
+
+    fn replaced_v4(&mut self, address: Ipv4Addr) -> Ipv4Addr {
         let octets @ [a, b, c, d] = address.octets();
         let known = self.second.get(usize::from(a)).and_then(|second| second[usize::from(b)]);
         let of_b = known.unwrap_or_else(|| self.octet(&[a], b));
