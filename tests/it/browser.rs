@@ -286,7 +286,7 @@ fn picture(browser: &Browser, name: &str) {
 }
 
 #[test]
-fn ten_thousand_messages_open_in_two_seconds() {
+fn of_ten_thousand_messages_only_some_are_drawn() {
     let project = Project::new("browser-many");
     let mut script = String::new();
     for nth in 0..5000 {
@@ -301,26 +301,17 @@ fn ten_thousand_messages_open_in_two_seconds() {
     }
     project.play("many.pcap", &Setting::udp(27015), &script);
     let Some((browser, page)) = opened(&project, &[&project.path("many.pcap")]) else { return };
-    let took = |browser: &Browser| {
-        browser.wait("return performance.getEntriesByName('shown').length === 1");
-        browser.run("return performance.getEntriesByName('shown')[0].startTime").as_f64().unwrap()
-    };
-    let mut fastest = took(&browser);
+    browser.wait("return performance.getEntriesByName('shown').length === 1");
     assert!(browser.text("#pages").contains("10,000 messages"));
-    // Others may keep the machine busy: the best of some tries counts.
-    for _ in 0..5 {
-        if fastest < 2000.0 {
-            break;
-        }
-        browser.open(&page, "");
-        fastest = fastest.min(took(&browser));
-    }
-    assert!(fastest < 2000.0, "{fastest} ms");
-    let narrowed = browser.run(
-        "const start = performance.now(); document.querySelector('[data-value=\"yes\"]').click(); \
-         return performance.now() - start",
-    );
-    assert!(narrowed.as_f64().unwrap() < 2000.0, "{narrowed} ms");
+    // The work of the browser is counted, because its time depends on the machine.
+    let drawn = || {
+        let count = browser.run("return document.getElementsByTagName('*').length");
+        assert!(count.as_u64().unwrap() < 5000, "{count} elements");
+        count.as_u64().unwrap()
+    };
+    let all = drawn();
+    browser.run("document.querySelector('[data-value=\"yes\"]').click()");
+    assert_ne!(drawn(), all, "the choice changes what is drawn");
     is_alone(&browser, &page);
 }
 

@@ -148,8 +148,11 @@ fn several_hangup_signals_are_as_one() {
     let mut out = String::new();
     reader.read_to_string(&mut out).unwrap();
     assert_eq!(session.ends().code(), Some(0), "{}", session.err);
-    assert!(session.err.contains("lo: 5000 packets captured"), "{}", session.err);
-    assert_eq!(out.matches("info_request").count(), 5000, "{}", session.err);
+    // The capture ends with the first signal, and packets that the system has not yet delivered are not captured.
+    let captured =
+        session.err.split_once("lo: ").unwrap().1.split_once(" packets captured").unwrap().0;
+    assert!(captured.parse::<usize>().unwrap() > 500, "{}", session.err);
+    assert_eq!(out.matches("info_request").count().to_string(), captured, "{}", session.err);
 }
 
 #[test]
