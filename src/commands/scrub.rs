@@ -30,6 +30,9 @@ const RAW_IP: LinkType = LinkType(101);
 /// The most packets that the recording lost which are written: more are no more proof.
 const MOST_DROPS: u64 = u16::MAX as u64;
 
+/// The most losses that wait for the packets around them; further ones are no more proof, either.
+const MOST_LOSSES: usize = 1 << 16;
+
 /// Runs the command.
 ///
 /// # Errors
@@ -137,7 +140,7 @@ struct Copy<'a> {
     heard: Seen,
     /// The number of the latest packet.
     latest: u64,
-    /// What was lost, with the number of the packet before it.
+    /// What was lost, with the number of the packet before it; at most [`MOST_LOSSES`].
     losses: VecDeque<(u64, Loss)>,
     /// The time of the latest packet that left the queue, and whether it was left out.
     last: Option<(Written, bool)>,
@@ -370,7 +373,9 @@ impl Consumer for Copy<'_> {
             Notice::TimeOutOfRange { .. } => return,
             _ => Loss::Unreadable,
         };
-        self.losses.push_back((self.latest, loss));
+        if self.losses.len() < MOST_LOSSES {
+            self.losses.push_back((self.latest, loss));
+        }
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {

@@ -90,6 +90,36 @@ fn differences(capture: &Path) -> Option<Vec<String>> {
     Some(differences)
 }
 
+/// The answers of `diagnose`: for each server, items with verdict and cause.
+fn answers(capture: &Path) -> Vec<String> {
+    let path = capture.to_str().unwrap();
+    let run = gamewire(["diagnose", "--no-config", "--format", "json", path]);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    let server = |server: &Value| {
+        let items = server["items"].as_array().unwrap().iter();
+        let item = |item: &Value| format!("{} {} {}", item["item"], item["verdict"], item["cause"]);
+        Vec::from_iter(items.map(item)).join(", ")
+    };
+    let mut answers = Vec::from_iter(report["servers"].as_array().unwrap().iter().map(server));
+    // The order of the servers is that of their addresses.
+    answers.sort();
+    answers
+}
+
+#[test]
+fn diagnoses_stay_the_same() {
+    let mut compared = 0;
+    let recorded = small_recorded_captures().into_iter().flatten();
+    for capture in samples().into_iter().chain(recorded) {
+        let scrubbed = Scrubbed::of(&capture, "diagnose", &[]);
+        if !scrubbed.1.contains("compressed") {
+            assert_eq!(answers(&capture), answers(&scrubbed.0), "{}", capture.display());
+            compared += 1;
+        }
+    }
+    assert!(compared > 40, "{compared}");
+}
+
 /// Asserts that the verdicts are the same. Returns false if they cannot be compared.
 fn keeps_its_verdicts(capture: &Path) -> bool {
     let differences = differences(capture);
