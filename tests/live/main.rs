@@ -9,6 +9,9 @@ mod support;
 
 mod hangup;
 mod live;
+mod metrics;
+mod rights;
 #[cfg(target_os = "linux")]
 mod session;
+mod sniffer;
 mod terminal;
