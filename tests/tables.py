@@ -97,7 +97,7 @@ class Formats(Exported):
             for row, line in zip(rows, said):
                 for name, value in line.items():
                     found = row[name]
-                    if name in ("fields", "beside") and found is not None:
+                    if name in ("fields", "beside", "kinds") and found is not None:
                         found = json.loads(found)
                     elif name in times and found is not None:
                         second = datetime.fromtimestamp(found // 10**9, timezone.utc)

@@ -13,9 +13,9 @@ __all__ = [
     "Table",
     "__version__",
     "check",
+    "parties",
     "plan",
     "schemas",
-    "servers",
     "survey",
     "verdict",
 ]
