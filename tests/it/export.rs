@@ -704,7 +704,7 @@ fn many_servers_fit_into_the_usual_memory() {
         say(&server, client, response, 1);
     }
     let project = Project::new("export-many");
-    project.write("many.pcap", &capture.pcap());
+    project.write("many.pcap", capture.pcap());
     let (file, folder) = (project.path("many.pcap"), project.path("out"));
     let of = |memory: &str| {
         let options = ["export", "--no-config", "--tables", "servers", "--format", "csv"];
