@@ -153,6 +153,12 @@ pub fn brief_span(nanoseconds: u64) -> String {
     }
 }
 
+/// The second of a day of UTC of a time in nanoseconds since 1970.
+pub fn second_of_day(nanoseconds: i64) -> String {
+    let second = nanoseconds.div_euclid(1_000_000_000).rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
+}
+
 /// A duration, in two units from minutes on.
 pub fn long_span(nanoseconds: u64) -> String {
     let seconds = nanoseconds / 1_000_000_000;

@@ -10,7 +10,7 @@ use crate::cli;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, painted, settings_of};
-use crate::diagnose::{Diagnosis, Outcome};
+use crate::diagnose::Diagnosis;
 use crate::report::diagnose::DiagnosisReport;
 use crate::report::paint::Paint;
 use crate::session::{Event, Needs, Totals};
@@ -97,7 +97,7 @@ impl Consumer for DiagnoseConsumer<'_> {
         let empty = Diagnosis::new(self.bytes, self.terms, self.complete);
         let diagnosis = std::mem::replace(&mut self.diagnosis, empty);
         let diagnoses = diagnosis.outcome(read, self.args.server);
-        self.found |= diagnoses.servers.iter().any(|it| it.outcome() == Outcome::Fault);
+        self.found |= diagnoses.has_fault();
         let report = DiagnosisReport {
             diagnoses: &diagnoses,
             capture: self.capture.as_deref(),

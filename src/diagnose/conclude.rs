@@ -11,7 +11,7 @@ use super::fact::{Fact, Failure, NO_ACCIDENT};
 use super::lists::{Listing, Lists, MasterLists, Sighting};
 use super::server::{Kind, Server};
 use super::signs::{FindingSign, symptom};
-use super::{CapturePosition, Diagnosis, ServerPacketKind, path};
+use super::{CapturePosition, Diagnosis, ServerPacketKind, belief, path};
 use crate::check::{Checker, Selection};
 use crate::session::Totals;
 use crate::text::grouped;
@@ -158,6 +158,13 @@ impl Diagnosis {
         }
         elsewhere(server);
         only_info(server);
+        self.patterns(address, server, read);
+        belief::conclude(server);
+        if let Some(frame) = server.fact(Item::FromAsked).shown.first().copied()
+            && server.fact(Item::PlayPort).open.is_none()
+        {
+            server.good(Item::PlayPort, frame);
+        }
         of_one_kind(server, Item::Readable, 1);
         of_one_kind(server, Item::InTime, NO_ACCIDENT);
     }

@@ -30,6 +30,8 @@ pub(super) struct Fact {
     pub(super) mended: u64,
     /// Why it is unknown.
     pub(super) open: Option<Failure>,
+    /// The latest failure, also if a success followed.
+    latest: Option<Failure>,
 }
 
 /// Why it was not met, or why that is unknown.
@@ -85,6 +87,7 @@ impl Fact {
 
     /// The same.
     pub(super) fn fails(&mut self, failure: Failure) {
+        self.latest = Some(failure.clone());
         if failure.frame > 0 && failure.frame < self.last {
             self.mended += 1;
             return;
@@ -120,6 +123,14 @@ impl Fact {
             self.good = 0;
         }
         self.bad = failures;
+    }
+
+    /// The latest failure, with its number and that of all, if too many fail: one of ten, and more than an accident.
+    pub(super) fn share(&self) -> Option<(&Failure, u64, u64)> {
+        let bad = self.run + self.mended;
+        let all = bad + self.good;
+        let is_much = bad >= NO_ACCIDENT && 10 * bad >= all && self.good > 0;
+        self.latest.as_ref().filter(|_| is_much).map(|latest| (latest, bad, all))
     }
 
     /// The failure that counts at the end, if any. `of_many`: the condition is checked repeatedly,

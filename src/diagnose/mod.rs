@@ -4,10 +4,19 @@
 //! them apply to its servers, and which rules show that one is not met. Messages show successes,
 //! findings show failures; at the end the latest of both counts.
 
+mod belief;
+mod checklist;
+mod client;
 mod conclude;
+mod counts;
+mod exchange_log;
 mod fact;
+mod hosts;
 mod lists;
+mod master;
+mod parties;
 mod path;
+mod pattern;
 mod position;
 mod registration;
 mod server;
@@ -29,19 +38,26 @@ use crate::check::{Checker, Selection};
 use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Value};
 use crate::summary::described;
 
+use client::Client;
+use exchange_log::ExchangeLog;
 use fact::Failure;
 use lists::Lists;
+use master::Master;
 use position::CommonHosts;
 use server::Server;
 use signs::rules_of;
 use sizes::Responded;
 
+pub use hosts::Broadcast;
 pub use position::CapturePosition;
 pub use signs::concerns;
-pub use verdict::{DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict};
+pub use verdict::{DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict};
 
 /// Bytes of memory per server.
-const BYTES_OF_SERVER: usize = 1 << 13;
+const BYTES_OF_SERVER: usize = 1 << 14;
+
+/// Bytes of memory per client, or per master.
+const BYTES_OF_PARTY: usize = 1 << 12;
 
 /// Bytes of memory per listed server, or per remembered packet.
 const BYTES_OF_FACT: usize = 1 << 7;
@@ -67,6 +83,25 @@ pub struct Diagnosis {
     /// requested the challenge itself, and any further request needs it.
     challenged: RecentMap<[SocketAddr; 2], Option<&'static str>>,
     responded: Responded,
+    /// The exchanges that have not ended.
+    log: ExchangeLog,
+    /// Hosts that ask servers.
+    clients: Map<IpAddr, Client>,
+    /// Masters that clients ask for lists, by host.
+    masters: Map<IpAddr, Master>,
+    /// Clients whose requests are wrong.
+    faulty: Set<IpAddr>,
+    /// Maximum number of clients, and of masters.
+    most_parties: usize,
+    /// Ports of hosts that are no servers of their own, by the server to which they belong.
+    probed: std::collections::BTreeMap<SocketAddr, Vec<SocketAddr>>,
+    /// Addresses of several hosts, with the requests to each and the servers that answered.
+    broadcasts: Vec<Broadcast>,
+    /// The broadcast that each client sent last.
+    broadcast_by: RecentMap<SocketAddr, usize>,
+    /// Responses, and those of them to requests that the capture lacks.
+    responses: u64,
+    orphans: u64,
     /// Maximum number of packets.
     remembered: usize,
     everywhere: CommonHosts,
@@ -130,6 +165,16 @@ impl Diagnosis {
             unasked: RecentMap::default(),
             challenged: RecentMap::default(),
             responded: Responded::default(),
+            log: ExchangeLog::default(),
+            clients: Map::default(),
+            masters: Map::default(),
+            faulty: Set::default(),
+            most_parties: (bytes / 8 / BYTES_OF_PARTY).max(16),
+            probed: std::collections::BTreeMap::new(),
+            broadcasts: Vec::new(),
+            broadcast_by: RecentMap::default(),
+            responses: 0,
+            orphans: 0,
             remembered: (bytes / 16 / BYTES_OF_FACT).max(16),
             everywhere: CommonHosts::default(),
             speakers: Set::default(),
@@ -154,7 +199,7 @@ impl Diagnosis {
             cross_flow: true,
             flows: true,
             ..Needs {
-                fields: Some(FieldLimits::of_servers()),
+                fields: Some(FieldLimits::of_parties()),
                 ..Checker::needs(&Selection::default(), terms)
             }
         }
@@ -217,6 +262,7 @@ impl Diagnosis {
             self.speakers.insert(from.ip());
         }
         let purpose = event.message().purpose;
+        self.parties(id, event);
         let mut shown = Vec::new();
         let server = match (purpose, event.message().speaker) {
             (Purpose::ListRequest, _) => return self.list_asked(id, event),
@@ -284,6 +330,10 @@ impl Diagnosis {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         let message = event.message();
+        if hosts::is_broadcast(to.ip()) {
+            self.broadcast(id, from, to);
+            return None;
+        }
         let challenged = self.challenged.get_mut(&[from, to], self.remembered);
         let was_challenged = challenged.is_some();
         let follows = challenged.is_some_and(|of| of.is_none_or(|of| of == message.name));
@@ -302,6 +352,7 @@ impl Diagnosis {
             }
         }
         server.query = Some(id);
+        server.first_asked.get_or_insert(payload.time);
         server.asked_by(from.ip());
         server.good(Item::Asked, frame);
         Some(to)
@@ -319,7 +370,12 @@ impl Diagnosis {
                     self.sent.insert(frame, sent, self.remembered);
                 }
                 Some((asked, _)) => self.unasked.insert(frame, asked, self.remembered),
-                None => {}
+                None => {
+                    if let Some(server) = self.answers_broadcast(event, shown) {
+                        return Some(server);
+                    }
+                    self.orphans += 1;
+                }
             }
             return self.servers.contains_key(&from).then_some(from);
         };
@@ -382,7 +438,16 @@ impl Diagnosis {
             if let Some(kind) = server.kind(message.name) {
                 kind.describes |= event.message().describes.is_some();
                 kind.sizes.see(event, packets.len());
+                let hops = event.context().hop_limit;
+                let (least, most, times) = kind.hops.unwrap_or((hops, hops, 0));
+                kind.hops = Some((least.min(hops), most.max(hops), times + 1));
             }
+            server.counts.see(event);
+            let port = event.message().describes.and_then(|_| event.field("port"));
+            server.game_port = port
+                .and_then(described::number)
+                .and_then(|it| it.try_into().ok())
+                .or(server.game_port);
             self.responded.responds(message, event, self.remembered);
         }
         Some(from)

@@ -5,7 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{Cause, Item, Set, Time};
 
+use super::counts::Counts;
 use super::fact::{Fact, Failure};
+use super::pattern::{Pattern, PatternFailure};
 use super::position::HopLimits;
 use super::sizes::Sizes;
 use crate::session::ExchangeCounts;
@@ -33,7 +35,8 @@ pub(super) struct Server {
     pub(super) name: Option<String>,
     /// The most players that it said to have.
     pub(super) players: Option<u64>,
-    facts: [Fact; Item::ALL.len()],
+    /// Those of a client and of a master come after those of a server.
+    facts: [Fact; Item::WellFormed as usize],
     pub(super) masters: Vec<SocketAddr>,
     /// The first responses from another address than the queried one: source, cause and packet; and
     /// their number.
@@ -59,6 +62,23 @@ pub(super) struct Server {
     pub(super) kinds: Vec<Kind>,
     /// Its clients' exchanges with it.
     pub(super) exchanges: ExchangeCounts,
+    /// Those that it owed an answer, and what the unanswered ones have in common.
+    pub(super) pattern: Pattern,
+    pub(super) unanswered: Option<PatternFailure>,
+    /// The numbers of players in its responses.
+    pub(super) counts: Counts,
+    /// The port of the game that it announces.
+    pub(super) game_port: Option<u16>,
+    /// When a client first asked it.
+    pub(super) first_asked: Option<Time>,
+    /// What it sends in place of responses.
+    pub(super) odd: Vec<OddResponse>,
+    /// Exchanges in which a client did not return its challenge, and the packet of the latest one; the clients of
+    /// these; and exchanges in which one did.
+    pub(super) left: u64,
+    pub(super) left_frame: u64,
+    pub(super) left_by: Set<IpAddr>,
+    pub(super) returned: u64,
     pub(super) slowest: u64,
     /// Bytes of its largest challenge to a client.
     pub(super) largest_challenge: u64,
@@ -73,6 +93,25 @@ pub(super) struct Server {
     pub(super) hops: HopLimits,
 }
 
+/// What a server sends in place of a response.
+#[derive(Debug)]
+pub(super) struct OddResponse {
+    pub(super) is: Odd,
+    /// How often.
+    pub(super) times: u64,
+    /// The first packets.
+    pub(super) frames: Vec<u64>,
+}
+
+/// What it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Odd {
+    /// Only zeros.
+    Zeros,
+    /// A text, or bytes, of another program.
+    Text(String),
+}
+
 /// Requests of one kind.
 #[derive(Debug, Default)]
 pub(super) struct Kind {
@@ -81,6 +120,8 @@ pub(super) struct Kind {
     pub(super) describes: bool,
     pub(super) answered: Fact,
     pub(super) sizes: Sizes,
+    /// The least and the greatest hop limit of responses, and their number.
+    pub(super) hops: Option<(u8, u8, u64)>,
     /// The server had challenged a client that sent one.
     pub(super) was_challenged: bool,
     readable: Fact,
@@ -109,6 +150,9 @@ impl Kind {
 }
 
 impl Server {
+    /// Maximum number of clients that are known not to return its challenges.
+    pub(super) const LEFT_BY: usize = 64;
+
     /// The state of a condition.
     pub(super) fn fact(&self, item: Item) -> &Fact {
         &self.facts[item as usize]

@@ -81,6 +81,9 @@ impl Diagnosis {
             {
                 for end in context.flow.ends {
                     self.lists.cut(id, end, sign.frame, words);
+                    if let Some(master) = self.masters.get_mut(&end.ip()) {
+                        master.cut(sign.frame, words);
+                    }
                 }
             }
             return None;
@@ -197,6 +200,14 @@ impl Diagnosis {
                         server.fact_mut(Item::Challenged).bad(cause, error.frame, text)
                     }
                     _ => unanswered(server, Some(what), cause, error.frame, &text),
+                }
+            }
+            // A client's request to a master.
+            None if self.masters.contains_key(&error.ends[1].ip())
+                && cause != &causes::ICMP_TOO_BIG =>
+            {
+                if let Some(master) = self.masters.get_mut(&error.ends[1].ip()) {
+                    master.items.fact(Item::Reached).bad(cause, error.frame, text);
                 }
             }
             // A response, or a part of an incomplete one.

@@ -3,8 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Cause, CauseKind, Item, ItemGroup, Set, Values, causes};
+use dissectors::kit::{Cause, CauseKind, Item, ItemGroup, Role, Set, Time, Values, causes};
 
+use super::hosts::Broadcast;
 use super::position::position;
 use super::server::Server;
 use super::{CapturePosition, Diagnosis};
@@ -74,6 +75,56 @@ pub struct ItemVerdict {
     pub values: Values,
     /// The exchanges that it is about, if any.
     pub exchanges: Option<ExchangeCounts>,
+    /// What all packets that show it have in common: a name and a value.
+    pub by: Option<(&'static str, String)>,
+    /// From when to when, if it was so for a while.
+    pub span: Option<[Time; 2]>,
+}
+
+/// A client, or a master.
+#[derive(Clone, Debug)]
+pub struct DiagnosedParty {
+    /// Its address: of a client without a port.
+    pub address: String,
+    /// Whether it is a client or a master.
+    pub role: Role,
+    /// The protocol of a master.
+    pub protocol: Option<Id>,
+    /// The library of a client, if its messages show it.
+    pub library: Option<&'static str>,
+    /// Its conditions.
+    pub items: Vec<ItemVerdict>,
+}
+
+impl DiagnosedParty {
+    /// The first condition that is not met.
+    pub fn first_no(&self) -> Option<&ItemVerdict> {
+        self.items.iter().find(|item| item.verdict == Verdict::No)
+    }
+
+    /// The result.
+    pub fn outcome(&self) -> Outcome {
+        const DECIDE: [Item; 3] = [Item::GetsAnswers, Item::GivesList, Item::GivesWholeList];
+        let is_good = |it: &ItemVerdict| DECIDE.contains(&it.item) && it.verdict == Verdict::Yes;
+        match self.first_no() {
+            Some(_) => Outcome::Fault,
+            None if self.items.iter().any(is_good) => Outcome::Good,
+            None => Outcome::Unknown,
+        }
+    }
+
+    /// The text of the first line.
+    pub fn headline(&self) -> String {
+        let open = || self.items.iter().find(|it| it.is_open());
+        match (self.first_no(), self.outcome()) {
+            (Some(it), _) => it.headline(),
+            (None, Outcome::Good) => "nothing is wrong".to_owned(),
+            (None, _) => match open() {
+                Some(it) => it.headline(),
+                None => "this capture shows too little of it".to_owned(),
+            },
+        }
+    }
 }
 
 /// One server.
@@ -91,9 +142,27 @@ pub struct DiagnosedServer {
     pub items: Vec<ItemVerdict>,
     /// It needs no master.
     pub needs_no_master: bool,
+    /// Other ports of its host, which clients asked in vain.
+    pub probed: Vec<SocketAddr>,
 }
 
 impl ItemVerdict {
+    /// Nothing is known about a condition.
+    pub(super) fn new(item: Item) -> ItemVerdict {
+        ItemVerdict {
+            item,
+            verdict: Verdict::Unknown,
+            cause: None,
+            frames: Vec::new(),
+            has_more: false,
+            text: String::new(),
+            values: Values::new(),
+            exchanges: None,
+            by: None,
+            span: None,
+        }
+    }
+
     /// Whether the capture has messages about it, but does not decide it.
     fn is_open(&self) -> bool {
         self.verdict == Verdict::Unknown && self.cause != Some(&causes::NOT_IN_CAPTURE)
@@ -197,10 +266,25 @@ impl DiagnosedServer {
 pub struct Diagnoses {
     /// Those with faults first, then by address.
     pub servers: Vec<DiagnosedServer>,
+    /// The clients that ask servers, in the same order.
+    pub clients: Vec<DiagnosedParty>,
+    /// The masters that clients ask for lists, in the same order.
+    pub masters: Vec<DiagnosedParty>,
+    /// Addresses of several hosts, which clients ask.
+    pub broadcasts: Vec<Broadcast>,
     /// Clients asked masters for lists.
     pub has_lists: bool,
     /// What was left out because of limits.
     pub cut: Option<&'static str>,
+}
+
+impl Diagnoses {
+    /// Whether something is wrong with a server, a client or a master.
+    pub fn has_fault(&self) -> bool {
+        let parties = self.clients.iter().chain(&self.masters).map(DiagnosedParty::outcome);
+        let mut all = self.servers.iter().map(DiagnosedServer::outcome).chain(parties);
+        all.any(|outcome| outcome == Outcome::Fault)
+    }
 }
 
 impl Diagnosis {
@@ -212,6 +296,11 @@ impl Diagnosis {
         wanted: Option<(IpAddr, Option<u16>)>,
     ) -> Diagnoses {
         self.across_flows(read);
+        let (clients, givers) = self.other_parties(read, wanted.is_some());
+        // A server that is named is shown, whatever it is.
+        if wanted.is_none() {
+            self.probed = self.other_ports();
+        }
         // A server that registers also sends requests to its masters, which are not servers.
         let masters = self.servers.values().flat_map(|server| &server.masters);
         let masters: Set<_> = masters.copied().collect();
@@ -240,7 +329,9 @@ impl Diagnosis {
         } else {
             None
         };
-        Diagnoses { servers, has_lists: !self.lists.is_empty(), cut }
+        let has_lists = !self.lists.is_empty();
+        let broadcasts = std::mem::take(&mut self.broadcasts);
+        Diagnoses { servers, clients, masters: givers, broadcasts, has_lists, cut }
     }
 
     fn diagnosed(&mut self, address: SocketAddr, read: &Totals, is_named: bool) -> DiagnosedServer {
@@ -276,6 +367,7 @@ impl Diagnosis {
             position,
             items: items.collect(),
             needs_no_master: query.is_some_and(|it| it.registers.is_none()),
+            probed: self.probed.remove(&address).unwrap_or_default(),
         }
     }
 
@@ -289,7 +381,7 @@ impl Diagnosis {
 
 /// Whether an item is one of registration or of lists.
 fn is_of_registration(item: Item) -> bool {
-    item.group() != ItemGroup::Queries
+    matches!(item.group(), ItemGroup::Registration | ItemGroup::Lists)
 }
 
 /// The verdict on a condition. `heard`: the capture has packets from the party that should respond;
@@ -309,6 +401,11 @@ fn verdict(
             (text, 1) => text.to_owned(),
             (text, _) => format!("{text} ({} times)", grouped(times)),
         };
+        let is_pattern = server.unanswered.is_some() && item == Item::Answered;
+        if let Some(counts) = exchanges.filter(|it| is_pattern && it.asked > 0) {
+            let (answered, asked) = (grouped(counts.answered), counted(counts.asked, "request"));
+            text = format!("{answered} of {asked} answered; {text}");
+        }
         if let Some(before) = fact.shown.first().filter(|_| fact.good > 0) {
             text += &format!("; before, it was so: frame {before}");
         }
@@ -316,7 +413,22 @@ fn verdict(
         let has_more = times > frames.len() as u64;
         debug_assert!(failure.cause.no.contains(&item), "{item:?} by {:?}", failure.cause);
         let (verdict, cause, values) = (Verdict::No, Some(failure.cause), failure.values.clone());
-        return ItemVerdict { item, verdict, cause, frames, has_more, text, values, exchanges };
+        let pattern = server.unanswered.as_ref();
+        let pattern =
+            pattern.filter(|it| item == Item::Answered && it.failure.cause == failure.cause);
+        let (by, span) = pattern.map_or((None, None), |it| (it.by.clone(), it.span));
+        return ItemVerdict {
+            item,
+            verdict,
+            cause,
+            frames,
+            has_more,
+            text,
+            values,
+            exchanges,
+            by,
+            span,
+        };
     }
     let cannot_arrive =
         item == Item::Whole && position == CapturePosition::Server && server.packets > 1;
@@ -325,16 +437,13 @@ fn verdict(
         let (verdict, mut frames) = (Verdict::Yes, fact.shown.clone());
         frames.sort_unstable();
         let text = said(item, server, address);
-        let values = Values::new();
         return ItemVerdict {
-            item,
             verdict,
-            cause: None,
             frames,
             has_more,
             text,
-            values,
             exchanges,
+            ..ItemVerdict::new(item)
         };
     }
     let (cause, frames, text) = match &fact.open {
@@ -368,14 +477,12 @@ fn verdict(
     debug_assert!(cause.unknown.contains(&item), "{item:?} by {cause:?}");
     let values = fact.open.as_ref().filter(|open| open.cause == cause);
     ItemVerdict {
-        item,
-        verdict: Verdict::Unknown,
         cause: Some(cause),
         frames,
-        has_more: false,
         text,
         values: values.map_or(Values::new(), |open| open.values.clone()),
         exchanges,
+        ..ItemVerdict::new(item)
     }
 }
 
@@ -438,6 +545,7 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
                 silent => format!("{BUT}{}", silent.join(", ")),
             }
         }
+        Item::PlayPort => String::new(),
         Item::InTime => format!("within {}", brief_span(server.slowest)),
         Item::Whole if server.packets > 1 => {
             format!("up to {} a response", counted(server.packets as u64, "packet"))

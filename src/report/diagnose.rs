@@ -1,12 +1,15 @@
 //! `gamewire diagnose`: what is wrong with servers, for a terminal, an issue or a script.
 
-use dissectors::kit::{ItemGroup, causes};
+use dissectors::kit::{ItemGroup, Role, Time, causes};
 use serde::Serialize;
 
+use super::clock::Clock;
 use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{markdown, put};
-use crate::diagnose::{DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict};
+use crate::diagnose::{
+    Broadcast, DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict,
+};
 use crate::text::{counted, escaped, hanging, shortened, width};
 
 /// Maximum number of servers with a line each, in text.
@@ -51,6 +54,20 @@ impl DiagnosisReport<'_> {
             paint.paint(tone, out, |out| put(out, format_args!("{:<8}", server.outcome().name())));
             put(out, format_args!("{}\n", hanging(&headline(server), 8, terminal)));
         }
+        for (at, party) in self.parties().enumerate() {
+            if at == 0 && !self.whole().is_empty() {
+                out.push(b'\n');
+            }
+            let tone = tone(party.outcome());
+            paint.paint(tone, out, |out| put(out, format_args!("{:<8}", party.outcome().name())));
+            put(out, format_args!("{}\n", hanging(&headline_of(party), 8, terminal)));
+            if let Some((text, advice)) =
+                party.first_no().and_then(|it| Some((&it.text, advice(it)?)))
+            {
+                put(out, format_args!("        {}\n", hanging(&escaped(text), 8, terminal)));
+                put(out, format_args!("        {}\n", hanging(advice, 8, terminal)));
+            }
+        }
         if let Some(note) = self.note() {
             let note = hanging(&note, 0, terminal);
             paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
@@ -94,6 +111,16 @@ impl DiagnosisReport<'_> {
             let text = markdown::cell(&headline(server));
             put(out, format_args!("| {} | {text} |\n", server.outcome().name()));
         }
+        for (at, party) in self.parties().enumerate() {
+            if at == 0 {
+                put(out, format_args!("\n| | client or master | |\n|---|---|---|\n"));
+            }
+            let no = party.first_no();
+            let text =
+                no.map_or(String::new(), |it| format!("{}. {}", it.text, advice(it).unwrap_or("")));
+            let (headline, text) = (markdown::cell(&headline_of(party)), markdown::cell(&text));
+            put(out, format_args!("| {} | {headline} | {text} |\n", party.outcome().name()));
+        }
         if let Some(note) = self.note() {
             put(out, format_args!("\n{}\n", markdown::cell(&note)));
         }
@@ -106,11 +133,23 @@ impl DiagnosisReport<'_> {
             #[serde(skip_serializing_if = "Option::is_none")]
             capture: Option<&'r str>,
             servers: Vec<ServerAsJson<'r>>,
+            clients: Vec<PartyAsJson<'r>>,
+            masters: Vec<PartyAsJson<'r>>,
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            broadcasts: Vec<BroadcastAsJson>,
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             cut: bool,
         }
         let servers = self.diagnoses.servers.iter().map(ServerAsJson::of).collect();
-        let capture = Capture { capture: self.capture, servers, cut: self.diagnoses.cut.is_some() };
+        let (clients, masters) = (&self.diagnoses.clients, &self.diagnoses.masters);
+        let capture = Capture {
+            capture: self.capture,
+            servers,
+            clients: clients.iter().map(PartyAsJson::of).collect(),
+            masters: masters.iter().map(PartyAsJson::of).collect(),
+            broadcasts: self.diagnoses.broadcasts.iter().map(BroadcastAsJson::of).collect(),
+            cut: self.diagnoses.cut.is_some(),
+        };
         // Writing numbers and texts to a vector cannot fail.
         let _ = line(&capture, out);
     }
@@ -137,6 +176,12 @@ impl DiagnosisReport<'_> {
         let servers = &self.diagnoses.servers;
         let others = if self.whole().is_empty() { &servers[..] } else { &[] };
         &others[..others.len().min(SERVERS)]
+    }
+
+    /// The clients and masters that are shown: those with faults, up to a maximum.
+    fn parties(&self) -> impl Iterator<Item = &DiagnosedParty> {
+        let all = self.diagnoses.clients.iter().chain(&self.diagnoses.masters);
+        all.filter(|party| party.outcome() == Outcome::Fault).take(SERVERS)
     }
 
     /// A note about what is not shown.
@@ -168,7 +213,60 @@ struct ServerAsJson<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'static str>,
     seat: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    probed: Vec<String>,
     items: Vec<JsonItem<'r>>,
+}
+
+/// An address of several hosts in JSON.
+#[derive(Serialize)]
+struct BroadcastAsJson {
+    to: String,
+    asked: u64,
+    answered_by: Vec<String>,
+}
+
+impl BroadcastAsJson {
+    fn of(it: &Broadcast) -> BroadcastAsJson {
+        let answered_by = it.answered_by.iter().map(ToString::to_string).collect();
+        BroadcastAsJson { to: it.to.to_string(), asked: it.asked, answered_by }
+    }
+}
+
+/// A client, or a master, in JSON.
+#[derive(Serialize)]
+struct PartyAsJson<'r> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    master: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protocol: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    library: Option<&'static str>,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_no: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'static str>,
+    items: Vec<JsonItem<'r>>,
+}
+
+impl PartyAsJson<'_> {
+    fn of(party: &DiagnosedParty) -> PartyAsJson<'_> {
+        let no = party.first_no();
+        let is_client = party.role == Role::Client;
+        PartyAsJson {
+            client: is_client.then_some(&*party.address),
+            master: (!is_client).then_some(&*party.address),
+            protocol: party.protocol.map(|id| id.info().id),
+            library: party.library,
+            verdict: party.outcome().name(),
+            first_no: no.map(|it| it.item.name()),
+            cause: no.and_then(|it| it.cause).map(|cause| cause.name),
+            items: party.items.iter().map(JsonItem::of).collect(),
+        }
+    }
 }
 
 /// One of its items.
@@ -182,6 +280,12 @@ struct JsonItem<'r> {
     asked: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     answered: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<std::collections::BTreeMap<&'static str, &'r str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
     frames: &'r [u64],
     text: &'r str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -196,6 +300,9 @@ impl JsonItem<'_> {
             cause: it.cause.map(|cause| cause.name),
             asked: it.exchanges.map(|it| it.asked),
             answered: it.exchanges.map(|it| it.answered),
+            by: it.by.as_ref().map(|(name, value)| [(*name, &**value)].into()),
+            from: it.span.map(|[from, _]| moment(from)),
+            to: it.span.map(|[_, to]| moment(to)),
             frames: &it.frames,
             text: &it.text,
             advice: advice(it),
@@ -214,9 +321,17 @@ impl ServerAsJson<'_> {
             first_no: no.map(|it| it.item.name()),
             cause: no.and_then(|it| it.cause).map(|cause| cause.name),
             seat: server.position.name(),
+            probed: server.probed.iter().map(ToString::to_string).collect(),
             items: server.items.iter().map(JsonItem::of).collect(),
         }
     }
+}
+
+/// A time as `dissect` writes it.
+fn moment(time: Time) -> String {
+    let mut text = Vec::new();
+    Clock::default().rfc3339(time, 6, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// The address of a server; without a port where none is known.
@@ -225,6 +340,13 @@ fn address(server: &DiagnosedServer) -> String {
         0 => server.server.ip().to_string(),
         _ => server.server.to_string(),
     }
+}
+
+fn headline_of(party: &DiagnosedParty) -> String {
+    let role = if party.role == Role::Client { "client" } else { "master" };
+    let known = party.library.or(party.protocol.map(|id| id.info().id));
+    let known = known.map_or(String::new(), |known| format!(" ({known})"));
+    format!("{role} {}{known}: {}", party.address, escaped(&party.headline()))
 }
 
 fn headline(server: &DiagnosedServer) -> String {

@@ -6,7 +6,7 @@ use super::secret::{Key, Purpose};
 const SMALL: u32 = 1 << 16;
 
 /// How often another number is tried: more often than any form of a challenge needs, by far.
-const MOST_TRIES: u32 = 1 << 14;
+const MOST_TRIES: u32 = 1 << 16;
 
 /// Whether a number is kept.
 pub(super) fn is_small(number: i64) -> bool {
@@ -30,18 +30,35 @@ pub(super) fn challenge(key: &Key, challenge: u32) -> u32 {
     };
     let forms = [form(of), form(of.swap_bytes())];
     let is_large = |number: u32| !is_small(number.cast_signed().into());
-    // Numbers with as many digits.
-    let least = 10_u32.pow(of.ilog10()).max(SMALL);
-    let count = least.saturating_mul(10).saturating_sub(least).max(1);
+    // Numbers are drawn in the byte order in which fewer have the form.
+    let size = |number: u32| number.cast_signed().unsigned_abs().max(1);
+    let swaps = size(of.swap_bytes()) < size(of);
+    let drawn = if swaps { of.swap_bytes() } else { of };
+    let least = 10_u32.pow(size(drawn).ilog10()).max(SMALL);
+    let count = (u64::from(least) * 10).min(1 << 31).saturating_sub(least.into()).max(1) as u32;
     let mut numbers = key.numbers(Purpose::Challenge, &of.to_be_bytes());
-    let mut tries = (0..2 * MOST_TRIES).map(|_| least.saturating_add(numbers.below(count)));
+    let mut tries = (0..2 * MOST_TRIES).map(|_| {
+        let size = least.saturating_add(numbers.below(count));
+        let number = if drawn.cast_signed() < 0 { size.wrapping_neg() } else { size };
+        let number = if swaps { number.swap_bytes() } else { number };
+        // What is the same in both orders stays so.
+        if of == of.swap_bytes() {
+            number & 0xFFFF_0000 | number.swap_bytes() & 0xFFFF
+        } else {
+            number
+        }
+    });
     let fits = |other: u32| {
         let both = [other, other.swap_bytes()];
         other != of && both.into_iter().all(is_large) && both.map(form) == forms
     };
-    // Where none has the form in both byte orders, the decimal text counts.
+    // Where none has the form in both byte orders, that in which fewer have it counts.
     let first = tries.by_ref().take(MOST_TRIES as usize).find(|&other| fits(other));
-    let other = first.or_else(|| tries.find(|&other| form(other) == forms[0])).unwrap_or(least);
+    let has_form = |other: &u32| match swaps {
+        true => form(other.swap_bytes()) == forms[1],
+        false => form(*other) == forms[0],
+    };
+    let other = first.or_else(|| tries.find(has_form)).unwrap_or(of ^ 0x0100_0001);
     if is_reversed { other.swap_bytes() } else { other }
 }
 
@@ -95,8 +112,9 @@ mod tests {
             prop_assert_eq!(other.to_string().len(), number.to_string().len());
             let signed = |number: u32| number.cast_signed().to_string().len();
             prop_assert_eq!(signed(other), signed(number));
-            let is_small = is_small(number.cast_signed().into());
-            prop_assert_eq!(other == number, is_small || number.trailing_zeros() >= 16);
+            let both = [number, number.swap_bytes()];
+            let is_small = both.into_iter().any(|it| is_small(it.cast_signed().into()));
+            prop_assert_eq!(other == number, is_small);
         }
 
         #[test]

@@ -120,6 +120,11 @@ impl FieldLimits {
         FieldLimits { elements: false, of: FieldsOf::Servers, ..FieldLimits::default() }
     }
 
+    /// All fields, without the elements of lists.
+    pub fn of_parties() -> FieldLimits {
+        FieldLimits { elements: false, ..FieldLimits::default() }
+    }
+
     /// A tree with these limits.
     pub(super) fn tree(self) -> Tree {
         let tree = Tree::bounded(self.fields, self.depth);

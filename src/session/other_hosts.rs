@@ -52,6 +52,11 @@ impl OtherHosts {
         self.hosts.contains(&host)
     }
 
+    /// Whether a packet of another host was recorded.
+    pub fn is_other_than(&self, host: IpAddr) -> bool {
+        self.hosts.len() > usize::from(self.contains(host))
+    }
+
     /// Adds the hosts of another part of the session.
     pub fn add(&mut self, other: &OtherHosts) {
         self.hosts.extend(&other.hosts);

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Blind, CODES, CrossFlowEvent, Evidence, FlowFacts, Mark, Message, Payload, Reply, Role, Rule,
-    RuleCounts, RuleResults, SeenMessage, Sending, Side, Sink, Span, Tree, Verdict,
+    Blind, CODES, CrossFlowEvent, Evidence, FlowFacts, Mark, Message, Payload, Purpose, Reply,
+    Role, Rule, RuleCounts, RuleResults, SeenMessage, Sending, Side, Sink, Span, Tree, Verdict,
 };
 use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
@@ -349,13 +349,17 @@ impl<F: FieldSink> Recorder<F> {
     }
 
     /// Counts a message for the capture, unless it is a duplicate.
-    fn count_traffic(&mut self, effect: ExchangeEffect, payload: &Payload<'_>) {
+    fn count_traffic(&mut self, message: &Message, effect: ExchangeEffect, payload: &Payload<'_>) {
         let responds = std::mem::take(&mut self.responds);
         let (Some(traffic), Some(context)) = (&mut self.traffic, self.batch.context()) else {
             return;
         };
         if context.copy_of.is_none() {
             traffic.message(context.protocol, effect);
+            let to_client = matches!(message.purpose, Purpose::Response | Purpose::ClientChallenge);
+            if message.speaker == Role::Server && !to_client {
+                traffic.requests.hears(payload.from.ip());
+            }
             if responds {
                 traffic.requests.responds(payload.from);
             }
@@ -562,7 +566,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
             false => self.count(message, sending, payload),
         };
         if self.traffic.is_some() {
-            self.count_traffic(effect, payload);
+            self.count_traffic(message, effect, payload);
         }
         let has_findings = self.results.has_found() || self.batch.has_found();
         let is_wanted = match self.needs.messages {

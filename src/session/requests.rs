@@ -3,7 +3,7 @@
 //! The requests that count are those that rules require a response to.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Evidence, Map, Mark, Rule, Set};
@@ -18,6 +18,8 @@ pub struct Requests {
     servers: Map<SocketAddr, AskedServer>,
     /// The server that responded last, which most likely responds next, too.
     latest: Option<SocketAddr>,
+    /// Hosts that sent masters messages: they are in the recording.
+    heard: Set<IpAddr>,
     /// Maximum number of servers.
     most: usize,
     /// There were more servers.
@@ -92,6 +94,7 @@ impl Requests {
         Requests {
             servers: Map::default(),
             latest: None,
+            heard: Set::default(),
             most: most.min(Requests::MOST),
             is_full: false,
         }
@@ -103,6 +106,13 @@ impl Requests {
         if self.latest != Some(server) {
             self.latest = Some(server);
             self.put(server, AskedServer::Responds);
+        }
+    }
+
+    /// A server sent a master a message.
+    pub fn hears(&mut self, server: IpAddr) {
+        if self.heard.len() < self.most {
+            self.heard.insert(server);
         }
     }
 
@@ -142,6 +152,7 @@ impl Requests {
     /// Adds the counts of other flows.
     pub(super) fn join(&mut self, other: Requests) {
         self.is_full |= other.is_full;
+        self.heard.extend(other.heard);
         for (server, more) in BTreeMap::from_iter(other.servers) {
             self.put(server, more);
         }
@@ -172,7 +183,10 @@ impl Requests {
         let mut any_is_proven = false;
         for (server, silence) in silent {
             let host = server.ip();
-            let is_heard = silence.heard || hosts.contains(&host) || heard.contains(host);
+            let is_heard = silence.heard
+                || hosts.contains(&host)
+                || heard.contains(host)
+                || self.heard.contains(&host);
             let is_proven = silence.is_proven(is_heard, vouched, lossy);
             any_is_proven |= is_proven;
             review.unanswered.push(silence.broken(&NET014, is_proven, 1));

@@ -14,11 +14,11 @@ use crate::session::{Decoder, Options, Totals};
 /// take turns.
 ///
 /// ```no_run
-/// use gamewire::tables::{Reader, Table, Wanted};
+/// use gamewire::tables::{Reader, SelectedRows, Table};
 /// use gamewire::{Options, capture};
 ///
 /// let options = Options::default();
-/// let wanted = Wanted::of(&[Table::Messages], &options);
+/// let wanted = SelectedRows::of(&[Table::Messages], &options);
 /// let packets = capture::open("a.pcap".as_ref())?;
 /// for batch in Reader::new(packets, &["a.pcap".to_owned()], options, wanted) {
 ///     let (table, batch) = batch?;

@@ -482,7 +482,10 @@ fn the_first_line_hides_nothing() {
     };
     let shown = shown_of_script(&format!("{}end 90", (0..4).map(one).collect::<String>()), &a2s);
     let first = shown.lines().next().unwrap();
-    assert_eq!(first, "10.0.0.2:27015 (a2s, \"A\"): it responds, but never to player_request");
+    assert_eq!(
+        first,
+        "10.0.0.2:27015 (a2s, \"A\"): it never answers player_request, but other requests"
+    );
     assert!(shown.contains("within 224us"), "{shown}");
 
     // Clients ask it, and it is in a list: that it responds is not shown by that.
@@ -517,7 +520,11 @@ end 90"
 
 #[test]
 fn servers_that_are_not_shown_are_counted() {
-    let ask = |port: u16| format!("0.0 c > s:{port}  FFFFFFFF 54 'Source Engine Query' 00\n");
+    // One after the other: several ports at once are a probe of one server.
+    let ask = |port: u16| {
+        let second = (port - 30_000) * 20;
+        format!("{second}.0 c > s:{port}  FFFFFFFF 54 'Source Engine Query' 00\n")
+    };
     let script: String = (30_000..30_060).map(ask).collect();
     let project = Project::new("diagnose-many");
     project.play("capture.pcap", &Setting::udp(27015), &script);
@@ -567,7 +574,7 @@ fn responses_that_may_be_lost_for_their_size() {
     is_a_guess(&item, "large_responses_missing", text);
     assert_eq!(item["frames"], serde_json::json!([9, 18, 27]), "{item}");
     let shown = shown_of_script(&missing, &a2s);
-    let first = "10.0.0.2:27015 (a2s, \"A\"): it responds, but never to rules_request";
+    let first = "10.0.0.2:27015 (a2s, \"A\"): it never answers rules_request, but other requests";
     assert_eq!(shown.lines().next(), Some(first), "other reasons are as likely");
     assert!(shown.contains("ping -M do"), "what to do is said: {shown}");
     // At the server, nothing is missing: the client asks again.

@@ -1,7 +1,7 @@
 //! What a server needs to be seen by clients.
 
 use super::rules::{
-    A2S001, A2S004, A2S007, A2S027, A2S043, A2S045, A2S046, A2S047, A2S048, A2S062, A2S065,
+    A2S001, A2S004, A2S007, A2S020, A2S027, A2S043, A2S045, A2S046, A2S047, A2S048, A2S062, A2S065,
 };
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -16,9 +16,12 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::InTime,
         Item::Whole,
         Item::Readable,
+        Item::Believable,
+        Item::PlayPort,
     ],
     causes: &[&CHALLENGE_LOOP],
     symptoms: &[
+        Symptom::saying(&A2S020, "followed by 0 bytes", &causes::answers::CHALLENGE_MISSING),
         Symptom::of(&A2S027, &CHALLENGE_LOOP),
         Symptom::of(&A2S062, &causes::QUERIES_UNANSWERED),
         Symptom::of(&A2S065, &causes::OTHER_ADDRESS),

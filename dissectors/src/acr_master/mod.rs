@@ -66,6 +66,8 @@ static MASTERS: Masters = Masters {
     refusal: Some(("text", &["*f", "ERROR"])),
     stranger: Some(("auth", "f")),
     status: Some(("status", 200)),
+    banned: Some(("flags", 2)),
+    greets: false,
 };
 
 impl Protocol for AcrMaster {

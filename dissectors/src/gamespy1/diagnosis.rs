@@ -23,6 +23,8 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::InTime,
         Item::Whole,
         Item::Readable,
+        Item::Believable,
+        Item::PlayPort,
     ],
     causes: &[&NOT_CHALLENGED, &SECURE_UNANSWERED, &VALIDATE_WRONG],
     symptoms: &[

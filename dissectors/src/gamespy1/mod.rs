@@ -102,6 +102,8 @@ static MASTERS: Masters = Masters {
     refusal: None,
     stranger: None,
     status: None,
+    banned: None,
+    greets: true,
 };
 
 impl Protocol for GameSpy1 {

@@ -14,6 +14,8 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::InTime,
         Item::Whole,
         Item::Readable,
+        Item::Believable,
+        Item::PlayPort,
     ],
     causes: &[&CHALLENGE_NOT_A_NUMBER],
     symptoms: &[

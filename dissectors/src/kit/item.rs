@@ -108,5 +108,38 @@ items! {
         Whole = "seen.whole": "gets complete responses to clients",
         /// In a form that clients can read.
         Readable = "seen.readable": "sends responses that can be read",
+        /// Its responses agree with each other.
+        Believable = "seen.believable": "says the same in all responses",
+    }
+    /// Clients ask it where it answers.
+    Play of Server: "is asked where it answers" {
+        /// Clients ask its query port, not its game port.
+        PlayPort = "play.port": "is asked at its query port",
+    }
+    /// A client asks as the protocol demands.
+    Asking of Client: "asks correctly" {
+        /// Its requests have the form that the protocol demands.
+        WellFormed = "ask.wellformed": "sends requests of the right form",
+        /// It returns challenges.
+        ReturnsChallenge = "ask.challenge": "returns challenges",
+        /// It speaks the protocol of the server.
+        RightProtocol = "ask.protocol": "speaks the server's protocol",
+        /// It gets responses.
+        GetsAnswers = "ask.answered": "gets responses",
+    }
+    /// A master gives clients its list.
+    Service of Master: "gives clients its list" {
+        /// Clients reach it.
+        Reached = "master.reached": "can be reached",
+        /// It speaks first, where the protocol demands that.
+        Greets = "master.greets": "greets clients",
+        /// It accepts the client.
+        AcceptsClient = "master.accepts": "accepts the client",
+        /// It sends a list.
+        GivesList = "master.lists": "answers with a list",
+        /// It sends it to the end.
+        GivesWholeList = "master.whole": "sends its whole list",
+        /// It sends it in time.
+        GivesListInTime = "master.in_time": "sends its list in time",
     }
 }

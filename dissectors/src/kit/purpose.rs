@@ -123,6 +123,10 @@ pub struct Masters {
     pub stranger: Option<(&'static str, &'static str)>,
     /// The status number of a [`Purpose::JoinResponse`], and its value for success.
     pub status: Option<(&'static str, u64)>,
+    /// The field and value of a [`Purpose::List`] that mean that the master has banned the client.
+    pub banned: Option<(&'static str, u64)>,
+    /// It speaks first in a connection.
+    pub greets: bool,
 }
 
 /// How to find out whether a filtered list includes a server.

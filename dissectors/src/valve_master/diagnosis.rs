@@ -20,16 +20,10 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::Listed,
         Item::Address,
     ],
-    causes: &[
-        &CHALLENGE_NOT_ECHOED,
-        &CHALLENGE_BYTESWAPPED,
-        &INFO_KEYS_MISSING,
-        &INFO_MALFORMED,
-        &INFO_PLAYERS_OVER_MAX,
-    ],
+    causes: &[&CHALLENGE_NOT_ECHOED, &INFO_KEYS_MISSING, &INFO_MALFORMED, &INFO_PLAYERS_OVER_MAX],
     symptoms: &[
         Symptom::of(&VM047, &causes::JOIN_UNANSWERED),
-        Symptom::saying(&VM040, REVERSED, &CHALLENGE_BYTESWAPPED),
+        Symptom::saying(&VM040, REVERSED, &causes::CHALLENGE_BYTESWAPPED),
         Symptom::of(&VM040, &CHALLENGE_NOT_ECHOED),
         Symptom::of(&VM042, &CHALLENGE_NOT_ECHOED),
         Symptom::of(&VM045, &CHALLENGE_NOT_ECHOED),
@@ -50,15 +44,6 @@ cause! {
         no: [Echo],
         says: "it answers the master with another challenge than it was given",
         advice: "Answer with the challenge of the latest join to this master: each master gives its own.",
-    }
-}
-
-cause! {
-    /// It answered with the bytes in reverse order.
-    pub CHALLENGE_BYTESWAPPED "challenge_byteswapped" {
-        no: [Echo],
-        says: "it answers the master's challenge with its bytes reversed",
-        advice: "Read the master's 4 bytes as a little-endian number, whatever the byte order of the machine.",
     }
 }
 

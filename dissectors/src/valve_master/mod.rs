@@ -80,6 +80,8 @@ static MASTERS: Masters = Masters {
     refusal: None,
     stranger: None,
     status: None,
+    banned: None,
+    greets: false,
 };
 
 impl Protocol for ValveMaster {

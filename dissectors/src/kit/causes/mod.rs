@@ -1,5 +1,9 @@
 //! The causes that several protocols share. Those of one protocol are in its `diagnosis.rs`.
 
+pub mod answers;
+pub mod clients;
+pub mod masters;
+
 use crate::cause;
 use crate::kit::Cause;
 
@@ -34,6 +38,39 @@ pub const ALL: &[&Cause] = &[
     &LARGE_MISSING,
     &LARGE_ASKED_AGAIN,
     &HEADER_BROKEN,
+    &answers::ONLY_SOME_KINDS,
+    &answers::SOMETIMES_UNANSWERED,
+    &answers::SILENT_PERIOD,
+    &answers::RATE_LIMITED,
+    &answers::ONE_CLIENT_UNANSWERED,
+    &answers::APPENDED_CHALLENGE_IGNORED,
+    &answers::CHALLENGE_FILTERED,
+    &answers::OTHER_PROTOCOL,
+    &answers::REFUSED_IN_WORDS,
+    &answers::ZERO_FILLED,
+    &answers::CHALLENGE_MISSING,
+    &answers::COUNTS_DISAGREE,
+    &answers::WRAPPED_COUNTS,
+    &answers::TWO_HOSTS,
+    &answers::ASKED_AT_GAME_PORT,
+    &clients::CHALLENGE_NOT_RETURNED,
+    &clients::CHALLENGE_OTHER_PORT,
+    &clients::REQUEST_MALFORMED,
+    &clients::CHALLENGE_AS_TEXT,
+    &clients::CHALLENGE_WRONG,
+    &clients::CHALLENGE_ZERO_SENT,
+    &clients::SESSION_CHANGED,
+    &clients::WRONG_PROTOCOL,
+    &clients::GETS_NO_ANSWERS,
+    &masters::MASTER_SILENT,
+    &masters::LIST_UNANSWERED,
+    &masters::NEVER_SPEAKS,
+    &masters::VALIDATE_REFUSED,
+    &masters::BANNED,
+    &masters::REDIRECTED,
+    &masters::LIST_THROTTLED,
+    &masters::LIST_SLOW,
+    &CHALLENGE_BYTESWAPPED,
     &KEY_UNKNOWN,
     &LIST_FILTERED,
     &LIST_ENCIPHERED,
@@ -126,7 +163,7 @@ cause! {
 cause! {
     /// A host refused the TCP connection.
     pub TCP_REFUSED "tcp_refused" {
-        no: [Accepted, ListWhole],
+        no: [Accepted, ListWhole, Reached],
         says: "the master refuses the connection",
         details: "{master} refuses the connection of {from}",
         advice: "Nothing listens on the master's TCP port: correct the address or the port, or ask who \
@@ -157,8 +194,8 @@ cause! {
 cause! {
     /// The list ends early.
     pub LIST_CUT "list_cut" {
-        no: [ListWhole],
-        unknown: [ListWhole, Listed],
+        no: [ListWhole, GivesWholeList],
+        unknown: [ListWhole, Listed, GivesWholeList],
         says: "the master's list ends early",
         advice: "Ask for the list again; if it ends early each time, the master is at fault.",
     }
@@ -240,7 +277,7 @@ cause! {
 cause! {
     /// An ICMP error: the port is closed.
     pub ICMP_PORT "icmp_port_unreachable" {
-        no: [Answered, Challenged],
+        no: [Answered, Challenged, Reached],
         kind: Icmp,
         says: "nothing listens on the port that is asked",
         advice: "The port is closed: start the program that should listen there, or correct the port.",
@@ -250,7 +287,7 @@ cause! {
 cause! {
     /// An ICMP error: the host cannot be reached.
     pub ICMP_HOST "icmp_host_unreachable" {
-        no: [Answered, Challenged],
+        no: [Answered, Challenged, Reached],
         kind: Icmp,
         says: "there is no route to the host",
         advice: "A router has no route: check the address, and that the host is up.",
@@ -260,7 +297,7 @@ cause! {
 cause! {
     /// An ICMP error: a firewall rejects the packet.
     pub ICMP_PROHIBITED "icmp_admin_prohibited" {
-        no: [Answered, Challenged],
+        no: [Answered, Challenged, Reached],
         kind: Icmp,
         says: "a firewall refuses the requests",
         advice: "Open the port in the firewall that sent the error.",
@@ -400,7 +437,7 @@ cause! {
 cause! {
     /// The request was wrong, so no response is due.
     pub REQUEST_WRONG "request_wrong" {
-        unknown: [Answered],
+        unknown: [Answered, Verified],
         says: "the requests are wrong, and need no response",
         advice: "`gamewire check` shows what is wrong with the requests.",
     }
@@ -453,5 +490,14 @@ cause! {
         kind: Capture,
         says: "the capture has no messages of this kind",
         lacks: "Record where it passes.",
+    }
+}
+
+cause! {
+    /// A challenge was answered, or returned, with the bytes in reverse order.
+    pub CHALLENGE_BYTESWAPPED "challenge_byteswapped" {
+        no: [Echo, WellFormed],
+        says: "the challenge comes back with its bytes reversed",
+        advice: "Read and write its 4 bytes in the order that the specification demands, on any machine.",
     }
 }

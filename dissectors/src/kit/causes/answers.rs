@@ -1,0 +1,157 @@
+//! The causes that responses of a server have together: shares, patterns, and what they say.
+
+use crate::cause;
+
+cause! {
+    /// It never answers one kind of request, and answers others.
+    pub ONLY_SOME_KINDS "only_some_kinds_answered" {
+        no: [Answered],
+        says: "it never answers {kind}, but other requests",
+        details: "0 of {asked} {kind}; it answers other requests",
+        advice: "Something drops these requests or their responses: check the server's settings and plugins, and \
+                 firewalls that know only some kinds.",
+    }
+}
+
+cause! {
+    /// It leaves a share of the requests unanswered.
+    pub SOMETIMES_UNANSWERED "sometimes_unanswered" {
+        no: [Answered],
+        says: "it answers only {answered} of {asked} requests",
+        details: "{missing} of {asked} requests stay unanswered, without a pattern in kind, client, time or rate",
+        advice: "Packets are lost on the way, or the server is too busy to answer: compare a capture at the server with one \
+                 at a client.",
+    }
+}
+
+cause! {
+    /// It answers nothing for a while.
+    pub SILENT_PERIOD "silent_period" {
+        no: [Answered],
+        says: "it answers nothing from {from} to {to}",
+        details: "{missing} requests stay unanswered from {from} to {to}; before and after, it answers",
+        advice: "The server did not run, changed its map, or was too busy in that time: look into its log.",
+    }
+}
+
+cause! {
+    /// It answers requests only if they come slowly.
+    pub RATE_LIMITED "rate_limited" {
+        no: [Answered],
+        says: "it does not answer a client that asks again within {gap}",
+        details: "{missing} of {fast} requests less than {gap} after the same client's last one stay unanswered, \
+                  {slow_missing} of {slow} others",
+        advice: "A limit per address drops them, in the server or in front of it: ask less often, or raise the limit.",
+    }
+}
+
+cause! {
+    /// It never answers one client, and answers others.
+    pub ONE_CLIENT_UNANSWERED "one_client_unanswered" {
+        no: [Answered],
+        says: "it never answers {client}, but other clients",
+        details: "0 of {asked} requests of {client}; it answers other clients",
+        advice: "The server has banned this client, a firewall drops its packets, or the responses to it are lost.",
+    }
+}
+
+cause! {
+    /// It ignores requests with an appended challenge.
+    pub APPENDED_CHALLENGE_IGNORED "appended_challenge_ignored" {
+        no: [Answered],
+        says: "it does not answer requests with -1 appended, and answers plain ones",
+        details: "0 of {asked} requests with -1 appended; {answered} of {plain} plain ones",
+        advice: "Ask without a challenge first: a filter in front may know only the plain request.",
+    }
+}
+
+cause! {
+    /// Challenges come to several clients, and none returns one.
+    pub CHALLENGE_FILTERED "challenge_filtered" {
+        no: [Verified],
+        unknown: [ReturnsChallenge],
+        says: "challenges reach {clients} clients, and none comes back",
+        details: "{challenges} challenges to {clients} clients, none of which comes back",
+        advice: "Something in front of the server drops the longer request that returns the challenge: let it in.",
+    }
+}
+
+cause! {
+    /// It answers with messages of another program.
+    pub OTHER_PROTOCOL "other_protocol" {
+        no: [Readable],
+        says: "it answers with something else: {text}",
+        details: "{times} responses are of another program or protocol: {text}",
+        advice: "Another program listens at this port, or answers in the server's place.",
+    }
+}
+
+cause! {
+    /// It refuses in words.
+    pub REFUSED_IN_WORDS "refused_in_words" {
+        no: [Readable, AcceptsClient],
+        says: "it refuses: {text}",
+        details: "{times} times it says {text}",
+        advice: "Ask whoever runs it to lift the ban or the refusal.",
+    }
+}
+
+cause! {
+    /// Its responses are filled with zeros.
+    pub ZERO_FILLED "zero_filled" {
+        no: [Readable],
+        says: "{times} of {all} responses hold only zeros",
+        details: "{times} of {all} responses hold only zeros",
+        advice: "The server, or a program that answers in its place, sends responses before they are filled in.",
+    }
+}
+
+cause! {
+    /// Its challenges hold no number.
+    pub CHALLENGE_MISSING "challenge_missing" {
+        no: [Challenges],
+        says: "its challenges hold no number",
+        details: "{times} challenges hold no number",
+        advice: "A program in front of the server answers in its place, and does it wrong: check caches and filters.",
+    }
+}
+
+cause! {
+    /// Its responses have different numbers of players.
+    pub COUNTS_DISAGREE "counts_disagree" {
+        unknown: [Believable],
+        says: "its description says {info} players, its list of players {list}",
+        details: "{info} players in its description, {list} in its list of players",
+        lacks: "Bots, joining players and caches can cause that: compare with what the game shows.",
+    }
+}
+
+cause! {
+    /// A count of it does not fit into a byte.
+    pub WRAPPED_COUNTS "wrapped_counts" {
+        unknown: [Believable],
+        says: "its description says {info} players of {most}, the largest number that the field can hold",
+        details: "{info} players of {most} in its description: the largest number that the field can hold",
+        lacks: "Keywords or rules of the server may have the true number.",
+    }
+}
+
+cause! {
+    /// Two hosts answer for it.
+    pub TWO_HOSTS "answered_by_two_hosts" {
+        unknown: [Believable],
+        says: "responses to {one} and to {other} come from two hosts",
+        details: "responses to {one} have hop limit {first}, to {other} {second}",
+        lacks: "A cache may answer one kind of request in the server's place: what it says may be old.",
+    }
+}
+
+cause! {
+    /// Clients ask it at its game port.
+    pub ASKED_AT_GAME_PORT "asked_at_game_port" {
+        unknown: [PlayPort],
+        says: "clients ask it at its game port {port}",
+        details: "{times} requests to port {port}, which port {own} announces as the game port",
+        lacks: "Ask the other port.",
+    }
+}

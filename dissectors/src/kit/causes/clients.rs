@@ -1,0 +1,95 @@
+//! The causes that requests of a client show.
+
+use crate::cause;
+
+cause! {
+    /// A client gets challenges, and returns none.
+    pub CHALLENGE_NOT_RETURNED "challenge_not_returned" {
+        no: [ReturnsChallenge],
+        unknown: [Verified, Answered],
+        says: "challenges are not returned",
+        details: "none of {challenges} challenges of {server} is returned",
+        advice: "The program takes the challenge for the answer: it must repeat its request with the challenge appended.",
+        lacks: "Ask with another program.",
+    }
+}
+
+cause! {
+    /// A client returns challenges from another port.
+    pub CHALLENGE_OTHER_PORT "challenge_other_port" {
+        no: [ReturnsChallenge],
+        unknown: [Verified, Answered],
+        says: "challenges are returned from another port",
+        details: "a challenge of {server} for port {given} is returned from port {port}",
+        advice: "A challenge holds for the address and the port that got it: send both requests from the same socket.",
+        lacks: "Ask with another program.",
+    }
+}
+
+cause! {
+    /// A client sends requests that the protocol does not have.
+    pub REQUEST_MALFORMED "request_malformed" {
+        no: [WellFormed],
+        says: "its requests are malformed",
+        advice: "`gamewire check` shows the bytes, and what the specification demands.",
+    }
+}
+
+cause! {
+    /// A client sends the challenge as text.
+    pub CHALLENGE_AS_TEXT "challenge_as_text" {
+        no: [WellFormed],
+        says: "it sends the challenge as text",
+        details: "the challenge is sent as the text \"{text}\"",
+        advice: "The challenge is a number of four bytes: convert the text before you send it.",
+    }
+}
+
+cause! {
+    /// A client returns another challenge than it got.
+    pub CHALLENGE_WRONG "challenge_wrong" {
+        no: [WellFormed],
+        says: "it returns another challenge than it got",
+        advice: "Return the number that the server sent, with its sign.",
+    }
+}
+
+cause! {
+    /// A client sends the challenge 0.
+    pub CHALLENGE_ZERO_SENT "challenge_zero_sent" {
+        no: [WellFormed],
+        says: "it sends the challenge 0 to a server that has none",
+        details: "the server gives the challenge 0, which means none, and the client appends it",
+        advice: "After the challenge 0, send the request without a challenge.",
+    }
+}
+
+cause! {
+    /// A client uses another session number for each request.
+    pub SESSION_CHANGED "session_changed" {
+        no: [WellFormed],
+        says: "the number that identifies its session changes within an exchange",
+        details: "the session is {first} in one request, and {second} in the next",
+        advice: "Use the same number in the request for a challenge and in the one that returns it.",
+    }
+}
+
+cause! {
+    /// A client asks in another protocol than the server answers in.
+    pub WRONG_PROTOCOL "wrong_protocol" {
+        no: [RightProtocol],
+        says: "it asks in {asked} a server that answers in {answers}",
+        details: "it asks {server} in {asked}, which answers others in {answers}",
+        advice: "Choose the other protocol in the program that asks.",
+    }
+}
+
+cause! {
+    /// Its requests to this server stay unanswered, and others get answers there.
+    pub GETS_NO_ANSWERS "gets_no_answers" {
+        no: [GetsAnswers],
+        says: "{server} does not answer it, but others",
+        details: "0 of {asked} requests to {server}, which answers others",
+        advice: "The server has banned this client, a firewall drops its packets, or the responses to it are lost.",
+    }
+}

@@ -1,0 +1,87 @@
+//! The causes that a master's messages to clients show.
+
+use crate::cause;
+
+cause! {
+    /// No packet of a master is in the capture.
+    pub MASTER_SILENT "master_silent" {
+        no: [Reached],
+        unknown: [Reached],
+        kind: Silence,
+        says: "nothing comes from the master",
+        details: "{times} requests, and no packet of it",
+        advice: "The master is down, its address has changed, or a firewall drops its packets: try another one.",
+        lacks: "Record longer, and more than one client.",
+    }
+}
+
+cause! {
+    /// A master does not answer requests for its list.
+    pub LIST_UNANSWERED "list_unanswered" {
+        no: [GivesList],
+        kind: Silence,
+        says: "the master does not answer requests for its list",
+        details: "{times} requests for its list stay unanswered",
+        advice: "It is heard otherwise: it refuses this request, or this client. Ask without a filter.",
+    }
+}
+
+cause! {
+    /// A master accepts connections, and says nothing.
+    pub NEVER_SPEAKS "never_speaks" {
+        no: [Greets],
+        says: "the master accepts connections, and says nothing",
+        details: "it says nothing in {times} connections",
+        advice: "It should challenge clients at once: it hangs, or another program listens at its port.",
+    }
+}
+
+cause! {
+    /// A master refuses a client's answer to its challenge.
+    pub VALIDATE_REFUSED "validate_refused" {
+        no: [AcceptsClient],
+        says: "the master refuses the client's answer to its challenge: {text}",
+        details: "after validate, the master says {text}",
+        advice: "The key of the game, or the algorithm, is wrong: `gamewire check` shows both answers.",
+    }
+}
+
+cause! {
+    /// A master has banned the client.
+    pub BANNED "banned" {
+        no: [AcceptsClient],
+        says: "the master has banned the client",
+        details: "the master says that the client is blacklisted",
+        advice: "Ask whoever runs the master.",
+    }
+}
+
+cause! {
+    /// A master points to another address.
+    pub REDIRECTED "redirected" {
+        no: [AcceptsClient],
+        says: "the master points to another address: {address}",
+        details: "status {status}, to {address}",
+        advice: "The program that asks must follow redirections, or use that address.",
+    }
+}
+
+cause! {
+    /// A master stops answering in the middle of its list.
+    pub LIST_THROTTLED "list_throttled" {
+        no: [GivesWholeList],
+        says: "the master stops answering after {servers} servers of its list",
+        details: "{servers} servers in {pages} packets; then {times} requests for the next ones stay unanswered",
+        advice: "It limits how many packets a client gets: wait between requests.",
+    }
+}
+
+cause! {
+    /// A master takes long for its list.
+    pub LIST_SLOW "list_slow" {
+        no: [GivesListInTime],
+        says: "the master takes {seconds} s for its list",
+        details: "{seconds} s from the request to the end of the list",
+        advice: "Programs give up earlier: the master is too busy, or waits between small packets.",
+    }
+}

@@ -1,0 +1,42 @@
+//! Whether the responses of a server agree with each other. What they say may be wrong without being a fault.
+
+use std::fmt::Display;
+
+use dissectors::kit::{Item, causes};
+
+use super::counts::BYTE;
+use super::fact::{Failure, NO_ACCIDENT};
+use super::server::Server;
+
+/// Whether what it says can be believed.
+pub(super) fn conclude(server: &mut Server) {
+    let counts = &server.counts;
+    let differs = counts.differs.filter(|_| counts.differed > counts.agreed);
+    let why = differs.map(|(info, list, frame)| {
+        let values: [(_, &dyn Display); 2] = [("info", &info), ("list", &list)];
+        Failure::with(&causes::answers::COUNTS_DISAGREE, frame, &values)
+    });
+    let wrapped = counts.wrapped.map(|(most, frame)| {
+        let values: [(_, &dyn Display); 2] = [("info", &BYTE), ("most", &most)];
+        Failure::with(&causes::answers::WRAPPED_COUNTS, frame, &values)
+    });
+    let why = wrapped.or(why).or_else(|| two_hosts(server));
+    if let Some(why) = why {
+        server.fact_mut(Item::Believable).open = Some(why);
+    } else if let Some(frame) = server.fact(Item::Readable).shown.first().copied() {
+        server.good(Item::Believable, frame);
+    }
+}
+
+/// Responses to kinds of requests come with other hop limits, always the same for a kind.
+fn two_hosts(server: &Server) -> Option<Failure> {
+    let mut kinds = server.kinds.iter().filter_map(|kind| {
+        let (least, most, times) = kind.hops?;
+        (least == most && times >= NO_ACCIDENT).then_some((kind.name, least))
+    });
+    let (one, first) = kinds.next()?;
+    let (other, second) = kinds.find(|(_, hops)| *hops != first)?;
+    let values: [(_, &dyn Display); 4] =
+        [("one", &one), ("other", &other), ("first", &first), ("second", &second)];
+    Some(Failure::with(&causes::answers::TWO_HOSTS, 0, &values))
+}

@@ -1,0 +1,74 @@
+//! What a capture shows about the conditions of a party that is no server.
+
+use dissectors::kit::{Item, Values, causes};
+
+use super::fact::Fact;
+use super::verdict::{ItemVerdict, Verdict};
+
+/// The conditions of which something is known.
+#[derive(Debug, Default)]
+pub(super) struct Checklist(Vec<(Item, Fact)>);
+
+impl Checklist {
+    /// The state of a condition.
+    pub(super) fn fact(&mut self, item: Item) -> &mut Fact {
+        let at = self.0.iter().position(|(known, _)| *known == item);
+        let at = at.unwrap_or_else(|| {
+            self.0.push((item, Fact::default()));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
+    }
+
+    /// The condition is met, as this packet shows. That mends no failure.
+    pub(super) fn good(&mut self, item: Item, frame: u64) {
+        let fact = self.fact(item);
+        if fact.run == 0 {
+            fact.good(frame);
+        }
+    }
+
+    /// Whether the condition was met.
+    pub(super) fn is_met(&mut self, item: Item) -> bool {
+        let fact = self.fact(item);
+        fact.good > 0 && fact.run == 0
+    }
+
+    /// The verdicts on these conditions.
+    pub(super) fn verdicts(&mut self, items: &[Item]) -> Vec<ItemVerdict> {
+        items.iter().map(|item| verdict(*item, self.fact(*item))).collect()
+    }
+}
+
+/// A condition is not met if it ever was not: what a client or a master does wrong is not mended by what it does right.
+fn verdict(item: Item, fact: &Fact) -> ItemVerdict {
+    let of = |verdict, cause, frames: Vec<u64>, text: String, values: Values| ItemVerdict {
+        verdict,
+        cause,
+        frames,
+        text,
+        values,
+        ..ItemVerdict::new(item)
+    };
+    if let Some(failure) = fact.failure(false) {
+        let (text, values) = (failure.text.clone(), failure.values.clone());
+        let mut verdict = of(Verdict::No, Some(failure.cause), fact.failed(), text, values);
+        verdict.has_more = fact.run > verdict.frames.len() as u64;
+        return verdict;
+    }
+    if fact.good > 0 {
+        let mut verdict = of(Verdict::Yes, None, fact.shown.clone(), String::new(), Values::new());
+        verdict.has_more = fact.good > fact.shown.len() as u64;
+        return verdict;
+    }
+    match &fact.open {
+        Some(open) => {
+            let frames = if open.frame > 0 { vec![open.frame] } else { Vec::new() };
+            of(Verdict::Unknown, Some(open.cause), frames, open.text.clone(), open.values.clone())
+        }
+        None => {
+            let text = "not in this capture".to_owned();
+            of(Verdict::Unknown, Some(&causes::NOT_IN_CAPTURE), Vec::new(), text, Values::new())
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Clients: whether they ask as the protocol demands.
+
+use std::fmt::Display;
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::Id;
+use dissectors::kit::{Item, Purpose, Severity, Verdict as Ruled, causes};
+
+use super::checklist::Checklist;
+use super::exchange_log::Exchange;
+use super::fact::{Failure, NO_ACCIDENT};
+use super::pattern::{Pattern, Share};
+use crate::session::{MessageEvent, Value};
+
+/// Maximum number of servers, of kinds of requests, and of challenges that are kept of a client.
+const SERVERS: usize = 16;
+const KINDS: usize = 8;
+const CHALLENGES: usize = 8;
+
+/// As many challenges that are not returned are no accident.
+const AGAIN: u64 = 2;
+
+/// The conditions of a client.
+pub(super) const ITEMS: [Item; 4] =
+    [Item::WellFormed, Item::ReturnsChallenge, Item::RightProtocol, Item::GetsAnswers];
+
+/// A host that asks servers.
+#[derive(Debug, Default)]
+pub(super) struct Client {
+    pub(super) items: Checklist,
+    pub(super) library: Option<&'static str>,
+    /// Its exchanges, by server and protocol.
+    servers: Vec<(SocketAddr, Id, Share)>,
+    /// Exchanges by kind in which it got a challenge: those in which it returned it, and the others.
+    kinds: Vec<(&'static str, u64, u64)>,
+    /// The latest challenges: of which server, to which port, and the number.
+    given: Vec<(SocketAddr, u16, String)>,
+    /// The number of its session in the latest request for a challenge, by server and port.
+    session: Option<([SocketAddr; 2], String)>,
+    /// What may be wrong with its requests, if these are not answered.
+    doubts: Vec<(SocketAddr, Failure)>,
+    pub(super) all: Share,
+}
+
+impl Client {
+    /// It sends a request.
+    pub(super) fn asks(&mut self, event: &MessageEvent<'_>) {
+        let payload = event.payload();
+        let (from, to, frame) = (payload.from, payload.to, payload.frame);
+        self.library = event.library().or(self.library);
+        let challenge = event.field("challenge").map(|value| value.to_string());
+        let session = event.field("timestamp").map(|value| value.to_string());
+        if event.message().purpose == Purpose::ChallengeRequest {
+            self.session = session.map(|session| ([from, to], session));
+        } else if let (Some(session), Some((ends, before))) = (&session, &self.session)
+            && *ends == [from, to]
+            && before != session
+        {
+            let values: [(_, &dyn Display); 2] = [("first", before), ("second", session)];
+            let why = Failure::with(&causes::clients::SESSION_CHANGED, frame, &values);
+            self.doubt(to, why);
+        }
+        let is_wrong = |finding: &&_| is_of_form(finding);
+        let wrong = event.checked().findings.iter().find(is_wrong);
+        match (self.wrong_challenge(event, challenge.as_deref()), wrong) {
+            (Some(why), _) => self.items.fact(Item::WellFormed).fails(why),
+            (None, Some(finding)) => {
+                let words = match event.tree().and_then(|_| shown_tail(payload.bytes)) {
+                    Some(tail) => format!("{}: \"{tail}\"", finding.detail),
+                    None => finding.detail.to_string(),
+                };
+                let why = Failure::new(&causes::clients::REQUEST_MALFORMED, frame, words);
+                self.items.fact(Item::WellFormed).fails(why);
+            }
+            (None, None) => self.items.good(Item::WellFormed, frame),
+        }
+    }
+
+    /// What is wrong with the challenge in a request, if anything is.
+    fn wrong_challenge(
+        &mut self,
+        event: &MessageEvent<'_>,
+        challenge: Option<&str>,
+    ) -> Option<Failure> {
+        let (payload, challenge) = (event.payload(), challenge?);
+        let (from, to, frame) = (payload.from, payload.to, payload.frame);
+        if let Some(text) = digits_at_end(payload.bytes) {
+            let cause = &causes::clients::CHALLENGE_AS_TEXT;
+            return Some(Failure::with(cause, frame, &[("text", &text)]));
+        }
+        let given = self.given.iter().rev().filter(|(server, ..)| *server == to);
+        let (mut of_port, mut of_other) = (None, None);
+        for (_, port, number) in given {
+            if *port == from.port() {
+                of_port = of_port.or(Some(number));
+            } else if number == challenge {
+                of_other = of_other.or(Some(*port));
+            }
+        }
+        if of_port.is_some_and(|number| number == challenge) {
+            if challenge == "0" {
+                let cause = &causes::clients::CHALLENGE_ZERO_SENT;
+                self.doubt(to, Failure::with(cause, frame, &[]));
+            }
+            self.items.good(Item::ReturnsChallenge, frame);
+            return None;
+        }
+        if let Some(given) = of_other.filter(|_| of_port.is_none()) {
+            let values: [(_, &dyn Display); 3] =
+                [("server", &to), ("given", &given), ("port", &from.port())];
+            let cause = &causes::clients::CHALLENGE_OTHER_PORT;
+            self.items.fact(Item::ReturnsChallenge).fails(Failure::with(cause, frame, &values));
+            return None;
+        }
+        let given = of_port?;
+        let [given_number, returned] = [given.as_str(), challenge].map(|it| it.parse::<i64>().ok());
+        if let (Some(given_number), Some(returned)) = (given_number, returned)
+            && (given_number as i32).swap_bytes() == returned as i32
+        {
+            let text = format!("it got {given}, and returns {challenge}: the bytes are reversed");
+            return Some(Failure::new(&causes::CHALLENGE_BYTESWAPPED, frame, text));
+        }
+        // It may ask for another challenge.
+        if matches!(challenge, "-1" | "0") {
+            return None;
+        }
+        let text = format!("it got the challenge {given}, and returns {challenge}");
+        self.doubt(to, Failure::new(&causes::clients::CHALLENGE_WRONG, frame, text));
+        None
+    }
+
+    /// It gets a challenge.
+    pub(super) fn is_challenged(&mut self, event: &MessageEvent<'_>) {
+        let Some(challenge) = event.field("challenge") else { return };
+        let payload = event.payload();
+        if self.given.len() == CHALLENGES {
+            self.given.remove(0);
+        }
+        let number = match challenge {
+            Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            value => value.to_string(),
+        };
+        self.given.push((payload.from, payload.to.port(), number));
+    }
+
+    /// This is a fault only if none of its requests to the server is answered.
+    fn doubt(&mut self, server: SocketAddr, why: Failure) {
+        if self.doubts.len() < CHALLENGES {
+            self.doubts.push((server, why));
+        }
+    }
+
+    /// An exchange has ended.
+    pub(super) fn exchange(&mut self, exchange: &Exchange) {
+        if !exchange.is_query {
+            return;
+        }
+        self.all.asked += 1;
+        self.all.answered += u64::from(exchange.is_answered);
+        if exchange.is_answered {
+            self.items.good(Item::GetsAnswers, exchange.frame);
+        }
+        let key = (exchange.server, exchange.protocol);
+        let at = self.servers.iter().position(|(server, id, _)| (*server, *id) == key);
+        if at.is_none() && self.servers.len() < SERVERS {
+            self.servers.push((key.0, key.1, Share::default()));
+        }
+        let at = at.unwrap_or(self.servers.len().saturating_sub(1));
+        if let Some((server, id, share)) = self.servers.get_mut(at)
+            && (*server, *id) == key
+        {
+            share.asked += 1;
+            share.answered += u64::from(exchange.is_answered);
+        }
+        if !exchange.is_challenged {
+            return;
+        }
+        let at = self.kinds.iter().position(|(kind, ..)| *kind == exchange.kind);
+        if at.is_none() && self.kinds.len() < KINDS {
+            self.kinds.push((exchange.kind, 0, 0));
+        }
+        if let Some((_, returned, left)) = self.kinds.iter_mut().find(|it| it.0 == exchange.kind) {
+            match exchange.is_left_by_client() {
+                true => *left += 1,
+                false => *returned += 1,
+            }
+        }
+        if exchange.is_left_by_client() {
+            let challenges = self.kinds.iter().map(|it| it.2).sum::<u64>();
+            let values: [(_, &dyn Display); 2] =
+                [("challenges", &challenges), ("server", &exchange.server)];
+            let cause = &causes::clients::CHALLENGE_NOT_RETURNED;
+            let why = Failure::with(cause, exchange.frame, &values);
+            self.items.fact(Item::ReturnsChallenge).open = Some(why);
+        } else {
+            self.items.good(Item::ReturnsChallenge, exchange.frame);
+        }
+    }
+
+    /// Whether it never returns the challenges of a kind of request.
+    pub(super) fn never_returns(&self) -> bool {
+        self.kinds.iter().any(|(_, returned, left)| *returned == 0 && *left >= AGAIN)
+    }
+
+    /// Whether it got challenges, and whether it returned any.
+    pub(super) fn challenges(&self) -> (u64, bool) {
+        let left = self.kinds.iter().map(|it| it.2).sum();
+        (left, self.kinds.iter().any(|it| it.1 > 0))
+    }
+
+    /// Conclusions at the end. `patterns`: the exchanges with a server; `is_filtered`: something in front of the server
+    /// drops challenges that are returned; `is_lossy`: what is missing proves nothing.
+    pub(super) fn conclude<'p>(
+        &mut self,
+        own: IpAddr,
+        patterns: impl Fn(&SocketAddr) -> Option<&'p Pattern>,
+        is_filtered: impl Fn(&SocketAddr) -> bool,
+        is_lossy: bool,
+    ) {
+        let never_returns = self.never_returns();
+        let challenge = self.items.fact(Item::ReturnsChallenge);
+        if let Some(open) = challenge.open.take() {
+            let servers = || self.servers.iter().map(|(server, ..)| *server);
+            let (filtered, frame) = (servers().find(|server| is_filtered(server)), open.frame);
+            match filtered {
+                Some(_) => {
+                    let text = "something in front of the server may drop the returned challenge";
+                    challenge.open(&causes::answers::CHALLENGE_FILTERED, frame, text);
+                }
+                // Another port is the reason.
+                None if challenge.run > 0 => {}
+                None if never_returns && !is_lossy => challenge.fails_by(vec![open]),
+                None if challenge.good == 0 => {
+                    challenge.open(&causes::CAPTURE_TOO_SHORT, frame, open.text);
+                }
+                None => {}
+            }
+        }
+        let answered = |server: &SocketAddr| {
+            self.servers.iter().any(|(it, _, share)| it == server && share.answered > 0)
+        };
+        let doubts = std::mem::take(&mut self.doubts);
+        for (server, why) in doubts {
+            if !answered(&server) {
+                self.items.fact(Item::WellFormed).fails(why);
+            }
+        }
+        for (server, id, share) in std::mem::take(&mut self.servers) {
+            let Some(pattern) = patterns(&server) else { continue };
+            let answers = Vec::from_iter(pattern.answers_in());
+            let frame = 0;
+            match answers.first() {
+                Some(other) if share.answered == 0 && !answers.contains(&id) => {
+                    let values: [(_, &dyn Display); 3] = [
+                        ("server", &server),
+                        ("asked", &id.info().title),
+                        ("answers", &other.info().title),
+                    ];
+                    let cause = &causes::clients::WRONG_PROTOCOL;
+                    self.items
+                        .fact(Item::RightProtocol)
+                        .fails(Failure::with(cause, frame, &values));
+                }
+                Some(_) if share.answered > 0 => self.items.good(Item::RightProtocol, frame),
+                _ => {}
+            }
+            let others =
+                pattern.all.answered - pattern.of_client(own).answered.min(pattern.all.answered);
+            let is_silent = share.asked >= NO_ACCIDENT && share.answered == 0 && others > 0;
+            if is_silent && answers.contains(&id) && !is_lossy && self.all.answered == 0 {
+                let values: [(_, &dyn Display); 2] = [("asked", &share.asked), ("client", &own)];
+                let cause = &causes::answers::ONE_CLIENT_UNANSWERED;
+                self.items.fact(Item::GetsAnswers).fails(Failure::with(cause, frame, &values));
+            }
+        }
+    }
+}
+
+/// Whether a finding shows that a request is malformed.
+fn is_of_form(finding: &dissectors::kit::Finding) -> bool {
+    let is_error = finding.rule.severity == Severity::Error && finding.verdict == Ruled::Fail;
+    is_error && finding.rule.who == dissectors::kit::Role::Client && finding.mark.is_none()
+}
+
+/// The decimal number that ends a request as text, if it is longer than a challenge of four bytes; zeros may follow it.
+fn digits_at_end(bytes: &[u8]) -> Option<String> {
+    const LONGEST: usize = 11;
+    let bytes = without_zeros(bytes);
+    let count = bytes.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = bytes.get(bytes.len() - count..)?;
+    let sign = bytes.len().checked_sub(count + 1).and_then(|at| bytes.get(at)) == Some(&b'-');
+    let text = String::from_utf8_lossy(digits).into_owned();
+    let text = if sign { format!("-{text}") } else { text };
+    (5..=LONGEST).contains(&text.len()).then_some(text)
+}
+
+/// What follows the header of a short request, if it is readable.
+fn shown_tail(bytes: &[u8]) -> Option<String> {
+    let tail = bytes.get(5..).filter(|tail| (1..=32).contains(&tail.len()))?;
+    let is_text = tail.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
+    is_text.then(|| String::from_utf8_lossy(tail).into_owned())
+}
+
+/// Bytes without the zeros at their end.
+fn without_zeros(bytes: &[u8]) -> &[u8] {
+    let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
+    bytes.get(..bytes.len() - zeros).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_as_text_is_recognized() {
+        let of = |bytes: &[u8]| digits_at_end(bytes);
+        assert_eq!(of(b"\xFF\xFF\xFF\xFFU4294967295").as_deref(), Some("4294967295"));
+        assert_eq!(of(b"\xFE\xFD\0\0\0\0\x019513307\0\0\0\0").as_deref(), Some("9513307"));
+        assert_eq!(of(b"\xFF\xFF\xFF\xFFU-123456").as_deref(), Some("-123456"));
+        assert_eq!(of(b"\xFF\xFF\xFF\xFFU1234"), None, "four bytes may all be digits");
+        assert_eq!(shown_tail(b"\xFF\xFF\xFF\xFFU%s").as_deref(), Some("%s"));
+    }
+}

@@ -1,0 +1,48 @@
+//! The numbers of players in the responses of a server.
+
+use crate::session::MessageEvent;
+use crate::summary::described;
+
+/// Counts that differ by no more than this are of different moments.
+const NEAR: u64 = 4;
+
+/// The largest number that a byte holds.
+pub(super) const BYTE: u64 = 255;
+
+/// What responses say about the number of players.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// In the latest description.
+    info: Option<u64>,
+    /// The greatest number that a byte holds, where there are places for fewer: their number, and the packet.
+    pub(super) wrapped: Option<(u64, u64)>,
+    /// The latest disagreement: the numbers in the description and in the list, and the packet.
+    pub(super) differs: Option<(u64, u64, u64)>,
+    /// How many lists agree with the description before them, and how many do not.
+    pub(super) agreed: u64,
+    pub(super) differed: u64,
+}
+
+impl Counts {
+    /// A response to a client.
+    pub(super) fn see(&mut self, event: &MessageEvent<'_>) {
+        let described = event.message().describes;
+        let players = described.and_then(|it| described::first(event, it.players));
+        if let Some(info) = players.and_then(described::number) {
+            self.info = Some(info);
+            let most = described.and_then(|it| described::first(event, it.max_players));
+            let most = most.and_then(described::number).filter(|most| info == BYTE && *most < info);
+            self.wrapped = most.map(|most| (most, event.frame())).or(self.wrapped);
+        }
+        let list = event.field("num_players").and_then(described::number);
+        let (Some(list), Some(info)) = (list, self.info) else { return };
+        let difference = info.abs_diff(list);
+        let is_far = difference > NEAR && 4 * difference > info.max(list);
+        let is_none = info.min(list) == 0 && info.max(list) >= 2;
+        if is_far || is_none {
+            (self.differs, self.differed) = (Some((info, list, event.frame())), self.differed + 1);
+        } else {
+            self.agreed += 1;
+        }
+    }
+}

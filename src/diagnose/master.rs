@@ -1,0 +1,345 @@
+//! Masters: whether they give clients their lists.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+
+use dissectors::Id;
+use dissectors::kit::{Item, Kind, Purpose, Time, Transport, causes};
+
+use super::checklist::Checklist;
+use super::fact::{Failure, NO_ACCIDENT};
+use crate::session::{MessageEvent, Value};
+use crate::summary::described;
+use crate::text::{counted, grouped};
+
+/// Maximum number of lists in progress that are kept of a master.
+const LISTS: usize = 64;
+
+/// Nanoseconds after which programs that wait for a list have given up.
+const PATIENCE: i64 = 10_000_000_000;
+
+/// A master that clients ask for lists.
+#[derive(Debug)]
+pub(super) struct Master {
+    pub(super) items: Checklist,
+    pub(super) protocol: Id,
+    /// Where clients ask.
+    pub(super) address: SocketAddr,
+    lists: Vec<List>,
+    /// Requests, and the packet of the first one.
+    asked: u64,
+    first: u64,
+    /// Connections in which a client sent something.
+    clients: Vec<SocketAddr>,
+    /// It sent something.
+    speaks: bool,
+    /// A client answered its challenge.
+    was_answered: bool,
+}
+
+/// A list in progress.
+#[derive(Debug)]
+struct List {
+    client: SocketAddr,
+    begun: Time,
+    /// Packets of it, and servers in them.
+    pages: u64,
+    servers: u64,
+    /// The request that waits: its packet, when it was first sent, and how often.
+    waits: Option<(u64, Time, u64)>,
+}
+
+/// What is known about a master beside its messages to clients.
+pub(super) struct Surroundings {
+    /// When the capture ends, and after how many nanoseconds an answer is missing.
+    pub(super) end: Time,
+    pub(super) timeout: i64,
+    /// The user states that the capture is complete.
+    pub(super) vouched: bool,
+    /// Some packet of it is in the capture.
+    pub(super) is_heard: bool,
+    /// Other hosts are heard.
+    pub(super) others_are_heard: bool,
+    /// The recording lost packets.
+    pub(super) is_lossy: bool,
+}
+
+impl Master {
+    pub(super) fn new(protocol: Id, address: SocketAddr) -> Master {
+        Master {
+            items: Checklist::default(),
+            protocol,
+            address,
+            lists: Vec::new(),
+            asked: 0,
+            first: 0,
+            clients: Vec::new(),
+            speaks: false,
+            was_answered: false,
+        }
+    }
+
+    /// The conditions that its protocol has.
+    pub(super) fn items(&self) -> Vec<Item> {
+        let masters = self.protocol.info().masters;
+        let greets = masters.is_some_and(|it| it.greets);
+        let accepts = greets || masters.is_some_and(|it| it.status.is_some());
+        let all = [
+            (Item::Reached, true),
+            (Item::Greets, greets),
+            (Item::AcceptsClient, accepts),
+            (Item::GivesList, true),
+            (Item::GivesWholeList, true),
+            (Item::GivesListInTime, true),
+        ];
+        all.into_iter().filter(|(_, has)| *has).map(|(item, _)| item).collect()
+    }
+
+    /// A client sends it a message.
+    pub(super) fn hears(&mut self, event: &MessageEvent<'_>) {
+        let payload = event.payload();
+        self.was_answered |= event.message().purpose == Purpose::CheckResponse;
+        if self.clients.len() < LISTS && !self.clients.contains(&payload.from) {
+            self.clients.push(payload.from);
+        }
+        if self.first == 0 {
+            self.first = payload.frame;
+        }
+        if event.message().purpose != Purpose::ListRequest {
+            return;
+        }
+        self.asked += 1;
+        let begins = described::begins_list(event);
+        let at = self.lists.iter().position(|list| list.client == payload.from);
+        match at.and_then(|at| self.lists.get_mut(at)) {
+            // A client asks again from the beginning, or goes on.
+            Some(list) if !begins || list.waits.is_some() && list.pages == 0 => {
+                let (frame, sent, times) = list.waits.unwrap_or((payload.frame, payload.time, 0));
+                list.waits = Some((frame, sent, times + 1));
+            }
+            _ => {
+                if self.lists.len() == LISTS {
+                    self.lists.remove(0);
+                }
+                self.lists.push(List {
+                    client: payload.from,
+                    begun: payload.time,
+                    pages: 0,
+                    servers: 0,
+                    waits: Some((payload.frame, payload.time, 1)),
+                });
+            }
+        }
+    }
+
+    /// It sends a client a message.
+    pub(super) fn says(&mut self, event: &MessageEvent<'_>) {
+        let payload = event.payload();
+        let frame = payload.frame;
+        self.speaks = true;
+        self.items.good(Item::Reached, frame);
+        match event.message().purpose {
+            Purpose::Challenge | Purpose::Check if payload.transport == Transport::Tcp => {
+                self.items.good(Item::Greets, frame);
+            }
+            Purpose::List => self.lists(event),
+            Purpose::Other => self.refuses(event),
+            _ => {}
+        }
+    }
+
+    /// It sends a list, or a part of one.
+    fn lists(&mut self, event: &MessageEvent<'_>) {
+        let payload = event.payload();
+        let (frame, time) = (payload.frame, payload.time);
+        if !self.accepts(event) {
+            self.lists.retain(|list| list.client != payload.to);
+            return;
+        }
+        self.items.good(Item::GivesList, frame);
+        let listed = described::each_listed(event).numbers().count() as u64;
+        let list = self.lists.iter_mut().rev().find(|list| list.client == payload.to);
+        let Some(list) = list else { return };
+        (list.pages, list.servers) = (list.pages + 1, list.servers + listed);
+        list.waits = None;
+        if described::ends_list(event) || described::is_enciphered(event) {
+            let taken = time.since(list.begun);
+            self.lists.retain(|list| list.client != payload.to);
+            self.items.good(Item::GivesWholeList, frame);
+            self.ends_after(taken, frame);
+        }
+    }
+
+    /// A list is complete after so many nanoseconds. If clients ask for each part, they take their time, too.
+    fn ends_after(&mut self, taken: i64, frame: u64) {
+        let is_asked_once =
+            self.protocol.info().masters.is_some_and(|it| it.goes_on_after.is_none());
+        if taken <= PATIENCE {
+            self.items.good(Item::GivesListInTime, frame);
+        } else if is_asked_once {
+            let seconds = format!("{:.1}", taken as f64 / 1e9);
+            let why = Failure::with(&causes::masters::LIST_SLOW, frame, &[("seconds", &seconds)]);
+            self.items.fact(Item::GivesListInTime).fails(why);
+        }
+    }
+
+    /// Whether it accepts the client to which it sends a list.
+    fn accepts(&mut self, event: &MessageEvent<'_>) -> bool {
+        let frame = event.frame();
+        let masters = self.protocol.info().masters;
+        let value = |path: &str| event.field(path).and_then(described::number);
+        let status = masters.and_then(|it| it.status).and_then(|(path, fine)| {
+            let status = value(path)?;
+            (status != fine).then_some(status)
+        });
+        let banned = masters.and_then(|it| it.banned);
+        let is_banned = banned.is_some_and(|(path, number)| value(path) == Some(number));
+        let why = match status {
+            Some(status @ 300..400) => {
+                let address = header(event, b"location").unwrap_or_else(|| "no address".to_owned());
+                let values: [(_, &dyn Display); 2] = [("status", &status), ("address", &address)];
+                Failure::with(&causes::masters::REDIRECTED, frame, &values)
+            }
+            Some(status) => {
+                let text = format!("status {status}");
+                let values: [(_, &dyn Display); 2] = [("times", &1), ("text", &text)];
+                Failure::with(&causes::answers::REFUSED_IN_WORDS, frame, &values)
+            }
+            None if is_banned => Failure::with(&causes::masters::BANNED, frame, &[]),
+            None => {
+                self.items.good(Item::AcceptsClient, frame);
+                return true;
+            }
+        };
+        self.items.fact(Item::AcceptsClient).fails(why);
+        is_banned
+    }
+
+    /// It sends some other text: it may refuse the client.
+    fn refuses(&mut self, event: &MessageEvent<'_>) {
+        let Some(text) = words(event) else { return };
+        let cause = match self.was_answered {
+            true => &causes::masters::VALIDATE_REFUSED,
+            false => &causes::answers::REFUSED_IN_WORDS,
+        };
+        if !is_refusal(&text) {
+            self.items.fact(Item::AcceptsClient).open(&causes::NOT_IN_CAPTURE, event.frame(), text);
+            return;
+        }
+        let text = format!("\"{text}\"");
+        let values: [(_, &dyn Display); 2] = [("times", &1), ("text", &text)];
+        self.items.fact(Item::AcceptsClient).fails(Failure::with(cause, event.frame(), &values));
+        let client = event.ends()[1];
+        self.lists.retain(|list| list.client != client);
+    }
+
+    /// A list ended early.
+    pub(super) fn cut(&mut self, frame: u64, words: &str) {
+        if !self.items.is_met(Item::GivesWholeList) {
+            self.items.fact(Item::GivesWholeList).bad(&causes::LIST_CUT, frame, words);
+        }
+    }
+
+    /// Conclusions at the end.
+    pub(super) fn conclude(&mut self, around: &Surroundings) {
+        let is_due = |list: &&List| {
+            let waits = list.waits.map(|(_, sent, _)| around.end.since(sent));
+            waits.is_some_and(|waits| around.vouched || waits >= around.timeout)
+        };
+        let is_refused = self.items.fact(Item::Reached).run > 0;
+        if is_refused {
+            return;
+        }
+        let times = self.asked.max(self.clients.len() as u64);
+        if !self.speaks && !around.is_heard {
+            let values: [(_, &dyn Display); 1] = [("times", &grouped(times))];
+            let why = Failure::with(&causes::masters::MASTER_SILENT, self.first, &values);
+            let is_proven = around.vouched
+                || times >= NO_ACCIDENT && around.others_are_heard && !around.is_lossy;
+            let reached = self.items.fact(Item::Reached);
+            if is_proven {
+                reached.fails(why)
+            } else {
+                reached.open = Some(why)
+            }
+            return;
+        }
+        let greets = self.protocol.info().masters.is_some_and(|it| it.greets);
+        if !self.speaks && greets && !around.is_lossy {
+            let values: [(_, &dyn Display); 1] = [("times", &self.clients.len())];
+            let why = Failure::with(&causes::masters::NEVER_SPEAKS, self.first, &values);
+            self.items.fact(Item::Greets).fails(why);
+            return;
+        }
+        let waiting = self.lists.iter().filter(is_due);
+        let stopped = waiting.clone().filter(|list| list.pages > 0).max_by_key(|list| list.pages);
+        let unanswered: u64 = waiting.filter_map(|list| Some(list.waits?.2)).sum();
+        if let Some(list) = stopped
+            && let Some((frame, _, times)) = list.waits.filter(|_| !around.is_lossy)
+        {
+            let values: [(_, &dyn Display); 3] = [
+                ("servers", &grouped(list.servers)),
+                ("pages", &grouped(list.pages)),
+                ("times", &counted(times, "request")),
+            ];
+            let why = Failure::with(&causes::masters::LIST_THROTTLED, frame, &values);
+            self.items.fact(Item::GivesWholeList).fails_by(vec![why]);
+        } else if unanswered >= NO_ACCIDENT
+            && !self.items.is_met(Item::GivesList)
+            && !around.is_lossy
+        {
+            let values: [(_, &dyn Display); 1] = [("times", &grouped(unanswered))];
+            let why = Failure::with(&causes::masters::LIST_UNANSWERED, self.first, &values);
+            self.items.fact(Item::GivesList).fails(why);
+        }
+    }
+}
+
+/// The text of a message, as the values of its properties.
+pub(super) fn words(event: &MessageEvent<'_>) -> Option<String> {
+    let pairs = event.pairs("properties");
+    let text = pairs.iter().filter_map(|(_, value)| match value {
+        Value::Text(text) if !text.is_empty() => Some(String::from_utf8_lossy(text)),
+        _ => None,
+    });
+    let text = Vec::from_iter(text).join(" ");
+    let text: String = text.chars().filter(|c| !c.is_control()).take(256).collect();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Whether a text refuses something.
+pub(super) fn is_refusal(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    let refuses =
+        |word: &str| matches!(word, "not" | "banned" | "denied") || word.starts_with("fail");
+    words.into_iter().any(refuses)
+}
+
+/// The value of a header.
+fn header(event: &MessageEvent<'_>, wanted: &[u8]) -> Option<String> {
+    let (tree, payload) = (event.tree()?, event.payload());
+    let pairs = tree.children(None).filter(|(_, node)| node.field.kind == Kind::Pair);
+    let mut pairs = pairs.filter_map(|(at, _)| {
+        let (key, value) = tree.pair_nodes(at)?;
+        let bytes = |at: usize| Some(tree.bytes(tree.nodes.get(at)?, payload.bytes));
+        Some((bytes(key)?, bytes(value?)?))
+    });
+    let found = pairs.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_refuse_are_known() {
+        for text in ["Banned by server.", "could not be added", "You failed to authenticate"] {
+            assert!(is_refusal(text), "{text}");
+        }
+        for text in ["Welcome", "You are now registered", "nothing to say"] {
+            assert!(!is_refusal(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! Clients and masters as parties of their own, and what exchanges with a server show together.
+
+use std::fmt::Display;
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::Id;
+use dissectors::kit::{CauseKind, Item, Purpose, Role, Time, Transport, causes};
+
+use super::client::{self, Client};
+use super::exchange_log::{Exchange, Request};
+use super::fact::{Failure, NO_ACCIDENT};
+use super::master::{Master, Surroundings, is_refusal};
+use super::pattern::PatternFailure;
+use super::server::{Odd, OddResponse, Server};
+use super::verdict::DiagnosedParty;
+use super::{Diagnosis, Outcome};
+use crate::session::{MessageEvent, Totals, Value};
+use crate::text::grouped;
+
+/// As many answers to requests that the capture lacks show that the recorder lost packets: in all, or one of so many.
+const ORPHANS: u64 = 10;
+const ORPHAN_SHARE: u64 = 20;
+
+/// How connectionless packets of many games begin.
+const HEADER: [u8; 4] = [0xFF; 4];
+
+impl Diagnosis {
+    /// A message, as far as it is about a client or a master.
+    pub(super) fn parties(&mut self, id: Id, event: &MessageEvent<'_>) {
+        let message = event.message();
+        let [from, to] = event.ends();
+        match (message.purpose, message.speaker) {
+            (Purpose::Query | Purpose::ChallengeRequest, _) => {
+                self.client(from.ip()).into_iter().for_each(|client| client.asks(event));
+                let challenge = event.field("challenge").map(|value| value.to_string());
+                let request = Request {
+                    ends: [from, to],
+                    kind: message.name,
+                    protocol: id,
+                    frame: event.frame(),
+                    time: event.time(),
+                    asks_for_challenge: challenge.as_deref() == Some("-1")
+                        && message.purpose == Purpose::Query,
+                    is_query: message.purpose == Purpose::Query,
+                };
+                let timeout = self.terms.answer_timeout;
+                self.log.request(&request, timeout, self.remembered);
+            }
+            // A text in place of a response.
+            (Purpose::Response, _)
+                if event.reply().is_none()
+                    && event.field("text").is_some()
+                    && self.is_asked(from, to).is_some() =>
+            {
+                self.odd(event);
+            }
+            (Purpose::Response | Purpose::ClientChallenge, _) => {
+                self.responses += 1;
+                let is_challenge = message.purpose == Purpose::ClientChallenge;
+                if is_challenge {
+                    self.client(to.ip()).into_iter().for_each(|client| client.is_challenged(event));
+                }
+                self.answered(event, is_challenge);
+            }
+            (Purpose::ListRequest, _) => {
+                self.master(id, to).into_iter().for_each(|master| master.hears(event));
+            }
+            // In a connection, only clients answer a master's challenge.
+            (Purpose::CheckResponse, _) if event.payload().transport == Transport::Tcp => {
+                self.master(id, to).into_iter().for_each(|master| master.hears(event));
+            }
+            (Purpose::Challenge | Purpose::Check, _)
+                if event.payload().transport == Transport::Tcp =>
+            {
+                self.master(id, from).into_iter().for_each(|master| master.says(event));
+            }
+            (Purpose::Other, Role::Server | Role::Any) if self.is_asked(from, to).is_some() => {
+                self.odd(event);
+            }
+            (Purpose::List | Purpose::Other, _) => {
+                let master = self.masters.get_mut(&from.ip());
+                master.into_iter().for_each(|master| master.says(event));
+            }
+            _ => {}
+        }
+        self.exchanges_ended();
+    }
+
+    /// The client's latest request, if it was to this server.
+    fn is_asked(&mut self, server: SocketAddr, client: SocketAddr) -> Option<u64> {
+        let (asked, request) = *self.asked.get_mut(&client, self.remembered)?;
+        (asked == server).then_some(request)
+    }
+
+    /// A server sends something else than a response to a request.
+    fn odd(&mut self, event: &MessageEvent<'_>) {
+        let (payload, [from, _]) = (event.payload(), event.ends());
+        self.answered(event, false);
+        let Some(server) = self.servers.get_mut(&from) else { return };
+        let is = match payload.bytes.iter().all(|byte| *byte == 0) {
+            true => Odd::Zeros,
+            false => Odd::Text(match event.field("text") {
+                Some(Value::Text(text)) => readable(text),
+                // The byte before the text is the message's kind.
+                _ => {
+                    readable(payload.bytes.strip_prefix(&HEADER).map_or(payload.bytes, after_kind))
+                }
+            }),
+        };
+        let at = server.odd.iter().position(|odd| odd.is == is);
+        let at = match at {
+            Some(at) => at,
+            None if server.odd.len() < Server::ODD => {
+                server.odd.push(OddResponse { is, times: 0, frames: Vec::new() });
+                server.odd.len() - 1
+            }
+            None => server.odd.len() - 1,
+        };
+        let Some(odd) = server.odd.get_mut(at) else { return };
+        odd.times += 1;
+        if odd.frames.len() < 3 {
+            odd.frames.push(payload.frame);
+        }
+    }
+
+    /// A server answers a request, at least in part.
+    fn answered(&mut self, event: &MessageEvent<'_>, is_challenge: bool) {
+        let [server, client] = event.ends();
+        let request = match event.reply() {
+            Some(reply) => Some(reply.request),
+            None => self.is_asked(server, client),
+        };
+        let Some(request) = request else { return };
+        let asked = self.sent.get_mut(&request, self.remembered).map(|sent| sent.what);
+        let Some(super::ServerPacketKind::Request { message, .. }) = asked else { return };
+        // To a request for a challenge, that is the answer.
+        let is_step = is_challenge && message.purpose == Purpose::Query;
+        self.log.response([client, server], message.name, event.time(), is_step);
+    }
+
+    fn client(&mut self, host: IpAddr) -> Option<&mut Client> {
+        if self.clients.len() >= self.most_parties && !self.clients.contains_key(&host) {
+            return None;
+        }
+        Some(self.clients.entry(host).or_default())
+    }
+
+    fn master(&mut self, id: Id, address: SocketAddr) -> Option<&mut Master> {
+        let host = address.ip();
+        if self.masters.len() >= self.most_parties && !self.masters.contains_key(&host) {
+            return None;
+        }
+        Some(self.masters.entry(host).or_insert_with(|| Master::new(id, address)))
+    }
+
+    /// Counts the exchanges that have ended.
+    fn exchanges_ended(&mut self) {
+        for exchange in self.log.take() {
+            if let Some(client) = self.clients.get_mut(&exchange.client.ip()) {
+                client.exchange(&exchange);
+            }
+            if let Some(server) = self.servers.get_mut(&exchange.server) {
+                server.exchange(&exchange);
+            }
+        }
+    }
+
+    /// Whether so many answers to requests are in the capture that are not in it, that the recorder lost packets.
+    pub(super) fn is_lossy(&self, read: &Totals) -> bool {
+        let has_orphans = self.orphans >= ORPHANS
+            || self.orphans >= NO_ACCIDENT && self.orphans * ORPHAN_SHARE >= self.responses;
+        read.lossy || read.dropped || has_orphans
+    }
+
+    /// The results for clients and masters. `is_named`: only some servers are asked for.
+    pub(super) fn other_parties(
+        &mut self,
+        read: &Totals,
+        is_named: bool,
+    ) -> (Vec<DiagnosedParty>, Vec<DiagnosedParty>) {
+        let end = read.span.map_or(Time(0), |[_, end]| end);
+        self.log.finish(end, self.terms.answer_timeout, self.vouched);
+        self.exchanges_ended();
+        let is_lossy = self.is_lossy(read);
+        let mut clients = std::mem::take(&mut self.clients);
+        let filtered = self.filtered(&clients);
+        clients.iter_mut().for_each(|(host, client)| {
+            let pattern = |server: &SocketAddr| self.servers.get(server).map(|it| &it.pattern);
+            client.conclude(*host, pattern, |server| filtered.contains(server), is_lossy);
+        });
+        let of_client = |(host, client): (&IpAddr, &mut Client)| DiagnosedParty {
+            address: host.to_string(),
+            role: Role::Client,
+            protocol: None,
+            library: client.library,
+            items: client.items.verdicts(&client::ITEMS),
+        };
+        let mut hosts: Vec<_> = clients.iter_mut().collect();
+        hosts.sort_by_key(|(host, _)| **host);
+        let mut found: Vec<_> = hosts.into_iter().map(of_client).collect();
+        self.clients = clients;
+        self.faulty = found
+            .iter()
+            .filter(|it| it.outcome() == Outcome::Fault)
+            .filter_map(|it| it.address.parse().ok())
+            .collect();
+        let mut masters = self.diagnosed_masters(read, is_lossy);
+        if is_named {
+            (found, masters) = (Vec::new(), Vec::new());
+        }
+        found.sort_by_key(DiagnosedParty::outcome);
+        masters.sort_by_key(DiagnosedParty::outcome);
+        (found, masters)
+    }
+
+    fn diagnosed_masters(&mut self, read: &Totals, is_lossy: bool) -> Vec<DiagnosedParty> {
+        let mut masters: Vec<_> = std::mem::take(&mut self.masters).into_iter().collect();
+        masters.sort_by_key(|(host, _)| *host);
+        let end = read.span.map_or(Time(0), |[_, end]| end);
+        let mut found = Vec::new();
+        for (host, mut master) in masters {
+            let is_heard = read.heard.contains(host) || self.speakers.contains(&host);
+            let others = self.speakers.iter().filter(|other| **other != host).count();
+            master.conclude(&Surroundings {
+                end,
+                timeout: self.terms.answer_timeout,
+                vouched: self.vouched,
+                is_heard,
+                others_are_heard: others > 1 || read.heard.is_other_than(host),
+                is_lossy,
+            });
+            let items = master.items();
+            found.push(DiagnosedParty {
+                address: master.address.to_string(),
+                role: Role::Master,
+                protocol: Some(master.protocol),
+                library: None,
+                items: master.items.verdicts(&items),
+            });
+        }
+        found
+    }
+
+    /// The servers whose challenges come to several clients, none of which returns one.
+    fn filtered(&mut self, clients: &dissectors::kit::Map<IpAddr, Client>) -> Vec<SocketAddr> {
+        let mut filtered = Vec::new();
+        self.servers.iter_mut().for_each(|(address, server)| {
+            let left = server.left_by.iter();
+            let never =
+                left.filter(|host| clients.get(*host).is_some_and(|client| !client.challenges().1));
+            let count = never.count() as u64;
+            let is_filtered = count >= NO_ACCIDENT
+                && count == server.left_by.len() as u64
+                && server.returned == 0
+                && server.pattern.all.answered == 0;
+            if is_filtered {
+                let challenges = server.left;
+                let values: [(_, &dyn Display); 2] =
+                    [("clients", &grouped(count)), ("challenges", &grouped(challenges))];
+                let why =
+                    Failure::with(&causes::answers::CHALLENGE_FILTERED, server.left_frame, &values);
+                server.fact_mut(Item::Verified).fails_by(vec![why]);
+                filtered.push(*address);
+            }
+        });
+        filtered
+    }
+
+    /// What all exchanges with a server show together.
+    pub(super) fn patterns(&self, address: SocketAddr, server: &mut Server, read: &Totals) {
+        let is_lossy = self.is_lossy(read);
+        self.excuse(server);
+        let is_heard = self.speakers.contains(&address.ip()) || read.heard.contains(address.ip());
+        let fact = server.fact(Item::Answered);
+        let is_open = fact.failure(true).is_none() && server.elsewhere.is_empty();
+        if is_lossy {
+            for item in [Item::Verified, Item::Answered, Item::Whole] {
+                let fact = server.fact_mut(item);
+                if fact.failure(true).is_some_and(|failure| failure.cause.kind != CauseKind::Icmp) {
+                    let text = "the recording lost packets: what is missing proves nothing";
+                    fact.fails_by(Vec::new());
+                    fact.doubt(Vec::new(), Failure::new(&causes::CAPTURE_DROPS, 0, text));
+                }
+            }
+            return;
+        }
+        odd_responses(server);
+        too_many(server, Item::Whole);
+        too_many(server, Item::Readable);
+        if !is_open {
+            return;
+        }
+        let (all, fact) = (server.pattern.all, server.fact(Item::Answered));
+        if fact.good == 0 && all.answered == 0 && all.asked >= NO_ACCIDENT && is_heard {
+            let frame = server.pattern.frame();
+            let text = format!("none of {} requests is answered", grouped(all.asked));
+            server.fact_mut(Item::Answered).bad(&causes::QUERIES_UNANSWERED, frame, text);
+        } else if fact.good > 0
+            && let Some(found) = server.pattern.failure()
+            && !responds_in_part(server, &found)
+        {
+            server.fact_mut(Item::Answered).fails_by(vec![found.failure.clone()]);
+            server.unanswered = Some(found);
+        }
+    }
+
+    /// Requests of clients that ask wrongly are owed no answer.
+    fn excuse(&self, server: &mut Server) {
+        let is_faulty = |host: &IpAddr| self.faulty.contains(host);
+        let missing = Vec::from_iter(server.pattern.clients_missing());
+        let all_are_faulty = !missing.is_empty() && missing.iter().all(is_faulty);
+        let are_left = server.left > 0
+            && server.fact(Item::Verified).good == 0
+            && server.fact(Item::Verified).run == 0;
+        if are_left {
+            let text = "no client returns its challenge";
+            let frame = server.left_frame;
+            for item in [Item::Verified, Item::Answered] {
+                if server.fact(item).good == 0 && server.fact(item).run == 0 {
+                    let cause = &causes::clients::CHALLENGE_NOT_RETURNED;
+                    server.fact_mut(item).open(cause, frame, text);
+                }
+            }
+        }
+        if all_are_faulty {
+            let text = "the requests are wrong: see the client";
+            for item in [Item::Verified, Item::Answered] {
+                let fact = server.fact_mut(item);
+                fact.fails_by(Vec::new());
+                if fact.good == 0 {
+                    fact.open(&causes::REQUEST_WRONG, 0, text);
+                }
+            }
+            server.pattern = Default::default();
+        }
+    }
+}
+
+/// Whether it answers the kind of request that is never answered, but not whole.
+fn responds_in_part(server: &Server, found: &PatternFailure) -> bool {
+    if server.in_part > 0 || server.fact(Item::Whole).failure(true).is_some() {
+        return true;
+    }
+    let kind = found.by.as_ref().filter(|(name, _)| *name == "kind");
+    let answers =
+        |name: &str| server.kinds.iter().any(|it| it.name == name && it.answered.good > 0);
+    kind.is_some_and(|(_, kind)| answers(kind))
+}
+
+/// It often sends something else than a response.
+fn odd_responses(server: &mut Server) {
+    let Some(odd) = server.odd.iter().max_by_key(|odd| odd.times) else { return };
+    let good = server.fact(Item::Readable).good;
+    if odd.times < NO_ACCIDENT || 10 * odd.times < odd.times + good {
+        return;
+    }
+    let (times, all) = (grouped(odd.times), grouped(odd.times + good));
+    let (cause, text) = match &odd.is {
+        Odd::Zeros => (&causes::answers::ZERO_FILLED, String::new()),
+        Odd::Text(text) if is_refusal(text) => (&causes::answers::REFUSED_IN_WORDS, text.clone()),
+        Odd::Text(text) => (&causes::answers::OTHER_PROTOCOL, text.clone()),
+    };
+    let text = format!("\"{text}\"");
+    let values: [(_, &dyn Display); 3] = [("times", &times), ("all", &all), ("text", &text)];
+    let failure = |frame: &u64| Failure::with(cause, *frame, &values);
+    let failures = odd.frames.iter().map(failure).collect();
+    server.fact_mut(Item::Readable).fails_by(failures);
+}
+
+/// A condition is not met too often to be an accident, though it is met at other times.
+fn too_many(server: &mut Server, item: Item) {
+    let fact = server.fact(item);
+    if fact.failure(true).is_some() {
+        return;
+    }
+    let Some((latest, bad, all)) = fact.share() else { return };
+    let text = format!("{} of {} responses: {}", grouped(bad), grouped(all), latest.text);
+    let failure = Failure { text, ..latest.clone() };
+    server.fact_mut(item).fails_by(vec![failure]);
+}
+
+/// Without the byte that is the kind of a message.
+fn after_kind(bytes: &[u8]) -> &[u8] {
+    bytes.get(1..).unwrap_or_default()
+}
+
+/// The readable part of a message.
+fn readable(bytes: &[u8]) -> String {
+    const LONGEST: usize = 120;
+    let parts = bytes.split(|byte| !(byte.is_ascii_graphic() || *byte == b' '));
+    let longest = parts.max_by_key(|part| part.len()).unwrap_or_default();
+    if longest.len() >= 6 {
+        return String::from_utf8_lossy(
+            longest.get(..longest.len().min(LONGEST)).unwrap_or_default(),
+        )
+        .trim()
+        .to_owned();
+    }
+    let hex = bytes.iter().take(16).map(|byte| format!("{byte:02x}"));
+    Vec::from_iter(hex).join(" ")
+}
+
+impl Server {
+    /// Maximum number of different things that it sends in place of responses.
+    const ODD: usize = 8;
+
+    /// An exchange with it has ended.
+    fn exchange(&mut self, exchange: &Exchange) {
+        if exchange.is_left_by_client() {
+            self.left += 1;
+            self.left_frame = exchange.frame;
+            if self.left_by.len() < Server::LEFT_BY {
+                self.left_by.insert(exchange.client.ip());
+            }
+            return;
+        }
+        self.returned += u64::from(exchange.is_challenged);
+        self.pattern.add(exchange);
+    }
+}

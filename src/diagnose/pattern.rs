@@ -1,0 +1,398 @@
+//! What the unanswered exchanges with a server have in common.
+
+use std::fmt::Display;
+use std::net::IpAddr;
+
+use dissectors::Id;
+use dissectors::kit::{Map, Time, causes};
+
+use super::exchange_log::Exchange;
+use super::fact::{Failure, NO_ACCIDENT};
+use crate::text::{brief_span, grouped, second_of_day};
+
+/// Maximum number of kinds of requests.
+const KINDS: usize = 16;
+
+/// Maximum number of clients that are told apart.
+const CLIENTS: usize = 256;
+
+/// Number of spans of time that are told apart.
+const SPANS: usize = 128;
+
+/// Classes of gaps between a client's requests: each is a quarter of a power of two, from one millisecond.
+const GAPS: usize = 64;
+
+/// Packets that are named.
+const NAMED: usize = 3;
+
+/// As many exchanges show a share.
+const ENOUGH: u64 = 10;
+
+/// Exchanges that were asked, and those of them that were answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Share {
+    pub(super) asked: u64,
+    pub(super) answered: u64,
+}
+
+impl Share {
+    fn add(&mut self, is_answered: bool) {
+        self.asked += 1;
+        self.answered += u64::from(is_answered);
+    }
+
+    fn and(self, other: Share) -> Share {
+        Share { asked: self.asked + other.asked, answered: self.answered + other.answered }
+    }
+
+    fn missing(self) -> u64 {
+        self.asked - self.answered
+    }
+
+    /// None of enough was answered.
+    fn is_silent(self) -> bool {
+        self.asked >= NO_ACCIDENT && self.answered == 0
+    }
+}
+
+/// The exchanges in a span of time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    share: Share,
+    /// The first and the last unanswered request.
+    missing: Option<[Time; 2]>,
+}
+
+/// The exchanges with one server.
+#[derive(Debug, Default)]
+pub(super) struct Pattern {
+    /// By protocol and kind of request.
+    kinds: Vec<(Id, &'static str, Share)>,
+    clients: Map<IpAddr, Share>,
+    /// Kinds of requests that some clients send with an appended -1: without and with it.
+    appended: [Share; 2],
+    /// By the time since the same client's latest request; the last place is of the first request.
+    gaps: Vec<Share>,
+    first: Share,
+    spans: Vec<Span>,
+    /// When the first span begins, and how long each is.
+    begun: Option<(Time, i64)>,
+    missing: Vec<u64>,
+    pub(super) all: Share,
+}
+
+impl Pattern {
+    /// Adds an exchange that the server owed an answer.
+    pub(super) fn add(&mut self, exchange: &Exchange) {
+        let is_answered = exchange.is_answered;
+        self.all.add(is_answered);
+        let key = (exchange.protocol, exchange.kind);
+        let is_known = self.kinds.iter().any(|(id, kind, _)| (*id, *kind) == key);
+        if !is_known && self.kinds.len() < KINDS {
+            self.kinds.push((exchange.protocol, exchange.kind, Share::default()));
+        }
+        if let Some((.., share)) = self.kinds.iter_mut().find(|it| (it.0, it.1) == key) {
+            share.add(is_answered);
+        }
+        let client = exchange.client.ip();
+        if self.clients.len() < CLIENTS || self.clients.contains_key(&client) {
+            self.clients.entry(client).or_default().add(is_answered);
+        }
+        self.appended[usize::from(exchange.asks_for_challenge)].add(is_answered);
+        self.gap(exchange.gap).add(is_answered);
+        self.at(exchange.begun, is_answered);
+        if !is_answered && self.missing.len() < NAMED {
+            self.missing.push(exchange.frame);
+        }
+    }
+
+    fn gap(&mut self, gap: Option<i64>) -> &mut Share {
+        let Some(gap) = gap else { return &mut self.first };
+        self.gaps.resize(GAPS, Share::default());
+        &mut self.gaps[gap_class(gap)]
+    }
+
+    fn at(&mut self, time: Time, is_answered: bool) {
+        const FIRST_WIDTH: i64 = 1_000_000_000;
+        let (begun, width) = self.begun.get_or_insert((time, FIRST_WIDTH));
+        self.spans.resize(SPANS, Span::default());
+        let since = time.since(*begun).max(0);
+        while since / *width >= SPANS as i64 {
+            *width *= 2;
+            for at in 0..SPANS / 2 {
+                self.spans[at] = self.spans[2 * at].and(&self.spans[2 * at + 1]);
+            }
+            self.spans[SPANS / 2..].fill(Span::default());
+        }
+        let span = &mut self.spans[(since / *width) as usize];
+        span.share.add(is_answered);
+        if !is_answered {
+            let [first, last] = span.missing.unwrap_or([time; 2]);
+            span.missing = Some([first.min(time), last.max(time)]);
+        }
+    }
+
+    /// The protocols in which it answered.
+    pub(super) fn answers_in(&self) -> impl Iterator<Item = Id> + '_ {
+        self.kinds.iter().filter(|(.., share)| share.answered > 0).map(|(id, ..)| *id)
+    }
+
+    /// The exchanges of one client.
+    pub(super) fn of_client(&self, client: IpAddr) -> Share {
+        self.clients.get(&client).copied().unwrap_or_default()
+    }
+
+    /// The clients with unanswered requests.
+    pub(super) fn clients_missing(&self) -> impl Iterator<Item = IpAddr> + '_ {
+        self.clients.iter().filter(|(_, share)| share.missing() > 0).map(|(client, _)| *client)
+    }
+
+    /// What is wrong with its answers, if anything is: the reason, and what all unanswered exchanges have in common.
+    pub(super) fn failure(&self) -> Option<PatternFailure> {
+        if self.all.answered == 0 || self.all.missing() == 0 {
+            return None;
+        }
+        self.of_one_kind().or_else(|| self.of_appended()).or_else(|| self.of_one_client()).or_else(
+            || {
+                let is_rare = self.all.missing() * 10 <= self.all.asked;
+                let is_few = self.all.asked < ENOUGH;
+                let period = self.period();
+                if is_few || is_rare {
+                    return period;
+                }
+                self.rate().or(period).or_else(|| Some(self.sometimes()))
+            },
+        )
+    }
+
+    /// One kind of request is never answered.
+    fn of_one_kind(&self) -> Option<PatternFailure> {
+        let answers = |id: Id| self.answers_in().any(|other| other == id);
+        let (_, kind, share) =
+            *self.kinds.iter().find(|(id, _, share)| share.is_silent() && answers(*id))?;
+        let values: [(_, &dyn Display); 2] = [("asked", &grouped(share.asked)), ("kind", &kind)];
+        let cause = &causes::answers::ONLY_SOME_KINDS;
+        Some(
+            self.shows(
+                Failure::with(cause, self.frame(), &values),
+                Some(("kind", kind.to_owned())),
+            ),
+        )
+    }
+
+    /// Requests with an appended -1 are never answered.
+    fn of_appended(&self) -> Option<PatternFailure> {
+        let [plain, appended] = self.appended;
+        if !appended.is_silent() || plain.answered < NO_ACCIDENT {
+            return None;
+        }
+        let values: [(_, &dyn Display); 3] = [
+            ("asked", &grouped(appended.asked)),
+            ("answered", &grouped(plain.answered)),
+            ("plain", &grouped(plain.asked)),
+        ];
+        let cause = &causes::answers::APPENDED_CHALLENGE_IGNORED;
+        Some(self.shows(Failure::with(cause, self.frame(), &values), None))
+    }
+
+    /// One client is never answered, and no other is missing anything.
+    fn of_one_client(&self) -> Option<PatternFailure> {
+        let mut silent = self.clients.iter().filter(|(_, share)| share.is_silent());
+        let (client, share) = silent.next()?;
+        if silent.next().is_some() || share.missing() * 10 < self.all.missing() * 9 {
+            return None;
+        }
+        let values: [(_, &dyn Display); 2] = [("asked", &grouped(share.asked)), ("client", client)];
+        let cause = &causes::answers::ONE_CLIENT_UNANSWERED;
+        let by = Some(("client", client.to_string()));
+        Some(self.shows(Failure::with(cause, self.frame(), &values), by))
+    }
+
+    /// Only requests that come fast after others are unanswered.
+    fn rate(&self) -> Option<PatternFailure> {
+        let sum = |of: &[Share]| of.iter().fold(Share::default(), |sum, share| sum.and(*share));
+        (1..self.gaps.len()).find_map(|at| {
+            let (fast, slow) = self.gaps.split_at(at);
+            let (fast, slow) = (sum(fast), sum(slow).and(self.first));
+            let is_apart = 2 * fast.missing() >= fast.asked && 20 * slow.missing() <= slow.asked;
+            let is_all = 10 * fast.missing() >= 9 * self.all.missing();
+            if fast.asked < ENOUGH / 2 || slow.asked < ENOUGH / 2 || !is_apart || !is_all {
+                return None;
+            }
+            let values: [(_, &dyn Display); 5] = [
+                ("gap", &brief_span(class_gap(at))),
+                ("missing", &grouped(fast.missing())),
+                ("fast", &grouped(fast.asked)),
+                ("slow_missing", &grouped(slow.missing())),
+                ("slow", &grouped(slow.asked)),
+            ];
+            let cause = &causes::answers::RATE_LIMITED;
+            let by = Some(("gap", brief_span(class_gap(at))));
+            Some(self.shows(Failure::with(cause, self.frame(), &values), by))
+        })
+    }
+
+    /// Nothing was answered for a while, and before and after it was.
+    fn period(&self) -> Option<PatternFailure> {
+        let mut longest: Option<(u64, [Time; 2])> = None;
+        let mut run: Option<(u64, [Time; 2])> = None;
+        let mut was_answered = false;
+        for span in self.spans.iter().filter(|span| span.share.asked > 0) {
+            if span.share.answered > 0 {
+                // Only what ends is a period.
+                longest = longest.max(run.take());
+                was_answered = true;
+            } else if let Some([first, last]) = span.missing.filter(|_| was_answered) {
+                let (count, [begun, _]) = run.unwrap_or((0, [first, last]));
+                run = Some((count + span.share.missing(), [begun, last]));
+            }
+        }
+        let (count, [from, to]) = longest?;
+        let is_most = 10 * count >= 8 * self.all.missing();
+        if count < NO_ACCIDENT || !is_most {
+            return None;
+        }
+        let values: [(_, &dyn Display); 3] = [
+            ("missing", &grouped(count)),
+            ("from", &second_of_day(from.0)),
+            ("to", &second_of_day(to.0)),
+        ];
+        let failure = Failure::with(&causes::answers::SILENT_PERIOD, self.frame(), &values);
+        Some(PatternFailure { span: Some([from, to]), ..self.shows(failure, None) })
+    }
+
+    fn sometimes(&self) -> PatternFailure {
+        let values: [(_, &dyn Display); 3] = [
+            ("answered", &grouped(self.all.answered)),
+            ("asked", &grouped(self.all.asked)),
+            ("missing", &grouped(self.all.missing())),
+        ];
+        self.shows(
+            Failure::with(&causes::answers::SOMETIMES_UNANSWERED, self.frame(), &values),
+            None,
+        )
+    }
+
+    /// The first unanswered request.
+    pub(super) fn frame(&self) -> u64 {
+        self.missing.first().copied().unwrap_or_default()
+    }
+
+    fn shows(&self, failure: Failure, by: Option<(&'static str, String)>) -> PatternFailure {
+        PatternFailure { failure, by, span: None }
+    }
+}
+
+impl Span {
+    fn and(&self, other: &Span) -> Span {
+        let missing = match (self.missing, other.missing) {
+            (Some([first, _]), Some([_, last])) => Some([first, last]),
+            (one, other) => one.or(other),
+        };
+        Span { share: self.share.and(other.share), missing }
+    }
+}
+
+/// A pattern of unanswered exchanges.
+#[derive(Clone, Debug)]
+pub(super) struct PatternFailure {
+    pub(super) failure: Failure,
+    /// What all of them have in common.
+    pub(super) by: Option<(&'static str, String)>,
+    /// From when to when.
+    pub(super) span: Option<[Time; 2]>,
+}
+
+/// The class of a gap in nanoseconds.
+fn gap_class(gap: i64) -> usize {
+    let quarters = ((gap.max(1) as f64 / 1e6).log2() * 4.0).floor();
+    (quarters.max(0.0) as usize).min(GAPS - 1)
+}
+
+/// The least gap of a class, in nanoseconds.
+fn class_gap(class: usize) -> u64 {
+    ((class as f64 / 4.0).exp2() * 1e6) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// An exchange of a client every second, or with this gap, at this time.
+    fn exchange(client: u8, kind: &'static str, at: i64, is_answered: bool) -> Exchange {
+        Exchange {
+            client: std::net::SocketAddr::from(([10, 0, 0, client], 50_000)),
+            server: "10.0.1.1:27015".parse().unwrap(),
+            kind,
+            protocol: Id::ALL[0],
+            frame: at as u64 + 1,
+            begun: Time(at * SECOND),
+            gap: Some(SECOND),
+            asks_for_challenge: false,
+            is_query: true,
+            is_challenged: false,
+            is_returned: false,
+            is_answered,
+        }
+    }
+
+    fn cause(exchanges: impl IntoIterator<Item = Exchange>) -> Option<&'static str> {
+        let mut pattern = Pattern::default();
+        exchanges.into_iter().for_each(|exchange| pattern.add(&exchange));
+        pattern.failure().map(|it| it.failure.cause.name)
+    }
+
+    #[test]
+    fn patterns_are_named() {
+        let of = |is_answered: &dyn Fn(i64) -> bool| {
+            (0..100)
+                .map(|at| exchange(at as u8 % 7, "info", at, is_answered(at)))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(cause(of(&|_| true)), None);
+        assert_eq!(cause(of(&|at| at % 20 != 3)), None, "5 % are lost anywhere");
+        assert_eq!(cause(of(&|at| at % 6 != 3)), Some("sometimes_unanswered"));
+        assert_eq!(cause(of(&|at| !(30..60).contains(&at))), Some("silent_period"));
+        assert_eq!(cause(of(&|at| at < 50)), Some("sometimes_unanswered"), "it may come back");
+        assert_eq!(cause(of(&|at| at as u8 % 7 != 2)), Some("one_client_unanswered"));
+        let other = (0..5).map(|at| exchange(1, "rules", at, false));
+        assert_eq!(cause(of(&|_| true).into_iter().chain(other)), Some("only_some_kinds_answered"));
+        let other = (0..5)
+            .map(|at| Exchange { asks_for_challenge: true, ..exchange(1, "info", at, false) });
+        assert_eq!(
+            cause(of(&|_| true).into_iter().chain(other)),
+            Some("appended_challenge_ignored")
+        );
+        let fast = (0..40).map(|at| Exchange {
+            gap: Some(SECOND / 20),
+            ..exchange(at as u8 % 7, "info", at, at % 5 == 0)
+        });
+        assert_eq!(cause(of(&|_| true).into_iter().chain(fast)), Some("rate_limited"));
+    }
+
+    #[test]
+    fn a_long_capture_has_long_spans() {
+        let silent = 400_000..500_000;
+        let all = (0..10_000).map(|n| 100 * n);
+        let exchanges = all.map(|at| exchange(1, "info", at, !silent.contains(&at)));
+        let mut pattern = Pattern::default();
+        exchanges.for_each(|exchange| pattern.add(&exchange));
+        let found = pattern.failure().unwrap();
+        assert_eq!(found.failure.cause.name, "silent_period");
+        let [from, to] = found.span.unwrap().map(|time| time.0 / SECOND);
+        assert!(
+            (400_000..405_000).contains(&from) && (495_000..500_000).contains(&to),
+            "{from} {to}"
+        );
+    }
+
+    #[test]
+    fn classes_of_gaps_are_ordered() {
+        for gap in [1, 1_000_000, 3_000_000, SECOND, 100 * SECOND, i64::MAX] {
+            let class = gap_class(gap);
+            assert!(class == 0 || class_gap(class) <= gap as u64, "{gap}");
+        }
+    }
+}
