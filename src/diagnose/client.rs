@@ -152,15 +152,15 @@ impl Client {
 
     /// An exchange has ended.
     pub(super) fn exchange(&mut self, exchange: &Exchange) {
-        if !exchange.is_query {
+        if !exchange.request.is_query {
             return;
         }
         self.all.asked += 1;
         self.all.answered += u64::from(exchange.is_answered);
         if exchange.is_answered {
-            self.items.good(Item::GetsAnswers, exchange.frame);
+            self.items.good(Item::GetsAnswers, exchange.request.frame);
         }
-        let key = (exchange.server, exchange.protocol);
+        let key = (exchange.request.server, exchange.request.protocol);
         let at = self.servers.iter().position(|(server, id, _)| (*server, *id) == key);
         if at.is_none() && self.servers.len() < SERVERS {
             self.servers.push((key.0, key.1, Share::default()));
@@ -175,11 +175,13 @@ impl Client {
         if !exchange.is_challenged {
             return;
         }
-        let at = self.kinds.iter().position(|(kind, ..)| *kind == exchange.kind);
+        let at = self.kinds.iter().position(|(kind, ..)| *kind == exchange.request.kind);
         if at.is_none() && self.kinds.len() < KINDS {
-            self.kinds.push((exchange.kind, 0, 0));
+            self.kinds.push((exchange.request.kind, 0, 0));
         }
-        if let Some((_, returned, left)) = self.kinds.iter_mut().find(|it| it.0 == exchange.kind) {
+        if let Some((_, returned, left)) =
+            self.kinds.iter_mut().find(|it| it.0 == exchange.request.kind)
+        {
             match exchange.is_left_by_client() {
                 true => *left += 1,
                 false => *returned += 1,
@@ -188,12 +190,12 @@ impl Client {
         if exchange.is_left_by_client() {
             let challenges = self.kinds.iter().map(|it| it.2).sum::<u64>();
             let values: [(_, &dyn Display); 2] =
-                [("challenges", &challenges), ("server", &exchange.server)];
+                [("challenges", &challenges), ("server", &exchange.request.server)];
             let cause = &causes::clients::CHALLENGE_NOT_RETURNED;
-            let why = Failure::with(cause, exchange.frame, &values);
+            let why = Failure::with(cause, exchange.request.frame, &values);
             self.items.fact(Item::ReturnsChallenge).open = Some(why);
         } else {
-            self.items.good(Item::ReturnsChallenge, exchange.frame);
+            self.items.good(Item::ReturnsChallenge, exchange.request.frame);
         }
     }
 

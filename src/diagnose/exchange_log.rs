@@ -1,21 +1,24 @@
 //! The exchanges between clients and servers, one by one: when each began, and how it ended.
 
-use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Map, RecentMap, Time};
 
-/// An exchange is kept for so many nanoseconds, because an incomplete response is reported late.
+/// An exchange is kept for so many nanoseconds at least, because an incomplete response is reported late.
 const KEPT: i64 = 60_000_000_000;
 
 /// Requests of one kind from one socket to another: they and their repeats are one exchange.
 type Key = ([SocketAddr; 2], &'static str);
 
+/// Exchanges that have not ended, each with the time of its latest message.
+type Open = Map<Key, (Exchange, Time)>;
+
 /// A request.
+#[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// The client and the server.
-    pub(super) ends: [SocketAddr; 2],
+    pub(super) client: SocketAddr,
+    pub(super) server: SocketAddr,
     /// The name of its message.
     pub(super) kind: &'static str,
     pub(super) protocol: Id,
@@ -27,23 +30,13 @@ pub(super) struct Request {
     pub(super) is_query: bool,
 }
 
-/// An exchange that has ended.
+/// An exchange.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
-    pub(super) client: SocketAddr,
-    pub(super) server: SocketAddr,
-    pub(super) kind: &'static str,
-    pub(super) protocol: Id,
-    /// The packet of its first request.
-    pub(super) frame: u64,
-    /// When it began.
-    pub(super) begun: Time,
+    /// Its first request.
+    pub(super) request: Request,
     /// Nanoseconds since the client's host began another exchange with this server.
     pub(super) gap: Option<i64>,
-    /// Its first request asks for a challenge where it could hold one.
-    pub(super) asks_for_challenge: bool,
-    /// It asks for more than a challenge.
-    pub(super) is_query: bool,
     /// The server sent a challenge.
     pub(super) is_challenged: bool,
     /// The client sent the request again after that.
@@ -62,97 +55,97 @@ impl Exchange {
 /// The exchanges that have not ended.
 #[derive(Default)]
 pub(super) struct ExchangeLog {
-    open: Map<Key, (Exchange, Time)>,
-    /// When each may have ended, in the order of the capture.
-    due: VecDeque<(Time, Key)>,
+    /// Those with a message since the latest turn.
+    young: Open,
+    /// Those whose latest message came between the two latest turns.
+    old: Open,
+    /// When the young ones became old.
+    turned: Option<Time>,
     /// When a host began its latest exchange with a server.
     latest: RecentMap<(IpAddr, SocketAddr), Time>,
     /// Those that have ended.
     ended: Vec<Exchange>,
-    /// There were too many at a time.
-    pub(super) is_cut: bool,
 }
 
 impl ExchangeLog {
     /// A client sends a request. `within`: an exchange without a message for so many nanoseconds has ended; `most`:
-    /// how many may be open.
-    pub(super) fn request(&mut self, request: &Request, within: i64, most: usize) {
-        self.expire(request.time, within.max(KEPT));
-        let &Request { ends: [client, server], kind, protocol, frame, time, .. } = request;
-        let key = (request.ends, kind);
-        let is_over = |(_, latest): &mut (Exchange, Time)| time.since(*latest) >= within;
-        if self.open.get_mut(&key).is_some_and(is_over)
-            && let Some((exchange, _)) = self.open.remove(&key)
-        {
-            self.ended.push(exchange);
+    /// how many may be open. Returns whether there was room.
+    pub(super) fn request(&mut self, request: Request, within: i64, most: usize) -> bool {
+        let time = request.time;
+        self.turn(time);
+        let key = ([request.client, request.server], request.kind);
+        match self.young.remove(&key).or_else(|| self.old.remove(&key)) {
+            Some((mut exchange, latest)) if time.since(latest) < within => {
+                exchange.is_returned |= exchange.is_challenged;
+                self.young.insert(key, (exchange, time));
+                return true;
+            }
+            Some((exchange, _)) => self.ended.push(exchange),
+            None => {}
         }
-        if let Some((exchange, latest)) = self.open.get_mut(&key) {
-            exchange.is_returned |= exchange.is_challenged;
-            *latest = time;
-        } else if self.open.len() < most {
-            let host = (client.ip(), server);
-            let before = self.latest.get_mut(&host, most).copied();
-            self.latest.insert(host, time, most);
-            let exchange = Exchange {
-                client,
-                server,
-                kind,
-                protocol,
-                frame,
-                begun: time,
-                gap: before.map(|before| time.since(before)),
-                asks_for_challenge: request.asks_for_challenge,
-                is_query: request.is_query,
-                is_challenged: false,
-                is_returned: false,
-                is_answered: false,
-            };
-            self.open.insert(key, (exchange, time));
-        } else {
-            self.is_cut = true;
-            return;
+        if self.young.len() + self.old.len() >= most {
+            return false;
         }
-        self.due.push_back((time, key));
+        let host = (request.client.ip(), request.server);
+        let before = self.latest.get_mut(&host, most).copied();
+        self.latest.insert(host, time, most);
+        let gap = before.map(|before| time.since(before));
+        let (is_challenged, is_returned, is_answered) = (false, false, false);
+        let exchange = Exchange { request, gap, is_challenged, is_returned, is_answered };
+        self.young.insert(key, (exchange, time));
+        true
     }
 
     /// A server answers a request of this kind; `is_challenge`: only with a challenge, which the client must return.
     pub(super) fn response(
         &mut self,
-        [client, server]: [SocketAddr; 2],
+        ends: [SocketAddr; 2],
         kind: &'static str,
         time: Time,
         is_challenge: bool,
     ) {
-        let key = ([client, server], kind);
+        let key = (ends, kind);
+        let open = self.young.remove(&key).or_else(|| self.old.remove(&key));
+        let Some((mut exchange, _)) = open else { return };
         if is_challenge {
-            if let Some((exchange, latest)) = self.open.get_mut(&key) {
-                (exchange.is_challenged, exchange.is_returned) = (true, false);
-                *latest = time;
-                self.due.push_back((time, key));
-            }
-        } else if let Some((exchange, _)) = self.open.remove(&key) {
+            (exchange.is_challenged, exchange.is_returned) = (true, false);
+            self.young.insert(key, (exchange, time));
+        } else {
             self.ended.push(Exchange { is_answered: true, ..exchange });
         }
     }
 
-    /// Ends the exchanges without a message for so long.
-    fn expire(&mut self, now: Time, within: i64) {
-        while let Some(&(time, key)) = self.due.front()
-            && now.since(time) >= within
-        {
-            self.due.pop_front();
-            if self.open.get(&key).is_some_and(|(_, latest)| *latest == time)
-                && let Some((exchange, _)) = self.open.remove(&key)
-            {
-                self.ended.push(exchange);
-            }
+    /// Ends the exchanges without a message for long.
+    fn turn(&mut self, now: Time) {
+        let turned = *self.turned.get_or_insert(now);
+        if now.since(turned) < KEPT {
+            return;
         }
+        self.turned = Some(now);
+        self.end(|_| true, false);
+        std::mem::swap(&mut self.young, &mut self.old);
     }
 
     /// The capture ends: what still waits has no answer if the capture goes on for long enough after it.
     /// `is_complete`: nothing comes after the capture.
     pub(super) fn finish(&mut self, end: Time, within: i64, is_complete: bool) {
-        self.expire(end, if is_complete { 0 } else { within });
+        self.end(|latest| is_complete || end.since(latest) >= within, true);
+    }
+
+    /// Ends the old exchanges, `and_young` ones, in the order of their requests, if the time of their latest message
+    /// allows that.
+    fn end(&mut self, may_end: impl Fn(Time) -> bool, and_young: bool) {
+        let mut ended = Vec::new();
+        let mut end = |open: &mut Open| {
+            let open = open.extract_if(|_, (_, latest)| may_end(*latest));
+            ended.extend(open.map(|(_, (exchange, _))| exchange));
+        };
+        end(&mut self.old);
+        if and_young {
+            end(&mut self.young);
+        }
+        ended.sort_unstable_by_key(|exchange: &Exchange| exchange.request.frame);
+        self.ended.append(&mut ended);
     }
 
     /// Takes those that have ended.
@@ -171,12 +164,16 @@ mod tests {
         ["10.0.0.1:50000", "10.0.0.2:27015"].map(|end| end.parse().unwrap())
     }
 
-    fn ask(log: &mut ExchangeLog, frame: u64, seconds: i64) {
-        let (ends, kind, protocol) = (ends(), "info_request", Id::ALL[0]);
-        let time = Time(seconds * SECOND);
+    fn request(port: u16, frame: u64, seconds: i64) -> Request {
+        let [mut client, server] = ends();
+        client.set_port(port);
+        let (kind, protocol, time) = ("info_request", Id::ALL[0], Time(seconds * SECOND));
         let (asks_for_challenge, is_query) = (false, true);
-        let request = Request { ends, kind, protocol, frame, time, asks_for_challenge, is_query };
-        log.request(&request, 2 * SECOND, 100);
+        Request { client, server, kind, protocol, frame, time, asks_for_challenge, is_query }
+    }
+
+    fn ask(log: &mut ExchangeLog, frame: u64, seconds: i64) {
+        assert!(log.request(request(50_000, frame, seconds), 2 * SECOND, 100));
     }
 
     #[test]
@@ -191,7 +188,7 @@ mod tests {
         log.finish(Time(11 * SECOND), 2 * SECOND, false);
         let ended = log.take();
         assert_eq!(ended.len(), 1, "the last one may still be answered");
-        assert!(ended[0].is_answered && ended[0].is_returned && ended[0].frame == 1);
+        assert!(ended[0].is_answered && ended[0].is_returned && ended[0].request.frame == 1);
         log.finish(Time(11 * SECOND), 2 * SECOND, true);
         assert!(!log.take()[0].is_answered);
     }
@@ -207,5 +204,19 @@ mod tests {
         log.finish(Time(20 * SECOND), 2 * SECOND, false);
         let ended = log.take();
         assert!(!ended[0].is_left_by_client() && ended[0].gap == Some(5 * SECOND));
+    }
+
+    #[test]
+    fn what_waits_for_long_takes_no_memory() {
+        let mut log = ExchangeLog::default();
+        for second in 0..1000 {
+            // Repeats of one request, and requests of other ports that are never answered.
+            ask(&mut log, second, second as i64);
+            let other = request(second as u16, second, second as i64);
+            assert!(log.request(other, 2 * SECOND, 200));
+            assert!(log.young.len() + log.old.len() <= 200, "{second}");
+        }
+        let ended = log.take();
+        assert!(ended.len() > 800 && ended.iter().all(|it| !it.is_answered));
     }
 }

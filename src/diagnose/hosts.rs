@@ -15,6 +15,9 @@ use crate::text::grouped;
 /// Nanoseconds within which a client asks several ports of a host to find the one that answers.
 const PROBE: i64 = 10_000_000_000;
 
+/// Maximum number of ports of a host that answer and may have other ports.
+const OWNERS: usize = 16;
+
 /// Maximum number of broadcast addresses, and of servers that answer each.
 const BROADCASTS: usize = 64;
 const ANSWERS: usize = 256;
@@ -92,22 +95,20 @@ impl Diagnosis {
                 let server = self.servers.get(address);
                 server.is_some_and(|server| server.fact(Item::FromAsked).good > 0)
             };
-            let (answering, silent): (Vec<_>, Vec<_>) = addresses.into_iter().partition(responds);
-            let mut of_probe = silent.clone();
+            let (mut owners, mut silent): (Vec<_>, Vec<_>) =
+                addresses.into_iter().partition(responds);
+            owners.truncate(OWNERS);
+            // None answers: they are one server.
+            if owners.is_empty() {
+                owners.push(silent.remove(0));
+            }
             for address in silent {
-                let owner = answering.iter().find(|owner| {
+                let owner = owners.iter().find(|owner| {
                     self.is_game_port(**owner, address) || self.is_probed_with(**owner, address)
                 });
                 if let Some(owner) = owner {
-                    of_probe.retain(|other| *other != address);
                     self.asked_at_game_port(*owner, address);
                     others.entry(*owner).or_default().push(address);
-                }
-            }
-            // None answers: they are one server.
-            if let Some((first, rest)) = of_probe.split_first().filter(|_| answering.is_empty()) {
-                for address in rest.iter().filter(|other| self.is_probed_with(*first, **other)) {
-                    others.entry(*first).or_default().push(*address);
                 }
             }
         }

@@ -93,6 +93,8 @@ pub struct Diagnosis {
     faulty: Set<IpAddr>,
     /// Maximum number of clients, and of masters.
     most_parties: usize,
+    /// There were too many, or too many requests waited at a time.
+    parties_are_cut: bool,
     /// Ports of hosts that are no servers of their own, by the server to which they belong.
     probed: std::collections::BTreeMap<SocketAddr, Vec<SocketAddr>>,
     /// Addresses of several hosts, with the requests to each and the servers that answered.
@@ -170,6 +172,7 @@ impl Diagnosis {
             masters: Map::default(),
             faulty: Set::default(),
             most_parties: (bytes / 8 / BYTES_OF_PARTY).max(16),
+            parties_are_cut: false,
             probed: std::collections::BTreeMap::new(),
             broadcasts: Vec::new(),
             broadcast_by: RecentMap::default(),

@@ -34,7 +34,8 @@ impl Diagnosis {
                 self.client(from.ip()).into_iter().for_each(|client| client.asks(event));
                 let challenge = event.field("challenge").map(|value| value.to_string());
                 let request = Request {
-                    ends: [from, to],
+                    client: from,
+                    server: to,
                     kind: message.name,
                     protocol: id,
                     frame: event.frame(),
@@ -44,7 +45,7 @@ impl Diagnosis {
                     is_query: message.purpose == Purpose::Query,
                 };
                 let timeout = self.terms.answer_timeout;
-                self.log.request(&request, timeout, self.remembered);
+                self.parties_are_cut |= !self.log.request(request, timeout, self.remembered);
             }
             // A text in place of a response.
             (Purpose::Response, _)
@@ -140,6 +141,7 @@ impl Diagnosis {
 
     fn client(&mut self, host: IpAddr) -> Option<&mut Client> {
         if self.clients.len() >= self.most_parties && !self.clients.contains_key(&host) {
+            self.parties_are_cut = true;
             return None;
         }
         Some(self.clients.entry(host).or_default())
@@ -148,6 +150,7 @@ impl Diagnosis {
     fn master(&mut self, id: Id, address: SocketAddr) -> Option<&mut Master> {
         let host = address.ip();
         if self.masters.len() >= self.most_parties && !self.masters.contains_key(&host) {
+            self.parties_are_cut = true;
             return None;
         }
         Some(self.masters.entry(host).or_insert_with(|| Master::new(id, address)))
@@ -156,10 +159,10 @@ impl Diagnosis {
     /// Counts the exchanges that have ended.
     fn exchanges_ended(&mut self) {
         for exchange in self.log.take() {
-            if let Some(client) = self.clients.get_mut(&exchange.client.ip()) {
+            if let Some(client) = self.clients.get_mut(&exchange.request.client.ip()) {
                 client.exchange(&exchange);
             }
-            if let Some(server) = self.servers.get_mut(&exchange.server) {
+            if let Some(server) = self.servers.get_mut(&exchange.request.server) {
                 server.exchange(&exchange);
             }
         }
@@ -220,7 +223,7 @@ impl Diagnosis {
         let mut found = Vec::new();
         for (host, mut master) in masters {
             let is_heard = read.heard.contains(host) || self.speakers.contains(&host);
-            let others = self.speakers.iter().filter(|other| **other != host).count();
+            let others = self.speakers.len() - usize::from(self.speakers.contains(&host));
             master.conclude(&Surroundings {
                 end,
                 timeout: self.terms.answer_timeout,
@@ -408,9 +411,9 @@ impl Server {
     fn exchange(&mut self, exchange: &Exchange) {
         if exchange.is_left_by_client() {
             self.left += 1;
-            self.left_frame = exchange.frame;
+            self.left_frame = exchange.request.frame;
             if self.left_by.len() < Server::LEFT_BY {
-                self.left_by.insert(exchange.client.ip());
+                self.left_by.insert(exchange.request.client.ip());
             }
             return;
         }

@@ -86,23 +86,23 @@ impl Pattern {
     pub(super) fn add(&mut self, exchange: &Exchange) {
         let is_answered = exchange.is_answered;
         self.all.add(is_answered);
-        let key = (exchange.protocol, exchange.kind);
+        let key = (exchange.request.protocol, exchange.request.kind);
         let is_known = self.kinds.iter().any(|(id, kind, _)| (*id, *kind) == key);
         if !is_known && self.kinds.len() < KINDS {
-            self.kinds.push((exchange.protocol, exchange.kind, Share::default()));
+            self.kinds.push((exchange.request.protocol, exchange.request.kind, Share::default()));
         }
         if let Some((.., share)) = self.kinds.iter_mut().find(|it| (it.0, it.1) == key) {
             share.add(is_answered);
         }
-        let client = exchange.client.ip();
+        let client = exchange.request.client.ip();
         if self.clients.len() < CLIENTS || self.clients.contains_key(&client) {
             self.clients.entry(client).or_default().add(is_answered);
         }
-        self.appended[usize::from(exchange.asks_for_challenge)].add(is_answered);
+        self.appended[usize::from(exchange.request.asks_for_challenge)].add(is_answered);
         self.gap(exchange.gap).add(is_answered);
-        self.at(exchange.begun, is_answered);
+        self.at(exchange.request.time, is_answered);
         if !is_answered && self.missing.len() < NAMED {
-            self.missing.push(exchange.frame);
+            self.missing.push(exchange.request.frame);
         }
     }
 
@@ -316,26 +316,25 @@ fn class_gap(class: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::exchange_log::Request;
     use super::*;
 
     const SECOND: i64 = 1_000_000_000;
 
     /// An exchange of a client every second, or with this gap, at this time.
     fn exchange(client: u8, kind: &'static str, at: i64, is_answered: bool) -> Exchange {
-        Exchange {
+        let request = Request {
             client: std::net::SocketAddr::from(([10, 0, 0, client], 50_000)),
             server: "10.0.1.1:27015".parse().unwrap(),
             kind,
             protocol: Id::ALL[0],
             frame: at as u64 + 1,
-            begun: Time(at * SECOND),
-            gap: Some(SECOND),
+            time: Time(at * SECOND),
             asks_for_challenge: false,
             is_query: true,
-            is_challenged: false,
-            is_returned: false,
-            is_answered,
-        }
+        };
+        let (is_challenged, is_returned) = (false, false);
+        Exchange { request, gap: Some(SECOND), is_challenged, is_returned, is_answered }
     }
 
     fn cause(exchanges: impl IntoIterator<Item = Exchange>) -> Option<&'static str> {
@@ -359,8 +358,11 @@ mod tests {
         assert_eq!(cause(of(&|at| at as u8 % 7 != 2)), Some("one_client_unanswered"));
         let other = (0..5).map(|at| exchange(1, "rules", at, false));
         assert_eq!(cause(of(&|_| true).into_iter().chain(other)), Some("only_some_kinds_answered"));
-        let other = (0..5)
-            .map(|at| Exchange { asks_for_challenge: true, ..exchange(1, "info", at, false) });
+        let other = (0..5).map(|at| {
+            let mut appended = exchange(1, "info", at, false);
+            appended.request.asks_for_challenge = true;
+            appended
+        });
         assert_eq!(
             cause(of(&|_| true).into_iter().chain(other)),
             Some("appended_challenge_ignored")

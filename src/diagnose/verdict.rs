@@ -326,6 +326,8 @@ impl Diagnosis {
             Some("there are more servers than fit into memory; see --memory")
         } else if self.lists.is_cut {
             Some("lists have more servers than fit into memory; see --memory")
+        } else if self.parties_are_cut {
+            Some("there are more clients, masters or requests than fit into memory; see --memory")
         } else {
             None
         };
