@@ -4,13 +4,15 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Item, Purpose, Severity, Verdict as Ruled, causes};
+use dissectors::kit::{Item, Purpose, causes};
 
 use super::checklist::Checklist;
 use super::exchange_log::Exchange;
 use super::fact::{Failure, NO_ACCIDENT};
-use super::pattern::{Pattern, Share};
-use crate::session::{MessageEvent, Value};
+use super::find_or_add::find_or_add;
+use super::is_clients_fault;
+use super::pattern::Pattern;
+use crate::session::{ExchangeCounts, MessageEvent, Value};
 
 /// Maximum number of servers, of kinds of requests, and of challenges that are kept of a client.
 const SERVERS: usize = 16;
@@ -30,7 +32,7 @@ pub(super) struct Client {
     pub(super) items: Checklist,
     pub(super) library: Option<&'static str>,
     /// Its exchanges, by server and protocol.
-    servers: Vec<(SocketAddr, Id, Share)>,
+    servers: Vec<(SocketAddr, Id, ExchangeCounts)>,
     /// Exchanges by kind in which it got a challenge: those in which it returned it, and the others.
     kinds: Vec<(&'static str, u64, u64)>,
     /// The latest challenges: of which server, to which port, and the number.
@@ -39,16 +41,14 @@ pub(super) struct Client {
     session: Option<([SocketAddr; 2], String)>,
     /// What may be wrong with its requests, if these are not answered.
     doubts: Vec<(SocketAddr, Failure)>,
-    pub(super) all: Share,
 }
 
 impl Client {
-    /// It sends a request.
-    pub(super) fn asks(&mut self, event: &MessageEvent<'_>) {
+    /// It sends a request with this challenge.
+    pub(super) fn asks(&mut self, event: &MessageEvent<'_>, challenge: Option<&str>) {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         self.library = event.library().or(self.library);
-        let challenge = event.field("challenge").map(|value| value.to_string());
         let session = event.field("timestamp").map(|value| value.to_string());
         if event.message().purpose == Purpose::ChallengeRequest {
             self.session = session.map(|session| ([from, to], session));
@@ -60,12 +60,11 @@ impl Client {
             let why = Failure::with(&causes::clients::SESSION_CHANGED, frame, &values);
             self.doubt(to, why);
         }
-        let is_wrong = |finding: &&_| is_of_form(finding);
-        let wrong = event.checked().findings.iter().find(is_wrong);
-        match (self.wrong_challenge(event, challenge.as_deref()), wrong) {
+        let wrong = event.checked().findings.iter().find(is_clients_fault);
+        match (self.wrong_challenge(event, challenge), wrong) {
             (Some(why), _) => self.items.fact(Item::WellFormed).fails(why),
             (None, Some(finding)) => {
-                let words = match event.tree().and_then(|_| shown_tail(payload.bytes)) {
+                let words = match shown_tail(payload.bytes) {
                     Some(tail) => format!("{}: \"{tail}\"", finding.detail),
                     None => finding.detail.to_string(),
                 };
@@ -155,32 +154,20 @@ impl Client {
         if !exchange.request.is_query {
             return;
         }
-        self.all.asked += 1;
-        self.all.answered += u64::from(exchange.is_answered);
         if exchange.is_answered {
             self.items.good(Item::GetsAnswers, exchange.request.frame);
         }
         let key = (exchange.request.server, exchange.request.protocol);
-        let at = self.servers.iter().position(|(server, id, _)| (*server, *id) == key);
-        if at.is_none() && self.servers.len() < SERVERS {
-            self.servers.push((key.0, key.1, Share::default()));
-        }
-        let at = at.unwrap_or(self.servers.len().saturating_sub(1));
-        if let Some((server, id, share)) = self.servers.get_mut(at)
-            && (*server, *id) == key
-        {
-            share.asked += 1;
-            share.answered += u64::from(exchange.is_answered);
-        }
+        let new = || (key.0, key.1, ExchangeCounts::default());
+        let server = find_or_add(&mut self.servers, SERVERS, |it| (it.0, it.1) == key, new);
+        server.into_iter().for_each(|(.., share)| share.add_one(exchange.is_answered));
         if !exchange.is_challenged {
             return;
         }
-        let at = self.kinds.iter().position(|(kind, ..)| *kind == exchange.request.kind);
-        if at.is_none() && self.kinds.len() < KINDS {
-            self.kinds.push((exchange.request.kind, 0, 0));
-        }
+        let kind = exchange.request.kind;
+        let new = || (kind, 0, 0);
         if let Some((_, returned, left)) =
-            self.kinds.iter_mut().find(|it| it.0 == exchange.request.kind)
+            find_or_add(&mut self.kinds, KINDS, |it| it.0 == kind, new)
         {
             match exchange.is_left_by_client() {
                 true => *left += 1,
@@ -200,14 +187,13 @@ impl Client {
     }
 
     /// Whether it never returns the challenges of a kind of request.
-    pub(super) fn never_returns(&self) -> bool {
+    fn never_returns(&self) -> bool {
         self.kinds.iter().any(|(_, returned, left)| *returned == 0 && *left >= AGAIN)
     }
 
-    /// Whether it got challenges, and whether it returned any.
-    pub(super) fn challenges(&self) -> (u64, bool) {
-        let left = self.kinds.iter().map(|it| it.2).sum();
-        (left, self.kinds.iter().any(|it| it.1 > 0))
+    /// Whether it returned any challenge.
+    pub(super) fn returns_challenges(&self) -> bool {
+        self.kinds.iter().any(|(_, returned, _)| *returned > 0)
     }
 
     /// Conclusions at the end. `patterns`: the exchanges with a server; `is_filtered`: something in front of the server
@@ -241,6 +227,7 @@ impl Client {
         let answered = |server: &SocketAddr| {
             self.servers.iter().any(|(it, _, share)| it == server && share.answered > 0)
         };
+        let gets_answers = self.items.fact(Item::GetsAnswers).good > 0;
         let doubts = std::mem::take(&mut self.doubts);
         for (server, why) in doubts {
             if !answered(&server) {
@@ -266,22 +253,15 @@ impl Client {
                 Some(_) if share.answered > 0 => self.items.good(Item::RightProtocol, frame),
                 _ => {}
             }
-            let others =
-                pattern.all.answered - pattern.of_client(own).answered.min(pattern.all.answered);
+            let others = pattern.all.answered.saturating_sub(pattern.of_client(own).answered);
             let is_silent = share.asked >= NO_ACCIDENT && share.answered == 0 && others > 0;
-            if is_silent && answers.contains(&id) && !is_lossy && self.all.answered == 0 {
+            if is_silent && answers.contains(&id) && !is_lossy && !gets_answers {
                 let values: [(_, &dyn Display); 2] = [("asked", &share.asked), ("client", &own)];
                 let cause = &causes::answers::ONE_CLIENT_UNANSWERED;
                 self.items.fact(Item::GetsAnswers).fails(Failure::with(cause, frame, &values));
             }
         }
     }
-}
-
-/// Whether a finding shows that a request is malformed.
-fn is_of_form(finding: &dissectors::kit::Finding) -> bool {
-    let is_error = finding.rule.severity == Severity::Error && finding.verdict == Ruled::Fail;
-    is_error && finding.rule.who == dissectors::kit::Role::Client && finding.mark.is_none()
 }
 
 /// The decimal number that ends a request as text, if it is longer than a challenge of four bytes; zeros may follow it.

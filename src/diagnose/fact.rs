@@ -28,10 +28,10 @@ pub(super) struct Fact {
     pub(super) run: u64,
     /// Failures that were followed by a success.
     pub(super) mended: u64,
+    /// The latest of these.
+    latest_mended: Option<Failure>,
     /// Why it is unknown.
     pub(super) open: Option<Failure>,
-    /// The latest failure, also if a success followed.
-    latest: Option<Failure>,
 }
 
 /// Why it was not met, or why that is unknown.
@@ -76,6 +76,7 @@ impl Fact {
         if self.run > 0 && after {
             self.mended += self.run;
             self.run = 0;
+            self.latest_mended = self.bad.pop();
             self.bad.clear();
         }
     }
@@ -87,9 +88,9 @@ impl Fact {
 
     /// The same.
     pub(super) fn fails(&mut self, failure: Failure) {
-        self.latest = Some(failure.clone());
         if failure.frame > 0 && failure.frame < self.last {
             self.mended += 1;
+            self.latest_mended = Some(failure);
             return;
         }
         // A missing response after an ICMP error adds nothing to it.
@@ -130,7 +131,8 @@ impl Fact {
         let bad = self.run + self.mended;
         let all = bad + self.good;
         let is_much = bad >= NO_ACCIDENT && 10 * bad >= all && self.good > 0;
-        self.latest.as_ref().filter(|_| is_much).map(|latest| (latest, bad, all))
+        let latest = self.bad.last().or(self.latest_mended.as_ref());
+        latest.filter(|_| is_much).map(|latest| (latest, bad, all))
     }
 
     /// The failure that counts at the end, if any. `of_many`: the condition is checked repeatedly,

@@ -9,6 +9,7 @@ use dissectors::kit::{Item, causes};
 
 use super::Diagnosis;
 use super::fact::Failure;
+use super::find_or_add::find_or_add;
 use crate::session::MessageEvent;
 use crate::text::grouped;
 
@@ -46,17 +47,12 @@ pub(super) fn is_broadcast(address: IpAddr) -> bool {
 impl Diagnosis {
     /// A client asks all hosts of a network.
     pub(super) fn broadcast(&mut self, id: Id, client: SocketAddr, to: SocketAddr) {
-        let at = self.broadcasts.iter().position(|it| it.to == to);
-        if at.is_none() && self.broadcasts.len() >= BROADCASTS {
-            return;
+        let new = || Broadcast { to, asked: 0, answered_by: Vec::new(), protocol: id };
+        let all = &mut self.broadcasts;
+        if let Some(broadcast) = find_or_add(all, BROADCASTS, |it| it.to == to, new) {
+            broadcast.asked += 1;
+            self.broadcast_by.insert(client, to, self.remembered);
         }
-        let at = at.unwrap_or_else(|| {
-            let (asked, answered_by, protocol) = (0, Vec::new(), id);
-            self.broadcasts.push(Broadcast { to, asked, answered_by, protocol });
-            self.broadcasts.len() - 1
-        });
-        self.broadcasts[at].asked += 1;
-        self.broadcast_by.insert(client, at, self.remembered);
     }
 
     /// A server answers a request to all hosts of its network.
@@ -66,8 +62,8 @@ impl Diagnosis {
         shown: &mut Vec<Item>,
     ) -> Option<SocketAddr> {
         let [from, to] = event.ends();
-        let at = *self.broadcast_by.get_mut(&to, self.remembered)?;
-        let broadcast = self.broadcasts.get_mut(at)?;
+        let asked = *self.broadcast_by.get_mut(&to, self.remembered)?;
+        let broadcast = self.broadcasts.iter_mut().find(|it| it.to == asked)?;
         let protocol = broadcast.protocol;
         if broadcast.answered_by.len() < ANSWERS && !broadcast.answered_by.contains(&from) {
             broadcast.answered_by.push(from);

@@ -10,7 +10,7 @@ use super::checklist::Checklist;
 use super::fact::{Failure, NO_ACCIDENT};
 use crate::session::{MessageEvent, Value};
 use crate::summary::described;
-use crate::text::{counted, grouped};
+use crate::text::grouped;
 
 /// Maximum number of lists in progress that are kept of a master.
 const LISTS: usize = 64;
@@ -257,10 +257,9 @@ impl Master {
             let is_proven = around.vouched
                 || times >= NO_ACCIDENT && around.others_are_heard && !around.is_lossy;
             let reached = self.items.fact(Item::Reached);
-            if is_proven {
-                reached.fails(why)
-            } else {
-                reached.open = Some(why)
+            match is_proven {
+                true => reached.fails(why),
+                false => reached.open = Some(why),
             }
             return;
         }
@@ -280,7 +279,7 @@ impl Master {
             let values: [(_, &dyn Display); 3] = [
                 ("servers", &grouped(list.servers)),
                 ("pages", &grouped(list.pages)),
-                ("times", &counted(times, "request")),
+                ("times", &grouped(times)),
             ];
             let why = Failure::with(&causes::masters::LIST_THROTTLED, frame, &values);
             self.items.fact(Item::GivesWholeList).fails_by(vec![why]);

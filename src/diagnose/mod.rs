@@ -11,6 +11,7 @@ mod conclude;
 mod counts;
 mod exchange_log;
 mod fact;
+mod find_or_add;
 mod hosts;
 mod lists;
 mod master;
@@ -24,6 +25,7 @@ mod signs;
 mod sizes;
 mod verdict;
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
@@ -96,11 +98,11 @@ pub struct Diagnosis {
     /// There were too many, or too many requests waited at a time.
     parties_are_cut: bool,
     /// Ports of hosts that are no servers of their own, by the server to which they belong.
-    probed: std::collections::BTreeMap<SocketAddr, Vec<SocketAddr>>,
+    probed: BTreeMap<SocketAddr, Vec<SocketAddr>>,
     /// Addresses of several hosts, with the requests to each and the servers that answered.
     broadcasts: Vec<Broadcast>,
     /// The broadcast that each client sent last.
-    broadcast_by: RecentMap<SocketAddr, usize>,
+    broadcast_by: RecentMap<SocketAddr, SocketAddr>,
     /// Responses, and those of them to requests that the capture lacks.
     responses: u64,
     orphans: u64,
@@ -173,7 +175,7 @@ impl Diagnosis {
             faulty: Set::default(),
             most_parties: (bytes / 8 / BYTES_OF_PARTY).max(16),
             parties_are_cut: false,
-            probed: std::collections::BTreeMap::new(),
+            probed: BTreeMap::new(),
             broadcasts: Vec::new(),
             broadcast_by: RecentMap::default(),
             responses: 0,

@@ -4,16 +4,17 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{CauseKind, Item, Purpose, Role, Time, Transport, causes};
+use dissectors::kit::{CauseKind, Item, Map, Purpose, Role, Time, Transport, causes};
 
 use super::client::{self, Client};
 use super::exchange_log::{Exchange, Request};
 use super::fact::{Failure, NO_ACCIDENT};
+use super::find_or_add::find_or_add;
 use super::master::{Master, Surroundings, is_refusal};
 use super::pattern::PatternFailure;
 use super::server::{Odd, OddResponse, Server};
 use super::verdict::DiagnosedParty;
-use super::{Diagnosis, Outcome};
+use super::{Diagnosis, Outcome, ServerPacketKind};
 use crate::session::{MessageEvent, Totals, Value};
 use crate::text::grouped;
 
@@ -31,8 +32,11 @@ impl Diagnosis {
         let [from, to] = event.ends();
         match (message.purpose, message.speaker) {
             (Purpose::Query | Purpose::ChallengeRequest, _) => {
-                self.client(from.ip()).into_iter().for_each(|client| client.asks(event));
                 let challenge = event.field("challenge").map(|value| value.to_string());
+                let challenge = challenge.as_deref();
+                let client = self.client(from.ip());
+                client.into_iter().for_each(|client| client.asks(event, challenge));
+                let is_query = message.purpose == Purpose::Query;
                 let request = Request {
                     client: from,
                     server: to,
@@ -40,9 +44,8 @@ impl Diagnosis {
                     protocol: id,
                     frame: event.frame(),
                     time: event.time(),
-                    asks_for_challenge: challenge.as_deref() == Some("-1")
-                        && message.purpose == Purpose::Query,
-                    is_query: message.purpose == Purpose::Query,
+                    asks_for_challenge: challenge == Some("-1") && is_query,
+                    is_query,
                 };
                 let timeout = self.terms.answer_timeout;
                 self.parties_are_cut |= !self.log.request(request, timeout, self.remembered);
@@ -108,16 +111,15 @@ impl Diagnosis {
                 }
             }),
         };
-        let at = server.odd.iter().position(|odd| odd.is == is);
-        let at = match at {
-            Some(at) => at,
-            None if server.odd.len() < Server::ODD => {
-                server.odd.push(OddResponse { is, times: 0, frames: Vec::new() });
-                server.odd.len() - 1
-            }
-            None => server.odd.len() - 1,
+        let new = || OddResponse { is: is.clone(), times: 0, frames: Vec::new() };
+        let known = find_or_add(&mut server.odd, Server::ODD, |odd| odd.is == is, new);
+        // Where each is another one, the last one stands for all further ones.
+        let Some(odd) = (match known {
+            None => server.odd.last_mut(),
+            known => known,
+        }) else {
+            return;
         };
-        let Some(odd) = server.odd.get_mut(at) else { return };
         odd.times += 1;
         if odd.frames.len() < 3 {
             odd.frames.push(payload.frame);
@@ -133,7 +135,7 @@ impl Diagnosis {
         };
         let Some(request) = request else { return };
         let asked = self.sent.get_mut(&request, self.remembered).map(|sent| sent.what);
-        let Some(super::ServerPacketKind::Request { message, .. }) = asked else { return };
+        let Some(ServerPacketKind::Request { message, .. }) = asked else { return };
         // To a request for a challenge, that is the answer.
         let is_step = is_challenge && message.purpose == Purpose::Query;
         self.log.response([client, server], message.name, event.time(), is_step);
@@ -168,6 +170,11 @@ impl Diagnosis {
         }
     }
 
+    /// Whether some packet of a host is in the capture.
+    pub(super) fn is_heard(&self, host: IpAddr, read: &Totals) -> bool {
+        read.heard.contains(host) || self.speakers.contains(&host)
+    }
+
     /// Whether so many answers to requests are in the capture that are not in it, that the recorder lost packets.
     pub(super) fn is_lossy(&self, read: &Totals) -> bool {
         let has_orphans = self.orphans >= ORPHANS
@@ -191,22 +198,22 @@ impl Diagnosis {
             let pattern = |server: &SocketAddr| self.servers.get(server).map(|it| &it.pattern);
             client.conclude(*host, pattern, |server| filtered.contains(server), is_lossy);
         });
-        let of_client = |(host, client): (&IpAddr, &mut Client)| DiagnosedParty {
-            address: host.to_string(),
-            role: Role::Client,
-            protocol: None,
-            library: client.library,
-            items: client.items.verdicts(&client::ITEMS),
-        };
         let mut hosts: Vec<_> = clients.iter_mut().collect();
         hosts.sort_by_key(|(host, _)| **host);
-        let mut found: Vec<_> = hosts.into_iter().map(of_client).collect();
-        self.clients = clients;
-        self.faulty = found
-            .iter()
-            .filter(|it| it.outcome() == Outcome::Fault)
-            .filter_map(|it| it.address.parse().ok())
-            .collect();
+        let mut found = Vec::new();
+        for (host, client) in hosts {
+            let party = DiagnosedParty {
+                address: host.to_string(),
+                role: Role::Client,
+                protocol: None,
+                library: client.library,
+                items: client.items.verdicts(&client::ITEMS),
+            };
+            if party.outcome() == Outcome::Fault {
+                self.faulty.insert(*host);
+            }
+            found.push(party);
+        }
         let mut masters = self.diagnosed_masters(read, is_lossy);
         if is_named {
             (found, masters) = (Vec::new(), Vec::new());
@@ -222,13 +229,12 @@ impl Diagnosis {
         let end = read.span.map_or(Time(0), |[_, end]| end);
         let mut found = Vec::new();
         for (host, mut master) in masters {
-            let is_heard = read.heard.contains(host) || self.speakers.contains(&host);
             let others = self.speakers.len() - usize::from(self.speakers.contains(&host));
             master.conclude(&Surroundings {
                 end,
                 timeout: self.terms.answer_timeout,
                 vouched: self.vouched,
-                is_heard,
+                is_heard: self.is_heard(host, read),
                 others_are_heard: others > 1 || read.heard.is_other_than(host),
                 is_lossy,
             });
@@ -245,12 +251,13 @@ impl Diagnosis {
     }
 
     /// The servers whose challenges come to several clients, none of which returns one.
-    fn filtered(&mut self, clients: &dissectors::kit::Map<IpAddr, Client>) -> Vec<SocketAddr> {
+    fn filtered(&mut self, clients: &Map<IpAddr, Client>) -> Vec<SocketAddr> {
         let mut filtered = Vec::new();
         self.servers.iter_mut().for_each(|(address, server)| {
             let left = server.left_by.iter();
-            let never =
-                left.filter(|host| clients.get(*host).is_some_and(|client| !client.challenges().1));
+            let never = left.filter(|host| {
+                clients.get(*host).is_some_and(|client| !client.returns_challenges())
+            });
             let count = never.count() as u64;
             let is_filtered = count >= NO_ACCIDENT
                 && count == server.left_by.len() as u64
@@ -273,7 +280,7 @@ impl Diagnosis {
     pub(super) fn patterns(&self, address: SocketAddr, server: &mut Server, read: &Totals) {
         let is_lossy = self.is_lossy(read);
         self.excuse(server);
-        let is_heard = self.speakers.contains(&address.ip()) || read.heard.contains(address.ip());
+        let is_heard = self.is_heard(address.ip(), read);
         let fact = server.fact(Item::Answered);
         let is_open = fact.failure(true).is_none() && server.elsewhere.is_empty();
         if is_lossy {

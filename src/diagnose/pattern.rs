@@ -8,6 +8,8 @@ use dissectors::kit::{Map, Time, causes};
 
 use super::exchange_log::Exchange;
 use super::fact::{Failure, NO_ACCIDENT};
+use super::find_or_add::find_or_add;
+use crate::session::ExchangeCounts;
 use crate::text::{brief_span, grouped, second_of_day};
 
 /// Maximum number of kinds of requests.
@@ -28,37 +30,22 @@ const NAMED: usize = 3;
 /// As many exchanges show a share.
 const ENOUGH: u64 = 10;
 
-/// Exchanges that were asked, and those of them that were answered.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Share {
-    pub(super) asked: u64,
-    pub(super) answered: u64,
+/// None of enough was answered.
+fn is_silent(counts: &ExchangeCounts) -> bool {
+    counts.asked >= NO_ACCIDENT && counts.answered == 0
 }
 
-impl Share {
-    fn add(&mut self, is_answered: bool) {
-        self.asked += 1;
-        self.answered += u64::from(is_answered);
-    }
-
-    fn and(self, other: Share) -> Share {
-        Share { asked: self.asked + other.asked, answered: self.answered + other.answered }
-    }
-
-    fn missing(self) -> u64 {
-        self.asked - self.answered
-    }
-
-    /// None of enough was answered.
-    fn is_silent(self) -> bool {
-        self.asked >= NO_ACCIDENT && self.answered == 0
-    }
+/// All of these together.
+fn sum(counts: impl IntoIterator<Item = ExchangeCounts>) -> ExchangeCounts {
+    let mut sum = ExchangeCounts::default();
+    counts.into_iter().for_each(|counts| sum.add(counts));
+    sum
 }
 
 /// The exchanges in a span of time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
-    share: Share,
+    share: ExchangeCounts,
     /// The first and the last unanswered request.
     missing: Option<[Time; 2]>,
 }
@@ -67,48 +54,44 @@ struct Span {
 #[derive(Debug, Default)]
 pub(super) struct Pattern {
     /// By protocol and kind of request.
-    kinds: Vec<(Id, &'static str, Share)>,
-    clients: Map<IpAddr, Share>,
+    kinds: Vec<(Id, &'static str, ExchangeCounts)>,
+    clients: Map<IpAddr, ExchangeCounts>,
     /// Kinds of requests that some clients send with an appended -1: without and with it.
-    appended: [Share; 2],
-    /// By the time since the same client's latest request; the last place is of the first request.
-    gaps: Vec<Share>,
-    first: Share,
+    appended: [ExchangeCounts; 2],
+    /// By the time since the same client's latest request, and those without an earlier one.
+    gaps: Vec<ExchangeCounts>,
+    first: ExchangeCounts,
     spans: Vec<Span>,
     /// When the first span begins, and how long each is.
     begun: Option<(Time, i64)>,
     missing: Vec<u64>,
-    pub(super) all: Share,
+    pub(super) all: ExchangeCounts,
 }
 
 impl Pattern {
     /// Adds an exchange that the server owed an answer.
     pub(super) fn add(&mut self, exchange: &Exchange) {
         let is_answered = exchange.is_answered;
-        self.all.add(is_answered);
+        self.all.add_one(is_answered);
         let key = (exchange.request.protocol, exchange.request.kind);
-        let is_known = self.kinds.iter().any(|(id, kind, _)| (*id, *kind) == key);
-        if !is_known && self.kinds.len() < KINDS {
-            self.kinds.push((exchange.request.protocol, exchange.request.kind, Share::default()));
-        }
-        if let Some((.., share)) = self.kinds.iter_mut().find(|it| (it.0, it.1) == key) {
-            share.add(is_answered);
-        }
+        let new = || (key.0, key.1, ExchangeCounts::default());
+        let kind = find_or_add(&mut self.kinds, KINDS, |it| (it.0, it.1) == key, new);
+        kind.into_iter().for_each(|(.., share)| share.add_one(is_answered));
         let client = exchange.request.client.ip();
         if self.clients.len() < CLIENTS || self.clients.contains_key(&client) {
-            self.clients.entry(client).or_default().add(is_answered);
+            self.clients.entry(client).or_default().add_one(is_answered);
         }
-        self.appended[usize::from(exchange.request.asks_for_challenge)].add(is_answered);
-        self.gap(exchange.gap).add(is_answered);
+        self.appended[usize::from(exchange.request.asks_for_challenge)].add_one(is_answered);
+        self.gap(exchange.gap).add_one(is_answered);
         self.at(exchange.request.time, is_answered);
         if !is_answered && self.missing.len() < NAMED {
             self.missing.push(exchange.request.frame);
         }
     }
 
-    fn gap(&mut self, gap: Option<i64>) -> &mut Share {
+    fn gap(&mut self, gap: Option<i64>) -> &mut ExchangeCounts {
         let Some(gap) = gap else { return &mut self.first };
-        self.gaps.resize(GAPS, Share::default());
+        self.gaps.resize(GAPS, ExchangeCounts::default());
         &mut self.gaps[gap_class(gap)]
     }
 
@@ -125,7 +108,7 @@ impl Pattern {
             self.spans[SPANS / 2..].fill(Span::default());
         }
         let span = &mut self.spans[(since / *width) as usize];
-        span.share.add(is_answered);
+        span.share.add_one(is_answered);
         if !is_answered {
             let [first, last] = span.missing.unwrap_or([time; 2]);
             span.missing = Some([first.min(time), last.max(time)]);
@@ -138,7 +121,7 @@ impl Pattern {
     }
 
     /// The exchanges of one client.
-    pub(super) fn of_client(&self, client: IpAddr) -> Share {
+    pub(super) fn of_client(&self, client: IpAddr) -> ExchangeCounts {
         self.clients.get(&client).copied().unwrap_or_default()
     }
 
@@ -169,21 +152,19 @@ impl Pattern {
     fn of_one_kind(&self) -> Option<PatternFailure> {
         let answers = |id: Id| self.answers_in().any(|other| other == id);
         let (_, kind, share) =
-            *self.kinds.iter().find(|(id, _, share)| share.is_silent() && answers(*id))?;
+            *self.kinds.iter().find(|(id, _, share)| is_silent(share) && answers(*id))?;
         let values: [(_, &dyn Display); 2] = [("asked", &grouped(share.asked)), ("kind", &kind)];
         let cause = &causes::answers::ONLY_SOME_KINDS;
-        Some(
-            self.shows(
-                Failure::with(cause, self.frame(), &values),
-                Some(("kind", kind.to_owned())),
-            ),
-        )
+        Some(PatternFailure::new(
+            Failure::with(cause, self.frame(), &values),
+            Some(("kind", kind.to_owned())),
+        ))
     }
 
     /// Requests with an appended -1 are never answered.
     fn of_appended(&self) -> Option<PatternFailure> {
         let [plain, appended] = self.appended;
-        if !appended.is_silent() || plain.answered < NO_ACCIDENT {
+        if !is_silent(&appended) || plain.answered < NO_ACCIDENT {
             return None;
         }
         let values: [(_, &dyn Display); 3] = [
@@ -192,12 +173,12 @@ impl Pattern {
             ("plain", &grouped(plain.asked)),
         ];
         let cause = &causes::answers::APPENDED_CHALLENGE_IGNORED;
-        Some(self.shows(Failure::with(cause, self.frame(), &values), None))
+        Some(PatternFailure::new(Failure::with(cause, self.frame(), &values), None))
     }
 
     /// One client is never answered, and no other is missing anything.
     fn of_one_client(&self) -> Option<PatternFailure> {
-        let mut silent = self.clients.iter().filter(|(_, share)| share.is_silent());
+        let mut silent = self.clients.iter().filter(|(_, share)| is_silent(share));
         let (client, share) = silent.next()?;
         if silent.next().is_some() || share.missing() * 10 < self.all.missing() * 9 {
             return None;
@@ -205,15 +186,15 @@ impl Pattern {
         let values: [(_, &dyn Display); 2] = [("asked", &grouped(share.asked)), ("client", client)];
         let cause = &causes::answers::ONE_CLIENT_UNANSWERED;
         let by = Some(("client", client.to_string()));
-        Some(self.shows(Failure::with(cause, self.frame(), &values), by))
+        Some(PatternFailure::new(Failure::with(cause, self.frame(), &values), by))
     }
 
     /// Only requests that come fast after others are unanswered.
     fn rate(&self) -> Option<PatternFailure> {
-        let sum = |of: &[Share]| of.iter().fold(Share::default(), |sum, share| sum.and(*share));
         (1..self.gaps.len()).find_map(|at| {
             let (fast, slow) = self.gaps.split_at(at);
-            let (fast, slow) = (sum(fast), sum(slow).and(self.first));
+            let fast = sum(fast.iter().copied());
+            let slow = sum(slow.iter().copied().chain([self.first]));
             let is_apart = 2 * fast.missing() >= fast.asked && 20 * slow.missing() <= slow.asked;
             let is_all = 10 * fast.missing() >= 9 * self.all.missing();
             if fast.asked < ENOUGH / 2 || slow.asked < ENOUGH / 2 || !is_apart || !is_all {
@@ -228,7 +209,7 @@ impl Pattern {
             ];
             let cause = &causes::answers::RATE_LIMITED;
             let by = Some(("gap", brief_span(class_gap(at))));
-            Some(self.shows(Failure::with(cause, self.frame(), &values), by))
+            Some(PatternFailure::new(Failure::with(cause, self.frame(), &values), by))
         })
     }
 
@@ -258,7 +239,7 @@ impl Pattern {
             ("to", &second_of_day(to.0)),
         ];
         let failure = Failure::with(&causes::answers::SILENT_PERIOD, self.frame(), &values);
-        Some(PatternFailure { span: Some([from, to]), ..self.shows(failure, None) })
+        Some(PatternFailure { span: Some([from, to]), ..PatternFailure::new(failure, None) })
     }
 
     fn sometimes(&self) -> PatternFailure {
@@ -267,7 +248,7 @@ impl Pattern {
             ("asked", &grouped(self.all.asked)),
             ("missing", &grouped(self.all.missing())),
         ];
-        self.shows(
+        PatternFailure::new(
             Failure::with(&causes::answers::SOMETIMES_UNANSWERED, self.frame(), &values),
             None,
         )
@@ -277,10 +258,6 @@ impl Pattern {
     pub(super) fn frame(&self) -> u64 {
         self.missing.first().copied().unwrap_or_default()
     }
-
-    fn shows(&self, failure: Failure, by: Option<(&'static str, String)>) -> PatternFailure {
-        PatternFailure { failure, by, span: None }
-    }
 }
 
 impl Span {
@@ -289,7 +266,7 @@ impl Span {
             (Some([first, _]), Some([_, last])) => Some([first, last]),
             (one, other) => one.or(other),
         };
-        Span { share: self.share.and(other.share), missing }
+        Span { share: sum([self.share, other.share]), missing }
     }
 }
 
@@ -301,6 +278,12 @@ pub(super) struct PatternFailure {
     pub(super) by: Option<(&'static str, String)>,
     /// From when to when.
     pub(super) span: Option<[Time; 2]>,
+}
+
+impl PatternFailure {
+    fn new(failure: Failure, by: Option<(&'static str, String)>) -> PatternFailure {
+        PatternFailure { failure, by, span: None }
+    }
 }
 
 /// The class of a gap in nanoseconds.

@@ -7,6 +7,7 @@ use dissectors::kit::{Cause, Item, Set, Time};
 
 use super::counts::Counts;
 use super::fact::{Fact, Failure};
+use super::find_or_add::find_or_add;
 use super::pattern::{Pattern, PatternFailure};
 use super::position::HopLimits;
 use super::sizes::Sizes;
@@ -253,15 +254,8 @@ impl Server {
 
     /// Requests of a kind.
     pub(super) fn kind(&mut self, name: &'static str) -> Option<&mut Kind> {
-        let at = self.kinds.iter().position(|kind| kind.name == name);
-        if at.is_none() && self.kinds.len() >= KINDS {
-            return None;
-        }
-        let at = at.unwrap_or_else(|| {
-            self.kinds.push(Kind { name, ..Kind::default() });
-            self.kinds.len() - 1
-        });
-        self.kinds.get_mut(at)
+        let new = || Kind { name, ..Kind::default() };
+        find_or_add(&mut self.kinds, KINDS, |kind| kind.name == name, new)
     }
 }
 

@@ -99,7 +99,7 @@ pub struct DiagnosedParty {
 impl DiagnosedParty {
     /// The first condition that is not met.
     pub fn first_no(&self) -> Option<&ItemVerdict> {
-        self.items.iter().find(|item| item.verdict == Verdict::No)
+        first_no(&self.items)
     }
 
     /// The result.
@@ -144,6 +144,11 @@ pub struct DiagnosedServer {
     pub needs_no_master: bool,
     /// Other ports of its host, which clients asked in vain.
     pub probed: Vec<SocketAddr>,
+}
+
+/// The first condition that is not met.
+fn first_no(items: &[ItemVerdict]) -> Option<&ItemVerdict> {
+    items.iter().find(|item| item.verdict == Verdict::No)
 }
 
 impl ItemVerdict {
@@ -196,7 +201,7 @@ const BUT: &str = "but never to ";
 impl DiagnosedServer {
     /// The first condition that is not met.
     pub fn first_no(&self) -> Option<&ItemVerdict> {
-        self.items.iter().find(|item| item.verdict == Verdict::No)
+        first_no(&self.items)
     }
 
     /// The result.
@@ -353,9 +358,8 @@ impl Diagnosis {
             has(item) && (shows_registration || !is_of_registration(**item))
                 || !is_known && OF_ANY.contains(item)
         };
-        let is_heard = |ip: IpAddr| read.heard.contains(ip) || self.speakers.contains(&ip);
-        let master_heard = server.masters.iter().any(|master| is_heard(master.ip()));
-        let server_heard = is_heard(address.ip());
+        let master_heard = server.masters.iter().any(|it| self.is_heard(it.ip(), read));
+        let server_heard = self.is_heard(address.ip(), read);
         let lacks = read.lossy || read.dropped;
         let items = Item::ALL.iter().filter(is_shown);
         let items = items.map(|item| {
@@ -403,8 +407,8 @@ fn verdict(
             (text, 1) => text.to_owned(),
             (text, _) => format!("{text} ({} times)", grouped(times)),
         };
-        let is_pattern = server.unanswered.is_some() && item == Item::Answered;
-        if let Some(counts) = exchanges.filter(|it| is_pattern && it.asked > 0) {
+        let pattern = server.unanswered.as_ref().filter(|_| item == Item::Answered);
+        if let Some(counts) = exchanges.filter(|_| pattern.is_some()) {
             let (answered, asked) = (grouped(counts.answered), counted(counts.asked, "request"));
             text = format!("{answered} of {asked} answered; {text}");
         }
@@ -415,9 +419,6 @@ fn verdict(
         let has_more = times > frames.len() as u64;
         debug_assert!(failure.cause.no.contains(&item), "{item:?} by {:?}", failure.cause);
         let (verdict, cause, values) = (Verdict::No, Some(failure.cause), failure.values.clone());
-        let pattern = server.unanswered.as_ref();
-        let pattern =
-            pattern.filter(|it| item == Item::Answered && it.failure.cause == failure.cause);
         let (by, span) = pattern.map_or((None, None), |it| (it.by.clone(), it.span));
         return ItemVerdict {
             item,
@@ -547,7 +548,6 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
                 silent => format!("{BUT}{}", silent.join(", ")),
             }
         }
-        Item::PlayPort => String::new(),
         Item::InTime => format!("within {}", brief_span(server.slowest)),
         Item::Whole if server.packets > 1 => {
             format!("up to {} a response", counted(server.packets as u64, "packet"))

@@ -22,6 +22,17 @@ impl ExchangeCounts {
         self.answered += other.answered;
     }
 
+    /// Adds one.
+    pub fn add_one(&mut self, is_answered: bool) {
+        self.asked += 1;
+        self.answered += u64::from(is_answered);
+    }
+
+    /// The number of those that did not receive it.
+    pub fn missing(self) -> u64 {
+        self.asked.saturating_sub(self.answered)
+    }
+
     /// Adds the effect of a message.
     #[inline]
     pub fn message(&mut self, effect: ExchangeEffect) {

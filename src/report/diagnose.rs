@@ -50,17 +50,13 @@ impl DiagnosisReport<'_> {
             whole(server, self.diagnoses.has_lists, (terminal, paint), out);
         }
         for server in self.in_a_line() {
-            let tone = tone(server.outcome());
-            paint.paint(tone, out, |out| put(out, format_args!("{:<8}", server.outcome().name())));
-            put(out, format_args!("{}\n", hanging(&headline(server), 8, terminal)));
+            in_a_line(server.outcome(), &headline(server), (terminal, paint), out);
         }
         for (at, party) in self.parties().enumerate() {
             if at == 0 && !self.whole().is_empty() {
                 out.push(b'\n');
             }
-            let tone = tone(party.outcome());
-            paint.paint(tone, out, |out| put(out, format_args!("{:<8}", party.outcome().name())));
-            put(out, format_args!("{}\n", hanging(&headline_of(party), 8, terminal)));
+            in_a_line(party.outcome(), &headline_of(party), (terminal, paint), out);
             if let Some((text, advice)) =
                 party.first_no().and_then(|it| Some((&it.text, advice(it)?)))
             {
@@ -207,15 +203,32 @@ struct ServerAsJson<'r> {
     protocol: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'r str>,
+    #[serde(flatten)]
+    result: JsonResult,
+    seat: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    probed: Vec<String>,
+    items: Vec<JsonItem<'r>>,
+}
+
+/// The result for a party in JSON.
+#[derive(Serialize)]
+struct JsonResult {
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_no: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'static str>,
-    seat: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    probed: Vec<String>,
-    items: Vec<JsonItem<'r>>,
+}
+
+impl JsonResult {
+    fn of(outcome: Outcome, first_no: Option<&ItemVerdict>) -> JsonResult {
+        JsonResult {
+            verdict: outcome.name(),
+            first_no: first_no.map(|it| it.item.name()),
+            cause: first_no.and_then(|it| it.cause).map(|cause| cause.name),
+        }
+    }
 }
 
 /// An address of several hosts in JSON.
@@ -244,26 +257,20 @@ struct PartyAsJson<'r> {
     protocol: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     library: Option<&'static str>,
-    verdict: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_no: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<&'static str>,
+    #[serde(flatten)]
+    result: JsonResult,
     items: Vec<JsonItem<'r>>,
 }
 
 impl PartyAsJson<'_> {
     fn of(party: &DiagnosedParty) -> PartyAsJson<'_> {
-        let no = party.first_no();
         let is_client = party.role == Role::Client;
         PartyAsJson {
             client: is_client.then_some(&*party.address),
             master: (!is_client).then_some(&*party.address),
             protocol: party.protocol.map(|id| id.info().id),
             library: party.library,
-            verdict: party.outcome().name(),
-            first_no: no.map(|it| it.item.name()),
-            cause: no.and_then(|it| it.cause).map(|cause| cause.name),
+            result: JsonResult::of(party.outcome(), party.first_no()),
             items: party.items.iter().map(JsonItem::of).collect(),
         }
     }
@@ -312,14 +319,11 @@ impl JsonItem<'_> {
 
 impl ServerAsJson<'_> {
     fn of(server: &DiagnosedServer) -> ServerAsJson<'_> {
-        let no = server.first_no();
         ServerAsJson {
             server: address(server),
             protocol: server.protocol.map(|id| id.info().id),
             name: server.name.as_deref(),
-            verdict: server.outcome().name(),
-            first_no: no.map(|it| it.item.name()),
-            cause: no.and_then(|it| it.cause).map(|cause| cause.name),
+            result: JsonResult::of(server.outcome(), server.first_no()),
             seat: server.position.name(),
             probed: server.probed.iter().map(ToString::to_string).collect(),
             items: server.items.iter().map(JsonItem::of).collect(),
@@ -356,6 +360,17 @@ fn headline(server: &DiagnosedServer) -> String {
     let known: Vec<_> = protocol.into_iter().chain(name).collect();
     let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
     format!("{}{known}: {}", address(server), server.headline())
+}
+
+/// One party: the result and the first line about it.
+fn in_a_line(
+    outcome: Outcome,
+    headline: &str,
+    (terminal, paint): (Option<usize>, Paint),
+    out: &mut Vec<u8>,
+) {
+    paint.paint(tone(outcome), out, |out| put(out, format_args!("{:<8}", outcome.name())));
+    put(out, format_args!("{}\n", hanging(headline, 8, terminal)));
 }
 
 /// Everything about one server. `has_lists`: the capture has lists, though perhaps none that could have it.

@@ -1,0 +1,16 @@
+//! Short lists with a limit.
+
+/// The item of a list that `is` the wanted one; a new one is added if there is room.
+pub(super) fn find_or_add<T>(
+    list: &mut Vec<T>,
+    most: usize,
+    is: impl Fn(&T) -> bool,
+    new: impl FnOnce() -> T,
+) -> Option<&mut T> {
+    let at = list.iter().position(is);
+    if at.is_none() && list.len() < most {
+        list.push(new());
+        return list.last_mut();
+    }
+    list.get_mut(at?)
+}
