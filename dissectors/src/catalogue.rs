@@ -153,7 +153,9 @@ mod tests {
                 assert!(names.contains(&cause.name), "{rule:?}: {cause:?} is in no list");
             }
             for own in diagnosis.causes {
-                let is_used = diagnosis.symptoms.iter().any(|symptom| symptom.cause == *own);
+                let others = [diagnosis.rechallenged, diagnosis.lan_only].into_iter().flatten();
+                let all = diagnosis.symptoms.iter().map(|symptom| symptom.cause).chain(others);
+                let is_used = all.into_iter().any(|cause| cause == *own);
                 assert!(is_used, "{}: nothing shows {own:?}", info.id);
             }
         }

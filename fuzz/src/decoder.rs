@@ -105,6 +105,7 @@ fn needs(bits: u8) -> Needs {
         files: has(5),
         ports: has(6),
         hosts: has(6),
+        pairs: has(6),
         // Rarely, because it excludes all other needs.
         datagrams: bits == 0xA5,
     }

@@ -110,6 +110,7 @@ impl ReportedFinding {
         flow_context: &FlowContext,
         current: Option<&CurrentMessage<'_>>,
     ) -> ReportedFinding {
+        let speaks = current.map(|it| (it.payload.side, it.message.speaker));
         let current = current.filter(|_| finding.mark.is_none());
         let (payload, message) = (current.map(|it| it.payload), current.map(|it| it.message));
         let ((frames, frames_left_out), time, side) = match (current, finding.mark) {
@@ -117,7 +118,7 @@ impl ReportedFinding {
             (None, Some(mark)) => ((named(mark.frame), 0), mark.time, mark.side),
             (None, None) => ((Vec::new(), 0), Time(0), Side::First),
         };
-        let (who, party) = at_fault(finding.rule, side, flow_context, message);
+        let (who, party) = at_fault(finding.rule, side, flow_context, speaks);
         ReportedFinding {
             rule: finding.rule,
             verdict: finding.verdict,
@@ -163,21 +164,37 @@ impl ReportedFinding {
     }
 }
 
-/// The kind of party at fault for a message of one side, and the party itself: with the message if
-/// it is the current one.
+/// The kind of party at fault for a message of one side, and the party itself. `speaks`: the side that sends the
+/// current message, and what it is by that.
 pub(super) fn at_fault(
     rule: &Rule,
     sender: Side,
     flow_context: &FlowContext,
-    message: Option<&Message>,
+    speaks: Option<(Side, Role)>,
 ) -> (Role, Option<SocketAddr>) {
     let mut roles = flow_context.roles;
-    if let Some(message) = message.filter(|message| message.speaker != Role::Any) {
-        roles[sender.index()] = Some(message.speaker);
+    if let Some((side, speaker)) = speaks.filter(|(_, speaker)| *speaker != Role::Any) {
+        roles[side.index()] = Some(speaker);
+    }
+    let is_known = |role: &Option<Role>| role.is_some_and(|role| role != Role::Any);
+    if !roles.iter().any(is_known)
+        && let Some(client) = client_by_port(flow_context)
+    {
+        roles[client.index()] = Some(Role::Client);
     }
     let side = party(rule.who, sender, roles);
     let plays = side.and_then(|side| roles[side.index()]).filter(|_| rule.who == Role::Any);
     (plays.unwrap_or(rule.who), side.map(|side| flow_context.flow.ends[side.index()]))
+}
+
+/// The client of a flow whose messages do not show it: the end without a port of the protocol.
+fn client_by_port(flow_context: &FlowContext) -> Option<Side> {
+    let ports = flow_context.protocol?.info().ports;
+    match flow_context.flow.ends.map(|end| ports.contains(&end.port())) {
+        [true, false] => Some(Side::Second),
+        [false, true] => Some(Side::First),
+        _ => None,
+    }
 }
 
 /// The party at fault: the end with that role; for a rule about any party, the sender.

@@ -561,7 +561,12 @@ impl Checker {
         let &PassedRule { rule, side, times } = passes;
         let current = current.filter(|_| side.is_none());
         let (who, party) = match side.or(current.map(|it| it.payload.side)) {
-            Some(side) => found::at_fault(rule, side, context, current.map(|it| it.message)),
+            Some(side) => found::at_fault(
+                rule,
+                side,
+                context,
+                current.map(|it| (it.payload.side, it.message.speaker)),
+            ),
             None => (rule.who, None),
         };
         if self.selection.asks_for(who, party) {

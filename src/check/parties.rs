@@ -110,7 +110,8 @@ impl Checker {
         let message = current.filter(|_| side.is_none());
         let side = side.or(message.map(|it| it.payload.side));
         let Some(side) = side.filter(|_| verdict != Verdict::Inconclusive) else { return };
-        let (who, party) = at_fault(rule, side, context, message.map(|it| it.message));
+        let (who, party) =
+            at_fault(rule, side, context, message.map(|it| (it.payload.side, it.message.speaker)));
         if let Some(party) = Party::new(who, party) {
             self.parties.count(key(rule, verdict, party), times);
         }

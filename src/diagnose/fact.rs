@@ -65,6 +65,11 @@ impl Failure {
 }
 
 impl Fact {
+    /// Whether the capture shows anything about it.
+    pub(super) fn is_known(&self) -> bool {
+        self.good > 0 || self.run > 0 || self.open.is_some()
+    }
+
     /// It is met, as this packet shows.
     pub(super) fn good(&mut self, frame: u64) {
         self.good += 1;

@@ -5,11 +5,12 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Item, causes};
+use dissectors::kit::{AddressRole, Item, Time, causes};
 
 use super::Diagnosis;
 use super::fact::Failure;
 use super::find_or_add::find_or_add;
+use super::listing::is_private;
 use crate::session::MessageEvent;
 use crate::text::grouped;
 
@@ -44,7 +45,96 @@ pub(super) fn is_broadcast(address: IpAddr) -> bool {
     }
 }
 
+/// Nanoseconds between the recordings of one datagram before and behind NAT.
+const TRANSLATED_WITHIN: i64 = 2_000_000;
+
+/// Maximum number of bytes of responses that are compared.
+const COMPARED: usize = 256;
+
+/// A response of a server with a private address to a client with a public one.
+pub(super) struct PrivateResponse {
+    server: SocketAddr,
+    time: Time,
+    /// Its first bytes.
+    begins: Box<[u8]>,
+}
+
 impl Diagnosis {
+    /// A response may have been recorded twice, before and behind NAT: then both addresses are one server's.
+    pub(super) fn behind_nat(&mut self, event: &MessageEvent<'_>) {
+        let [from, to] = event.ends();
+        let payload = event.payload();
+        if is_private(to.ip()) {
+            return;
+        }
+        let begins = payload.bytes.get(..COMPARED).unwrap_or(payload.bytes);
+        if is_private(from.ip()) {
+            let response =
+                PrivateResponse { server: from, time: payload.time, begins: begins.into() };
+            self.private_responses.insert(to, response, self.remembered);
+        } else if let Some(inside) = self.private_responses.get_mut(&to, self.remembered)
+            && payload.time.since(inside.time).abs() <= TRANSLATED_WITHIN
+            && *inside.begins == *begins
+            && self.nat.len() < BROADCASTS
+        {
+            self.nat.insert(inside.server, from);
+        }
+    }
+
+    /// Joins what belongs to one server: addresses before and behind NAT, and the port from which it joins, if another
+    /// one answers.
+    pub(super) fn one_server_each(&mut self) {
+        for (inside, outside) in std::mem::take(&mut self.nat) {
+            if self.servers.contains_key(&outside) && self.servers.remove(&inside).is_some() {
+                let server = self.servers.get_mut(&outside);
+                server.into_iter().for_each(|server| server.is_at(inside, AddressRole::BehindNat));
+            }
+        }
+        let mut hosts: BTreeMap<IpAddr, [Vec<SocketAddr>; 2]> = BTreeMap::new();
+        self.servers.iter().for_each(|(address, server)| {
+            let answers = server.fact(Item::FromAsked).good > 0;
+            let joins = server.has_joined();
+            if answers != joins {
+                hosts.entry(address.ip()).or_default()[usize::from(joins)].push(*address);
+            }
+        });
+        for [answering, joining] in hosts.into_values() {
+            if let ([answers], [joins]) = (&answering[..], &joining[..]) {
+                self.joins_from(*answers, *joins);
+            }
+        }
+    }
+
+    /// A server that answers at one port joins from another one, or names that one.
+    fn joins_from(&mut self, answers: SocketAddr, joins: SocketAddr) {
+        let Some(joining) = self.servers.get(&joins) else { return };
+        let masters = joining.registers.and_then(|id| id.info().masters);
+        let is_named = masters.is_some_and(|it| it.query_port.is_some());
+        // A port that nobody asked may be another server's.
+        if is_named && joining.first_asked.is_none() {
+            return;
+        }
+        let (Some(joining), Some(server)) =
+            (self.servers.remove(&joins), self.servers.get_mut(&answers))
+        else {
+            return;
+        };
+        server.is_at(joins, AddressRole::Join);
+        server.registers = joining.registers;
+        server.game = joining.game;
+        server.said = joining.said;
+        server.lan_only = joining.lan_only;
+        server.registrations = joining.registrations;
+        if is_named {
+            let values: [(_, &dyn Display); 2] =
+                [("named", &joins.port()), ("answers", &answers.port())];
+            let why = Failure::with(&causes::HEARTBEAT_NAMES_OTHER_PORT, 0, &values);
+            for registration in &mut server.registrations {
+                registration.fact_mut(Item::Address).fails(why.clone());
+            }
+        }
+    }
+
     /// A client asks all hosts of a network.
     pub(super) fn broadcast(&mut self, id: Id, client: SocketAddr, to: SocketAddr) {
         let new = || Broadcast { to, asked: 0, answered_by: Vec::new(), protocol: id };
@@ -82,7 +172,7 @@ impl Diagnosis {
         let mut ports: BTreeMap<IpAddr, Vec<SocketAddr>> = BTreeMap::new();
         self.servers
             .iter()
-            .filter(|(_, server)| server.first_asked.is_some() && server.joins.is_none())
+            .filter(|(_, server)| server.first_asked.is_some() && !server.has_joined())
             .for_each(|(address, _)| ports.entry(address.ip()).or_default().push(*address));
         let mut others: BTreeMap<SocketAddr, Vec<SocketAddr>> = BTreeMap::new();
         for mut addresses in ports.into_values().filter(|ports| ports.len() > 1) {

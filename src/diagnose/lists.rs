@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Map, RecentMap, Set, Time};
+use dissectors::kit::{Map, RecentMap, Time};
 
 /// Maximum number of listings in progress.
 const MOST: usize = 1 << 12;
@@ -26,6 +26,7 @@ type MasterHost = (IpAddr, Id);
 /// A list request with its time.
 #[derive(Clone, Debug)]
 pub(super) struct Listing {
+    pub(super) master: IpAddr,
     /// Listings are numbered in order.
     number: u64,
     /// When it began.
@@ -43,6 +44,7 @@ pub(super) struct Listing {
 pub(super) struct Sighting {
     number: u64,
     pub(super) frame: u64,
+    pub(super) master: IpAddr,
     pub(super) client: SocketAddr,
 }
 
@@ -71,7 +73,8 @@ pub(super) struct Lists {
     given: Map<MasterHost, MasterLists>,
     /// The same for all masters of a protocol together.
     all: [MasterLists; Id::ALL.len()],
-    listed: Map<SocketAddr, Sighting>,
+    /// The latest of each server in the lists of each master, and (`None`) of any master.
+    listed: Map<(SocketAddr, Option<IpAddr>), Sighting>,
     /// The listed ports of hosts.
     ports: Map<IpAddr, Vec<u16>>,
     /// How many more listed servers can be stored.
@@ -98,7 +101,7 @@ impl Lists {
         let giver = (master.ip(), id);
         self.number += 1;
         let number = self.number;
-        let listing = Listing { number, begun, last: request, narrowed, game };
+        let listing = Listing { master: master.ip(), number, begun, last: request, narrowed, game };
         if self.given.len() < MASTERS {
             self.given.entry(giver).or_default();
         }
@@ -130,18 +133,19 @@ impl Lists {
             listing.number
         });
         for server in servers {
-            let sighting = Sighting { number, frame, client };
-            if let Some(known) = self.listed.get_mut(&server) {
-                *known = sighting;
-            } else if self.room > 0 {
-                self.room -= 1;
-                self.listed.insert(server, sighting);
-                let ports = self.ports.entry(server.ip()).or_default();
-                if ports.len() < PORTS {
-                    ports.push(server.port());
+            let sighting = Sighting { number, frame, master: master.ip(), client };
+            for of in [None, Some(master.ip())] {
+                if let Some(known) = self.listed.get_mut(&(server, of)) {
+                    *known = sighting;
+                } else if self.room > 0 {
+                    self.room -= 1;
+                    self.listed.insert((server, of), sighting);
+                    if of.is_none() {
+                        self.has_port(server);
+                    }
+                } else {
+                    self.is_cut = true;
                 }
-            } else {
-                self.is_cut = true;
             }
         }
         if !ends {
@@ -167,6 +171,14 @@ impl Lists {
         });
     }
 
+    /// A host is listed with this port.
+    fn has_port(&mut self, server: SocketAddr) {
+        let ports = self.ports.entry(server.ip()).or_default();
+        if ports.len() < PORTS {
+            ports.push(server.port());
+        }
+    }
+
     /// A master sends an encrypted list.
     pub(super) fn enciphered(
         &mut self,
@@ -187,30 +199,37 @@ impl Lists {
         self.each((master.ip(), id), |given| given.cut = Some((frame, why.to_owned())));
     }
 
+    /// Whether a whole list of all servers is there.
+    pub(super) fn has_whole(&self, id: Id) -> bool {
+        self.all.get(id as usize).is_some_and(|given| given.whole.contains_key(&[][..]))
+    }
+
     /// Whether no client asked for one.
     pub(super) fn is_empty(&self) -> bool {
         self.number == 0
     }
 
-    /// The lists of these masters; if there are none, of the whole protocol; if that is unknown, of the only
-    /// protocol with lists.
-    pub(super) fn of(&self, masters: &[SocketAddr], protocol: Option<Id>) -> Vec<&MasterLists> {
-        let Some(id) = protocol else {
-            let given: Vec<_> = self.all.iter().filter(|given| !given.is_empty()).collect();
-            return if given.len() == 1 { given } else { Vec::new() };
+    /// The lists of this master; without one, of the whole protocol; if that is unknown, of the only protocol with
+    /// lists.
+    pub(super) fn of(&self, master: Option<IpAddr>, protocol: Option<Id>) -> Vec<&MasterLists> {
+        let lists = match (master, protocol) {
+            (Some(master), Some(id)) => self.given.get(&(master, id)),
+            (None, Some(id)) => self.all.get(id as usize),
+            (_, None) => {
+                let given: Vec<_> = self.all.iter().filter(|given| !given.is_empty()).collect();
+                return if given.len() == 1 { given } else { Vec::new() };
+            }
         };
-        if masters.is_empty() {
-            return self.all.get(id as usize).into_iter().collect();
-        }
-        let hosts: Set<_> = masters.iter().map(SocketAddr::ip).collect();
-        let mut hosts: Vec<_> = hosts.into_iter().collect();
-        hosts.sort_unstable();
-        hosts.into_iter().filter_map(|host| self.given.get(&(host, id))).collect()
+        lists.into_iter().collect()
     }
 
-    /// The latest list that contained a server.
-    pub(super) fn sighting(&self, server: &SocketAddr) -> Option<&Sighting> {
-        self.listed.get(server)
+    /// The latest list of this master that contained a server; `None`: of any master.
+    pub(super) fn sighting(
+        &self,
+        server: &SocketAddr,
+        master: Option<IpAddr>,
+    ) -> Option<&Sighting> {
+        self.listed.get(&(*server, master))
     }
 
     /// Whether a list came after one that contained the server.
@@ -222,7 +241,7 @@ impl Lists {
     pub(super) fn of_host(&self, host: IpAddr) -> impl Iterator<Item = (SocketAddr, Sighting)> {
         let ports = self.ports.get(&host).into_iter().flatten();
         let addresses = ports.map(move |port| SocketAddr::new(host, *port));
-        addresses.filter_map(|address| Some((address, *self.listed.get(&address)?)))
+        addresses.filter_map(|address| Some((address, *self.listed.get(&(address, None))?)))
     }
 }
 

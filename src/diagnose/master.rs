@@ -82,7 +82,7 @@ impl Master {
     /// The conditions that its protocol has.
     pub(super) fn items(&self) -> Vec<Item> {
         let masters = self.protocol.info().masters;
-        let greets = masters.is_some_and(|it| it.greets);
+        let greets = masters.is_some_and(|it| it.greets_at.is_some());
         let accepts = greets || masters.is_some_and(|it| it.status.is_some());
         let all = [
             (Item::Reached, true),
@@ -129,6 +129,16 @@ impl Master {
                     waits: Some((payload.frame, payload.time, 1)),
                 });
             }
+        }
+    }
+
+    /// A client connects to it.
+    pub(super) fn is_connected(&mut self, client: SocketAddr, frame: u64) {
+        if self.clients.len() < LISTS && !self.clients.contains(&client) {
+            self.clients.push(client);
+        }
+        if self.first == 0 {
+            self.first = frame;
         }
     }
 
@@ -222,7 +232,7 @@ impl Master {
             true => &causes::masters::VALIDATE_REFUSED,
             false => &causes::answers::REFUSED_IN_WORDS,
         };
-        if !is_refusal(&text) {
+        if !described::is_refusal(&text) {
             self.items.fact(Item::AcceptsClient).open(&causes::NOT_IN_CAPTURE, event.frame(), text);
             return;
         }
@@ -263,7 +273,7 @@ impl Master {
             }
             return;
         }
-        let greets = self.protocol.info().masters.is_some_and(|it| it.greets);
+        let greets = self.protocol.info().masters.is_some_and(|it| it.greets_at.is_some());
         if !self.speaks && greets && !around.is_lossy {
             let values: [(_, &dyn Display); 1] = [("times", &self.clients.len())];
             let why = Failure::with(&causes::masters::NEVER_SPEAKS, self.first, &values);
@@ -306,15 +316,6 @@ pub(super) fn words(event: &MessageEvent<'_>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Whether a text refuses something.
-pub(super) fn is_refusal(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-    let refuses =
-        |word: &str| matches!(word, "not" | "banned" | "denied") || word.starts_with("fail");
-    words.into_iter().any(refuses)
-}
-
 /// The value of a header.
 fn header(event: &MessageEvent<'_>, wanted: &[u8]) -> Option<String> {
     let (tree, payload) = (event.tree()?, event.payload());
@@ -326,19 +327,4 @@ fn header(event: &MessageEvent<'_>, wanted: &[u8]) -> Option<String> {
     });
     let found = pairs.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
     found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_that_refuse_are_known() {
-        for text in ["Banned by server.", "could not be added", "You failed to authenticate"] {
-            assert!(is_refusal(text), "{text}");
-        }
-        for text in ["Welcome", "You are now registered", "nothing to say"] {
-            assert!(!is_refusal(text), "{text}");
-        }
-    }
 }

@@ -13,8 +13,13 @@ mod exchange_log;
 mod fact;
 mod find_or_add;
 mod hosts;
+mod item_verdicts;
+mod joining;
+mod listing;
 mod lists;
 mod master;
+mod other_traffic;
+mod outcome;
 mod parties;
 mod path;
 mod pattern;
@@ -43,9 +48,11 @@ use crate::summary::described;
 use client::Client;
 use exchange_log::ExchangeLog;
 use fact::Failure;
+use hosts::PrivateResponse;
 use lists::Lists;
 use master::Master;
 use position::CommonHosts;
+use registration::is_of_registration;
 use server::Server;
 use signs::rules_of;
 use sizes::Responded;
@@ -103,6 +110,10 @@ pub struct Diagnosis {
     broadcasts: Vec<Broadcast>,
     /// The broadcast that each client sent last.
     broadcast_by: RecentMap<SocketAddr, SocketAddr>,
+    /// The latest response of a server with a private address to each client with a public one.
+    private_responses: RecentMap<SocketAddr, PrivateResponse>,
+    /// Servers behind NAT, with their addresses before it.
+    nat: BTreeMap<SocketAddr, SocketAddr>,
     /// Responses, and those of them to requests that the capture lacks.
     responses: u64,
     orphans: u64,
@@ -117,6 +128,8 @@ pub struct Diagnosis {
     refused: RecentMap<SocketAddr, (IpAddr, u64)>,
     /// The rules that a heartbeat on time passes.
     on_time: Vec<&'static Rule>,
+    /// The rules that a master passes only with a server that it has accepted.
+    accepting: Vec<&'static Rule>,
     /// Checks the rules that only all flows together can break.
     checker: Checker,
     terms: Terms,
@@ -146,8 +159,8 @@ enum ServerPacketKind {
     /// A client's request. `follows`: it uses a challenge from this server, and no ICMP error says that
     /// the request did not arrive.
     Request { message: &'static Message, follows: bool },
-    /// A message to a master.
-    Join,
+    /// A message to this master.
+    Join { master: IpAddr },
     /// A response to a request of this kind.
     Response { to: Option<&'static str> },
     /// What may be a part of a response to this packet.
@@ -178,6 +191,8 @@ impl Diagnosis {
             probed: BTreeMap::new(),
             broadcasts: Vec::new(),
             broadcast_by: RecentMap::default(),
+            private_responses: RecentMap::default(),
+            nat: BTreeMap::new(),
             responses: 0,
             orphans: 0,
             remembered: (bytes / 16 / BYTES_OF_FACT).max(16),
@@ -186,6 +201,7 @@ impl Diagnosis {
             challengers: Set::default(),
             refused: RecentMap::default(),
             on_time: rules_of(Item::Heartbeats),
+            accepting: Id::ALL.iter().filter_map(|id| id.info().diagnosis.accepts).collect(),
             checker: Checker::new(Selection::default(), terms, vouched),
             terms,
             vouched,
@@ -203,6 +219,8 @@ impl Diagnosis {
             refusals: true,
             cross_flow: true,
             flows: true,
+            hosts: true,
+            pairs: true,
             ..Needs {
                 fields: Some(FieldLimits::of_parties()),
                 ..Checker::needs(&Selection::default(), terms)
@@ -309,7 +327,10 @@ impl Diagnosis {
         let own = from.ip() != to.ip() && matches!(event.message().speaker, Role::Server);
         match event.message().speaker {
             Role::Server if own => server.hops.server.see(context.hop_limit),
-            Role::Client => server.hops.clients.see(context.hop_limit),
+            Role::Client if server.with(from.ip()).is_none() => {
+                server.hops.clients.see(context.hop_limit)
+            }
+            Role::Client => server.hops.masters.see(context.hop_limit),
             Role::Master => server.hops.masters.see(context.hop_limit),
             _ => {}
         }
@@ -320,13 +341,20 @@ impl Diagnosis {
             }
             server.players = server.players.max(said(paths.players).and_then(described::number));
         }
+        let master = if event.message().speaker == Role::Master { from } else { to };
         for item in shown.into_iter().filter(|item| !failed.contains(item)) {
-            server.good_of(kind, item, frame);
+            match is_of_registration(item) {
+                true => server.good_with(master.ip(), item, frame),
+                false => server.good_of(kind, item, frame),
+            }
         }
-        if event.checked().passes.iter().any(|it| {
-            it.side.is_none() && self.on_time.iter().any(|rule| it.rule.code == rule.code)
-        }) {
-            server.good(Item::Heartbeats, frame);
+        for (item, rules) in [(Item::Heartbeats, &self.on_time), (Item::Accepted, &self.accepting)]
+        {
+            let shows = |rule: &Rule| rules.iter().any(|it| it.code == rule.code);
+            let passes = &event.checked().passes;
+            if passes.iter().any(|it| it.side.is_none() && shows(it.rule)) {
+                server.good_with(to.ip(), item, frame);
+            }
         }
     }
 
@@ -384,6 +412,7 @@ impl Diagnosis {
             }
             return self.servers.contains_key(&from).then_some(from);
         };
+        self.behind_nat(event);
         let request = self.sent.get_mut(&reply.request, self.remembered).map(|sent| sent.what);
         // A challenge is not the requested data.
         let kind = match request {
@@ -419,7 +448,7 @@ impl Diagnosis {
             let seconds = format!("{:.1}", taken as f64 / 1e9);
             let values: [(_, &dyn Display); 1] = [("seconds", &seconds)];
             server.fails(
-                kind,
+                (kind, None),
                 Item::InTime,
                 &Failure::with(&causes::ANSWERED_LATE, frame, &values),
             );

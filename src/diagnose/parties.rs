@@ -4,18 +4,19 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{CauseKind, Item, Map, Purpose, Role, Time, Transport, causes};
+use dissectors::kit::{CauseKind, Item, Map, Purpose, Role, Set, Time, Transport, causes};
 
 use super::client::{self, Client};
 use super::exchange_log::{Exchange, Request};
 use super::fact::{Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
-use super::master::{Master, Surroundings, is_refusal};
+use super::master::{Master, Surroundings};
 use super::pattern::PatternFailure;
 use super::server::{Odd, OddResponse, Server};
 use super::verdict::DiagnosedParty;
 use super::{Diagnosis, Outcome, ServerPacketKind};
 use crate::session::{MessageEvent, Totals, Value};
+use crate::summary::described;
 use crate::text::grouped;
 
 /// As many answers to requests that the capture lacks show that the recorder lost packets: in all, or one of so many.
@@ -149,7 +150,7 @@ impl Diagnosis {
         Some(self.clients.entry(host).or_default())
     }
 
-    fn master(&mut self, id: Id, address: SocketAddr) -> Option<&mut Master> {
+    pub(super) fn master(&mut self, id: Id, address: SocketAddr) -> Option<&mut Master> {
         let host = address.ip();
         if self.masters.len() >= self.most_parties && !self.masters.contains_key(&host) {
             self.parties_are_cut = true;
@@ -193,6 +194,10 @@ impl Diagnosis {
         self.exchanges_ended();
         let is_lossy = self.is_lossy(read);
         let mut clients = std::mem::take(&mut self.clients);
+        // A master that queries its servers is no client.
+        let masters: Set<IpAddr> =
+            self.servers.values().flat_map(Server::masters).map(|master| master.ip()).collect();
+        clients.retain(|host, _| !masters.contains(host));
         let filtered = self.filtered(&clients);
         clients.iter_mut().for_each(|(host, client)| {
             let pattern = |server: &SocketAddr| self.servers.get(server).map(|it| &it.pattern);
@@ -367,7 +372,9 @@ fn odd_responses(server: &mut Server) {
     let (times, all) = (grouped(odd.times), grouped(odd.times + good));
     let (cause, text) = match &odd.is {
         Odd::Zeros => (&causes::answers::ZERO_FILLED, String::new()),
-        Odd::Text(text) if is_refusal(text) => (&causes::answers::REFUSED_IN_WORDS, text.clone()),
+        Odd::Text(text) if described::is_refusal(text) => {
+            (&causes::answers::REFUSED_IN_WORDS, text.clone())
+        }
         Odd::Text(text) => (&causes::answers::OTHER_PROTOCOL, text.clone()),
     };
     let text = format!("\"{text}\"");

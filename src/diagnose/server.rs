@@ -3,13 +3,14 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Item, Set, Time};
+use dissectors::kit::{AddressRole, Cause, Item, Set, Time};
 
 use super::counts::Counts;
 use super::fact::{Fact, Failure};
 use super::find_or_add::find_or_add;
 use super::pattern::{Pattern, PatternFailure};
 use super::position::HopLimits;
+use super::registration::{Registration, is_of_registration};
 use super::sizes::Sizes;
 use crate::session::ExchangeCounts;
 
@@ -26,6 +27,9 @@ const LONG: usize = 64;
 /// Maximum number of kinds of requests.
 const KINDS: usize = 16;
 
+/// The first condition of the server alone.
+const OWN: usize = Item::Elsewhere as usize;
+
 /// The state of one server.
 #[derive(Debug, Default)]
 pub(super) struct Server {
@@ -36,9 +40,11 @@ pub(super) struct Server {
     pub(super) name: Option<String>,
     /// The most players that it said to have.
     pub(super) players: Option<u64>,
-    /// Those of a client and of a master come after those of a server.
-    facts: [Fact; Item::WellFormed as usize],
-    pub(super) masters: Vec<SocketAddr>,
+    /// The conditions of the server alone: those of registration come before, those of clients and masters after
+    /// them.
+    facts: [Fact; Item::WellFormed as usize - OWN],
+    /// With each master, in the order in which it addressed them.
+    pub(super) registrations: Vec<Registration>,
     /// The first responses from another address than the queried one: source, cause and packet; and
     /// their number.
     pub(super) elsewhere: Vec<(SocketAddr, &'static Cause, u64)>,
@@ -50,16 +56,6 @@ pub(super) struct Server {
     pub(super) said: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// The game in its registration.
     pub(super) game: Vec<u8>,
-    /// The master's response to its registration.
-    pub(super) reported: Option<String>,
-    /// A packet in which a master may say that it does not know it.
-    pub(super) stranger: Option<u64>,
-    /// Joins or heartbeats: the first, the last, and their number.
-    pub(super) joins: Option<(Time, Time, u64)>,
-    /// A master's challenge that is not answered yet.
-    pub(super) challenged: Option<(u64, Time)>,
-    /// A packet in which a master treats it as a known server.
-    pub(super) known: Option<u64>,
     pub(super) kinds: Vec<Kind>,
     /// Its clients' exchanges with it.
     pub(super) exchanges: ExchangeCounts,
@@ -70,6 +66,10 @@ pub(super) struct Server {
     pub(super) counts: Counts,
     /// The port of the game that it announces.
     pub(super) game_port: Option<u16>,
+    /// Its other addresses, with what they are.
+    pub(super) addresses: Vec<(SocketAddr, AddressRole)>,
+    /// It described itself to a master as one for its own network.
+    pub(super) lan_only: Option<u64>,
     /// When a client first asked it.
     pub(super) first_asked: Option<Time>,
     /// What it sends in place of responses.
@@ -154,18 +154,44 @@ impl Server {
     /// Maximum number of clients that are known not to return its challenges.
     pub(super) const LEFT_BY: usize = 64;
 
-    /// The state of a condition.
+    /// The state of a condition of the server alone.
     pub(super) fn fact(&self, item: Item) -> &Fact {
-        &self.facts[item as usize]
+        &self.facts[item as usize - OWN]
     }
 
     pub(super) fn fact_mut(&mut self, item: Item) -> &mut Fact {
-        &mut self.facts[item as usize]
+        &mut self.facts[item as usize - OWN]
+    }
+
+    /// The registration with a master that it has addressed.
+    pub(super) fn with(&mut self, master: IpAddr) -> Option<&mut Registration> {
+        let of = |it: &&mut Registration| it.master.is_some_and(|known| known.ip() == master);
+        self.registrations.iter_mut().find(of)
+    }
+
+    /// The states of a condition, whatever its kind: if it is one of registration, with this master; if it has not
+    /// addressed that one, with all of its masters.
+    fn facts_of(&mut self, item: Item, master: Option<IpAddr>) -> Vec<&mut Fact> {
+        if !is_of_registration(item) {
+            return vec![self.fact_mut(item)];
+        }
+        let known = master.filter(|master| self.with(*master).is_some());
+        let of = |it: &&mut Registration| {
+            known.is_none_or(|known| it.master.is_some_and(|master| master.ip() == known))
+        };
+        self.registrations.iter_mut().filter(of).map(|it| it.fact_mut(item)).collect()
     }
 
     /// The condition is met, as this packet shows.
     pub(super) fn good(&mut self, item: Item, frame: u64) {
         self.fact_mut(item).good(frame);
+    }
+
+    /// The same, for a message with this master.
+    pub(super) fn good_with(&mut self, master: IpAddr, item: Item, frame: u64) {
+        if let Some(registration) = self.with(master) {
+            registration.good(item, frame);
+        }
     }
 
     /// The same, for a response to a request of this kind.
@@ -176,9 +202,14 @@ impl Server {
         }
     }
 
-    /// A response to a request of this kind shows that the condition is not met.
-    pub(super) fn fails(&mut self, kind: Option<&'static str>, item: Item, why: &Failure) {
-        self.fact_mut(item).fails(why.clone());
+    /// A response to a request of this kind, or a message with this master, shows that the condition is not met.
+    pub(super) fn fails(
+        &mut self,
+        (kind, master): (Option<&'static str>, Option<IpAddr>),
+        item: Item,
+        why: &Failure,
+    ) {
+        self.facts_of(item, master).into_iter().for_each(|fact| fact.fails(why.clone()));
         if let Some(fact) = self.fact_of(kind, item) {
             fact.fails(why.clone());
         }
@@ -188,10 +219,34 @@ impl Server {
         self.kind(kind?)?.fact_mut(item)
     }
 
-    /// It communicates with this master.
+    /// The same, for a condition that is unknown.
+    pub(super) fn doubts(&mut self, master: Option<IpAddr>, item: Item, why: &Failure) {
+        self.facts_of(item, master).into_iter().for_each(|fact| fact.open = Some(why.clone()));
+    }
+
+    /// It addresses this master.
     pub(super) fn meets(&mut self, master: SocketAddr, id: Id) {
         self.registers.get_or_insert(id);
-        note(&mut self.masters, master);
+        if self.registrations.len() < ADDRESSES && self.with(master.ip()).is_none() {
+            self.registrations.push(Registration::with(master));
+        }
+    }
+
+    /// Its masters.
+    pub(super) fn masters(&self) -> impl Iterator<Item = SocketAddr> {
+        self.registrations.iter().filter_map(|it| it.master)
+    }
+
+    /// Another address of it.
+    pub(super) fn is_at(&mut self, address: SocketAddr, role: AddressRole) {
+        if self.addresses.len() < ADDRESSES {
+            self.addresses.push((address, role));
+        }
+    }
+
+    /// Whether it joined some master.
+    pub(super) fn has_joined(&self) -> bool {
+        self.registrations.iter().any(|it| it.joins.is_some())
     }
 
     /// A response came from here instead of the queried address.
@@ -215,9 +270,13 @@ impl Server {
     }
 
     /// Whether a list with this filter includes it, if known.
-    pub(super) fn is_selected(&self, asked: &[Vec<u8>]) -> Option<bool> {
+    pub(super) fn is_selected(&self, address: SocketAddr, asked: &[Vec<u8>]) -> Option<bool> {
         let masters = self.registers.and_then(|id| id.info().masters)?;
+        let address = address.to_string();
         let said = |key: &str| {
+            if key == "address" {
+                return Some(address.as_bytes());
+            }
             let known = self.said.iter().find(|(known, _)| known == key.as_bytes())?;
             known.1.as_deref()
         };
@@ -237,30 +296,9 @@ impl Server {
         in_time.good + in_time.run + in_time.mended > 0
     }
 
-    /// It joins, or sends a heartbeat.
-    pub(super) fn joins_at(&mut self, time: Time) {
-        let (_, last, count) = self.joins.get_or_insert((time, time, 0));
-        (*last, *count) = (time.max(*last), *count + 1);
-    }
-
-    /// Average nanoseconds between joins.
-    pub(super) fn interval(&self) -> Option<i64> {
-        let (first, last, count) = self.joins?;
-        let gaps = i64::try_from(count.checked_sub(self.masters.len().max(1) as u64)?).ok()?;
-        // Joins to several masters are sent together.
-        let gaps = gaps / self.masters.len().max(1) as i64;
-        (gaps > 0).then(|| last.since(first) / gaps)
-    }
-
     /// Requests of a kind.
     pub(super) fn kind(&mut self, name: &'static str) -> Option<&mut Kind> {
         let new = || Kind { name, ..Kind::default() };
         find_or_add(&mut self.kinds, KINDS, |kind| kind.name == name, new)
-    }
-}
-
-fn note(addresses: &mut Vec<SocketAddr>, address: SocketAddr) {
-    if addresses.len() < ADDRESSES && !addresses.contains(&address) {
-        addresses.push(address);
     }
 }

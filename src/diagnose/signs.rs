@@ -1,6 +1,6 @@
 //! What findings and ICMP errors show about servers.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{
@@ -98,21 +98,34 @@ impl Diagnosis {
                 speaks.or_else(probed)?
             }
         };
-        self.sign(address, symptom, &sign);
+        let ends = context.flow.ends.map(|end| end.ip());
+        let master = ends.into_iter().find(|end| *end != address.ip());
+        self.sign((address, master), symptom, &sign);
         (is_about_message && sign.verdict != Ruled::Note).then_some(symptom.item)
     }
 
-    /// A finding shows something about a server.
-    pub(super) fn sign(&mut self, address: SocketAddr, symptom: &Symptom, sign: &FindingSign<'_>) {
+    /// A finding shows something about a server, and a master, if one is known.
+    pub(super) fn sign(
+        &mut self,
+        (address, master): (SocketAddr, Option<IpAddr>),
+        symptom: &Symptom,
+        sign: &FindingSign<'_>,
+    ) {
         let sent = self.sent.get_mut(&sign.frame, self.remembered).map(|sent| sent.what);
         let Some(server) = self.servers.get_mut(&address) else { return };
         let (frame, words) = (sign.frame, sign.words);
         match sign.verdict {
+            Ruled::Note if symptom.item == Item::Accepted => {
+                let registration = master.and_then(|master| server.with(master));
+                if let Some(registration) = registration {
+                    let (latest, times) = registration.rechallenged.get_or_insert((frame, 0));
+                    (*latest, *times) = (frame, *times + 1);
+                }
+            }
             Ruled::Note => {}
             Ruled::Inconclusive => {
-                let cause = why_open(sign.rule);
-                let fact = server.fact_mut(symptom.item);
-                fact.open(cause, frame, words);
+                let why = Failure::new(why_open(sign.rule), frame, words);
+                server.doubts(master, symptom.item, &why);
             }
             Ruled::Fail if symptom.item == Item::Answered => {
                 let cause = match sent {
@@ -131,7 +144,8 @@ impl Diagnosis {
                     Some(ServerPacketKind::Response { to }) => to,
                     _ => None,
                 };
-                server.fails(kind, symptom.item, &Failure::new(symptom.cause, frame, words));
+                let why = Failure::new(symptom.cause, frame, words);
+                server.fails((kind, master), symptom.item, &why);
                 if let Some(ServerPacketKind::Part { request }) = sent {
                     server.in_part += u64::from(symptom.item == Item::Whole);
                     self.responds_in_part(address, request, frame);
@@ -192,12 +206,13 @@ impl Diagnosis {
         match sent {
             Some(ServerPacket {
                 server,
-                what: what @ (ServerPacketKind::Request { .. } | ServerPacketKind::Join),
+                what: what @ (ServerPacketKind::Request { .. } | ServerPacketKind::Join { .. }),
             }) => {
                 let Some(server) = self.servers.get_mut(&server) else { return };
                 match what {
-                    ServerPacketKind::Join => {
-                        server.fact_mut(Item::Challenged).bad(cause, error.frame, text)
+                    ServerPacketKind::Join { master } => {
+                        let why = Failure::new(cause, error.frame, text);
+                        server.fails((None, Some(master)), Item::Challenged, &why);
                     }
                     _ => unanswered(server, Some(what), cause, error.frame, &text),
                 }
@@ -235,7 +250,7 @@ fn unanswered(
         Some(ServerPacketKind::Request { message, .. }) => Some(message.name),
         _ => None,
     };
-    server.fails(kind, Item::Answered, &Failure::new(cause, frame, words));
+    server.fails((kind, None), Item::Answered, &Failure::new(cause, frame, words));
 }
 /// Whether a rule is broken by a datagram whose fragments did not all come.
 fn is_lost_fragment(rule: &Rule) -> bool {

@@ -83,7 +83,7 @@ impl DiagnosisReport<'_> {
             put(out, format_args!("{gap}**{}**\n\n", markdown::cell(&headline(server))));
             put(out, format_args!("({})\n\n", server.position.says()));
             put(out, format_args!("| | item | frames | |\n|---|---|---|---|\n"));
-            for item in &server.items {
+            for item in server.decisive_items() {
                 let advice = advice(item).filter(|_| server.is_advised(item));
                 let advice = advice.map_or(String::new(), |advice| format!(". {advice}"));
                 put(
@@ -97,6 +97,15 @@ impl DiagnosisReport<'_> {
                         markdown::cell(&advice),
                     ),
                 );
+            }
+        }
+        for server in self.whole() {
+            for (at, (master, outcome, text)) in server.other_masters().into_iter().enumerate() {
+                if at == 0 {
+                    put(out, format_args!("\n| | other master | |\n|---|---|---|\n"));
+                }
+                let text = markdown::cell(&text);
+                put(out, format_args!("| {} | {master} | {text} |\n", outcome.name()));
             }
         }
         let lines = self.in_a_line();
@@ -207,8 +216,17 @@ struct ServerAsJson<'r> {
     result: JsonResult,
     seat: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    addresses: Vec<JsonAddress>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     probed: Vec<String>,
     items: Vec<JsonItem<'r>>,
+}
+
+/// Another address of a server in JSON.
+#[derive(Serialize)]
+struct JsonAddress {
+    address: String,
+    role: &'static str,
 }
 
 /// The result for a party in JSON.
@@ -280,6 +298,8 @@ impl PartyAsJson<'_> {
 #[derive(Serialize)]
 struct JsonItem<'r> {
     item: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    master: Option<String>,
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'static str>,
@@ -303,6 +323,7 @@ impl JsonItem<'_> {
     fn of(it: &ItemVerdict) -> JsonItem<'_> {
         JsonItem {
             item: it.item.name(),
+            master: it.master.map(|master| master.to_string()),
             verdict: it.verdict.name(),
             cause: it.cause.map(|cause| cause.name),
             asked: it.exchanges.map(|it| it.asked),
@@ -325,6 +346,14 @@ impl ServerAsJson<'_> {
             name: server.name.as_deref(),
             result: JsonResult::of(server.outcome(), server.first_no()),
             seat: server.position.name(),
+            addresses: server
+                .addresses
+                .iter()
+                .map(|(address, role)| JsonAddress {
+                    address: address.to_string(),
+                    role: role.name(),
+                })
+                .collect(),
             probed: server.probed.iter().map(ToString::to_string).collect(),
             items: server.items.iter().map(JsonItem::of).collect(),
         }
@@ -389,12 +418,12 @@ fn whole(
         }
     });
     out.push(b'\n');
-    let labels = server.items.iter().map(|item| item.item.does().len());
-    let frames_wide = server.items.iter().map(|item| frames(item).len()).max().unwrap_or(0);
+    let labels = server.decisive_items().map(|item| item.item.does().len());
+    let frames_wide = server.decisive_items().map(|item| frames(item).len()).max().unwrap_or(0);
     let wide = labels.max().unwrap_or(0);
     let mut advised = None;
     for group in ItemGroup::ALL {
-        let items = || server.items.iter().filter(|it| it.item.group() == *group);
+        let items = || server.decisive_items().filter(|it| it.item.group() == *group);
         let is_absent = !(*group == ItemGroup::Lists && has_lists)
             && items().all(|it| it.cause == Some(&causes::NOT_IN_CAPTURE));
         if is_absent && items().next().is_some() {
@@ -412,6 +441,12 @@ fn whole(
                 advised = Some(advice);
             }
         }
+    }
+    for (at, (master, outcome, headline)) in server.other_masters().into_iter().enumerate() {
+        if at == 0 {
+            put(out, format_args!("\nwith other masters:\n"));
+        }
+        in_a_line(outcome, &format!("{master}: {headline}"), (terminal, paint), out);
     }
 }
 

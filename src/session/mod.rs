@@ -34,6 +34,7 @@ mod merge;
 mod needs;
 mod options;
 mod other_hosts;
+mod other_pairs;
 mod passing;
 mod reading;
 mod recent;
@@ -82,6 +83,7 @@ pub use merge::{EventDivider, EventPart, Merge, PartMerge};
 pub use needs::{FieldLimits, FieldsOf, Findings, Messages, Needs};
 pub use options::Options;
 pub use other_hosts::OtherHosts;
+pub use other_pairs::{OtherPairs, PairTraffic};
 use recorder::{FieldSink, Recorder};
 use recording::words;
 pub use requests::{RequestReview, Requests, Unanswered};
@@ -230,6 +232,7 @@ impl Session {
             unknown_link: self.unknown_link,
             files: self.files.clone(),
             heard: self.heard.clone(),
+            pairs: OtherPairs::default(),
             passed_over: self.passed_over,
             foreign: self.foreign.clone(),
             cut: if self.is_first() { self.cut.clone() } else { CutPackets::default() },
@@ -238,6 +241,7 @@ impl Session {
         };
         for shard in &self.shards {
             totals.heard.add(&shard.heard);
+            totals.pairs.add(&shard.pairs);
             totals.cut.add(&shard.cut);
         }
         totals
@@ -409,22 +413,29 @@ impl Session {
         if context.options.verify_checksums {
             context.checksums(outcome);
         }
+        let frame = (context.frame, time);
         let is_foreign = match outcome {
             Outcome::Udp(datagram) => {
                 context.hop_limit = datagram.ip.hop_limit;
                 context.note(datagram.note.as_ref());
-                !shard.datagram(context, &key, datagram, time, recorded, recorder)
+                let is_ours = shard.datagram(context, &key, datagram, time, recorded, recorder);
+                if !is_ours {
+                    shard.see_pair(context, &key, datagram.payload.bytes, frame);
+                }
+                !is_ours
             }
             // The datagram in an ICMP error is not a packet between these ports.
             Outcome::Icmp(error) => {
                 shard.see_host(context, error.ip.source);
                 shard.icmp(context, &key, error, recorder);
+                shard.refuse_pair(context, &key);
                 false
             }
             Outcome::Tcp(segment) => {
                 shard.see_host(context, key.source);
                 context.hop_limit = segment.ip.hop_limit;
                 context.note(segment.note.as_ref());
+                shard.see_pair(context, &key, segment.payload.bytes, frame);
                 if let Some(place) = shard.place(&key, segment, time) {
                     shard.segment(context, &key, place, segment, time, recorded, recorder);
                 }

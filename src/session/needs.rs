@@ -38,6 +38,8 @@ pub struct Needs {
     pub ports: bool,
     /// The hosts in the recording; see [`Totals::heard`](super::Totals::heard).
     pub hosts: bool,
+    /// Packets without a message, by their ends; see [`Totals::pairs`](super::Totals::pairs).
+    pub pairs: bool,
 }
 
 impl Needs {

@@ -20,7 +20,7 @@ use super::icmp_event::IcmpEvent;
 use super::memory::{Deadlines, Incomplete};
 use super::recent::{RecentDatagrams, SentDatagram};
 use super::recorder::{FieldSink, Recorder};
-use super::{FlowContext, Options, OtherHosts, PacketContext, Recorded};
+use super::{FlowContext, Options, OtherHosts, OtherPairs, PacketContext, Recorded};
 use crate::flows::table::FlowSlot;
 use crate::flows::{FlowKey, FlowMut, FlowState, FlowTable, Ports, is_usual};
 use crate::net::icmp::identification;
@@ -53,6 +53,8 @@ pub(super) struct Shard {
     pub(super) recent: RecentDatagrams,
     /// The hosts that it has seen.
     pub(super) heard: OtherHosts,
+    /// Packets without a message.
+    pub(super) pairs: OtherPairs,
     /// Packets that were cut before their protocol could be identified.
     pub(super) cut: CutPackets,
     /// Number of packets since the last check for idle flows.
@@ -81,6 +83,7 @@ impl Shard {
             ports: Box::default(),
             recent: RecentDatagrams::default(),
             heard: OtherHosts::default(),
+            pairs: OtherPairs::default(),
             cut: CutPackets::default(),
             unlooked: 0,
             forgot: false,
@@ -92,6 +95,27 @@ impl Shard {
     pub(super) fn see_host(&mut self, context: &PacketContext, host: IpAddr) {
         if context.options.needs.hosts {
             self.heard.insert(host);
+        }
+    }
+
+    /// A packet of TCP, or one without a message of a supported protocol.
+    #[inline]
+    pub(super) fn see_pair(
+        &mut self,
+        context: &PacketContext,
+        key: &FlowKey,
+        bytes: &[u8],
+        frame: (u64, Time),
+    ) {
+        if context.options.needs.pairs {
+            self.pairs.see(key, bytes, frame);
+        }
+    }
+
+    /// An ICMP error quotes such a packet.
+    pub(super) fn refuse_pair(&mut self, context: &PacketContext, key: &FlowKey) {
+        if context.options.needs.pairs {
+            self.pairs.refuse(key, context.frame);
         }
     }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use dissectors::kit::{RuleCounts, Time, Transport};
 use serde::{Deserialize, Serialize};
 
-use super::{CutPackets, Files, Links, Numbers, OtherHosts, Traffic};
+use super::{CutPackets, Files, Links, Numbers, OtherHosts, OtherPairs, Traffic};
 use crate::capture::LinkType;
 use crate::flows::FlowKey;
 use crate::net::UnreadLayer;
@@ -46,6 +46,8 @@ pub struct Totals {
     pub files: Files,
     /// The hosts in the recording, if needed.
     pub heard: OtherHosts,
+    /// Packets that carry no message of a supported protocol, and those of TCP, by their ends, if needed.
+    pub pairs: OtherPairs,
     /// Packets that were not wanted.
     pub passed_over: u64,
     /// Other traffic, if no flow's protocol was identified.
@@ -66,6 +68,7 @@ impl Totals {
         self.dropped |= other.dropped;
         self.foreign.add(&other.foreign);
         self.heard.add(&other.heard);
+        self.pairs.add(&other.pairs);
         self.cut.add(&other.cut);
         self.rules.add(&other.rules);
         self.traffic.add(other.traffic);

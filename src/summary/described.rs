@@ -110,7 +110,15 @@ pub fn refuses(event: &MessageEvent<'_>) -> bool {
         && refusal().is_some_and(|(path, begins)| {
             let Some(Value::Text(text)) = event.field(path) else { return false };
             begins.iter().any(|begins| text.starts_with(begins.as_bytes()))
+                || is_refusal(&String::from_utf8_lossy(text))
         })
+}
+
+/// Whether a text refuses something.
+pub fn is_refusal(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| matches!(word, "not" | "banned" | "denied") || word.starts_with("fail"))
 }
 
 /// The servers that a master's message lists.
@@ -127,6 +135,16 @@ pub fn masters(event: &MessageEvent<'_>) -> Option<&'static Masters> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_that_refuse_are_known() {
+        for text in ["Banned by server.", "could not be added", "You failed to authenticate"] {
+            assert!(is_refusal(text), "{text}");
+        }
+        for text in ["Welcome", "You are now registered", "nothing to say"] {
+            assert!(!is_refusal(text), "{text}");
+        }
+    }
 
     #[test]
     fn long_texts_are_truncated() {

@@ -146,7 +146,11 @@ fn every_sample_is_diagnosed_the_same_as_one_of_several() {
         // The first item that is not so is the first one with that verdict.
         for server in alone[0]["servers"].as_array().unwrap() {
             let items = server["items"].as_array().unwrap();
-            let first = items.iter().find(|item| item["verdict"] == "no");
+            // With several masters, the result is about the one with which it goes best.
+            let masters: std::collections::BTreeSet<_> =
+                items.iter().filter_map(|item| item["master"].as_str()).collect();
+            let counts = |item: &&Value| masters.len() < 2 || item.get("master").is_none();
+            let first = items.iter().filter(counts).find(|item| item["verdict"] == "no");
             assert_eq!(first.map(|item| &item["item"]), server.get("first_no"), "{file}");
             for item in items {
                 assert_eq!(item["verdict"] == "yes", item.get("cause").is_none(), "{item}");

@@ -18,6 +18,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::Readable,
         Item::Believable,
         Item::PlayPort,
+        Item::PlayOpen,
     ],
     causes: &[&CHALLENGE_LOOP],
     symptoms: &[
@@ -35,6 +36,9 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&A2S048, &causes::HEADER_BROKEN),
     ],
     proof: None,
+    accepts: None,
+    rechallenged: None,
+    lan_only: None,
     large: &[("player_request", 32), ("rules_request", 0)],
     registers: Some("valve_master"),
 };

@@ -22,6 +22,9 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&ACR035, &causes::REGISTRATION_UNANSWERED),
     ],
     proof: None,
+    accepts: None,
+    rechallenged: None,
+    lan_only: None,
     large: &[],
     registers: Some("acr_master"),
 };

@@ -67,7 +67,8 @@ static MASTERS: Masters = Masters {
     stranger: Some(("auth", "f")),
     status: Some(("status", 200)),
     banned: Some(("flags", 2)),
-    greets: false,
+    greets_at: None,
+    lan_only: None,
 };
 
 impl Protocol for AcrMaster {

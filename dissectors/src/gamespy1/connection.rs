@@ -39,6 +39,10 @@ pub(super) struct MasterConnection {
     validated: Option<ClientValidate>,
     /// The form of the latest list request that is not answered yet.
     asked: Option<(Form, Mark)>,
+    /// The client asks for the list of a game whose clients need no validate.
+    is_exempt: bool,
+    /// The side that synchronises its list with the other one's: it is a master, too.
+    synchronises: Option<Side>,
     /// A whole list was sent, and no other was requested since.
     listed: bool,
     /// The encryption that the client asks for.
@@ -72,6 +76,11 @@ impl MasterConnection {
         self.asked.map(|(form, _)| form)
     }
 
+    /// Whether the other side has asked for this one's whole list, as masters do.
+    pub(super) fn is_due_to_synchronise(&self, side: Side) -> bool {
+        self.synchronises == Some(side.other())
+    }
+
     /// The form of the list that is due from this side, if the other side requested one.
     pub(super) fn owed(&self, side: Side, words: &TextProperties<'_>) -> Option<Form> {
         let form = Form::asked(words.list.filter(|_| self.client != Some(side))?.value);
@@ -101,7 +110,7 @@ impl MasterConnection {
     fn is_refused(&self, began: bool) -> Option<Mark> {
         match (&self.validated, &self.asked) {
             (Some(ClientValidate { worth: ValidateResult::Wrong, mark, .. }), _) => Some(*mark),
-            (None, Some((_, mark))) if began => Some(*mark),
+            (None, Some((_, mark))) if began && !self.is_exempt => Some(*mark),
             _ => None,
         }
     }
@@ -188,6 +197,7 @@ pub(super) fn validate<S: Sink>(
     if !words.is_sound() {
         return;
     }
+    connection.is_exempt |= is_exempt(words);
     if first {
         client_opens(payload, words, sink);
     }
@@ -216,7 +226,21 @@ fn client_opens<S: Sink>(payload: &Payload<'_>, words: &TextProperties<'_>, sink
         (words.validate.is_none(), "validate"),
     ];
     let missing = missing.into_iter().find_map(|(missing, what)| missing.then_some(what));
-    rules::client_opens(missing, payload.whole(), sink);
+    match missing.filter(|_| is_exempt(words)) {
+        Some(missing) => rules::client_exempt(missing, payload.whole(), sink),
+        None => rules::client_opens(missing, payload.whole(), sink),
+    }
+}
+
+/// Whether a client asks for a game that needs no validate.
+fn is_exempt(words: &TextProperties<'_>) -> bool {
+    words.validate.is_none() && words.gamename.is_some_and(|game| rules::is_exempt(game.value))
+}
+
+/// A master asks another one for its whole list.
+pub(super) fn sync_request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    other(cx, payload, sink);
+    cx.conversation.connection().synchronises = Some(payload.side);
 }
 
 /// A list request.
@@ -232,6 +256,7 @@ pub(super) fn list_request<S: Sink>(
         other(cx, payload, sink);
         return;
     }
+    connection.is_exempt |= is_exempt(words);
     if connection.client_speaks(payload, sink) && words.is_sound() {
         client_opens(payload, words, sink);
     }
@@ -239,7 +264,9 @@ pub(super) fn list_request<S: Sink>(
     connection.asked = Some((Form::asked(value), payload.mark()));
     connection.listed = false;
     let at = words.list.map_or(payload.whole(), |list| list.at);
-    rules::list_after_validate(connection.validated.is_some(), at, sink);
+    if connection.validated.is_some() || !connection.is_exempt {
+        rules::list_after_validate(connection.validated.is_some(), at, sink);
+    }
     if let Some(validated) = &connection.validated
         && words.is_sound()
         && !validated.game.is_empty()
@@ -285,7 +312,7 @@ pub(super) fn list_response<S: Sink>(
     connection.listed = complete != Some(false);
     let worth = connection.validated.as_ref().map(|validated| validated.worth);
     let grant = match worth {
-        None => Some(PriorValidate::Missing),
+        None => Some(PriorValidate::Missing).filter(|_| !connection.is_exempt),
         Some(ValidateResult::Right) => Some(PriorValidate::Right),
         Some(ValidateResult::Wrong) => Some(PriorValidate::Wrong),
         Some(ValidateResult::Unknown) => None,

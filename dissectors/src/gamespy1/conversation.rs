@@ -271,7 +271,12 @@ fn in_whole<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
         return;
     }
     let wants = connection.asks().filter(|_| owes.is_some()).unwrap_or_default();
-    let kind = MessageKind::of(&words, Transport::Tcp, wants);
+    let kind = match MessageKind::of(&words, Transport::Tcp, wants) {
+        MessageKind::Other if connection.is_due_to_synchronise(payload.side) => {
+            MessageKind::SyncResponse
+        }
+        kind => kind,
+    };
     if kind == MessageKind::ListResponse(Form::Text) {
         list_in_text(cx, payload, sink);
         return;
@@ -281,6 +286,7 @@ fn in_whole<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
         MessageKind::Secure => connection::secure(cx, payload, &words, sink),
         MessageKind::Validate => connection::validate(cx, payload, &words, sink),
         MessageKind::ListRequest => connection::list_request(cx, payload, &words, sink),
+        MessageKind::SyncRequest => connection::sync_request(cx, payload, sink),
         MessageKind::ListResponse(_) => {
             connection::list_response(cx, payload, Some(words.closed.is_some()), sink);
         }

@@ -19,6 +19,8 @@ pub(super) enum MessageKind {
     ListResponse(Form),
     Query,
     Response,
+    SyncRequest,
+    SyncResponse,
     Other,
 }
 
@@ -32,6 +34,8 @@ impl MessageKind {
             MessageKind::ListResponse(_) => &messages::LIST_RESPONSE,
             MessageKind::Query => &messages::QUERY,
             MessageKind::Response => &messages::QUERY_RESPONSE,
+            MessageKind::SyncRequest => &messages::SYNC_REQUEST,
+            MessageKind::SyncResponse => &messages::SYNC_RESPONSE,
             MessageKind::Other => &messages::TEXT,
         }
     }
@@ -64,6 +68,7 @@ impl MessageKind {
             return match (words.first, wants) {
                 (b"gamename", _) => MessageKind::Validate,
                 (b"echo", _) => MessageKind::Other,
+                (b"sync", _) => MessageKind::SyncRequest,
                 (_, Form::Groups | Form::Info) => MessageKind::ListResponse(wants),
                 _ => MessageKind::Other,
             };
@@ -93,7 +98,13 @@ pub(super) fn message<S: Sink>(
         if let MessageKind::ListResponse(form) = kind {
             r.leaf(&f::FORM, 0, form as u64);
         }
-        let in_map = matches!(kind, MessageKind::Response | MessageKind::Other);
+        let in_map = matches!(
+            kind,
+            MessageKind::Response
+                | MessageKind::SyncRequest
+                | MessageKind::SyncResponse
+                | MessageKind::Other
+        );
         if in_map {
             r.open(&f::PROPERTIES);
         }

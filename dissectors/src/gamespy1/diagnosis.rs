@@ -1,8 +1,8 @@
 //! The conditions for servers to be in the lists of a text master, and to be seen by clients.
 
 use super::rules::{
-    BEATS_LATE, GS1001, GS1002, GS1005, GS1016, GS1021, GS1022, GS1023, GS1024, GS1030, GS1031,
-    GS1033, NO_VALIDATE,
+    BEATS_LATE, GS1001, GS1002, GS1005, GS1016, GS1021, GS1022, GS1023, GS1024, GS1025, GS1030,
+    GS1031, GS1033, NO_VALIDATE,
 };
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -25,8 +25,9 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::Readable,
         Item::Believable,
         Item::PlayPort,
+        Item::PlayOpen,
     ],
-    causes: &[&NOT_CHALLENGED, &SECURE_UNANSWERED, &VALIDATE_WRONG],
+    causes: &[&RECHALLENGED_ALWAYS, &NOT_CHALLENGED, &SECURE_UNANSWERED, &VALIDATE_WRONG],
     symptoms: &[
         Symptom::of(&GS1021, &NOT_CHALLENGED),
         Symptom::saying(&GS1022, NO_VALIDATE, &SECURE_UNANSWERED),
@@ -34,6 +35,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&GS1005, &VALIDATE_WRONG),
         Symptom::of(&GS1023, &VALIDATE_WRONG),
         Symptom::saying(&GS1024, BEATS_LATE, &causes::HEARTBEAT_RARE),
+        Symptom::of(&GS1025, &RECHALLENGED_ALWAYS),
         Symptom::of(&GS1016, &causes::LIST_CUT),
         Symptom::of(&GS1030, &causes::QUERIES_UNANSWERED),
         Symptom::of(&GS1033, &causes::OTHER_ADDRESS),
@@ -42,14 +44,28 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&GS1002, &causes::HEADER_BROKEN),
     ],
     proof: Some(&GS1005),
+    accepts: Some(&GS1025),
+    rechallenged: Some(&RECHALLENGED_ALWAYS),
+    lan_only: None,
     large: &[],
     registers: Some("gamespy1"),
 };
 
 cause! {
+    /// The master challenges it at each heartbeat.
+    pub RECHALLENGED_ALWAYS "rechallenged_always" {
+        no: [Accepted],
+        says: "it answers the master's challenges, and is challenged again at each heartbeat",
+        details: "challenged anew {times} times after it had answered",
+        advice: "The master does not take the answers for right: compare the game name with the master's, case and all, and the key.",
+    }
+}
+
+cause! {
     /// The master did not challenge it.
     pub NOT_CHALLENGED "not_challenged" {
         no: [Challenged],
+        kind: Silence,
         says: "it sends heartbeats, and the master does not challenge it",
         advice: "Check the game name in the heartbeat: masters ignore games that they do not know.",
     }

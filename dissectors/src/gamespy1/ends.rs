@@ -20,7 +20,7 @@ pub(super) const CLOSED: &[u8] = b"\\final\\";
 const NUMBER: &[u8] = b"\\queryid\\";
 
 /// The beginnings of messages.
-pub(super) const OPENINGS: [&[u8]; 8] = [
+pub(super) const OPENINGS: [&[u8]; 9] = [
     CLOSING,
     b"\\list\\",
     b"\\gamename\\",
@@ -29,6 +29,7 @@ pub(super) const OPENINGS: [&[u8]; 8] = [
     b"\\ip\\",
     b"\\echo\\",
     b"\\validate\\",
+    b"\\sync\\",
 ];
 
 /// How far a text extends.

@@ -20,5 +20,7 @@ messages! {
         [PROPERTIES] describes SERVER;
     QUERY_FRAGMENT = "query_fragment", "Part of an answer", Server: Response, "part[ {part}] of an answer that never became whole",
         [FRAGMENT_OF, PART, PROPERTIES];
+    SYNC_REQUEST = "sync_request", "Synchronisation request", Master: Other, "another master's list is asked for", [PROPERTIES];
+    SYNC_RESPONSE = "sync_response", "Synchronisation", Master: Other, "servers of {properties# game}", [PROPERTIES];
     TEXT = "text", "Other text", Any: Other, "other text", [PROPERTIES];
 }

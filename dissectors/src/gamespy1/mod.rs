@@ -103,7 +103,8 @@ static MASTERS: Masters = Masters {
     stranger: None,
     status: None,
     banned: None,
-    greets: true,
+    greets_at: Some(28900),
+    lan_only: None,
 };
 
 impl Protocol for GameSpy1 {

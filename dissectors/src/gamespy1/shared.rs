@@ -29,6 +29,8 @@ pub(super) struct ServerStanding {
     pub(super) regular: Option<Time>,
     /// It has answered a challenge.
     pub(super) validated: bool,
+    /// A heartbeat came after that.
+    pub(super) has_continued: bool,
     /// It was challenged since the latest heartbeat.
     pub(super) challenged: bool,
 }

@@ -119,6 +119,7 @@ pub(super) fn heartbeat<S: Sink>(
         bytes: keyed_hash(payload.bytes),
         regular: (!words.statechanged).then_some(now),
         validated: false,
+        has_continued: false,
         challenged: false,
     };
     let at = payload.whole();
@@ -150,9 +151,11 @@ pub(super) fn heartbeat<S: Sink>(
         *standing = fresh;
         return;
     }
-    if standing.validated && !standing.challenged {
+    // The first heartbeat behind the proof may be challenged yet.
+    if standing.validated && !standing.challenged && standing.has_continued {
         rules::rechallenged(false, at, sink);
     }
+    standing.has_continued = standing.validated;
     (standing.latest, standing.bytes) = (now, fresh.bytes);
     standing.regular = fresh.regular.or(standing.regular);
     standing.challenged = false;

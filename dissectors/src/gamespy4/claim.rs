@@ -44,6 +44,8 @@ fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
         [_, _, packet::INFO, _, _, _, _, ref rest @ ..] => {
             match decode::request_form(rest, None).0 {
                 RequestForm::Other => Claim::Weak,
+                // GameSpy 2 has the same first bytes, no challenge and other responses.
+                RequestForm::Qr2 if rest.len() == 3 => Claim::No,
                 RequestForm::Qr2 if rest.is_empty() => Claim::Weak,
                 _ => Claim::Sure,
             }

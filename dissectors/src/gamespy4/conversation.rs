@@ -34,6 +34,8 @@ struct MultiMessageState {
     given: Vec<i32>,
     /// There were more than are stored.
     gave_more: bool,
+    /// One was given that cannot be read.
+    gave_unreadable: bool,
     /// Incomplete responses.
     open: UnfinishedResponses<PacketNumbers>,
     /// The latest responses.
@@ -111,6 +113,16 @@ impl Conversation {
         *gave_more |= given.len() >= GIVEN;
         given.truncate(GIVEN - 1);
         given.insert(0, challenge);
+    }
+
+    /// The server gave a challenge that cannot be read.
+    pub(super) fn give_unreadable(&mut self) {
+        self.rest().gave_unreadable = true;
+    }
+
+    /// Whether the server gave a challenge, whatever it was.
+    pub(super) fn was_given_any(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.gave_unreadable || !rest.given.is_empty())
     }
 
     /// Stores a challenge that is not known to be correct. That of the first request of a flow is

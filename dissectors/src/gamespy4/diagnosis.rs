@@ -16,6 +16,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::Readable,
         Item::Believable,
         Item::PlayPort,
+        Item::PlayOpen,
     ],
     causes: &[&CHALLENGE_NOT_A_NUMBER],
     symptoms: &[
@@ -28,6 +29,9 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&GS4023, &causes::HEADER_BROKEN),
     ],
     proof: None,
+    accepts: None,
+    rechallenged: None,
+    lan_only: None,
     large: &[("info_request", 0)],
     registers: None,
 };

@@ -271,7 +271,8 @@ fn verified<S: Sink>(
     let verified = rules::challenge(given, said, cx.flow.began, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
     // A challenge that was never given is wrong, if the beginning of the conversation was recorded.
-    let never_given = given.is_empty() && said.is_some() && cx.flow.began && !payload.lost;
+    let never_given =
+        !cx.conversation.was_given_any() && said.is_some() && cx.flow.began && !payload.lost;
     verified.filter(|_| !is_older).or(never_given.then_some(false))
 }
 
@@ -283,7 +284,7 @@ fn challenge_first<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    let given = !cx.conversation.given().is_empty();
+    let given = cx.conversation.was_given_any();
     let server_seen = cx.flow.seen[payload.side.other().index()];
     let reported_later = !given && cx.flow.began && !server_seen && !payload.lost;
     let early =
@@ -334,6 +335,9 @@ fn challenge_response<S: Sink>(
     let said = decode::challenge_response(payload.bytes, sink);
     if answers(cx, (PacketKind::Challenge, None), &said, payload, sink) {
         cx.conversation.done_challenge(payload.bytes);
+    }
+    if said.challenge.is_none() {
+        cx.conversation.give_unreadable();
     }
     if let Some(challenge) = said.challenge {
         cx.conversation.give(challenge);

@@ -45,6 +45,12 @@ pub struct Diagnosis {
     /// The rule that proves that a response to a master's challenge is correct, if that needs a
     /// secret key. Without such a rule, a response that breaks no rule is correct.
     pub proof: Option<&'static Rule>,
+    /// The rule that a master passes only if it has accepted the server.
+    pub accepts: Option<&'static Rule>,
+    /// Why a server is not accepted that breaks that rule again and again.
+    pub rechallenged: Option<&'static Cause>,
+    /// Why a server is not listed that keeps to its own network.
+    pub lan_only: Option<&'static Cause>,
     /// Requests whose responses may be too large for a packet, each with how many players that takes.
     pub large: &'static [(&'static str, u64)],
     /// The protocol in which these servers register: their own, another one, or none.

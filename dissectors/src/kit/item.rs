@@ -59,6 +59,25 @@ macro_rules! items {
     };
 }
 
+/// What another address of a server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressRole {
+    /// It joins masters from there.
+    Join,
+    /// It has this address behind NAT.
+    BehindNat,
+}
+
+impl AddressRole {
+    /// The name in scripts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AddressRole::Join => "join",
+            AddressRole::BehindNat => "nat",
+        }
+    }
+}
+
 items! {
     /// A master knows the server.
     Registration of Server: "registers with a master" {
@@ -90,6 +109,11 @@ items! {
         /// With an address that clients can reach.
         Address = "list.address": "is listed with an address that can be reached",
     }
+    /// A master of another kind knows the server.
+    Elsewhere of Server: "registers elsewhere" {
+        /// It registers in a way that cannot be read here.
+        Elsewhere = "reg.elsewhere": "registers with a master of another kind",
+    }
     /// Clients get responses from the server.
     Queries of Server: "is seen by clients" {
         /// Clients ask it.
@@ -115,6 +139,8 @@ items! {
     Play of Server: "is asked where it answers" {
         /// Clients ask its query port, not its game port.
         PlayPort = "play.port": "is asked at its query port",
+        /// The game port that it announces is open.
+        PlayOpen = "play.open": "lets players in at its game port",
     }
     /// A client asks as the protocol demands.
     Asking of Client: "asks correctly" {

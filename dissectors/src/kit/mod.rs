@@ -64,7 +64,7 @@ pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, ShortHash, keyed_hash};
 pub use hash::{Host, Map, Seed, Set, Socket};
-pub use item::{Item, ItemGroup};
+pub use item::{AddressRole, Item, ItemGroup};
 pub(crate) use lists::append;
 pub use lists::room;
 pub use mark::{Mark, ShortMark};

@@ -125,8 +125,10 @@ pub struct Masters {
     pub status: Option<(&'static str, u64)>,
     /// The field and value of a [`Purpose::List`] that mean that the master has banned the client.
     pub banned: Option<(&'static str, u64)>,
-    /// It speaks first in a connection.
-    pub greets: bool,
+    /// The TCP port of a master that speaks first in a connection.
+    pub greets_at: Option<u16>,
+    /// The key and the value in [`ListFilter::said`] of a server that is not for the public.
+    pub lan_only: Option<(&'static str, &'static str)>,
 }
 
 /// How to find out whether a filtered list includes a server.
@@ -139,7 +141,7 @@ pub struct ListFilter {
     pub selects: fn(&[Vec<u8>], &KeyLookup<'_>) -> Option<bool>,
 }
 
-/// The value of a key in a server's description of itself, if known.
+/// The value of a key in a server's description of itself, if known; of `address`, the server's address and port.
 pub type KeyLookup<'s> = dyn Fn(&str) -> Option<&'s [u8]> + 's;
 
 /// What marks the end of a list.

@@ -20,7 +20,13 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Item::Listed,
         Item::Address,
     ],
-    causes: &[&CHALLENGE_NOT_ECHOED, &INFO_KEYS_MISSING, &INFO_MALFORMED, &INFO_PLAYERS_OVER_MAX],
+    causes: &[
+        &LAN_ONLY,
+        &CHALLENGE_NOT_ECHOED,
+        &INFO_KEYS_MISSING,
+        &INFO_MALFORMED,
+        &INFO_PLAYERS_OVER_MAX,
+    ],
     symptoms: &[
         Symptom::of(&VM047, &causes::JOIN_UNANSWERED),
         Symptom::saying(&VM040, REVERSED, &causes::CHALLENGE_BYTESWAPPED),
@@ -34,9 +40,22 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&VM026, &causes::LIST_CUT),
     ],
     proof: None,
+    accepts: None,
+    rechallenged: None,
+    lan_only: Some(&LAN_ONLY),
     large: &[],
     registers: Some("valve_master"),
 };
+
+cause! {
+    /// Its info string says that it is for its own network only.
+    pub LAN_ONLY "lan_only" {
+        no: [Join],
+        says: "it says that it is for its own network only, so that the master does not list it",
+        details: "its info string says lan 1",
+        advice: "Set sv_lan 0, and start the server anew.",
+    }
+}
 
 cause! {
     /// It answered with another number.

@@ -81,7 +81,8 @@ static MASTERS: Masters = Masters {
     stranger: None,
     status: None,
     banned: None,
-    greets: false,
+    greets_at: None,
+    lan_only: Some(("lan", "1")),
 };
 
 impl Protocol for ValveMaster {

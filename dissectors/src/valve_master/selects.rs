@@ -73,6 +73,7 @@ fn condition(pair: &Pair<'_>, said: &KeyLookup<'_>) -> Option<bool> {
         (b"secure", b"1") => is("secure", b"1"),
         (b"linux", b"1") => is("os", b"l"),
         (b"password", b"0") => is("password", b"0"),
+        (b"gameaddr", _) => is_at(value, said("address")?),
         // Their names mean the opposite of their effect.
         (b"empty", b"1") => number("players").map(|players| players > 0),
         (b"full", b"1") => Some(number("players")? < number("max")?),
@@ -80,6 +81,13 @@ fn condition(pair: &Pair<'_>, said: &KeyLookup<'_>) -> Option<bool> {
         (b"version_match", _) if !value.contains(&b'*') => is("version", value),
         _ => None,
     }
+}
+
+/// Whether an address with its port is the one asked for, which may have none.
+fn is_at(asked: &[u8], address: &[u8]) -> Option<bool> {
+    let (asked, address) = (std::str::from_utf8(asked).ok()?, std::str::from_utf8(address).ok()?);
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    Some(asked == address || asked == host)
 }
 
 #[cfg(test)]

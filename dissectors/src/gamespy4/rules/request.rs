@@ -50,8 +50,14 @@ pub(in crate::gamespy4) fn magic<S: Sink>(magic: u16, at: Span, sink: &mut S) ->
     ok
 }
 
+/// The messages of QR2, another protocol: a master sends them to the query port of a server.
+const OF_QR2: [u8; 6] = [0x01, 0x02, 0x04, 0x06, 0x08, 0x0A];
+
 /// Checks whether the third byte, if present, is a request of the specification.
 pub(in crate::gamespy4) fn request_type<S: Sink>(kind: Option<u8>, at: Span, sink: &mut S) -> bool {
+    if kind.is_some_and(|kind| OF_QR2.contains(&kind)) {
+        return false;
+    }
     let ok = matches!(kind, Some(0x00 | 0x09));
     sink.checked(&GS4002, ok, at, || match kind {
         Some(kind) => format!("the request's type is {kind:02X}, neither 09 nor 00"),

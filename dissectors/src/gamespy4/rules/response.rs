@@ -71,6 +71,8 @@ pub(in crate::gamespy4) fn challenge_number<S: Sink>(
             "the answer ends before the challenge".to_owned()
         } else if text.len() == field.len() {
             format!("no zero ends the challenge {}", crate::kit::Quoted(text))
+        } else if text.is_empty() && field.iter().any(|&byte| byte != 0) {
+            format!("the challenge is no text, but the bytes {}", Hex(field))
         } else if text.is_ascii() {
             let text = crate::kit::Quoted(text);
             format!("the challenge {text} is not a signed 32-bit decimal number")

@@ -147,6 +147,41 @@ cause! {
 }
 
 cause! {
+    /// Its game port is closed.
+    pub GAME_PORT_CLOSED "game_port_closed" {
+        no: [PlayOpen],
+        kind: Icmp,
+        says: "nothing listens at its game port {port}",
+        details: "an ICMP error comes back from port {port}, which its responses announce",
+        advice: "The game does not listen at the port that its responses announce: check its settings, and what NAT forwards.",
+    }
+}
+
+cause! {
+    /// Nothing comes from its game port.
+    pub GAME_PORT_SILENT "game_port_silent" {
+        no: [PlayOpen],
+        unknown: [PlayOpen],
+        kind: Silence,
+        says: "nothing comes back from its game port {port}",
+        details: "{times} packets to port {port}, which its responses announce, and none from it",
+        advice: "Open the game port in the firewall, and forward it: players need it beside the query port.",
+        lacks: "Record longer, while somebody joins.",
+    }
+}
+
+cause! {
+    /// The client and the server are in one private network.
+    pub NAT_LOOPBACK "nat_loopback" {
+        unknown: [FromAsked],
+        kind: Suspicion,
+        says: "a client of its own network asks its public address, and gets the responses from {from}",
+        details: "{times} responses come from {from}: client and server are in one private network",
+        lacks: "Players elsewhere are not concerned. Within the network, use the private address, or enable NAT loopback.",
+    }
+}
+
+cause! {
     /// Clients ask it at its game port.
     pub ASKED_AT_GAME_PORT "asked_at_game_port" {
         unknown: [PlayPort],

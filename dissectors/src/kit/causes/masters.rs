@@ -16,6 +16,16 @@ cause! {
 }
 
 cause! {
+    /// The server registers through Steam.
+    pub REGISTERS_THROUGH_STEAM "registers_through_steam" {
+        unknown: [Elsewhere],
+        says: "it registers through Steam, which cannot be read here",
+        details: "it exchanges packets with {address}, a server of Steam's network",
+        lacks: "Current games register through Steam's own protocol: whether Steam lists it, only Steam shows.",
+    }
+}
+
+cause! {
     /// A master does not answer requests for its list.
     pub LIST_UNANSWERED "list_unanswered" {
         no: [GivesList],

@@ -23,6 +23,7 @@ pub const ALL: &[&Cause] = &[
     &LISTED_PRIVATE,
     &LISTED_LOOPBACK,
     &LISTED_OTHER_PORT,
+    &HEARTBEAT_NAMES_OTHER_PORT,
     &CHALLENGED_REQUEST_UNANSWERED,
     &QUERIES_UNANSWERED,
     &ONLY_INFO_ANSWERED,
@@ -52,7 +53,10 @@ pub const ALL: &[&Cause] = &[
     &answers::COUNTS_DISAGREE,
     &answers::WRAPPED_COUNTS,
     &answers::TWO_HOSTS,
+    &answers::NAT_LOOPBACK,
     &answers::ASKED_AT_GAME_PORT,
+    &answers::GAME_PORT_CLOSED,
+    &answers::GAME_PORT_SILENT,
     &clients::CHALLENGE_NOT_RETURNED,
     &clients::CHALLENGE_OTHER_PORT,
     &clients::REQUEST_MALFORMED,
@@ -62,6 +66,7 @@ pub const ALL: &[&Cause] = &[
     &clients::SESSION_CHANGED,
     &clients::WRONG_PROTOCOL,
     &clients::GETS_NO_ANSWERS,
+    &masters::REGISTERS_THROUGH_STEAM,
     &masters::MASTER_SILENT,
     &masters::LIST_UNANSWERED,
     &masters::NEVER_SPEAKS,
@@ -240,6 +245,16 @@ cause! {
         details: "as {address}",
         advice: "The port is changed on the way, or the wrong one is set: forward the port one to one, and \
                  register from the port that takes queries.",
+    }
+}
+
+cause! {
+    /// Its heartbeat names a port on which it does not respond.
+    pub HEARTBEAT_NAMES_OTHER_PORT "heartbeat_names_other_port" {
+        no: [Address],
+        says: "its heartbeat names port {named}, and it responds on port {answers}",
+        details: "its heartbeat names port {named}, where nothing responds",
+        advice: "Set the query port that the heartbeat names to the one on which the game responds.",
     }
 }
 

@@ -1,0 +1,216 @@
+//! The verdicts on the conditions of one server.
+
+use std::net::SocketAddr;
+
+use dissectors::kit::{Item, Values, causes};
+
+use super::CapturePosition;
+use super::fact::Fact;
+use super::registration::{Registration, is_of_registration};
+use super::server::Server;
+use super::verdict::{BUT, ItemVerdict, Verdict, is_suspicion};
+use crate::session::ExchangeCounts;
+use crate::text::{brief_span, counted, grouped, long_span};
+
+/// What is known about a server in the end.
+pub(super) struct ServerState<'s> {
+    pub(super) server: &'s Server,
+    /// The registration that the conditions of registration are about.
+    pub(super) registration: &'s Registration,
+    pub(super) address: SocketAddr,
+    pub(super) position: CapturePosition,
+    /// The capture has packets of the party that should respond.
+    pub(super) is_heard: bool,
+    /// The recording lost packets.
+    pub(super) is_lossy: bool,
+}
+
+impl ServerState<'_> {
+    /// The verdict on a condition.
+    pub(super) fn verdict(&self, item: Item) -> ItemVerdict {
+        let is_registration = is_of_registration(item);
+        let fact = match is_registration {
+            true => self.registration.fact(item),
+            false => self.server.fact(item),
+        };
+        let verdict = self.failed(item, fact).or_else(|| self.met(item, fact));
+        ItemVerdict {
+            master: self.registration.master.filter(|_| is_registration),
+            ..verdict.unwrap_or_else(|| self.unknown(item, fact))
+        }
+    }
+
+    /// The exchanges that a condition is about.
+    fn exchanges(&self, item: Item) -> Option<ExchangeCounts> {
+        let is_about_all = item == Item::Answered && self.server.exchanges.asked > 0;
+        is_about_all.then_some(self.server.exchanges)
+    }
+
+    /// The verdict on a condition that is not met.
+    fn failed(&self, item: Item, fact: &Fact) -> Option<ItemVerdict> {
+        let failure = fact.failure(!is_of_registration(item))?;
+        let exchanges = self.exchanges(item);
+        let times = fact.run;
+        let mut text = match (&*failure.text, times) {
+            (text, 1) => text.to_owned(),
+            (text, _) => format!("{text} ({} times)", grouped(times)),
+        };
+        let pattern = self.server.unanswered.as_ref().filter(|_| item == Item::Answered);
+        if let Some(counts) = exchanges.filter(|_| pattern.is_some()) {
+            let (answered, asked) = (grouped(counts.answered), counted(counts.asked, "request"));
+            text = format!("{answered} of {asked} answered; {text}");
+        }
+        if let Some(before) = fact.shown.first().filter(|_| fact.good > 0) {
+            text += &format!("; before, it was so: frame {before}");
+        }
+        let frames = fact.failed();
+        debug_assert!(failure.cause.no.contains(&item), "{item:?} by {:?}", failure.cause);
+        let (by, span) = pattern.map_or((None, None), |it| (it.by.clone(), it.span));
+        Some(ItemVerdict {
+            verdict: Verdict::No,
+            cause: Some(failure.cause),
+            has_more: times > frames.len() as u64,
+            frames,
+            text,
+            values: failure.values.clone(),
+            exchanges,
+            by,
+            span,
+            ..ItemVerdict::new(item)
+        })
+    }
+
+    /// At the server, nothing shows whether all packets of a response arrive.
+    fn cannot_arrive(&self, item: Item) -> bool {
+        item == Item::Whole && self.position == CapturePosition::Server && self.server.packets > 1
+    }
+
+    /// The verdict on a condition that is met.
+    fn met(&self, item: Item, fact: &Fact) -> Option<ItemVerdict> {
+        if fact.good == 0 || self.cannot_arrive(item) {
+            return None;
+        }
+        let mut frames = fact.shown.clone();
+        frames.sort_unstable();
+        Some(ItemVerdict {
+            verdict: Verdict::Yes,
+            has_more: fact.good > fact.shown.len() as u64,
+            frames,
+            text: self.said(item),
+            exchanges: self.exchanges(item),
+            ..ItemVerdict::new(item)
+        })
+    }
+
+    /// The verdict on a condition about which nothing is known for certain.
+    fn unknown(&self, item: Item, fact: &Fact) -> ItemVerdict {
+        let (cause, frames, text) = match &fact.open {
+            Some(doubt) if is_suspicion(doubt.cause) => {
+                (doubt.cause, fact.shown.clone(), doubt.text.clone())
+            }
+            _ if self.cannot_arrive(item) => {
+                let text = "captured at the server: whether all packets arrive is unknown";
+                (&causes::CAPTURE_ONE_SIDED, Vec::new(), text.to_owned())
+            }
+            Some(open) => {
+                let is_about_silence = open.cause == &causes::CAPTURE_TOO_SHORT;
+                let is_awaited = is_about_silence && is_awaited(item);
+                let cause = match open.cause {
+                    _ if self.is_lossy => &causes::CAPTURE_DROPS,
+                    _ if is_awaited && !self.is_heard => &causes::CAPTURE_ONE_SIDED,
+                    cause => cause,
+                };
+                let is_silent = is_about_silence && cause == open.cause && item == Item::Answered;
+                let more = match is_silent {
+                    _ if cause == &causes::CAPTURE_ONE_SIDED => {
+                        "; nothing of this host is in the capture"
+                    }
+                    true => "; that is too little to call it silent",
+                    false => "",
+                };
+                let frames = if open.frame > 0 { vec![open.frame] } else { Vec::new() };
+                (cause, frames, format!("{}{more}", open.text))
+            }
+            None => (&causes::NOT_IN_CAPTURE, Vec::new(), absent(item, self.server)),
+        };
+        debug_assert!(cause.unknown.contains(&item), "{item:?} by {cause:?}");
+        let values = fact.open.as_ref().filter(|open| open.cause == cause);
+        ItemVerdict {
+            cause: Some(cause),
+            frames,
+            text,
+            values: values.map_or(Values::new(), |open| open.values.clone()),
+            exchanges: self.exchanges(item),
+            ..ItemVerdict::new(item)
+        }
+    }
+
+    /// The details of a condition that is met.
+    fn said(&self, item: Item) -> String {
+        let (server, registration) = (self.server, self.registration);
+        let every = || {
+            registration.interval().map_or(String::new(), |interval| {
+                format!("every {}", long_span(interval.unsigned_abs()))
+            })
+        };
+        match item {
+            Item::Join => registration.master.map_or(String::new(), |master| master.to_string()),
+            Item::Heartbeats => every(),
+            Item::Accepted => registration.reported.clone().unwrap_or_default(),
+            Item::Listed | Item::Address => format!("as {}", self.address),
+            Item::Asked => {
+                let clients = counted(server.clients.len() as u64, "client");
+                format!("{clients}, {}", counted(server.exchanges.asked, "request"))
+            }
+            Item::Answered if server.in_part > 0 && !server.responds_whole() => {
+                "only in part".to_owned()
+            }
+            Item::Answered => {
+                let kinds = server.kinds.iter();
+                let silent = kinds.filter(|kind| kind.answered.good == 0 && kind.answered.run > 0);
+                let silent: Vec<_> = silent.map(|kind| kind.name).collect();
+                let ExchangeCounts { asked, answered } = server.exchanges;
+                match &silent[..] {
+                    [] if (1..asked).contains(&answered) => {
+                        format!("{} of {}", grouped(answered), counted(asked, "request"))
+                    }
+                    [] => String::new(),
+                    silent => format!("{BUT}{}", silent.join(", ")),
+                }
+            }
+            Item::InTime => format!("within {}", brief_span(server.slowest)),
+            Item::Whole if server.packets > 1 => {
+                format!("up to {} a response", counted(server.packets as u64, "packet"))
+            }
+            _ if is_of_registration(item) => excepted(registration.fact(item)),
+            _ => excepted(server.fact(item)),
+        }
+    }
+}
+
+/// Why nothing in the capture shows a condition.
+fn absent(item: Item, server: &Server) -> String {
+    let is_of_responses = matches!(item, Item::InTime | Item::Whole | Item::Readable);
+    match server.elsewhere.first() {
+        Some((from, ..)) if is_of_responses => {
+            format!("only responses from {from} are in the capture")
+        }
+        _ if is_of_responses && server.in_part > 0 && !server.responds_whole() => {
+            "no response is whole".to_owned()
+        }
+        _ => "not in this capture".to_owned(),
+    }
+}
+
+/// Whether a condition is that a party responds.
+fn is_awaited(item: Item) -> bool {
+    matches!(item, Item::Challenged | Item::Accepted | Item::Answered | Item::Verified)
+}
+
+/// How often a condition that is met was not.
+fn excepted(fact: &Fact) -> String {
+    match fact.mended {
+        0 => String::new(),
+        mended => format!("except {}", counted(mended, "time")),
+    }
+}

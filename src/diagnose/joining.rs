@@ -1,0 +1,223 @@
+//! The messages between a server that registers and a master.
+
+use std::net::SocketAddr;
+
+use dissectors::Id;
+use dissectors::kit::{Item, Role, causes};
+
+use super::fact::Failure;
+use super::listing::has_rule_about_silence;
+use super::{Diagnosis, ServerPacket, ServerPacketKind, masters};
+use crate::session::{MessageEvent, Value};
+use crate::summary::described;
+
+impl Diagnosis {
+    /// A server joins a master, or sends a heartbeat.
+    pub(super) fn join(
+        &mut self,
+        id: Id,
+        event: &MessageEvent<'_>,
+        shown: &mut Vec<Item>,
+    ) -> Option<SocketAddr> {
+        let payload = event.payload();
+        let (frame, time) = (payload.frame, payload.time);
+        let address = self.announced(id, event)?;
+        let game = masters(id).and_then(|it| it.game).and_then(|path| event.field(path));
+        self.sent.insert(
+            frame,
+            ServerPacket {
+                server: address,
+                what: ServerPacketKind::Join { master: payload.to.ip() },
+            },
+            self.remembered,
+        );
+        let server = self.servers.get_mut(&address)?;
+        if let Some(Value::Text(game)) = game {
+            server.game = game.iter().copied().take(64).collect();
+        }
+        let is_silence_judged = has_rule_about_silence(server);
+        if let Some(registration) = server.with(payload.to.ip()) {
+            registration.joins_at(time);
+            // There was no response to the previous challenge.
+            if let Some((challenge, _)) = registration.challenged.take()
+                && !is_silence_judged
+            {
+                let cause = &causes::CHALLENGE_UNANSWERED;
+                registration.fact_mut(Item::Echo).bad(cause, challenge, "it joins anew instead");
+            }
+        }
+        shown.extend([Item::Join, Item::Stays]);
+        Some(address)
+    }
+
+    /// The server that sends to a master, which is added if unknown.
+    pub(super) fn announced(&mut self, id: Id, event: &MessageEvent<'_>) -> Option<SocketAddr> {
+        let payload = event.payload();
+        let (from, to) = (payload.from, payload.to);
+        let address = described::own_endpoint(event, from)?;
+        if address != from {
+            self.aliases.insert(from, address, self.remembered);
+        }
+        self.server(address)?.meets(to, id);
+        Some(address)
+    }
+
+    /// A master challenges a server.
+    pub(super) fn challenge(
+        &mut self,
+        to: SocketAddr,
+        event: &MessageEvent<'_>,
+        shown: &mut Vec<Item>,
+    ) -> Option<SocketAddr> {
+        let payload = event.payload();
+        let address = self.resolve(to)?;
+        if self.challengers.len() < self.most {
+            self.challengers.insert(payload.from);
+        }
+        // A client may challenge a server, too, to check whether it is genuine.
+        let server = self.servers.get_mut(&address).filter(|server| server.has_joined())?;
+        if let Some(registration) = server.with(payload.from.ip()) {
+            registration.challenged = Some((payload.frame, payload.time));
+        }
+        shown.push(Item::Challenged);
+        Some(address)
+    }
+
+    /// A master checks a server: by a challenge, or by a probe from another port.
+    pub(super) fn probe(
+        &mut self,
+        id: Id,
+        event: &MessageEvent<'_>,
+        shown: &mut Vec<Item>,
+    ) -> Option<SocketAddr> {
+        let to = event.payload().to;
+        if masters(id).is_some_and(|it| it.probe_above.is_some()) {
+            shown.push(Item::Probed);
+            return self.below(id, to);
+        }
+        self.challenge(to, event, shown)
+    }
+
+    /// The known server whose address a master probes here.
+    pub(super) fn below(&self, id: Id, probed: SocketAddr) -> Option<SocketAddr> {
+        let above = masters(id).and_then(|it| it.probe_above).unwrap_or(0);
+        let port = probed.port().checked_sub(above)?;
+        let address = SocketAddr::new(probed.ip(), port);
+        self.servers.contains_key(&address).then_some(address)
+    }
+
+    /// A server answers a master's challenge.
+    pub(super) fn challenge_response(
+        &mut self,
+        id: Id,
+        event: &MessageEvent<'_>,
+        shown: &mut Vec<Item>,
+        items: &[Item],
+    ) -> Option<SocketAddr> {
+        let payload = event.payload();
+        let known = self.resolve(payload.from);
+        let names_port = masters(id)
+            .and_then(|it| it.query_port)
+            .is_some_and(|path| event.field(path).is_some());
+        // A client may be challenged, too, and responds in the same way.
+        let address = match known {
+            Some(address) => address,
+            None if names_port || event.message().speaker == Role::Server => {
+                self.announced(id, event)?
+            }
+            None => return None,
+        };
+        let server = self.servers.get_mut(&address)?;
+        let lan_only = masters(id).and_then(|it| it.lan_only);
+        if let Some(selects) = masters(id).and_then(|it| it.selects) {
+            for (key, value) in event.pairs(selects.said) {
+                if let Value::Text(value) = value {
+                    server.says(key, value);
+                    if lan_only.is_some_and(|(name, yes)| {
+                        key == name.as_bytes() && value == yes.as_bytes()
+                    }) {
+                        server.lan_only = Some(payload.frame);
+                    }
+                }
+            }
+        }
+        let master = payload.to.ip();
+        if let Some(it) = server.with(master) {
+            let is_asked = it.challenged.take().is_some() || it.fact(Item::Challenged).good > 0;
+            it.unchallenged += u64::from(!is_asked && it.joins.is_none());
+        }
+        let proof = id.info().diagnosis.proof;
+        let passes = event.checked().passes;
+        let is_proven =
+            proof.is_none_or(|proof| passes.iter().any(|it| it.rule.code == proof.code));
+        if is_proven {
+            shown.extend(items);
+        } else {
+            let why = Failure::with(&causes::KEY_UNKNOWN, payload.frame, &[]);
+            server.doubts(Some(master), Item::Echo, &why);
+        }
+        Some(address)
+    }
+
+    /// A master's response to a registration.
+    pub(super) fn join_response(
+        &mut self,
+        id: Id,
+        event: &MessageEvent<'_>,
+        shown: &mut Vec<Item>,
+    ) -> Option<SocketAddr> {
+        let payload = event.payload();
+        let masters = masters(id)?;
+        let address = self.resolve(payload.to)?;
+        let server = self.servers.get_mut(&address)?.with(payload.from.ip())?;
+        let status = masters.status.and_then(|(path, fine)| {
+            let status = event.field(path).and_then(described::number);
+            status.filter(|status| *status != fine)
+        });
+        let text = masters.refusal.and_then(|(path, _)| event.field(path));
+        let text = text.map(|text| text.to_string().chars().take(256).collect::<String>());
+        let said = text.as_ref().map_or(String::new(), |text| format!("\"{text}\""));
+        if let Some(status) = status {
+            let text = format!("status {status} {said}");
+            let cause = &causes::REGISTRATION_REFUSED;
+            server.fact_mut(Item::Accepted).bad(cause, payload.frame, text.trim_end());
+        } else if described::refuses(event) {
+            server.fact_mut(Item::Accepted).bad(&causes::REGISTRATION_REFUSED, payload.frame, said);
+        } else {
+            shown.push(Item::Accepted);
+            server.reported = text.map(|_| said);
+        }
+        Some(address)
+    }
+
+    /// A master's response to a server's request about a player.
+    pub(super) fn authenticated(
+        &mut self,
+        id: Id,
+        event: &MessageEvent<'_>,
+        shown: &mut Vec<Item>,
+    ) -> Option<SocketAddr> {
+        let (field, stranger) = masters(id)?.stranger?;
+        let address = self.resolve(event.payload().to)?;
+        if let Some(said) = event.field(field) {
+            if said.to_string() == stranger {
+                let payload = event.payload();
+                let registration = self.servers.get_mut(&address)?.with(payload.from.ip())?;
+                registration.stranger = Some(payload.frame);
+            } else {
+                shown.push(Item::Accepted);
+            }
+        }
+        Some(address)
+    }
+
+    /// A server signs off.
+    pub(super) fn quit(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
+        let payload = event.payload();
+        let address = self.resolve(payload.from)?;
+        let registration = self.servers.get_mut(&address)?.with(payload.to.ip())?;
+        let why = Failure::with(&causes::QUIT_SENT, payload.frame, &[]);
+        registration.fact_mut(Item::Stays).fails(why);
+        Some(address)
+    }
+}

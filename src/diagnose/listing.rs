@@ -1,0 +1,388 @@
+//! Conclusions about a server's registrations, and about the lists of masters that may contain it.
+
+use std::fmt::Display;
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::Id;
+use dissectors::kit::{Item, NeededEvidence, Time, causes};
+
+use super::fact::{Failure, NO_ACCIDENT};
+use super::lists::{Listing, Lists, MasterLists, Sighting};
+use super::registration::Registration;
+use super::server::Server;
+use super::{CapturePosition, Diagnosis};
+use crate::session::Totals;
+use crate::text::grouped;
+
+/// The usual interval of heartbeats, in nanoseconds: a server without one for twice that time sends
+/// none.
+const HEARTBEAT: i64 = 300_000_000_000;
+
+/// Joins in shorter intervals, in nanoseconds, are no heartbeats.
+const USUAL: i64 = 30_000_000_000;
+
+impl Diagnosis {
+    /// What became of a server's registrations. Where it addressed no master, lists may contain it all the same.
+    pub(super) fn registrations(
+        &mut self,
+        address: SocketAddr,
+        server: &mut Server,
+        read: &Totals,
+        position: CapturePosition,
+    ) {
+        let mut all = std::mem::take(&mut server.registrations);
+        if all.is_empty() {
+            all.push(Registration::default());
+        }
+        let masters: Vec<_> = all.iter().filter_map(|it| it.master).map(|it| it.ip()).collect();
+        let span = read.span.map_or(0, |[begin, end]| end.since(begin));
+        let own = server.query.filter(|id| id.info().diagnosis.items.contains(&Item::Heartbeats));
+        let is_long = position == CapturePosition::Server && span > 2 * HEARTBEAT;
+        let never_joins = own.is_some()
+            && (is_long || self.vouched)
+            && all.iter().all(|registration| registration.joins.is_none());
+        let lan_only =
+            server.lan_only.zip(server.registers.and_then(|id| id.info().diagnosis.lan_only));
+        let lan_only = lan_only.map(|(frame, cause)| Failure::with(cause, frame, &[]));
+        for registration in &mut all {
+            if never_joins {
+                let why = Failure::new(&causes::NEVER_JOINED, 0, "no heartbeat to any master");
+                registration.fact_mut(Item::Join).fails(why);
+            }
+            if let (Some(why), Some(_)) = (&lan_only, registration.master) {
+                registration.fact_mut(Item::Join).fails_by(vec![why.clone()]);
+            } else if registration.unchallenged >= NO_ACCIDENT {
+                let text = "it sends info strings that no master asks for, and never joins";
+                registration.fact_mut(Item::Join).bad(&causes::NEVER_JOINED, 0, text);
+            }
+            rechallenged(server, registration);
+            self.unanswered_challenge(server, registration, read);
+            self.ignored_by_master(server, registration, read);
+            let place = Place { address, masters: &masters };
+            self.listing(server, registration, &place);
+            not_known(registration, self.vouched);
+            let is_regular =
+                registration.interval().is_some_and(|it| it <= HEARTBEAT + HEARTBEAT / 2);
+            let beats = registration.fact(Item::Heartbeats);
+            if is_regular
+                && beats.good == 0
+                && beats.run == 0
+                && registration.interval() > Some(USUAL)
+            {
+                let joins = registration.fact(Item::Join).shown.last().copied();
+                registration.good(Item::Heartbeats, joins.unwrap_or(0));
+            } else if registration.joins.is_some() && beats.good == 0 {
+                let text = "too short to see when it comes again";
+                let fact = registration.fact_mut(Item::Heartbeats);
+                fact.open(&causes::CAPTURE_TOO_SHORT, 0, text);
+            }
+            self.refused_connections(address, server, registration);
+        }
+        server.registrations = all;
+    }
+
+    /// The latest challenge of a master may still wait for its answer.
+    fn unanswered_challenge(
+        &self,
+        server: &Server,
+        registration: &mut Registration,
+        read: &Totals,
+    ) {
+        let Some((frame, time)) = registration.challenged.take() else { return };
+        if has_rule_about_silence(server) {
+            return;
+        }
+        let end = read.span.map_or(Time(0), |[_, end]| end);
+        let fact = registration.fact_mut(Item::Echo);
+        if end.since(time) < self.terms.answer_timeout && !self.vouched {
+            let text = "the capture ends before an answer is due";
+            fact.open(&causes::CAPTURE_TOO_SHORT, frame, text);
+        } else if self.is_lossy(read) {
+            fact.open(&causes::CAPTURE_DROPS, frame, "no answer is in the capture");
+        } else if fact.run == 0 {
+            let text = "the master's challenge gets no response";
+            fact.bad(&causes::CHALLENGE_UNANSWERED, frame, text);
+        }
+    }
+
+    /// The master refused the connection of this server, or of a client that requests its list.
+    fn refused_connections(
+        &mut self,
+        address: SocketAddr,
+        server: &Server,
+        registration: &mut Registration,
+    ) {
+        let Some(known) = registration.master else { return };
+        let ports = server.registers.map_or(&[][..], |id| id.info().ports);
+        for port in ports {
+            let master = SocketAddr::new(known.ip(), *port);
+            let Some(&mut (from, frame)) = self.refused.get_mut(&master, self.remembered) else {
+                continue;
+            };
+            let is_own = from == address.ip() && known == master;
+            let item = if is_own { Item::Accepted } else { Item::ListWhole };
+            let values: [(_, &dyn Display); 2] = [("master", &master), ("from", &from)];
+            let why = Failure::with(&causes::TCP_REFUSED, frame, &values);
+            registration.fact_mut(item).fails(why);
+        }
+    }
+
+    /// A master that challenges others does not challenge this one.
+    fn ignored_by_master(&self, server: &Server, registration: &mut Registration, read: &Totals) {
+        let challenges = registration.master.is_some_and(|it| self.challengers.contains(&it));
+        let fact = registration.fact(Item::Challenged);
+        let is_open = fact.good == 0 && fact.run == 0;
+        if let Some(Failure { frame, .. }) = fact.open
+            && is_open
+            && challenges
+            && registration.joined() >= NO_ACCIDENT
+            && !self.is_lossy(read)
+        {
+            let text = "the master challenges others, and not this one";
+            let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
+            let symptom = symptoms.iter().find(|it| it.item == Item::Challenged);
+            let cause = symptom.map_or(&causes::JOIN_UNANSWERED, |it| it.cause);
+            registration.fact_mut(Item::Challenged).bad(cause, frame, text);
+        }
+    }
+
+    /// Whether and how the master's lists contain the server.
+    fn listing(&self, server: &Server, registration: &mut Registration, place: &Place<'_>) {
+        let elsewhere = server.query.and_then(|id| id.info().diagnosis.registers);
+        let protocol = server.registers.or(elsewhere.and_then(Id::named));
+        let master = registration.master.map(|it| it.ip());
+        let given = self.lists.of(master, protocol);
+        let of_others = self.lists.sighting(&place.address, None);
+        let of_others = of_others.filter(|it| !place.masters.contains(&it.master));
+        let sighting = self.lists.sighting(&place.address, master).or(of_others);
+        let whole = list_whole((place.address, server), registration, &given, sighting);
+        let joined_at = registration.joins.map(|(first, ..)| first);
+        let could_hold = whole.filter(|whole| joined_at.is_none_or(|joined| whole.begun >= joined));
+        let is_late = |sighting: &&Sighting| {
+            could_hold.is_none_or(|whole| !Lists::is_later(whole, Some(sighting)))
+        };
+        if sighting.is_none() && self.is_listed_in_vain(registration, place) {
+            return;
+        }
+        match (sighting.filter(is_late), could_hold) {
+            (Some(sighting), _) => listed(place.address, registration, sighting),
+            (None, Some(whole)) => self.not_listed(registration, whole, place),
+            (None, None) => no_list(registration, &given, self.lists.is_empty()),
+        }
+    }
+
+    /// Another port of the host is listed, and clients ask that one in vain.
+    fn is_listed_in_vain(&self, registration: &mut Registration, place: &Place<'_>) -> bool {
+        let asked = self.probed.get(&place.address).into_iter().flatten();
+        let mut listed = asked.filter_map(|other| Some((other, self.lists.sighting(other, None)?)));
+        let Some((other, sighting)) = listed.next() else { return false };
+        registration.good(Item::Listed, sighting.frame);
+        let values: [(_, &dyn Display); 1] = [("address", other)];
+        let why = Failure::with(&causes::LISTED_OTHER_PORT, sighting.frame, &values);
+        registration.fact_mut(Item::Address).fails(why);
+        true
+    }
+
+    /// The latest whole list does not have the server.
+    fn not_listed(&self, registration: &mut Registration, whole: &Listing, place: &Place<'_>) {
+        let address = place.address;
+        let is_stranger = |other: &SocketAddr| {
+            other.port() != address.port() && !self.servers.contains_key(other)
+        };
+        let stranger = self.lists.of_host(address.ip()).find(|(other, _)| is_stranger(other));
+        if let Some((other, sighting)) = stranger {
+            registration.good(Item::Listed, sighting.frame);
+            let why =
+                Failure::with(&causes::LISTED_OTHER_PORT, sighting.frame, &[("address", &other)]);
+            registration.fact_mut(Item::Address).fails(why);
+        } else if is_private(address.ip()) && !is_private(whole.master) {
+            let text = "it has a private address, and is listed, if so, with its public one: name that \
+                        with --server";
+            registration.fact_mut(Item::Listed).open(&causes::NOT_IN_CAPTURE, whole.last, text);
+        } else {
+            let why = Failure::with(&causes::NOT_IN_LIST, whole.last, &[]);
+            registration.fact_mut(Item::Listed).fails(why);
+        }
+    }
+}
+
+/// Where a server is, and where it registers.
+struct Place<'p> {
+    address: SocketAddr,
+    /// All masters that it addressed.
+    masters: &'p [IpAddr],
+}
+
+/// The master challenges a server at each heartbeat, though it has answered.
+fn rechallenged(server: &Server, registration: &mut Registration) {
+    let cause = server.registers.and_then(|id| id.info().diagnosis.rechallenged);
+    if let (Some((frame, times @ NO_ACCIDENT..)), Some(cause)) = (registration.rechallenged, cause)
+        && registration.fact(Item::Accepted).good == 0
+    {
+        let why = Failure::with(cause, frame, &[("times", &grouped(times))]);
+        registration.fact_mut(Item::Accepted).fails(why);
+    }
+}
+
+/// The master may have said that it does not know the server.
+fn not_known(registration: &mut Registration, vouched: bool) {
+    let Some(frame) = registration.stranger else { return };
+    let accepted = registration.fact(Item::Accepted);
+    if accepted.good > 0 || accepted.run > 0 {
+        return;
+    }
+    let why = Failure::with(&causes::NOT_REGISTERED, frame, &[]);
+    let is_listed = registration.fact(Item::Listed).run == 0 && !vouched;
+    let fact = registration.fact_mut(Item::Accepted);
+    match is_listed {
+        true => fact.open = Some(why),
+        false => fact.fails(why),
+    }
+}
+
+/// Whether the latest list that could contain a server is complete: that list.
+fn list_whole<'g>(
+    (address, server): (SocketAddr, &Server),
+    registration: &mut Registration,
+    given: &[&'g MasterLists],
+    sighting: Option<&Sighting>,
+) -> Option<&'g Listing> {
+    let selects = |asked: &[Vec<u8>]| server.is_selected(address, asked) == Some(true);
+    let wholes = given.iter().filter_map(|given| given.whole(&server.game, selects));
+    let whole = wholes.max_by_key(|listing| listing.last);
+    let is_narrowed = given.iter().any(|given| given.narrowed.is_some());
+    let begun = given.iter().filter_map(|given| given.begun.as_ref()).map(|it| it.last).max();
+    let cut = given.iter().filter_map(|given| given.cut.clone()).max();
+    match (whole, sighting, cut) {
+        (Some(whole), ..) => registration.good(Item::ListWhole, whole.last),
+        (None, None, Some((frame, why))) => {
+            registration.fact_mut(Item::ListWhole).bad(&causes::LIST_CUT, frame, why);
+        }
+        (None, Some(sighting), _) if is_narrowed => {
+            registration.good(Item::ListWhole, sighting.frame)
+        }
+        _ => {
+            if let Some(frame) = begun {
+                let text = "no list is complete";
+                registration.fact_mut(Item::ListWhole).open(&causes::LIST_CUT, frame, text);
+            }
+        }
+    }
+    whole
+}
+
+/// The server is in a list.
+fn listed(address: SocketAddr, registration: &mut Registration, sighting: &Sighting) {
+    registration.good(Item::Listed, sighting.frame);
+    registration.good(Item::Accepted, sighting.frame);
+    // Whatever the specification requires, this master accepted it.
+    for item in [Item::Challenged, Item::Echo, Item::Info, Item::ProbeBack, Item::Stays] {
+        if registration.fact(item).run > 0 {
+            registration.good(item, sighting.frame);
+        }
+    }
+    registration.reported.get_or_insert_with(|| "it is in the list".to_owned());
+    let client = sighting.client.ip();
+    let fact = registration.fact_mut(Item::Address);
+    match address.ip() {
+        ip if ip.is_loopback() && !client.is_loopback() => {
+            let values: [(_, &dyn Display); 1] = [("address", &address)];
+            fact.fails(Failure::with(&causes::LISTED_LOOPBACK, sighting.frame, &values));
+        }
+        ip if is_private(ip) && !is_private(client) => {
+            let values: [(_, &dyn Display); 2] = [("address", &address), ("client", &client)];
+            fact.fails(Failure::with(&causes::LISTED_PRIVATE, sighting.frame, &values));
+        }
+        _ => fact.good(sighting.frame),
+    }
+}
+
+/// No list in the capture shows whether the server is listed. `none`: there is none at all.
+fn no_list(registration: &mut Registration, given: &[&MasterLists], none: bool) {
+    let narrowed = given.iter().filter_map(|given| given.narrowed).max();
+    let enciphered = given.iter().filter_map(|given| given.enciphered).max();
+    let begun = given.iter().filter_map(|given| given.begun.as_ref()).map(|it| it.last).max();
+    let cut = given.iter().filter_map(|given| given.cut.as_ref()).map(|(frame, _)| *frame).max();
+    let why = match (narrowed, enciphered, begun.or(cut)) {
+        (Some(frame), ..) => Failure::with(&causes::LIST_FILTERED, frame, &[]),
+        (None, Some(frame), _) => Failure::with(&causes::LIST_ENCIPHERED, frame, &[]),
+        (None, None, Some(frame)) => {
+            Failure::new(&causes::LIST_CUT, frame, "no whole list is in the capture")
+        }
+        (None, None, None) => {
+            let text = match none {
+                true => "no list is in the capture",
+                false => "no list in the capture is one that should have it",
+            };
+            Failure::new(&causes::NOT_IN_CAPTURE, 0, text)
+        }
+    };
+    registration.fact_mut(Item::Listed).open = Some(why);
+}
+
+/// Whether a rule of the protocol in which a server registers reports unanswered challenges.
+pub(super) fn has_rule_about_silence(server: &Server) -> bool {
+    let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
+    symptoms.iter().any(|it| it.item == Item::Echo && it.rule.needs == NeededEvidence::Response)
+}
+
+/// Whether an address is valid only in its own network.
+pub(super) fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(ip) => {
+            let [a, b, ..] = ip.octets();
+            // 100.64.0.0/10 is between providers and their customers.
+            ip.is_private() || ip.is_link_local() || ip.is_loopback() || a == 100 && b & 0xC0 == 64
+        }
+        IpAddr::V6(ip) => ip.is_unique_local() || ip.is_unicast_link_local() || ip.is_loopback(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dissectors::kit::Time;
+
+    use super::*;
+
+    fn end(address: &str) -> SocketAddr {
+        address.parse().unwrap()
+    }
+
+    #[test]
+    fn an_address_that_clients_cannot_reach_is_a_fault() {
+        let cause = |server: &str, client: &str| {
+            let mut lists = Lists::new(10);
+            let (client, master) = (end(client), end("198.51.100.9:27010"));
+            let id = Id::ALL[0];
+            lists.asked((client, master), (1, Time(0)), None, (id, Vec::new()));
+            lists.listed(id, (client, master), 2, true, [end(server)]);
+            let mut known = Registration::default();
+            listed(end(server), &mut known, lists.sighting(&end(server), None).unwrap());
+            known.fact(Item::Address).failure(false).map(|failure| failure.cause)
+        };
+        let (inside, outside) = ("192.168.0.7:50000", "203.0.113.7:50000");
+        assert_eq!(cause("192.168.0.2:27015", outside), Some(&causes::LISTED_PRIVATE));
+        assert_eq!(cause("192.168.0.2:27015", inside), None);
+        assert_eq!(cause("127.0.0.1:27015", outside), Some(&causes::LISTED_LOOPBACK));
+        assert_eq!(cause("127.0.0.1:27015", "127.0.0.1:50000"), None);
+        assert_eq!(cause("203.0.113.2:27015", outside), None);
+    }
+
+    #[test]
+    fn private_addresses_are_known() {
+        for ip in [
+            "10.1.2.3",
+            "192.168.0.9",
+            "100.64.0.1",
+            "127.0.0.1",
+            "169.254.1.1",
+            "fd00::1",
+            "fe80::1",
+        ] {
+            assert!(is_private(ip.parse().unwrap()), "{ip}");
+        }
+        for ip in ["203.0.113.5", "100.128.0.1", "172.32.0.1", "2001:db8::1"] {
+            assert!(!is_private(ip.parse().unwrap()), "{ip}");
+        }
+    }
+}

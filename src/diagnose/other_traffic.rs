@@ -1,0 +1,100 @@
+//! What packets without messages show: game ports, registration over Steam, masters that say nothing.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+
+use dissectors::Id;
+use dissectors::kit::{Item, Map, Transport, causes};
+
+use super::Diagnosis;
+use super::fact::{Failure, NO_ACCIDENT};
+use crate::session::{PairTraffic, Totals};
+use crate::text::grouped;
+
+/// The ports of Steam's connection managers.
+const STEAM: RangeInclusive<u16> = 27_015..=27_050;
+
+impl Diagnosis {
+    /// What packets without messages show, at the end of the capture.
+    pub(super) fn other_traffic(&mut self, read: &Totals) {
+        let ends = read.pairs.ends();
+        self.game_ports(&ends, read);
+        self.steam(&ends);
+        self.silent_masters(&ends);
+    }
+
+    /// Whether the game ports that servers announce are open.
+    fn game_ports(&mut self, ends: &[(SocketAddr, SocketAddr, PairTraffic)], read: &Totals) {
+        let mut ports: Map<SocketAddr, PairTraffic> = Map::default();
+        let is_udp = |it: &PairTraffic| it.transport == Transport::Udp;
+        for (end, _, traffic) in ends.iter().filter(|(.., traffic)| is_udp(traffic)) {
+            let known = ports.entry(*end).or_insert(PairTraffic { packets: [0; 2], ..*traffic });
+            known.packets = [0, 1].map(|at| known.packets[at] + traffic.packets[at]);
+            known.refused = known.refused.or(traffic.refused);
+        }
+        let (is_lossy, heard) = (self.is_lossy(read), &read.heard);
+        self.servers.iter_mut().for_each(|(address, server)| {
+            let Some(port) = server.game_port.filter(|port| *port != address.port()) else {
+                return;
+            };
+            let game = SocketAddr::new(address.ip(), port);
+            let Some(traffic) = ports.get(&game) else { return };
+            let [sent, got] = traffic.packets;
+            let is_heard = heard.contains(address.ip()) || self.speakers.contains(&address.ip());
+            let fact = server.fact_mut(Item::PlayOpen);
+            let values: [(_, &dyn Display); 2] = [("times", &grouped(got)), ("port", &port)];
+            let silent = Failure::with(&causes::answers::GAME_PORT_SILENT, traffic.frame, &values);
+            match traffic.refused {
+                _ if sent > 0 => fact.good(traffic.frame),
+                Some(frame) => {
+                    let cause = &causes::answers::GAME_PORT_CLOSED;
+                    fact.fails(Failure::with(cause, frame, &values));
+                }
+                None if got >= NO_ACCIDENT && is_heard && !is_lossy => fact.fails(silent),
+                None => fact.open = Some(silent),
+            }
+        });
+    }
+
+    /// Servers that join no master, and exchange packets with Steam's servers.
+    fn steam(&mut self, ends: &[(SocketAddr, SocketAddr, PairTraffic)]) {
+        for (end, other, traffic) in ends {
+            let is_tcp = traffic.transport == Transport::Tcp && STEAM.contains(&other.port());
+            let is_both_ways = traffic.packets.iter().all(|packets| *packets > 0);
+            if !(is_tcp || traffic.is_steam && traffic.transport == Transport::Udp)
+                || !is_both_ways
+                || self.clients.contains_key(&other.ip())
+            {
+                continue;
+            }
+            let Some(host) = self.hosts.get(&end.ip()) else { continue };
+            let Some(server) = self.servers.get_mut(&host.server) else { continue };
+            if server.query.is_some() && !server.has_joined() {
+                let cause = &causes::masters::REGISTERS_THROUGH_STEAM;
+                let why = Failure::with(cause, traffic.frame, &[("address", other)]);
+                server.fact_mut(Item::Elsewhere).open.get_or_insert(why);
+            }
+        }
+    }
+
+    /// Masters that accept connections, and say nothing in them, though they should speak first.
+    fn silent_masters(&mut self, ends: &[(SocketAddr, SocketAddr, PairTraffic)]) {
+        let greets = |port: u16| {
+            let is_there = |id: &&Id| id.info().masters.and_then(|it| it.greets_at) == Some(port);
+            Id::ALL.iter().find(is_there).copied()
+        };
+        for (end, client, traffic) in ends {
+            let [begin, last] = traffic.span;
+            let is_silent = traffic.packets[0] > 0 && traffic.bytes[0] == 0;
+            let is_accepted = is_silent && last.since(begin) >= self.terms.answer_timeout;
+            if traffic.transport != Transport::Tcp || !is_accepted || traffic.refused.is_some() {
+                continue;
+            }
+            let Some(id) = greets(end.port()) else { continue };
+            if let Some(master) = self.master(id, *end) {
+                master.is_connected(*client, traffic.frame);
+            }
+        }
+    }
+}

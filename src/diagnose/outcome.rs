@@ -1,0 +1,143 @@
+//! The results at the end of a capture.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::Id;
+use dissectors::kit::{Item, Set};
+
+use super::Diagnosis;
+use super::item_verdicts::ServerState;
+use super::position::position;
+use super::registration::{Registration, is_of_registration};
+use super::server::Server;
+use super::verdict::{DiagnosedServer, Diagnoses, ItemVerdict, Verdict, outcome_with_master};
+use crate::session::Totals;
+
+/// The conditions for a server of unknown protocol.
+const OF_ANY: [Item; 6] =
+    [Item::Join, Item::ListWhole, Item::Listed, Item::Address, Item::Asked, Item::Answered];
+
+impl Diagnosis {
+    /// The results. `wanted`: only servers with this address and port; one that is named with its
+    /// port has a result even if nothing is known about it.
+    pub fn outcome(
+        mut self,
+        read: &mut Totals,
+        wanted: Option<(IpAddr, Option<u16>)>,
+    ) -> Diagnoses {
+        self.across_flows(read);
+        self.other_traffic(read);
+        let (clients, givers) = self.other_parties(read, wanted.is_some());
+        // A server that is named is shown, whatever it is.
+        if wanted.is_none() {
+            self.one_server_each();
+            self.probed = self.other_ports();
+        }
+        // A server that registers also sends requests to its masters, which are not servers.
+        let masters: Set<_> = self.servers.values().flat_map(Server::masters).collect();
+        let known = self.servers.keys().copied();
+        let known = known.filter(|server| wanted.is_some() || !masters.contains(server));
+        let is_wanted = |server: &SocketAddr| {
+            wanted.is_none_or(|(ip, port)| {
+                ip == server.ip() && port.is_none_or(|port| port == server.port())
+            })
+        };
+        let mut addresses: Vec<_> = known.filter(is_wanted).collect();
+        if addresses.is_empty()
+            && let Some((ip, port)) = wanted
+        {
+            addresses.push(SocketAddr::new(ip, port.unwrap_or(0)));
+        }
+        addresses.sort_unstable();
+        let each = addresses.into_iter();
+        let mut servers: Vec<_> = each.map(|address| self.diagnosed(address, read)).collect();
+        servers.sort_by_key(DiagnosedServer::outcome);
+        let cut = if self.is_cut {
+            Some("there are more servers than fit into memory; see --memory")
+        } else if self.lists.is_cut {
+            Some("lists have more servers than fit into memory; see --memory")
+        } else if self.parties_are_cut {
+            Some("there are more clients, masters or requests than fit into memory; see --memory")
+        } else {
+            None
+        };
+        let has_lists = !self.lists.is_empty();
+        let broadcasts = std::mem::take(&mut self.broadcasts);
+        Diagnoses { servers, clients, masters: givers, broadcasts, has_lists, cut }
+    }
+
+    fn diagnosed(&mut self, address: SocketAddr, read: &Totals) -> DiagnosedServer {
+        let mut server = self.servers.remove(&address).unwrap_or_default();
+        let masters: Vec<_> = server.masters().map(|master| master.ip()).collect();
+        let clients: Vec<_> =
+            server.clients.iter().filter(|host| !masters.contains(host)).copied().collect();
+        let position = position(address.ip(), &server.hops, &self.everywhere, (&clients, &masters));
+        self.late_facts(address, &mut server, read, position);
+        let query = server.query.map(|id| id.info().diagnosis);
+        let elsewhere = query.and_then(|it| it.registers).and_then(Id::named);
+        let elsewhere = elsewhere.filter(|id| self.lists.has_whole(*id));
+        let registers = server.registers.or(elsewhere).map(|id| id.info().diagnosis);
+        let has = |item: &Item| {
+            [query, registers].into_iter().flatten().any(|it| it.items.contains(item))
+        };
+        let is_known = query.is_some() || registers.is_some();
+        let shows_registration = elsewhere.is_some() || self.shows_registration(&server);
+        let is_shown = |item: &&Item| {
+            let is_only_shown_if_known = matches!(item, Item::Elsewhere | Item::PlayOpen);
+            if is_only_shown_if_known {
+                return server.fact(**item).is_known();
+            }
+            has(item) && (shows_registration || !is_of_registration(**item))
+                || !is_known && OF_ANY.contains(item)
+        };
+        let shown = Item::ALL.iter().filter(is_shown).copied();
+        let (registering, own): (Vec<_>, Vec<_>) = shown.partition(|it| is_of_registration(*it));
+        let is_lossy = self.is_lossy(read);
+        let mut with_masters = Vec::new();
+        for registration in &server.registrations {
+            let is_heard = registration.master.is_some_and(|it| self.is_heard(it.ip(), read));
+            let state = ServerState {
+                server: &server,
+                registration,
+                address,
+                position,
+                is_heard,
+                is_lossy,
+            };
+            with_masters.push(Vec::from_iter(registering.iter().map(|item| state.verdict(*item))));
+        }
+        let rank = |items: &&Vec<ItemVerdict>| {
+            let outcome = outcome_with_master(items.iter());
+            let met = items.iter().filter(|it| it.verdict == Verdict::Yes).count();
+            (outcome, std::cmp::Reverse(items.iter().position(|it| it.verdict == Verdict::No)), met)
+        };
+        // The first of the best.
+        let best = with_masters.iter().rev().max_by_key(rank);
+        let best = best.and_then(|items| items.first()).and_then(|it| it.master);
+        let none = Registration::default();
+        let registration = server.registrations.first().unwrap_or(&none);
+        let is_heard = self.is_heard(address.ip(), read);
+        let state =
+            ServerState { server: &server, registration, address, position, is_heard, is_lossy };
+        let own = own.into_iter().map(|item| state.verdict(item));
+        let items = with_masters.into_iter().flatten().chain(own).collect();
+        DiagnosedServer {
+            server: address,
+            protocol: server.query.or(server.registers),
+            name: server.name.clone(),
+            position,
+            items,
+            best,
+            needs_no_master: query.is_some_and(|it| it.registers.is_none()),
+            addresses: server.addresses,
+            probed: self.probed.remove(&address).unwrap_or_default(),
+        }
+    }
+
+    /// Whether to show a server's registration: its protocol may have none, or it may register in
+    /// another one, which the capture may lack.
+    fn shows_registration(&self, server: &Server) -> bool {
+        let own = server.query.is_some_and(|id| id.info().diagnosis.items.contains(&Item::Join));
+        server.registers.is_some() || own
+    }
+}
