@@ -107,8 +107,8 @@ pub use flows::FlowRow;
 #[doc(hidden)]
 pub use run::{FOUND, INTERRUPTED, RAN, Terminal, UNUSABLE, run};
 pub use session::{
-    Batch, Checked, CheckedEvent, CrossFlow, DatagramEvent, DatagramHeaders, Decoder, Event,
-    EventDivider, EventOrder, EventPart, Events, FieldLimits, FieldsOf, FileEvent, Findings,
+    Batch, Checked, CheckedEvent, CrossFlow, DatagramEvent, DatagramHeaders, Datagrams, Decoder,
+    Event, EventDivider, EventOrder, EventPart, Events, FieldLimits, FieldsOf, FileEvent, Findings,
     FlowContext, IcmpEvent, LeftOut, ListedServers, Merge, MessageEvent, Messages, Needs, Options,
     PartMerge, PassedRule, Totals, Value,
 };

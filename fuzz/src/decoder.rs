@@ -3,7 +3,9 @@
 use dissectors::kit::Time;
 use dissectors::net_rules;
 use gamewire::capture::{LinkType, Notice, Packet};
-use gamewire::{Checked, Decoder, Event, FieldLimits, Findings, Messages, Needs, Options};
+use gamewire::{
+    Checked, Datagrams, Decoder, Event, FieldLimits, Findings, Messages, Needs, Options,
+};
 
 use crate::input::Input;
 
@@ -107,7 +109,7 @@ fn needs(bits: u8) -> Needs {
         hosts: has(6),
         pairs: has(6),
         // Rarely, because it excludes all other needs.
-        datagrams: bits == 0xA5,
+        datagrams: if bits == 0xA5 { Datagrams::Only } else { Datagrams::None },
     }
 }
 

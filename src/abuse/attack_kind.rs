@@ -10,6 +10,8 @@ const FEW: usize = 16;
 pub enum AttackKind {
     /// A server gets more requests than it can answer.
     FloodedServer,
+    /// A master gets more joins or heartbeats than it can answer.
+    FloodedMaster,
     /// A server is misused to flood others.
     Reflector,
     /// An address gets responses that it never requested.
@@ -22,8 +24,9 @@ pub enum AttackKind {
 
 impl AttackKind {
     /// All of them.
-    pub const ALL: [AttackKind; 5] = [
+    pub const ALL: [AttackKind; 6] = [
         AttackKind::FloodedServer,
+        AttackKind::FloodedMaster,
         AttackKind::Reflector,
         AttackKind::Victim,
         AttackKind::Transit,
@@ -34,6 +37,7 @@ impl AttackKind {
     pub const fn name(self) -> &'static str {
         match self {
             AttackKind::FloodedServer => "flooded_server",
+            AttackKind::FloodedMaster => "flooded_master",
             AttackKind::Reflector => "reflector",
             AttackKind::Victim => "victim",
             AttackKind::Transit => "transit",

@@ -18,6 +18,8 @@ pub enum Proof {
     Split,
     /// It sent another kind of request after a response.
     WentOn,
+    /// It plays: packets of the game go both ways.
+    Plays,
 }
 
 /// A real source.
@@ -28,6 +30,13 @@ pub(super) struct RealClient {
     /// The start of the window, the number of packets in it, and the maximum of all windows.
     window: (Time, u32),
     most: u32,
+}
+
+impl RealClient {
+    /// Whether it sends at most `repeats` requests within the window, or packets of the game.
+    fn is_legitimate(&self, repeats: u32) -> bool {
+        self.most <= repeats || self.proof == Proof::Plays
+    }
 }
 
 /// The real sources of one target.
@@ -73,7 +82,8 @@ impl Clients {
 
     /// Whether a source is real and sends at most `repeats` requests within the window.
     pub(super) fn is_legitimate(&self, source: IpAddr, repeats: u32) -> bool {
-        self.has(source) && self.all.get(&source).is_some_and(|client| client.most <= repeats)
+        self.has(source)
+            && self.all.get(&source).is_some_and(|client| client.is_legitimate(repeats))
     }
 
     /// Those within the client rate, or those above it.
@@ -83,7 +93,7 @@ impl Clients {
         repeats: u32,
     ) -> impl Iterator<Item = (IpAddr, &RealClient)> {
         let all = self.all.iter().map(|(source, client)| (*source, client));
-        all.filter(move |(_, client)| (client.most <= repeats) == legitimate)
+        all.filter(move |(_, client)| client.is_legitimate(repeats) == legitimate)
     }
 
     /// The packets of those within the client rate, by time.

@@ -91,7 +91,6 @@ impl<'m> TrafficMeasure<'m> {
         let mut all = match attacked.kind {
             _ if self.attack.is_empty() => Vec::new(),
             AttackKind::Victim => self.of_victim(attacked),
-            _ if self.target.prefix.bytes().is_empty() => Vec::new(),
             _ => self.of_server(attacked),
         };
         all.sort_by_key(|filter| rank(filter, most));
@@ -139,7 +138,11 @@ impl<'m> TrafficMeasure<'m> {
         let narrow: Vec<_> = narrow.cloned().into_iter().collect();
         let rate = self.rate_of_all(&narrow);
         all.push(filter(narrow, Some(RateLimit::OfAll(rate))));
-        all.retain(|filter| filter.drops > 0.0);
+        // A limit of all packets to the port is one of players', too.
+        let is_safe = |filter: &FirewallFilter| {
+            !prefix.is_empty() || filter.limit.is_none() && !filter.matches.is_empty()
+        };
+        all.retain(|filter| filter.drops > 0.0 && is_safe(filter));
         all
     }
 

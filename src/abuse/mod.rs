@@ -9,6 +9,7 @@ mod busiest;
 mod clients;
 mod filters;
 mod forged;
+mod game_ports;
 mod measure;
 mod omitted;
 mod packet;
@@ -28,10 +29,11 @@ use dissectors::ledger::{GROUPS, Loads, Terms};
 
 use crate::check::ReportedFinding;
 use crate::flows::{Identifier, is_usual_of};
-use crate::session::{DatagramEvent, Event, Needs};
+use crate::session::{DatagramEvent, Datagrams, Event, Needs};
 
+use game_ports::GamePort;
 use packet::SampledPacket;
-use recent_exchanges::{RecentExchanges, ReturnedChallenge};
+use recent_exchanges::RecentExchanges;
 use sources::RoomForSources;
 use target::{Target, TargetRoom, count};
 
@@ -73,6 +75,20 @@ pub struct AbuseSetting {
     pub collateral: f64,
 }
 
+impl AbuseSetting {
+    /// The prefix lengths of networks, where no others are asked for.
+    pub const NETWORKS: [u8; 2] = [24, 48];
+
+    /// The share of real clients' packets that a filter may drop, where no other is asked for.
+    pub const COLLATERAL: f64 = 0.001;
+
+    /// With these thresholds, and what is usual otherwise.
+    pub fn usual(terms: Terms) -> AbuseSetting {
+        let (networks, collateral) = (AbuseSetting::NETWORKS, AbuseSetting::COLLATERAL);
+        AbuseSetting { terms, networks, collateral }
+    }
+}
+
 /// Reads the datagrams of a capture.
 pub struct Abuse {
     setting: AbuseSetting,
@@ -81,6 +97,10 @@ pub struct Abuse {
     identifier: Identifier,
     /// Servers that get requests.
     servers: Map<Socket, Target>,
+    /// Their packets that are no messages of their protocols.
+    ports: Map<Socket, GamePort>,
+    /// Masters that get joins and heartbeats.
+    masters: Map<Socket, Target>,
     /// Addresses that get responses without requests.
     victims: Map<IpAddr, Target>,
     /// Servers that got packets known to crash them.
@@ -102,6 +122,8 @@ impl Abuse {
             bytes,
             identifier,
             servers: Map::default(),
+            ports: Map::default(),
+            masters: Map::default(),
             victims: Map::default(),
             crashed: Map::default(),
             recent_exchanges: RecentExchanges::new(bytes / 8),
@@ -137,7 +159,7 @@ impl Abuse {
 
     /// The events that it needs.
     pub fn needs() -> Needs {
-        Needs { datagrams: true, icmp: true, ..Needs::default() }
+        Needs { datagrams: Datagrams::Only, icmp: true, ..Needs::default() }
     }
 
     /// Resets the counts; recent requests of clients remain.
@@ -198,7 +220,33 @@ impl Abuse {
             (_, Purpose::Response | Purpose::ClientChallenge | Purpose::List, _) => {
                 self.response(id, &outline, event);
             }
-            _ => {}
+            (Role::Server, Purpose::Join | Purpose::Heartbeat, _) => {
+                let packet = SampledPacket::of(event, false);
+                let what = (Some(id), message.label);
+                let master =
+                    entry(&mut self.masters, Socket(to), self.most, &mut self.omitted.servers);
+                if let Some(master) = master {
+                    master.is_sent(what, to, event.bytes, &packet, &mut self.room);
+                }
+            }
+            _ => self.other(event),
+        }
+    }
+
+    /// A packet that is no message of a server's protocol: toward the port of a server, or from there.
+    fn of_game(&mut self, event: &DatagramEvent<'_>) {
+        let (from, to) = (event.headers.from, event.headers.to);
+        if self.servers.contains_key(&Socket(from)) {
+            if let Some(port) = self.ports.get_mut(&Socket(from)) {
+                port.sends(to, event.headers.length.into(), event.headers.hop_limit);
+            }
+            return;
+        }
+        let Some(server) = self.servers.get(&Socket(to)) else { return };
+        let id = server.protocol;
+        if self.ports.len() < self.most || self.ports.contains_key(&Socket(to)) {
+            let port = self.ports.entry(Socket(to)).or_default();
+            port.is_sent(id, event, &mut self.room);
         }
     }
 
@@ -247,7 +295,7 @@ impl Abuse {
             return self.unasked((Some(id), outline.message.label), event);
         };
         exchange.responds(outline);
-        let is_unchallenged = !is_challenge && exchange.returned == ReturnedChallenge::No;
+        let is_unchallenged = !is_challenge && exchange.is_unchallenged(to.port());
         if is_unchallenged && !exchange.what.is_empty() {
             let payload = event.payload();
             self.loads.reflects(group(from), exchange.what, exchange.length, &payload);
@@ -261,6 +309,7 @@ impl Abuse {
     /// A datagram of another protocol.
     fn other(&mut self, event: &DatagramEvent<'_>) {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
+        self.of_game(event);
         if SERVICES.contains(&to.port()) {
             self.recent_exchanges.entry(from.ip(), to, now);
         } else if SERVICES.contains(&from.port()) {

@@ -23,6 +23,9 @@ const FEWEST: usize = 1 << 12;
 /// Maximum number of stored packets of a source until it is known to be real, or forgotten.
 const FIRST: usize = 2;
 
+/// Maximum number of ports of a client that are kept.
+const PORTS: usize = 4;
+
 /// Maximum time of a response to a request.
 const PATIENCE: i64 = 30_000_000_000;
 
@@ -40,7 +43,9 @@ pub(super) struct RecentExchange {
     asked: u64,
     port: u16,
     /// Whether the latest request returned a challenge.
-    pub(super) returned: ReturnedChallenge,
+    returned: ReturnedChallenge,
+    /// The ports whose latest requests did: a client may use several at a time. 0: none.
+    returning: [u16; PORTS],
     response: ResponseState,
     /// The name and the length of the latest request.
     pub(super) length: u32,
@@ -51,7 +56,7 @@ pub(super) struct RecentExchange {
 
 /// Whether a request returned a challenge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum ReturnedChallenge {
+enum ReturnedChallenge {
     /// It had none, or another one than the server gave.
     #[default]
     No,
@@ -172,6 +177,11 @@ impl RecentExchange {
             (Some(_), None) if is_doubtful => ReturnedChallenge::Unknown,
             _ => ReturnedChallenge::No,
         };
+        self.returning.iter_mut().filter(|port| **port == packet.port).for_each(|port| *port = 0);
+        if self.returned == ReturnedChallenge::Yes {
+            self.returning.rotate_right(1);
+            self.returning[0] = packet.port;
+        }
         // An attacker repeats the same request; another kind of request after a response comes from
         // a client.
         let goes_on = self.asked != asked && self.port == packet.port;
@@ -185,6 +195,11 @@ impl RecentExchange {
         (self.what, self.length) = (outline.message.label, packet.length.into());
         self.response = ResponseState::No;
         proof
+    }
+
+    /// Whether the latest request from this port certainly returned no challenge.
+    pub(super) fn is_unchallenged(&self, port: u16) -> bool {
+        self.returned == ReturnedChallenge::No && !self.returning.contains(&port)
     }
 
     /// The server responds.

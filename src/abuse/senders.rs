@@ -170,7 +170,9 @@ impl Senders {
     /// whose addresses are not forged.
     pub fn reported(&self, attack: &Attack) -> Vec<(IpAddr, &Sender)> {
         let does = match attack.kind {
-            AttackKind::FloodedServer | AttackKind::Transit => SenderBehavior::Asks,
+            AttackKind::FloodedServer | AttackKind::FloodedMaster | AttackKind::Transit => {
+                SenderBehavior::Asks
+            }
             AttackKind::Victim => SenderBehavior::Responds,
             AttackKind::CrashAttempt => SenderBehavior::Crashes,
             // Its requests come from the unknown attacker, with the victims' addresses.

@@ -215,6 +215,14 @@ impl Target {
         }
     }
 
+    /// The players of a server are those of this port of it.
+    pub(super) fn has_players_of(&mut self, server: &Target) {
+        self.protocol = self.protocol.or(server.protocol);
+        self.clients.add(&server.clients);
+        self.hops[1].fresh |= server.hops[1].fresh;
+        self.hops[1].routed |= server.hops[1].routed;
+    }
+
     /// Adds another target of the same attack.
     pub(super) fn add(&mut self, other: &Target) {
         self.protocol = self.protocol.or(other.protocol);

@@ -13,6 +13,7 @@ use super::attack_kind::{AttackKind, kind_of};
 use super::clients::{Clients, Proof};
 use super::filters::FirewallFilter;
 use super::forged::{Forged, ForgeryInput};
+use super::game_ports::GamePort;
 use super::measure::{AttackTarget, TrafficMeasure, is_harmless};
 use super::sources::{Sources, network};
 use super::target::{Target, share};
@@ -75,19 +76,19 @@ pub struct Legitimate {
     pub clients: u64,
     /// Their packets.
     pub packets: u64,
-    /// How many returned a challenge, sent a request after the last part of a split response, and
-    /// sent another kind of request after a response.
-    pub proofs: [u64; 3],
+    /// How many returned a challenge, sent a request after the last part of a split response,
+    /// sent another kind of request after a response, and play.
+    pub proofs: [u64; 4],
 }
 
 impl Legitimate {
     /// `repeats`: how often a client may ask.
     fn of(clients: &Clients, repeats: u32) -> Legitimate {
-        let mut legitimate = Legitimate { clients: 0, packets: 0, proofs: [0; 3] };
+        let mut legitimate = Legitimate { clients: 0, packets: 0, proofs: [0; 4] };
         for (_, client) in clients.which(true, repeats) {
             legitimate.clients += 1;
             legitimate.packets += client.packets;
-            let order = [Proof::Challenge, Proof::Split, Proof::WentOn];
+            let order = [Proof::Challenge, Proof::Split, Proof::WentOn, Proof::Plays];
             let at = order.iter().position(|proof| *proof == client.proof);
             legitimate.proofs[at.unwrap_or(0)] += 1;
         }
@@ -173,6 +174,24 @@ impl Abuse {
                 AttackedPlace { kind, also, at, targets, network: Some(net), target: &target };
             attacks.extend(self.attack(place));
         }
+        for (Socket(at), port) in self.ports.iter().filter(|(_, port)| self.is_flooded(port)) {
+            let (mut all, mut others) = (port.target.clone(), None);
+            if let Some(server) = self.servers.get(&Socket(*at)) {
+                // Requests beside it are of the same attack.
+                match flooded.contains(at) && self.is_flood(server) {
+                    true => all.add(server),
+                    false => others = Some(server),
+                }
+            }
+            others.into_iter().for_each(|server| all.has_players_of(server));
+            within.insert(*at);
+            let (kind, also) = kind_of(&all, [true, false]);
+            attacks.extend(self.attack(AttackedPlace::of(kind, also, *at, &all)));
+        }
+        let masters = self.masters.iter().filter(|(_, target)| self.is_master_flooded(target));
+        attacks.extend(masters.filter_map(|(Socket(at), target)| {
+            self.attack(AttackedPlace::of(AttackKind::FloodedMaster, None, *at, target))
+        }));
         attacks.extend(self.servers.iter().filter_map(|(Socket(at), target)| {
             let is = [flooded.contains(at) && self.is_flood(target), reflecting.contains(at)];
             if is == [false; 2] || within.contains(at) || self.unproven(target) < CHECKED_FROM {
@@ -225,6 +244,16 @@ impl Abuse {
     /// not, nor one of which not all could be kept.
     fn is_flood(&self, target: &Target) -> bool {
         !target.clients.is_cut && self.unproven(target) >= self.flood()
+    }
+
+    /// Whether packets of any content flood a game server's port.
+    fn is_flooded(&self, port: &GamePort) -> bool {
+        self.most_of_flood(&port.target) >= self.flood() && port.is_one_way()
+    }
+
+    /// Whether joins and heartbeats flood a master.
+    fn is_master_flooded(&self, target: &Target) -> bool {
+        self.most_of_flood(target) >= self.flood()
     }
 
     fn most_of_flood(&self, target: &Target) -> u64 {

@@ -5,12 +5,14 @@ use std::io::{self, Write};
 use dissectors::ledger::Terms;
 
 use crate::Terminal;
+use crate::abuse::{Abuse, AbuseSetting};
 use crate::check;
 use crate::cli;
 use crate::commands::consumer::Consumer;
-use crate::commands::read::read;
+use crate::commands::read::{identifier, read};
 use crate::commands::{Failure, painted, settings_of};
 use crate::diagnose::Diagnosis;
+use crate::flows::Identifier;
 use crate::report::diagnose::DiagnosisReport;
 use crate::report::paint::Paint;
 use crate::session::{Event, Needs, Totals};
@@ -29,12 +31,12 @@ pub fn run(
     let limits = args.input.limits();
     let terms = check::terms(&config.settings, limits.protocols.remembered);
     let (bytes, complete) = (limits.flow_bytes / 4, args.complete.unwrap_or(config.complete));
+    let new =
+        DiagnosisSetting { bytes, terms, complete, identifier: identifier(&args.input, &config) };
     let mut consumer = DiagnoseConsumer {
         args,
-        terms,
-        bytes,
-        complete,
-        diagnosis: Diagnosis::new(bytes, terms, complete),
+        diagnosis: new.diagnosis(),
+        setting: new,
         paint: painted(args.color, terminal.out),
         columns: terminal.columns,
         capture: None,
@@ -51,13 +53,28 @@ pub fn run(
     }
 }
 
-struct DiagnoseConsumer<'w> {
-    args: &'w cli::DiagnoseArgs,
-    terms: Terms,
+/// What a diagnosis begins with.
+struct DiagnosisSetting {
     /// Memory limit for the state of a capture.
     bytes: usize,
+    terms: Terms,
     /// The user states that captures are complete.
     complete: bool,
+    identifier: Identifier,
+}
+
+impl DiagnosisSetting {
+    /// Of the next capture.
+    fn diagnosis(&self) -> Diagnosis {
+        let setting = AbuseSetting::usual(self.terms);
+        let abuse = Abuse::new(self.bytes / 4, setting, self.identifier.clone());
+        Diagnosis::new(self.bytes / 4 * 3, self.terms, self.complete).with_attacks(abuse)
+    }
+}
+
+struct DiagnoseConsumer<'w> {
+    args: &'w cli::DiagnoseArgs,
+    setting: DiagnosisSetting,
     diagnosis: Diagnosis,
     paint: Paint,
     /// The terminal's width.
@@ -71,7 +88,7 @@ struct DiagnoseConsumer<'w> {
 
 impl Consumer for DiagnoseConsumer<'_> {
     fn needs(&self) -> Needs {
-        Diagnosis::needs(&self.terms)
+        Diagnosis::needs(&self.setting.terms)
     }
 
     /// Other messages contribute, too.
@@ -80,7 +97,7 @@ impl Consumer for DiagnoseConsumer<'_> {
     }
 
     fn complete(&self) -> bool {
-        self.complete
+        self.setting.complete
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
@@ -94,7 +111,7 @@ impl Consumer for DiagnoseConsumer<'_> {
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
-        let empty = Diagnosis::new(self.bytes, self.terms, self.complete);
+        let empty = self.setting.diagnosis();
         let diagnosis = std::mem::replace(&mut self.diagnosis, empty);
         let diagnoses = diagnosis.outcome(read, self.args.server);
         self.found |= diagnoses.has_fault();

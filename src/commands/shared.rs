@@ -14,7 +14,7 @@ use super::consumer::{Consumer, LOOK};
 use super::notices::{Monitor, Notices};
 use crate::capture::{self, Notice, Packets, Stop};
 use crate::session::{
-    Batch, Decoder, Event, EventDivider, EventPart, Merge, Options, PartMerge, Totals,
+    Batch, Datagrams, Decoder, Event, EventDivider, EventPart, Merge, Options, PartMerge, Totals,
 };
 
 /// Minimum size of a file that is read by several threads.
@@ -53,7 +53,7 @@ impl Shares {
         packets: &dyn Packets,
     ) -> Option<Shares> {
         let (_, total) = packets.progress()?;
-        let wanted = if options.needs.datagrams { Some(1) } else { wanted };
+        let wanted = if options.needs.datagrams == Datagrams::Only { Some(1) } else { wanted };
         let threads = match wanted {
             Some(threads) => threads.into(),
             None if total < LARGE => 1,

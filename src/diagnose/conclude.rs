@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::net::SocketAddr;
 
-use dissectors::kit::{Item, Symptom, Verdict as Ruled, causes};
+use dissectors::kit::{CauseKind, Item, Symptom, Verdict as Ruled, causes};
 use dissectors::net_rules::NET014;
 
 use super::fact::{Fact, Failure, NO_ACCIDENT};
@@ -87,8 +87,10 @@ impl Diagnosis {
         position: CapturePosition,
     ) {
         self.registrations(address, server, read, position);
+        let whole = server.fact(Item::Whole);
         if let Some(frame) = server.in_one_packet
-            && server.fact(Item::Whole).run == 0
+            && whole.run == 0
+            && whole.mended == 0
         {
             server.good(Item::Whole, frame);
         }
@@ -156,7 +158,12 @@ fn only_info(server: &mut Server) {
     }
     let is_answered = |kind: &&Kind| kind.answered.good > 0;
     let fails = |kind: &Kind| kind.answered.failure(true).cloned();
-    let silent = server.kinds.iter().find(|kind| kind.answered.good == 0 && kind.answered.run > 0);
+    let is_silent = |kind: &&Kind| {
+        let why = kind.answered.failure(true).map(|failure| failure.cause.kind);
+        let is_proven = kind.answered.run >= NO_ACCIDENT || why == Some(CauseKind::Icmp);
+        kind.answered.good == 0 && is_proven
+    };
+    let silent = server.kinds.iter().find(is_silent);
     let mut answered = server.kinds.iter().filter(is_answered).peekable();
     let only_info = answered.peek().is_some() && answered.all(|kind| kind.describes);
     let is_elsewhere = !server.elsewhere.is_empty();

@@ -27,19 +27,24 @@ impl Counts {
     /// A response to a client.
     pub(super) fn see(&mut self, event: &MessageEvent<'_>) {
         let described = event.message().describes;
+        let mut players_are_described = false;
         let players = described.and_then(|it| described::first(event, it.players));
         if let Some(info) = players.and_then(described::number) {
             self.info = Some(info);
+            players_are_described = true;
             let most = described.and_then(|it| described::first(event, it.max_players));
             let most = most.and_then(described::number).filter(|most| info == BYTE && *most < info);
             self.wrapped = most.map(|most| (most, event.frame())).or(self.wrapped);
         }
         let list = event.field("num_players").and_then(described::number);
+        let list = list.or_else(|| described::listed_players(event));
+        // One answer holds both numbers: they are of the same moment.
+        let is_one = players_are_described && list.is_some();
         let (Some(list), Some(info)) = (list, self.info) else { return };
         let difference = info.abs_diff(list);
         let is_far = difference > NEAR && 4 * difference > info.max(list);
         let is_none = info.min(list) == 0 && info.max(list) >= 2;
-        if is_far || is_none {
+        if is_far || is_none || is_one && difference > 0 {
             (self.differs, self.differed) = (Some((info, list, event.frame())), self.differed + 1);
         } else {
             self.agreed += 1;

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{AddressRole, Item, Time, causes};
+use dissectors::kit::{AddressRole, Item, Time, causes, is_of_several};
 
 use super::Diagnosis;
 use super::fact::Failure;
@@ -35,14 +35,6 @@ pub struct Broadcast {
     pub answered_by: Vec<SocketAddr>,
     /// The protocol of the requests.
     protocol: Id,
-}
-
-/// Whether an address is one of several hosts.
-pub(super) fn is_broadcast(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(ip) => ip.is_broadcast() || ip.is_multicast(),
-        IpAddr::V6(ip) => ip.is_multicast(),
-    }
 }
 
 /// Nanoseconds between the recordings of one datagram before and behind NAT.
@@ -152,7 +144,10 @@ impl Diagnosis {
         shown: &mut Vec<Item>,
     ) -> Option<SocketAddr> {
         let [from, to] = event.ends();
-        let asked = *self.broadcast_by.get_mut(&to, self.remembered)?;
+        let asked = match self.broadcast_by.get_mut(&to, self.remembered) {
+            Some(asked) => *asked,
+            None => self.last_of_network(from, to)?,
+        };
         let broadcast = self.broadcasts.iter_mut().find(|it| it.to == asked)?;
         let protocol = broadcast.protocol;
         if broadcast.answered_by.len() < ANSWERS && !broadcast.answered_by.contains(&from) {
@@ -164,6 +159,19 @@ impl Diagnosis {
         server.good(Item::Asked, event.frame());
         shown.extend([Item::Answered, Item::FromAsked, Item::Readable]);
         Some(from)
+    }
+
+    /// The client's latest request went to the last address of the network of a host that answers: that is no server, but
+    /// all of the network.
+    fn last_of_network(&mut self, from: SocketAddr, client: SocketAddr) -> Option<SocketAddr> {
+        let (asked, _) = *self.asked.get_mut(&client, self.remembered)?;
+        let protocol = self.servers.get(&asked)?.query?;
+        if !is_of_several(asked.ip(), from.ip()) {
+            return None;
+        }
+        let times = self.servers.remove(&asked)?.fact(Item::Asked).good;
+        (0..times).for_each(|_| self.broadcast(protocol, client, asked));
+        Some(asked)
     }
 
     /// The ports of hosts that are no servers of their own: clients probed them to find the one that answers, or took

@@ -7,7 +7,7 @@ use dissectors::kit::{Item, Values, causes};
 use super::CapturePosition;
 use super::fact::Fact;
 use super::registration::{Registration, is_of_registration};
-use super::server::Server;
+use super::server::{CLIENTS, Server};
 use super::verdict::{BUT, ItemVerdict, Verdict, is_suspicion};
 use crate::session::ExchangeCounts;
 use crate::text::{brief_span, counted, grouped, long_span};
@@ -157,10 +157,13 @@ impl ServerState<'_> {
             Item::Join => registration.master.map_or(String::new(), |master| master.to_string()),
             Item::Heartbeats => every(),
             Item::Accepted => registration.reported.clone().unwrap_or_default(),
-            Item::Listed | Item::Address => format!("as {}", self.address),
+            Item::Listed | Item::Address => {
+                format!("as {}", registration.listed_as.unwrap_or(self.address))
+            }
             Item::Asked => {
+                let at_least = if server.clients.len() < CLIENTS { "" } else { "at least " };
                 let clients = counted(server.clients.len() as u64, "client");
-                format!("{clients}, {}", counted(server.exchanges.asked, "request"))
+                format!("{at_least}{clients}, {}", counted(server.exchanges.asked, "request"))
             }
             Item::Answered if server.in_part > 0 && !server.responds_whole() => {
                 "only in part".to_owned()

@@ -8,7 +8,7 @@ use dissectors::kit::{Item, Role, causes};
 use super::fact::Failure;
 use super::listing::has_rule_about_silence;
 use super::{Diagnosis, ServerPacket, ServerPacketKind, masters};
-use crate::session::{MessageEvent, Value};
+use crate::session::{FlowContext, MessageEvent, PassedRule, Value};
 use crate::summary::described;
 
 impl Diagnosis {
@@ -96,6 +96,23 @@ impl Diagnosis {
             return self.below(id, to);
         }
         self.challenge(to, event, shown)
+    }
+
+    /// The checks of a flow that has ended: a master may have probed the server before its registration was known.
+    pub(super) fn probed_unseen(&mut self, context: &FlowContext, passes: &[PassedRule]) {
+        if !passes.iter().any(|it| self.probing.iter().any(|rule| rule.code == it.rule.code)) {
+            return;
+        }
+        for [server, master] in [context.flow.ends, reversed(context.flow.ends)] {
+            let Some(address) = self.resolve(server) else { continue };
+            let known = self.servers.get_mut(&address).and_then(|it| it.with(master.ip()));
+            let Some(registration) = known else { continue };
+            for item in [Item::Probed, Item::ProbeBack] {
+                if !registration.fact(item).is_known() {
+                    registration.good(item, 0);
+                }
+            }
+        }
     }
 
     /// The known server whose address a master probes here.
@@ -220,4 +237,8 @@ impl Diagnosis {
         registration.fact_mut(Item::Stays).fails(why);
         Some(address)
     }
+}
+
+fn reversed([one, other]: [SocketAddr; 2]) -> [SocketAddr; 2] {
+    [other, one]
 }

@@ -152,20 +152,32 @@ impl Diagnosis {
         let protocol = server.registers.or(elsewhere.and_then(Id::named));
         let master = registration.master.map(|it| it.ip());
         let given = self.lists.of(master, protocol);
-        let of_others = self.lists.sighting(&place.address, None);
-        let of_others = of_others.filter(|it| !place.masters.contains(&it.master));
-        let sighting = self.lists.sighting(&place.address, master).or(of_others);
-        let whole = list_whole((place.address, server), registration, &given, sighting);
+        let own = [place.address].into_iter().chain(server.addresses.iter().map(|(own, _)| *own));
+        let in_lists = |of: Option<IpAddr>| {
+            own.clone().find_map(|own| Some((own, self.lists.sighting(&own, of)?)))
+        };
+        let own_sighting = in_lists(master);
+        let of_others = in_lists(None).filter(|(_, it)| !place.masters.contains(&it.master));
+        let sighting = own_sighting.or(of_others);
+        let seen = sighting.map(|(_, sighting)| sighting);
+        let whole = list_whole((place.address, server), registration, &given, seen);
         let joined_at = registration.joins.map(|(first, ..)| first);
         let could_hold = whole.filter(|whole| joined_at.is_none_or(|joined| whole.begun >= joined));
-        let is_late = |sighting: &&Sighting| {
+        let is_late = |(_, sighting): &(SocketAddr, &Sighting)| {
             could_hold.is_none_or(|whole| !Lists::is_later(whole, Some(sighting)))
         };
         if sighting.is_none() && self.is_listed_in_vain(registration, place) {
             return;
         }
         match (sighting.filter(is_late), could_hold) {
-            (Some(sighting), _) => listed(place.address, registration, sighting),
+            (Some((as_address, sighting)), _) => {
+                listed(as_address, registration, sighting);
+                if as_address != place.address {
+                    let text = "it is the port that it joins from: whether that responds is not in the capture";
+                    let why = Failure::new(&causes::NOT_IN_CAPTURE, sighting.frame, text);
+                    registration.fact_mut(Item::Address).doubt(Vec::new(), why);
+                }
+            }
             (None, Some(whole)) => self.not_listed(registration, whole, place),
             (None, None) => no_list(registration, &given, self.lists.is_empty()),
         }
@@ -273,10 +285,11 @@ fn list_whole<'g>(
 
 /// The server is in a list.
 fn listed(address: SocketAddr, registration: &mut Registration, sighting: &Sighting) {
+    registration.listed_as = Some(address);
     registration.good(Item::Listed, sighting.frame);
     registration.good(Item::Accepted, sighting.frame);
     // Whatever the specification requires, this master accepted it.
-    for item in [Item::Challenged, Item::Echo, Item::Info, Item::ProbeBack, Item::Stays] {
+    for item in [Item::Challenged, Item::Info, Item::ProbeBack, Item::Stays] {
         if registration.fact(item).run > 0 {
             registration.good(item, sighting.frame);
         }

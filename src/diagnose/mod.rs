@@ -37,12 +37,15 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::kit::{
     CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Role, Rule, Set,
-    Severity, Verdict as Ruled, causes,
+    Severity, Verdict as Ruled, causes, is_broadcast,
 };
 use dissectors::ledger::Terms;
 
+use crate::abuse::Abuse;
 use crate::check::{Checker, Selection};
-use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Value};
+use crate::session::{
+    Datagrams, Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Value,
+};
 use crate::summary::described;
 
 use client::Client;
@@ -130,6 +133,10 @@ pub struct Diagnosis {
     on_time: Vec<&'static Rule>,
     /// The rules that a master passes only with a server that it has accepted.
     accepting: Vec<&'static Rule>,
+    /// The rules that a master passes that probes a server and is answered.
+    probing: Vec<&'static Rule>,
+    /// Measures attacks.
+    abuse: Option<Abuse>,
     /// Checks the rules that only all flows together can break.
     checker: Checker,
     terms: Terms,
@@ -158,7 +165,7 @@ struct ServerPacket {
 enum ServerPacketKind {
     /// A client's request. `follows`: it uses a challenge from this server, and no ICMP error says that
     /// the request did not arrive.
-    Request { message: &'static Message, follows: bool },
+    Request { message: &'static Message, kind: &'static str, follows: bool },
     /// A message to this master.
     Join { master: IpAddr },
     /// A response to a request of this kind.
@@ -201,11 +208,18 @@ impl Diagnosis {
             challengers: Set::default(),
             refused: RecentMap::default(),
             on_time: rules_of(Item::Heartbeats),
+            probing: rules_of(Item::ProbeBack),
             accepting: Id::ALL.iter().filter_map(|id| id.info().diagnosis.accepts).collect(),
+            abuse: None,
             checker: Checker::new(Selection::default(), terms, vouched),
             terms,
             vouched,
         }
+    }
+
+    /// The same, with what attacks this finds.
+    pub fn with_attacks(self, abuse: Abuse) -> Diagnosis {
+        Diagnosis { abuse: Some(abuse), ..self }
     }
 
     /// The events that it needs.
@@ -221,6 +235,7 @@ impl Diagnosis {
             flows: true,
             hosts: true,
             pairs: true,
+            datagrams: Datagrams::Beside,
             ..Needs {
                 fields: Some(FieldLimits::of_parties()),
                 ..Checker::needs(&Selection::default(), terms)
@@ -230,12 +245,16 @@ impl Diagnosis {
 
     /// The next event of the capture.
     pub fn event(&mut self, event: &Event<'_>) {
+        if let (Event::Datagram(_) | Event::Icmp(_), Some(abuse)) = (event, &mut self.abuse) {
+            abuse.event(event);
+        }
         match event {
             Event::Message(message) => self.message(message),
             Event::Checked(it) => {
                 for finding in it.checked().findings {
                     self.finding(finding, it.context(), None);
                 }
+                self.probed_unseen(it.context(), it.checked().passes);
             }
             Event::CrossFlow(it) if it.event == CrossFlowEvent::Refused => {
                 let seen = it.witness.seen;
@@ -363,21 +382,23 @@ impl Diagnosis {
         let payload = event.payload();
         let (from, to, frame) = (payload.from, payload.to, payload.frame);
         let message = event.message();
-        if hosts::is_broadcast(to.ip()) {
+        let is_known = || self.broadcasts.iter().any(|it| it.to == to);
+        if is_broadcast(to.ip()) || is_known() {
             self.broadcast(id, from, to);
             return None;
         }
         let challenged = self.challenged.get_mut(&[from, to], self.remembered);
         let was_challenged = challenged.is_some();
-        let follows = challenged.is_some_and(|of| of.is_none_or(|of| of == message.name));
-        let what = ServerPacketKind::Request { message, follows };
+        let kind = described::request_kind(event);
+        let follows = challenged.is_some_and(|of| of.is_none_or(|of| of == kind));
+        let what = ServerPacketKind::Request { message, kind, follows };
         self.sent.insert(frame, ServerPacket { server: to, what }, self.remembered);
         self.asked.insert(from, (to, frame), self.remembered);
         let timeout = self.terms.answer_timeout;
         let is_again = self.responded.is_asked_again(event, timeout, self.remembered);
         let server = self.server(to)?;
         if (is_again || was_challenged)
-            && let Some(kind) = server.kind(message.name)
+            && let Some(kind) = server.kind(kind)
         {
             kind.was_challenged |= was_challenged;
             if is_again {
@@ -402,6 +423,9 @@ impl Diagnosis {
                         ServerPacket { server: asked, what: ServerPacketKind::Part { request } };
                     self.sent.insert(frame, sent, self.remembered);
                 }
+                Some(_) if let Some(server) = self.answers_broadcast(event, shown) => {
+                    return Some(server);
+                }
                 Some((asked, _)) => self.unasked.insert(frame, asked, self.remembered),
                 None => {
                     if let Some(server) = self.answers_broadcast(event, shown) {
@@ -417,17 +441,17 @@ impl Diagnosis {
         // A challenge is not the requested data.
         let kind = match request {
             _ if event.message().purpose == Purpose::ClientChallenge => None,
-            Some(ServerPacketKind::Request { message, .. }) => Some(message.name),
+            Some(ServerPacketKind::Request { kind, .. }) => Some(kind),
             _ => None,
         };
         let what = ServerPacketKind::Response { to: kind };
         self.sent.insert(frame, ServerPacket { server: from, what }, self.remembered);
         if event.message().purpose == Purpose::ClientChallenge {
             let of = match request {
-                Some(ServerPacketKind::Request { message, .. })
+                Some(ServerPacketKind::Request { message, kind, .. })
                     if message.purpose == Purpose::Query =>
                 {
-                    Some(message.name)
+                    Some(kind)
                 }
                 _ => None,
             };
@@ -465,11 +489,11 @@ impl Diagnosis {
             _ => shown.push(Item::Whole),
         }
         shown.push(Item::Answered);
-        if let Some(ServerPacketKind::Request { message, follows }) = request {
+        if let Some(ServerPacketKind::Request { message, kind, follows }) = request {
             if follows {
                 shown.push(Item::Verified);
             }
-            if let Some(kind) = server.kind(message.name) {
+            if let Some(kind) = server.kind(kind) {
                 kind.describes |= event.message().describes.is_some();
                 kind.sizes.see(event, packets.len());
                 let hops = event.context().hop_limit;

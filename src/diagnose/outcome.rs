@@ -1,17 +1,21 @@
 //! The results at the end of a capture.
 
+use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Item, Set};
+use dissectors::kit::{Item, Set, causes};
 
-use super::Diagnosis;
+use super::fact::Failure;
 use super::item_verdicts::ServerState;
 use super::position::position;
 use super::registration::{Registration, is_of_registration};
 use super::server::Server;
 use super::verdict::{DiagnosedServer, Diagnoses, ItemVerdict, Verdict, outcome_with_master};
+use super::{CapturePosition, Diagnosis};
+use crate::abuse::AttackKind;
 use crate::session::Totals;
+use crate::text::{grouped, plural};
 
 /// The conditions for a server of unknown protocol.
 const OF_ANY: [Item; 6] =
@@ -27,6 +31,7 @@ impl Diagnosis {
     ) -> Diagnoses {
         self.across_flows(read);
         self.other_traffic(read);
+        self.attacks();
         let (clients, givers) = self.other_parties(read, wanted.is_some());
         // A server that is named is shown, whatever it is.
         if wanted.is_none() {
@@ -62,8 +67,50 @@ impl Diagnosis {
             None
         };
         let has_lists = !self.lists.is_empty();
+        let mut positions = servers.iter().map(|server| server.position);
+        let position = positions.next().filter(|first| positions.all(|it| it == *first));
+        let position = position.unwrap_or(CapturePosition::Unknown);
+        let is_lossy = self.is_lossy(read);
         let broadcasts = std::mem::take(&mut self.broadcasts);
-        Diagnoses { servers, clients, masters: givers, broadcasts, has_lists, cut }
+        Diagnoses {
+            servers,
+            clients,
+            masters: givers,
+            broadcasts,
+            position,
+            is_lossy,
+            has_lists,
+            cut,
+        }
+    }
+
+    /// The attacks on the servers.
+    fn attacks(&mut self) {
+        let Some(abuse) = self.abuse.take() else { return };
+        for attack in abuse.attacks() {
+            let cause = match (attack.kind, attack.also) {
+                (AttackKind::FloodedServer, _)
+                | (AttackKind::Transit, Some(AttackKind::FloodedServer)) => {
+                    &causes::answers::FLOODED
+                }
+                (AttackKind::Reflector, _) => &causes::answers::MISUSED,
+                (AttackKind::CrashAttempt, _) => &causes::answers::CRASH_ATTEMPT,
+                _ => continue,
+            };
+            let kind = attack.kinds.first().map_or("packets", |(kind, _)| kind);
+            let values: [(_, &dyn Display); 4] = [
+                ("kinds", &plural(kind)),
+                ("rate", &grouped(attack.rate[0].round() as u64)),
+                ("packets", &grouped(attack.packets)),
+                ("sources", &grouped(attack.sources.count)),
+            ];
+            let why = Failure::with(cause, 0, &values);
+            for target in &attack.targets {
+                if let Some(server) = self.servers.get_mut(target) {
+                    server.fact_mut(Item::NotAttacked).fails(why.clone());
+                }
+            }
+        }
     }
 
     fn diagnosed(&mut self, address: SocketAddr, read: &Totals) -> DiagnosedServer {
@@ -83,7 +130,8 @@ impl Diagnosis {
         let is_known = query.is_some() || registers.is_some();
         let shows_registration = elsewhere.is_some() || self.shows_registration(&server);
         let is_shown = |item: &&Item| {
-            let is_only_shown_if_known = matches!(item, Item::Elsewhere | Item::PlayOpen);
+            let is_only_shown_if_known =
+                matches!(item, Item::NotAttacked | Item::Elsewhere | Item::PlayOpen);
             if is_only_shown_if_known {
                 return server.fact(**item).is_known();
             }
@@ -120,7 +168,9 @@ impl Diagnosis {
         let state =
             ServerState { server: &server, registration, address, position, is_heard, is_lossy };
         let own = own.into_iter().map(|item| state.verdict(item));
-        let items = with_masters.into_iter().flatten().chain(own).collect();
+        let mut items: Vec<_> = with_masters.into_iter().flatten().chain(own).collect();
+        // An attack comes before anything else.
+        items.sort_by_key(|it| it.item != Item::NotAttacked);
         DiagnosedServer {
             server: address,
             protocol: server.query.or(server.registers),

@@ -41,7 +41,7 @@ impl Diagnosis {
                 let request = Request {
                     client: from,
                     server: to,
-                    kind: message.name,
+                    kind: described::request_kind(event),
                     protocol: id,
                     frame: event.frame(),
                     time: event.time(),
@@ -136,10 +136,10 @@ impl Diagnosis {
         };
         let Some(request) = request else { return };
         let asked = self.sent.get_mut(&request, self.remembered).map(|sent| sent.what);
-        let Some(ServerPacketKind::Request { message, .. }) = asked else { return };
+        let Some(ServerPacketKind::Request { message, kind, .. }) = asked else { return };
         // To a request for a challenge, that is the answer.
         let is_step = is_challenge && message.purpose == Purpose::Query;
-        self.log.response([client, server], message.name, event.time(), is_step);
+        self.log.response([client, server], kind, event.time(), is_step);
     }
 
     fn client(&mut self, host: IpAddr) -> Option<&mut Client> {

@@ -6,13 +6,18 @@ use dissectors::kit::{Item, ItemGroup, Time};
 
 use super::fact::Fact;
 
+/// The first condition of registration.
+const FIRST: usize = Item::Join as usize;
+
 /// What a server has to do with one master: it registers there, and is in the lists of it, or not.
 #[derive(Debug, Default)]
 pub(super) struct Registration {
     /// The master, where the server first addressed it; `None`: none is known.
     pub(super) master: Option<SocketAddr>,
-    /// The items of registration and of lists come first.
-    facts: [Fact; Item::Address as usize + 1],
+    /// The conditions of registration and of lists follow each other.
+    facts: [Fact; Item::Address as usize + 1 - FIRST],
+    /// The address in the latest list that holds the server.
+    pub(super) listed_as: Option<SocketAddr>,
     /// The master's response.
     pub(super) reported: Option<String>,
     /// A packet in which the master may say that it does not know the server.
@@ -40,11 +45,11 @@ impl Registration {
 
     /// The state of a condition of registration.
     pub(super) fn fact(&self, item: Item) -> &Fact {
-        &self.facts[item as usize]
+        &self.facts[item as usize - FIRST]
     }
 
     pub(super) fn fact_mut(&mut self, item: Item) -> &mut Fact {
-        &mut self.facts[item as usize]
+        &mut self.facts[item as usize - FIRST]
     }
 
     /// The condition is met, as this packet shows.

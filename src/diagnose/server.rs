@@ -18,7 +18,7 @@ use crate::session::ExchangeCounts;
 const ADDRESSES: usize = 8;
 
 /// Maximum number of clients that are counted.
-const CLIENTS: usize = 1 << 10;
+pub(super) const CLIENTS: usize = 1 << 10;
 
 /// Maximum number of keys in a server's description of itself, and maximum length of each.
 const KEYS: usize = 32;
@@ -29,6 +29,14 @@ const KINDS: usize = 16;
 
 /// The first condition of the server alone.
 const OWN: usize = Item::Elsewhere as usize;
+
+/// The number of conditions from that one to the last of a server.
+const ALONE: usize = Item::WellFormed as usize - OWN;
+
+/// The place of a condition of the server alone. That it is not attacked comes before those of registration.
+fn place(item: Item) -> usize {
+    if item == Item::NotAttacked { ALONE } else { item as usize - OWN }
+}
 
 /// The state of one server.
 #[derive(Debug, Default)]
@@ -42,7 +50,7 @@ pub(super) struct Server {
     pub(super) players: Option<u64>,
     /// The conditions of the server alone: those of registration come before, those of clients and masters after
     /// them.
-    facts: [Fact; Item::WellFormed as usize - OWN],
+    facts: [Fact; ALONE + 1],
     /// With each master, in the order in which it addressed them.
     pub(super) registrations: Vec<Registration>,
     /// The first responses from another address than the queried one: source, cause and packet; and
@@ -156,11 +164,11 @@ impl Server {
 
     /// The state of a condition of the server alone.
     pub(super) fn fact(&self, item: Item) -> &Fact {
-        &self.facts[item as usize - OWN]
+        &self.facts[place(item)]
     }
 
     pub(super) fn fact_mut(&mut self, item: Item) -> &mut Fact {
-        &mut self.facts[item as usize - OWN]
+        &mut self.facts[place(item)]
     }
 
     /// The registration with a master that it has addressed.

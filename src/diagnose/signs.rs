@@ -182,8 +182,8 @@ impl Diagnosis {
     fn responds_in_part(&mut self, server: SocketAddr, request: u64, frame: u64) {
         let request = self.sent.get_mut(&request, self.remembered).map(|sent| sent.what);
         let Some(server) = self.servers.get_mut(&server) else { return };
-        let Some(ServerPacketKind::Request { message, follows }) = request else { return };
-        server.good_of(Some(message.name), Item::Answered, frame);
+        let Some(ServerPacketKind::Request { kind, follows, .. }) = request else { return };
+        server.good_of(Some(kind), Item::Answered, frame);
         if follows {
             server.good(Item::Verified, frame);
         }
@@ -247,7 +247,7 @@ fn unanswered(
     words: &str,
 ) {
     let kind = match sent {
-        Some(ServerPacketKind::Request { message, .. }) => Some(message.name),
+        Some(ServerPacketKind::Request { kind, .. }) => Some(kind),
         _ => None,
     };
     server.fails((kind, None), Item::Answered, &Failure::new(cause, frame, words));

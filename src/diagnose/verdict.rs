@@ -313,6 +313,10 @@ pub struct Diagnoses {
     pub masters: Vec<DiagnosedParty>,
     /// Addresses of several hosts, which clients ask.
     pub broadcasts: Vec<Broadcast>,
+    /// Where the capture was taken: as seen from all servers, if they agree.
+    pub position: CapturePosition,
+    /// The recording lost packets.
+    pub is_lossy: bool,
     /// Clients asked masters for lists.
     pub has_lists: bool,
     /// What was left out because of limits.

@@ -11,7 +11,7 @@ use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{TimeFormatter, TimeStyle, put, to_text};
 use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, Omitted, RateLimit};
-use crate::text::{counted, escaped, grouped, hanging, percent};
+use crate::text::{counted, escaped, grouped, hanging, percent, plural};
 
 /// Minimum number of sources for showing the share of new ones.
 const MANY: u64 = 20;
@@ -173,6 +173,7 @@ struct LegitimateJson {
     returned_challenge: u64,
     finished_split: u64,
     went_on: u64,
+    plays: u64,
 }
 
 #[derive(Serialize)]
@@ -263,9 +264,16 @@ impl JsonAttack<'_> {
             amplification: attack.amplification.map(rounded),
             answered: rounded(attack.answered),
             legitimate: attack.legitimate.map(|it| {
-                let [returned_challenge, finished_split, went_on] = it.proofs;
+                let [returned_challenge, finished_split, went_on, plays] = it.proofs;
                 let (clients, packets) = (it.clients, it.packets);
-                LegitimateJson { clients, packets, returned_challenge, finished_split, went_on }
+                LegitimateJson {
+                    clients,
+                    packets,
+                    returned_challenge,
+                    finished_split,
+                    went_on,
+                    plays,
+                }
             }),
             filters: attack.filters.iter().map(JsonFilter::of).collect(),
         }
@@ -381,7 +389,8 @@ impl AbuseReport<'_> {
 /// The text for the second kind.
 fn also_is(kind: AttackKind) -> &'static str {
     match kind {
-        AttackKind::FloodedServer => "the server is flooded: it is asked more than it can answer",
+        AttackKind::FloodedServer => "the server is flooded: it gets more than it can answer",
+        AttackKind::FloodedMaster => "the master is flooded with joins or heartbeats",
         AttackKind::Reflector => {
             "the server is made to flood others: it answers without a challenge"
         }
@@ -449,7 +458,9 @@ fn headline(attack: &Attack, (span, zone): (String, String)) -> String {
     };
     let is = if attack.network.is_some() { "are" } else { "is" };
     let what = match attack.kind {
-        AttackKind::FloodedServer => format!("{target} {is} flooded with {kind}s"),
+        AttackKind::FloodedServer | AttackKind::FloodedMaster => {
+            format!("{target} {is} flooded with {}", plural(kind))
+        }
         AttackKind::Reflector => {
             format!("{target} {is} made to flood others: it answers {kind}s without a challenge")
         }

@@ -139,7 +139,10 @@ fn what(attack: &Attack, sender: &Sender) -> String {
         AttackKind::CrashAttempt => {
             format!("packets that crash game servers, to {}", attack.target)
         }
-        AttackKind::FloodedServer | AttackKind::Reflector | AttackKind::Transit => {
+        AttackKind::FloodedServer
+        | AttackKind::FloodedMaster
+        | AttackKind::Reflector
+        | AttackKind::Transit => {
             format!("{kind}s to {}", attack.target)
         }
     }
@@ -248,7 +251,10 @@ pub fn xarf(attack: &Attack, from: IpAddr, sender: &Sender, reporter: &Reporter)
     let vector = match attack.kind {
         AttackKind::Victim => "amplification",
         AttackKind::CrashAttempt => "crash",
-        AttackKind::FloodedServer | AttackKind::Reflector | AttackKind::Transit => "flood",
+        AttackKind::FloodedServer
+        | AttackKind::FloodedMaster
+        | AttackKind::Reflector
+        | AttackKind::Transit => "flood",
     };
     let ends = sender.first.first().map(|packet| packet.ends);
     let port = |at: usize| ends.map(|ends| ends[at].port()).filter(|port| *port > 0);

@@ -135,24 +135,27 @@ impl DiagnosisReport<'_> {
     pub fn json(&self, out: &mut Vec<u8>) {
         #[derive(Serialize)]
         struct Capture<'r> {
-            #[serde(skip_serializing_if = "Option::is_none")]
-            capture: Option<&'r str>,
             servers: Vec<ServerAsJson<'r>>,
             clients: Vec<PartyAsJson<'r>>,
             masters: Vec<PartyAsJson<'r>>,
             #[serde(skip_serializing_if = "Vec::is_empty")]
             broadcasts: Vec<BroadcastAsJson>,
+            capture: CaptureAsJson<'r>,
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             cut: bool,
         }
         let servers = self.diagnoses.servers.iter().map(ServerAsJson::of).collect();
         let (clients, masters) = (&self.diagnoses.clients, &self.diagnoses.masters);
         let capture = Capture {
-            capture: self.capture,
             servers,
             clients: clients.iter().map(PartyAsJson::of).collect(),
             masters: masters.iter().map(PartyAsJson::of).collect(),
             broadcasts: self.diagnoses.broadcasts.iter().map(BroadcastAsJson::of).collect(),
+            capture: CaptureAsJson {
+                file: self.capture,
+                seat: self.diagnoses.position.name(),
+                lost: self.diagnoses.is_lossy,
+            },
             cut: self.diagnoses.cut.is_some(),
         };
         // Writing numbers and texts to a vector cannot fail.
@@ -203,6 +206,18 @@ impl DiagnosisReport<'_> {
         }
         (!notes.is_empty()).then(|| notes.join("; "))
     }
+}
+
+/// The capture in JSON.
+#[derive(Serialize)]
+struct CaptureAsJson<'r> {
+    /// Its name, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'r str>,
+    seat: &'static str,
+    /// The recording lost packets.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lost: bool,
 }
 
 /// One server in JSON.

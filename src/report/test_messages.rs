@@ -94,6 +94,8 @@ pub(super) static PROTOCOL: Info = Info {
         rechallenged: None,
         lan_only: None,
         large: &[],
+        keywords: None,
+        player_keys: &[],
         registers: None,
     },
     habits: &[],

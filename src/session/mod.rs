@@ -80,7 +80,7 @@ pub use icmp_event::IcmpEvent;
 pub use links::Links;
 pub use listed::ListedServers;
 pub use merge::{EventDivider, EventPart, Merge, PartMerge};
-pub use needs::{FieldLimits, FieldsOf, Findings, Messages, Needs};
+pub use needs::{Datagrams, FieldLimits, FieldsOf, Findings, Messages, Needs};
 pub use options::Options;
 pub use other_hosts::OtherHosts;
 pub use other_pairs::{OtherPairs, PairTraffic};
@@ -406,8 +406,14 @@ impl Session {
     ) {
         let Some(shard) = self.shards.get_mut(shard) else { return };
         let context = &mut self.context;
-        if context.options.needs.datagrams {
-            return context.pass(shard, &key, outcome, recorder);
+        match context.options.needs.datagrams {
+            Datagrams::None => {}
+            Datagrams::Only => return context.pass(shard, &key, outcome, recorder),
+            Datagrams::Beside => {
+                if let Outcome::Udp(datagram) = outcome {
+                    context.pass_datagram((shard, true), &key, datagram, recorder);
+                }
+            }
         }
         shard.ask_due(context, recorder);
         if context.options.verify_checksums {

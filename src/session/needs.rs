@@ -22,9 +22,8 @@ pub struct Needs {
     pub traffic: Option<usize>,
     /// ICMP errors about messages, or about datagrams.
     pub icmp: bool,
-    /// Single UDP datagrams of any protocol instead of events about flows: no flows are kept, and
-    /// TCP is not read.
-    pub datagrams: bool,
+    /// Single UDP datagrams of any protocol.
+    pub datagrams: Datagrams,
     /// TCP connections that were refused, as events for rules that span flows.
     pub refusals: bool,
     /// Flows that have ended, with the counts of their requests.
@@ -55,6 +54,18 @@ impl Needs {
         let counts_all = matches!(self.findings, Findings::All { .. });
         counts_all || self.passes || self.cross_flow || self.flows || self.traffic.is_some()
     }
+}
+
+/// Whether single UDP datagrams of any protocol are needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Datagrams {
+    /// They are not.
+    #[default]
+    None,
+    /// Instead of events about flows: no flows are kept, and TCP is not read.
+    Only,
+    /// Beside these; a duplicate is not recognized.
+    Beside,
 }
 
 /// Which messages are needed.

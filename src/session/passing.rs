@@ -22,15 +22,16 @@ impl PacketContext {
     ) {
         self.headers.clear();
         match outcome {
-            Outcome::Udp(datagram) => self.pass_datagram(shard, key, datagram, recorder),
+            Outcome::Udp(datagram) => self.pass_datagram((shard, false), key, datagram, recorder),
             Outcome::Icmp(error) => self.pass_error(key, error, recorder),
             _ => {}
         }
     }
 
-    fn pass_datagram<F: FieldSink>(
+    /// A datagram; a duplicate only `with_copies`.
+    pub(super) fn pass_datagram<F: FieldSink>(
         &self,
-        shard: &mut Shard,
+        (shard, with_copies): (&mut Shard, bool),
         key: &FlowKey,
         datagram: &Datagram<'_>,
         recorder: &mut Recorder<F>,
@@ -40,7 +41,7 @@ impl PacketContext {
         let (frame, time) = (self.frame, self.now);
         let hash = shard.recent.hash(payload.bytes);
         let sent = SentDatagram { key, bytes: payload.bytes, hash, identification, frame, time };
-        if payload.is_whole() && shard.recent.is_copy(&sent) {
+        if !with_copies && payload.is_whole() && shard.recent.is_copy(&sent) {
             return;
         }
         let headers = DatagramHeaders {

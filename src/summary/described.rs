@@ -114,6 +114,31 @@ pub fn refuses(event: &MessageEvent<'_>) -> bool {
         })
 }
 
+/// The kind of a request: the name of the message, or its keyword, where that tells more.
+pub fn request_kind(event: &MessageEvent<'_>) -> &'static str {
+    let keywords = event.context().protocol.and_then(|id| id.info().diagnosis.keywords);
+    let keyword = keywords.and_then(|(path, all)| {
+        let said = event.field(path)?.to_string();
+        all.iter().find(|keyword| **keyword == said)
+    });
+    keyword.copied().unwrap_or(event.message().name)
+}
+
+/// The number of players that a description lists itself, by numbered keys, if it lists any.
+pub fn listed_players(event: &MessageEvent<'_>) -> Option<u64> {
+    let prefixes = event.context().protocol?.info().diagnosis.player_keys;
+    if prefixes.is_empty() {
+        return None;
+    }
+    let pairs = event.pairs("properties");
+    let numbered = |key: &[u8]| {
+        let mut numbers = prefixes.iter().filter_map(|prefix| key.strip_prefix(prefix.as_bytes()));
+        numbers.any(|number| number.iter().all(u8::is_ascii_digit))
+    };
+    let players = pairs.iter().filter(|(key, _)| numbered(key)).count() as u64;
+    (players > 0).then_some(players)
+}
+
 /// Whether a text refuses something.
 pub fn is_refusal(text: &str) -> bool {
     let text = text.to_ascii_lowercase();

@@ -16,7 +16,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("check", &["capture", "filter", "output_file", "session"]),
     ("summary", &["flows", "session"]),
     ("abuse", &["check", "filter", "flows", "session"]),
-    ("diagnose", &["check", "session", "summary"]),
+    ("diagnose", &["abuse", "check", "session", "summary"]),
     ("rows", &["check", "flows", "session", "summary"]),
     ("report", &["abuse", "check", "diagnose", "filter", "flows", "rows", "session", "summary"]),
     ("tables", &["capture", "check", "filter", "report", "rows", "session", "summary"]),

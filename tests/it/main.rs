@@ -22,6 +22,7 @@ mod columns;
 mod config;
 mod conforming;
 mod diagnose;
+mod diagnose_masters;
 mod diagnose_parties;
 mod docs;
 mod exchanges;

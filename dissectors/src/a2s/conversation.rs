@@ -21,6 +21,7 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
     let said = if is_message(cx.conversation, payload, toward_server) {
         let known = decode::DecodeContext {
             lost: payload.lost,
+            unasked: !cx.conversation.requests.is_due(payload.side, clock),
             ..cx.conversation.decoding(false, toward_server)
         };
         let mut said = decode::message(bytes, known, sink);

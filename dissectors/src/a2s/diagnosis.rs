@@ -1,7 +1,8 @@
 //! What a server needs to be seen by clients.
 
 use super::rules::{
-    A2S001, A2S004, A2S007, A2S020, A2S027, A2S043, A2S045, A2S046, A2S047, A2S048, A2S062, A2S065,
+    A2S001, A2S004, A2S007, A2S008, A2S020, A2S027, A2S043, A2S045, A2S046, A2S047, A2S048, A2S062,
+    A2S065,
 };
 use crate::cause;
 use crate::kit::{Diagnosis, Item, Symptom, causes};
@@ -30,6 +31,7 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
         Symptom::of(&A2S001, &causes::HEADER_BROKEN),
         Symptom::of(&A2S004, &causes::HEADER_BROKEN),
         Symptom::of(&A2S007, &causes::HEADER_BROKEN),
+        Symptom::of(&A2S008, &causes::answers::CUT_SHORT),
         Symptom::of(&A2S045, &causes::HEADER_BROKEN),
         Symptom::of(&A2S046, &causes::HEADER_BROKEN),
         Symptom::of(&A2S047, &causes::HEADER_BROKEN),
@@ -40,6 +42,8 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     rechallenged: None,
     lan_only: None,
     large: &[("player_request", 32), ("rules_request", 0)],
+    keywords: None,
+    player_keys: &[],
     registers: Some("valve_master"),
 };
 

@@ -52,7 +52,11 @@ fn ask<S: Sink>(
         sink,
     );
     sink.asks(request.name(), payload);
-    let ignored = matches!(request, RequestKind::Challenge | RequestKind::Ping);
+    let ignored = match request {
+        RequestKind::Challenge => true,
+        RequestKind::Ping => !cx.conversation.has(Known::PINGS),
+        _ => false,
+    };
     let is_owed = said.whole && status != ChallengeStatus::NeverIssued && !ignored;
     let mut notes = Notes::empty();
     notes.set(Notes::AFTER_INFO, cx.conversation.has_forms());

@@ -94,6 +94,8 @@ fields! {
     SOURCETV_NAME = Field::new("sourcetv_name", "SourceTV name", Kind::Text);
     /// Tags that describe the game, as the server sets them.
     KEYWORDS = Field::new("keywords", "Keywords", Kind::Text);
+    /// The Steam Application ID in the GameID, where it does not fit into the two bytes of the other field.
+    FULL_APP_ID = Field::new("full_app_id", "App ID by GameID", Kind::Unsigned).framing();
     /// The game's whole ID; its low 24 bits are the Steam Application ID.
     GAME_ID = Field::new("game_id", "GameID", Kind::Id).kept_up_to(kept::app_id);
 

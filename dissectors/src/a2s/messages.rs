@@ -17,10 +17,10 @@ messages! {
     INFO_REQUEST = "info_request", "A2S_INFO request", Client: Query, "[challenge {challenge}]",
         [CHALLENGE, SPLIT];
     INFO_RESPONSE = "info_response", "A2S_INFO response", Server: Response,
-        "{name} map {map}, {players}/{max_players} players, {bots# bot}, {game}, app {app_id}, version {version}",
+        "{name} map {map}, {players}/{max_players} players, {bots# bot}, {game}, app {app_id}[ (GameID: {full_app_id})], version {version}",
         [PROTOCOL, NAME, MAP, FOLDER, GAME, APP_ID, PLAYERS_COUNT, MAX_PLAYERS, BOTS, SERVER_TYPE,
          ENVIRONMENT, VISIBILITY, VAC, MODE, WITNESSES, DURATION_ARREST, VERSION, EDF, PORT,
-         STEAM_ID, SOURCETV_PORT, SOURCETV_NAME, KEYWORDS, GAME_ID, SPLIT] describes SERVER;
+         STEAM_ID, SOURCETV_PORT, SOURCETV_NAME, KEYWORDS, GAME_ID, FULL_APP_ID, SPLIT] describes SERVER;
     INFO_RESPONSE_GOLDSRC = "info_response_goldsrc", "A2S_INFO response, obsolete GoldSource form", Server: Response,
         "{name} map {map}, {players}/{max_players} players, {bots# bot}, {game}",
         [ADDRESS, NAME, MAP, FOLDER, GAME, PLAYERS_COUNT, MAX_PLAYERS, PROTOCOL, SERVER_TYPE,
@@ -45,6 +45,7 @@ messages! {
         [LAYOUT, ID, TOTAL, NUMBER, SIZE, DECOMPRESSED_SIZE, CRC32];
     PRINT = "print", "text for the console", Server: Response, "{text}",
         [TEXT, SPLIT];
+    GAME_CONNECTION = "game_connection", "answer to a player who joins", Server: Other, "", [BODY, SPLIT];
     UNKNOWN = "unknown", "not a message of the specification", Any: Other, "[message byte {type}]",
         [BODY, SPLIT];
 }

@@ -293,7 +293,8 @@ fn check_whole<S: Sink>(shape: &SplitProperties, joined: &JoinedResponse, sink: 
     }
     let fits = match (shape.layout, shape.size) {
         (Layout::GoldSrc, _) => layout::PACKET_SIZE,
-        (_, Some(size)) => size.into(),
+        // A larger Size is none of a packet.
+        (_, Some(size)) => layout::PACKET_SIZE.min(size.into()),
         (_, None) => 1248,
     };
     rules::split_needless(joined.buffer.bytes.len(), fits, sink);

@@ -79,7 +79,7 @@ pub(super) struct UnmatchedList {
 bitflags! {
     /// What is known about a flow and its server.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub(super) struct Known: u8 {
+    pub(super) struct Known: u16 {
         /// [`Side::First`] has sent a request.
         const FIRST_ASKED = 1;
         /// [`Side::Second`] has.
@@ -98,6 +98,8 @@ bitflags! {
         const FORCED = 1 << 6;
         /// The server has answered an info request with a challenge.
         const GUARDED = 1 << 7;
+        /// The server said that it runs a game whose servers answer pings.
+        const PINGS = 1 << 8;
     }
 }
 
@@ -176,7 +178,7 @@ impl Conversation {
     pub(super) fn decoding(&self, split: bool, toward_server: bool) -> DecodeContext {
         let is_known = self.known.intersects(Known::SHIP | Known::OTHER_GAME);
         let ship = is_known.then(|| self.has(Known::SHIP));
-        DecodeContext { ship, split, toward_server, lost: false }
+        DecodeContext { ship, split, toward_server, lost: false, unasked: false }
     }
 
     fn open(&mut self) -> &mut Open {
@@ -371,6 +373,7 @@ impl Conversation {
             let is_ship = app_id == decode::THE_SHIP;
             self.known.set(Known::SHIP, is_ship);
             self.known.set(Known::OTHER_GAME, !is_ship);
+            self.known.set(Known::PINGS, !decode::WITHOUT_PING.contains(&app_id));
         }
         let layout = match (said.kind, said.app_id, protocol) {
             (b'm', ..) | (_, _, 48) => Layout::GoldSrc,

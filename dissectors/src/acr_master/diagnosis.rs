@@ -26,6 +26,8 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     rechallenged: None,
     lan_only: None,
     large: &[],
+    keywords: None,
+    player_keys: &[],
     registers: Some("acr_master"),
 };
 

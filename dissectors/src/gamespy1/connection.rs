@@ -318,7 +318,7 @@ pub(super) fn list_response<S: Sink>(
         Some(ValidateResult::Unknown) => None,
     };
     // A master that never gave a challenge cannot protect its list: that is reported.
-    if let Some(grant) = grant.filter(|_| !connection.misopened) {
+    if let Some(grant) = grant.filter(|_| !connection.misopened || !cx.flow.began) {
         rules::list_guarded(grant, payload.whole(), sink);
     }
     let mark = payload.mark();

@@ -48,6 +48,8 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     rechallenged: Some(&RECHALLENGED_ALWAYS),
     lan_only: None,
     large: &[],
+    keywords: Some(("query", &["basic", "info", "status", "rules", "players"])),
+    player_keys: &["player_", "playername_"],
     registers: Some("gamespy1"),
 };
 

@@ -46,18 +46,38 @@ pub(super) fn query<S: Sink>(
     }
 }
 
-/// A response begins: it answers the oldest query of the other side, or one that is not overdue, if
-/// any.
+/// The kinds of queries that a response may answer by its keys, the likeliest first; the others may be answered with
+/// them, too.
+fn kinds_by_keys(words: &TextProperties<'_>, bytes: &[u8]) -> &'static [QueryKind] {
+    let has = |key: &[u8]| memchr::memmem::find(bytes, key).is_some();
+    let lists_players = has(b"\\player_0\\") || has(b"\\playername_0\\");
+    match (has(b"\\hostname\\"), words.gamename.is_some(), lists_players) {
+        (true, true, _) => &[QueryKind::Status, QueryKind::Info],
+        (true, false, _) => &[QueryKind::Info, QueryKind::Status],
+        (false, true, _) => &[QueryKind::Basic, QueryKind::Status],
+        (false, false, true) => &[QueryKind::Players, QueryKind::Status],
+        (false, false, false) => &[QueryKind::Rules, QueryKind::Status, QueryKind::Players],
+    }
+}
+
+/// A response begins: it answers the query of the other side that asks for its keys, else the oldest one, or one that is
+/// not overdue, if any.
 pub(super) fn answered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
+    words: &TextProperties<'_>,
     sink: &mut S,
 ) -> Option<Reply> {
     let clock = cx.settings.clock(payload.time);
     let asks = |asked: &PendingQuery| asked.mark.side != payload.side;
     let in_time = |asked: &PendingQuery| asks(asked) && !asked.is_overdue(clock);
     let requests = &cx.conversation.requests;
-    let at = requests.position(in_time).or_else(|| requests.position(asks));
+    let kinds = kinds_by_keys(words, payload.bytes);
+    let of_kind = |kind: &QueryKind| {
+        requests.position(|asked: &PendingQuery| in_time(asked) && asked.what.kind == *kind)
+    };
+    let fitting = kinds.iter().find_map(of_kind);
+    let at = fitting.or_else(|| requests.position(in_time)).or_else(|| requests.position(asks));
     let Some(at) = at else {
         cx.conversation.unasked = Some(payload.side);
         if !is_seen(cx, payload.side.other()) {

@@ -127,7 +127,7 @@ pub(super) fn datagram<S: Sink>(
         whole(cx, payload, words, sink, |sink| rules::numbered(mark.whole(), sink));
         return;
     }
-    gather(cx, payload, number, held, sink);
+    gather(cx, payload, words, (number, held), sink);
 }
 
 /// A response in one datagram.
@@ -141,7 +141,7 @@ fn whole<S: Sink>(
     decode::message(payload.bytes, words, decode::MessageKind::Response, sink);
     numbering(sink);
     uplink::answered(cx, payload, words, sink);
-    report_reply(queries::answered(cx, payload, sink), sink);
+    report_reply(queries::answered(cx, payload, words, sink), sink);
     sink.end(&messages::QUERY_RESPONSE, payload);
 }
 
@@ -154,8 +154,8 @@ fn report_reply<S: Sink>(reply: Option<Reply>, sink: &mut S) {
 fn gather<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
-    number: u32,
-    held: HeldDatagram,
+    words: &TextProperties<'_>,
+    (number, held): (u32, HeldDatagram),
     sink: &mut S,
 ) {
     let (side, responses) = (payload.side, cx.conversation.responses());
@@ -166,12 +166,12 @@ fn gather<S: Sink>(
         && !cx.conversation.awaits(side, done)
     {
         // A duplicate query is answered by this.
-        report_reply(queries::answered(cx, payload, sink), sink);
+        report_reply(queries::answered(cx, payload, words, sink), sink);
         single_datagram(cx, payload, number, held, sink);
         return;
     }
     match cx.conversation.responses().waiting.find(side, number) {
-        None => begin(cx, payload, number, sink),
+        None => begin(cx, payload, words, number, sink),
         Some(response) => match repeats(response, payload, held) {
             NumberRepeat::No => {}
             NumberRepeat::Same => {
@@ -183,7 +183,7 @@ fn gather<S: Sink>(
                 if let Some(response) = cx.conversation.responses().waiting.take(side, number) {
                     give_up(cx, *response, payload.time, sink);
                 }
-                begin(cx, payload, number, sink);
+                begin(cx, payload, words, number, sink);
             }
         },
     }
@@ -212,7 +212,13 @@ fn gather<S: Sink>(
 }
 
 /// Makes room for a response; if there are too many, the oldest is removed.
-fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mut S) {
+fn begin<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    words: &TextProperties<'_>,
+    number: u32,
+    sink: &mut S,
+) {
     let most = cx.settings.limits.unfinished;
     if let Some(oldest) = cx.conversation.responses().waiting.take_beyond(most) {
         cx.budget.meet(Limit::Unfinished);
@@ -220,7 +226,7 @@ fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mu
     }
     let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));
     let asked = cx.flow.seen[payload.side.other().index()];
-    let reply = queries::answered(cx, payload, sink);
+    let reply = queries::answered(cx, payload, words, sink);
     let more = HeldDatagrams { mark: payload.mark(), held: Vec::new(), copied: true, reply };
     let begun = Unfinished { due, ..Unfinished::new(number, payload.side, asked, more) };
     cx.conversation.responses().waiting.push(Box::new(begun));

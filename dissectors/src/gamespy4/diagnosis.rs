@@ -33,6 +33,8 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     rechallenged: None,
     lan_only: None,
     large: &[("info_request", 0)],
+    keywords: None,
+    player_keys: &[],
     registers: None,
 };
 

@@ -53,6 +53,10 @@ pub struct Diagnosis {
     pub lan_only: Option<&'static Cause>,
     /// Requests whose responses may be too large for a packet, each with how many players that takes.
     pub large: &'static [(&'static str, u64)],
+    /// Requests that are one message with different keywords: the keywords, and the field with it.
+    pub keywords: Option<(&'static str, &'static [&'static str])>,
+    /// How the keys of players begin, before their numbers, in a description that lists players.
+    pub player_keys: &'static [&'static str],
     /// The protocol in which these servers register: their own, another one, or none.
     pub registers: Option<&'static str>,
 }

@@ -79,6 +79,11 @@ impl AddressRole {
 }
 
 items! {
+    /// Nobody attacks the server.
+    Peace of Server: "is not attacked" {
+        /// No attack is aimed at it, and it is not misused for one.
+        NotAttacked = "attack.none": "is not under attack",
+    }
     /// A master knows the server.
     Registration of Server: "registers with a master" {
         /// The server asks a master to list it.

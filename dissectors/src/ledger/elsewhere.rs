@@ -7,7 +7,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::{CrossFlowBreach, Detail, KeptRule, UncheckedCounts, Witness};
 use crate::a2s::rules::{A2S022, A2S024};
-use crate::kit::{Code, Evidence, Exchange, Map, Role, Rule, SeenMessage, Set, ShortMark, Time};
+use crate::kit::{
+    Code, Evidence, Exchange, Map, Role, Rule, SeenMessage, Set, ShortMark, Time, is_of_several,
+};
 
 /// Maximum number of kinds of requests of a protocol.
 const KINDS: usize = 8;
@@ -533,7 +535,7 @@ fn take(
     if let Some(challenge) = response.exchange.challenge {
         moved.insert((response.client.get().ip(), asked, challenge));
     }
-    if is_first {
+    if is_first && !is_of_several(asked.ip(), response.server.get().ip()) {
         let lossy = request.exchange.evidence.lossy;
         let Exchange { rules, name, evidence, .. } = response.exchange;
         let evidence = Evidence { lossy: lossy || evidence.lossy, ..evidence };

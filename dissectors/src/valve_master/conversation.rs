@@ -97,6 +97,8 @@ impl Conversation {
     }
 
     fn known(&self, payload: &Payload<'_>) -> DecodeContext {
+        // The reply may repeat the challenge of an earlier join that still waits.
+        let repeated = payload.bytes.get(10..14).and_then(|bytes| bytes.first_chunk().copied());
         let (key, server_challenge) = match &self.0 {
             State::Query(query) => (query.key, None),
             State::Join(join) => (None, join.server_challenge),
@@ -105,7 +107,10 @@ impl Conversation {
                 let joined = registration.as_ref();
                 (
                     query.and_then(|query| query.key),
-                    joined.and_then(|joined| joined.server_challenge()),
+                    joined.and_then(|joined| match repeated {
+                        Some(repeated) if joined.has_sent(repeated) => Some(Some(repeated)),
+                        _ => joined.server_challenge(),
+                    }),
                 )
             }
         };

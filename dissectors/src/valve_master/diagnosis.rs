@@ -44,6 +44,8 @@ pub(super) static DIAGNOSIS: Diagnosis = Diagnosis {
     rechallenged: None,
     lan_only: Some(&LAN_ONLY),
     large: &[],
+    keywords: None,
+    player_keys: &[],
     registers: Some("valve_master"),
 };
 

@@ -87,6 +87,8 @@ pub(super) struct Registration {
     tries: u32,
     /// The challenge in the latest join.
     server_challenge: Option<Option<[u8; 4]>>,
+    /// Those in the joins before it that still wait.
+    earlier: Vec<[u8; 4]>,
     /// The pending info string with a wrong challenge.
     wrong: Option<Mark>,
     /// The latest info string before any challenge or other packet from the master: a challenge
@@ -115,6 +117,9 @@ pub(super) struct Registration {
     waiting: PendingRequests<Mark>,
 }
 
+/// Maximum number of challenges in earlier joins that are kept.
+const EARLIER: usize = 8;
+
 /// The result of a join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct JoinResult {
@@ -131,12 +136,17 @@ pub(super) struct JoinResult {
 impl Registration {
     /// Memory in bytes.
     pub(super) fn held(&self) -> usize {
-        size_of::<Registration>() + room(&self.given) + self.waiting.held()
+        size_of::<Registration>() + room(&self.given) + room(&self.earlier) + self.waiting.held()
     }
 
     /// The challenge in the latest join, if there was a join.
     pub(super) fn server_challenge(&self) -> Option<Option<[u8; 4]>> {
         self.server_challenge
+    }
+
+    /// Whether a join that still waits, beside the latest one, had this challenge.
+    pub(super) fn has_sent(&self, challenge: [u8; 4]) -> bool {
+        self.earlier.contains(&challenge)
     }
 
     /// The engine the latest info string shows.
@@ -169,6 +179,14 @@ impl Registration {
         self.joined = Some(now);
         self.due = self.due.saturating_add(1);
         self.reported = false;
+        if self.join.is_none() {
+            self.earlier.clear();
+        }
+        if let Some(Some(before)) = self.server_challenge.filter(|_| self.join.is_some())
+            && self.earlier.len() < EARLIER
+        {
+            self.earlier.push(before);
+        }
         self.server_challenge = join.server_challenge;
         match self.join {
             Some(waiting) if now.since(waiting.time) < timeout => {

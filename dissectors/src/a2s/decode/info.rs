@@ -85,6 +85,10 @@ fn info_rest<S: Sink>(r: &mut Reader<'_, S>, app_id: Read<u16>) -> Result<(), Cu
     if edf.value & 0x01 != 0 {
         let game_id = r.u64_le(&f::GAME_ID)?;
         rules::game_id(game_id, app_id, r.sink);
+        let app = game_id.value & 0x00FF_FFFF;
+        if app > u64::from(u16::MAX) {
+            r.leaf(&f::FULL_APP_ID, 0, app);
+        }
     }
     Ok(())
 }

@@ -6,8 +6,10 @@ use crate::a2s::fields as f;
 use crate::a2s::layout::message_byte;
 use crate::kit::{Blind, Cut, Reader, decode};
 
-/// Where Team Fortress 2 cuts lists off: "after 1260 bytes", plus or minus headers.
-const CUT_OFF_AT: std::ops::RangeInclusive<usize> = 1240..=1264;
+/// Where lists are cut off, plus or minus headers: Team Fortress 2 does it "after 1260 bytes", other servers at the size
+/// of a split packet, of a packet, or of an Ethernet frame.
+const CUT_OFF_AT: [std::ops::RangeInclusive<usize>; 4] =
+    [1196..=1204, 1240..=1264, 1388..=1404, 1456..=1472];
 
 /// The result of `read` for the bytes; false if they end too early.
 fn ahead(bytes: &[u8], read: impl FnOnce(&mut Reader<'_, Blind>) -> Result<bool, Cut>) -> bool {
@@ -19,10 +21,10 @@ fn ahead(bytes: &[u8], read: impl FnOnce(&mut Reader<'_, Blind>) -> Result<bool,
     is_so
 }
 
-/// Whether a list in a single packet is cut off as Team Fortress 2 does it: it has about that
-/// length, and fewer complete entries than announced.
+/// Whether a list in a single packet is cut off: it has about such a length, and fewer complete
+/// entries than announced.
 pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
-    if !CUT_OFF_AT.contains(&bytes.len()) {
+    if !CUT_OFF_AT.iter().any(|about| about.contains(&bytes.len())) {
         return false;
     }
     ahead(bytes.get(message_byte(bytes)..).unwrap_or_default(), |r| {

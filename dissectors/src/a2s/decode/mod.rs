@@ -35,6 +35,9 @@ static PART: Endings = Endings { terminated: None, utf8: None, after: None, ..EN
 /// Steam Application ID of The Ship, whose responses have additional fields.
 pub(in crate::a2s) const THE_SHIP: u16 = 2400;
 
+/// "No longer supported on Counter Strike: Source and Team Fortress 2 servers": their IDs.
+pub(in crate::a2s) const WITHOUT_PING: [u16; 2] = [240, 440];
+
 /// The text of an info request, with its zero.
 const QUERY: &[u8] = b"Source Engine Query\0";
 
@@ -49,6 +52,8 @@ pub(in crate::a2s) struct DecodeContext {
     pub(in crate::a2s) toward_server: bool,
     /// The recording lost its end.
     pub(in crate::a2s) lost: bool,
+    /// No request waits for it.
+    pub(in crate::a2s) unasked: bool,
 }
 
 /// The properties of a message that the conversation needs.
@@ -96,6 +101,15 @@ pub(in crate::a2s) fn message<S: Sink>(
     let whole = decode(bytes, endings, sink, |r| {
         headers(r, known)?;
         let kind = r.u8(&f::TYPE)?;
+        // A server answers a player who joins with a longer `A`.
+        if kind.value == b'A' && known.unasked && r.rest() != 4 {
+            said.message = &m::GAME_CONNECTION;
+            if !r.sink.begins(said.message) {
+                return Err(Cut::Reported);
+            }
+            r.bytes(&f::BODY, r.rest());
+            return Ok(());
+        }
         said.kind = kind.value;
         rules::known_message(kind, rules::is_named(kind.value), r.sink);
         said.message = match kind.value {

@@ -39,7 +39,7 @@ impl ListCount {
 rule! {
     /// The list is cut inside an entry or between two, and nothing in it tells a reader that more would follow.
     pub A2S008 "cut-off-list" { severity: Warning, who: Server, needs: Message,
-        asks: "a player or rules list is not cut off at about 1260 bytes (the documented behaviour of Team Fortress 2; reported instead of A2S007, A2S030, A2S033)",
+        asks: "a player or rules list is not cut off at the size of a datagram (about 1260 bytes is the documented behaviour of Team Fortress 2; 1200, 1248, 1400 and 1460 are other limits; reported instead of A2S004, A2S007, A2S030, A2S033)",
         cite: [("Protocol", "TF2 currently does not split replies, expect A2S_PLAYER and A2S_RULES to be simply cut off after 1260 bytes.")],
         right: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'sv_cheats' 00 '0' 00"),
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'x'*1240 00 'sv_ch'") }
@@ -53,10 +53,10 @@ pub(in crate::a2s) fn cut_off_list<S: Sink>(
 ) {
     sink.checked(&A2S008, !cut_off, Span::new(length, length), || {
         format!(
-            "the list of {} is cut off at {}, after {}",
-            list.said,
+            "the list is cut off at {}, after {} of {} entries",
             crate::kit::counted(length, "byte"),
-            list.found
+            list.found,
+            list.said
         )
     });
 }

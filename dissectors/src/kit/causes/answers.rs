@@ -3,6 +3,36 @@
 use crate::cause;
 
 cause! {
+    /// It is flooded.
+    pub FLOODED "flooded" {
+        no: [NotAttacked],
+        says: "it is under attack: flooded with {kinds}, {rate} a second",
+        details: "{packets} packets from {sources} sources",
+        advice: "`gamewire abuse` measures the attack, and shows filters against it.",
+    }
+}
+
+cause! {
+    /// It is misused to flood others.
+    pub MISUSED "misused" {
+        no: [NotAttacked],
+        says: "it is misused to flood others: it answers {kinds} without a challenge, {rate} a second",
+        details: "{packets} requests from {sources} sources",
+        advice: "Let the server challenge its clients; `gamewire abuse` measures the attack, and shows filters against it.",
+    }
+}
+
+cause! {
+    /// It gets packets that crash servers.
+    pub CRASH_ATTEMPT "crash_attempt" {
+        no: [NotAttacked],
+        says: "somebody tries to crash it",
+        details: "{packets} packets from {sources} sources: {kinds}",
+        advice: "Keep the server up to date; `gamewire abuse` names the senders.",
+    }
+}
+
+cause! {
     /// It never answers one kind of request, and answers others.
     pub ONLY_SOME_KINDS "only_some_kinds_answered" {
         no: [Answered],
@@ -93,6 +123,15 @@ cause! {
         says: "it refuses: {text}",
         details: "{times} times it says {text}",
         advice: "Ask whoever runs it to lift the ban or the refusal.",
+    }
+}
+
+cause! {
+    /// Its lists end too early.
+    pub CUT_SHORT "cut_short" {
+        no: [Readable],
+        says: "its lists end before their last entry, at the size of a datagram",
+        advice: "The server, or a program in front of it, cuts responses at a limit: let it split them, or show fewer entries.",
     }
 }
 

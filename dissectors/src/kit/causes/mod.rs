@@ -9,6 +9,9 @@ use crate::kit::Cause;
 
 /// All of them, in the order of the conditions.
 pub const ALL: &[&Cause] = &[
+    &answers::FLOODED,
+    &answers::MISUSED,
+    &answers::CRASH_ATTEMPT,
     &NEVER_JOINED,
     &JOIN_UNANSWERED,
     &CHALLENGE_UNANSWERED,
@@ -48,6 +51,7 @@ pub const ALL: &[&Cause] = &[
     &answers::CHALLENGE_FILTERED,
     &answers::OTHER_PROTOCOL,
     &answers::REFUSED_IN_WORDS,
+    &answers::CUT_SHORT,
     &answers::ZERO_FILLED,
     &answers::CHALLENGE_MISSING,
     &answers::COUNTS_DISAGREE,

@@ -1,0 +1,151 @@
+//! `gamewire diagnose`: each master has its own items, and packets without messages count, too.
+
+use crate::support::gamewire;
+use crate::support::project::Project;
+use captures::exchange::Setting;
+use serde_json::Value;
+
+/// The diagnosis of a script's capture.
+fn diagnosed(script: &str, port: u16) -> Value {
+    let (_project, file) = Project::of_script(script, &Setting::udp(port));
+    let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
+    serde_json::from_str(&run.out).unwrap()
+}
+
+/// The verdict and the cause of an item of the only server, with a master if one is given.
+fn item(report: &Value, name: &str, master: &str) -> String {
+    let servers = report["servers"].as_array().unwrap();
+    assert_eq!(servers.len(), 1, "{servers:#?}");
+    let is = |item: &&Value| {
+        item["item"] == name && item["master"].as_str().unwrap_or("").starts_with(master)
+    };
+    let items = servers[0]["items"].as_array().unwrap();
+    let item = items.iter().find(is).unwrap_or_else(|| panic!("{name}: {items:#?}"));
+    let cause = item["cause"].as_str().unwrap_or_default();
+    format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
+}
+
+/// A server's heartbeats to a text master, one a minute.
+fn heartbeats(master: &str, count: u32, after: impl Fn(u32) -> String) -> String {
+    let beat = |nth: u32| {
+        let at = nth * 60;
+        let text = r"'\\heartbeat\\7778\\gamename\\ut\\'";
+        format!("{at}.00 s:7778 > {master}:27900  {text}\n{}", after(at))
+    };
+    (0..count).map(beat).collect()
+}
+
+/// The challenge of a text master and its answer, in this second.
+fn validated(master: &str, at: u32) -> String {
+    format!(
+        "{at}.02 {master}:27900 > s:7778  '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
+         {at}.03 s:7778 > {master}:27900  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n"
+    )
+}
+
+#[test]
+fn a_master_that_stops_challenging_has_accepted_the_server() {
+    let once = |at: u32| if at == 0 { validated("m", 0) } else { String::new() };
+    let good = diagnosed(&(heartbeats("m", 4, once) + "end 300"), 7778);
+    assert_eq!(item(&good, "reg.accepted", "10.0.0.9"), "yes");
+    // One that challenges at each heartbeat has not.
+    let always = diagnosed(&(heartbeats("m", 5, |at| validated("m", at)) + "end 400"), 7778);
+    assert_eq!(item(&always, "reg.accepted", "10.0.0.9"), "no rechallenged_always");
+    // After the first heartbeat behind the answer, that is not known yet.
+    let early = diagnosed(&(heartbeats("m", 2, once) + "end 100"), 7778);
+    assert_eq!(item(&early, "reg.accepted", "10.0.0.9"), "unknown not_in_capture");
+}
+
+#[test]
+fn the_result_follows_the_best_master() {
+    let refused = |at: u32| {
+        let mut rest = if at == 0 { validated("m", 0) } else { String::new() };
+        rest += &format!(
+            "{at}.10 s:7778 > n:27900  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\'\n{at}.11 n > s:7778  icmp=3.1\n"
+        );
+        rest
+    };
+    let report = diagnosed(&(heartbeats("m", 4, refused) + "end 300"), 7778);
+    let masters: std::collections::BTreeSet<_> = report["servers"][0]["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|item| item["master"].as_str())
+        .collect();
+    assert_eq!(masters.len(), 2, "{masters:?}");
+    assert_eq!(report["servers"][0]["verdict"], "ok");
+    let dead = masters.iter().find(|master| !master.starts_with("10.0.0.9:")).unwrap();
+    assert_eq!(item(&report, "reg.challenged", dead), "no icmp_host_unreachable");
+    assert_eq!(item(&report, "reg.accepted", "10.0.0.9:"), "yes");
+}
+
+#[test]
+fn a_challenge_alone_proves_no_registration() {
+    let join = "0.0 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:7\n";
+    let info = |lan: u8| {
+        format!(
+            "{join}0.03 s:27015 > m  300A '\\\\protocol\\\\47\\\\challenge\\\\7\\\\players\\\\3\\\\max\\\\24\\\\bots\\\\0\\\\gamedir\\\\tfc\\\\map\\\\2fort\\\\type\\\\d\\\\password\\\\0\\\\os\\\\l\\\\secure\\\\0\\\\lan\\\\{lan}\\\\version\\\\1.1.2.5/Stdio\\\\region\\\\255\\\\product\\\\tfc\\n'\nend 30"
+        )
+    };
+    let report = diagnosed(&info(0), 27010);
+    assert_eq!(item(&report, "reg.accepted", ""), "unknown not_in_capture");
+    assert_eq!(item(&report, "reg.join", ""), "yes");
+    assert_eq!(item(&diagnosed(&info(1), 27010), "reg.join", ""), "no lan_only");
+}
+
+const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+/// With the game port 27016.
+const ANSWER: &str =
+    "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 80 8869";
+
+/// Three queries that are answered, and these packets.
+fn answered(rest: &str) -> String {
+    let round = |nth: u32| format!("{0}.0 c > s  {INFO}\n{0}.02 s > c  {ANSWER}\n", nth * 5);
+    (0..3).map(round).collect::<String>() + rest + "\nend 60"
+}
+
+#[test]
+fn the_announced_game_port_is_open_closed_or_silent() {
+    let joins = "20.0 c:61000 > s:27016  0102\n21.0 c:61000 > s:27016  0102\n22.0 c:61000 > s:27016  0102\n";
+    let open = |rest: &str| item(&diagnosed(&answered(rest), 27015), "play.open", "");
+    assert_eq!(open(&format!("{joins}22.1 s:27016 > c:61000  0304")), "yes");
+    assert_eq!(open(&format!("{joins}22.1 s > c:61000  icmp=3.3")), "no game_port_closed");
+    assert_eq!(open(joins), "no game_port_silent");
+    assert_eq!(open("20.0 c:61000 > s:27016  0102"), "unknown game_port_silent");
+}
+
+#[test]
+fn a_server_that_talks_to_steam_registers_there() {
+    let steam = "20.0 s:27015 > n:27019  'VS01' 00\n20.1 n:27019 > s:27015  'VS01' 01";
+    let report = diagnosed(&answered(steam), 27015);
+    assert_eq!(item(&report, "reg.elsewhere", ""), "unknown registers_through_steam");
+    let other = "20.0 s:27015 > n:27019  'XX01' 00\n20.1 n:27019 > s:27015  'XX01' 01";
+    let items = diagnosed(&answered(other), 27015)["servers"][0]["items"].to_string();
+    assert!(!items.contains("reg.elsewhere"), "{items}");
+}
+
+#[test]
+fn a_text_master_that_accepts_connections_and_says_nothing() {
+    let silent =
+        "0.0 c > m:28900 tcp ''\n10.0 c > m:28900 tcp fin\n10.1 m:28900 > c tcp fin\nend 20";
+    let report = diagnosed(silent, 28900);
+    let items = report["masters"][0]["items"].to_string();
+    assert!(items.contains("never_speaks"), "{report:#}");
+}
+
+#[test]
+fn a_flood_of_any_content_comes_before_everything_else() {
+    let flood: String = (0..6_000_u32)
+        .map(|nth| {
+            let (at, port) = (20.0 + f64::from(nth) / 2_000.0, 1_024 + nth);
+            format!("{at:.4} d:{port} > s  'qconnect' {nth:08X}\n")
+        })
+        .collect();
+    let report = diagnosed(&answered(&flood), 27015);
+    assert_eq!(item(&report, "attack.none", ""), "no flooded");
+    assert_eq!(report["servers"][0]["first_no"], "attack.none");
+    // Few of them are none.
+    let few: String = flood.lines().take(50).map(|line| format!("{line}\n")).collect();
+    let items = diagnosed(&answered(&few), 27015)["servers"][0]["items"].to_string();
+    assert!(!items.contains("attack.none"), "{items}");
+}
