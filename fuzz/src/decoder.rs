@@ -4,7 +4,7 @@ use dissectors::kit::Time;
 use dissectors::net_rules;
 use gamewire::capture::{LinkType, Notice, Packet};
 use gamewire::{
-    Checked, Datagrams, Decoder, Event, FieldLimits, Findings, Messages, Needs, Options,
+    Checked, Datagrams, Decoder, Event, FieldLimits, Findings, Messages, Needs, Options, Passes,
 };
 
 use crate::input::Input;
@@ -97,7 +97,7 @@ fn needs(bits: u8) -> Needs {
             Findings::All { in_words: false },
             Findings::All { in_words: true },
         ][usize::from(bits >> 2 & 3)],
-        passes: has(4),
+        passes: if has(4) { Passes::All } else { Passes::None },
         cross_flow: has(5),
         traffic: has(6).then_some(8),
         icmp: has(7),

@@ -28,7 +28,7 @@ use crate::capture::Packets;
 use crate::filter::{Filter, Subject};
 use crate::session::{
     self, Checked, Decoder, Event, FieldLimits, Findings, FlowContext, LeftOut, MessageEvent,
-    Messages, Options, PassedRule, Totals, Traffic, Unanswered,
+    Messages, Options, PassedRule, Passes, Totals, Traffic, Unanswered,
 };
 
 pub use crate::session::ExchangeCounts;
@@ -171,7 +171,7 @@ impl Checker {
         session::Needs {
             messages: if asks_who { Messages::All } else { Messages::WithFindings },
             findings: Findings::All { in_words: selection.weighs_each() },
-            passes: asks_who,
+            passes: if asks_who { Passes::All } else { Passes::None },
             fields: fields.then_some(FieldLimits::default()),
             traffic: Some(terms.most),
             cross_flow: true,

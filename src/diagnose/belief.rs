@@ -20,7 +20,11 @@ pub(super) fn conclude(server: &mut Server) {
         let values: [(_, &dyn Display); 2] = [("info", &BYTE), ("most", &most)];
         Failure::with(&causes::answers::WRAPPED_COUNTS, frame, &values)
     });
-    let why = wrapped.or(why).or_else(|| two_hosts(server));
+    let unnamed = counts.unnamed.map(|(unnamed, all, frame)| {
+        let values: [(_, &dyn Display); 2] = [("unnamed", &unnamed), ("all", &all)];
+        Failure::with(&causes::answers::NAMES_MISSING, frame, &values)
+    });
+    let why = wrapped.or(why).or(unnamed).or_else(|| two_hosts(server));
     if let Some(why) = why {
         server.fact_mut(Item::Believable).open = Some(why);
     } else if let Some(frame) = server.fact(Item::Readable).shown.first().copied() {

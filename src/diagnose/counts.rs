@@ -18,6 +18,8 @@ pub(super) struct Counts {
     pub(super) wrapped: Option<(u64, u64)>,
     /// The latest disagreement: the numbers in the description and in the list, and the packet.
     pub(super) differs: Option<(u64, u64, u64)>,
+    /// The latest list in which most have no name: their number, that of all, and the packet.
+    pub(super) unnamed: Option<(u64, u64, u64)>,
     /// How many lists agree with the description before them, and how many do not.
     pub(super) agreed: u64,
     pub(super) differed: u64,
@@ -38,6 +40,10 @@ impl Counts {
         }
         let list = event.field("num_players").and_then(described::number);
         let list = list.or_else(|| described::listed_players(event));
+        if let Some(list) = list.filter(|list| *list >= NEAR) {
+            let unnamed = event.field("unnamed").and_then(described::number).unwrap_or(0);
+            self.unnamed = (2 * unnamed > list).then_some((unnamed, list, event.frame()));
+        }
         // One answer holds both numbers: they are of the same moment.
         let is_one = players_are_described && list.is_some();
         let (Some(list), Some(info)) = (list, self.info) else { return };

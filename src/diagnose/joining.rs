@@ -7,7 +7,7 @@ use dissectors::kit::{Item, Role, causes};
 
 use super::fact::Failure;
 use super::listing::has_rule_about_silence;
-use super::{Diagnosis, ServerPacket, ServerPacketKind, masters};
+use super::{Diagnosis, PROBING, ServerPacket, ServerPacketKind, masters};
 use crate::session::{FlowContext, MessageEvent, PassedRule, Value};
 use crate::summary::described;
 
@@ -100,7 +100,7 @@ impl Diagnosis {
 
     /// The checks of a flow that has ended: a master may have probed the server before its registration was known.
     pub(super) fn probed_unseen(&mut self, context: &FlowContext, passes: &[PassedRule]) {
-        if !passes.iter().any(|it| self.probing.iter().any(|rule| rule.code == it.rule.code)) {
+        if !passes.iter().any(|it| PROBING.iter().any(|rule| rule.code == it.rule.code)) {
             return;
         }
         for [server, master] in [context.flow.ends, reversed(context.flow.ends)] {

@@ -65,6 +65,36 @@ pub(super) struct MasterLists {
     pub(super) cut: Option<(u64, String)>,
 }
 
+/// A server in lists: the latest one, and the latest of each other master, up to a maximum.
+#[derive(Debug)]
+struct ListedServer {
+    latest: Sighting,
+    others: Vec<Sighting>,
+}
+
+impl ListedServer {
+    /// Maximum number of other masters.
+    const OTHERS: usize = 8;
+
+    /// A list holds it.
+    fn see(&mut self, sighting: Sighting) {
+        let before = std::mem::replace(&mut self.latest, sighting);
+        if before.master == sighting.master {
+            return;
+        }
+        self.others.retain(|it| it.master != sighting.master && it.master != before.master);
+        if self.others.len() < ListedServer::OTHERS {
+            self.others.push(before);
+        }
+    }
+
+    /// The latest list of this master; `None`: of any.
+    fn of(&self, master: Option<IpAddr>) -> Option<&Sighting> {
+        let is_of = |it: &&Sighting| master.is_none_or(|master| it.master == master);
+        [&self.latest].into_iter().chain(&self.others).find(is_of)
+    }
+}
+
 /// All lists.
 #[derive(Default)]
 pub(super) struct Lists {
@@ -73,8 +103,7 @@ pub(super) struct Lists {
     given: Map<MasterHost, MasterLists>,
     /// The same for all masters of a protocol together.
     all: [MasterLists; Id::ALL.len()],
-    /// The latest of each server in the lists of each master, and (`None`) of any master.
-    listed: Map<(SocketAddr, Option<IpAddr>), Sighting>,
+    listed: Map<SocketAddr, ListedServer>,
     /// The listed ports of hosts.
     ports: Map<IpAddr, Vec<u16>>,
     /// How many more listed servers can be stored.
@@ -134,18 +163,14 @@ impl Lists {
         });
         for server in servers {
             let sighting = Sighting { number, frame, master: master.ip(), client };
-            for of in [None, Some(master.ip())] {
-                if let Some(known) = self.listed.get_mut(&(server, of)) {
-                    *known = sighting;
-                } else if self.room > 0 {
-                    self.room -= 1;
-                    self.listed.insert((server, of), sighting);
-                    if of.is_none() {
-                        self.has_port(server);
-                    }
-                } else {
-                    self.is_cut = true;
-                }
+            if let Some(known) = self.listed.get_mut(&server) {
+                known.see(sighting);
+            } else if self.room > 0 {
+                self.room -= 1;
+                self.listed.insert(server, ListedServer { latest: sighting, others: Vec::new() });
+                self.has_port(server);
+            } else {
+                self.is_cut = true;
             }
         }
         if !ends {
@@ -229,7 +254,7 @@ impl Lists {
         server: &SocketAddr,
         master: Option<IpAddr>,
     ) -> Option<&Sighting> {
-        self.listed.get(&(*server, master))
+        self.listed.get(server)?.of(master)
     }
 
     /// Whether a list came after one that contained the server.
@@ -241,7 +266,7 @@ impl Lists {
     pub(super) fn of_host(&self, host: IpAddr) -> impl Iterator<Item = (SocketAddr, Sighting)> {
         let ports = self.ports.get(&host).into_iter().flatten();
         let addresses = ports.map(move |port| SocketAddr::new(host, *port));
-        addresses.filter_map(|address| Some((address, *self.listed.get(&(address, None))?)))
+        addresses.filter_map(|address| Some((address, *self.sighting(&address, None)?)))
     }
 }
 

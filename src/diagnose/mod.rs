@@ -33,6 +33,7 @@ mod verdict;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::LazyLock;
 
 use dissectors::Id;
 use dissectors::kit::{
@@ -44,7 +45,7 @@ use dissectors::ledger::Terms;
 use crate::abuse::Abuse;
 use crate::check::{Checker, Selection};
 use crate::session::{
-    Datagrams, Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Value,
+    Datagrams, Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Passes, Value,
 };
 use crate::summary::described;
 
@@ -73,6 +74,22 @@ const BYTES_OF_PARTY: usize = 1 << 12;
 
 /// Bytes of memory per listed server, or per remembered packet.
 const BYTES_OF_FACT: usize = 1 << 7;
+
+/// The rules that a heartbeat on time passes.
+static ON_TIME: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| rules_of(Item::Heartbeats));
+
+/// The rules that a master passes only with a server that it has accepted.
+static ACCEPTING: LazyLock<Vec<&'static Rule>> =
+    LazyLock::new(|| Id::ALL.iter().filter_map(|id| id.info().diagnosis.accepts).collect());
+
+/// The rules that a master passes that probes a server and is answered.
+static PROBING: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| rules_of(Item::ProbeBack));
+
+/// All of these, and those that prove that a server's response to a challenge is right.
+static SHOWN: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
+    let proofs: Vec<_> = Id::ALL.iter().filter_map(|id| id.info().diagnosis.proof).collect();
+    [&**ON_TIME, &**ACCEPTING, &**PROBING, &*proofs].concat()
+});
 
 /// Reads the events of a capture, and diagnoses its servers.
 pub struct Diagnosis {
@@ -129,12 +146,6 @@ pub struct Diagnosis {
     challengers: Set<SocketAddr>,
     /// The host that refused a server's latest TCP connection, and the packet.
     refused: RecentMap<SocketAddr, (IpAddr, u64)>,
-    /// The rules that a heartbeat on time passes.
-    on_time: Vec<&'static Rule>,
-    /// The rules that a master passes only with a server that it has accepted.
-    accepting: Vec<&'static Rule>,
-    /// The rules that a master passes that probes a server and is answered.
-    probing: Vec<&'static Rule>,
     /// Measures attacks.
     abuse: Option<Abuse>,
     /// Checks the rules that only all flows together can break.
@@ -207,9 +218,6 @@ impl Diagnosis {
             speakers: Set::default(),
             challengers: Set::default(),
             refused: RecentMap::default(),
-            on_time: rules_of(Item::Heartbeats),
-            probing: rules_of(Item::ProbeBack),
-            accepting: Id::ALL.iter().filter_map(|id| id.info().diagnosis.accepts).collect(),
             abuse: None,
             checker: Checker::new(Selection::default(), terms, vouched),
             terms,
@@ -227,7 +235,7 @@ impl Diagnosis {
         Needs {
             messages: Messages::All,
             findings: Findings::All { in_words: true },
-            passes: true,
+            passes: Passes::Of(&SHOWN),
             icmp: true,
             servers: true,
             refusals: true,
@@ -367,8 +375,7 @@ impl Diagnosis {
                 false => server.good_of(kind, item, frame),
             }
         }
-        for (item, rules) in [(Item::Heartbeats, &self.on_time), (Item::Accepted, &self.accepting)]
-        {
+        for (item, rules) in [(Item::Heartbeats, &*ON_TIME), (Item::Accepted, &*ACCEPTING)] {
             let shows = |rule: &Rule| rules.iter().any(|it| it.code == rule.code);
             let passes = &event.checked().passes;
             if passes.iter().any(|it| it.side.is_none() && shows(it.rule)) {

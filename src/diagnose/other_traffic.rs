@@ -2,18 +2,14 @@
 
 use std::fmt::Display;
 use std::net::SocketAddr;
-use std::ops::RangeInclusive;
 
 use dissectors::Id;
 use dissectors::kit::{Item, Map, Transport, causes};
 
 use super::Diagnosis;
 use super::fact::{Failure, NO_ACCIDENT};
-use crate::session::{PairTraffic, Totals};
+use crate::session::{PairTraffic, STEAM_PORTS, Totals};
 use crate::text::grouped;
-
-/// The ports of Steam's connection managers.
-const STEAM: RangeInclusive<u16> = 27_015..=27_050;
 
 impl Diagnosis {
     /// What packets without messages show, at the end of the capture.
@@ -60,7 +56,7 @@ impl Diagnosis {
     /// Servers that join no master, and exchange packets with Steam's servers.
     fn steam(&mut self, ends: &[(SocketAddr, SocketAddr, PairTraffic)]) {
         for (end, other, traffic) in ends {
-            let is_tcp = traffic.transport == Transport::Tcp && STEAM.contains(&other.port());
+            let is_tcp = traffic.transport == Transport::Tcp && STEAM_PORTS.contains(&other.port());
             let is_both_ways = traffic.packets.iter().all(|packets| *packets > 0);
             if !(is_tcp || traffic.is_steam && traffic.transport == Transport::Udp)
                 || !is_both_ways

@@ -80,10 +80,10 @@ pub use icmp_event::IcmpEvent;
 pub use links::Links;
 pub use listed::ListedServers;
 pub use merge::{EventDivider, EventPart, Merge, PartMerge};
-pub use needs::{Datagrams, FieldLimits, FieldsOf, Findings, Messages, Needs};
+pub use needs::{Datagrams, FieldLimits, FieldsOf, Findings, Messages, Needs, Passes};
 pub use options::Options;
 pub use other_hosts::OtherHosts;
-pub use other_pairs::{OtherPairs, PairTraffic};
+pub use other_pairs::{OtherPairs, PairTraffic, STEAM_PORTS};
 use recorder::{FieldSink, Recorder};
 use recording::words;
 pub use requests::{RequestReview, Requests, Unanswered};
@@ -441,7 +441,9 @@ impl Session {
                 shard.see_host(context, key.source);
                 context.hop_limit = segment.ip.hop_limit;
                 context.note(segment.note.as_ref());
-                shard.see_pair(context, &key, segment.payload.bytes, frame);
+                if OtherPairs::is_telling(&key) {
+                    shard.see_pair(context, &key, segment.payload.bytes, frame);
+                }
                 if let Some(place) = shard.place(&key, segment, time) {
                     shard.segment(context, &key, place, segment, time, recorded, recorder);
                 }

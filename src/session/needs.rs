@@ -1,6 +1,6 @@
 //! Selects events and their contents.
 
-use dissectors::kit::{Message, Purpose, Tree};
+use dissectors::kit::{Message, Purpose, Rule, Tree};
 
 /// Which events are needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Needs {
     /// Findings.
     pub findings: Findings,
     /// The rules that each message passed, not only their counts.
-    pub passes: bool,
+    pub passes: Passes,
     /// Events for rules that span flows.
     pub cross_flow: bool,
     /// The counts of all messages, with requests for this many servers. See
@@ -52,7 +52,35 @@ impl Needs {
     /// Whether rules of messages that are not reported count, too.
     pub(super) fn count_rules(&self) -> bool {
         let counts_all = matches!(self.findings, Findings::All { .. });
-        counts_all || self.passes || self.cross_flow || self.flows || self.traffic.is_some()
+        counts_all
+            || self.passes != Passes::None
+            || self.cross_flow
+            || self.flows
+            || self.traffic.is_some()
+    }
+}
+
+/// Which passed rules are needed for each message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Passes {
+    /// None.
+    #[default]
+    None,
+    /// These.
+    Of(&'static [&'static Rule]),
+    /// All.
+    All,
+}
+
+impl Passes {
+    /// Whether a rule is among them.
+    #[inline]
+    pub(super) fn has(self, rule: &Rule) -> bool {
+        match self {
+            Passes::None => false,
+            Passes::Of(rules) => rules.iter().any(|it| it.code == rule.code),
+            Passes::All => true,
+        }
     }
 }
 

@@ -3,7 +3,10 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
+use dissectors::Id;
 use dissectors::kit::{Time, Transport};
 use foldhash::quality::RandomState;
 use serde::{Deserialize, Serialize};
@@ -12,6 +15,13 @@ use crate::flows::FlowKey;
 
 /// How packets of Steam's own protocol between servers and Valve begin.
 const STEAM: &[u8] = b"VS01";
+
+/// The ports of Steam's connection managers.
+pub const STEAM_PORTS: RangeInclusive<u16> = 27_015..=27_050;
+
+/// The ports of masters that speak first.
+static MASTER_PORTS: LazyLock<Vec<u16>> =
+    LazyLock::new(|| Id::ALL.iter().filter_map(|id| id.info().masters?.greets_at).collect());
 
 /// The packets between two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +42,19 @@ pub struct PairTraffic {
     pub is_steam: bool,
 }
 
+impl PairTraffic {
+    /// Adds packets between the same ends.
+    fn add(&mut self, other: &PairTraffic) {
+        let [begin, end] = other.span;
+        self.packets = [0, 1].map(|at| self.packets[at] + other.packets[at]);
+        self.bytes = [0, 1].map(|at| self.bytes[at] + other.bytes[at]);
+        self.frame = self.frame.min(other.frame);
+        self.span = [begin.min(self.span[0]), end.max(self.span[1])];
+        self.refused = self.refused.or(other.refused);
+        self.is_steam |= other.is_steam;
+    }
+}
+
 /// The traffic of pairs of ends, up to a maximum number of pairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherPairs {
@@ -41,6 +64,12 @@ pub struct OtherPairs {
 impl OtherPairs {
     /// Maximum number of pairs per shard; further ones are not counted.
     const MOST: usize = 1 << 12;
+
+    /// Whether a connection over TCP shows something: it is to a port of masters, or of Steam's servers.
+    #[inline]
+    pub fn is_telling(key: &FlowKey) -> bool {
+        key.ports.iter().any(|port| STEAM_PORTS.contains(port) || MASTER_PORTS.contains(port))
+    }
 
     /// A packet. `bytes`: its payload.
     pub fn see(&mut self, key: &FlowKey, bytes: &[u8], (frame, time): (u64, Time)) {
@@ -76,31 +105,21 @@ impl OtherPairs {
     /// The pairs, in the order of their first packets: for each end, the other one and the packets that it sent and
     /// got.
     pub fn ends(&self) -> Vec<(SocketAddr, SocketAddr, PairTraffic)> {
-        let mut ends = Vec::new();
-        for ([one, other], traffic) in &self.pairs {
-            ends.push((*one, *other, *traffic));
+        let both = |([one, other], traffic): (&[SocketAddr; 2], &PairTraffic)| {
             let ([sent, got], [said, heard]) = (traffic.packets, traffic.bytes);
             let back = PairTraffic { packets: [got, sent], bytes: [heard, said], ..*traffic };
-            ends.push((*other, *one, back));
-        }
+            [(*one, *other, *traffic), (*other, *one, back)]
+        };
+        let mut ends: Vec<_> = self.pairs.iter().flat_map(both).collect();
         ends.sort_by_key(|(end, other, traffic)| (traffic.frame, *end, *other));
         ends
     }
 
     /// Adds the pairs of another part of the session.
     pub fn add(&mut self, other: &OtherPairs) {
-        for (pair, traffic) in &other.pairs {
-            let known = self.pairs.entry(*pair).or_insert(*traffic);
-            if known != traffic {
-                let [begin, end] = traffic.span;
-                known.packets = [0, 1].map(|at| known.packets[at] + traffic.packets[at]);
-                known.bytes = [0, 1].map(|at| known.bytes[at] + traffic.bytes[at]);
-                known.frame = known.frame.min(traffic.frame);
-                known.span = [begin.min(known.span[0]), end.max(known.span[1])];
-                known.refused = known.refused.or(traffic.refused);
-                known.is_steam |= traffic.is_steam;
-            }
-        }
+        other.pairs.iter().for_each(|(pair, traffic)| {
+            self.pairs.entry(*pair).and_modify(|known| known.add(traffic)).or_insert(*traffic);
+        });
     }
 }
 

@@ -257,7 +257,7 @@ impl<F: FieldSink> Recorder<F> {
         if rule.requires_response && times > 0 {
             self.request_answered(side);
         }
-        if self.needs.passes {
+        if self.needs.passes.has(rule) {
             self.note_pass(rule, side, times);
         } else {
             self.results.kept(rule, times);

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::support::{gamewire, samples};
-use gamewire::{Decoder, Event, FieldLimits, Findings, Messages, Needs, Options, Value, capture};
+use gamewire::{
+    Decoder, Event, FieldLimits, Findings, Messages, Needs, Options, Passes, Value, capture,
+};
 use serde_json::Value as Json;
 
 /// Calls `read` with every event of a capture.
@@ -107,7 +109,7 @@ fn different_needs() -> Vec<Needs> {
         },
         Needs {
             findings: all,
-            passes: true,
+            passes: Passes::All,
             cross_flow: true,
             traffic: Some(1000),
             ..Needs::default()
@@ -123,7 +125,14 @@ fn different_needs() -> Vec<Needs> {
             fields: Some(FieldLimits { fields: 3, depth: 1, ..FieldLimits::default() }),
             ..with_fields
         },
-        Needs { findings: all, passes: true, files: true, ports: true, hosts: true, ..with_fields },
+        Needs {
+            findings: all,
+            passes: Passes::All,
+            files: true,
+            ports: true,
+            hosts: true,
+            ..with_fields
+        },
     ];
     needs.iter_mut().for_each(|it| (it.flows, it.flow_details) = (true, true));
     needs

@@ -120,6 +120,8 @@ fields! {
     /// The number that a server gives out and a request must repeat; -1 or 0 asks for one.
     CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed).number(challenge).treated(Treatment::Challenge);
     CHALLENGE_BYTES = Field::new("challenge_bytes", "Challenge, not 4 bytes long", Kind::Bytes).framing();
+    /// Of the listed players, those without a name.
+    UNNAMED = Field::new("unnamed", "Players without a name", Kind::Unsigned).framing();
     /// How many players follow, as the server states it.
     NUM_PLAYERS = Field::new("num_players", "Num Players", Kind::Unsigned).kept();
     /// The players on the server.

@@ -32,7 +32,7 @@ messages! {
     PLAYER_REQUEST = "player_request", "A2S_PLAYER request", Client: Query, "[challenge {challenge}]",
         [CHALLENGE, SPLIT];
     PLAYER_RESPONSE = "player_response", "A2S_PLAYER response", Server: Response, "{players#} of {num_players# player}",
-        [NUM_PLAYERS, PLAYERS, SHIP_PLAYERS, SPLIT];
+        [NUM_PLAYERS, PLAYERS, UNNAMED, SHIP_PLAYERS, SPLIT];
     RULES_REQUEST = "rules_request", "A2S_RULES request", Client: Query, "[challenge {challenge}]",
         [CHALLENGE, SPLIT];
     RULES_RESPONSE = "rules_response", "A2S_RULES response", Server: Response, "{rules#} of {num_rules# rule}",

@@ -27,6 +27,9 @@ pub(super) fn player_response<S: Sink>(
     r.open(&f::PLAYERS);
     let read = players(r, &mut list, shape);
     r.close();
+    if list.unnamed > 0 {
+        r.leaf(&f::UNNAMED, 0, list.unnamed.into());
+    }
     let lost = known.lost && list.found < list.said;
     if lost {
         rules::players_lost(r.here(), r.sink);
@@ -67,7 +70,8 @@ fn players<S: Sink>(
         if list.found >= list.said && !lookahead::more_players(r.peek(), list.said, shape) {
             break;
         }
-        let Player { index, duration, .. } = player(r, shape)?;
+        let Player { index, name, duration } = player(r, shape)?;
+        list.unnamed += u32::from(name.is_empty());
         rules::player_duration(duration, r.sink);
         list.player(index);
     }

@@ -13,6 +13,8 @@ pub(in crate::a2s) struct ListCount {
     at: Span,
     /// The number of complete entries.
     pub(in crate::a2s) found: u32,
+    /// In a list of players, the number of entries without a name.
+    pub(in crate::a2s) unnamed: u32,
     /// In a list of rules, the number of entries that are ASCII.
     pub(in crate::a2s) utf8: u32,
     /// The first index that differs from the entry's position.
@@ -23,7 +25,7 @@ pub(in crate::a2s) struct ListCount {
 
 impl ListCount {
     pub(in crate::a2s) fn new(said: u32, at: Span) -> ListCount {
-        ListCount { said, at, found: 0, utf8: 0, wrong_index: None, indexed: false }
+        ListCount { said, at, found: 0, unnamed: 0, utf8: 0, wrong_index: None, indexed: false }
     }
 
     /// A whole player entry with this index was read. Indices are bytes: after 255 they wrap.

@@ -166,6 +166,16 @@ cause! {
 }
 
 cause! {
+    /// Most players have no name.
+    pub NAMES_MISSING "names_missing" {
+        unknown: [Believable],
+        says: "{unnamed} of {all} players in its list have no name",
+        details: "{unnamed} of {all} players in its list have no name",
+        lacks: "Players who are joining have none; those who stay so are sessions that the server never closed.",
+    }
+}
+
+cause! {
     /// A count of it does not fit into a byte.
     pub WRAPPED_COUNTS "wrapped_counts" {
         unknown: [Believable],

@@ -55,6 +55,7 @@ pub const ALL: &[&Cause] = &[
     &answers::ZERO_FILLED,
     &answers::CHALLENGE_MISSING,
     &answers::COUNTS_DISAGREE,
+    &answers::NAMES_MISSING,
     &answers::WRAPPED_COUNTS,
     &answers::TWO_HOSTS,
     &answers::NAT_LOOPBACK,
