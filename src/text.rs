@@ -171,14 +171,6 @@ pub fn long_span(nanoseconds: u64) -> String {
     }
 }
 
-/// Several of a kind of message.
-pub(crate) fn plural(kind: &str) -> String {
-    match kind.split_once(" of ") {
-        Some((kind, of)) => format!("{kind}s of {of}"),
-        None => format!("{kind}s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -67,3 +67,11 @@ pub(super) fn kind_of(
         _ => (kind, also),
     }
 }
+
+/// Several of a kind of message.
+pub fn plural(kind: &str) -> String {
+    match kind.split_once(" of ") {
+        Some((kind, of)) => format!("{kind}s of {of}"),
+        None => format!("{kind}s"),
+    }
+}

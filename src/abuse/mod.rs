@@ -37,7 +37,7 @@ use recent_exchanges::RecentExchanges;
 use sources::RoomForSources;
 use target::{Target, TargetRoom, count};
 
-pub use attack_kind::AttackKind;
+pub use attack_kind::{AttackKind, plural};
 pub use clients::Proof;
 pub use filters::{FirewallFilter, Match, RateLimit};
 pub use forged::Forged;

@@ -13,9 +13,9 @@ use super::registration::{Registration, is_of_registration};
 use super::server::Server;
 use super::verdict::{DiagnosedServer, Diagnoses, ItemVerdict, Verdict, outcome_with_master};
 use super::{CapturePosition, Diagnosis};
-use crate::abuse::AttackKind;
+use crate::abuse::{AttackKind, plural};
 use crate::session::Totals;
-use crate::text::{grouped, plural};
+use crate::text::grouped;
 
 /// The conditions for a server of unknown protocol.
 const OF_ANY: [Item; 6] =

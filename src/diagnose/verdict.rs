@@ -7,6 +7,7 @@ use dissectors::kit::{AddressRole, Cause, CauseKind, Item, Role, Time, Values, c
 
 use super::CapturePosition;
 use super::hosts::Broadcast;
+use super::registration::is_of_registration;
 use crate::session::ExchangeCounts;
 
 /// Whether a condition is met.
@@ -280,6 +281,13 @@ impl DiagnosedServer {
         })
     }
 
+    /// Whether the capture shows anything of its registration, or of a list that should have it.
+    fn shows_registration(&self) -> bool {
+        let is_known = |it: &&ItemVerdict| it.cause != Some(&causes::NOT_IN_CAPTURE);
+        let mut known = self.items.iter().filter(is_known);
+        known.any(|it| is_of_registration(it.item) || it.item == Item::Elsewhere)
+    }
+
     /// The text of the first line.
     pub fn headline(&self) -> String {
         if let Some(it) = self.decisive() {
@@ -289,6 +297,9 @@ impl DiagnosedServer {
         let answered = self.items.iter().find(|it| it.item == Item::Answered);
         if let Some(but) = answered.filter(|it| it.text.starts_with(BUT)) {
             return format!("it responds, {}", but.text);
+        }
+        if is_good && !self.needs_no_master && !self.shows_registration() {
+            return "it answers clients; no registration in this capture".to_owned();
         }
         let all_yes = self.decisive_items().all(|it| it.verdict == Verdict::Yes);
         let all_absent = self.decisive_items().all(|it| it.cause == Some(&causes::NOT_IN_CAPTURE));

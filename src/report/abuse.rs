@@ -10,8 +10,8 @@ use super::firewall::{self, Firewall, RuleNames};
 use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{TimeFormatter, TimeStyle, put, to_text};
-use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, Omitted, RateLimit};
-use crate::text::{counted, escaped, grouped, hanging, percent, plural};
+use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, Omitted, RateLimit, plural};
+use crate::text::{counted, escaped, grouped, hanging, percent};
 
 /// Minimum number of sources for showing the share of new ones.
 const MANY: u64 = 20;

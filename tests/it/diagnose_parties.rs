@@ -135,27 +135,127 @@ fn a_master_that_never_answers_is_proven_silent_only_in_a_complete_capture() {
 
 #[test]
 fn a_broadcast_is_no_server_and_a_probe_is_one() {
-    let mut capture = Capture::new(Link::Ethernet);
     let info = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
     let answer = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
     let (client, server) = ("10.0.0.1:50000", "10.0.0.2:27015");
-    for nth in 0..4 {
-        let at = |ms: u64| START.after((nth * 20_000 + ms) * 1_000_000);
-        let request = Datagram::new(client, "255.255.255.255:27015", info);
-        capture.push(at(0), &request.packet());
-        capture.push(at(20), &Datagram::new(server, client, answer).packet());
+    // The last address of a network is one of all of its hosts, too.
+    for to in ["255.255.255.255:27015", "10.0.0.255:27015"] {
+        let mut capture = Capture::new(Link::Ethernet);
+        for nth in 0..4 {
+            let at = |ms: u64| START.after((nth * 20_000 + ms) * 1_000_000);
+            capture.push(at(0), &Datagram::new(client, to, info).packet());
+            capture.push(at(20), &Datagram::new(server, client, answer).packet());
+        }
+        let (_project, file) = Project::of_capture(capture.pcap());
+        let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
+        let report: Value = serde_json::from_str(&run.out).unwrap();
+        assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report}");
+        assert_eq!(report["servers"][0]["verdict"], "ok");
+        assert_eq!(report["broadcasts"][0]["to"], to);
+        assert_eq!(report["broadcasts"][0]["asked"], 4);
+        let run = gamewire(["check", "--no-config", &file]);
+        assert!(!run.out.contains("A2S065"), "{}", run.out);
     }
-    let (_project, file) = Project::of_capture(capture.pcap());
-    let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
-    let report: Value = serde_json::from_str(&run.out).unwrap();
-    assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report}");
-    assert_eq!(report["servers"][0]["verdict"], "ok");
-    assert_eq!(report["broadcasts"][0]["to"], "255.255.255.255:27015");
-    assert_eq!(report["broadcasts"][0]["asked"], 4);
     let probe = format!(
         "0.0 c > s:27016  {INFO}\n0.1 c > s:27017  {INFO}\n0.2 c > s  {INFO}\n0.22 s > c  {ANSWER}\nend 60"
     );
     let report = diagnosed(&probe);
     assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report}");
     assert_eq!(report["servers"][0]["probed"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn one_server_recorded_before_and_behind_nat() {
+    let info = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+    let answer = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
+    let other = b"\xFF\xFF\xFF\xFFI\x11B\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
+    let (client, outside, inside) = ("203.0.113.9:50000", "203.0.113.7:27015", "172.18.0.2:27015");
+    let servers = |inner: &[u8]| {
+        let mut capture = Capture::new(Link::Ethernet);
+        for nth in 0..3 {
+            let at = |us: u64| START.after((nth * 20_000_000 + us) * 1_000);
+            capture.push(at(0), &Datagram::new(client, outside, info).packet());
+            capture.push(at(30), &Datagram::new(client, inside, info).packet());
+            capture.push(at(400), &Datagram::new(inside, client, inner).packet());
+            capture.push(at(430), &Datagram::new(outside, client, answer).packet());
+        }
+        let (_project, file) = Project::of_capture(capture.pcap());
+        let run = gamewire(["diagnose", "--no-config", "--format", "json", &file]);
+        let report: Value = serde_json::from_str(&run.out).unwrap();
+        report["servers"].as_array().unwrap().clone()
+    };
+    let one = servers(answer);
+    assert_eq!(one.len(), 1, "{one:#?}");
+    assert_eq!(one[0]["server"], outside);
+    assert_eq!(one[0]["addresses"][0]["role"], "nat");
+    assert_eq!(servers(other).len(), 2, "they say different things");
+}
+
+#[test]
+fn a_port_that_joins_and_one_that_answers_are_one_server() {
+    let answers: String = (0..3_u32)
+        .map(|nth| {
+            format!("{0}.0 c > s:27015  {INFO}\n{0}.02 s:27015 > c  {ANSWER}\n", 5 + nth * 5)
+        })
+        .collect();
+    let join = "0.0 s:61234 > m:27011  71\n0.02 m:27011 > s:61234  FFFFFFFF 730A le32:7\n";
+    let report = diagnosed(&format!("{join}{answers}end 60"));
+    assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report:#}");
+    assert_eq!(report["servers"][0]["server"], "10.0.0.2:27015");
+    assert_eq!(report["servers"][0]["addresses"][0]["role"], "join");
+    assert_eq!(item(&report, "servers", "reg.join"), "yes");
+}
+
+#[test]
+fn a_heartbeat_that_names_a_port_on_which_nothing_responds() {
+    let script = r"0.0 s:7779 > m:27900  '\\heartbeat\\7778\\gamename\\ut\\'
+1.0 m:40001 > s:7778  '\\basic\\'
+1.01 s:7778 > m:40001  icmp=3.3
+2.0 c > s:7788  '\\info\\'
+2.02 s:7788 > c  '\\hostname\\A\\mapname\\M\\numplayers\\0\\maxplayers\\8\\queryid\\1.1\\final\\'
+end 60";
+    let report = of(script, &Setting::udp(7778), &[]);
+    assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report:#}");
+    assert_eq!(report["servers"][0]["server"], "10.0.0.2:7788");
+    assert_eq!(item(&report, "servers", "list.address"), "no heartbeat_names_other_port");
+}
+
+#[test]
+fn what_responses_say_may_not_be_true() {
+    let players = |names: [&str; 4]| {
+        let entry = |(nth, name): (usize, &str)| format!("{nth:02} '{name}' 00 00000000 f32:9.5 ");
+        let list: String = names.into_iter().enumerate().map(entry).collect();
+        format!(
+            "0.0 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 le32:7\n0.03 c > s  FFFFFFFF 55 le32:7\n\
+             0.05 s > c  FFFFFFFF 44 04 {list}\nend 20"
+        )
+    };
+    let believable = |script: &str| item(&diagnosed(script), "servers", "seen.believable");
+    assert_eq!(believable(&players(["", "", "", "A"])), "unknown names_missing");
+    assert_eq!(believable(&players(["", "", "B", "A"])), "yes");
+    let status = |players: u8| {
+        let script = format!(
+            r"0.0 c > s  '\\status\\'
+0.02 s > c  '\\gamename\\ut\\hostname\\A\\mapname\\M\\numplayers\\{players}\\maxplayers\\8\\player_0\\Ann\\player_1\\Bob\\queryid\\1.1\\final\\'
+end 20"
+        );
+        item(&of(&script, &Setting::udp(7778), &[]), "servers", "seen.believable")
+    };
+    assert_eq!(status(0), "unknown counts_disagree");
+    assert_eq!(status(2), "yes");
+}
+
+#[test]
+fn one_kind_of_gamespy_query_is_never_answered() {
+    let script = rounds(4, |_, at| {
+        format!(
+            "{at}.0 c > s  '\\\\status\\\\'\n{0}.0 c > s  '\\\\basic\\\\'\n\
+             {0}.02 s > c  '\\\\gamename\\\\ut\\\\gamever\\\\1\\\\queryid\\\\1.1\\\\final\\\\'\n",
+            at + 4
+        )
+    });
+    let report = of(&script, &Setting::udp(7778), &[]);
+    let answered = item(&report, "servers", "seen.answered");
+    assert_eq!(answered, "no only_info_answered");
+    assert!(report["servers"][0]["items"].to_string().contains("status"), "{report:#}");
 }

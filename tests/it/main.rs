@@ -34,6 +34,7 @@ mod filtered;
 mod filters;
 mod flows;
 mod follow;
+mod foreign_traffic;
 mod hostile;
 mod icmp;
 mod injection;
