@@ -29,11 +29,10 @@ impl Counts {
     /// A response to a client.
     pub(super) fn see(&mut self, event: &MessageEvent<'_>) {
         let described = event.message().describes;
-        let mut players_are_described = false;
         let players = described.and_then(|it| described::first(event, it.players));
-        if let Some(info) = players.and_then(described::number) {
+        let players = players.and_then(described::number);
+        if let Some(info) = players {
             self.info = Some(info);
-            players_are_described = true;
             let most = described.and_then(|it| described::first(event, it.max_players));
             let most = most.and_then(described::number).filter(|most| info == BYTE && *most < info);
             self.wrapped = most.map(|most| (most, event.frame())).or(self.wrapped);
@@ -45,7 +44,7 @@ impl Counts {
             self.unnamed = (2 * unnamed > list).then_some((unnamed, list, event.frame()));
         }
         // One answer holds both numbers: they are of the same moment.
-        let is_one = players_are_described && list.is_some();
+        let is_one = players.is_some();
         let (Some(list), Some(info)) = (list, self.info) else { return };
         let difference = info.abs_diff(list);
         let is_far = difference > NEAR && 4 * difference > info.max(list);

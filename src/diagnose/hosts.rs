@@ -127,12 +127,12 @@ impl Diagnosis {
         }
     }
 
-    /// A client asks all hosts of a network.
-    pub(super) fn broadcast(&mut self, id: Id, client: SocketAddr, to: SocketAddr) {
+    /// A client asks all hosts of a network, so many times.
+    pub(super) fn broadcast(&mut self, id: Id, client: SocketAddr, to: SocketAddr, times: u64) {
         let new = || Broadcast { to, asked: 0, answered_by: Vec::new(), protocol: id };
         let all = &mut self.broadcasts;
         if let Some(broadcast) = find_or_add(all, BROADCASTS, |it| it.to == to, new) {
-            broadcast.asked += 1;
+            broadcast.asked += times;
             self.broadcast_by.insert(client, to, self.remembered);
         }
     }
@@ -170,7 +170,7 @@ impl Diagnosis {
             return None;
         }
         let times = self.servers.remove(&asked)?.fact(Item::Asked).good;
-        (0..times).for_each(|_| self.broadcast(protocol, client, asked));
+        self.broadcast(protocol, client, asked, times);
         Some(asked)
     }
 

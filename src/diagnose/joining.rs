@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Item, Role, causes};
+use dissectors::kit::{Item, Role, Side, causes};
 
 use super::fact::Failure;
 use super::listing::has_rule_about_silence;
@@ -65,12 +65,11 @@ impl Diagnosis {
     /// A master challenges a server.
     pub(super) fn challenge(
         &mut self,
-        to: SocketAddr,
         event: &MessageEvent<'_>,
         shown: &mut Vec<Item>,
     ) -> Option<SocketAddr> {
         let payload = event.payload();
-        let address = self.resolve(to)?;
+        let address = self.resolve(payload.to)?;
         if self.challengers.len() < self.most {
             self.challengers.insert(payload.from);
         }
@@ -90,12 +89,11 @@ impl Diagnosis {
         event: &MessageEvent<'_>,
         shown: &mut Vec<Item>,
     ) -> Option<SocketAddr> {
-        let to = event.payload().to;
         if masters(id).is_some_and(|it| it.probe_above.is_some()) {
             shown.push(Item::Probed);
-            return self.below(id, to);
+            return self.below(id, event.payload().to);
         }
-        self.challenge(to, event, shown)
+        self.challenge(event, shown)
     }
 
     /// The checks of a flow that has ended: a master may have probed the server before its registration was known.
@@ -103,7 +101,8 @@ impl Diagnosis {
         if !passes.iter().any(|it| PROBING.iter().any(|rule| rule.code == it.rule.code)) {
             return;
         }
-        for [server, master] in [context.flow.ends, reversed(context.flow.ends)] {
+        for [server, master] in [Side::First, Side::Second].map(|side| context.flow.ends_from(side))
+        {
             let Some(address) = self.resolve(server) else { continue };
             let known = self.servers.get_mut(&address).and_then(|it| it.with(master.ip()));
             let Some(registration) = known else { continue };
@@ -237,8 +236,4 @@ impl Diagnosis {
         registration.fact_mut(Item::Stays).fails(why);
         Some(address)
     }
-}
-
-fn reversed([one, other]: [SocketAddr; 2]) -> [SocketAddr; 2] {
-    [other, one]
 }

@@ -62,12 +62,9 @@ impl Diagnosis {
             self.listing(server, registration, &place);
             not_known(registration, self.vouched);
             let is_regular =
-                registration.interval().is_some_and(|it| it <= HEARTBEAT + HEARTBEAT / 2);
+                |interval: i64| interval > USUAL && interval <= HEARTBEAT + HEARTBEAT / 2;
             let beats = registration.fact(Item::Heartbeats);
-            if is_regular
-                && beats.good == 0
-                && beats.run == 0
-                && registration.interval() > Some(USUAL)
+            if registration.interval().is_some_and(is_regular) && beats.good == 0 && beats.run == 0
             {
                 let joins = registration.fact(Item::Join).shown.last().copied();
                 registration.good(Item::Heartbeats, joins.unwrap_or(0));
@@ -188,10 +185,7 @@ impl Diagnosis {
         let asked = self.probed.get(&place.address).into_iter().flatten();
         let mut listed = asked.filter_map(|other| Some((other, self.lists.sighting(other, None)?)));
         let Some((other, sighting)) = listed.next() else { return false };
-        registration.good(Item::Listed, sighting.frame);
-        let values: [(_, &dyn Display); 1] = [("address", other)];
-        let why = Failure::with(&causes::LISTED_OTHER_PORT, sighting.frame, &values);
-        registration.fact_mut(Item::Address).fails(why);
+        listed_elsewhere(*other, registration, sighting.frame);
         true
     }
 
@@ -203,10 +197,7 @@ impl Diagnosis {
         };
         let stranger = self.lists.of_host(address.ip()).find(|(other, _)| is_stranger(other));
         if let Some((other, sighting)) = stranger {
-            registration.good(Item::Listed, sighting.frame);
-            let why =
-                Failure::with(&causes::LISTED_OTHER_PORT, sighting.frame, &[("address", &other)]);
-            registration.fact_mut(Item::Address).fails(why);
+            listed_elsewhere(other, registration, sighting.frame);
         } else if is_private(address.ip()) && !is_private(whole.master) {
             let text = "it has a private address, and is listed, if so, with its public one: name that \
                         with --server";
@@ -216,6 +207,13 @@ impl Diagnosis {
             registration.fact_mut(Item::Listed).fails(why);
         }
     }
+}
+
+/// The server is in a list with another port, as this packet shows.
+fn listed_elsewhere(other: SocketAddr, registration: &mut Registration, frame: u64) {
+    registration.good(Item::Listed, frame);
+    let why = Failure::with(&causes::LISTED_OTHER_PORT, frame, &[("address", &other)]);
+    registration.fact_mut(Item::Address).fails(why);
 }
 
 /// Where a server is, and where it registers.

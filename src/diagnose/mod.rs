@@ -320,7 +320,7 @@ impl Diagnosis {
             (Purpose::Query | Purpose::ChallengeRequest, _) => self.query(id, event),
             (Purpose::Response | Purpose::ClientChallenge, _) => self.response(event, &mut shown),
             (Purpose::Join | Purpose::Heartbeat, _) => self.join(id, event, &mut shown),
-            (Purpose::Challenge, _) => self.challenge(to, event, &mut shown),
+            (Purpose::Challenge, _) => self.challenge(event, &mut shown),
             (Purpose::Check, _) => self.probe(id, event, &mut shown),
             (Purpose::ChallengeResponse, _) => {
                 self.challenge_response(id, event, &mut shown, &[Item::Echo, Item::Info])
@@ -391,7 +391,7 @@ impl Diagnosis {
         let message = event.message();
         let is_known = || self.broadcasts.iter().any(|it| it.to == to);
         if is_broadcast(to.ip()) || is_known() {
-            self.broadcast(id, from, to);
+            self.broadcast(id, from, to, 1);
             return None;
         }
         let challenged = self.challenged.get_mut(&[from, to], self.remembered);

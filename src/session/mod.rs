@@ -441,9 +441,7 @@ impl Session {
                 shard.see_host(context, key.source);
                 context.hop_limit = segment.ip.hop_limit;
                 context.note(segment.note.as_ref());
-                if OtherPairs::is_telling(&key) {
-                    shard.see_pair(context, &key, segment.payload.bytes, frame);
-                }
+                shard.see_pair(context, &key, segment.payload.bytes, frame);
                 if let Some(place) = shard.place(&key, segment, time) {
                     shard.segment(context, &key, place, segment, time, recorded, recorder);
                 }

@@ -66,13 +66,15 @@ impl OtherPairs {
     const MOST: usize = 1 << 12;
 
     /// Whether a connection over TCP shows something: it is to a port of masters, or of Steam's servers.
-    #[inline]
-    pub fn is_telling(key: &FlowKey) -> bool {
+    fn is_telling(key: &FlowKey) -> bool {
         key.ports.iter().any(|port| STEAM_PORTS.contains(port) || MASTER_PORTS.contains(port))
     }
 
     /// A packet. `bytes`: its payload.
     pub fn see(&mut self, key: &FlowKey, bytes: &[u8], (frame, time): (u64, Time)) {
+        if key.transport == Transport::Tcp && !OtherPairs::is_telling(key) {
+            return;
+        }
         let (from, to) = (key.from(), key.to());
         let (pair, sender) = if from <= to { ([from, to], 0) } else { ([to, from], 1) };
         if self.pairs.len() >= OtherPairs::MOST && !self.pairs.contains_key(&pair) {

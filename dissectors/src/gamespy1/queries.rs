@@ -72,7 +72,9 @@ pub(super) fn answered<S: Sink>(
     let asks = |asked: &PendingQuery| asked.mark.side != payload.side;
     let in_time = |asked: &PendingQuery| asks(asked) && !asked.is_overdue(clock);
     let requests = &cx.conversation.requests;
-    let kinds = kinds_by_keys(words, payload.bytes);
+    // One query that waits needs no choice.
+    let has_choice = requests.iter().filter(in_time).nth(1).is_some();
+    let kinds = if has_choice { kinds_by_keys(words, payload.bytes) } else { &[] };
     let of_kind = |kind: &QueryKind| {
         requests.position(|asked: &PendingQuery| in_time(asked) && asked.what.kind == *kind)
     };
