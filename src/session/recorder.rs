@@ -185,6 +185,15 @@ impl<F: FieldSink> Recorder<F> {
         self.asked = flow.asked();
     }
 
+    /// What was found since the last message is about this payload, which is none.
+    #[inline]
+    pub(super) fn without_message(&mut self, payload: &Payload<'_>) {
+        if self.results.has_found() {
+            let unmarked = self.results.findings.iter_mut().filter(|found| found.mark.is_none());
+            unmarked.for_each(|found| found.mark = Some(payload.mark()));
+        }
+    }
+
     /// Ends a group of events; adds the counts to the flow.
     #[inline]
     pub(super) fn settle_in(&mut self, flow: &mut FlowMut<'_>) {

@@ -373,6 +373,7 @@ impl Shard {
             recorder,
         );
         let (deadline, held) = (conversation.deadline(), conversation.held());
+        recorder.without_message(payload);
         recorder.settle_in(&mut flow);
         flow.set_held(held);
         let now = flow.memory();

@@ -125,6 +125,16 @@ fn findings(project: &Project, script: &str, setting: &Setting) -> Vec<(String, 
 }
 
 #[test]
+fn a_truncated_packet_without_a_message_is_named() {
+    let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
+        0.03 s > c  snap=45 FEFFFFFF 01000000 02 00 E004 'x'*100";
+    let project = Project::new("snapped-part");
+    let found = findings(&project, script, &Setting::udp(27015));
+    let cut = found.iter().filter(|(rule, ..)| rule == "NET001").map(|(_, frames, _)| frames);
+    assert_eq!(Vec::from_iter(cut), [&serde_json::json!([3])]);
+}
+
+#[test]
 fn packets_that_are_truncated_before_their_payload_are_counted() {
     let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  snap=30 FFFFFFFF 41 4BA1D522\n\
         0.03 s > c  snap=13 FFFFFFFF 41 4BA1D522";
