@@ -101,8 +101,7 @@ impl Diagnosis {
         if !passes.iter().any(|it| PROBING.iter().any(|rule| rule.code == it.rule.code)) {
             return;
         }
-        for [server, master] in [Side::First, Side::Second].map(|side| context.flow.ends_from(side))
-        {
+        for [server, master] in Side::BOTH.map(|side| context.flow.ends_from(side)) {
             let Some(address) = self.resolve(server) else { continue };
             let known = self.servers.get_mut(&address).and_then(|it| it.with(master.ip()));
             let Some(registration) = known else { continue };

@@ -177,9 +177,14 @@ impl ItemVerdict {
         }
     }
 
+    /// Whether the capture has nothing about it.
+    pub fn is_absent(&self) -> bool {
+        self.cause == Some(&causes::NOT_IN_CAPTURE)
+    }
+
     /// Whether the capture has messages about it, but does not decide it.
     fn is_open(&self) -> bool {
-        self.verdict == Verdict::Unknown && self.cause != Some(&causes::NOT_IN_CAPTURE)
+        self.verdict == Verdict::Unknown && !self.is_absent()
     }
 
     /// The text of the first line about a condition that is not met, or unknown.
@@ -283,8 +288,7 @@ impl DiagnosedServer {
 
     /// Whether the capture shows anything of its registration, or of a list that should have it.
     fn shows_registration(&self) -> bool {
-        let is_known = |it: &&ItemVerdict| it.cause != Some(&causes::NOT_IN_CAPTURE);
-        let mut known = self.items.iter().filter(is_known);
+        let mut known = self.items.iter().filter(|it| !it.is_absent());
         known.any(|it| is_of_registration(it.item) || it.item == Item::Elsewhere)
     }
 
@@ -302,7 +306,7 @@ impl DiagnosedServer {
             return "it answers clients; no registration in this capture".to_owned();
         }
         let all_yes = self.decisive_items().all(|it| it.verdict == Verdict::Yes);
-        let all_absent = self.decisive_items().all(|it| it.cause == Some(&causes::NOT_IN_CAPTURE));
+        let all_absent = self.decisive_items().all(ItemVerdict::is_absent);
         match (is_good, all_yes, all_absent) {
             (true, true, _) => "nothing is wrong",
             (true, false, _) => "nothing is wrong, as far as this capture tells",

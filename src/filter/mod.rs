@@ -113,7 +113,7 @@ impl Filter {
     /// Whether it matches, if that is already known from the flow, or from the message before its fields
     /// are read.
     pub fn decide(&self, known: &UndecodedMessage<'_>) -> Option<bool> {
-        let payloads = [Side::First, Side::Second].map(|side| known.flow.payload(side, &[], &[]));
+        let payloads = Side::BOTH.map(|side| known.flow.payload(side, &[], &[]));
         let each_way = payloads.each_ref().map(|payload| Subject {
             protocol: known.protocol,
             message: known.message,

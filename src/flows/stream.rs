@@ -81,7 +81,7 @@ impl Stream {
 
     /// Whether bytes are known to be missing but may still arrive.
     pub fn has_hole(&self) -> bool {
-        [Side::First, Side::Second].into_iter().any(|side| self.connection.has_hole(side))
+        Side::BOTH.into_iter().any(|side| self.connection.has_hole(side))
     }
 
     /// The state of the conversation, if its protocol is identified.
@@ -121,7 +121,7 @@ mod tests {
         };
         let at = FrameRef { frame: 1, time: 0 };
         let byte = ArrivingSegment { segment: &segment, at, pieces: &[] };
-        for side in [Side::First, Side::Second] {
+        for side in Side::BOTH {
             stream.connection.segment(side, &byte, &mut budget, &mut Undecided);
         }
         assert!(stream.memory() > least + 2 * 200);

@@ -1,6 +1,6 @@
 //! `gamewire diagnose`: what is wrong with servers, for a terminal, an issue or a script.
 
-use dissectors::kit::{ItemGroup, Role, Time, causes};
+use dissectors::kit::{ItemGroup, Role, Time};
 use serde::Serialize;
 
 use super::clock::Clock;
@@ -439,8 +439,8 @@ fn whole(
     let mut advised = None;
     for group in ItemGroup::ALL {
         let items = || server.decisive_items().filter(|it| it.item.group() == *group);
-        let is_absent = !(*group == ItemGroup::Lists && has_lists)
-            && items().all(|it| it.cause == Some(&causes::NOT_IN_CAPTURE));
+        let is_absent =
+            !(*group == ItemGroup::Lists && has_lists) && items().all(ItemVerdict::is_absent);
         if is_absent && items().next().is_some() {
             let what = group.does();
             let line = format!("{:<5}{what:<wide$}  nothing of that is in the capture", "?");

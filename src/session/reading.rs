@@ -206,7 +206,7 @@ impl<F: FieldSink> Reading<'_, F> {
             connection.forget_shown();
         }
         while self.speech.waits.is_some() {
-            let mut sides = [Side::First, Side::Second];
+            let mut sides = Side::BOTH;
             sides.sort_by_key(|&side| self.speech.wait(side).map(|wait| wait.since));
             let goes_on = sides.into_iter().any(|side| {
                 let before = self.speech.wait(side);

@@ -413,6 +413,7 @@ impl Shard {
         payload.flow = facts.number;
         let (settings, sink) = (&context.options.settings, &mut Unchecked(&mut *recorder));
         conversation.again(&mut self.shared, &facts, settings, &mut self.budget, payload, sink);
+        recorder.without_message(payload);
         recorder.settle();
     }
 

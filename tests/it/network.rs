@@ -135,6 +135,16 @@ fn a_truncated_packet_without_a_message_is_named() {
 }
 
 #[test]
+fn a_copy_of_a_packet_without_a_message_is_named() {
+    let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
+        0.03 s > c  twice 00*64";
+    let project = Project::new("copied-part");
+    let found = findings(&project, script, &Setting::udp(27015));
+    let copied = found.iter().filter(|(rule, ..)| rule == "NET013").map(|(_, frames, _)| frames);
+    assert_eq!(Vec::from_iter(copied), [&serde_json::json!([4])]);
+}
+
+#[test]
 fn packets_that_are_truncated_before_their_payload_are_counted() {
     let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  snap=30 FFFFFFFF 41 4BA1D522\n\
         0.03 s > c  snap=13 FFFFFFFF 41 4BA1D522";

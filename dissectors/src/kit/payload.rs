@@ -17,6 +17,9 @@ pub enum Side {
 }
 
 impl Side {
+    /// Both ends.
+    pub const BOTH: [Side; 2] = [Side::First, Side::Second];
+
     /// The other end.
     pub const fn other(self) -> Side {
         match self {

@@ -64,7 +64,7 @@ impl Connection {
     /// Skips all gaps, as if no missing bytes could arrive any more, for a connection that has been
     /// silent for long. Bytes after gaps are passed to the reader.
     pub fn give_up_gaps<R: StreamReader>(&mut self, budget: &mut StreamBudget, reader: &mut R) {
-        for side in [Side::First, Side::Second] {
+        for side in Side::BOTH {
             self.with(side, budget, reader, |own, cx| own.give_up_all(cx));
         }
     }

@@ -1,0 +1,195 @@
+//! What protocols report while they decode.
+
+use std::net::SocketAddr;
+
+use dissectors::kit::{
+    CrossFlowEvent, Evidence, FlowFacts, Mark, Message, Payload, Reply, Rule, SeenMessage, Sending,
+    Sink, Span, Verdict,
+};
+use dissectors::ledger::{GROUPS, Witness, listed};
+
+use super::{FieldSink, Recorder};
+use crate::flows::ExchangeEffect;
+use crate::session::batch::StoredParts;
+use crate::session::share::shard_of;
+use crate::session::{Findings, Messages};
+
+/// The group of the two hosts of a message: one thread decodes all messages of a group.
+#[inline]
+fn group_of(payload: &Payload<'_>) -> usize {
+    shard_of(payload.from.ip(), payload.to.ip(), GROUPS)
+}
+
+impl<F: FieldSink> Sink for Recorder<F> {
+    dissectors::forward_fields!(gate);
+    #[inline]
+    fn begins(&mut self, message: &'static Message) -> bool {
+        self.is_ruled_out = self.is_ruled_out || self.rules_out(Some(message));
+        // A filter may need fields that events do not.
+        let are_fields_read = self.filter.is_some()
+            || self.needs.fields.is_some_and(|limits| limits.of.has(message)[0]);
+        self.gate.is_shut = self.is_ruled_out || !are_fields_read;
+        !self.is_unchecked()
+    }
+    #[inline]
+    fn checked(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        at: Span,
+        detail: impl FnOnce() -> String,
+    ) {
+        if self.is_unchecked() {
+            return;
+        }
+        if ok {
+            self.passed(rule, None, 1);
+        } else if self.broken(rule, None) {
+            self.results.checked(rule, false, at, detail);
+        }
+    }
+    #[inline]
+    fn kept(&mut self, rule: &'static Rule, times: u32) {
+        if !self.is_unchecked() {
+            self.passed(rule, None, times);
+        }
+    }
+    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
+        self.counts.findings += 1;
+        let is_wanted = match self.needs.findings {
+            Findings::None => false,
+            Findings::OfMessages => !self.is_ruled_out,
+            Findings::All { .. } => self.needs_text(rule, Verdict::Note, None),
+        };
+        if is_wanted {
+            self.results.noted(rule, at, detail);
+        } else {
+            self.results.kept(rule, 1);
+        }
+    }
+    fn recalled(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        evidence: Evidence,
+        mark: &Mark,
+        detail: impl FnOnce() -> String,
+    ) {
+        if ok {
+            self.passed(rule, Some(mark.side), 1);
+        } else if self.broken(rule, Some((evidence, mark))) {
+            self.results.recalled(rule, false, evidence, mark, detail);
+        }
+    }
+    fn evidence(&mut self, evidence: Evidence) {
+        self.results.evidence(evidence);
+    }
+    #[inline(always)]
+    fn listed(&mut self, server: SocketAddr) {
+        let number = listed(server);
+        if self.needs.cross_flow {
+            self.batch.lists(number);
+        }
+        if self.needs.servers {
+            self.batch.message_lists(number, server);
+        }
+    }
+    fn fact(&mut self, fact: CrossFlowEvent, seen: SeenMessage) {
+        if let Some(context) = self.batch.context().filter(|_| self.needs.cross_flow) {
+            let FlowFacts { number: flow, began, lossy, .. } = context.flow;
+            let (order, witness) = (context.moment, Witness { seen, flow, began, lossy });
+            self.batch.push_cross_flow(order, fact, witness);
+        }
+    }
+    fn unless_explained(
+        &mut self,
+        rule: &'static Rule,
+        at: Option<Span>,
+        fact: CrossFlowEvent,
+        seen: SeenMessage,
+        detail: impl FnOnce() -> String,
+    ) {
+        match at {
+            _ if self.needs.cross_flow => {
+                // It counts for the flow in any case: an explanation would be in another flow.
+                let evidence = at.is_none().then(|| fact.evidence());
+                let verdict = self.results.verdict(rule, evidence);
+                self.count_broken(verdict);
+                self.fact(fact, seen);
+            }
+            Some(at) => self.checked(rule, false, at, detail),
+            None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
+        }
+    }
+    #[inline]
+    fn asks(&mut self, what: &'static str, payload: &Payload<'_>) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.loads.asks(group_of(payload), what, payload);
+        }
+    }
+    #[inline]
+    fn reflects(&mut self, what: &'static str, asked: u32, payload: &Payload<'_>) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.loads.reflects(group_of(payload), what, asked, payload);
+        }
+    }
+    #[inline]
+    fn answers(&mut self, reply: Reply) {
+        self.reply = Some(reply);
+    }
+    #[inline]
+    fn sent(&mut self, sending: Sending) {
+        self.sending = sending;
+    }
+    #[inline]
+    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        let sending = std::mem::take(&mut self.sending);
+        // A copy that the network or the recorder made is not another request.
+        let is_copy = self.batch.context().is_some_and(|context| context.copy_of.is_some());
+        let asks = if is_copy { Sending::Again } else { sending };
+        let effect = match is_copy {
+            true => ExchangeEffect::default(),
+            false => self.count(message, sending, payload),
+        };
+        if self.traffic.is_some() {
+            self.count_traffic(message, effect, payload);
+        }
+        let has_findings = self.results.has_found() || self.batch.has_found();
+        let is_wanted = match self.needs.messages {
+            Messages::None => false,
+            Messages::WithFindings => has_findings,
+            Messages::All => true,
+        };
+        if !is_wanted {
+            self.batch.forget_listed();
+            self.next_message();
+            return;
+        }
+        let library = self.library(message, asks, payload);
+        if self.filter.is_some() && !self.is_filtered_in(message, payload) {
+            self.results.clear();
+            self.batch.forget_listed();
+            self.next_message();
+            return;
+        }
+        if self.results.has_found() {
+            self.batch.take_found(&mut self.results);
+        }
+        let [with_fields, with_bytes] =
+            self.needs.fields.map_or([false; 2], |limits| limits.of.has(message));
+        let with_bytes = with_bytes || self.batch.has_findings();
+        let with_pieces = with_bytes || self.needs.fields.is_some();
+        let fields = if with_fields { self.gate.fields.tree() } else { None };
+        let kept = StoredParts {
+            bytes: with_bytes,
+            pieces: with_pieces,
+            fields: fields.map(|tree| tree.view()),
+            reply: self.reply.as_ref(),
+            sending,
+            effect,
+            library,
+        };
+        self.batch.push_message(message, payload, kept);
+        self.next_message();
+    }
+}
