@@ -23,6 +23,28 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// What follows a text that is shown as Latin-1.
+pub const LATIN_1: &str = " (Latin-1)";
+
+/// A text that is not UTF-8, if it may be Latin-1: it has no control characters of that.
+pub fn latin_1(text: &[u8]) -> Option<String> {
+    let is_control = |byte: &u8| (0x80..=0x9F).contains(byte);
+    // The end of a truncated text may be the beginning of a character.
+    let is_cut = |error: std::str::Utf8Error| error.error_len().is_none();
+    if std::str::from_utf8(text).map_or_else(is_cut, |_| true) || text.iter().any(is_control) {
+        return None;
+    }
+    Some(text.iter().copied().map(char::from).collect())
+}
+
+/// A text from a packet: if it is not UTF-8, it is read as Latin-1 and says so, or has U+FFFD for the invalid bytes.
+pub fn decoded(text: &[u8]) -> Cow<'_, str> {
+    match latin_1(text) {
+        Some(text) => Cow::Owned(text + LATIN_1),
+        None => String::from_utf8_lossy(text),
+    }
+}
+
 /// The names that are similar to the given one, up to three, each in backticks. Case is ignored.
 pub fn nearest(typed: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
     /// Minimum similarity of two names.
@@ -174,6 +196,14 @@ pub fn long_span(nanoseconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_that_are_not_utf8_are_latin_1_if_they_can_be() {
+        assert_eq!(decoded(b"Caf\xE9 de Paris"), "Caf\u{E9} de Paris (Latin-1)");
+        assert_eq!(decoded("Caf\u{E9}".as_bytes()), "Caf\u{E9}");
+        assert_eq!(decoded(b"\x81\xE9x"), "\u{FFFD}\u{FFFD}x");
+        assert_eq!(decoded(b"Caf\xC3"), "Caf\u{FFFD}", "a truncated character");
+    }
 
     #[test]
     fn long_spans_have_two_units() {

@@ -21,7 +21,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::abuse_rules::SEC004;
 use crate::kit::{
     AbuseThresholds, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Name,
-    PartsFound, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time,
+    NewFor, PartsFound, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time,
 };
 use crate::net_rules::NET011;
 use challenges::Challenges;
@@ -30,6 +30,9 @@ pub use loads::{GROUPS, Loads};
 pub use rulings::CrossFlowBreaches;
 use serde::{Deserialize, Serialize};
 use victims::Victims;
+
+/// A minute, in nanoseconds.
+const MINUTE: i64 = 60_000_000_000;
 
 /// Maximum remembered servers of one list.
 const LISTED: usize = 1 << 14;
@@ -170,8 +173,8 @@ pub struct Ledger {
     lists: Map<Host, ListedServers>,
     /// Servers in all lists.
     listed: usize,
-    /// Challenges that masters handed out, each with its master.
-    handed_out: Set<(SocketAddr, [u8; 16])>,
+    /// Challenges that masters handed out, each with its master: the latest receiver, and when.
+    handed_out: Map<(IpAddr, [u8; 16]), (SocketAddr, Time)>,
     rulings: Vec<CrossFlowBreach>,
     /// How often each rule passed.
     kept: BTreeMap<Code, (&'static Rule, u64)>,
@@ -225,7 +228,7 @@ impl Ledger {
             masters: BTreeMap::new(),
             lists: Map::default(),
             listed: 0,
-            handed_out: Set::default(),
+            handed_out: Map::default(),
             rulings: Vec::new(),
             kept: BTreeMap::new(),
             full: false,
@@ -240,7 +243,10 @@ impl Ledger {
             self.latest = Some(*witness);
         }
         match fact {
-            CrossFlowEvent::Challenged(challenge) => self.challenge(challenge, *witness),
+            CrossFlowEvent::Challenged(challenge) => {
+                self.challenge(challenge, *witness);
+                self.queried(seen.to, seen.from);
+            }
             CrossFlowEvent::Accepted { challenge, foreign } => {
                 if self.has_room(self.accepted.len(), |_| false) {
                     self.accepted.push((challenge, *witness));
@@ -253,7 +259,10 @@ impl Ledger {
                 self.foreign((challenge, evidence), false, witness);
             }
             CrossFlowEvent::Unasked(exchange) => self.open(exchange, true, witness),
-            CrossFlowEvent::Unanswered(exchange) => self.open(exchange, false, witness),
+            CrossFlowEvent::Unanswered(exchange) => {
+                self.open(exchange, false, witness);
+                self.queried(seen.from, seen.to);
+            }
             CrossFlowEvent::Split(layout, rule) => self.split(layout, rule, *witness),
             CrossFlowEvent::Joined(rule) => {
                 let is_known = |it: &Ledger| it.masters.contains_key(&seen.from);
@@ -266,18 +275,10 @@ impl Ledger {
                 }
             }
             CrossFlowEvent::Listed(rule) => self.list(servers, rule, *witness),
-            CrossFlowEvent::Queried => {
-                if let Some(list) = self.lists.get_mut(&Host(seen.from.ip()))
-                    && list.servers.contains(&u64::from_ne_bytes(listed(seen.to)))
-                {
-                    // The rest of the list no longer matters.
-                    self.listed -= list.servers.len();
-                    *list = ListedServers { servers: Set::default(), queried: true, ..*list };
-                }
-            }
+            CrossFlowEvent::Queried => self.queried(seen.from, seen.to),
             CrossFlowEvent::Refused => {}
-            CrossFlowEvent::HandedOut(challenge, rule) => {
-                self.handed_out(challenge, rule, *witness)
+            CrossFlowEvent::HandedOut(challenge, rule, new_for) => {
+                self.handed_out(challenge, (rule, new_for), *witness)
             }
         }
     }
@@ -347,6 +348,18 @@ impl Ledger {
         self.full |= !self.elsewhere.challenge(challenge, is_accepted, witness, self.terms.most);
     }
 
+    /// A client queries a server, which may be one of its list.
+    fn queried(&mut self, client: SocketAddr, server: SocketAddr) {
+        if self.listed > 0
+            && let Some(list) = self.lists.get_mut(&Host(client.ip()))
+            && list.servers.contains(&u64::from_ne_bytes(listed(server)))
+        {
+            // The rest of the list no longer matters.
+            self.listed -= list.servers.len();
+            *list = ListedServers { servers: Set::default(), queried: true, ..*list };
+        }
+    }
+
     /// A hash of a server and its challenge.
     fn key(&self, server: SocketAddr, challenge: u32) -> ShortHash {
         self.seed.hash_one((Socket(server), challenge)).into()
@@ -400,14 +413,30 @@ impl Ledger {
         }
     }
 
-    fn handed_out(&mut self, challenge: [u8; 16], rule: &'static Rule, witness: Witness) {
-        let challenge = (witness.seen.from, challenge);
-        if !self.has_room(self.handed_out.len(), |it| it.handed_out.contains(&challenge)) {
+    fn handed_out(
+        &mut self,
+        challenge: [u8; 16],
+        (rule, new_for): (&'static Rule, NewFor),
+        witness: Witness,
+    ) {
+        let SeenMessage { from, to, mark } = witness.seen;
+        let challenge = (from.ip(), challenge);
+        if !self.has_room(self.handed_out.len(), |it| it.handed_out.contains_key(&challenge)) {
             return;
         }
-        let fresh = self.handed_out.insert(challenge);
-        let detail = || "this challenge was given before".to_owned();
-        self.rule(rule, fresh, witness, Role::Master, detail);
+        let before = self.handed_out.insert(challenge, (to, mark.time));
+        let is_new = before.is_none_or(|(other, time)| match new_for {
+            NewFor::All => false,
+            NewFor::OtherHosts => other.ip() == to.ip() || mark.time.since(time) > MINUTE,
+            NewFor::OtherSockets => other == to || mark.time.since(time) > MINUTE,
+        });
+        let detail = || match (new_for, before) {
+            (NewFor::OtherHosts | NewFor::OtherSockets, Some((other, _))) => {
+                format!("{other} was given the same challenge")
+            }
+            _ => "this challenge was given before".to_owned(),
+        };
+        self.rule(rule, is_new, witness, Role::Master, detail);
     }
 
     /// The results for everything, together with the load on servers.

@@ -12,7 +12,7 @@ use super::fact::{Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 use super::is_clients_fault;
 use super::pattern::Pattern;
-use crate::session::{ExchangeCounts, MessageEvent, Value};
+use crate::session::{ExchangeCounts, MessageEvent};
 
 /// Maximum number of servers, of kinds of requests, and of challenges that are kept of a client.
 const SERVERS: usize = 16;
@@ -135,11 +135,7 @@ impl Client {
         if self.given.len() == CHALLENGES {
             self.given.remove(0);
         }
-        let number = match challenge {
-            Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
-            value => value.to_string(),
-        };
-        self.given.push((payload.from, payload.to.port(), number));
+        self.given.push((payload.from, payload.to.port(), challenge.to_string()));
     }
 
     /// This is a fault only if none of its requests to the server is answered.

@@ -3,11 +3,10 @@
 use std::fmt::Display;
 use std::net::SocketAddr;
 
-use dissectors::kit::{CauseKind, Item, Symptom, Verdict as Ruled, causes};
+use dissectors::kit::{CauseKind, Item, Symptom, Verdict as Ruled, causes, is_private};
 use dissectors::net_rules::NET014;
 
 use super::fact::{Fact, Failure, NO_ACCIDENT};
-use super::listing::is_private;
 use super::server::{Kind, Server};
 use super::signs::{FindingSign, symptom};
 use super::{CapturePosition, Diagnosis, ServerPacketKind, belief, path};

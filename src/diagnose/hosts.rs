@@ -5,12 +5,11 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{AddressRole, Item, Time, causes, is_of_several};
+use dissectors::kit::{AddressRole, Item, Time, causes, is_of_several, is_private};
 
 use super::Diagnosis;
 use super::fact::Failure;
 use super::find_or_add::find_or_add;
-use super::listing::is_private;
 use crate::session::MessageEvent;
 use crate::text::grouped;
 

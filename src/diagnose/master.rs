@@ -10,7 +10,7 @@ use super::checklist::Checklist;
 use super::fact::{Failure, NO_ACCIDENT};
 use crate::session::{MessageEvent, Value};
 use crate::summary::described;
-use crate::text::grouped;
+use crate::text::{decoded, grouped};
 
 /// Maximum number of lists in progress that are kept of a master.
 const LISTS: usize = 64;
@@ -308,7 +308,7 @@ impl Master {
 pub(super) fn words(event: &MessageEvent<'_>) -> Option<String> {
     let pairs = event.pairs("properties");
     let text = pairs.iter().filter_map(|(_, value)| match value {
-        Value::Text(text) if !text.is_empty() => Some(String::from_utf8_lossy(text)),
+        Value::Text(text) if !text.is_empty() => Some(decoded(text)),
         _ => None,
     });
     let text = Vec::from_iter(text).join(" ");

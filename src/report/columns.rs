@@ -15,7 +15,7 @@ use crate::report::text_table::{TextColumn, TextTable};
 use crate::report::{Envelope, Report, put};
 use crate::rows::Importance;
 use crate::session::IcmpEvent;
-use crate::text::escaped;
+use crate::text::{decoded, escaped};
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ impl Report for Columns {
                     cell.push_str(if cell.is_empty() { "" } else { "," });
                     match value {
                         Value::Text(text) | Value::MapText(text) => {
-                            cell.push_str(&from_wire(&String::from_utf8_lossy(text), layout));
+                            cell.push_str(&from_wire(&decoded(text), layout));
                         }
                         value => text(value, m.digits, stamp, cell),
                     }
@@ -230,7 +230,7 @@ fn text(value: &Value<'_>, digits: u8, stamp: &mut TimeFormatter, cell: &mut Str
         Value::Id(id) => write!(cell, "{id}"),
         Value::Flag(flag) => write!(cell, "{flag}"),
         Value::Text(text) | Value::MapText(text) => {
-            cell.push_str(&String::from_utf8_lossy(text));
+            cell.push_str(&decoded(text));
             Ok(())
         }
         Value::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(cell, "{byte:02x}")),

@@ -56,7 +56,7 @@ impl<'r> SummaryReport<'r> {
         capture: Option<&'r str>,
         shown: SummaryOptions,
     ) -> SummaryReport<'r> {
-        let ports = summary.foreign(&read.foreign);
+        let ports = summary.foreign(read);
         let has_one_table = shown.table.is_some();
         let wanted = Table::OF_SUMMARY.into_iter();
         let wanted = wanted.filter(|it| shown.table.is_none_or(|only| only == *it));

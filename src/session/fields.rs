@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use dissectors::kit::{Kind, Node, Place, TreeView};
 
 use super::MessageEvent;
+use crate::text::decoded;
 
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,7 +179,7 @@ impl Value<'_> {
 }
 
 impl fmt::Display for Value<'_> {
-    /// The value for people: text that is not UTF-8 with replacement characters, bytes in hex.
+    /// The value for people: text that is not UTF-8 as Latin-1 or with replacement characters, bytes in hex.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Unsigned(value) => value.fmt(f),
@@ -187,7 +188,7 @@ impl fmt::Display for Value<'_> {
             Value::Flag(value) => value.fmt(f),
             Value::Char(value) => value.fmt(f),
             Value::Name(value) => f.write_str(value),
-            Value::Text(value) => f.write_str(&String::from_utf8_lossy(value)),
+            Value::Text(value) => f.write_str(&decoded(value)),
             Value::Bytes(value) => value.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
             Value::Endpoint(value) => value.fmt(f),
         }

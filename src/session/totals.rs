@@ -172,6 +172,17 @@ impl OtherTraffic {
         }
     }
 
+    /// Counts packets for the second port that were counted for the first.
+    pub fn move_packets(&mut self, transport: Transport, [from, to]: [u16; 2], packets: u64) {
+        let counts = self.counts(transport);
+        let Some(count) = counts.get_mut(usize::from(from)) else { return };
+        let moved = (*count).min(u32::try_from(packets).unwrap_or(u32::MAX));
+        *count -= moved;
+        if let Some(count) = counts.get_mut(usize::from(to)) {
+            *count = count.saturating_add(moved);
+        }
+    }
+
     /// The packets without those of `others`.
     #[must_use]
     pub fn without(mut self, others: &OtherTraffic) -> OtherTraffic {

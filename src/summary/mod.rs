@@ -12,12 +12,14 @@ mod latest;
 mod merge;
 mod rows;
 
+use std::net::SocketAddr;
+
 use dissectors::Id;
 use dissectors::kit::{Host, Purpose, Role, Set, Socket, Transport};
 use serde::{Deserialize, Serialize};
 
 use crate::flows::FlowRow;
-use crate::session::{Event, FieldLimits, MessageEvent, Needs, OtherTraffic, Port};
+use crate::session::{Event, FieldLimits, MessageEvent, Needs, OtherTraffic, Port, Totals};
 
 pub use changes::{Changes, NameChanges};
 pub use latest::Latest;
@@ -87,7 +89,14 @@ impl Summary {
             true => FieldLimits::default(),
             false => FieldLimits::of_servers(),
         });
-        Needs { flows: true, ports: true, servers: true, fields, ..Needs::messages_with_fields() }
+        Needs {
+            flows: true,
+            ports: true,
+            pairs: true,
+            servers: true,
+            fields,
+            ..Needs::messages_with_fields()
+        }
     }
 
     /// The next event, in the order of the capture.
@@ -100,9 +109,18 @@ impl Summary {
         }
     }
 
-    /// The ports of packets of other flows, those with the most packets first. `all`: these, and all of TCP.
-    pub fn foreign(&self, all: &OtherTraffic) -> Vec<Port> {
-        all.clone().without(&self.ours).ports()
+    /// The ports of packets of other flows, those with the most packets first: the lower one of two, unless the other
+    /// one is a known server's.
+    pub fn foreign(&self, read: &Totals) -> Vec<Port> {
+        let mut others = read.foreign.clone().without(&self.ours);
+        let is_known = |end: SocketAddr| self.servers.has(&Socket(end));
+        for (end, other, traffic) in read.pairs.ends() {
+            if end.port() > other.port() && is_known(end) && !is_known(other) {
+                let packets = traffic.packets[0] + traffic.packets[1];
+                others.move_packets(traffic.transport, [other, end].map(|it| it.port()), packets);
+            }
+        }
+        others.ports()
     }
 
     fn message(&mut self, event: &MessageEvent<'_>) {

@@ -100,6 +100,14 @@ impl<K: Copy + Ord, V: Row> Bounded<K, V> {
         self.seen().count()
     }
 
+    /// Whether the table has a row with this key.
+    pub(super) fn has(&self, key: &K) -> bool
+    where
+        K: Hash,
+    {
+        self.rows.get(key).is_some_and(|row| row.is_seen())
+    }
+
     /// The rows, in any order.
     pub fn seen(&self) -> impl Iterator<Item = (K, &V)> {
         self.rows.iter().filter(|(_, row)| row.is_seen()).map(|(key, row)| (*key, &**row))

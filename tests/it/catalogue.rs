@@ -1,5 +1,5 @@
 //! Code, slug, severity and party of every rule equal those of the catalogue of this project. It is not part
-//! of the project: it is next to the checkout, or `GAMEWIRE_CATALOGUE` names it. Without it, these tests are
+//! of the project: it is next to the checkout, or `GAMEWIRE_CATALOGUE` names its folder. Without it, these tests are
 //! skipped.
 
 use std::collections::BTreeMap;
@@ -11,6 +11,12 @@ use dissectors::kit::Code;
 
 /// Rules that are not in the catalogue, each with the next free number of its group.
 const ADDED: &[&str] = &["GS4034"];
+
+/// Rules of the catalogue that are not built yet.
+const TO_BUILD: &[&str] = &["GS1027", "SEC007"];
+
+/// The files of the catalogue.
+const FILES: [&str; 2] = ["rules.md", "rules-third-wave.md"];
 
 /// Slug, severity and party of a rule.
 type Row = [String; 3];
@@ -32,10 +38,11 @@ fn rows(text: &str) -> BTreeMap<String, Row> {
     rows
 }
 
+/// The texts of the catalogue's files, one after the other.
 fn catalogue_beside() -> Option<String> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/spec/rules.md");
-    let path = std::env::var_os("GAMEWIRE_CATALOGUE").map_or_else(beside, PathBuf::from);
-    std::fs::read_to_string(path).ok()
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/spec");
+    let folder = std::env::var_os("GAMEWIRE_CATALOGUE").map_or_else(beside, PathBuf::from);
+    FILES.iter().map(|file| std::fs::read_to_string(folder.join(file)).ok()).collect()
 }
 
 #[test]
@@ -57,6 +64,7 @@ fn every_rule_equals_the_catalogue() {
     let wrong: Vec<_> = codes
         .filter(|code| written.get(*code) != built.get(*code))
         .filter(|code| written.contains_key(*code) || !ADDED.contains(&code.as_str()))
+        .filter(|code| built.contains_key(*code) || !TO_BUILD.contains(&code.as_str()))
         .map(|code| {
             format!("{code}: the catalogue {:?}, the code {:?}", written.get(code), built.get(code))
         })

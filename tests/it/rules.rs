@@ -12,7 +12,7 @@ use dissectors::kit::Rule;
 use serde_json::Value;
 
 /// Rules that are inconclusive without `--complete`.
-const VOUCHED: &[&str] = &["VM046", "GS1032", "ACR030", "SEC004"];
+const VOUCHED: &[&str] = &["VM028", "VM046", "GS1032", "ACR030", "SEC004"];
 
 /// The key that the examples of ACR033 are made with.
 const ACR_KEY: &str = "user=42,key=6c61626b6579";

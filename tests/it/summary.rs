@@ -506,3 +506,32 @@ fn a_library_is_known_by_all_that_it_sent_whatever_messages_are_wanted() {
     assert_eq!(of("a2s.info_request"), ["GameQ"]);
     assert!(of("a2s.rules_request").is_empty(), "that alone shows nothing");
 }
+
+#[test]
+fn names_that_are_not_utf8_are_read_as_latin_1_and_say_so() {
+    let script = "0.000  c > s  FFFFFFFF 54 'Source Engine Query' 00\n\
+                  0.020  s > c  FFFFFFFF 49 11 'Caf' E9 ' Paris' 00 'm' 00 'f' 00 'g' 00 le16:730 \
+                  00 10 00 'dl' 00 01 '1' 00\n";
+    let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+    for command in [&["summary"][..], &["summary", "--format", "json"], &["dissect", "-q"]] {
+        let run = gamewire(command.iter().chain(&["--no-config", &*file]));
+        assert!(run.out.contains("Caf\u{E9} Paris"), "{command:?}: {} {}", run.out, run.err);
+        assert!(run.out.contains("(Latin-1)"), "{command:?}: {}", run.out);
+    }
+    let said = gamewire(["diagnose", "--no-config", &*file]).out;
+    assert!(said.contains("\"Caf\u{E9} Paris (Latin-1)\""), "{said}");
+    // The tree keeps the bytes.
+    let tree = gamewire(["dissect", "--tree", "--format", "json", "--no-config", &*file]).out;
+    assert!(tree.contains("436166e9205061726973"), "{tree}");
+}
+
+#[test]
+fn other_traffic_of_a_known_server_is_named_by_its_port() {
+    let query = "0.000  c:5000 > s  FFFFFFFF 54 'Source Engine Query' 00\n\
+                 0.020  s > c:5000  FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 \
+                 00 10 00 'dl' 00 01 '1' 00\n";
+    let game = "0.100  c:5001 > s  01020304 05\n0.110  s > c:5001  01020304 06\n";
+    let (_project, file) = Project::of_script(&[query, game].concat(), &Setting::udp(27015));
+    let said = out(&["summary", &file]);
+    assert!(said.contains("other traffic: 2 packets (UDP 27015)"), "{said}");
+}

@@ -7,6 +7,7 @@ use super::recording;
 
 /// Rules about reactions to another party's fault: the examples of the first rule break the second.
 pub(crate) const PRESUMED: &[(&str, &str)] = &[
+    ("VM017", "VM022"),
     ("VM043", "VM040"),
     ("GS4010", "GS4007"),
     ("GS1012", "GS1011"),

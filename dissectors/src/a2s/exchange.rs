@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use super::counters::{CoarseTime, Count, Counters};
-use super::decode::MessageSummary;
+use super::decode::{Counted, MessageSummary};
 use super::kinds::{ChallengeStatus, RequestKind, ResponseKind};
 use super::layout::message_byte_span;
 use super::observation::{Observation, Occasion};
@@ -13,7 +13,7 @@ use super::pending::{Notes, PendingRequest, Query};
 use super::state::{Conversation, Known, UnmatchedList, between, issued};
 use super::{A2s, rules};
 use crate::kit::{
-    Answer, Context, CrossFlowEvent, Evidence, Payload, Question, Read, Request, Sink,
+    Answer, Context, CrossFlowEvent, Evidence, Payload, Question, Read, Request, SeenMessage, Sink,
 };
 
 /// The effect of a message on the conversation.
@@ -123,6 +123,9 @@ fn response<S: Sink>(
 ) {
     let (from, clock) = (payload.side, cx.settings.clock(payload.time));
     cx.conversation.learn(said);
+    if let Some(counted) = said.counted {
+        count_players(cx, counted, payload, sink);
+    }
     if response == ResponseKind::Other {
         cx.conversation.answered_somehow(from, clock);
         expire(cx, payload.time, false, sink);
@@ -163,6 +166,33 @@ fn response<S: Sink>(
         remember(cx, said.challenge, payload, server, sink);
     }
     expire(cx, payload.time, false, sink);
+}
+
+/// Nanoseconds for which the number of an info is compared with those of lists.
+const COMPARED_WITHIN: i64 = 10_000_000_000;
+
+/// Compares the number of players in a list with that of the info before it.
+fn count_players<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    counted: Counted,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let (key, most) = (between(payload.to.ip(), payload.from), cx.settings.limits.remembered);
+    match counted {
+        Counted::Info { players, bots } => {
+            cx.shared.counts.insert(key, (players, bots, payload.time), most);
+        }
+        Counted::List { listed, unnamed } => {
+            let at = message_byte_span(payload.bytes);
+            rules::names_present(listed, unnamed, at, sink);
+            if let Some(&mut (players, bots, time)) = cx.shared.counts.get_mut(&key, most)
+                && payload.time.since(time) <= COMPARED_WITHIN
+            {
+                rules::counts_agree((players, bots), listed, at, sink);
+            }
+        }
+    }
 }
 
 fn is_passed_over(asked: PendingRequest) -> bool {
@@ -242,7 +272,7 @@ fn heard<S: Sink>(
 ) {
     let kind = message_byte_span(payload.bytes);
     sink.answers(asked.reply(asked.what.is_complete(response)));
-    serve(cx, payload);
+    serve(cx, response, payload, sink);
     let conversation = &mut *cx.conversation;
     conversation.known |= Known::FOLLOWED;
     let again = asked.was_answered();
@@ -277,11 +307,22 @@ fn heard<S: Sink>(
     }
 }
 
-/// A server has responded: the same host's packets to it are addressed to a server.
-fn serve(cx: &mut Context<'_, A2s>, payload: &Payload<'_>) {
-    if !cx.conversation.has(Known::FOLLOWED) {
-        let most = cx.settings.limits.remembered;
-        cx.shared.served.insert(&between(payload.to.ip(), payload.from), most);
+/// A server has responded: the same host's packets to it are addressed to a server. Of a challenge, or of a request
+/// without a response, the ledger knows already.
+fn serve<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    response: ResponseKind,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    if cx.conversation.has(Known::FOLLOWED) {
+        return;
+    }
+    let most = cx.settings.limits.remembered;
+    cx.shared.served.insert(&between(payload.to.ip(), payload.from), most);
+    if response != ResponseKind::Challenge {
+        let seen = payload.seen();
+        sink.fact(CrossFlowEvent::Queried, SeenMessage { from: seen.to, to: seen.from, ..seen });
     }
 }
 

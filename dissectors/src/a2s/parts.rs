@@ -289,6 +289,9 @@ fn check_whole<S: Sink>(shape: &SplitProperties, joined: &JoinedResponse, sink: 
         rules::split_order(joined.in_order, sink);
     }
     if shape.differs.is_none() {
+        if let Some(size) = shape.size {
+            rules::split_size_limit(size, sink);
+        }
         rules::split_size(shape.size, joined.longest, joined.uneven, sink);
     }
     let fits = match (shape.layout, shape.size) {

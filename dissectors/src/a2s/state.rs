@@ -16,8 +16,8 @@ use super::recent_responses::RecentResponses;
 use super::split::{BufferPool, LayoutReadings, SplitResponse};
 
 use crate::kit::{
-    Clock, Exchanges, GivenUp, Host, LatestRequests, Payload, Recent, RequestFlags, ResponseDue,
-    Seed, ShortMark, Side, Socket, Time, UnfinishedResponses,
+    Clock, Exchanges, GivenUp, Host, LatestRequests, Payload, Recent, RecentMap, RequestFlags,
+    ResponseDue, Seed, ShortMark, Side, Socket, Time, UnfinishedResponses,
 };
 
 /// The state of one flow.
@@ -114,6 +114,8 @@ pub struct SharedState {
     pub(super) waiting: LatestRequests<RequestKind>,
     /// Pairs of hosts and servers that have responded to them: packets to these are for a server.
     pub(super) served: Recent,
+    /// The players and bots in the latest info of each server to a host, and when.
+    pub(super) counts: RecentMap<(Host, Socket), (u8, u8, Time)>,
     /// Buffers for the next split response.
     pub(super) spare: BufferPool,
     /// The seed of the hashes that recognize copies.

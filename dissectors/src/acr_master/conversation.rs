@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use crate::kit::http::{self, Framing};
 use crate::kit::{
-    Budget, Buffer, Closed, Context, CrossFlowEvent, Evidence, Framed, Limit, Limits, Mark,
+    Budget, Buffer, Closed, Context, CrossFlowEvent, Evidence, Framed, Limit, Limits, Mark, NewFor,
     Payload, PendingRequests, Reply, Side, Sink, Time, Unread, room,
 };
 
@@ -260,10 +260,9 @@ fn challenged<S: Sink>(
     // The challenge may be unreadable.
     let mut state = RequestIdState::default();
     if let Some(challenge) = response.challenge {
-        sink.fact(
-            CrossFlowEvent::HandedOut(digest::fingerprint(challenge.as_slice()), &rules::ACR031),
-            payload.seen(),
-        );
+        let given = digest::fingerprint(challenge.as_slice());
+        let given = CrossFlowEvent::HandedOut(given, &rules::ACR031, NewFor::All);
+        sink.fact(given, payload.seen());
         let known = request.user.as_deref().filter(|user| key_of(cx, user).is_some());
         state.user = known.map(Box::from);
         state.challenge = known.map(|_| challenge);

@@ -15,6 +15,15 @@ pub(super) fn fingerprint(bytes: &[u8]) -> [u8; 16] {
     Sha256::digest(bytes).first_chunk().copied().unwrap_or_default()
 }
 
+/// The period of bytes, if it is no longer than this: random bytes have none.
+pub(super) fn period(bytes: &[u8], longest: usize) -> Option<usize> {
+    let longest = longest.min(bytes.len() / 2);
+    let repeats = |period: &usize| {
+        bytes.iter().zip(bytes.iter().skip(*period)).all(|(one, other)| one == other)
+    };
+    (1..=longest).find(repeats)
+}
+
 /// Whether a digest was computed with the key.
 pub(super) fn is_right(
     key: &[u8],

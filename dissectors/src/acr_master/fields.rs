@@ -85,7 +85,7 @@ fields! {
     /// f: failed, c: a challenge follows.
     AUTH = Field::new("auth", "Authentication", Kind::Char).number(auth).kept();
     /// The challenge from which the client computes the digest.
-    CHALLENGE = Field::new("challenge", "Challenge", Kind::Text);
+    CHALLENGE = Field::new("challenge", "Challenge", Kind::Text).kept_if(kept::is_periodic);
     /// The entry for the client's address in the master's lists: bw, bi, bm or a.
     LOOKUP = Field::new("lookup", "IP lookup", Kind::Text).text(lookup).kept_if(kept::is_lookup);
     /// f: failed, d: the digest does not match, s: succeeded.

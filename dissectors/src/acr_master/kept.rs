@@ -2,6 +2,9 @@
 
 use crate::kit::{http, words};
 
+use super::digest::period;
+use super::rules::LONGEST_PERIOD;
+
 words! {
     /// The names of all parameters.
     PARAMETERS = "a build_defs c g guid32 i p u v";
@@ -15,6 +18,11 @@ words! {
 /// Of a path: the name of an endpoint, and the folder that the specification's examples have.
 pub(super) fn is_path(word: &[u8]) -> bool {
     matches!(word, b"a" | b"c" | b"ms" | b"r" | b"v")
+}
+
+/// The digits of a challenge that is not random: a rule reports it.
+pub(super) fn is_periodic(digits: &[u8]) -> bool {
+    period(digits, 2 * LONGEST_PERIOD).is_some()
 }
 
 /// A word of what a master says.

@@ -133,6 +133,9 @@ fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, response: &mut Response
     if first.is_some() {
         rules::auth_response(asked.wants_challenge(), first, response, all, r.sink);
     }
+    if let Some(challenge) = response.challenge.as_deref() {
+        rules::challenge_random(challenge, response.auth_at, r.sink);
+    }
     rules::address_response(lookup, lookups, all, r.sink);
 }
 

@@ -162,6 +162,9 @@ pub(super) fn secure<S: Sink>(
     connection.challenge = Some(payload.mark());
     let Some(challenge) = words.secure.filter(|_| words.is_sound()) else { return };
     connection.challenges.give(challenge.value, payload);
+    if !payload.lost {
+        rules::challenge_given(challenge.value, payload.seen(), sink);
+    }
     let Some(validated) = &mut connection.validated else { return };
     let Some(early) = validated.early.take() else { return };
     if let Some(expected) =

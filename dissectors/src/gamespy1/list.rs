@@ -43,12 +43,16 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<SeenMessage>, sink: &m
         r.leaf(&f::FORM, 0, Form::Compact as u64);
         r.open(&f::SERVERS);
         let end = end.unwrap_or(bytes.len());
+        let mut servers = rules::UsableServers::default();
         while end - r.at() >= BLOCK {
             let block = r.endpoint(&f::BLOCK)?;
             rules::list_block(block, r.sink);
             let [a, b, c, d, high, low] = block.value;
-            r.sink.listed(([a, b, c, d], u16::from_be_bytes([high, low])).into());
+            let server = ([a, b, c, d], u16::from_be_bytes([high, low])).into();
+            r.sink.listed(server);
+            servers.add(server, block.at, r.sink);
         }
+        servers.end(r.sink);
         if let Some(seen) = seen {
             r.sink.fact(CrossFlowEvent::Listed(&rules::GS1032), seen);
         }
@@ -111,16 +115,18 @@ pub(super) fn text<'a, S: Sink>(
         r.leaf(&f::FORM, 0, Form::Text as u64);
         r.open(&f::SERVERS);
         let mut pairs = TextPairs::new(bytes, 0);
+        let mut servers = rules::UsableServers::default();
         loop {
-            usual_servers(r, &mut pairs, &mut words);
+            usual_servers(r, &mut pairs, &mut words, &mut servers);
             let Some(pair) = pairs.next() else { break };
             words.add_pair(&pair, pairs);
             if pair.key == KEY {
-                other_server(r, &pair, is_cut(bytes, &words, pair.at()));
+                other_server(r, &pair, is_cut(bytes, &words, pair.at()), &mut servers);
             } else {
                 keyword(r, &pair);
             }
         }
+        servers.end(r.sink);
         r.close();
         if words.closed.is_some() {
             r.leaf(&f::WHOLE, 0, true.into());
@@ -147,27 +153,29 @@ fn usual_servers<'a, S: Sink>(
     r: &mut Reader<'_, S>,
     pairs: &mut TextPairs<'a>,
     words: &mut TextProperties<'a>,
+    servers: &mut rules::UsableServers,
 ) {
     let (text, start) = (pairs.rest(), pairs.at());
     let are_shown = r.sink.keeps_fields();
-    let (read, servers) = dotted::each(text, OPENING, b':', |begin, bytes, endpoint| {
+    let (read, found) = dotted::each(text, OPENING, b':', |begin, bytes, endpoint| {
         let (server, length) = usual_server(bytes, endpoint)?;
+        let at = Span::new(start + begin, start + begin + length);
         if are_shown {
-            let at = Span::new(start + begin, start + begin + length);
             let address = Span { start: at.start + OPENING.len() as u32, ..at };
             r.sink.leaf(&f::ADDRESS, at, TextPlace::at(address).value());
         }
         r.sink.listed(server.into());
+        servers.add(server.into(), at, r.sink);
         Some(length)
     });
-    if servers == 0 {
+    if found == 0 {
         return;
     }
     r.seek(start + read);
     pairs.skip_to(read);
-    words.hear_properties(KEY, servers, Span::new(start, pairs.at()));
+    words.hear_properties(KEY, found, Span::new(start, pairs.at()));
     let is_cut = pairs.rest().is_empty() && words.closed.is_none();
-    rules::list_addresses(servers - u32::from(is_cut), r.sink);
+    rules::list_addresses(found - u32::from(is_cut), r.sink);
 }
 
 /// The server at the start of `bytes`, [`OPENING`] and an endpoint, up to the next backslash or the
@@ -183,11 +191,19 @@ fn usual_server(bytes: &[u8], endpoint: &DottedEndpoint) -> Option<(SocketAddrV4
 }
 
 /// A server in another spelling. `is_cut`: it may be incomplete.
-fn other_server<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>, is_cut: bool) {
+fn other_server<S: Sink>(
+    r: &mut Reader<'_, S>,
+    pair: &Pair<'_>,
+    is_cut: bool,
+    servers: &mut rules::UsableServers,
+) {
     framing(r, &f::ADDRESS, pair.at(), pair.value_at());
     let text = std::str::from_utf8(pair.text()).ok();
     if let Some(server) = text.and_then(|text| text.parse().ok()) {
         r.sink.listed(server);
+        if !is_cut {
+            servers.add(server, pair.at(), r.sink);
+        }
     }
     if pair.value.is_some() && !is_cut {
         rules::list_address(Read { value: pair.text(), at: pair.at() }, r.sink);

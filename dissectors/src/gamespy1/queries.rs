@@ -10,6 +10,13 @@ use super::{GameSpy1, rules, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
+/// The query that a response answers.
+#[derive(Clone, Copy)]
+pub(super) struct AnsweredQuery {
+    pub(super) kind: QueryKind,
+    pub(super) reply: Reply,
+}
+
 /// Adds a query; for those of the specification, a response from game servers is due.
 pub(super) fn query<S: Sink>(
     cx: &mut Cx<'_>,
@@ -67,7 +74,7 @@ pub(super) fn answered<S: Sink>(
     payload: &Payload<'_>,
     words: &TextProperties<'_>,
     sink: &mut S,
-) -> Option<Reply> {
+) -> Option<AnsweredQuery> {
     let clock = cx.settings.clock(payload.time);
     let asks = |asked: &PendingQuery| asked.mark.side != payload.side;
     let in_time = |asked: &PendingQuery| asks(asked) && !asked.is_overdue(clock);
@@ -91,7 +98,7 @@ pub(super) fn answered<S: Sink>(
     let asked = cx.conversation.requests.take(at)?;
     rules::query_answered(payload.whole(), sink);
     sink.reflects(asked.what.kind.name(), asked.mark.length, payload);
-    Some(asked.reply(true))
+    Some(AnsweredQuery { kind: asked.what.kind, reply: asked.reply(true) })
 }
 
 /// A query is no longer waited for.

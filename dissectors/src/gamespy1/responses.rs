@@ -2,12 +2,13 @@
 //! reported as one message.
 
 use crate::kit::{
-    Buffer, Context, Evidence, Limit, Mark, Payload, Reply, Side, Sink, Time, Unfinished,
+    Buffer, Context, Evidence, Limit, Mark, Pair, Payload, Read, Side, Sink, Time, Unfinished,
     UnfinishedResponses, keyed_hash, room,
 };
 
+use super::queries::AnsweredQuery;
 use super::rules::{self, Misnumbered};
-use super::words::{self, Numbering, TextProperties};
+use super::words::{self, Numbering, TextPairs, TextProperties};
 use super::{GameSpy1, decode, messages, queries, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
@@ -38,7 +39,7 @@ struct HeldDatagrams {
     /// All of them were also in the previous whole response.
     copied: bool,
     /// The query that it answers.
-    reply: Option<Reply>,
+    asked: Option<AnsweredQuery>,
 }
 
 impl OpenResponse {
@@ -141,13 +142,36 @@ fn whole<S: Sink>(
     decode::message(payload.bytes, words, decode::MessageKind::Response, sink);
     numbering(sink);
     uplink::answered(cx, payload, words, sink);
-    report_reply(queries::answered(cx, payload, words, sink), sink);
+    let asked = queries::answered(cx, payload, words, sink);
+    report_reply(asked, sink);
+    if words.is_sound() && !payload.lost {
+        answer_has(payload.bytes, &[payload.bytes.len()], asked, sink);
+    }
     sink.end(&messages::QUERY_RESPONSE, payload);
 }
 
-fn report_reply<S: Sink>(reply: Option<Reply>, sink: &mut S) {
-    if let Some(reply) = reply {
-        sink.answers(reply);
+/// Checks the contents of a response whose datagrams end here.
+fn answer_has<S: Sink>(bytes: &[u8], ends: &[usize], asked: Option<AnsweredQuery>, sink: &mut S) {
+    let mut pairs = Vec::new();
+    let mut start = 0;
+    for &end in ends {
+        let text = bytes.get(start..end).unwrap_or_default();
+        let own = |pair: &Pair<'_>| {
+            pair.value.is_some()
+                && ![words::QUERYID, words::FINAL, b"echo", b"validate"].contains(&pair.key)
+        };
+        pairs.extend(TextPairs::new(text, start).filter(own).map(|pair| {
+            let (key, at) = (pair.key, pair.key_at());
+            [Read { value: key, at }, Read { value: pair.text(), at: pair.value_at() }]
+        }));
+        start = end;
+    }
+    rules::answer_has(&pairs, asked.map(|asked| asked.kind), sink);
+}
+
+fn report_reply<S: Sink>(asked: Option<AnsweredQuery>, sink: &mut S) {
+    if let Some(asked) = asked {
+        sink.answers(asked.reply);
     }
 }
 
@@ -196,7 +220,7 @@ fn gather<S: Sink>(
     }
     if is_full || !response.buffer.keep(payload, most, cx.budget) {
         if response.more.held.is_empty() {
-            report_reply(response.more.reply, sink);
+            report_reply(response.more.asked, sink);
             waiting.take(side, number);
         }
         single_datagram(cx, payload, number, held, sink);
@@ -226,8 +250,8 @@ fn begin<S: Sink>(
     }
     let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));
     let asked = cx.flow.seen[payload.side.other().index()];
-    let reply = queries::answered(cx, payload, words, sink);
-    let more = HeldDatagrams { mark: payload.mark(), held: Vec::new(), copied: true, reply };
+    let query = queries::answered(cx, payload, words, sink);
+    let more = HeldDatagrams { mark: payload.mark(), held: Vec::new(), copied: true, asked: query };
     let begun = Unfinished { due, ..Unfinished::new(number, payload.side, asked, more) };
     cx.conversation.responses().waiting.push(Box::new(begun));
 }
@@ -291,7 +315,7 @@ fn join<S: Sink>(
     }
     let datagrams = response.each().map(keyed_hash).collect();
     let (side, number, time) = (response.side, response.id, payload.time);
-    let reply = response.more.reply;
+    let asked = response.more.asked;
     let done = WholeResponse { side, number, time, datagrams };
     let latest = &mut cx.conversation.responses().done;
     if latest.len() >= MOST_DONE {
@@ -311,7 +335,10 @@ fn join<S: Sink>(
         None => rules::numbered(payload.whole(), sink),
     }
     uplink::answered(cx, &payload, &words, sink);
-    report_reply(reply, sink);
+    report_reply(asked, sink);
+    if words.is_sound() && !lost && inside.is_none() {
+        answer_has(payload.bytes, &ends, asked, sink);
+    }
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }
 

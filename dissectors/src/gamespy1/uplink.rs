@@ -183,6 +183,9 @@ pub(super) fn secure<S: Sink>(
     if before.is_some_and(|it| it.hash == hash && now.since(it.mark.time) < COPIES) {
         return;
     }
+    if !payload.lost {
+        rules::challenge_given(challenge.value, payload.seen(), sink);
+    }
     let answered = uplink.unasked.take().is_some_and(|time| now.since(time) <= Time::MOMENT);
     uplink.challenges.give(challenge.value, payload);
     uplink.met = true;

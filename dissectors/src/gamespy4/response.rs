@@ -57,7 +57,7 @@ pub(super) fn split<S: Sink>(
         _ if properties.other_game => RequestForm::Split,
         _ => RequestForm::Ut3,
     };
-    finish(r, form, known, &properties, &layout, said);
+    finish(r, form, known, &mut properties, &layout, said);
     read
 }
 
@@ -66,7 +66,7 @@ fn finish<S: Sink>(
     r: &mut Reader<'_, S>,
     form: RequestForm,
     known: DecodeContext,
-    properties: &Properties<'_>,
+    properties: &mut Properties<'_>,
     layout: &PacketLayout,
     said: &mut ResponseSummary,
 ) {
@@ -74,7 +74,7 @@ fn finish<S: Sink>(
     said.other_game = form != RequestForm::Ut3;
     if known.checks {
         rules::pairs_complete(layout, r.sink);
-        properties.check(r.sink);
+        properties.check(layout.is_in_pairs(), r.sink);
     }
 }
 
@@ -375,7 +375,7 @@ pub(super) fn unsplit<'a, S: Sink>(
     } else {
         unsplit_sections(r, known, &mut properties, &mut layout)
     };
-    finish(r, form, known, &properties, &layout, said);
+    finish(r, form, known, &mut properties, &layout, said);
     read
 }
 

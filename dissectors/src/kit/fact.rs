@@ -45,9 +45,20 @@ pub enum CrossFlowEvent {
     Queried,
     /// The sender refused a TCP connection from the receiver.
     Refused,
-    /// The sender, a master, gave a challenge: the start of its SHA-256. The rule requires that
-    /// each challenge is new.
-    HandedOut([u8; 16], &'static Rule),
+    /// The sender, a master, gave the receiver a challenge: its bytes, or the start of their
+    /// SHA-256. The rule requires that it is new.
+    HandedOut([u8; 16], &'static Rule, NewFor),
+}
+
+/// For whom a challenge must be new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NewFor {
+    /// For everybody, for ever.
+    All,
+    /// For other hosts, within a minute.
+    OtherHosts,
+    /// For other sockets, within a minute.
+    OtherSockets,
 }
 
 impl CrossFlowEvent {

@@ -1,4 +1,4 @@
-//! Addresses of several hosts.
+//! What addresses say about their hosts.
 
 use std::net::IpAddr;
 
@@ -23,6 +23,34 @@ pub fn is_of_several(address: IpAddr, host: IpAddr) -> bool {
     is_broadcast(address) || is_last && address != host
 }
 
+/// Whether an address is valid only in its own network.
+pub fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(ip) => {
+            let [a, b, ..] = ip.octets();
+            // 100.64.0.0/10 is between providers and their customers.
+            ip.is_private() || ip.is_link_local() || ip.is_loopback() || a == 100 && b & 0xC0 == 64
+        }
+        IpAddr::V6(ip) => ip.is_unique_local() || ip.is_unicast_link_local() || ip.is_loopback(),
+    }
+}
+
+/// Why no host of the Internet is at an address, if so: the kind of the address.
+pub fn unreachable(address: IpAddr) -> Option<&'static str> {
+    let (is_link_local, is_broadcast) = match address {
+        IpAddr::V4(ip) => (ip.is_link_local(), ip.is_broadcast()),
+        IpAddr::V6(ip) => (ip.is_unicast_link_local(), false),
+    };
+    let kinds = [
+        (address.is_unspecified(), "unspecified"),
+        (address.is_loopback(), "loopback"),
+        (is_link_local, "link-local"),
+        (address.is_multicast(), "multicast"),
+        (is_broadcast, "broadcast"),
+    ];
+    kinds.iter().find(|(is, _)| *is).map(|(_, kind)| *kind)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +66,34 @@ mod tests {
             assert!(!is_of_several(host, "10.1.0.2"), "{host}");
         }
         assert!(is_of_several("ff02::1", "fe80::2") && !is_of_several("fe80::1", "fe80::2"));
+    }
+
+    #[test]
+    fn private_addresses_are_known() {
+        for ip in [
+            "10.1.2.3",
+            "192.168.0.9",
+            "100.64.0.1",
+            "127.0.0.1",
+            "169.254.1.1",
+            "fd00::1",
+            "fe80::1",
+        ] {
+            assert!(is_private(ip.parse().unwrap()), "{ip}");
+        }
+        for ip in ["203.0.113.5", "100.128.0.1", "172.32.0.1", "2001:db8::1"] {
+            assert!(!is_private(ip.parse().unwrap()), "{ip}");
+        }
+    }
+
+    #[test]
+    fn no_host_of_the_internet_is_at_a_special_address() {
+        let why = |ip: &str| unreachable(ip.parse().unwrap());
+        assert_eq!(why("127.0.0.1"), Some("loopback"));
+        assert_eq!(why("169.254.7.7"), Some("link-local"));
+        assert_eq!(why("239.1.2.3"), Some("multicast"));
+        assert_eq!(why("255.255.255.255"), Some("broadcast"));
+        assert_eq!([why("0.0.0.0"), why("::")], [Some("unspecified"); 2]);
+        assert_eq!([why("10.0.0.2"), why("203.0.113.5"), why("2001:db8::1")], [None; 3]);
     }
 }

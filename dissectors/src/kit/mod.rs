@@ -59,13 +59,13 @@ pub use exchanges::{
     Answer, CompactRequest, Exchanges, GivenUp, LatestRequests, PendingRequests, Question, Removed,
     Request, RequestFlags, ResponseDue, Sent, Unfinished, UnfinishedResponses,
 };
-pub use fact::{CrossFlowEvent, Exchange, PartsFound, ResponseRules, SeenMessage};
+pub use fact::{CrossFlowEvent, Exchange, NewFor, PartsFound, ResponseRules, SeenMessage};
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, ShortHash, keyed_hash};
 pub use hash::{Host, Map, Seed, Set, Socket};
-pub use hosts::{is_broadcast, is_of_several};
+pub use hosts::{is_broadcast, is_of_several, is_private, unreachable};
 pub use item::{AddressRole, Item, ItemGroup};
 pub(crate) use lists::append;
 pub use lists::room;

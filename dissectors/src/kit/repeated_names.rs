@@ -75,17 +75,22 @@ impl<'a> SeenNames<'a> {
         while let Some(name) = scan::terminated(rest)
             && let Some(value) = scan::terminated(name.after)
         {
-            names.push((name.text, self.start + self.bytes.len() - rest.len()));
+            let at = self.start + self.bytes.len() - rest.len();
+            names.push(Read { value: name.text, at: Span::new(at, at + name.text.len()) });
             rest = value.after;
         }
-        names.sort_unstable();
-        let twice = names.windows(2).filter_map(|pair| match pair {
-            [first, second] if first.0 == second.0 => Some(*second),
-            _ => None,
-        });
-        let (name, at) = twice.min_by_key(|name| name.1)?;
-        Some((name, Span::new(at, at + name.len())))
+        first_repeated(&mut names).map(|name| (name.value, name.at))
     }
+}
+
+/// The first name that has come before, in the order of their places. Sorts them.
+pub(crate) fn first_repeated<'a>(names: &mut [Read<&'a [u8]>]) -> Option<Read<&'a [u8]>> {
+    names.sort_unstable_by_key(|name| (name.value, name.at.start));
+    let twice = names.windows(2).filter_map(|pair| match pair {
+        [first, second] if first.value == second.value => Some(*second),
+        _ => None,
+    });
+    twice.min_by_key(|name| name.at.start)
 }
 
 /// Whether a name with its zero is at this position.

@@ -138,7 +138,7 @@ fn one_server_has_one_layout_for_all() {
 #[test]
 fn a_challenge_is_counted_once() {
     let (m, n) = ("10.0.0.9:80", "10.0.1.9:80");
-    let fact = CrossFlowEvent::HandedOut([7; 16], &ACR031);
+    let fact = CrossFlowEvent::HandedOut([7; 16], &ACR031, NewFor::All);
     let facts = [(fact, m, C), (fact, n, C), (fact, m, D)];
     let rulings = [(false, 3), (true, 2)];
     assert_eq!(review(&facts), rulings.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
@@ -200,8 +200,8 @@ fn known_items_still_count_when_the_limit_is_reached() {
     let mut server = full(CrossFlowEvent::Split(Name("GoldSrc"), &A2S053), C);
     server.fact(CrossFlowEvent::Split(Name("Orange Box"), &A2S053), &[], &seen(3, S, D));
     assert_eq!(codes(server), [(NET011.code, 2), (A2S053.code, 3)]);
-    let mut master = full(CrossFlowEvent::HandedOut([7; 16], &ACR031), C);
-    master.fact(CrossFlowEvent::HandedOut([7; 16], &ACR031), &[], &seen(3, S, D));
+    let mut master = full(CrossFlowEvent::HandedOut([7; 16], &ACR031, NewFor::All), C);
+    master.fact(CrossFlowEvent::HandedOut([7; 16], &ACR031, NewFor::All), &[], &seen(3, S, D));
     assert_eq!(codes(master), [(NET011.code, 2), (ACR031.code, 3)]);
     let mut server = full(CrossFlowEvent::Joined(&VM046), m);
     server.fact(CrossFlowEvent::Joined(&VM046), &[], &seen(3, S, n));

@@ -1,22 +1,23 @@
 //! The state of one flow, and of other flows between its two hosts. It passes messages to the
 //! listing and the registration, and their results to the rules.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::kit::{
-    Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Protocol, Recent, Refused, Sending,
-    Sink, Span, Time,
+    Context, CrossFlowEvent, Evidence, Limit, Mark, NewFor, Payload, Protocol, Recent, RecentMap,
+    Refused, Sending, Sink, Span, Time, is_private,
 };
 
 use super::ValveMaster;
 use super::claim::is_foreign_reply;
 use super::decode::{self, DecodeContext, MessageSummary};
 use super::endpoint::{Endpoint, ZERO};
+use super::filter::WantedAddresses;
 use super::info_keys::{Engine, InfoSummary};
-use super::listing::{Listing, Query, QueryPosition, QueryStatus, ReplyMatch};
+use super::listing::{Listing, Query, QueryPosition, QueryStatus, Question, ReplyMatch};
 use super::messages::QUERY;
 use super::registration::{Claimed, Join, JoinResult, Registration};
-use super::reply::ReplySummary;
+use super::reply::{BLOCK, ReplySummary};
 use super::rules::{self, DueResponse};
 
 /// The state of one flow. Most flows of a flood have one message, which is stored inline.
@@ -116,7 +117,13 @@ impl Conversation {
         };
         let [key, server_challenge] =
             [key, server_challenge].map(|sent| sent.map(|sent| sent.map(u32::from_ne_bytes)));
-        DecodeContext { key, server_challenge, ipv6: payload.from.is_ipv6(), lost: payload.lost }
+        DecodeContext {
+            key,
+            server_challenge,
+            ipv6: payload.from.is_ipv6(),
+            is_public: !is_private(payload.from.ip()),
+            lost: payload.lost,
+        }
     }
 }
 
@@ -125,7 +132,22 @@ impl Conversation {
 #[derive(Default)]
 pub struct SharedState {
     pub(super) stops: Recent,
+    /// What the reply to a client's latest query must be, by client and master, if anything.
+    wanted: RecentMap<[SocketAddr; 2], WantedReply>,
+    /// The first server of the latest first page of each list: when, and which.
+    first_pages: RecentMap<(IpAddr, SocketAddr, Question), (Time, Endpoint)>,
 }
+
+/// What a reply must be, beside a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct WantedReply {
+    addresses: WantedAddresses,
+    /// The first page, because the socket is new, although the query asks for a later one.
+    first_page: bool,
+}
+
+/// Nanoseconds within which two first pages of a list begin with the same server.
+const FIRST_PAGE: i64 = 60_000_000_000;
 
 /// What happened to a listing at the last address of a reply.
 #[derive(Clone, Copy, Hash)]
@@ -253,7 +275,47 @@ fn query<S: Sink>(
     if goes_on || asked == QueryPosition::Resumed {
         cx.shared.note(ends, seed, ListingOutcome::WentOn, cx.settings.limits.remembered);
     }
+    let most = cx.settings.limits.remembered;
+    let first_page = matches!(asked, QueryPosition::First { .. }) && seed != ZERO;
+    let wanted = WantedReply { addresses: said.addresses, first_page };
+    if wanted == WantedReply::default() {
+        cx.shared.wanted.remove(&ends);
+    } else {
+        cx.shared.wanted.insert(ends, wanted, most);
+    }
     rules::asked(asked, seed, said.seed_at, sink);
+}
+
+/// Checks whether a reply lists what its query asks for.
+fn listed<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    said: &ReplySummary<'_>,
+    query: &Query,
+    sink: &mut S,
+) {
+    let (ends, most) = ([payload.to, payload.from], cx.settings.limits.remembered);
+    let wanted = cx.shared.wanted.get_mut(&ends, most).copied().unwrap_or_default();
+    let WantedAddresses { one_each, only } = wanted.addresses;
+    if one_each {
+        rules::one_each(said, sink);
+    }
+    if let Some(only) = only {
+        rules::only_address(said, only, sink);
+    }
+    let key = (payload.to.ip(), payload.from, query.question);
+    let first: Option<Endpoint> = said.blocks.first_chunk().copied();
+    let first = first.filter(|_| said.block == BLOCK);
+    if query.seed == Some(ZERO) {
+        if let Some(first) = first {
+            cx.shared.first_pages.insert(key, (payload.time, first), most);
+        }
+    } else if wanted.first_page
+        && let Some((time, page)) = cx.shared.first_pages.get_mut(&key, most)
+        && payload.time.since(*time) <= FIRST_PAGE
+    {
+        rules::first_page(first, *page, said.at, sink);
+    }
 }
 
 fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_>, sink: &mut S) {
@@ -278,15 +340,22 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_
         return;
     }
     let budget = &mut *cx.budget;
-    let (answers, repeated, asked) = cx.conversation.long(timeout, |long| {
+    let (answers, repeated, asked, query) = cx.conversation.long(timeout, |long| {
         let listing = long.listing();
         let answers = listing.reply(said, known, payload, timeout);
         let belongs =
             matches!(answers, ReplyMatch::Query { .. } | ReplyMatch::More { dialect: true });
         let asked = listing.query().filter(|query| query.seed == Some(ZERO) && belongs);
         let asked = asked.map(|query| query.mark.get().length);
-        (answers, belongs.then(|| listing.repeated(said, budget)), asked)
+        let repeated = belongs.then(|| listing.repeated(said, budget));
+        (answers, repeated, asked, listing.query().copied().filter(|_| belongs))
     });
+    if answers != ReplyMatch::Copy {
+        sink.fact(CrossFlowEvent::Listed(&rules::VM028), payload.seen());
+    }
+    if let Some(query) = query.filter(|_| known) {
+        listed(cx, payload, said, &query, sink);
+    }
     // A client that requests a further page has received the one before.
     if let Some(asked) = asked {
         sink.reflects(QUERY.label, asked, payload);
@@ -345,8 +414,14 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
         if join_unseen {
             registration.expect_any();
         }
-        (registration.take_early(), registration.challenge(value, payload.side))
+        (registration.take_early(), registration.challenge(value, payload.mark()))
     });
+    if let Some(value) = value {
+        let [a, b, c, d] = value.to_le_bytes();
+        let given = [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let given = CrossFlowEvent::HandedOut(given, &rules::VM048, NewFor::OtherSockets);
+        sink.fact(given, payload.seen());
+    }
     unchallenged(cx, early, true, sink);
     rules::challenged(why, payload.whole(), sink);
 }
@@ -357,6 +432,9 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &InfoSummary, sin
         let registration = long.registration();
         if registration.speaks() {
             return None;
+        }
+        if registration.responds() {
+            rules::challenge_answered(payload.whole(), sink);
         }
         Some(registration.info(said, !payload.lost, payload.mark(), timeout))
     });
@@ -425,6 +503,8 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
                 let (joins, wrong) = registration.unanswered();
                 unanswered(cx, DueResponse::Join, joins, refused, now, sink);
                 unanswered(cx, DueResponse::WrongChallenge, wrong, refused, now, sink);
+                let info = registration.take_due_info().map(sent_once);
+                unanswered(cx, DueResponse::Challenge, info, refused, now, sink);
             }
         }
     }

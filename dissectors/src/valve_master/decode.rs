@@ -4,7 +4,7 @@ use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, TextPlace, decode};
 
 use super::claim::is_foreign_reply;
 use super::endpoint::{self, Endpoint};
-use super::filter::{self, FilterSummary};
+use super::filter::{self, FilterSummary, WantedAddresses};
 use super::info;
 use super::info_keys::{Engine, InfoSummary, region as region_name};
 use super::reply::{BLOCK, ReplySummary};
@@ -26,6 +26,8 @@ pub(super) struct DecodeContext {
     pub(super) server_challenge: Option<Option<u32>>,
     /// It travels over IPv6.
     pub(super) ipv6: bool,
+    /// Its sender's address is one of the Internet.
+    pub(super) is_public: bool,
     /// The recording lost its end.
     pub(super) lost: bool,
 }
@@ -64,6 +66,8 @@ pub(super) struct QuerySummary<'a> {
     pub(super) seed: Option<Endpoint>,
     pub(super) seed_at: Span,
     pub(super) filter: &'a [u8],
+    /// What the addresses of the reply must be.
+    pub(super) addresses: WantedAddresses,
     /// The key that Xash3D's master must repeat.
     pub(super) key: Option<u32>,
     /// It has a key that only Xash3D's clients send.
@@ -158,6 +162,7 @@ fn query_fields<'a, S: Sink>(
         r.leaf(&f::DIALECT, 0, f::XASH3D);
     }
     (query.key, query.xash3d) = (filter.key, filter.xash3d || filter.key.is_some());
+    query.addresses = filter.addresses;
     query.is_valid =
         region_name(region.value.into()).is_some() && query.seed.is_some() && filter.is_valid;
     Ok(if terminated { QueryLayout::Right } else { QueryLayout::FilterOpen { length } })
@@ -193,12 +198,12 @@ fn reply<'a, S: Sink>(
     for _ in 0..listed / block {
         if block == BLOCK {
             let server = r.endpoint(&f::SERVER)?;
-            found.block(&server.value, server.at);
+            found.block(&server.value, known.is_public, server.at);
             let [a, b, c, d, high, low] = server.value;
             r.sink.listed(([a, b, c, d], u16::from_be_bytes([high, low])).into());
         } else {
             let server = r.bytes(&f::SERVER6, BLOCK6);
-            found.block(server.value, server.at);
+            found.block(server.value, known.is_public, server.at);
             if let Some((address, [high, low])) = server.value.split_first_chunk::<16>() {
                 r.sink.listed((*address, u16::from_be_bytes([*high, *low])).into());
             }

@@ -3,7 +3,7 @@
 use crate::kit::{Pair, Pairs, Reader, Sink, Span};
 
 use super::conditions::{TABLE, XASH3D, find};
-use super::endpoint::count;
+use super::endpoint::{self, Endpoint, count};
 use super::fields as f;
 use super::rules;
 
@@ -14,8 +14,19 @@ pub(super) struct FilterSummary {
     pub(super) xash3d: bool,
     /// The key that Xash3D's masters repeat in their reply.
     pub(super) key: Option<u32>,
+    /// What the addresses of the reply must be.
+    pub(super) addresses: WantedAddresses,
     /// It is valid.
     pub(super) is_valid: bool,
+}
+
+/// What the conditions about addresses ask for, outside of groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct WantedAddresses {
+    /// One server of each address.
+    pub(super) one_each: bool,
+    /// This address; and this port, unless it is 0.
+    pub(super) only: Option<Endpoint>,
 }
 
 /// Maximum depth of nested groups; deeper ones are shown side by side.
@@ -61,6 +72,13 @@ fn conditions<S: Sink>(
     let mut fault = None;
     for pair in Pairs::new(text, r.at()) {
         let taken = taken(&pair);
+        if groups.depth == 0 {
+            match (pair.key, pair.text()) {
+                (b"collapse_addr_hash", b"1") => read.addresses.one_each = true,
+                (b"gameaddr", text) => read.addresses.only = address_of(text),
+                _ => {}
+            }
+        }
         if taken.is_some() {
             groups.counting.get_or_insert_with(|| FilterCount::of(text));
         }
@@ -124,6 +142,12 @@ fn shown(pair: &Pair<'_>) -> String {
     let before = if pair.opened { "\\" } else { "" };
     let value = pair.value.map(|value| format!("\\{}", value.escape_ascii())).unwrap_or_default();
     format!("{before}{}{value}", pair.key.escape_ascii())
+}
+
+/// An address with a port, or without one.
+fn address_of(text: &[u8]) -> Option<Endpoint> {
+    let alone = || endpoint::address(text).map(|[a, b, c, d]| [a, b, c, d, 0, 0]);
+    endpoint::parse(text).or_else(alone)
 }
 
 fn hexadecimal(text: &[u8]) -> Option<u32> {

@@ -5,7 +5,7 @@ use crate::kit::Set;
 
 use crate::kit::{Pair, Pairs, Reader, Sink, Span};
 
-use super::endpoint::count;
+use super::endpoint::{count, number};
 use super::fields as f;
 use super::info_keys::*;
 use super::rules;
@@ -161,6 +161,18 @@ fn values<S: Sink>(seen: &SeenKeys<'_>, sink: &mut S) {
     for key in [PLAYERS, MAX, BOTS] {
         check(key, "a decimal number", |value| count(value).is_some());
     }
+    let mut domain = |key: usize, allowed: &'static str, right: fn(&[u8]) -> bool| {
+        if let (Some((value, at)), Some(key)) = (seen.value(key), KEYS.get(key)) {
+            rules::info_domain(key.name, value, allowed, right(value), at, sink);
+        }
+    };
+    domain(PROTOCOL, "a number", |value| count(value).is_some());
+    domain(REGION, "0 to 7 or 255", |value| {
+        value == b"-1" || number(value, 3, 255).is_some_and(|code| region(code.into()).is_some())
+    });
+    for key in [GAMEDIR, MAP, VERSION, PRODUCT] {
+        domain(key, "a text", |value| !value.is_empty());
+    }
     if let (Some((players, at)), Some((most, _))) = (seen.value(PLAYERS), seen.value(MAX))
         && let (Some(players), Some(most)) = (count(players), count(most))
     {
@@ -186,6 +198,11 @@ mod tests {
     #[test]
     fn keys_are_at_the_positions_of_their_names() {
         let named = [
+            (PROTOCOL, "protocol"),
+            (GAMEDIR, "gamedir"),
+            (MAP, "map"),
+            (VERSION, "version"),
+            (PRODUCT, "product"),
             (CHALLENGE, "challenge"),
             (PLAYERS, "players"),
             (MAX, "max"),

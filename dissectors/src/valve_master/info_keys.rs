@@ -33,16 +33,21 @@ pub(super) struct KnownKey {
     says: &'static str,
 }
 
+pub(super) const PROTOCOL: usize = 0;
 pub(super) const CHALLENGE: usize = 1;
 pub(super) const PLAYERS: usize = 2;
 pub(super) const MAX: usize = 3;
 pub(super) const BOTS: usize = 4;
+pub(super) const GAMEDIR: usize = 5;
+pub(super) const MAP: usize = 6;
 pub(super) const TYPE: usize = 7;
 pub(super) const PASSWORD: usize = 8;
 pub(super) const OS: usize = 9;
 pub(super) const SECURE: usize = 10;
 pub(super) const LAN: usize = 11;
+pub(super) const VERSION: usize = 12;
 pub(super) const REGION: usize = 13;
+pub(super) const PRODUCT: usize = 14;
 pub(super) const GAMETYPE: usize = 15;
 pub(super) const NAT: usize = 16;
 

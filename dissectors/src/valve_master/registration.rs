@@ -1,7 +1,7 @@
 //! The registration of one game server with one master: joins, challenges, and challenge responses.
 //! It makes observations and checks no rules.
 
-use crate::kit::{Mark, PendingRequests, Reply, ShortMark, Side, Time, room};
+use crate::kit::{Mark, PendingRequests, Reply, ShortMark, Time, room};
 
 use super::info_keys::{Engine, InfoSummary};
 
@@ -113,6 +113,8 @@ pub(super) struct Registration {
     engine: Option<Engine>,
     /// The time of the quit.
     quit: Option<Time>,
+    /// The latest challenge, if no info string followed.
+    info_due: Option<Mark>,
     /// Older pending joins.
     waiting: PendingRequests<Mark>,
 }
@@ -208,7 +210,8 @@ impl Registration {
     }
 
     /// Adds a challenge; `None`: unreadable.
-    pub(super) fn challenge(&mut self, value: Option<u32>, side: Side) -> ChallengeReason {
+    pub(super) fn challenge(&mut self, value: Option<u32>, given: Mark) -> ChallengeReason {
+        let side = given.side;
         let of_other = |mark: &mut Mark| mark.side != side;
         let (request, sent) = self.sent;
         let joined = self.join.take_if(of_other).map(|first| Reply {
@@ -228,6 +231,9 @@ impl Registration {
         } else {
             ChallengeReason::Nothing
         };
+        if why != ChallengeReason::Nothing && value.is_some() {
+            self.info_due = Some(given);
+        }
         if !wrong {
             self.due = self.due.saturating_sub(1);
         }
@@ -294,6 +300,16 @@ impl Registration {
         }
     }
 
+    /// An info string came. Returns whether a challenge was waiting for it.
+    pub(super) fn responds(&mut self) -> bool {
+        self.info_due.take().is_some()
+    }
+
+    /// The challenge that no info string followed, if any.
+    pub(super) fn take_due_info(&mut self) -> Option<Mark> {
+        self.info_due.take()
+    }
+
     /// An info string came before any challenge. Returns an earlier one with the same fault.
     pub(super) fn reported_early(&mut self, mark: Mark) -> Option<Mark> {
         self.early.replace(mark)
@@ -307,6 +323,7 @@ impl Registration {
     /// Adds a quit. Returns whether it is a second one and not a copy, which would follow
     /// immediately.
     pub(super) fn quit(&mut self, now: Time) -> bool {
+        self.info_due = None;
         let before = self.quit.replace(now);
         before.is_some_and(|before| now.since(before) > Time::MOMENT)
     }

@@ -136,7 +136,7 @@ impl Projection<'_> {
     /// An object with all its members: the fields directly below a node, or the outermost ones.
     ///
     /// A comma follows each member, and the last one becomes the bracket. Of two fields with one
-    /// name the first counts: no dissector declares such fields. Of two pairs with one key the last
+    /// name the first counts: no dissector declares such fields. Of two pairs with one key the first
     /// counts, and a pair never takes the name of a field.
     fn object(&mut self, object: NodeGroup) {
         let view = self.view;

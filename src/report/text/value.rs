@@ -4,16 +4,18 @@ use dissectors::kit::{Kind, Node, Place};
 
 use crate::report::put;
 use crate::report::view::MessageView;
-use crate::text::escaped;
+use crate::text::{LATIN_1, escaped, latin_1};
 
 /// Maximum number of characters of a text, and of bytes in hex.
 struct ValueLimits {
     characters: usize,
     bytes: usize,
+    /// A text that is not UTF-8 is read as Latin-1, if it can be; otherwise its bytes are shown.
+    latin_1: bool,
 }
 
-const BRIEF: ValueLimits = ValueLimits { characters: 64, bytes: 16 };
-const FULL: ValueLimits = ValueLimits { characters: 1024, bytes: 64 };
+const BRIEF: ValueLimits = ValueLimits { characters: 64, bytes: 16, latin_1: true };
+const FULL: ValueLimits = ValueLimits { characters: 1024, bytes: 64, latin_1: false };
 
 /// The value in a summary: a long one is cut, and a float has one digit after the point.
 pub(super) fn brief(view: MessageView<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
@@ -43,7 +45,13 @@ fn value(view: MessageView<'_>, at: usize, node: &Node, most: ValueLimits, out: 
             Some(text) => meaning(&text, out),
             None => put(out, format_args!("{}", node.value)),
         },
-        Kind::Text => text(view.text(node), most.characters, out),
+        Kind::Text => match latin_1(view.text(node)).filter(|_| most.latin_1) {
+            Some(read) => {
+                text(read.as_bytes(), most.characters, out);
+                out.extend_from_slice(LATIN_1.as_bytes());
+            }
+            None => text(view.text(node), most.characters, out),
+        },
         Kind::Bytes => bytes(view.bytes(node), most.bytes, out),
         Kind::Endpoint => put(out, format_args!("{}", node.endpoint())),
         Kind::Endpoint6 => match node.endpoint6(view.payload) {

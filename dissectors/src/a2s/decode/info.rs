@@ -1,6 +1,6 @@
 //! Info responses, in the form of Source and in GoldSource's obsolete one.
 
-use super::{MessageSummary, THE_SHIP};
+use super::{Counted, MessageSummary, THE_SHIP};
 use crate::a2s::fields as f;
 use crate::a2s::rules;
 use crate::kit::{Cut, Read, Reader, Sink, Span};
@@ -19,12 +19,13 @@ pub(super) fn info_response<S: Sink>(
     r.text(&f::GAME)?;
     let app_id = r.u16_le(&f::APP_ID)?;
     said.app_id = Some(app_id.value);
-    if !is_wanted {
-        return Err(Cut::Reported);
-    }
     let players = r.u8(&f::PLAYERS_COUNT)?;
     let max_players = r.u8(&f::MAX_PLAYERS)?;
     let bots = r.u8(&f::BOTS);
+    said.counted = bots.ok().map(|bots| Counted::Info { players: players.value, bots: bots.value });
+    if !is_wanted {
+        return Err(Cut::Reported);
+    }
     rules::player_limits(players, max_players, bots.ok(), r.sink);
     bots?;
     let server_type = r.u8(&f::SERVER_TYPE)?;
@@ -70,13 +71,15 @@ fn info_rest<S: Sink>(r: &mut Reader<'_, S>, app_id: Read<u16>) -> Result<(), Cu
     let edf = r.u8(&f::EDF)?;
     rules::edf_bits(edf, r.sink);
     if edf.value & 0x80 != 0 {
-        r.u16_le(&f::PORT)?;
+        let port = r.u16_le(&f::PORT)?;
+        rules::port_announced(&f::PORT, port, r.sink);
     }
     if edf.value & 0x10 != 0 {
         r.u64_le(&f::STEAM_ID)?;
     }
     if edf.value & 0x40 != 0 {
-        r.u16_le(&f::SOURCETV_PORT)?;
+        let port = r.u16_le(&f::SOURCETV_PORT)?;
+        rules::port_announced(&f::SOURCETV_PORT, port, r.sink);
         r.text(&f::SOURCETV_NAME)?;
     }
     if edf.value & 0x20 != 0 {

@@ -1,7 +1,7 @@
 //! Lists of players and of rules.
 
 use super::entries::{Player, TheShipPlace, player, rule};
-use super::{DecodeContext, lookahead};
+use super::{Counted, DecodeContext, MessageSummary, lookahead};
 use crate::a2s::fields as f;
 use crate::a2s::rules;
 use crate::kit::repeated_names::SeenNames;
@@ -13,6 +13,7 @@ pub(super) fn player_response<S: Sink>(
     r: &mut Reader<'_, S>,
     known: DecodeContext,
     cut_off: bool,
+    summary: &mut MessageSummary,
 ) -> Result<(), Cut> {
     if known.lost && r.is_empty() {
         rules::players_lost(r.here(), r.sink);
@@ -37,6 +38,8 @@ pub(super) fn player_response<S: Sink>(
     }
     if end_of_list(r, &list, known, cut_off, read)? {
         rules::player_count(&list, r.sink);
+        let counted = Counted::List { listed: list.said, unnamed: list.unnamed };
+        summary.counted = (list.found == list.said && !lost).then_some(counted);
     }
     if !lost {
         rules::player_indices(&list, lost, r.sink);

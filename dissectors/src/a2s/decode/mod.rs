@@ -71,6 +71,17 @@ pub(in crate::a2s) struct MessageSummary {
     pub(in crate::a2s) app_id: Option<u16>,
     /// The engine's protocol version, in an info response.
     pub(in crate::a2s) protocol: Option<u8>,
+    /// How many players it counts.
+    pub(in crate::a2s) counted: Option<Counted>,
+}
+
+/// How many players a response counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::a2s) enum Counted {
+    /// An info response.
+    Info { players: u8, bots: u8 },
+    /// A whole list of players: the number of entries, and of those without a name.
+    List { listed: u32, unnamed: u32 },
 }
 
 impl MessageSummary {
@@ -81,6 +92,7 @@ impl MessageSummary {
         challenge: None,
         app_id: None,
         protocol: None,
+        counted: None,
     };
 }
 
@@ -145,7 +157,7 @@ pub(in crate::a2s) fn message<S: Sink>(
             }
             b'A' => challenge_response(r, &mut said),
             b'U' | b'V' => list_request(r, &mut said),
-            b'D' => lists::player_response(r, known, cut_off),
+            b'D' => lists::player_response(r, known, cut_off, &mut said),
             b'E' => lists::rules_response(r, known, cut_off),
             b'l' => print(r),
             _ => {

@@ -205,6 +205,23 @@ pub(in crate::a2s) fn obsolete_info<S: Sink>(obsolete: bool, at: Span, sink: &mu
 }
 
 rule! {
+    /// Players join at this port; at port 0 they cannot.
+    pub A2S067 "port-announced" { severity: Note, who: Server, needs: Message,
+        asks: "Port and Spectator port are not 0",
+        cite: [("A2S_INFO, Response format", "The server's game port number.")],
+        right: info_answered!("49 11 'a' 00 'm' 00 'f' 00 'g' 00 0A00 00 10 00 64 6C 00 01 '1' 00 80 8769"),
+        wrong: info_answered!("49 11 'a' 00 'm' 00 'f' 00 'g' 00 0A00 00 10 00 64 6C 00 01 '1' 00 80 0000") }
+}
+
+pub(in crate::a2s) fn port_announced<S: Sink>(
+    field: &'static Field,
+    port: Read<u16>,
+    sink: &mut S,
+) {
+    sink.checked(&A2S067, port.value != 0, port.at, || format!("{} is 0", field.label));
+}
+
+rule! {
     /// Old clients compare the whole response and ignore any other.
     pub A2S063 "ping-payload" { severity: Error, who: Server, needs: Message,
         asks: "`j` is followed by an empty string or \"00000000000000\\0\"",

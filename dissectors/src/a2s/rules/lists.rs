@@ -128,6 +128,42 @@ pub(in crate::a2s) fn rules_lost<S: Sink>(at: Span, sink: &mut S) {
 const LOST: &str = "the capture does not hold the rest of the list";
 
 rule! {
+    /// Browsers show one number in their lists and the other beside the names: a server that
+    /// inflates one of them draws players to empty places.
+    pub A2S066 "counts-agree" { severity: Note, who: Server, needs: Interval,
+        asks: "Num Players differs from Players of an info up to 10 s before by 3 at most, bots in or out, and most entries have a name (not judged of a list that was cut off)",
+        cite: [("A2S_INFO, Response format", "Number of players on the server."),
+               ("A2S_PLAYER, Response format", "The number of players reported in this response")],
+        right: concat!(info_answered!("49 11 'a' 00 'm' 00 'f' 00 'g' 00 0A00 01 10 00 64 6C 00 01 '1' 00"), "\n1.00 c > s  FFFFFFFF 55 FFFFFFFF\n1.02 s > c  FFFFFFFF 41 4BA1D522\n1.03 c > s  FFFFFFFF 55 4BA1D522\n1.05 s > c  FFFFFFFF 44 01 00 'Ann' 00 05000000 0000A041"),
+        wrong: concat!(info_answered!("49 11 'a' 00 'm' 00 'f' 00 'g' 00 0A00 0A 10 00 64 6C 00 01 '1' 00"), "\n1.00 c > s  FFFFFFFF 55 FFFFFFFF\n1.02 s > c  FFFFFFFF 41 4BA1D522\n1.03 c > s  FFFFFFFF 55 4BA1D522\n1.05 s > c  FFFFFFFF 44 01 00 'Ann' 00 05000000 0000A041") }
+}
+
+/// Players who are joining are counted and not listed, or listed without a name.
+const JOINING: u32 = 3;
+
+/// What info and the list of players say about one server.
+pub(in crate::a2s) fn counts_agree<S: Sink>(
+    (players, bots): (u8, u8),
+    listed: u32,
+    at: Span,
+    sink: &mut S,
+) {
+    let [players, bots] = [players, bots].map(u32::from);
+    let least = players.saturating_sub(bots).saturating_sub(JOINING);
+    let agrees = (least..=players + JOINING).contains(&listed);
+    sink.checked(&A2S066, agrees, at, || {
+        format!("info counts {players} (bots: {bots}), the list has {listed}")
+    });
+}
+
+/// A list of players, of whom so many have no name.
+pub(in crate::a2s) fn names_present<S: Sink>(listed: u32, unnamed: u32, at: Span, sink: &mut S) {
+    if listed > JOINING && 2 * unnamed > listed {
+        sink.checked(&A2S066, false, at, || format!("{unnamed} of {listed} players have no name"));
+    }
+}
+
+rule! {
     /// Readers that trust the number read past the end, or drop rules.
     pub A2S033 "rules-count" { severity: Error, who: Server, needs: Message,
         asks: "the number of rules is Num Rules",

@@ -236,6 +236,26 @@ pub(in crate::a2s) fn split_size<S: Sink>(
 }
 
 rule! {
+    /// Larger packets are fragmented on the way, and firewalls drop fragments.
+    pub A2S055 "split-size-limit" { severity: Note, who: Server, needs: Message,
+        asks: "Size is at most 1248, the default that an administrator can only decrease",
+        cite: [("Multi-packet Response", "The default value is 1248 bytes (0x04E0), but the server administrator can decrease this.")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 02 00 1405 FFFFFFFF 45 0100 'motd' 00 'x'*1288
+0.06 s > c  FEFFFFFF 01000000 02 01 1405 'x'*100 00") }
+}
+
+/// The default of Size.
+const DEFAULT_SIZE: u16 = 1248;
+
+pub(in crate::a2s) fn split_size_limit<S: Sink>(size: u16, sink: &mut S) {
+    sink.checked(&A2S055, size <= DEFAULT_SIZE, Span::default(), || {
+        format!("Size is {size}, above the default of {DEFAULT_SIZE}")
+    });
+}
+
+rule! {
     /// Each further packet increases the risk of loss. Proxies split small responses, too.
     pub A2S051 "split-needless" { severity: Note, who: Server, needs: Message,
         asks: "a response that fits in one packet is not split",

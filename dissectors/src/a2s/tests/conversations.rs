@@ -7,7 +7,7 @@ use super::lab::{C, Lab, S, TestRecorder, bytes};
 
 const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
 const INFO_RESPONSE: &str =
-    "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'dl' 00 01 '1' 00";
+    "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 01 10 00 'dl' 00 01 '1' 00";
 const OBSOLETE: &str =
     "FFFFFFFF 6D '10.0.0.2:27015' 00 'n' 00 'm' 00 'f' 00 'g' 00 05 10 2F 'dl' 00 00 01 00";
 const PLAYERS: &str = "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1";

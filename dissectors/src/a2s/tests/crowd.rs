@@ -11,7 +11,7 @@ const KINDS: [[&str; 3]; 3] = [
     [
         "FFFFFFFF 54 'Source Engine Query' 00",
         "FFFFFFFF 54 'Source Engine Query' 00",
-        "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'dl' 00 01 '1' 00",
+        "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 01 10 00 'dl' 00 01 '1' 00",
     ],
     ["FFFFFFFF 55 FFFFFFFF", "FFFFFFFF 55", "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1"],
     ["FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 56", "FFFFFFFF 45 0100 'motd' 00 'x' 00"],

@@ -7,7 +7,7 @@ use super::lab::{C, Lab, S, TestRecorder, bytes, seconds};
 
 const T: &str = "FFFFFFFF 54 'Source Engine Query' 00";
 const TC: &str = "FFFFFFFF 54 'Source Engine Query' 00 4BA1D522";
-const I: &str = "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'dl' 00 01 '1' 00";
+const I: &str = "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 01 10 00 'dl' 00 01 '1' 00";
 const D: &str = "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1";
 const A: &str = "FFFFFFFF 41 4BA1D522";
 const U1: &str = "FFFFFFFF 55 FFFFFFFF";

@@ -1,6 +1,6 @@
 //! The format of responses.
 
-use crate::acr_master::digest::CHALLENGE;
+use crate::acr_master::digest::{CHALLENGE, period};
 use crate::acr_master::lines::{Line, Response};
 use crate::kit::{Sink, Span};
 use crate::rule;
@@ -126,6 +126,33 @@ const LINES_LOST: &str = "the capture does not hold the lines that follow";
 pub(in crate::acr_master) fn server_lines<S: Sink>(times: u32, sink: &mut S) {
     sink.kept(&ACR014, times);
     sink.kept(&ACR015, times);
+}
+
+rule! {
+    /// A challenge that can be guessed lets an attacker prepare the digest of a player whom he has
+    /// watched before.
+    pub ACR016 "challenge-random" { severity: Note, who: Master, needs: Message,
+        asks: "/a's 256 hex digits are not of one value or a short period",
+        cite: [("Specification", "cryptography-grade 1024-bit random challenge")],
+        right: registered!(
+            asked!("1", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => "'*c' 'ab'*127 'cd' " r"'\n*a\n'")),
+        wrong: registered!(
+            asked!("1", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => "'*c' 'ab'*128 " r"'\n*a\n'")) }
+}
+
+/// The longest period that is noticed, in bytes.
+pub(in crate::acr_master) const LONGEST_PERIOD: usize = 32;
+
+pub(in crate::acr_master) fn challenge_random<S: Sink>(
+    challenge: &[u8; CHALLENGE],
+    at: Span,
+    sink: &mut S,
+) {
+    let period = period(challenge, LONGEST_PERIOD);
+    sink.checked(&ACR016, period.is_none(), at, || match period.unwrap_or_default() {
+        1 => "all bytes of the challenge are the same".into(),
+        period => format!("the challenge repeats {period} bytes"),
+    });
 }
 
 rule! {

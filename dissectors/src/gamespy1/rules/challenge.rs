@@ -1,6 +1,6 @@
 //! The secure challenge and its response.
 
-use crate::kit::{Evidence, Mark, Read, Sink};
+use crate::kit::{CrossFlowEvent, Evidence, Mark, NewFor, Read, SeenMessage, Sink};
 use crate::rule;
 
 use crate::gamespy1::validate::{CHALLENGE, RESPONSE};
@@ -84,6 +84,36 @@ pub(in crate::gamespy1) fn challenge_unseen<S: Sink>(mark: &Mark, sink: &mut S) 
     sink.recalled(&GS1005, false, evidence, mark, || {
         "the challenge that it answers to is not in the capture".into()
     });
+}
+
+rule! {
+    /// With a challenge that comes again, an answer that was heard once opens the list to anybody.
+    ///
+    /// The ledger checks this rule, because it needs more than one pair of hosts.
+    pub GS1006 "challenge-random" { severity: Note, who: Master, needs: Interval,
+        asks: "one challenge is not given to several parties within a minute",
+        cite: [("Servers", "The challenge consists of a 6 byte string of random characters that consists of lowercase and uppercase characters, as well as numbers")],
+        right: registered!(
+            r"1.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'",
+            "1.02 c > m:28900  tcp fin"),
+        wrong: registered!(
+            r"1.00 m:28900 > c  tcp '\\basic\\\\secure\\l8jfVy'",
+            "1.02 c > m:28900  tcp fin") }
+}
+
+/// A master gives a valid challenge.
+pub(in crate::gamespy1) fn challenge_given<S: Sink>(
+    challenge: &[u8],
+    seen: SeenMessage,
+    sink: &mut S,
+) {
+    if let Some(challenge) = challenge.first_chunk::<CHALLENGE>()
+        && is_secure_string(challenge)
+    {
+        let mut given = [0; 16];
+        given.iter_mut().zip(challenge).for_each(|(to, from)| *to = *from);
+        sink.fact(CrossFlowEvent::HandedOut(given, &GS1006, NewFor::OtherHosts), seen);
+    }
 }
 
 fn wrong_code(code: &[u8], expected: [u8; RESPONSE]) -> String {

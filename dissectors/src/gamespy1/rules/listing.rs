@@ -1,6 +1,8 @@
 //! The TCP connection on which a client gets a list.
 
-use crate::kit::{Evidence, Mark, Read, Sink, Span};
+use std::net::SocketAddr;
+
+use crate::kit::{Evidence, Mark, Read, Sink, Span, unreachable};
 use crate::rule;
 
 use super::GS1002;
@@ -153,7 +155,7 @@ rule! {
         asks: "every `\\ip\\` value is a dotted-decimal IPv4 address, ':' and a port 1-65535",
         cite: [("Clients", "a complete list of server addresses consisting of the IP and query port")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
-        wrong: listed!(r"\\ip\\10.0.0.2:0\\final\\", " fin") }
+        wrong: listed!(r"\\ip\\10.0.0.2\\final\\", " fin") }
 }
 
 /// An address of a list in text.
@@ -184,6 +186,55 @@ pub(in crate::gamespy1) fn list_bytes_over<S: Sink>(at: Span, sink: &mut S) {
     sink.checked(&GS1015, false, at, || {
         crate::kit::counted(at.len() as usize, "byte is/bytes are") + " left over: a block has 6"
     });
+}
+
+rule! {
+    /// Clients query every address of a list: of these, none can answer, or the client itself does.
+    pub GS1026 "list-usable" { severity: Warning, who: Master, needs: Message,
+        asks: "no listed address is 0.0.0.0, loopback, multicast, broadcast or port 0; none stands twice (a note)",
+        cite: [("Clients", "a complete list of server addresses consisting of the IP and query port")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\ip\\10.0.1.2:7778\\final\\", " fin"),
+        wrong: listed!(r"\\ip\\127.0.0.1:7778\\ip\\10.0.1.2:7778\\final\\", " fin") }
+}
+
+/// The servers of a list so far.
+#[derive(Default)]
+pub(in crate::gamespy1) struct UsableServers {
+    /// How many can be reached.
+    usable: u32,
+    /// Each with its place.
+    places: Vec<(SocketAddr, Span)>,
+}
+
+impl UsableServers {
+    /// Checks a server.
+    pub(in crate::gamespy1) fn add<S: Sink>(&mut self, server: SocketAddr, at: Span, sink: &mut S) {
+        // Servers have addresses of their own network behind NAT.
+        let why = unreachable(server.ip()).filter(|kind| *kind != "link-local");
+        if why.is_some() || server.port() == 0 {
+            sink.checked(&GS1026, false, at, || match why {
+                Some("unspecified") => format!("{server} is no address"),
+                Some(kind) => format!("{server} is a {kind} address"),
+                None => format!("{server} has no port"),
+            });
+        } else {
+            self.usable += 1;
+        }
+        self.places.push((server, at));
+    }
+
+    /// The list ends.
+    pub(in crate::gamespy1) fn end<S: Sink>(mut self, sink: &mut S) {
+        sink.kept(&GS1026, self.usable);
+        self.places.sort_unstable_by_key(|(server, at)| (*server, at.start));
+        let twice = self.places.windows(2).filter_map(|pair| match pair {
+            [first, second] if first.0 == second.0 => Some(*second),
+            _ => None,
+        });
+        if let Some((server, at)) = twice.min_by_key(|(_, at)| at.start) {
+            sink.noted(&GS1026, at, || format!("{server} stands twice"));
+        }
+    }
 }
 
 rule! {

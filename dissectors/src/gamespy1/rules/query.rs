@@ -1,8 +1,10 @@
 //! Queries to game servers, and their responses in parts.
 
-use crate::gamespy1::pending_query::PendingQuery;
+use crate::gamespy1::pending_query::{PendingQuery, QueryKind};
+use crate::gamespy1::words::decimal;
+use crate::kit::repeated_names::first_repeated;
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, Mark, ResponseRules, SeenMessage, Sink, Span,
+    CrossFlowEvent, Evidence, Exchange, Mark, Quoted, Read, ResponseRules, SeenMessage, Sink, Span,
 };
 use crate::rule;
 
@@ -13,10 +15,10 @@ rule! {
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
         right: concat!(
             r"0.00 c > s:7778  '\\info\\'", "\n",
-            r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'"),
+            r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\numplayers\\0\\queryid\\1.1\\final\\'"),
         wrong: concat!(
             r"0.00 c > s:7778  '\\info\\'", "\n",
-            r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'", "\n",
+            r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\numplayers\\0\\queryid\\1.1\\final\\'", "\n",
             r"1.00 c > s:7778  '\\players\\'", "\n",
             "end 9") }
 }
@@ -30,10 +32,10 @@ rule! {
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
         right: concat!(
             r"0.00 c > s:7778  '\\info\\'", "\n",
-            r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'"),
+            r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\numplayers\\0\\queryid\\1.1\\final\\'"),
         wrong: concat!(
             r"0.00 c > s:7778  '\\info\\'", "\n",
-            r"0.02 s:7779 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'") }
+            r"0.02 s:7779 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\numplayers\\0\\queryid\\1.1\\final\\'") }
 }
 
 /// The rules about which endpoint responds. An unsolicited response breaks none.
@@ -132,12 +134,82 @@ pub(in crate::gamespy1) fn unfinished<S: Sink>(
 }
 
 rule! {
+    /// Browsers show these; a server without them has an empty line, and one with more players than
+    /// places is taken for full, or for forged.
+    pub GS1034 "answer-has" { severity: Warning, who: Server, needs: Interval,
+        asks: "`\\info\\` has hostname, mapname and numplayers, `\\basic\\` gamename, `\\players\\` numbered players; numbers are decimal, numplayers at most maxplayers; no key stands twice",
+        cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
+        right: concat!(
+            r"0.00 c > s:7778  '\\info\\'", "\n",
+            r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\numplayers\\4\\maxplayers\\16\\queryid\\1.1\\final\\'"),
+        wrong: concat!(
+            r"0.00 c > s:7778  '\\info\\'", "\n",
+            r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'") }
+}
+
+/// Checks a whole answer: the names and values of its pairs, and what was asked for, if known.
+pub(in crate::gamespy1) fn answer_has<S: Sink>(
+    pairs: &[[Read<&[u8]>; 2]],
+    asked: Option<QueryKind>,
+    sink: &mut S,
+) {
+    let Some(place) = pairs.first().map(|[name, _]| name.at) else { return };
+    let value = |key: &[u8]| pairs.iter().find(|[name, _]| name.value == key).map(|it| it[1]);
+    let due: &[&str] = match asked {
+        Some(QueryKind::Info) => &["hostname", "mapname", "numplayers"],
+        Some(QueryKind::Basic) => &["gamename"],
+        _ => &[],
+    };
+    // An answer with the keys of another kind answers another query, which the recorder lost.
+    let is_other = match asked {
+        Some(QueryKind::Info) => value(b"gamename").is_some(),
+        Some(QueryKind::Basic) => value(b"hostname").is_some(),
+        Some(QueryKind::Players) => {
+            ["hostname", "gamename"].iter().any(|key| value(key.as_bytes()).is_some())
+        }
+        _ => false,
+    };
+    let missing = due.iter().filter(|_| !is_other).find(|key| value(key.as_bytes()).is_none());
+    let is_numbered = |[name, _]: &[Read<&[u8]>; 2]| {
+        let number = name.value.rsplit(|&byte| byte == b'_').next().unwrap_or_default();
+        number.len() < name.value.len() && decimal::<u32>(number).is_some()
+    };
+    let lists_none =
+        asked == Some(QueryKind::Players) && !is_other && !pairs.iter().any(is_numbered);
+    let no_number = ["hostport", "numplayers", "maxplayers"].into_iter().find_map(|key| {
+        let value = value(key.as_bytes())?;
+        (decimal::<u32>(value.value).is_none()).then_some((key, value))
+    });
+    let [players, most] = ["numplayers", "maxplayers"].map(|key| {
+        let value = value(key.as_bytes())?;
+        Some((decimal::<u32>(value.value)?, value.at))
+    });
+    let beyond = players.zip(most).filter(|(players, most)| players.0 > most.0);
+    let mut names: Vec<_> = pairs.iter().map(|[name, _]| *name).collect();
+    let twice = first_repeated(&mut names);
+    let asked = asked.map(QueryKind::name).unwrap_or_default();
+    let fault = if let Some(key) = missing {
+        Some((place, format!("the answer to \\{asked}\\ has no {key}")))
+    } else if lists_none {
+        Some((place, format!("the answer to \\{asked}\\ numbers no player")))
+    } else if let Some((key, value)) = no_number {
+        Some((value.at, format!("{key} is {}, not a decimal number", Quoted(value.value))))
+    } else if let Some(((players, at), (most, _))) = beyond {
+        Some((at, format!("numplayers is {players}, maxplayers {most}")))
+    } else {
+        twice.map(|name| (name.at, format!("{} stands twice", Quoted(name.value))))
+    };
+    let at = fault.as_ref().map_or(place, |(at, _)| *at);
+    sink.checked(&GS1034, fault.is_none(), at, || fault.unwrap_or_default().1);
+}
+
+rule! {
     /// A client that queries no listed server may be a tool and not a game.
     ///
     /// The ledger checks this rule, because it needs more than one pair of hosts.
     pub GS1032 "listed-then-queried" { severity: Note, who: Client, needs: Beginning,
         asks: "a client queries servers of its list",
         cite: [("Clients", "In-game, the server browser queries all servers in the list in order to display individual server statistics.")],
-        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\n0.10 c > s:7778  '\\\\info\\\\'\n0.12 s:7778 > c  '\\\\hostname\\\\Test\\\\queryid\\\\1.1\\\\final\\\\'"),
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\n0.10 c > s:7778  '\\\\info\\\\'\n0.12 s:7778 > c  '\\\\hostname\\\\Test\\\\mapname\\\\DM-Deck16\\\\numplayers\\\\0\\\\queryid\\\\1.1\\\\final\\\\'"),
         wrong: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\nend 60") }
 }

@@ -45,7 +45,7 @@ rule! {
         wrong: concat!(
             r"0.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'", "\n",
             r"0.02 m > s:7778  '\\info\\'", "\n",
-            r"0.03 s:7778 > m  '\\hostname\\Test\\queryid\\1.1\\final\\'", "\n",
+            r"0.03 s:7778 > m  '\\hostname\\Test\\mapname\\DM-Deck16\\numplayers\\0\\queryid\\1.1\\final\\'", "\n",
             "end 9") }
 }
 

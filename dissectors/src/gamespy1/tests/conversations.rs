@@ -58,7 +58,7 @@ fn a_server_that_was_validated_before_the_capture() {
         for (from, to, text) in first {
             lab.udp(0.0, from, to, text);
         }
-        lab.udp(60.0, S, M, BEAT).udp(61.0, M, S, br"\info\");
+        lab.udp(60.0, S, M, BEAT).udp(61.0, M, S, br"\status\");
         lab.udp(61.1, S, M, br"\hostname\Test\queryid\1.1\final\")
             .udp(120.0, S, M, BEAT)
             .end(130.0);
@@ -450,7 +450,7 @@ fn numbers_that_are_wrong() {
         (br"\hostname\Test\queryid\1.0\final\", "the parts are numbered from 0, not from 1"),
     ] {
         let mut lab = Lab::new();
-        lab.udp(0.0, C, S, br"\info\").udp(0.1, S, C, text).end(9.0);
+        lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, text).end(9.0);
         assert_eq!(lab.names(), ["query", "query_response"]);
         assert_eq!(lab.codes(), ["GS1031"]);
         assert_eq!(lab.details(), [detail]);
@@ -478,7 +478,7 @@ fn a_reused_number_is_another_response() {
 fn a_query_without_a_response() {
     let response = br"\hostname\Test\queryid\1.1\final\";
     let mut lab = Lab::new();
-    lab.udp(0.0, C, S, br"\info\").udp(0.1, S, C, response).udp(1.0, C, S, br"\rules\");
+    lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, response).udp(1.0, C, S, br"\rules\");
     lab.udp(5.0, C, S, br"\echo\x").end(5.1);
     assert_eq!(lab.codes(), ["GS1030"]);
     assert_eq!(lab.details(), [r"no answer came to \rules\"]);
@@ -491,8 +491,8 @@ fn a_query_without_a_response() {
 fn a_response_does_not_belong_to_an_overdue_query() {
     let response = br"\hostname\x\queryid\1.1\final\";
     let mut lab = Lab::new();
-    lab.udp(0.0, C, S, br"\status\").udp(10.0, C, S, br"\info\").udp(10.1, S, C, response);
-    assert_eq!(lab.end(20.0).details(), [r"no answer came to \status\"]);
+    lab.udp(0.0, C, S, br"\info\").udp(10.0, C, S, br"\status\").udp(10.1, S, C, response);
+    assert_eq!(lab.end(20.0).details(), [r"no answer came to \info\"]);
     // A late one counts, too.
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\status\").udp(5.0, S, C, response).end(20.0);
@@ -526,7 +526,7 @@ fn requests_that_are_dropped_early_break_no_rule() {
     let mut lab = Lab::new();
     lab.vouched = true;
     for length in 0..30 {
-        lab.udp(0.0, C, S, format!(r"\info\{}", "x".repeat(length)).as_bytes());
+        lab.udp(0.0, C, S, format!(r"\status\{}", "x".repeat(length)).as_bytes());
     }
     for response in 1..=30 {
         lab.udp(0.1, S, C, format!(r"\hostname\x\queryid\{response}.1\final\").as_bytes());
@@ -575,7 +575,7 @@ fn a_challenge_that_comes_twice_is_one() {
 fn a_query_that_is_sent_again_is_one_question() {
     for again in [0.000_005, 1.0] {
         let mut lab = Lab::new();
-        lab.udp(0.0, C, S, br"\info\").udp(again, C, S, br"\info\");
+        lab.udp(0.0, C, S, br"\status\").udp(again, C, S, br"\status\");
         lab.udp(again + 0.01, S, C, br"\hostname\x\queryid\1.1\final\").end(9.0);
         assert_eq!(lab.codes(), [""; 0]);
         assert_eq!(lab.counts(&rules::GS1030).passed, 1);
@@ -585,7 +585,7 @@ fn a_query_that_is_sent_again_is_one_question() {
 #[test]
 fn a_late_copy_of_a_part_is_not_another_response() {
     let mut lab = Lab::new();
-    for (number, query) in [br"\info\".as_slice(), br"\rules\"].into_iter().enumerate() {
+    for (number, query) in [br"\status\".as_slice(), br"\rules\"].into_iter().enumerate() {
         let parts =
             [format!(r"\a\b\queryid\{number}.1"), format!(r"\c\d\queryid\{number}.2\final\")];
         let time = number as f64;
@@ -596,4 +596,36 @@ fn a_late_copy_of_a_part_is_not_another_response() {
     }
     lab.udp(1.2, S, C, br"\c\d\queryid\0.2\final\").end(9.0);
     assert_eq!(lab.codes(), [""; 0]);
+}
+
+#[test]
+fn an_answer_has_what_was_asked_for() {
+    let answered = |query: &str, answer: &str| {
+        let mut lab = Lab::new();
+        lab.udp(0.0, C, S, query.as_bytes());
+        lab.udp(0.1, S, C, format!(r"{answer}\queryid\1.1\final\").as_bytes()).end(9.0);
+        let details: Vec<_> = lab.details().iter().map(ToString::to_string).collect();
+        assert!(lab.codes().iter().all(|code| code == "GS1034"), "{details:?}");
+        details
+    };
+    for (query, answer) in [
+        (r"\info\", r"\hostname\x\mapname\y\numplayers\4\maxplayers\4"),
+        (r"\basic\", r"\gamename\ut"),
+        (r"\players\", r"\player_0\Ann\frags_0\3"),
+        (r"\rules\", r"\timelimit\10"),
+        (r"\status\", r"\hostname\x"),
+        (r"\players\", ""),
+    ] {
+        assert_eq!(answered(query, answer), [""; 0], "{query}");
+    }
+    for (query, answer, wrong) in [
+        (r"\info\", r"\hostname\x\mapname\y", r"the answer to \info\ has no numplayers"),
+        (r"\basic\", r"\gamever\451", r"the answer to \basic\ has no gamename"),
+        (r"\players\", r"\player\Ann", r"the answer to \players\ numbers no player"),
+        (r"\status\", r"\hostport\-1", r#"hostport is "-1", not a decimal number"#),
+        (r"\status\", r"\numplayers\5\maxplayers\4", "numplayers is 5, maxplayers 4"),
+        (r"\rules\", r"\mutators\a\mutators\b", r#""mutators" stands twice"#),
+    ] {
+        assert_eq!(answered(query, answer), [wrong], "{query}");
+    }
 }

@@ -65,7 +65,10 @@ fn a_list_in_blocks() {
     assert_eq!(lab.codes(), Vec::<String>::new());
     assert_eq!(listed(&words, br"\ip\1.2.3.4:5\final\").last().fields, "servers=[1.2.3.4:5]");
     assert_eq!(listed(&words, b"\\final\\").last().fields, "servers=[]");
-    assert_eq!(listed(&words, b"\x0a\x4d\x00\x02\x00\x00\\final\\").codes(), ["GS1015"]);
+    assert_eq!(listed(&words, b"\x0a\x4d\x00\x02\x00\x00\\final\\").codes(), ["GS1015", "GS1026"]);
+    let twice = listed(&words, br"\ip\1.2.3.4:5\ip\127.0.0.1:5\ip\1.2.3.4:5\final\");
+    assert_eq!(twice.codes(), ["GS1026", "(GS1026)"]);
+    assert_eq!(twice.details(), ["127.0.0.1:5 is a loopback address", "1.2.3.4:5 stands twice"]);
     assert_eq!(listed(&words, b"\x0a\x4d\x00\x02\x1e\x62\\final\\more").codes(), ["GS1002"]);
     assert_eq!(listed(&words, b"\x0a\x4d\x00\x02\x1e\x62\x0a\x4d").codes(), ["GS1016"]);
 }

@@ -1,7 +1,8 @@
 //! The variables of the specification's table.
 
 use crate::gamespy4::fields::MUTATORS;
-use crate::kit::{Read, Sink};
+use crate::kit::repeated_names::first_repeated;
+use crate::kit::{Quoted, Read, Sink, Span};
 use crate::rule;
 
 rule! {
@@ -50,6 +51,42 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostname\\0Ann\\0mapname\\0DM-Deck\\0OwningPlayerName\\0Ann\\0\\0'" }
 }
 
+rule! {
+    /// Browsers do not read these variables: with another value, they hold something that the
+    /// document does not know. A negative number of players sorts before an empty server.
+    pub GS4035 "always-zero" { severity: Warning, who: Server, needs: Message,
+        asks: "s1, s9, s11 are 0; s12, s13, s14 are 0 or 1; no count is negative",
+        cite: [("Packet 4: Server information response", "s1 0 ? (always 0)"),
+               ("Packet 4: Server information response", "s12 0 ? (varies between 0/1)")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 's1\\00\\0s12\\01\\0numplayers\\00\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 's1\\00\\0s12\\02\\0numplayers\\00\\0\\0'" }
+}
+rule! {
+    /// Browsers show one of the two, so that players choose by a value that is wrong.
+    pub GS4036 "pure-or-mutated" { severity: Note, who: Server, needs: Message,
+        asks: "s6 is 1 only without mutators, s32779 agrees with the game type, MinNetVersion is at most EngineVersion",
+        cite: [("Packet 4: Server information response", "s6 1 Pure server (1) or 'tainted' with mutators (0)"),
+               ("Packet 4: Server information response", "MinNetVersion 3467 Minimum client version required (available as of Patch 2)")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 's6\\00\\0p268435717\\017\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 's6\\01\\0p268435717\\017\\0\\0'" }
+}
+rule! {
+    /// Browsers leave out a server without these, or show empty cells.
+    pub GS4037 "variables-present" { severity: Note, who: Server, needs: Message,
+        asks: "a UT3 answer has hostname, hostport, numplayers, maxplayers, gamemode and mapname",
+        cite: [("Packet 4: Server information response", "What follows is server information, in the following format:")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostname\\0Ann\\0hostport\\07777\\0numplayers\\04\\0maxplayers\\024\\0gamemode\\0openplaying\\0mapname\\0DM-Deck\\0s6\\01\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0numplayers\\04\\0maxplayers\\024\\0gamemode\\0openplaying\\0mapname\\0DM-Deck\\0s6\\01\\0\\0'" }
+}
+rule! {
+    /// Some readers keep the first value, others the last.
+    pub GS4038 "keys-unique" { severity: Warning, who: Server, needs: Message,
+        asks: "no variable of an answer stands twice",
+        cite: [("Packet 4: Server information response", "These values can be combined as \"value n\" => \"value n+1\"")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'numplayers\\04\\0maxplayers\\024\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'numplayers\\04\\0numplayers\\05\\0\\0'" }
+}
+
 /// The values that rules about several variables need.
 #[derive(Default)]
 pub(in crate::gamespy4) struct Properties<'a> {
@@ -60,6 +97,20 @@ pub(in crate::gamespy4) struct Properties<'a> {
     players: Option<Read<i64>>,
     max_players: Option<Read<i64>>,
     public_connections: Option<Read<i64>>,
+    /// s6: 1 for a pure server.
+    pure: Option<Read<i64>>,
+    /// p268435717 has mutators. The document's own example is pure with custom ones.
+    is_mutated: bool,
+    /// s32779.
+    mode_number: Option<Read<i64>>,
+    /// p1073741826.
+    game_type: Option<&'a [u8]>,
+    engine: Option<i64>,
+    least_engine: Option<Read<i64>>,
+    /// A variable that only UT3 has.
+    is_ut3: bool,
+    /// The names of all variables.
+    names: Vec<Read<&'a [u8]>>,
     /// A variable shows that this is Minecraft.
     pub(in crate::gamespy4) minecraft: bool,
     /// A variable that UT3 does not have names another game.
@@ -70,11 +121,12 @@ impl<'a> Properties<'a> {
     /// Adds a variable. Its value is checked at once.
     pub(in crate::gamespy4) fn add<S: Sink>(
         &mut self,
-        key: Read<&[u8]>,
+        key: Read<&'a [u8]>,
         value: Read<&'a [u8]>,
         checks: bool,
         sink: &mut S,
     ) {
+        self.is_ut3 |= is_numbered(key.value) || key.value == b"OwningPlayerName";
         match key.value {
             b"hostname" => self.hostname = Some(value),
             b"mapname" => self.map_name = Some(value),
@@ -88,15 +140,30 @@ impl<'a> Properties<'a> {
                 self.minecraft = value.value.starts_with(b"MINECRAFT");
             }
             b"gamename" | b"gamever" => self.other_game = true,
+            b"s6" => self.pure = number(value),
+            b"s32779" => self.mode_number = number(value),
+            b"p1073741826" => self.game_type = Some(value.value),
+            b"p268435717" => self.is_mutated = decimal(value.value).is_some_and(|bits| bits != 0),
+            b"EngineVersion" => self.engine = decimal(value.value),
+            b"MinNetVersion" => self.least_engine = number(value),
             _ => {}
         }
         if checks {
+            self.names.push(key);
             value_alone(key.value, value, sink);
         }
     }
 
-    /// Checks the rules about several variables, or about the game.
-    pub(in crate::gamespy4) fn check<S: Sink>(&self, sink: &mut S) {
+    /// Checks the rules about several variables, or about the game. `is_in_pairs`: names and values
+    /// alternate, so that no value is taken for a name.
+    pub(in crate::gamespy4) fn check<S: Sink>(&mut self, is_in_pairs: bool, sink: &mut S) {
+        if is_in_pairs {
+            self.names_unique(sink);
+            if self.is_ut3 && !self.other_game {
+                self.all_present(sink);
+            }
+        }
+        self.agree(sink);
         self.player_limits(sink);
         if let Some(mode) = self.game_mode.filter(|_| !self.other_game) {
             let ok = matches!(mode.value, b"openplaying" | b"closedplaying");
@@ -123,6 +190,60 @@ impl<'a> Properties<'a> {
         }
     }
 
+    fn names_unique<S: Sink>(&mut self, sink: &mut S) {
+        let Some(place) = self.names.last().map(|name| name.at) else { return };
+        let twice = first_repeated(&mut self.names);
+        sink.checked(&GS4038, twice.is_none(), twice.map_or(place, |name| name.at), || {
+            let name = twice.map_or(&b""[..], |name| name.value);
+            format!("{} stands twice", String::from_utf8_lossy(name))
+        });
+    }
+
+    fn all_present<S: Sink>(&self, sink: &mut S) {
+        let has = [
+            ("hostname", self.hostname.is_some()),
+            ("hostport", self.has(b"hostport")),
+            ("numplayers", self.has(b"numplayers")),
+            ("maxplayers", self.has(b"maxplayers")),
+            ("gamemode", self.game_mode.is_some()),
+            ("mapname", self.map_name.is_some()),
+        ];
+        let missing: Vec<_> = has.iter().filter(|(_, has)| !has).map(|(name, _)| *name).collect();
+        sink.checked(&GS4037, missing.is_empty(), Span::default(), || {
+            format!("the variables lack {}", missing.join(", "))
+        });
+    }
+
+    /// Whether there is a variable of this name.
+    fn has(&self, name: &[u8]) -> bool {
+        self.names.iter().any(|known| known.value == name)
+    }
+
+    /// Checks the variables that say the same in two ways: the first disagreement is reported.
+    fn agree<S: Sink>(&self, sink: &mut S) {
+        let pure = self.pure.map(|pure| {
+            let is_wrong = self.is_mutated && pure.value == 1;
+            (pure.at, is_wrong.then(|| "s6 is 1, but p268435717 has mutators".to_owned()))
+        });
+        let mode = self.mode_number.zip(self.game_type).and_then(|(number, name)| {
+            let (_, mode, _) = GAME_TYPES.iter().find(|(mode, ..)| *mode == number.value)?;
+            let mut of_type = GAME_TYPES.iter().filter(|(.., class)| class.as_bytes() == name);
+            let is_known = of_type.clone().next().is_some();
+            let differs = is_known && !of_type.any(|(mode, ..)| *mode == number.value);
+            let wrong = || format!("s32779 says {mode}, p1073741826 {}", Quoted(name));
+            Some((number.at, differs.then(wrong)))
+        });
+        let version = self.least_engine.zip(self.engine).map(|(least, engine)| {
+            let wrong = || format!("MinNetVersion is {}, EngineVersion {engine}", least.value);
+            (least.at, (least.value > engine).then(wrong))
+        });
+        let all = [pure, mode, version];
+        let wrong = all.iter().flatten().find(|(_, wrong)| wrong.is_some());
+        if let Some((at, wrong)) = wrong.or(all.iter().flatten().next()) {
+            sink.checked(&GS4036, wrong.is_none(), *at, || wrong.clone().unwrap_or_default());
+        }
+    }
+
     fn known_bugs<S: Sink>(&self, sink: &mut S) {
         let owner = self.owner.filter(|owner| !owner.value.is_empty());
         let named = self.hostname.zip(owner);
@@ -142,6 +263,16 @@ impl<'a> Properties<'a> {
         }
     }
 }
+
+/// The game types of the table whose mode has a number there: the number, its mode, and the type; and the pair of the
+/// document's own example, which contradicts the table.
+const GAME_TYPES: [(i64, &str, &str); 5] = [
+    (1, "DM", "UTGame.UTDeathmatch"),
+    (2, "WAR", "UTGameContent.UTOnslaughtGame_Content"),
+    (3, "VCTF", "UTGameContent.UTVehicleCTFGame_Content"),
+    (4, "TDM", "UTGame.UTTeamGame"),
+    (3, "VCTF", "UTGame.UTDeathmatch"),
+];
 
 fn number(value: Read<&[u8]>) -> Option<Read<i64>> {
     decimal(value.value).map(|number| Read { value: number, at: value.at })
@@ -174,6 +305,9 @@ fn value_alone<S: Sink>(key: &[u8], value: Read<&[u8]>, sink: &mut S) {
         | b"EngineVersion"
         | b"MinNetVersion" => {
             numeric(key, is_decimal(text), "a decimal number", value, sink);
+            if matches!(key, b"numplayers" | b"maxplayers" | b"NumPublicConnections") {
+                count(key, value, sink);
+            }
         }
         b"AverageSkillRating" => {
             let float = text.iter().all(|byte| !byte.is_ascii_alphabetic())
@@ -191,6 +325,9 @@ fn value_alone<S: Sink>(key: &[u8], value: Read<&[u8]>, sink: &mut S) {
             {
                 mutator_bits(Read { value: bits, at: value.at }, sink);
             }
+            if key == b"p268435703" {
+                count(key, value, sink);
+            }
         }
         _ => {}
     }
@@ -204,6 +341,17 @@ fn is_decimal(text: &[u8]) -> bool {
 fn numbered<S: Sink>(key: &[u8], value: Read<&[u8]>, sink: &mut S) {
     let number = is_decimal(value.value);
     numeric(key, number, "a decimal number", value, sink);
+    let always = match key {
+        b"s1" | b"s9" | b"s11" => Some(0..=0),
+        b"s12" | b"s13" | b"s14" => Some(0..=1),
+        _ => None,
+    };
+    if let (Some(always), Some(number)) = (always, decimal(value.value)) {
+        sink.checked(&GS4035, always.contains(&number), value.at, || {
+            let most = if *always.end() == 0 { "0" } else { "0 or 1" };
+            format!("{} is {number}, not {most}", String::from_utf8_lossy(key))
+        });
+    }
     let (name, domain_of) = match key {
         b"s32779" => ("s32779", 1..=5),
         b"s0" => ("s0", 1..=8),
@@ -222,13 +370,21 @@ fn numbered<S: Sink>(key: &[u8], value: Read<&[u8]>, sink: &mut S) {
 fn numeric<S: Sink>(key: &[u8], ok: bool, kind: &str, value: Read<&[u8]>, sink: &mut S) {
     sink.checked(&GS4024, ok, value.at, || {
         let key = String::from_utf8_lossy(key);
-        format!("{key} is {}, not {kind}", crate::kit::Quoted(value.value))
+        format!("{key} is {}, not {kind}", Quoted(value.value))
+    });
+}
+
+/// Checks that a number of players, or of bots, is not negative.
+fn count<S: Sink>(key: &[u8], value: Read<&[u8]>, sink: &mut S) {
+    let Some(number) = decimal(value.value) else { return };
+    sink.checked(&GS4035, number >= 0, value.at, || {
+        format!("{} is {number}, which is negative", String::from_utf8_lossy(key))
     });
 }
 
 fn domain<S: Sink>(name: &str, ok: bool, value: Read<&[u8]>, sink: &mut S) {
     sink.checked(&GS4026, ok, value.at, || {
-        format!("{name} is {}, which the table does not have", crate::kit::Quoted(value.value))
+        format!("{name} is {}, which the table does not have", Quoted(value.value))
     });
 }
 

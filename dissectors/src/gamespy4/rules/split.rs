@@ -53,6 +53,11 @@ impl PacketLayout {
         self.fault.get_or_insert((at, what));
     }
 
+    /// Whether names and values alternate.
+    pub(in crate::gamespy4) fn is_in_pairs(&self) -> bool {
+        self.fault.is_none()
+    }
+
     /// A deviation that readers are known to tolerate.
     pub(in crate::gamespy4) fn quirk(&mut self, at: Span, what: &'static str) {
         self.quirk.get_or_insert((at, what));

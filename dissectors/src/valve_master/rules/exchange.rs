@@ -47,12 +47,37 @@ rule! {
         wrong: registered!("300.00 s:27015 > m  71\nend 309") }
 }
 
-/// The messages to which a master must respond.
+rule! {
+    /// A server that does not answer it is not listed. The challenge may have been lost on the way.
+    pub VM049 "challenge-answered" { severity: Warning, who: Server, needs: Response,
+        asks: "a challenge is answered by an info string, judged for each master on its own (a newer challenge of the same master takes the place of the older)",
+        cite: [("Challenge response", "the game server then sends its challenge information in the following format:")],
+        right: registered!(""),
+        wrong: "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702\nend 9" }
+}
+rule! {
+    /// A number that several servers get lets each of them answer for the others.
+    ///
+    /// The ledger checks this rule, because it needs more than one pair of hosts.
+    pub VM048 "challenge-unique" { severity: Note, who: Master, needs: Interval,
+        asks: "one number is not given to several servers within a minute",
+        cite: [("Join", "followed by a (relatively) unique 4-byte \"challenge\" number.")],
+        right: registered!("1.00 n:27015 > m  71\n1.02 m > n:27015  FFFFFFFF 730A le32:133961823\n1.03 n:27015 > m  ", goldsrc!("133961823")),
+        wrong: registered!("1.00 n:27015 > m  71\n1.02 m > n:27015  FFFFFFFF 730A le32:1339895702\n1.03 n:27015 > m  ", goldsrc!("1339895702")) }
+}
+
+/// An info string follows a challenge.
+pub(in crate::valve_master) fn challenge_answered<S: Sink>(at: Span, sink: &mut S) {
+    sink.checked(&VM049, true, at, String::new);
+}
+
+/// The messages to which a master must respond, or a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::valve_master) enum DueResponse {
     Query,
     Join,
     WrongChallenge,
+    Challenge,
 }
 
 /// An earlier message that was not answered.
@@ -65,6 +90,7 @@ pub(in crate::valve_master) fn unanswered<S: Sink>(
     let (rule, what) = match owed {
         DueResponse::Query => (&VM026, "no reply came to the query"),
         DueResponse::Join => (&VM047, "no challenge came to the join"),
+        DueResponse::Challenge => (&VM049, "no info string came to the challenge"),
         DueResponse::WrongChallenge => (&VM043, "no new challenge came to the info string"),
     };
     sink.recalled(rule, false, evidence, mark, || what.to_owned());

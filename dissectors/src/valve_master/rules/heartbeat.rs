@@ -153,7 +153,7 @@ rule! {
     pub VM052 "silent-after-quit" { severity: Warning, who: Server, needs: Interval,
         asks: "only a new join follows a quit",
         cite: [("Quit", "to signal that the game server has shut down.")],
-        right: registered!("9.00 s:27015 > m  62 0A\n20.00 s:27015 > m  71\n20.02 m > s:27015  FFFFFFFF 730A le32:133961823"),
+        right: registered!("9.00 s:27015 > m  62 0A\n20.00 s:27015 > m  71\n20.02 m > s:27015  FFFFFFFF 730A le32:133961823\n20.03 s:27015 > m  ", goldsrc!("133961823")),
         wrong: registered!("9.00 s:27015 > m  62 0A\n9.01 s:27015 > m  62 0A") }
 }
 

@@ -131,6 +131,28 @@ pub(in crate::valve_master) fn info_value<S: Sink>(
     });
 }
 
+rule! {
+    /// Browsers filter by these, too.
+    pub VM037 "info-domains" { severity: Warning, who: Server, needs: Message,
+        asks: "protocol is a number, region 0 to 7 or 255 (-1 as in the Orange Box example); gamedir, map, version and product are not empty",
+        cite: [("Region codes", "Rest of the world"), ("Challenge response", "")],
+        right: joined!(goldsrc!("1339895702")),
+        wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\9\\product\\cstrike' 0A") }
+}
+
+pub(in crate::valve_master) fn info_domain<S: Sink>(
+    key: &'static str,
+    value: &[u8],
+    allowed: &'static str,
+    ok: bool,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.checked(&VM037, ok, at, || {
+        format!("\\{key} is {}, not {allowed}", crate::kit::Quoted(value))
+    });
+}
+
 /// The part of a finding about more players than the maximum.
 pub(in crate::valve_master) const PLAYERS_FIT: &str = " fit";
 

@@ -8,7 +8,7 @@ rule! {
     pub VM030 "join-layout" { severity: Error, who: Server, needs: Message,
         asks: "a join is the byte 0x71 alone (one zero after it, and Xash3D's FF and 4 bytes, are known deviations)",
         cite: [("Join", "The game server sends each master server \"q\" (71).")],
-        right: "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702",
+        right: joined!(goldsrc!("1339895702")),
         wrong: "0.00 s:27015 > m  71 0A\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702" }
 }
 
@@ -37,7 +37,7 @@ rule! {
     pub VM031 "challenge-layout" { severity: Error, who: Master, needs: Message,
         asks: "a challenge is FF FF FF FF 73 0A and exactly 4 bytes (Xash3D's echo of the join's 4 bytes after them is a known deviation)",
         cite: [("Join", "The master servers each respond by sending FF FF FF FF 73 0A followed by a (relatively) unique 4-byte \"challenge\" number.")],
-        right: "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702",
+        right: joined!(goldsrc!("1339895702")),
         wrong: "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le16:12118" }
 }
 

@@ -1,9 +1,10 @@
 //! Requesting a list page by page.
 
-use crate::kit::{Sink, Span};
+use crate::kit::{Set, Sink, Span};
 use crate::rule;
 use crate::valve_master::endpoint::{Endpoint, ZERO, shown};
 use crate::valve_master::listing::QueryPosition;
+use crate::valve_master::reply::ReplySummary;
 
 rule! {
     /// On a new socket the master sends the first page for any query: the client takes it for a
@@ -31,7 +32,7 @@ rule! {
         cite: [("IP:Port", "Do not close your socket between packets."),
                ("IP:Port", "Note that whenever you open a new socket (and thus get a new random client port), the Master Server will always send you the first batch of IPs even if you pass a valid game server IP.")],
         right: paged!("0.03 c > m  31 FF '10.0.1.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6"),
-        wrong: paged!("0.03 c1 > m  31 FF '10.0.1.2:27015' 00 00\n0.05 m > c1  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
+        wrong: paged!("0.03 c1 > m  31 FF '10.0.1.2:27015' 00 00\n0.05 m > c1  FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27015") }
 }
 rule! {
     /// After the end the list begins again: a client that does not stop there never stops.
@@ -88,6 +89,90 @@ pub(in crate::valve_master) fn asked<S: Sink>(
             });
         }
     }
+}
+
+rule! {
+    /// A client that trusts the master takes a later page for the first one: servers are missing.
+    pub VM017 "first-batch" { severity: Warning, who: Master, needs: Interval,
+        asks: "a query with an address as seed on a socket's first use is answered by the first batch (judged where that batch, same region and filter, is in the capture within a minute)",
+        cite: [("IP:Port", "Note that whenever you open a new socket (and thus get a new random client port), the Master Server will always send you the first batch of IPs even if you pass a valid game server IP.")],
+        right: paged!("1.00 c:50001 > m  31 FF '10.0.1.2:27015' 00 00\n1.02 m > c:50001  FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27015"),
+        wrong: paged!("1.00 c:50001 > m  31 FF '10.0.1.2:27015' 00 00\n1.02 m > c:50001  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
+}
+
+/// `first`: the first server of the reply; `page`: that of the first page.
+pub(in crate::valve_master) fn first_page<S: Sink>(
+    first: Option<Endpoint>,
+    page: Endpoint,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.checked(&VM017, first == Some(page), at, || {
+        let first = first.map_or("no server".to_owned(), shown);
+        format!(
+            "a new socket's first reply begins with {first}, the first page with {}",
+            shown(page)
+        )
+    });
+}
+
+rule! {
+    /// A client that queries no listed server may be a tool and not a game.
+    ///
+    /// The ledger checks this rule, because it needs more than one pair of hosts.
+    pub VM028 "listed-then-queried" { severity: Note, who: Client, needs: Beginning,
+        asks: "a client queries the servers of the list it got",
+        cite: [("IP:Port", "This allows steam to then grab another list of more servers.")],
+        right: concat!(listed!("31 FF '0.0.0.0:0' 00 00"), "\n1.00 c > s:27015  FFFFFFFF 54 'Source Engine Query' 00\n1.02 s:27015 > c  FFFFFFFF 49 11 'a' 00 'm' 00 'f' 00 'g' 00 0A00 00 10 00 64 6C 00 01 '1' 00"),
+        wrong: concat!(listed!("31 FF '0.0.0.0:0' 00 00"), "\nend 60") }
+}
+
+rule! {
+    /// Browsers show each address once, or the servers of one address only: others waste the page.
+    pub VM015 "list-obeys-filter" { severity: Warning, who: Master, needs: Message,
+        asks: "after `\\collapse_addr_hash\\1` each address is listed once, after `\\gameaddr\\` only that address",
+        cite: [("Filter", "\\collapse_addr_hash\\1 Return only one server for each unique IP address matched"),
+               ("Filter", "\\gameaddr\\[ip]")],
+        right: listed!("31 FF '0.0.0.0:0' 00 '\\\\gameaddr\\\\10.0.0.2' 00"),
+        wrong: listed!("31 FF '0.0.0.0:0' 00 '\\\\gameaddr\\\\10.0.0.9' 00") }
+}
+
+/// The query asks for one server of each address.
+pub(in crate::valve_master) fn one_each<S: Sink>(reply: &ReplySummary<'_>, sink: &mut S) {
+    let mut known = Set::default();
+    let blocks = reply.blocks.chunks_exact(reply.block.max(1)).enumerate();
+    let twice = blocks
+        .filter_map(|(at, block)| Some((at, block, block.get(..block.len().checked_sub(2)?)?)))
+        .find(|(_, _, address)| !known.insert(*address));
+    let at = twice.map_or(reply.at, |(at, ..)| reply.block_at(at).1);
+    sink.checked(&VM015, twice.is_none(), at, || {
+        let again = twice.and_then(|(_, block, _)| block.try_into().ok()).map(shown);
+        format!(
+            "one server for each address was asked for: {} is of an address that came before",
+            again.unwrap_or_default()
+        )
+    });
+}
+
+/// The query asks for the servers of one address, and of one port, if it is not 0.
+pub(in crate::valve_master) fn only_address<S: Sink>(
+    reply: &ReplySummary<'_>,
+    only: Endpoint,
+    sink: &mut S,
+) {
+    let is_it = |block: &[u8]| match (block, only) {
+        ([a, b, c, d, ..], [e, f, g, h, 0, 0]) => [*a, *b, *c, *d] == [e, f, g, h],
+        (block, only) => *block == only,
+    };
+    let mut blocks = reply.blocks.chunks_exact(reply.block.max(1)).enumerate();
+    let other = blocks.find(|(_, block)| !is_it(block));
+    let at = other.map_or(reply.at, |(at, _)| reply.block_at(at).1);
+    sink.checked(&VM015, other.is_none(), at, || {
+        let listed = other.and_then(|(_, block)| block.try_into().ok()).map(shown);
+        let wanted = shown(only);
+        let wanted = wanted.strip_suffix(":0").unwrap_or(&wanted);
+        format!("{wanted} was asked for, {} is listed", listed.unwrap_or_default())
+    });
 }
 
 rule! {

@@ -1,6 +1,8 @@
 //! The format of a reply.
 
-use crate::kit::{Sink, Span};
+use std::net::{IpAddr, Ipv4Addr};
+
+use crate::kit::{Sink, Span, is_private, unreachable};
 use crate::rule;
 
 rule! {
@@ -88,6 +90,15 @@ rule! {
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:34665 ip:10.0.1.2:34921 00*6") }
 }
 
+rule! {
+    /// No client can reach such a server, or it reaches something else.
+    pub VM016 "address-public" { severity: Note, who: Master, needs: Message,
+        asks: "no block is a loopback, link-local, multicast or broadcast address (a private one: only if the master itself is public)",
+        cite: [("Reply format", "The format is then a series of these server address blocks:")],
+        right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
+        wrong: replied!("FFFFFFFF 660A ip:127.0.0.1:27015 00*6") }
+}
+
 /// Irregularities in the blocks of a reply.
 #[derive(Default)]
 pub(in crate::valve_master) struct Blocks {
@@ -99,14 +110,19 @@ pub(in crate::valve_master) struct Blocks {
     end: Option<Span>,
     /// The first one that cannot be reached, and its port.
     unusable: Option<(u16, Span)>,
+    /// The first one at which there is no host, or none of the Internet: its address, and why.
+    not_public: Option<(IpAddr, &'static str, Span)>,
 }
+
+const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// The usual ports of game servers: 27015, counting up if several share an address.
 const USUAL: std::ops::RangeInclusive<u16> = 27000..=27099;
 
 impl Blocks {
-    /// Adds a block: an address of 4 or 16 bytes, and a port.
-    pub(in crate::valve_master) fn block(&mut self, block: &[u8], at: Span) {
+    /// Adds a block: an address of 4 or 16 bytes, and a port. `of_public`: the master's own address
+    /// is one of the Internet.
+    pub(in crate::valve_master) fn block(&mut self, block: &[u8], of_public: bool, at: Span) {
         self.count += 1;
         let Some((address, &port)) = block.split_last_chunk() else { return };
         let no_address = address.iter().all(|&byte| byte == 0);
@@ -115,6 +131,14 @@ impl Blocks {
             self.end.get_or_insert(at);
         } else if no_address || port == 0 {
             self.unusable.get_or_insert((port, at));
+        }
+        let host = match address {
+            [a, b, c, d] => IpAddr::from([*a, *b, *c, *d]),
+            address => address.first_chunk::<16>().map_or(NOBODY, |bytes| IpAddr::from(*bytes)),
+        };
+        let is_private = || (of_public && is_private(host)).then_some("private");
+        if !no_address && let Some(why) = unreachable(host).or_else(is_private) {
+            self.not_public.get_or_insert((host, why, at));
         }
         self.swapped += u32::from(!USUAL.contains(&port) && USUAL.contains(&port.swap_bytes()));
     }
@@ -135,7 +159,7 @@ pub(in crate::valve_master) fn blocks<S: Sink>(
     sink: &mut S,
 ) {
     if lost {
-        for rule in [&VM012, &VM013, &VM014] {
+        for rule in [&VM012, &VM013, &VM014, &VM016] {
             sink.checked(rule, false, at, || LOST.to_owned());
         }
     } else if ended || blocks.end.is_some() {
@@ -154,6 +178,10 @@ pub(in crate::valve_master) fn blocks<S: Sink>(
     if lost {
         return;
     }
+    let (host, why, public_at) = blocks.not_public.unwrap_or((NOBODY, "", at));
+    sink.checked(&VM016, blocks.not_public.is_none(), public_at, || {
+        format!("{host}, a {why} address, is listed")
+    });
     sink.checked(&VM014, blocks.swapped * 2 <= blocks.count, at, || {
         let Blocks { swapped, count, .. } = blocks;
         format!("{swapped} of {count} ports are near 27015 only when their bytes are swapped")

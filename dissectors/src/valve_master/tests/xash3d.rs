@@ -71,7 +71,8 @@ fn without_a_key_in_the_query_there_is_none_in_the_reply() {
     let first = hex("FFFFFFFF 660A 7F000001 6A08 0A000002 6987 000000000000");
     let steps = [(0, CLIENT, MASTER, &query("0.0.0.0:0", "")[..]), (9, MASTER, CLIENT, &first[..])];
     let outcome = converse(&steps, 9000);
-    assert_eq!(outcome.findings.len(), 0, "{:?}", outcome.findings);
+    assert_eq!(outcome.failed(), ["VM016"]);
+    assert_eq!(outcome.detail("VM016"), "127.0.0.1, a loopback address, is listed");
     assert_eq!(outcome.passed("VM012"), 1);
 }
 
