@@ -83,6 +83,8 @@ pub struct CrossFlowBreach {
     pub of_flow: bool,
     /// What is wrong.
     pub detail: Detail,
+    /// The party at fault, if it is many sources together.
+    pub sources: Option<String>,
 }
 
 /// What is wrong.
@@ -324,6 +326,7 @@ impl Ledger {
                 speaker,
                 of_flow,
                 detail,
+                sources: None,
             });
         }
     }
@@ -471,6 +474,7 @@ impl Ledger {
             speaker: Role::Capture,
             of_flow: false,
             detail: Detail::Text(format!("the limit {} was met", Limit::Remembered.name())),
+            sources: None,
         }));
         let rulings = CrossFlowBreaches::new(rulings, elsewhere, review.places);
         Review { rulings, kept, beyond: review.beyond }

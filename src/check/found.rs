@@ -31,6 +31,8 @@ pub struct ReportedFinding {
     pub who: Role,
     /// The party at fault; `None` for faults of the recording.
     pub party: Option<SocketAddr>,
+    /// The party at fault, if it is many sources together: "N sources toward X".
+    pub sources: Option<String>,
     /// The flow's number; 0 for none.
     pub flow: u32,
     /// The packets that it is about, the last one completed the message; empty if no packet shows
@@ -125,6 +127,7 @@ impl ReportedFinding {
             severity: finding.severity,
             who,
             party,
+            sources: None,
             flow: flow_context.flow.number,
             frames,
             frames_left_out,
@@ -142,6 +145,22 @@ impl ReportedFinding {
                 excerpt(payload.bytes, finding.span.start as usize, finding.span.end as usize)
             }),
         }
+    }
+
+    /// The party at fault, if it is not many sources.
+    pub fn one_party(&self) -> Option<SocketAddr> {
+        self.party.filter(|_| self.sources.is_none())
+    }
+
+    /// The party at fault, as reports name it: an endpoint, or many sources.
+    pub fn named_party(&self) -> Option<String> {
+        self.sources.clone().or_else(|| self.party.map(|party| party.to_string()))
+    }
+
+    /// The same with its role, if it has one.
+    pub fn party_with_role(&self) -> Option<String> {
+        let one = || self.party.map(|party| format!("{} {party}", self.who.name()));
+        self.sources.clone().or_else(one)
     }
 
     /// The same, with this many captures before its own.

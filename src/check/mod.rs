@@ -128,6 +128,8 @@ pub struct Checker {
     terms: Terms,
     selection: Selection,
     found: Vec<ReportedFinding>,
+    /// The party of the findings that are taken, if it is many sources together.
+    sources: Option<String>,
     kept: Box<[VerdictCounts; CODES]>,
     left_out: u64,
     baselined: Option<Baselined>,
@@ -153,6 +155,7 @@ impl Checker {
             terms,
             baselined: selection.baseline.clone().map(Baselined::new),
             selection,
+            sources: None,
             found: Vec::new(),
             kept: Box::new([VerdictCounts::default(); CODES]),
             left_out: 0,
@@ -377,7 +380,9 @@ impl Checker {
             if !self.leaves_out(rule, ruling.evidence, mark.side, &context) {
                 let detail = || ruling.detail.to_string();
                 self.results.recalled(rule, false, ruling.evidence, &mark, detail);
+                self.sources = ruling.sources;
                 self.take(&context);
+                self.sources = None;
             }
         }
         self.results.evidence(Evidence::default());
@@ -460,7 +465,8 @@ impl Checker {
             self.count_left_out(&left_out, context, current);
             return self.leave_out(finding.rule, finding.verdict, 1);
         }
-        let found = ReportedFinding::of(finding, context, current);
+        let mut found = ReportedFinding::of(finding, context, current);
+        found.sources.clone_from(&self.sources);
         let at = found.rule.code.index();
         let is_wanted = self.selection.wants(found.rule, found.who, found.party);
         if !is_wanted || !self.is_filtered_in(finding, context, current) {

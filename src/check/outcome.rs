@@ -177,7 +177,7 @@ impl Outcome {
 
     /// A finding as a line: packet, party, text.
     pub fn line(&self, found: &ReportedFinding) -> String {
-        let party = found.party.map_or(String::new(), |party| format!(", {party}"));
+        let party = found.named_party().map_or(String::new(), |party| format!(", {party}"));
         escaped(&format!("{}{party}: {}", self.place(found), found.detail)).into_owned()
     }
 

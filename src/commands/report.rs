@@ -138,6 +138,7 @@ impl Consumer for PageCollector {
             icmp: true,
             flows: true,
             ports: true,
+            pairs: true,
             servers: true,
             ..checker
         }

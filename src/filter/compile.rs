@@ -107,6 +107,9 @@ impl Compiler<'_> {
             is_none: false,
         };
         let sort = attribute.map(|(_, sort)| sort);
+        if !matches!(self.test.ask, FieldTest::Compare(Comparison::Matches, _)) {
+            self.literals().into_iter().try_for_each(|literal| self.escapes(literal))?;
+        }
         match &self.test.ask {
             FieldTest::Present => return Ok(compiled),
             FieldTest::In(set) => {
@@ -166,6 +169,22 @@ impl Compiler<'_> {
         Err(no_name.unwrap_or_else(|| self.not_comparable(sort, &known)))
     }
 
+    /// Checks that a text has no other escapes than those of the language. In regular expressions, there are more.
+    fn escapes(&self, literal: &Literal) -> Result<(), FilterError> {
+        let text = self.source.get(literal.at.clone()).unwrap_or_default();
+        let mut chars = text.char_indices();
+        while let Some((at, c)) = chars.next() {
+            let Some((_, escape)) = (if c == '\\' { chars.next() } else { None }) else { continue };
+            if literal.is_quoted && !matches!(escape, '"' | '\\' | 'x') {
+                let start = literal.at.start + at;
+                let place = start..start + 1 + escape.len_utf8();
+                let help = r"write \\ for a backslash, \x41 for a byte".to_owned();
+                return Err(self.error(&place, format!(r"there is no escape \{escape}"), help));
+            }
+        }
+        Ok(())
+    }
+
     fn literals(&self) -> Vec<&Literal> {
         match &self.test.ask {
             FieldTest::Present => Vec::new(),
@@ -189,7 +208,21 @@ impl Compiler<'_> {
         );
         if !is_equality {
             let help = "compare it with ==, != or `in {..}`".to_owned();
-            let what = format!("`{}` has no order", written(&self.test.path));
+            let path = written(&self.test.path);
+            let is_order = matches!(
+                self.test.ask,
+                FieldTest::Compare(
+                    Comparison::Less
+                        | Comparison::LessOrEqual
+                        | Comparison::Greater
+                        | Comparison::GreaterOrEqual,
+                    _
+                )
+            );
+            let what = match is_order {
+                true => format!("`{path}` has no order"),
+                false => format!("`{path}` is a name from a list, not a text"),
+            };
             return Some(Err(self.error(&self.test.at, what, help)));
         }
         let literals = self.literals();

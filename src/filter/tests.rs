@@ -35,6 +35,8 @@ fn errors_have_a_position_and_help() {
         ("time > \"soon\"", "cannot be compared", "write a time in quotes"),
         ("protocol == a2x", "there is no protocol `a2x`", "valve_master"),
         ("protocol > a2s", "has no order", "compare it with =="),
+        ("message matches \"info\"", "is a name from a list", "compare it with =="),
+        ("map == \"\\q\"", "there is no escape \\q", "write \\\\ for a backslash"),
         ("message == info_respons", "there is no message `info_respons`", "`info_response`"),
         ("rule == A2S0330", "there is no rule `A2S0330`", "did you mean"),
         ("info_response", "there is no field", "`a2s.info_response`"),

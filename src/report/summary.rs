@@ -245,7 +245,8 @@ impl<'r> SummaryReport<'r> {
         }
         let named = self.ports.iter().take(PORTS).map(|it| {
             let transport = it.transport.name().to_uppercase();
-            format!("{transport} {}: {}", it.port, grouped(it.packets))
+            let protocol = it.protocol.map(|name| format!(", {name}")).unwrap_or_default();
+            format!("{transport} {}{protocol}: {}", it.port, grouped(it.packets))
         });
         let mut named: Vec<_> = named.collect();
         if let Some(more) = self.ports.len().checked_sub(PORTS).filter(|more| *more > 0) {

@@ -68,13 +68,13 @@ impl Rows for Findings {
         verdict: Text = found.verdict.name();
         /// The party at fault: `client`, `server`, `master`, `any` or `capture`.
         who: Text = found.who.name();
-        /// The party at fault, as `address:port`.
-        party: Text or absent = found.party, shown("PARTY").usual(21).place(4),
-            found.party.map_or_else(|| "the recording".into(), Cell::from);
-        /// Its address.
-        party_address: Text or absent = found.party.map(|party| party.ip());
+        /// The party at fault, as `address:port`, or as "N sources toward address:port".
+        party: Text or absent = found.named_party(), shown("PARTY").usual(21).place(4),
+            found.named_party().map_or_else(|| "the recording".into(), Cell::from);
+        /// Its address, if it is one party.
+        party_address: Text or absent = found.one_party().map(|party| party.ip());
         /// Its port.
-        party_port: Integer or absent = found.party.map(|party| party.port());
+        party_port: Integer or absent = found.one_party().map(|party| party.port());
         /// The protocol.
         protocol: Text or absent = named(found.protocol);
         /// The message that it is about, if there is one.

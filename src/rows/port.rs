@@ -16,9 +16,11 @@ impl Rows for Ports {
     columns! { Ports, it =>
         /// `udp` or `tcp`.
         transport: Text = it.transport.name(), shown("TRANSPORT");
-        /// The lower one of the two ports, usually the server's.
+        /// The lower one of the two ports, usually the server's; or the port of a known server.
         port: Integer = it.port, shown("PORT");
         /// The number of its packets.
         packets: Count = it.packets, shown("PACKETS");
+        /// The protocol of most of them, if its first bytes are known; none of these is decoded.
+        protocol: Text or absent = it.protocol, shown("PROTOCOL");
     }
 }

@@ -43,6 +43,7 @@ mod recording;
 mod requests;
 mod shard;
 mod share;
+mod siblings;
 mod stream;
 mod totals;
 mod traffic;

@@ -11,6 +11,7 @@ use dissectors::kit::{Time, Transport};
 use foldhash::quality::RandomState;
 use serde::{Deserialize, Serialize};
 
+use super::siblings;
 use crate::flows::FlowKey;
 
 /// How packets of Steam's own protocol between servers and Valve begin.
@@ -22,6 +23,9 @@ pub const STEAM_PORTS: RangeInclusive<u16> = 27_015..=27_050;
 /// The ports of masters that speak first.
 static MASTER_PORTS: LazyLock<Vec<u16>> =
     LazyLock::new(|| Id::ALL.iter().filter_map(|id| id.info().masters?.greets_at).collect());
+
+/// The number of packets of a pair that may show its protocol.
+const LOOKED_AT: u64 = 8;
 
 /// The packets between two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +44,8 @@ pub struct PairTraffic {
     pub refused: Option<u64>,
     /// Some are of Steam's own protocol.
     pub is_steam: bool,
+    /// The number of the near protocol that one of the first packets shows.
+    pub sibling: Option<u8>,
 }
 
 impl PairTraffic {
@@ -52,6 +58,12 @@ impl PairTraffic {
         self.span = [begin.min(self.span[0]), end.max(self.span[1])];
         self.refused = self.refused.or(other.refused);
         self.is_steam |= other.is_steam;
+        self.sibling = self.sibling.or(other.sibling);
+    }
+
+    /// The name of the protocol, if it is a known one that is not decoded.
+    pub fn protocol(&self) -> Option<&'static str> {
+        self.sibling.and_then(siblings::name)
     }
 }
 
@@ -65,9 +77,11 @@ impl OtherPairs {
     /// Maximum number of pairs per shard; further ones are not counted.
     const MOST: usize = 1 << 12;
 
-    /// Whether a connection over TCP shows something: it is to a port of masters, or of Steam's servers.
+    /// Whether a connection over TCP shows something: it is to a port of masters, of Steam's servers, or of a near protocol.
     fn is_telling(key: &FlowKey) -> bool {
-        key.ports.iter().any(|port| STEAM_PORTS.contains(port) || MASTER_PORTS.contains(port))
+        key.ports.iter().any(|port| {
+            STEAM_PORTS.contains(port) || MASTER_PORTS.contains(port) || siblings::is_at(*port)
+        })
     }
 
     /// A packet. `bytes`: its payload.
@@ -88,7 +102,11 @@ impl OtherPairs {
             span: [time; 2],
             refused: None,
             is_steam: false,
+            sibling: None,
         });
+        if traffic.sibling.is_none() && traffic.packets[0] + traffic.packets[1] < LOOKED_AT {
+            traffic.sibling = siblings::number(key.transport, key.ports, bytes);
+        }
         traffic.packets[sender] += 1;
         traffic.bytes[sender] += bytes.len() as u64;
         traffic.span[1] = time.max(traffic.span[1]);

@@ -100,6 +100,8 @@ pub struct Port {
     pub port: u16,
     /// Packets.
     pub packets: u64,
+    /// The protocol of most of them, if it is known and not decoded.
+    pub protocol: Option<&'static str>,
 }
 
 /// Packets of other protocols, by transport and port. The lower of a packet's two ports counts,
@@ -149,7 +151,12 @@ impl OtherTraffic {
         let counted = |transport, counts: &[u32]| {
             let ports = (0..=u16::MAX).zip(counts).filter(|(_, count)| **count > 0);
             ports
-                .map(|(port, &count)| Port { transport, port, packets: count.into() })
+                .map(|(port, &count)| Port {
+                    transport,
+                    port,
+                    packets: count.into(),
+                    protocol: None,
+                })
                 .collect::<Vec<_>>()
         };
         let [udp, tcp] = [(Transport::Udp, &self.udp), (Transport::Tcp, &self.tcp)];

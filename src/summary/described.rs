@@ -103,12 +103,14 @@ pub fn is_enciphered(event: &MessageEvent<'_>) -> bool {
 /// Whether a master's message rejects a registration.
 pub fn refuses(event: &MessageEvent<'_>) -> bool {
     let refusal = || masters(event).and_then(|it| it.refusal);
+    let is_http_error = || event.field("status").and_then(number).is_some_and(|it| it >= 400);
     event.message().purpose == Purpose::JoinResponse
-        && refusal().is_some_and(|(path, begins)| {
-            let Some(Value::Text(text)) = event.field(path) else { return false };
-            begins.iter().any(|begins| text.starts_with(begins.as_bytes()))
-                || is_refusal(&String::from_utf8_lossy(text))
-        })
+        && (is_http_error()
+            || refusal().is_some_and(|(path, begins)| {
+                let Some(Value::Text(text)) = event.field(path) else { return false };
+                begins.iter().any(|begins| text.starts_with(begins.as_bytes()))
+                    || is_refusal(&String::from_utf8_lossy(text))
+            }))
 }
 
 /// The kind of a request: the name of the message, or its keyword, where that tells more.

@@ -12,6 +12,7 @@ mod latest;
 mod merge;
 mod rows;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use dissectors::Id;
@@ -120,7 +121,22 @@ impl Summary {
                 others.move_packets(traffic.transport, [other, end].map(|it| it.port()), packets);
             }
         }
-        others.ports()
+        let mut named: BTreeMap<(&str, u16, &str), u64> = BTreeMap::new();
+        for (end, _, traffic) in read.pairs.ends() {
+            if let Some(protocol) = traffic.protocol() {
+                let [sent, got] = traffic.packets;
+                *named.entry((traffic.transport.name(), end.port(), protocol)).or_default() +=
+                    sent + got;
+            }
+        }
+        let mut ports = others.ports();
+        for port in &mut ports {
+            let transport = port.transport.name();
+            let of_port = (transport, port.port, "")..(transport, port.port, "\u{10FFFF}");
+            let most = named.range(of_port).max_by_key(|(_, packets)| **packets);
+            port.protocol = most.map(|((.., protocol), _)| *protocol);
+        }
+        ports
     }
 
     fn message(&mut self, event: &MessageEvent<'_>) {

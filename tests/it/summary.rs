@@ -233,7 +233,8 @@ fn tables_are_chosen_sorted_and_shortened() {
     let ports = out(&["summary", "--table", "ports", "samples/silence-others.pcap"]);
     assert_eq!(
         ports,
-        "TRANSPORT   PORT  PACKETS\nudp           53        2\nudp        27960        2\n"
+        "TRANSPORT   PORT  PACKETS  PROTOCOL\nudp           53        2  -\n\
+         udp        27960        2  Quake 3\n"
     );
     let some = lines(&["summary", "--format", "json", "--host", "10.0.2.2", file]);
     let servers = column(&some[0], "servers", "server", "sent");
@@ -281,10 +282,10 @@ fn the_rate_of_a_slow_client_is_not_none() {
 #[test]
 fn doubled_datagrams_are_no_other_traffic() {
     let ports = |file: &str| out(&["summary", "--table", "ports", "--format", "csv", file]);
-    let only = "transport,port,packets,capture\r\n";
+    let only = "transport,port,packets,protocol,capture\r\n";
     assert_eq!(ports("samples/gamespy4-ut3-split.pcap"), only);
     let doubled = "samples/silence-doubled.pcap";
-    assert_eq!(ports(doubled), format!("{only}udp,9,1,{doubled}\r\n"));
+    assert_eq!(ports(doubled), format!("{only}udp,9,1,,{doubled}\r\n"));
 }
 
 #[test]
@@ -513,7 +514,7 @@ fn names_that_are_not_utf8_are_read_as_latin_1_and_say_so() {
                   0.020  s > c  FFFFFFFF 49 11 'Caf' E9 ' Paris' 00 'm' 00 'f' 00 'g' 00 le16:730 \
                   00 10 00 'dl' 00 01 '1' 00\n";
     let (_project, file) = Project::of_script(script, &Setting::udp(27015));
-    for command in [&["summary"][..], &["summary", "--format", "json"], &["dissect", "-q"]] {
+    for command in [&["summary"][..], &["summary", "--format", "json"], &["dissect"]] {
         let run = gamewire(command.iter().chain(&["--no-config", &*file]));
         assert!(run.out.contains("Caf\u{E9} Paris"), "{command:?}: {} {}", run.out, run.err);
         assert!(run.out.contains("(Latin-1)"), "{command:?}: {}", run.out);
@@ -533,5 +534,18 @@ fn other_traffic_of_a_known_server_is_named_by_its_port() {
     let game = "0.100  c:5001 > s  01020304 05\n0.110  s > c:5001  01020304 06\n";
     let (_project, file) = Project::of_script(&[query, game].concat(), &Setting::udp(27015));
     let said = out(&["summary", &file]);
-    assert!(said.contains("other traffic: 2 packets (UDP 27015)"), "{said}");
+    assert!(said.contains("other traffic: 2 packets (UDP 27015: 2)"), "{said}");
+}
+
+#[test]
+fn near_protocols_are_named() {
+    let script = "0.000  c > s:28960  FFFFFFFF 'getstatus' 0A\n\
+                  0.020  s:28960 > c  FFFFFFFF 'statusResponse' 0A\n\
+                  1.000  c > s:9987  'TS3INIT1' 00 65\n\
+                  2.000  c > s:5000  01020304 05\n";
+    let (_project, file) = Project::of_script(script, &Setting::udp(27015));
+    let said = out(&["summary", &file]);
+    let expected = "other traffic: 4 packets (UDP 28960, Quake 3: 2, UDP 5000: 1, \
+                    UDP 9987, TeamSpeak 3: 1)";
+    assert!(said.contains(expected), "{said}");
 }

@@ -57,7 +57,7 @@ pub struct GameSpy4;
 static SERVER: Description = Description {
     name: &["properties.p1073741827", "properties.hostname"],
     map: &["properties.p1073741825", "properties.mapname", "properties.map"],
-    version: &["properties.EngineVersion", "properties.version"],
+    version: &["properties.EngineVersion", "properties.version", "properties.gamever"],
     players: &["properties.numplayers"],
     max_players: &["properties.maxplayers"],
 };

@@ -431,7 +431,15 @@ impl Elsewhere {
                 (&A2S024, used(it), it.witness(), Role::Server, detail)
             }
         };
-        Some(CrossFlowBreach { rule, evidence, witness, speaker, of_flow: true, detail })
+        Some(CrossFlowBreach {
+            rule,
+            evidence,
+            witness,
+            speaker,
+            of_flow: true,
+            detail,
+            sources: None,
+        })
     }
 }
 
@@ -550,6 +558,7 @@ fn take(
             speaker,
             of_flow: true,
             detail,
+            sources: None,
         });
     }
     if is_over {

@@ -162,6 +162,7 @@ impl Loads {
     ) {
         let Some(witness) = load.first else { return };
         let SeenMessage { mark, from, to } = witness.seen;
+        let sources = load.sources.count().to_string();
         let mut check = |rule: &'static Rule, witness, speaker, detail: Option<String>| {
             let evidence = Evidence::default();
             match detail.map(Detail::Text) {
@@ -173,6 +174,7 @@ impl Loads {
                     speaker,
                     of_flow: false,
                     detail,
+                    sources: Some(format!("{sources} toward {server}")),
                 }),
             }
         };

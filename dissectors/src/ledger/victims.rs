@@ -119,6 +119,7 @@ impl Victims {
                 speaker: Role::Server,
                 of_flow: false,
                 detail: Detail::Text(detail),
+                sources: Some(format!("{} toward {address}", reflectors.count())),
             });
         }
         self.is_full

@@ -132,7 +132,7 @@ fn finding<'a>(
         severity: found.severity.name(),
         verdict: found.verdict.name(),
         who: found.who.name(),
-        party: found.party.map(|party| party.to_string()),
+        party: found.named_party(),
         flow: found.flow,
         frames: &found.frames,
         frames_left_out: found.frames_left_out.into(),

@@ -101,8 +101,7 @@ pub fn line(found: &ReportedFinding, stamp: &mut TimeFormatter, paint: Paint, ou
     stamp.brief(found.time, found.digits, &mut time);
     stamp.seen(found.time);
     let time = String::from_utf8_lossy(&time);
-    let party =
-        found.party.map_or(String::new(), |party| format!("{} {party}: ", found.who.name()));
+    let party = found.party_with_role().map_or(String::new(), |party| format!("{party}: "));
     let (rule, frame, detail) = (found.rule, found.frame(), escaped(&found.detail));
     let severity = paint.text(tone(found.severity), found.severity.name());
     put(

@@ -142,12 +142,13 @@ impl<'o> FindingGroup<'o> {
     ) {
         let name = by.party.map(|party| {
             let who = by.found.first().map_or(self.rule_outcome.rule.who, |found| found.who);
-            format!("{} {party}", who.name())
+            let sources = by.found.first().and_then(|found| found.sources.clone());
+            sources.unwrap_or_else(|| format!("{} {party}", who.name()))
         });
         if self.count == 1 || by.party.is_none() && self.parties.len() == 1 && by.count == 1 {
             for found in shown {
                 // For a single message, the port is shown.
-                let party = found.party.map(|party| format!("{} {party}", found.who.name()));
+                let party = found.party_with_role();
                 self.finding(found, "  ", party.as_deref(), outcome, style, stamp, out);
             }
             return;
