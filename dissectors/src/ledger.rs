@@ -253,12 +253,12 @@ impl Ledger {
                 if self.has_room(self.accepted.len(), |_| false) {
                     self.accepted.push((challenge, *witness));
                 }
-                if let Some(evidence) = foreign {
-                    self.foreign((challenge, evidence), true, witness);
+                if let Some((evidence, rule)) = foreign {
+                    self.foreign((challenge, evidence), (true, rule), witness);
                 }
             }
-            CrossFlowEvent::Foreign { challenge, evidence } => {
-                self.foreign((challenge, evidence), false, witness);
+            CrossFlowEvent::Foreign { challenge, evidence, rule } => {
+                self.foreign((challenge, evidence), (false, rule), witness);
             }
             CrossFlowEvent::Unasked(exchange) => self.open(exchange, true, witness),
             CrossFlowEvent::Unanswered(exchange) => {
@@ -347,8 +347,13 @@ impl Ledger {
         }
     }
 
-    fn foreign(&mut self, challenge: (u32, Evidence), is_accepted: bool, witness: &Witness) {
-        self.full |= !self.elsewhere.challenge(challenge, is_accepted, witness, self.terms.most);
+    fn foreign(
+        &mut self,
+        challenge: (u32, Evidence),
+        broken: (bool, &'static Rule),
+        witness: &Witness,
+    ) {
+        self.full |= !self.elsewhere.challenge(challenge, broken, witness, self.terms.most);
     }
 
     /// A client queries a server, which may be one of its list.

@@ -53,7 +53,7 @@ fn ask<S: Sink>(
     );
     sink.asks(request.name(), payload);
     let ignored = match request {
-        RequestKind::Challenge => true,
+        RequestKind::Challenge => !cx.conversation.has(Known::CHALLENGES),
         RequestKind::Ping => !cx.conversation.has(Known::PINGS),
         _ => false,
     };

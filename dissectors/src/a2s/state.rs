@@ -100,6 +100,8 @@ bitflags! {
         const GUARDED = 1 << 7;
         /// The server said that it runs a game whose servers answer pings.
         const PINGS = 1 << 8;
+        /// The server said that it runs a game whose servers answer requests for a challenge alone.
+        const CHALLENGES = 1 << 9;
     }
 }
 
@@ -376,6 +378,7 @@ impl Conversation {
             self.known.set(Known::SHIP, is_ship);
             self.known.set(Known::OTHER_GAME, !is_ship);
             self.known.set(Known::PINGS, !decode::WITHOUT_PING.contains(&app_id));
+            self.known.set(Known::CHALLENGES, decode::gives_challenges(app_id, protocol));
         }
         let layout = match (said.kind, said.app_id, protocol) {
             (b'm', ..) | (_, _, 48) => Layout::GoldSrc,

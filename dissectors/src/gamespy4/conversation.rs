@@ -269,6 +269,13 @@ impl Conversation {
         self.echoed(kind, timestamp).is_some()
     }
 
+    /// Whether another host may have given the client a challenge: it has asked for one, and none came on this flow.
+    pub(super) fn may_be_challenged_elsewhere(&self) -> bool {
+        let waits =
+            |asked: &PendingRequest| asked.what.kind == PacketKind::Challenge && asked.is_open();
+        !self.was_given_any() && self.requests.iter().any(|asked| waits(&asked))
+    }
+
     /// Whether an info request is pending.
     pub(super) fn waits_for_info(&self) -> bool {
         self.requests.iter().any(|asked| asked.what.kind == PacketKind::Info)

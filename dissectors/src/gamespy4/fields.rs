@@ -139,8 +139,16 @@ fn variable(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
         b"bUsesStats" => "stats enabled",
         b"bIsDedicated" => "dedicated server",
         b"AverageSkillRating" => "for joining players of similar skill level",
-        b"EngineVersion" => "server version",
-        b"MinNetVersion" => "minimum client version",
+        b"EngineVersion" => "server version, since patch 2",
+        b"MinNetVersion" => "minimum client version, since patch 2",
+        b"gamemode" => {
+            let joins = match value {
+                b"openplaying" => "players may join a game in progress",
+                b"closedplaying" => "players may not join a game in progress",
+                _ => return None,
+            };
+            return Some(Cow::Owned(format!("{joins} (bAllowJoinInProgress)")));
+        }
         b"s32779" => {
             let modes = ["", "DM", "WAR", "VCTF", "TDM", "DUEL"];
             return Some(named("game mode", of(&modes).filter(|mode| !mode.is_empty())));
@@ -159,8 +167,11 @@ fn variable(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
         b"p1073741826" => "game type",
         b"p1073741827" => "server name in the browser",
         b"p1073741828" | b"p1073741829" => {
-            let label =
-                if key.ends_with(b"8") { "custom mutators" } else { "custom mutator classes" };
+            let label = if key.ends_with(b"8") {
+                "custom mutators, since patch 1"
+            } else {
+                "custom mutator classes"
+            };
             let names: Vec<_> = value
                 .split(|&byte| byte == MUTATOR_SEPARATOR)
                 .filter(|name| !name.is_empty())
@@ -212,7 +223,10 @@ mod tests {
         assert_eq!(variable(b"s32779", b"2").unwrap(), "game mode: WAR");
         assert_eq!(variable(b"s0", b"8").unwrap(), "bot skill level: Godlike");
         assert_eq!(variable(b"s0", b"0").unwrap(), "bot skill level");
-        assert_eq!(variable(b"p1073741828", b"A\x1cB").unwrap(), "custom mutators: A, B");
+        assert_eq!(
+            variable(b"p1073741828", b"A\x1cB").unwrap(),
+            "custom mutators, since patch 1: A, B"
+        );
         assert!(variable(b"gravity", b"800").is_none());
     }
 }

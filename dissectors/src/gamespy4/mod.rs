@@ -303,8 +303,10 @@ fn check_early<S: Sink>(
     sink: &mut S,
 ) {
     let early = cx.conversation.take_early();
+    let is_asked = cx.conversation.may_be_challenged_elsewhere();
+    let is_challenge =
+        spoken.is_some_and(|payload| payload.bytes.first() == Some(&packet::CHALLENGE));
     let spoken = spoken.filter(|_| !early.is_empty()).map(|payload| {
-        let is_challenge = payload.bytes.first() == Some(&packet::CHALLENGE);
         let said = is_challenge.then(|| decode::challenge_response(payload.bytes, &mut Blind));
         (said.and_then(|said| said.challenge), payload.time)
     });
@@ -313,7 +315,12 @@ fn check_early<S: Sink>(
         let given = spoken.is_some_and(|(given, time)| {
             given == Some(challenge) && time.since(mark.time) <= Time::MOMENT
         });
-        rules::challenge_came_later(given, cx.flow.evidence(), &mark, sink);
+        let evidence = cx.flow.evidence();
+        if is_asked && !is_challenge && challenge != 0 {
+            rules::challenge_of_another(challenge, evidence, cx.flow.seen_in(mark), sink);
+        } else {
+            rules::challenge_came_later(given, evidence, &mark, sink);
+        }
     }
 }
 
@@ -458,7 +465,8 @@ fn answers<S: Sink>(
         ResponseMatch::Nothing if !cx.flow.seen[payload.side.other().index()] => {
             let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
             let response = (what, kind as u8, timestamp.value);
-            rules::asked_of_another(response, evidence, payload.seen(), sink);
+            let given = said.challenge.filter(|_| kind == PacketKind::Challenge);
+            rules::asked_of_another(response, given, evidence, payload.seen(), sink);
             return false;
         }
         ResponseMatch::Nothing => {
@@ -496,7 +504,18 @@ fn accepted<S: Sink>(
     if claimed.is_some_and(|challenge| cx.conversation.given().contains(&challenge)) {
         return;
     }
-    if asked.what.verified == Some(false) {
+    if let Some(challenge) = claimed
+        && asked.what.verified == Some(false)
+        && cx.conversation.may_be_challenged_elsewhere()
+    {
+        let evidence = cx.flow.evidence();
+        rules::challenge_of_another_answered(challenge, evidence, payload.seen(), sink);
+        return;
+    }
+    // The challenge may have come before the capture, or be another client's.
+    let is_unknown =
+        asked.what.form.has_challenge() && !cx.flow.began && !cx.conversation.was_given_any();
+    if asked.what.verified == Some(false) || is_unknown {
         rules::wrong_challenge_answered(sink);
     }
     if let Some(challenge) = claimed.filter(|&challenge| challenge != 0) {

@@ -44,6 +44,20 @@ pub(super) enum RequestForm {
     Other,
 }
 
+impl RequestForm {
+    /// Whether a request in this form carries a challenge.
+    pub(super) fn has_challenge(self) -> bool {
+        matches!(
+            self,
+            RequestForm::Ut3
+                | RequestForm::MinecraftFull
+                | RequestForm::MinecraftBasic
+                | RequestForm::Qr2Challenge
+                | RequestForm::JustCause
+        )
+    }
+}
+
 /// The properties of a request that the conversation needs.
 #[derive(Clone, Copy, Default)]
 pub(super) struct RequestSummary {

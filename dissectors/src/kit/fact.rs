@@ -16,8 +16,8 @@ pub enum CrossFlowEvent {
     Accepted {
         /// The challenge.
         challenge: u32,
-        /// The evidence for the rule, if [`CrossFlowEvent::Foreign`] was reported for the request.
-        foreign: Option<Evidence>,
+        /// The rule that this breaks and the evidence, if [`CrossFlowEvent::Foreign`] was reported for the request.
+        foreign: Option<(Evidence, &'static Rule)>,
     },
     /// The sender, a client, used a challenge that the receiver is not known to have given it.
     /// Another server may have given it.
@@ -26,6 +26,8 @@ pub enum CrossFlowEvent {
         challenge: u32,
         /// The evidence at this message.
         evidence: Evidence,
+        /// The rule that this breaks.
+        rule: &'static Rule,
     },
     /// The sender, a server, sent the receiver a response without a request.
     Unasked(Exchange),
@@ -65,7 +67,9 @@ impl CrossFlowEvent {
     /// The evidence at a breach that other flows may explain.
     pub fn evidence(&self) -> Evidence {
         match *self {
-            CrossFlowEvent::Accepted { foreign, .. } => foreign.unwrap_or_default(),
+            CrossFlowEvent::Accepted { foreign, .. } => {
+                foreign.map_or_else(Evidence::default, |it| it.0)
+            }
             CrossFlowEvent::Foreign { evidence, .. } => evidence,
             CrossFlowEvent::Unasked(exchange) | CrossFlowEvent::Unanswered(exchange) => {
                 exchange.evidence

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
 use super::{CrossFlowBreach, Detail, KeptRule, UncheckedCounts, Witness};
-use crate::a2s::rules::{A2S022, A2S024};
 use crate::kit::{
     Code, Evidence, Exchange, Map, Role, Rule, SeenMessage, Set, ShortMark, Time, is_of_several,
 };
@@ -46,6 +45,8 @@ struct BeyondLists {
 /// A challenge that is not known to have been given, and was used or accepted.
 struct UsedChallenge {
     challenge: u32,
+    /// The rule that this breaks, if no other server gave the challenge.
+    rule: &'static Rule,
     evidence: Evidence,
     from: FlowEnd,
     to: FlowEnd,
@@ -251,21 +252,18 @@ impl Elsewhere {
     pub(super) fn challenge(
         &mut self,
         (challenge, evidence): (u32, Evidence),
-        is_accepted: bool,
+        (is_accepted, rule): (bool, &'static Rule),
         witness: &Witness,
         most: usize,
     ) -> bool {
-        let (list, rule) = match is_accepted {
-            true => (&mut self.accepted, &A2S024),
-            false => (&mut self.foreign, &A2S022),
-        };
+        let list = if is_accepted { &mut self.accepted } else { &mut self.foreign };
         if list.len() >= most {
             self.beyond.challenges.add(rule, evidence);
             return false;
         }
         let Witness { seen: SeenMessage { mark, from, to }, flow, began, lossy } = *witness;
         let (from, to, mark) = (from.into(), to.into(), mark.into());
-        let used = UsedChallenge { challenge, evidence, from, to, mark, flow, began, lossy };
+        let used = UsedChallenge { challenge, rule, evidence, from, to, mark, flow, began, lossy };
         crate::kit::append(list, used);
         true
     }
@@ -369,14 +367,22 @@ impl Elsewhere {
         for (at, used) in (0..).zip(&self.foreign) {
             let to = used.to.get();
             if self.moved.contains(&(used.from.get().ip(), to, used.challenge)) {
-                review.keep(&A2S022, Some(to), 1);
+                review.keep(used.rule, Some(to), 1);
             } else {
-                review.places.push((used.mark.get().frame, A2S022.code, RulingPlace::Foreign(at)));
+                review.places.push((
+                    used.mark.get().frame,
+                    used.rule.code,
+                    RulingPlace::Foreign(at),
+                ));
             }
         }
         for (at, used) in (0..).zip(&self.accepted) {
             if !self.moved.contains(&(used.to.get().ip(), used.from.get(), used.challenge)) {
-                review.places.push((used.mark.get().frame, A2S024.code, RulingPlace::Accepted(at)));
+                review.places.push((
+                    used.mark.get().frame,
+                    used.rule.code,
+                    RulingPlace::Accepted(at),
+                ));
             }
         }
     }
@@ -423,12 +429,12 @@ impl Elsewhere {
             RulingPlace::Foreign(place) => {
                 let it = self.foreign.get(at(place))?;
                 let detail = Detail::Foreign(it.challenge as i32);
-                (&A2S022, used(it), it.witness(), Role::Client, detail)
+                (it.rule, used(it), it.witness(), Role::Client, detail)
             }
             RulingPlace::Accepted(place) => {
                 let it = self.accepted.get(at(place))?;
                 let detail = Detail::Accepted(it.challenge as i32);
-                (&A2S024, used(it), it.witness(), Role::Server, detail)
+                (it.rule, used(it), it.witness(), Role::Server, detail)
             }
         };
         Some(CrossFlowBreach {

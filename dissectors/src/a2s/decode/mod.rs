@@ -38,6 +38,17 @@ pub(in crate::a2s) const THE_SHIP: u16 = 2400;
 /// "No longer supported on Counter Strike: Source and Team Fortress 2 servers": their IDs.
 pub(in crate::a2s) const WITHOUT_PING: [u16; 2] = [240, 440];
 
+/// A2S_SERVERQUERY_GETCHALLENGE "does not function in Goldsource nor Left4Dead2 servers": Steam Application ID of
+/// the latter, the last one of GoldSource's games, and the protocol versions of GoldSource.
+const LEFT_4_DEAD_2: u16 = 550;
+const LAST_OF_GOLDSRC: u16 = 130;
+const GOLDSRC: [u8; 2] = [47, 48];
+
+/// Whether servers of a game answer A2S_SERVERQUERY_GETCHALLENGE.
+pub(in crate::a2s) fn gives_challenges(app_id: u16, protocol: u8) -> bool {
+    app_id > LAST_OF_GOLDSRC && app_id != LEFT_4_DEAD_2 && !GOLDSRC.contains(&protocol)
+}
+
 /// The text of an info request, with its zero.
 const QUERY: &[u8] = b"Source Engine Query\0";
 

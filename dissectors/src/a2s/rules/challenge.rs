@@ -1,6 +1,6 @@
 //! Challenges: their format, which clients may use them, and which requests need them.
 
-use crate::kit::{CrossFlowEvent, Evidence, Mark, Read, Sink, Span};
+use crate::kit::{CrossFlowEvent, Evidence, Mark, Read, Rule, Sink, Span};
 use crate::rule;
 
 use crate::a2s::kinds::{ChallengeStatus, RequestKind, ResponseKind};
@@ -51,8 +51,11 @@ pub(super) fn challenge_from_another<S: Sink>(
     occasion: &Occasion,
     sink: &mut S,
 ) {
-    let fact =
-        CrossFlowEvent::Foreign { challenge: challenge.value as u32, evidence: occasion.evidence };
+    let fact = CrossFlowEvent::Foreign {
+        challenge: challenge.value as u32,
+        evidence: occasion.evidence,
+        rule: &A2S022,
+    };
     sink.unless_explained(&A2S022, Some(challenge.at), fact, occasion.seen, || {
         format!("the challenge {} was never issued to this client", challenge.value)
     });
@@ -215,7 +218,8 @@ pub(in crate::a2s) fn accepted<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    let foreign = (asked.what.has(Notes::FOREIGN) && guarded).then_some(occasion.evidence);
+    let is_foreign = asked.what.has(Notes::FOREIGN) && guarded;
+    let foreign: Option<(_, &'static Rule)> = is_foreign.then_some((occasion.evidence, &A2S024));
     let fact = CrossFlowEvent::Accepted { challenge: asked.what.challenge() as u32, foreign };
     if foreign.is_none() {
         sink.fact(fact, occasion.seen);

@@ -77,22 +77,27 @@ fn a_late_packet_of_a_server_proves_its_earlier_silence() {
 }
 
 #[test]
-fn a_ping_is_owed_by_all_games_but_two() {
-    let pinged = |app: u16| {
+fn a_ping_or_a_challenge_alone_is_owed_by_all_games_but_some() {
+    let asked = |request: &str, app: u16| {
         let info = format!(
             "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 le16:{app} 00 18 00 'd' 'l' 00 01 '1' 00 00"
         );
-        let ping = "FFFFFFFF 69";
-        let lab = conversation(&[(0.0, 'c', INFO), (0.1, 's', &info), (0.2, 'c', ping)], 9.0);
+        let lab = conversation(&[(0.0, 'c', INFO), (0.1, 's', &info), (0.2, 'c', request)], 9.0);
         verdict(&lab, &rules::A2S062)
     };
-    assert_eq!([10, 730].map(pinged), [[1, 1, 0]; 2]);
-    assert_eq!([240, 440].map(pinged), [[1, 0, 0]; 2]);
+    let [ping, challenge] = ["FFFFFFFF 69", "FFFFFFFF 57"];
+    assert_eq!([10, 730].map(|app| asked(ping, app)), [[1, 1, 0]; 2]);
+    assert_eq!([240, 440].map(|app| asked(ping, app)), [[1, 0, 0]; 2]);
+    assert_eq!([240, 730].map(|app| asked(challenge, app)), [[1, 1, 0]; 2]);
+    assert_eq!([10, 550].map(|app| asked(challenge, app)), [[1, 0, 0]; 2]);
+    // Of a game that is not known, nothing is due.
+    let unknown = conversation(&[(0.0, 'c', challenge)], 9.0);
+    assert_eq!(verdict(&unknown, &rules::A2S062), [0, 0, 0]);
 }
 
 #[test]
 fn no_response_is_due_to_wrong_and_ignored_requests() {
-    let wrong = ["FFFFFFFF 54 'Quarry' 00", "FFFFFFFF 55 01", "FFFFFFFF 57"];
+    let wrong = ["FFFFFFFF 54 'Quarry' 00", "FFFFFFFF 55 01"];
     for request in wrong {
         let lab =
             conversation(&[(0.0, 'c', INFO), (0.1, 's', INFO_RESPONSE), (0.2, 'c', request)], 9.0);

@@ -2,7 +2,7 @@
 
 use crate::gamespy4::pending_request::PendingRequest;
 use crate::kit::{
-    CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Read, ResponseDue, ResponseRules,
+    CrossFlowEvent, Evidence, Exchange, FlowFacts, Mark, Read, ResponseDue, ResponseRules, Rule,
     SeenMessage, Sink, Span, Time,
 };
 use crate::rule;
@@ -88,11 +88,14 @@ fn exchange(
 /// A response from a server that was never asked; another one may have been.
 pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
     (name, kind, timestamp): (&'static str, u8, u32),
+    challenge: Option<i32>,
     evidence: Evidence,
     seen: SeenMessage,
     sink: &mut S,
 ) {
-    let fact = CrossFlowEvent::Unasked(exchange(name, kind, timestamp, (seen.mark.time, evidence)));
+    let exchange = exchange(name, kind, timestamp, (seen.mark.time, evidence));
+    let challenge = challenge.map(i32::cast_unsigned);
+    let fact = CrossFlowEvent::Unasked(Exchange { challenge, ..exchange });
     sink.unless_explained(&GS4030, Some(Span::default()), fact, seen, || {
         format!("no {name} request of this client waits for an answer")
     });
@@ -172,6 +175,19 @@ pub(in crate::gamespy4) fn challenge_came_later<S: Sink>(
     sink.recalled(&GS4008, given, evidence, mark, || NONE_GIVEN.to_owned());
 }
 
+/// An info request before any challenge from its server: another one may have given it, because the client has asked
+/// for one, and none came on this flow.
+pub(in crate::gamespy4) fn challenge_of_another<S: Sink>(
+    challenge: i32,
+    evidence: Evidence,
+    seen: SeenMessage,
+    sink: &mut S,
+) {
+    let challenge = challenge.cast_unsigned();
+    let fact = CrossFlowEvent::Foreign { challenge, evidence, rule: &GS4008 };
+    sink.unless_explained(&GS4008, None, fact, seen, || NONE_GIVEN.to_owned());
+}
+
 /// Checks the challenge of an info request against those that its client was given on this flow,
 /// the latest first; if the flow began before the capture, there may be more. Returns whether the
 /// challenge is correct.
@@ -211,9 +227,21 @@ pub(in crate::gamespy4) fn challenge<S: Sink>(
 
 /// A request with a wrong challenge is answered.
 pub(in crate::gamespy4) fn wrong_challenge_answered<S: Sink>(sink: &mut S) {
-    sink.checked(&GS4010, false, Span::default(), || {
-        "this answers a request with a wrong challenge".to_owned()
-    });
+    sink.checked(&GS4010, false, Span::default(), || WRONG_ANSWERED.to_owned());
+}
+
+const WRONG_ANSWERED: &str = "this answers a request with a wrong challenge";
+
+/// The same, if another server may have given the challenge.
+pub(in crate::gamespy4) fn challenge_of_another_answered<S: Sink>(
+    challenge: i32,
+    evidence: Evidence,
+    seen: SeenMessage,
+    sink: &mut S,
+) {
+    let foreign: Option<(_, &'static Rule)> = Some((evidence, &GS4010));
+    let fact = CrossFlowEvent::Accepted { challenge: challenge.cast_unsigned(), foreign };
+    sink.unless_explained(&GS4010, Some(Span::default()), fact, seen, || WRONG_ANSWERED.to_owned());
 }
 
 /// A request with a wrong challenge was not answered.

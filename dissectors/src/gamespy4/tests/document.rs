@@ -41,7 +41,7 @@ fn the_table_explains_the_values() {
         "bot skill level: Average",
         "pure server: no, tainted with mutators",
         "players against bots: disabled",
-        "custom mutators: BattleRPG, Server Advertisements",
+        "custom mutators, since patch 1: BattleRPG, Server Advertisements",
         "stock mutators: BigHead, LowGrav",
         "UT3",
     ] {
@@ -129,7 +129,7 @@ fn a_request_after_a_late_start_proves_nothing_about_challenges() {
     stage.client(0, b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01");
     let outcome = stage.server(10, &packet(0x80, 0, TABLE)).ends(60);
     assert!(outcome.failed().is_empty());
-    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4008", "GS4007"]);
+    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4008", "GS4007", "GS4010"]);
 }
 
 /// That no challenge was given is proven once the server's direction is seen to be recorded, even

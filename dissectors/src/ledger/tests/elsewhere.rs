@@ -1,7 +1,7 @@
 //! Responses from other endpoints, unsolicited responses, and the load on servers.
 
 use super::*;
-use crate::a2s::rules::{A2S022, A2S061, A2S062, A2S065};
+use crate::a2s::rules::{A2S022, A2S024, A2S061, A2S062, A2S065};
 use crate::abuse_rules::{SEC005, SEC006};
 use crate::kit::{Payload, ResponseRules, Transport};
 
@@ -129,8 +129,11 @@ fn a_challenge_from_another_host_may_be_used() {
     let mut given = exchange(20, 2 | 4, false);
     given.challenge = Some(7);
     let given = (20, CrossFlowEvent::Unasked(given), OTHER, C);
-    let used = |challenge| (30, CrossFlowEvent::Foreign { challenge, evidence: EVIDENCE }, C, S);
-    let accepted = (40, CrossFlowEvent::Accepted { challenge: 7, foreign: Some(EVIDENCE) }, S, C);
+    let used = |challenge| {
+        (30, CrossFlowEvent::Foreign { challenge, evidence: EVIDENCE, rule: &A2S022 }, C, S)
+    };
+    let accepted =
+        (40, CrossFlowEvent::Accepted { challenge: 7, foreign: Some((EVIDENCE, &A2S024)) }, S, C);
     let facts = [request(1, 4, S), given, used(7), accepted];
     assert_eq!(reported(&facts, 100), ["A2S022 kept", "A2S062 kept", "A2S065"]);
     let other = [request(1, 4, S), given, used(8)];
@@ -172,8 +175,9 @@ fn what_something_beyond_the_limit_may_explain_is_inconclusive() {
 
 #[test]
 fn challenges_beyond_the_limit_are_inconclusive_if_some_came_from_elsewhere() {
-    let used =
-        |frame, challenge| (frame, CrossFlowEvent::Foreign { challenge, evidence: EVIDENCE }, C, S);
+    let used = |frame, challenge| {
+        (frame, CrossFlowEvent::Foreign { challenge, evidence: EVIDENCE, rule: &A2S022 }, C, S)
+    };
     let alone = [used(30, 7), used(31, 8), used(32, 9)];
     assert_eq!(reported(&alone, 2), ["A2S022", "A2S022", "A2S022 1x", "NET011"]);
     let mut given = exchange(20, 2 | 4, false);
