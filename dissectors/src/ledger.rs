@@ -87,6 +87,20 @@ pub struct CrossFlowBreach {
     pub sources: Option<String>,
 }
 
+impl CrossFlowBreach {
+    /// One for which losses elsewhere matter, by one party.
+    fn of(
+        rule: &'static Rule,
+        evidence: Evidence,
+        witness: Witness,
+        speaker: Role,
+        detail: Detail,
+    ) -> CrossFlowBreach {
+        let (of_flow, sources) = (false, None);
+        CrossFlowBreach { rule, evidence, witness, speaker, of_flow, detail, sources }
+    }
+}
+
 /// What is wrong.
 #[derive(Clone, Debug)]
 pub enum Detail {
@@ -317,17 +331,8 @@ impl Ledger {
         detail: impl FnOnce() -> String,
     ) {
         if self.has_room(self.rulings.len(), |_| false) {
-            let (speaker, detail) = (who, Detail::Text(detail()));
-            let of_flow = false;
-            self.rulings.push(CrossFlowBreach {
-                rule,
-                evidence,
-                witness,
-                speaker,
-                of_flow,
-                detail,
-                sources: None,
-            });
+            let detail = Detail::Text(detail());
+            self.rulings.push(CrossFlowBreach::of(rule, evidence, witness, who, detail));
         }
     }
 
@@ -472,14 +477,10 @@ impl Ledger {
         self.full |= victims.review(&self.terms, &mut rulings, &mut kept);
         let left_out = loads.review(&mut rulings, &mut kept);
         let witness = self.latest.filter(|_| self.full).or(left_out);
-        rulings.extend(witness.map(|witness| CrossFlowBreach {
-            rule: &NET011,
-            evidence: Evidence::default(),
-            witness: Witness { flow: 0, ..witness },
-            speaker: Role::Capture,
-            of_flow: false,
-            detail: Detail::Text(format!("the limit {} was met", Limit::Remembered.name())),
-            sources: None,
+        rulings.extend(witness.map(|witness| {
+            let witness = Witness { flow: 0, ..witness };
+            let detail = Detail::Text(format!("the limit {} was met", Limit::Remembered.name()));
+            CrossFlowBreach::of(&NET011, Evidence::default(), witness, Role::Capture, detail)
         }));
         let rulings = CrossFlowBreaches::new(rulings, elsewhere, review.places);
         Review { rulings, kept, beyond: review.beyond }

@@ -3,6 +3,8 @@
 
 use std::net::IpAddr;
 
+use dissectors::kit::is_private;
+
 use super::attack_kind::AttackKind;
 use super::packet::commonest;
 use super::sources::{Sources, TrafficSource};
@@ -244,23 +246,9 @@ impl ForgeryInput<'_> {
 
 /// Whether an address cannot be that of a host in the Internet.
 fn is_special(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(ip) => {
-            let [a, b, ..] = ip.octets();
-            ip.is_private()
-                || ip.is_loopback()
-                || ip.is_link_local()
-                || ip.is_multicast()
-                || a == 0
-                || a >= 240
-                || a == 100 && b & 0xC0 == 64
-        }
-        IpAddr::V6(ip) => {
-            ip.is_loopback()
-                || ip.is_unspecified()
-                || ip.is_multicast()
-                || ip.is_unique_local()
-                || ip.is_unicast_link_local()
-        }
-    }
+    let is_reserved = match address {
+        IpAddr::V4(ip) => matches!(ip.octets(), [0 | 240.., ..]),
+        IpAddr::V6(ip) => ip.is_unspecified(),
+    };
+    is_private(address) || address.is_multicast() || is_reserved
 }

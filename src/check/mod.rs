@@ -128,8 +128,6 @@ pub struct Checker {
     terms: Terms,
     selection: Selection,
     found: Vec<ReportedFinding>,
-    /// The party of the findings that are taken, if it is many sources together.
-    sources: Option<String>,
     kept: Box<[VerdictCounts; CODES]>,
     left_out: u64,
     baselined: Option<Baselined>,
@@ -155,7 +153,6 @@ impl Checker {
             terms,
             baselined: selection.baseline.clone().map(Baselined::new),
             selection,
-            sources: None,
             found: Vec::new(),
             kept: Box::new([VerdictCounts::default(); CODES]),
             left_out: 0,
@@ -216,7 +213,7 @@ impl Checker {
             self.count_passes(passes, context, current);
         }
         for finding in checked.findings {
-            self.keep(finding, context, current);
+            self.keep(finding, context, current, None);
         }
         for left_out in checked.left_out {
             if self.selection.has(left_out.rule) {
@@ -380,9 +377,7 @@ impl Checker {
             if !self.leaves_out(rule, ruling.evidence, mark.side, &context) {
                 let detail = || ruling.detail.to_string();
                 self.results.recalled(rule, false, ruling.evidence, &mark, detail);
-                self.sources = ruling.sources;
-                self.take(&context);
-                self.sources = None;
+                self.take(&context, ruling.sources.as_deref());
             }
         }
         self.results.evidence(Evidence::default());
@@ -410,7 +405,7 @@ impl Checker {
             self.results.checked(&NET011, false, Span::default(), || {
                 "the limit remembered was met: not all servers that were asked are known".to_owned()
             });
-            self.take(&FlowContext::outside(read.digits));
+            self.take(&FlowContext::outside(read.digits), None);
         }
         for unanswered in review.unanswered {
             let Unanswered { rule, server, client, mark, protocol, digits, .. } = unanswered;
@@ -420,7 +415,7 @@ impl Checker {
             let mark = Mark { side: Side::First, ..mark };
             self.results.evidence(Evidence::default());
             self.results.recalled(rule, false, unanswered.evidence, &mark, || unanswered.detail);
-            self.take(&context);
+            self.take(&context, None);
         }
     }
 
@@ -436,14 +431,14 @@ impl Checker {
                 ),
             }
         });
-        self.take(&context);
+        self.take(&context, None);
     }
 
-    /// Takes the results, which are not about a current message.
-    fn take(&mut self, context: &FlowContext) {
+    /// Takes the results, which are not about a current message. `sources`: the party, if it is many sources together.
+    fn take(&mut self, context: &FlowContext, sources: Option<&str>) {
         let findings = std::mem::take(&mut self.results.findings);
         for finding in &findings {
-            self.keep(finding, context, None);
+            self.keep(finding, context, None, sources);
         }
         self.results.clear();
     }
@@ -453,6 +448,7 @@ impl Checker {
         finding: &Finding,
         context: &FlowContext,
         current: Option<&CurrentMessage<'_>>,
+        sources: Option<&str>,
     ) {
         self.cut |= finding.rule.code == NET009.code;
         if !self.selection.has(finding.rule) {
@@ -465,8 +461,8 @@ impl Checker {
             self.count_left_out(&left_out, context, current);
             return self.leave_out(finding.rule, finding.verdict, 1);
         }
-        let mut found = ReportedFinding::of(finding, context, current);
-        found.sources.clone_from(&self.sources);
+        let found = ReportedFinding::of(finding, context, current);
+        let found = ReportedFinding { sources: sources.map(str::to_owned), ..found };
         let at = found.rule.code.index();
         let is_wanted = self.selection.wants(found.rule, found.who, found.party);
         if !is_wanted || !self.is_filtered_in(finding, context, current) {

@@ -20,9 +20,11 @@ const STEAM: &[u8] = b"VS01";
 /// The ports of Steam's connection managers.
 pub const STEAM_PORTS: RangeInclusive<u16> = 27_015..=27_050;
 
-/// The ports of masters that speak first.
-static MASTER_PORTS: LazyLock<Vec<u16>> =
-    LazyLock::new(|| Id::ALL.iter().filter_map(|id| id.info().masters?.greets_at).collect());
+/// The ports of masters that speak first, and of near protocols over TCP.
+static TELLING_PORTS: LazyLock<Vec<u16>> = LazyLock::new(|| {
+    let masters = Id::ALL.iter().filter_map(|id| id.info().masters?.greets_at);
+    masters.chain(siblings::tcp_ports()).collect()
+});
 
 /// The number of packets of a pair that may show its protocol.
 const LOOKED_AT: u64 = 8;
@@ -79,9 +81,7 @@ impl OtherPairs {
 
     /// Whether a connection over TCP shows something: it is to a port of masters, of Steam's servers, or of a near protocol.
     fn is_telling(key: &FlowKey) -> bool {
-        key.ports.iter().any(|port| {
-            STEAM_PORTS.contains(port) || MASTER_PORTS.contains(port) || siblings::is_at(*port)
-        })
+        key.ports.iter().any(|port| STEAM_PORTS.contains(port) || TELLING_PORTS.contains(port))
     }
 
     /// A packet. `bytes`: its payload.

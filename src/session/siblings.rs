@@ -80,9 +80,9 @@ pub(super) fn number(transport: Transport, ports: [u16; 2], bytes: &[u8]) -> Opt
     SIBLINGS.iter().position(fits).and_then(|at| u8::try_from(at).ok())
 }
 
-/// Whether such a protocol over TCP has this port.
-pub(super) fn is_at(port: u16) -> bool {
-    SIBLINGS.iter().any(|it| it.transport == Transport::Tcp && it.port == port)
+/// The ports of those over TCP.
+pub(super) fn tcp_ports() -> impl Iterator<Item = u16> {
+    SIBLINGS.iter().filter(|it| it.transport == Transport::Tcp).map(|it| it.port)
 }
 
 /// The name of the protocol with this number.

@@ -115,14 +115,15 @@ impl Summary {
     pub fn foreign(&self, read: &Totals) -> Vec<Port> {
         let mut others = read.foreign.clone().without(&self.ours);
         let is_known = |end: SocketAddr| self.servers.has(&Socket(end));
-        for (end, other, traffic) in read.pairs.ends() {
+        let ends = read.pairs.ends();
+        for &(end, other, traffic) in &ends {
             if end.port() > other.port() && is_known(end) && !is_known(other) {
                 let packets = traffic.packets[0] + traffic.packets[1];
                 others.move_packets(traffic.transport, [other, end].map(|it| it.port()), packets);
             }
         }
         let mut named: BTreeMap<(&str, u16, &str), u64> = BTreeMap::new();
-        for (end, _, traffic) in read.pairs.ends() {
+        for (end, _, traffic) in &ends {
             if let Some(protocol) = traffic.protocol() {
                 let [sent, got] = traffic.packets;
                 *named.entry((traffic.transport.name(), end.port(), protocol)).or_default() +=

@@ -64,11 +64,18 @@ pub enum NewFor {
 }
 
 impl CrossFlowEvent {
+    /// [`CrossFlowEvent::HandedOut`] for a challenge of at most 16 bytes; of a longer one, these count.
+    pub fn handed_out(challenge: &[u8], rule: &'static Rule, new_for: NewFor) -> CrossFlowEvent {
+        let mut given = [0; 16];
+        given.iter_mut().zip(challenge).for_each(|(to, from)| *to = *from);
+        CrossFlowEvent::HandedOut(given, rule, new_for)
+    }
+
     /// The evidence at a breach that other flows may explain.
     pub fn evidence(&self) -> Evidence {
         match *self {
             CrossFlowEvent::Accepted { foreign, .. } => {
-                foreign.map_or_else(Evidence::default, |it| it.0)
+                foreign.map(|(evidence, _)| evidence).unwrap_or_default()
             }
             CrossFlowEvent::Foreign { evidence, .. } => evidence,
             CrossFlowEvent::Unasked(exchange) | CrossFlowEvent::Unanswered(exchange) => {

@@ -37,18 +37,18 @@ pub fn is_private(address: IpAddr) -> bool {
 
 /// Why no host of the Internet is at an address, if so: the kind of the address.
 pub fn unreachable(address: IpAddr) -> Option<&'static str> {
-    let (is_link_local, is_broadcast) = match address {
-        IpAddr::V4(ip) => (ip.is_link_local(), ip.is_broadcast()),
-        IpAddr::V6(ip) => (ip.is_unicast_link_local(), false),
+    let is_link_local = match address {
+        IpAddr::V4(ip) => ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
     };
-    let kinds = [
-        (address.is_unspecified(), "unspecified"),
-        (address.is_loopback(), "loopback"),
-        (is_link_local, "link-local"),
-        (address.is_multicast(), "multicast"),
-        (is_broadcast, "broadcast"),
-    ];
-    kinds.iter().find(|(is, _)| *is).map(|(_, kind)| *kind)
+    match address {
+        _ if address.is_unspecified() => Some("unspecified"),
+        _ if address.is_loopback() => Some("loopback"),
+        _ if is_link_local => Some("link-local"),
+        _ if address.is_multicast() => Some("multicast"),
+        _ if is_broadcast(address) => Some("broadcast"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -83,14 +83,14 @@ impl<'a> SeenNames<'a> {
     }
 }
 
-/// The first name that has come before, in the order of their places. Sorts them.
-pub(crate) fn first_repeated<'a>(names: &mut [Read<&'a [u8]>]) -> Option<Read<&'a [u8]>> {
-    names.sort_unstable_by_key(|name| (name.value, name.at.start));
-    let twice = names.windows(2).filter_map(|pair| match pair {
+/// The first one that has come before, in the order of their places. Sorts them.
+pub(crate) fn first_repeated<T: Copy + Ord>(all: &mut [Read<T>]) -> Option<Read<T>> {
+    all.sort_unstable_by_key(|it| (it.value, it.at.start));
+    let twice = all.windows(2).filter_map(|pair| match pair {
         [first, second] if first.value == second.value => Some(*second),
         _ => None,
     });
-    twice.min_by_key(|name| name.at.start)
+    twice.min_by_key(|it| it.at.start)
 }
 
 /// Whether a name with its zero is at this position.

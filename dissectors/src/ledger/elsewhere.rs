@@ -437,15 +437,8 @@ impl Elsewhere {
                 (it.rule, used(it), it.witness(), Role::Server, detail)
             }
         };
-        Some(CrossFlowBreach {
-            rule,
-            evidence,
-            witness,
-            speaker,
-            of_flow: true,
-            detail,
-            sources: None,
-        })
+        let breach = CrossFlowBreach::of(rule, evidence, witness, speaker, detail);
+        Some(CrossFlowBreach { of_flow: true, ..breach })
     }
 }
 
@@ -557,15 +550,8 @@ fn take(
         let from = witness.seen.from;
         let detail = Detail::Text(format!("{name} comes from {from}, asked was {asked}"));
         let (rule, speaker) = (rules.from_asked, Role::Server);
-        review.rulings.push(CrossFlowBreach {
-            rule,
-            evidence,
-            witness,
-            speaker,
-            of_flow: true,
-            detail,
-            sources: None,
-        });
+        let breach = CrossFlowBreach::of(rule, evidence, witness, speaker, detail);
+        review.rulings.push(CrossFlowBreach { of_flow: true, ..breach });
     }
     if is_over {
         queue.remove(place, requests);

@@ -168,13 +168,8 @@ impl Loads {
             match detail.map(Detail::Text) {
                 None => kept.push(KeptRule { rule, server: Some(server), times: 1 }),
                 Some(detail) => rulings.push(CrossFlowBreach {
-                    rule,
-                    evidence,
-                    witness,
-                    speaker,
-                    of_flow: false,
-                    detail,
                     sources: Some(format!("{sources} toward {server}")),
+                    ..CrossFlowBreach::of(rule, evidence, witness, speaker, detail)
                 }),
             }
         };

@@ -112,14 +112,11 @@ impl Victims {
                 spell(first),
                 spell(latest.mark.time),
             );
+            let witness = Witness { seen: latest, flow: 0, began: true, lossy: false };
+            let (evidence, detail) = (Evidence::default(), Detail::Text(detail));
             rulings.push(CrossFlowBreach {
-                rule,
-                evidence: Evidence::default(),
-                witness: Witness { seen: latest, flow: 0, began: true, lossy: false },
-                speaker: Role::Server,
-                of_flow: false,
-                detail: Detail::Text(detail),
                 sources: Some(format!("{} toward {address}", reflectors.count())),
+                ..CrossFlowBreach::of(rule, evidence, witness, Role::Server, detail)
             });
         }
         self.is_full

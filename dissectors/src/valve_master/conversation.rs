@@ -417,10 +417,8 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
         (registration.take_early(), registration.challenge(value, payload.mark()))
     });
     if let Some(value) = value {
-        let [a, b, c, d] = value.to_le_bytes();
-        let given = [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        let given = CrossFlowEvent::HandedOut(given, &rules::VM048, NewFor::OtherSockets);
-        sink.fact(given, payload.seen());
+        let (given, new_for) = (value.to_le_bytes(), NewFor::OtherSockets);
+        sink.fact(CrossFlowEvent::handed_out(&given, &rules::VM048, new_for), payload.seen());
     }
     unchallenged(cx, early, true, sink);
     rules::challenged(why, payload.whole(), sink);
@@ -433,7 +431,7 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &InfoSummary, sin
         if registration.speaks() {
             return None;
         }
-        if registration.responds() {
+        if registration.take_due_info().is_some() {
             rules::challenge_answered(payload.whole(), sink);
         }
         Some(registration.info(said, !payload.lost, payload.mark(), timeout))

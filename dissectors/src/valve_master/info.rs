@@ -148,30 +148,25 @@ impl KeyOrder {
 
 /// Checks the values whose range the examples show.
 fn values<S: Sink>(seen: &SeenKeys<'_>, sink: &mut S) {
-    let mut check = |key: usize, allowed: &'static str, right: fn(&[u8]) -> bool| {
+    let mut check = |rule, key: usize, allowed: &'static str, right: fn(&[u8]) -> bool| {
         if let (Some((value, at)), Some(key)) = (seen.value(key), KEYS.get(key)) {
-            rules::info_value(key.name, value, allowed, right(value), at, sink);
+            rules::info_value(rule, (key.name, value), allowed, right(value), at, sink);
         }
     };
-    check(OS, "l or w", |value| matches!(value, b"l" | b"w"));
-    check(TYPE, "d, l or p", |value| matches!(value, b"d" | b"l" | b"p"));
+    check(&rules::VM036, OS, "l or w", |value| matches!(value, b"l" | b"w"));
+    check(&rules::VM036, TYPE, "d, l or p", |value| matches!(value, b"d" | b"l" | b"p"));
     for key in [PASSWORD, SECURE, LAN] {
-        check(key, "0 or 1", |value| matches!(value, b"0" | b"1"));
+        check(&rules::VM036, key, "0 or 1", |value| matches!(value, b"0" | b"1"));
     }
     for key in [PLAYERS, MAX, BOTS] {
-        check(key, "a decimal number", |value| count(value).is_some());
+        check(&rules::VM036, key, "a decimal number", |value| count(value).is_some());
     }
-    let mut domain = |key: usize, allowed: &'static str, right: fn(&[u8]) -> bool| {
-        if let (Some((value, at)), Some(key)) = (seen.value(key), KEYS.get(key)) {
-            rules::info_domain(key.name, value, allowed, right(value), at, sink);
-        }
-    };
-    domain(PROTOCOL, "a number", |value| count(value).is_some());
-    domain(REGION, "0 to 7 or 255", |value| {
+    check(&rules::VM037, PROTOCOL, "a number", |value| count(value).is_some());
+    check(&rules::VM037, REGION, "0 to 7 or 255", |value| {
         value == b"-1" || number(value, 3, 255).is_some_and(|code| region(code.into()).is_some())
     });
     for key in [GAMEDIR, MAP, VERSION, PRODUCT] {
-        domain(key, "a text", |value| !value.is_empty());
+        check(&rules::VM037, key, "a text", |value| !value.is_empty());
     }
     if let (Some((players, at)), Some((most, _))) = (seen.value(PLAYERS), seen.value(MAX))
         && let (Some(players), Some(most)) = (count(players), count(most))

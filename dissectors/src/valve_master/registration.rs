@@ -300,12 +300,7 @@ impl Registration {
         }
     }
 
-    /// An info string came. Returns whether a challenge was waiting for it.
-    pub(super) fn responds(&mut self) -> bool {
-        self.info_due.take().is_some()
-    }
-
-    /// The challenge that no info string followed, if any.
+    /// The challenge that no info string has followed so far, if any; it waits no longer.
     pub(super) fn take_due_info(&mut self) -> Option<Mark> {
         self.info_due.take()
     }

@@ -107,12 +107,8 @@ pub(in crate::gamespy1) fn challenge_given<S: Sink>(
     seen: SeenMessage,
     sink: &mut S,
 ) {
-    if let Some(challenge) = challenge.first_chunk::<CHALLENGE>()
-        && is_secure_string(challenge)
-    {
-        let mut given = [0; 16];
-        given.iter_mut().zip(challenge).for_each(|(to, from)| *to = *from);
-        sink.fact(CrossFlowEvent::HandedOut(given, &GS1006, NewFor::OtherHosts), seen);
+    if is_secure_string(challenge) {
+        sink.fact(CrossFlowEvent::handed_out(challenge, &GS1006, NewFor::OtherHosts), seen);
     }
 }
 

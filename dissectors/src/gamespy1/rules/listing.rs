@@ -1,7 +1,8 @@
 //! The TCP connection on which a client gets a list.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 
+use crate::kit::repeated_names::first_repeated;
 use crate::kit::{Evidence, Mark, Read, Sink, Span, unreachable};
 use crate::rule;
 
@@ -202,8 +203,9 @@ rule! {
 pub(in crate::gamespy1) struct UsableServers {
     /// How many can be reached.
     usable: u32,
-    /// Each with its place.
-    places: Vec<(SocketAddr, Span)>,
+    /// Each with its place. Lists of thousands are of IPv4.
+    ipv4: Vec<Read<SocketAddrV4>>,
+    ipv6: Vec<Read<SocketAddrV6>>,
 }
 
 impl UsableServers {
@@ -220,18 +222,18 @@ impl UsableServers {
         } else {
             self.usable += 1;
         }
-        self.places.push((server, at));
+        match server {
+            SocketAddr::V4(value) => self.ipv4.push(Read { value, at }),
+            SocketAddr::V6(value) => self.ipv6.push(Read { value, at }),
+        }
     }
 
     /// The list ends.
     pub(in crate::gamespy1) fn end<S: Sink>(mut self, sink: &mut S) {
         sink.kept(&GS1026, self.usable);
-        self.places.sort_unstable_by_key(|(server, at)| (*server, at.start));
-        let twice = self.places.windows(2).filter_map(|pair| match pair {
-            [first, second] if first.0 == second.0 => Some(*second),
-            _ => None,
-        });
-        if let Some((server, at)) = twice.min_by_key(|(_, at)| at.start) {
+        let ipv4 = first_repeated(&mut self.ipv4).map(|it| (it.at, SocketAddr::V4(it.value)));
+        let ipv6 = first_repeated(&mut self.ipv6).map(|it| (it.at, SocketAddr::V6(it.value)));
+        if let Some((at, server)) = ipv4.into_iter().chain(ipv6).min_by_key(|(at, _)| at.start) {
             sink.noted(&GS1026, at, || format!("{server} stands twice"));
         }
     }

@@ -1,6 +1,6 @@
 //! The format of the info string of a challenge response.
 
-use crate::kit::{Sink, Span};
+use crate::kit::{Rule, Sink, Span};
 use crate::rule;
 
 rule! {
@@ -118,15 +118,16 @@ rule! {
         wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\3\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\cstrike' 0A") }
 }
 
+/// Checks the value of a key, for VM036 or VM037.
 pub(in crate::valve_master) fn info_value<S: Sink>(
-    key: &'static str,
-    value: &[u8],
+    rule: &'static Rule,
+    (key, value): (&'static str, &[u8]),
     allowed: &'static str,
     ok: bool,
     at: Span,
     sink: &mut S,
 ) {
-    sink.checked(&VM036, ok, at, || {
+    sink.checked(rule, ok, at, || {
         format!("\\{key} is {}, not {allowed}", crate::kit::Quoted(value))
     });
 }
@@ -138,19 +139,6 @@ rule! {
         cite: [("Region codes", "Rest of the world"), ("Challenge response", "")],
         right: joined!(goldsrc!("1339895702")),
         wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\9\\product\\cstrike' 0A") }
-}
-
-pub(in crate::valve_master) fn info_domain<S: Sink>(
-    key: &'static str,
-    value: &[u8],
-    allowed: &'static str,
-    ok: bool,
-    at: Span,
-    sink: &mut S,
-) {
-    sink.checked(&VM037, ok, at, || {
-        format!("\\{key} is {}, not {allowed}", crate::kit::Quoted(value))
-    });
 }
 
 /// The part of a finding about more players than the maximum.
