@@ -455,6 +455,9 @@ pub struct RulesArgs {
     #[arg(value_name = "RULE", value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
     pub rules: Vec<check::Rules>,
+    /// List the specifications' statements instead, and what covers each: rules, fields, diagnoses
+    #[arg(long, conflicts_with = "rules")]
+    pub coverage: bool,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ListFormat,

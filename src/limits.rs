@@ -513,6 +513,11 @@ mod tests {
             "servers that are asked, by group of hosts | 4,096,",
         ),
         (
+            include_str!("../dissectors/src/ledger/other_packets.rs"),
+            "const PORTS: usize = 1 << 12;",
+            "than they send, by group of hosts | 4,096 |",
+        ),
+        (
             include_str!("session/requests.rs"),
             "const MOST: usize = 1 << 16;",
             "servers whose answered requests are counted | 65,536,",

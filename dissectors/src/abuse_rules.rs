@@ -74,5 +74,19 @@ rule! {
         wrong: "" }
 }
 
+rule! {
+    /// A server's host reads all packets to its port, whether or not they mean anything: connection
+    /// requests and junk are as expensive as queries.
+    ///
+    /// The ledger checks this rule, because it needs the traffic of several pairs of hosts: once
+    /// for each server that is asked 20 times, and for each flooded server that is asked, joins a
+    /// master or is listed.
+    pub SEC007 "packet-flood" { severity: Warning, who: Any, needs: Message,
+        asks: "packets of any content toward the port of a game server stay below a rate (1,000 a second over 5 s, configurable) and below three times what it sends; game traffic, which goes both ways, does not count",
+        cite: [],
+        right: challenged!("0.0" "0.7" "1.4" "2.1" "2.8" "3.5" "4.2" "4.9" "5.6" "6.3" "7.0" "7.7" "8.4" "9.1" "9.8" "10.5" "11.2" "11.9" "12.6" "13.3" "14.0"),
+        wrong: "" }
+}
+
 /// All of them, by code.
-pub static ALL: &[&Rule] = &[&SEC004, &SEC005, &SEC006];
+pub static ALL: &[&Rule] = &[&SEC004, &SEC005, &SEC006, &SEC007];

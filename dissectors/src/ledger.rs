@@ -7,8 +7,10 @@
 
 mod challenges;
 mod elsewhere;
+mod game_port;
 mod load;
 mod loads;
+mod other_packets;
 mod rulings;
 mod sources;
 mod victims;
@@ -26,6 +28,7 @@ use crate::kit::{
 use crate::net_rules::NET011;
 use challenges::Challenges;
 use elsewhere::Elsewhere;
+pub use game_port::{Peers, is_one_way, packet_name};
 pub use loads::{GROUPS, Loads};
 pub use rulings::CrossFlowBreaches;
 use serde::{Deserialize, Serialize};
@@ -83,8 +86,33 @@ pub struct CrossFlowBreach {
     pub of_flow: bool,
     /// What is wrong.
     pub detail: Detail,
-    /// The party at fault, if it is many sources together.
-    pub sources: Option<String>,
+    /// The attack, if many sources together are at fault.
+    pub attack: Option<AttackOn>,
+}
+
+/// What many sources together do to one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttackOn {
+    /// The sources, as text: `about 5400 sources`.
+    pub sources: String,
+    /// The target: an address, with the port of a server.
+    pub target: String,
+    /// What happens to it, as after "it".
+    pub suffers: &'static str,
+}
+
+impl AttackOn {
+    /// The attack in words.
+    pub fn sentence(&self) -> String {
+        format!("{} {}", self.target, self.suffers)
+    }
+}
+
+/// The party at fault.
+impl fmt::Display for AttackOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} toward {}", self.sources, self.target)
+    }
 }
 
 impl CrossFlowBreach {
@@ -96,8 +124,8 @@ impl CrossFlowBreach {
         speaker: Role,
         detail: Detail,
     ) -> CrossFlowBreach {
-        let (of_flow, sources) = (false, None);
-        CrossFlowBreach { rule, evidence, witness, speaker, of_flow, detail, sources }
+        let (of_flow, attack) = (false, None);
+        CrossFlowBreach { rule, evidence, witness, speaker, of_flow, detail, attack }
     }
 }
 
@@ -457,6 +485,7 @@ impl Ledger {
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
         let review = elsewhere.review(self.terms.answer_timeout);
         self.shared(&elsewhere);
+        let known = self.known_servers();
         self.masters();
         self.lists();
         let kept = std::mem::take(&mut self.kept).into_values();
@@ -475,7 +504,7 @@ impl Ledger {
         self.victims.retain(|address| !may_have_asked(address));
         victims.add(std::mem::take(&mut self.victims), &self.terms);
         self.full |= victims.review(&self.terms, &mut rulings, &mut kept);
-        let left_out = loads.review(&mut rulings, &mut kept);
+        let left_out = loads.review(&known, &mut rulings, &mut kept);
         let witness = self.latest.filter(|_| self.full).or(left_out);
         rulings.extend(witness.map(|witness| {
             let witness = Witness { flow: 0, ..witness };
@@ -484,6 +513,13 @@ impl Ledger {
         }));
         let rulings = CrossFlowBreaches::new(rulings, elsewhere, review.places);
         Review { rulings, kept, beyond: review.beyond }
+    }
+
+    /// The servers that register or are listed, as [`listed`].
+    fn known_servers(&self) -> Set<u64> {
+        let joined = self.masters.keys().map(|server| u64::from_ne_bytes(listed(*server)));
+        let listed = self.lists.values().flat_map(|list| list.servers.iter().copied());
+        joined.chain(listed).collect()
     }
 
     /// Checks challenges that were given to another address.

@@ -22,10 +22,15 @@ pub enum Proof {
     Plays,
 }
 
+/// A packet of one source has at most so many hops more or fewer than another.
+const WAYS: u8 = 4;
+
 /// A real source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RealClient {
     pub(super) proof: Proof,
+    /// The hop limit of the packet that showed it.
+    hop_limit: u8,
     pub(super) packets: u64,
     /// The start of the window, the number of packets in it, and the maximum of all windows.
     window: (Time, u32),
@@ -33,6 +38,11 @@ pub(super) struct RealClient {
 }
 
 impl RealClient {
+    /// Whether it sent this packet, and nobody else in its name, as far as its way shows.
+    fn sent(&self, packet: &SampledPacket) -> bool {
+        self.hop_limit.abs_diff(packet.hop_limit) <= WAYS
+    }
+
     /// Whether it sends at most `repeats` requests within the window, or packets of the game.
     fn is_legitimate(&self, repeats: u32) -> bool {
         self.most <= repeats || self.proof == Proof::Plays
@@ -54,20 +64,25 @@ impl Clients {
         !self.all.is_empty() && self.all.contains_key(&source)
     }
 
-    /// A source is real; `room`: the remaining number over all targets.
-    pub(super) fn begin(&mut self, source: IpAddr, proof: Proof, room: &mut usize) {
+    /// The source of this packet is real; `room`: the remaining number over all targets.
+    pub(super) fn begin(&mut self, shown: &SampledPacket, proof: Proof, room: &mut usize) {
         if *room == 0 {
             self.is_cut = true;
             return;
         }
         *room -= 1;
-        let client = RealClient { proof, packets: 0, window: (Time(i64::MIN), 0), most: 0 };
+        let SampledPacket { source, hop_limit, .. } = *shown;
+        let window = (Time(i64::MIN), 0);
+        let client = RealClient { proof, hop_limit, packets: 0, window, most: 0 };
         self.all.entry(source).or_insert(client);
     }
 
-    /// A packet of a real source; `window`: the window for counting.
+    /// A packet that bears the address of a real source, which may be forged; `window`: the window for
+    /// counting.
     pub(super) fn see(&mut self, packet: &SampledPacket, window: i64, room: &mut usize) {
-        let Some(client) = self.all.get_mut(&packet.source) else { return };
+        let Some(client) = self.all.get_mut(&packet.source).filter(|it| it.sent(packet)) else {
+            return;
+        };
         client.packets += 1;
         if client.window.1 == 0 || packet.time.since(client.window.0) >= window {
             client.window = (packet.time, 0);
@@ -84,6 +99,12 @@ impl Clients {
     pub(super) fn is_legitimate(&self, source: IpAddr, repeats: u32) -> bool {
         self.has(source)
             && self.all.get(&source).is_some_and(|client| client.is_legitimate(repeats))
+    }
+
+    /// Whether a packet is from a real source that sends at most `repeats` requests within the window.
+    pub(super) fn sent(&self, packet: &SampledPacket, repeats: u32) -> bool {
+        let client = self.all.get(&packet.source);
+        client.is_some_and(|client| client.is_legitimate(repeats) && client.sent(packet))
     }
 
     /// Those within the client rate, or those above it.

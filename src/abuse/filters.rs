@@ -4,7 +4,8 @@
 //! A limit is a token bucket, as in firewalls: each packet takes a token, tokens are added at the
 //! rate, and a packet without a token is dropped.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 
 use dissectors::kit::Time;
 
@@ -19,6 +20,28 @@ pub(super) const BURST: u16 = 5;
 
 /// Number of bytes at the beginning of payloads that are compared.
 const PREFIX: usize = 8;
+
+/// Networks whose addresses no host of the Internet has, with the lengths of their prefixes.
+pub const BOGONS: [(Ipv4Addr, u8); 8] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(100, 64, 0, 0), 10),
+    (Ipv4Addr::new(127, 0, 0, 0), 8),
+    (Ipv4Addr::new(169, 254, 0, 0), 16),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    // Multicast, and what is reserved.
+    (Ipv4Addr::new(224, 0, 0, 0), 3),
+];
+
+/// Whether an address is one of [`BOGONS`].
+pub(super) fn is_bogon(address: IpAddr) -> bool {
+    let IpAddr::V4(address) = address else { return false };
+    let is_in = |network: Ipv4Addr, bits: u8| {
+        (address.to_bits() ^ network.to_bits()).checked_shr(32 - u32::from(bits)).unwrap_or(0) == 0
+    };
+    BOGONS.iter().any(|(network, bits)| is_in(*network, *bits))
+}
 
 /// A limit of packets a second.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,14 +121,18 @@ impl Prefix {
 /// A condition for dropping a packet, besides those of all filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// It has this hop limit.
-    HopLimit(u8),
-    /// It carries this many bytes.
-    Length(u16),
+    /// Its hop limit is one of these.
+    HopLimit(RangeInclusive<u8>),
+    /// It carries so many bytes.
+    Length(RangeInclusive<u16>),
     /// It carries this many bytes, as requests without a challenge do.
     MissingChallenge(u16),
-    /// It comes from this port.
-    SourcePort(u16),
+    /// It comes from one of these ports.
+    SourcePort(RangeInclusive<u16>),
+    /// It has this IP identification.
+    Identification(u16),
+    /// It comes from an address of [`BOGONS`].
+    Bogons,
     /// Its payload has these bytes at this offset.
     Bytes {
         /// The offset.
@@ -125,6 +152,8 @@ impl Match {
             Match::Length(_) => "length",
             Match::MissingChallenge(_) => "missing_challenge",
             Match::SourcePort(_) => "source_port",
+            Match::Identification(_) => "identification",
+            Match::Bogons => "bogons",
             Match::Bytes { .. } => "bytes",
             Match::Sources(_) => "sources",
         }
@@ -222,6 +251,19 @@ mod tests {
         let fast: Vec<_> = (0..1000).map(|n| 100 * SECOND + n * SECOND / 100).collect();
         let left = 1000 - dropped(&mut bucket, &fast);
         assert!((24..=26).contains(&left), "2 a second and 5 at once of 10 seconds: {left}");
+    }
+
+    #[test]
+    fn bogons_are_addresses_that_no_host_of_the_internet_has() {
+        let is = |address: &str| is_bogon(address.parse().unwrap());
+        for bogon in
+            ["0.1.2.3", "10.255.0.1", "100.127.0.1", "172.31.0.1", "224.0.0.1", "255.0.0.1"]
+        {
+            assert!(is(bogon), "{bogon}");
+        }
+        for address in ["1.0.0.0", "11.0.0.1", "100.128.0.1", "172.32.0.1", "223.255.0.1", "::1"] {
+            assert!(!is(address), "{address}");
+        }
     }
 
     #[test]

@@ -21,6 +21,9 @@ const NETWORKS: usize = 16;
 /// Maximum difference of hop limits of packets of one source.
 const WAYS: u8 = 4;
 
+/// Minimum number of packets of a source that show whether its port changes.
+const PACKETS_OF_SOCKET: usize = 10;
+
 /// Minimum share of packets for a common property.
 const MOST: f64 = 0.5;
 
@@ -70,8 +73,16 @@ impl ForgeryInput<'_> {
                         target's name";
             return (Forged::No, vec![text.to_owned()]);
         }
+        let (unreturned, challenges) = self.challenges();
+        // A client that never learned the protocol does not return challenges, either.
+        let are_seen_once = self.are_seen_once();
+        let challenges = match challenges {
+            Forged::Yes if !are_seen_once => Forged::Unknown,
+            says => says,
+        };
         let all = [
-            Some(self.challenges()),
+            Some((unreturned, challenges)),
+            self.constant_ports(),
             self.real_attackers(),
             self.impossible(),
             self.own_network(),
@@ -145,6 +156,31 @@ impl ForgeryInput<'_> {
         );
         let says = share(packets, self.target.packets[0]) >= MOST;
         (count > 0).then_some((text, if says { Forged::No } else { Forged::Unknown }))
+    }
+
+    /// Whether most sources sent one packet.
+    fn are_seen_once(&self) -> bool {
+        let sources = &self.target.sources;
+        let (single, _) = sources.with(|_, source| source.packets == 1);
+        share(single, sources.count_all()) >= MOST
+    }
+
+    /// Sources with many packets, all from one port: sockets, which forged sources do not have.
+    fn constant_ports(&self) -> Option<ForgeryEvidence> {
+        let mut attack = Vec::from_iter(self.attack().into_iter().map(|it| (it.source, it.port)));
+        attack.sort_unstable();
+        let sources = attack.chunk_by(|a, b| a.0 == b.0);
+        let busy = Vec::from_iter(sources.filter(|packets| packets.len() >= PACKETS_OF_SOCKET));
+        let is_constant = |packets: &&&[(IpAddr, u16)]| packets.first() == packets.last();
+        let constant = Vec::from_iter(busy.iter().filter(is_constant));
+        let packets: usize = constant.iter().map(|packets| packets.len()).sum();
+        let text = format!(
+            "{} of {} with many packets kept to one port, as sockets do",
+            grouped(constant.len() as u64),
+            counted(busy.len() as u64, "source")
+        );
+        let is_most = share(packets as u64, attack.len() as u64) >= MOST;
+        (is_most && 2 * constant.len() >= busy.len()).then_some((text, Forged::No))
     }
 
     fn impossible(&self) -> Option<ForgeryEvidence> {

@@ -1,14 +1,18 @@
 //! Candidates for filters, and their effect on this capture: on the attack, and on the packets of
 //! real clients.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 
 use dissectors::kit::Map;
 
 use super::Abuse;
 use super::attack_kind::AttackKind;
-use super::filters::{BURST, Bucket, FirewallFilter, Match, OF_NETWORK, OF_SOURCE, RateLimit};
+use super::filters::{
+    BURST, Bucket, FirewallFilter, Match, OF_NETWORK, OF_SOURCE, RateLimit, is_bogon,
+};
 use super::packet::{HEAD, SampledPacket, commonest};
 use super::target::Target;
 
@@ -30,6 +34,9 @@ const NAMED: usize = 256;
 /// The limit of packets per second for all sources, if there are no real clients to determine it.
 const OF_ALL: u32 = 100;
 
+/// The share of real clients' packets above which a filter is never proposed.
+const TOO_MUCH: f64 = 0.05;
+
 /// Filters that are reported.
 const REPORTED: usize = 10;
 
@@ -38,6 +45,8 @@ const SECOND: i64 = 1_000_000_000;
 /// The data for measuring filters.
 pub(super) struct TrafficMeasure<'m> {
     target: &'m Target,
+    /// The attacked address.
+    at: IpAddr,
     /// The attack's packets, or a sample of them, and how many each represents.
     attack: Vec<SampledPacket>,
     weight: f64,
@@ -65,15 +74,21 @@ pub(super) struct AttackTarget {
 }
 
 impl<'m> TrafficMeasure<'m> {
-    pub(super) fn of(abuse: &Abuse, target: &'m Target, seconds: f64, is_carpet: bool) -> Self {
+    pub(super) fn of(
+        abuse: &Abuse,
+        (target, at): (&'m Target, IpAddr),
+        seconds: f64,
+        is_carpet: bool,
+    ) -> Self {
         let repeats = abuse.setting.terms.abuse.repeats;
-        let is_real = |source: IpAddr| target.clients.is_legitimate(source, repeats);
         let sample = target.sample.packets();
-        let attack: Vec<_> = sample.iter().filter(|it| !is_real(it.source)).copied().collect();
+        let is_attack = |it: &&SampledPacket| !target.clients.sent(it, repeats);
+        let attack: Vec<_> = sample.iter().filter(is_attack).copied().collect();
         let weight = target.sample.seen as f64 / sample.len().max(1) as f64;
         let is_v6 = attack.first().is_some_and(|packet| packet.source.is_ipv6());
         TrafficMeasure {
             target,
+            at,
             weight,
             packets: attack.len() as f64 * weight,
             attack,
@@ -95,9 +110,17 @@ impl<'m> TrafficMeasure<'m> {
         };
         all.sort_by_key(|filter| rank(filter, most));
         if attacked.kind != AttackKind::Victim {
+            all.retain(may_be_proposed);
             all.truncate(REPORTED);
         }
         all
+    }
+
+    /// What a limit would cost, where no filter may be proposed: the limit that costs least.
+    pub(super) fn price(&self, attacked: &AttackTarget) -> Option<FirewallFilter> {
+        let limits = self.of_server(attacked).into_iter().filter(|it| it.limit.is_some());
+        let cost = |filter: &FirewallFilter| (filter.collateral.unwrap_or(1.0) * 1e6) as i64;
+        limits.filter(|filter| filter.drops >= WORTH).min_by_key(|filter| cost(filter))
     }
 
     /// For a host that gets unsolicited responses: one for the port of each service.
@@ -106,8 +129,9 @@ impl<'m> TrafficMeasure<'m> {
         let ours = (!prefix.is_empty()).then(|| self.filter(attacked, prefix, Vec::new(), None));
         let others = self.target.others.iter();
         // Responses of other services have another beginning.
-        let others = others
-            .map(|(port, _)| self.filter(attacked, &[], vec![Match::SourcePort(*port)], None));
+        let others = others.map(|(port, _)| {
+            self.filter(attacked, &[], vec![Match::SourcePort(*port..=*port)], None)
+        });
         ours.into_iter().chain(others).collect()
     }
 
@@ -176,26 +200,59 @@ impl<'m> TrafficMeasure<'m> {
         }
     }
 
-    /// Common properties of many packets of the attack.
+    /// Properties of many packets of the attack: values that most of them have, and ranges that real
+    /// clients' packets are outside of.
     fn common(&self) -> Vec<Match> {
-        let attack = || self.attack.iter();
         let least = (COMMON * self.attack.len() as f64).max(1.0) as usize;
-        let is_common = |count: usize| count >= least;
-        let hop_limit = commonest(attack().map(|it| it.hop_limit));
-        let hop_limit = hop_limit.filter(|(hop_limit, count)| *hop_limit > 0 && is_common(*count));
-        let port = commonest(attack().map(|it| it.port)).filter(|(_, count)| is_common(*count));
-        let length = commonest(attack().map(|it| it.length)).filter(|(_, count)| is_common(*count));
-        let length = length.map(|(length, _)| {
-            let lacks = |it: &SampledPacket| it.length != length || !it.has_challenge;
-            let returned = self.clients.iter().any(|it| it.has_challenge);
-            match returned && self.attack.iter().all(lacks) {
-                true => Match::MissingChallenge(length),
-                false => Match::Length(length),
-            }
-        });
-        let hop_limit = hop_limit.map(|(hop_limit, _)| Match::HopLimit(hop_limit));
-        let port = port.map(|(port, _)| Match::SourcePort(port));
-        hop_limit.into_iter().chain(length).chain(port).chain(self.bytes()).collect()
+        let all = [
+            self.lengths(least),
+            self.values(
+                |it| it.hop_limit.into(),
+                least,
+                |values| (*values.start() > 0).then(|| Match::HopLimit(narrowed(&values))),
+            ),
+            self.values(|it| it.port, least, |values| Some(Match::SourcePort(values))),
+        ];
+        let identification = commonest(self.attack.iter().filter_map(|it| it.identification));
+        let identification = identification.filter(|(_, count)| *count >= least);
+        let identification = identification.map(|(value, _)| Match::Identification(value));
+        let bogons = self.attack.iter().filter(|it| is_bogon(it.source)).count();
+        let bogons = (bogons >= least && !is_bogon(self.at)).then_some(Match::Bogons);
+        let all = all.into_iter().flatten().chain(identification).chain(bogons);
+        all.chain(self.bytes()).collect()
+    }
+
+    /// The lengths of many packets.
+    fn lengths(&self, least: usize) -> Vec<Match> {
+        let returned = self.clients.iter().any(|it| it.has_challenge);
+        self.values(
+            |it| it.length,
+            least,
+            |lengths| {
+                let lacks = |it: &SampledPacket| !lengths.contains(&it.length) || !it.has_challenge;
+                let is_one = lengths.start() == lengths.end();
+                Some(match is_one && returned && self.attack.iter().all(lacks) {
+                    true => Match::MissingChallenge(*lengths.start()),
+                    false => Match::Length(lengths),
+                })
+            },
+        )
+    }
+
+    /// The most common value of a property, and the range with most of the attack's packets and none of
+    /// real clients', if each has at least so many packets.
+    fn values(
+        &self,
+        value: impl Fn(&SampledPacket) -> u16,
+        least: usize,
+        condition: impl Fn(RangeInclusive<u16>) -> Option<Match>,
+    ) -> Vec<Match> {
+        let one = commonest(self.attack.iter().map(&value)).filter(|(_, count)| *count >= least);
+        let one = one.map(|(value, _)| value..=value);
+        let range = widest(self.attack.iter().map(&value), self.clients.iter().map(&value));
+        let range = range.filter(|(_, count)| *count >= least).map(|(range, _)| range);
+        let range = range.filter(|range| one.as_ref() != Some(range));
+        one.into_iter().chain(range).filter_map(condition).collect()
     }
 
     /// Bytes at one offset that nearly all of the attack has, and most real clients do not.
@@ -224,7 +281,7 @@ impl<'m> TrafficMeasure<'m> {
     fn real_attackers(&self) -> Option<Match> {
         let attackers = self.target.clients.which(false, self.repeats);
         let mut sources: Vec<_> =
-            attackers.map(|(source, client)| (std::cmp::Reverse(client.packets), source)).collect();
+            attackers.map(|(source, client)| (Reverse(client.packets), source)).collect();
         sources.sort_unstable();
         sources.truncate(NAMED);
         let sources: Vec<IpAddr> = sources.into_iter().map(|(_, source)| source).collect();
@@ -272,7 +329,7 @@ impl<'m> TrafficMeasure<'m> {
     /// those of game servers.
     fn asked_for(&self, matches: &[Match]) -> Option<f64> {
         let port = matches.iter().find_map(|it| match it {
-            Match::SourcePort(port) => Some(*port),
+            Match::SourcePort(ports) => Some(*ports.start()),
             _ => None,
         });
         let asked_for = || self.target.asked_for.iter();
@@ -336,12 +393,40 @@ impl<'m> TrafficMeasure<'m> {
     }
 }
 
+/// The range of values with most of the attack's packets that no client's packet is in, and their
+/// number; `None` without clients, since any range would do then.
+fn widest(
+    attack: impl Iterator<Item = u16>,
+    clients: impl Iterator<Item = u16>,
+) -> Option<(RangeInclusive<u16>, usize)> {
+    let mut clients = Vec::from_iter(clients);
+    clients.sort_unstable();
+    clients.dedup();
+    clients.first()?;
+    let mut attack = Vec::from_iter(attack.filter(|value| clients.binary_search(value).is_err()));
+    attack.sort_unstable();
+    // Between the same two values of clients.
+    let place = |value: &u16| clients.partition_point(|client| client < value);
+    let ranges = attack.chunk_by(|a, b| place(a) == place(b));
+    let ranges = ranges.filter_map(|part| Some((*part.first()?..=*part.last()?, part.len())));
+    ranges.max_by_key(|(range, count)| (*count, Reverse(*range.start())))
+}
+
+/// A range of hop limits, of the same values.
+fn narrowed(values: &RangeInclusive<u16>) -> RangeInclusive<u8> {
+    let narrow = |value: u16| u8::try_from(value).unwrap_or(u8::MAX);
+    narrow(*values.start())..=narrow(*values.end())
+}
+
 /// Whether a packet is so.
 fn is(packet: &SampledPacket, what: &Match) -> bool {
     match what {
-        Match::HopLimit(hop_limit) => packet.hop_limit == *hop_limit,
-        Match::Length(length) | Match::MissingChallenge(length) => packet.length == *length,
-        Match::SourcePort(port) => packet.port == *port,
+        Match::HopLimit(hop_limits) => hop_limits.contains(&packet.hop_limit),
+        Match::Length(lengths) => lengths.contains(&packet.length),
+        Match::MissingChallenge(length) => packet.length == *length,
+        Match::SourcePort(ports) => ports.contains(&packet.port),
+        Match::Identification(it) => packet.identification == Some(*it),
+        Match::Bogons => is_bogon(packet.source),
         Match::Bytes { at, bytes } => {
             let at = usize::from(*at);
             packet.head().get(at..at + bytes.len()) == Some(bytes)
@@ -353,6 +438,11 @@ fn is(packet: &SampledPacket, what: &Match) -> bool {
 /// Whether a filter is known to cost no more than allowed.
 pub(super) fn is_harmless(filter: &FirewallFilter, most: f64) -> bool {
     filter.collateral.is_none_or(|share| share <= most)
+}
+
+/// Whether a filter may be proposed: it drops next to nothing of real clients', as far as known.
+fn may_be_proposed(filter: &FirewallFilter) -> bool {
+    filter.collateral.is_none_or(|share| share <= TOO_MUCH)
 }
 
 /// The order of filters. The dropped share must have been measured; without real clients, a limit

@@ -23,11 +23,9 @@ mod verdict;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::abuse_rules::{SEC005, SEC006};
-use dissectors::kit::{Map, Outline, Purpose, Role, Socket, Verdict};
+use dissectors::kit::{Map, Outline, Purpose, Role, Socket};
 use dissectors::ledger::{GROUPS, Loads, Terms};
 
-use crate::check::ReportedFinding;
 use crate::flows::{Identifier, is_usual_of};
 use crate::session::{DatagramEvent, Datagrams, Event, Needs};
 
@@ -39,11 +37,11 @@ use target::{Target, TargetRoom, count};
 
 pub use attack_kind::{AttackKind, plural};
 pub use clients::Proof;
-pub use filters::{FirewallFilter, Match, RateLimit};
+pub use filters::{BOGONS, FirewallFilter, Match, RateLimit};
 pub use forged::Forged;
 pub use omitted::Omitted;
 pub use senders::{Sender, Senders, SentPacket};
-pub use verdict::{Attack, Legitimate, SourcesOf};
+pub use verdict::{Attack, Legitimate, SeenTraffic, SourcesOf};
 
 /// Bytes of memory per target, without its sources and packets.
 const BYTES_OF_TARGET: usize = 1 << 11;
@@ -112,6 +110,8 @@ pub struct Abuse {
     /// Senders and their packets, if reports are requested.
     senders: Option<Senders>,
     omitted: Omitted,
+    /// Packets of game servers, masters, and those that get responses.
+    read: u64,
 }
 
 impl Abuse {
@@ -144,6 +144,7 @@ impl Abuse {
             setting,
             senders: None,
             omitted: Omitted::default(),
+            read: 0,
         }
     }
 
@@ -204,6 +205,7 @@ impl Abuse {
         let Some((id, outline)) = id.and_then(|id| Some((id, id.outline(event.bytes)?))) else {
             return self.other(event);
         };
+        self.read += 1;
         let message = outline.message;
         match (message.speaker, message.purpose, outline.crashes) {
             (_, _, Some(rule)) if self.is_toward_server(id, from, to) => {
@@ -233,21 +235,23 @@ impl Abuse {
         }
     }
 
-    /// A packet that is no message of a server's protocol: toward the port of a server, or from there.
-    fn of_game(&mut self, event: &DatagramEvent<'_>) {
+    /// A packet that is no message of a server's protocol: toward the port of a server, or from there. Returns
+    /// whether it is one.
+    fn of_game(&mut self, event: &DatagramEvent<'_>) -> bool {
         let (from, to) = (event.headers.from, event.headers.to);
         if self.servers.contains_key(&Socket(from)) {
             if let Some(port) = self.ports.get_mut(&Socket(from)) {
                 port.sends(to, event.headers.length.into(), event.headers.hop_limit);
             }
-            return;
+            return true;
         }
-        let Some(server) = self.servers.get(&Socket(to)) else { return };
+        let Some(server) = self.servers.get(&Socket(to)) else { return false };
         let id = server.protocol;
         if self.ports.len() < self.most || self.ports.contains_key(&Socket(to)) {
             let port = self.ports.entry(Socket(to)).or_default();
             port.is_sent(id, event, &mut self.room);
         }
+        true
     }
 
     /// Whether the receiver is a server, as far as known, and the sender is not. If not all servers are
@@ -278,7 +282,7 @@ impl Abuse {
         }
         if !server.clients.has(packet.source) {
             let Some(proof) = proof else { return exchange.keep(&packet) };
-            server.clients.begin(packet.source, proof, &mut self.room.clients);
+            server.clients.begin(&packet, proof, &mut self.room.clients);
             for first in exchange.take() {
                 server.clients.see(&first, self.room.window, &mut self.room.packets);
             }
@@ -309,7 +313,7 @@ impl Abuse {
     /// A datagram of another protocol.
     fn other(&mut self, event: &DatagramEvent<'_>) {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
-        self.of_game(event);
+        self.read += u64::from(self.of_game(event));
         if SERVICES.contains(&to.port()) {
             self.recent_exchanges.entry(from.ip(), to, now);
         } else if SERVICES.contains(&from.port()) {
@@ -361,11 +365,6 @@ fn group(server: SocketAddr) -> usize {
 
 /// The name of responses of other services.
 const OTHER: &str = "response of another service";
-
-/// Whether a finding is about an attack.
-pub fn concerns(found: &ReportedFinding) -> bool {
-    found.verdict == Verdict::Fail && [SEC005.code, SEC006.code].contains(&found.rule.code)
-}
 
 /// The target at an address, a new one if there is room.
 fn entry<'m, K: Copy + Eq + std::hash::Hash>(

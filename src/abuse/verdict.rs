@@ -1,5 +1,6 @@
 //! Determines attacks from counts.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
@@ -96,6 +97,19 @@ impl Legitimate {
     }
 }
 
+/// What was looked at for attacks.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenTraffic {
+    /// Packets of game servers, of masters, and of those that get responses without a request.
+    pub packets: u64,
+    /// The target with the highest rate within the window of a flood, in packets per second.
+    pub highest: Option<(SocketAddr, f64)>,
+    /// The rate that makes a flood, in packets per second.
+    pub threshold: f64,
+    /// The window of a flood, in seconds.
+    pub seconds: f64,
+}
+
 /// One attack.
 #[derive(Clone, Debug)]
 pub struct Attack {
@@ -147,6 +161,8 @@ pub struct Attack {
     pub legitimate: Option<Legitimate>,
     /// Filters against it, the best one first.
     pub filters: Vec<FirewallFilter>,
+    /// Where none may be proposed: the limit that would cost real clients least.
+    pub price: Option<FirewallFilter>,
     /// How many of them are applied together: the best one, and at a victim one for each service.
     pub applied: usize,
 }
@@ -208,8 +224,27 @@ impl Abuse {
         attacks.extend(self.crashed.iter().filter_map(|(at, target)| {
             self.attack(AttackedPlace::of(AttackKind::CrashAttempt, None, *at, target))
         }));
-        attacks.sort_by_key(|it| (std::cmp::Reverse(it.packets), it.target, it.kind as u8));
+        attacks.sort_by_key(|it| (Reverse(it.packets), it.target, it.kind as u8));
         attacks
+    }
+
+    /// What was looked at for attacks.
+    pub fn seen(&self) -> SeenTraffic {
+        let servers = self.servers.iter().map(|(at, target)| (at.0, target));
+        let ports = self.ports.iter().map(|(at, port)| (at.0, &port.target));
+        let masters = self.masters.iter().map(|(at, target)| (at.0, target));
+        let victims = self.victims.iter();
+        let victims = victims.map(|(host, target)| (SocketAddr::new(*host, target.port), target));
+        let rates = servers.chain(ports).chain(masters).chain(victims);
+        let rates = rates.map(|(at, target)| (self.most_of_flood(target), at));
+        let highest = rates.max_by_key(|(most, at)| (*most, Reverse(*at)));
+        let seconds = self.setting.terms.abuse.flood_window as f64 / SECOND as f64;
+        SeenTraffic {
+            packets: self.read,
+            highest: highest.map(|(most, at)| (at, most as f64 / seconds)),
+            threshold: self.setting.terms.abuse.flood_rate.into(),
+            seconds,
+        }
     }
 
     /// The servers that the rules report as flooded, and those misused against others.
@@ -328,19 +363,21 @@ impl Abuse {
         };
         let (forged, evidence) = input.forged(kind);
         let mut kinds = target.kinds.clone();
-        kinds.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+        kinds.sort_by_key(|(name, count)| (Reverse(*count), *name));
         let mut other_services = target.others.clone();
-        other_services.sort_by_key(|(port, count)| (std::cmp::Reverse(*count), *port));
+        other_services.sort_by_key(|(port, count)| (Reverse(*count), *port));
         let [peak, peak_bytes] = timeline.peak();
+        let mean = packets[0] as f64 / seconds;
         targets.truncate(TARGETS);
-        let filters = match kind {
-            AttackKind::CrashAttempt => Vec::new(),
-            _ => {
-                let measure = TrafficMeasure::of(self, target, seconds, network.is_some());
-                let attacked = AttackTarget { kind, at, network, others: self.beside(at) };
-                measure.filters(&attacked, self.setting.collateral)
+        let (mut filters, mut price) = (Vec::new(), None);
+        if kind != AttackKind::CrashAttempt {
+            let measure = TrafficMeasure::of(self, (target, at.ip()), seconds, network.is_some());
+            let attacked = AttackTarget { kind, at, network, others: self.beside(at) };
+            filters = measure.filters(&attacked, self.setting.collateral);
+            if filters.is_empty() && kind != AttackKind::Victim {
+                price = measure.price(&attacked);
             }
-        };
+        }
         let applied = match kind {
             AttackKind::Victim => {
                 filters.iter().take_while(|it| is_harmless(it, self.setting.collateral)).count()
@@ -359,7 +396,7 @@ impl Abuse {
             packets: packets[0],
             bytes: bytes[0],
             responses: [packets[1], bytes[1]],
-            rate: [packets[0] as f64 / seconds, peak],
+            rate: [mean, peak.max(mean)],
             bits: [bytes[0] as f64, peak_bytes * seconds, bytes[1] as f64]
                 .map(|bytes| 8.0 * bytes / seconds),
             sparkline: timeline.sparkline(),
@@ -373,6 +410,7 @@ impl Abuse {
             answered: share(packets[1], packets[0]).min(1.0),
             legitimate,
             filters,
+            price,
             applied,
         })
     }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use dissectors::kit::{
     Finding, Message, Payload, Reply, Role, Rule, Severity, Side, Time, TreeView, Verdict,
 };
+use dissectors::ledger::AttackOn;
 
 use crate::session::{FlowContext, MessageEvent};
 
@@ -31,8 +32,8 @@ pub struct ReportedFinding {
     pub who: Role,
     /// The party at fault; `None` for faults of the recording.
     pub party: Option<SocketAddr>,
-    /// The party at fault, if it is many sources together: "N sources toward X".
-    pub sources: Option<String>,
+    /// The attack, if many sources together are at fault.
+    pub attack: Option<AttackOn>,
     /// The flow's number; 0 for none.
     pub flow: u32,
     /// The packets that it is about, the last one completed the message; empty if no packet shows
@@ -127,7 +128,7 @@ impl ReportedFinding {
             severity: finding.severity,
             who,
             party,
-            sources: None,
+            attack: None,
             flow: flow_context.flow.number,
             frames,
             frames_left_out,
@@ -149,18 +150,19 @@ impl ReportedFinding {
 
     /// The party at fault, if it is not many sources.
     pub fn one_party(&self) -> Option<SocketAddr> {
-        self.party.filter(|_| self.sources.is_none())
+        self.party.filter(|_| self.attack.is_none())
     }
 
     /// The party at fault, as reports name it: an endpoint, or many sources.
     pub fn named_party(&self) -> Option<String> {
-        self.sources.clone().or_else(|| self.party.map(|party| party.to_string()))
+        let one = || self.party.map(|party| party.to_string());
+        self.attack.as_ref().map(AttackOn::to_string).or_else(one)
     }
 
     /// The same with its role, if it has one.
     pub fn party_with_role(&self) -> Option<String> {
         let one = || self.party.map(|party| format!("{} {party}", self.who.name()));
-        self.sources.clone().or_else(one)
+        self.attack.as_ref().map(AttackOn::to_string).or_else(one)
     }
 
     /// The same, with this many captures before its own.

@@ -21,7 +21,7 @@ use dissectors::kit::{
     CODES, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleResults,
     SeenMessage, Settings, Severity, Side, Sink, Span, Time, Transport, Verdict,
 };
-use dissectors::ledger::{CrossFlowBreach, KeptRule, Ledger, Terms};
+use dissectors::ledger::{AttackOn, CrossFlowBreach, KeptRule, Ledger, Loads, Terms};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
 
 use crate::capture::Packets;
@@ -103,6 +103,13 @@ pub fn check(
 pub fn terms(settings: &Settings, remembered: usize) -> Terms {
     // Before they are sorted, challenges take up to twice the memory.
     Terms::of(settings, remembered / 2)
+}
+
+/// The attacks that the load on servers proves, a sentence each.
+pub fn attacks(loads: Loads, terms: Terms) -> Vec<String> {
+    let breaches = Ledger::new(terms).review(loads).rulings;
+    let attacks = breaches.filter_map(|breach| breach.attack.as_ref().map(AttackOn::sentence));
+    Vec::from_iter(BTreeSet::from_iter(attacks))
 }
 
 /// Checks the events of a capture, where a program reads the packets itself.
@@ -377,7 +384,7 @@ impl Checker {
             if !self.leaves_out(rule, ruling.evidence, mark.side, &context) {
                 let detail = || ruling.detail.to_string();
                 self.results.recalled(rule, false, ruling.evidence, &mark, detail);
-                self.take(&context, ruling.sources.as_deref());
+                self.take(&context, ruling.attack.as_ref());
             }
         }
         self.results.evidence(Evidence::default());
@@ -434,11 +441,12 @@ impl Checker {
         self.take(&context, None);
     }
 
-    /// Takes the results, which are not about a current message. `sources`: the party, if it is many sources together.
-    fn take(&mut self, context: &FlowContext, sources: Option<&str>) {
+    /// Takes the results, which are not about a current message. `attack`: that which many sources
+    /// together make.
+    fn take(&mut self, context: &FlowContext, attack: Option<&AttackOn>) {
         let findings = std::mem::take(&mut self.results.findings);
         for finding in &findings {
-            self.keep(finding, context, None, sources);
+            self.keep(finding, context, None, attack);
         }
         self.results.clear();
     }
@@ -448,7 +456,7 @@ impl Checker {
         finding: &Finding,
         context: &FlowContext,
         current: Option<&CurrentMessage<'_>>,
-        sources: Option<&str>,
+        attack: Option<&AttackOn>,
     ) {
         self.cut |= finding.rule.code == NET009.code;
         if !self.selection.has(finding.rule) {
@@ -462,7 +470,7 @@ impl Checker {
             return self.leave_out(finding.rule, finding.verdict, 1);
         }
         let found = ReportedFinding::of(finding, context, current);
-        let found = ReportedFinding { sources: sources.map(str::to_owned), ..found };
+        let found = ReportedFinding { attack: attack.cloned(), ..found };
         let at = found.rule.code.index();
         let is_wanted = self.selection.wants(found.rule, found.who, found.party);
         if !is_wanted || !self.is_filtered_in(finding, context, current) {

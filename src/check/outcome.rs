@@ -1,8 +1,10 @@
 //! The outcome of checking one or several captures.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use dissectors::kit::{Rule, Severity, Time, Verdict};
+use dissectors::ledger::AttackOn;
 
 use super::{Baselined, ExchangeCounts, Parties, ReportedFinding};
 use crate::text::escaped;
@@ -125,6 +127,13 @@ pub fn gravest_first<'f>(
 }
 
 impl Outcome {
+    /// The attacks that findings prove, a sentence each.
+    pub fn attacks(&self) -> Vec<String> {
+        let proven = self.findings.iter().filter(|found| found.verdict == Verdict::Fail);
+        let attacks = proven.filter_map(|found| found.attack.as_ref().map(AttackOn::sentence));
+        Vec::from_iter(BTreeSet::from_iter(attacks))
+    }
+
     /// Sums several captures, each checked on its own.
     pub fn sum(outcomes: Vec<Outcome>) -> Option<Outcome> {
         outcomes.into_iter().reduce(|mut sum, other| {

@@ -161,6 +161,8 @@ impl AbuseConsumer<'_> {
             digits: read.digits,
             times: (self.args.times.style(), read.span.map(|[first, _]| first)),
             omitted: self.abuse.omitted(),
+            packets: read.packets,
+            seen: self.abuse.seen(),
         };
         let mut bytes = Vec::new();
         match self.args.format {

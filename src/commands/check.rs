@@ -10,7 +10,6 @@ use dissectors::kit::{Severity, Verdict};
 use dissectors::ledger::Terms;
 
 use crate::Terminal;
-use crate::abuse;
 use crate::capture;
 use crate::check::{
     self, Baseline, BaselineError, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome,
@@ -365,7 +364,7 @@ impl Consumer for CheckConsumer<'_> {
         self.lacks |= !outcome.lacking.is_empty();
         self.lacking = outcome.lacking.first().map(|(_, holds)| holds.clone());
         self.found |= self.demands.fails && outcome.is_broken(self.demands.least);
-        self.attacked |= outcome.findings.iter().any(abuse::concerns);
+        self.attacked |= !outcome.attacks().is_empty();
         self.points |= outcome.findings.iter().any(diagnose::concerns);
         self.require(&outcome);
         if let Some(known) = &outcome.baselined {

@@ -10,12 +10,16 @@ use crate::check;
 use crate::cli::{ExplainArgs, ListFormat, RulesArgs};
 use crate::commands::{Failure, painted};
 use crate::report::check::{markdown, rules};
+use crate::report::coverage;
 
 /// Lists the catalogue.
 ///
 /// # Errors
 /// The configuration cannot be read, or the output not be written.
 pub fn list(args: &RulesArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    if args.coverage {
+        return coverage_of_specifications(args.format, out);
+    }
     let severities = args.config.load()?.severities;
     let all = chosen(&args.rules).unwrap_or_else(catalogue::rules);
     let mut bytes = Vec::new();
@@ -32,6 +36,19 @@ pub fn list(args: &RulesArgs, out: &mut dyn Write) -> Result<(), Failure> {
         }
         ListFormat::Json => rules::json(&all, &severities, &mut bytes).map_err(io::Error::from)?,
     }
+    Ok(out.write_all(&bytes)?)
+}
+
+/// Lists the statements of the specifications.
+fn coverage_of_specifications(format: ListFormat, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    let mut text = String::new();
+    match format {
+        ListFormat::Text => coverage::list(&mut text),
+        ListFormat::Markdown => coverage::markdown(&mut text),
+        ListFormat::Json => coverage::json(&mut bytes).map_err(io::Error::from)?,
+    }
+    bytes.extend(text.into_bytes());
     Ok(out.write_all(&bytes)?)
 }
 

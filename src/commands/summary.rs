@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use dissectors::ledger::Terms;
+
 use crate::Terminal;
+use crate::check;
 use crate::cli::{self, SummaryFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
@@ -41,6 +44,7 @@ pub fn run(
         bytes,
         filtered,
         summary: Summary::new(bytes, filtered),
+        terms: check::terms(&config.settings, args.input.limits().protocols.remembered),
         paint: painted(args.color, terminal.out),
         is_terminal: terminal.out,
         columns: terminal.columns,
@@ -60,6 +64,8 @@ struct SummaryConsumer<'w> {
     /// Only some messages are selected.
     filtered: bool,
     summary: Summary,
+    /// The thresholds of attacks.
+    terms: Terms,
     paint: Paint,
     is_terminal: bool,
     /// The terminal's width.
@@ -74,7 +80,9 @@ struct SummaryConsumer<'w> {
 
 impl Consumer for SummaryConsumer<'_> {
     fn needs(&self) -> Needs {
-        Summary::needs(self.filtered)
+        // With some of the messages, it is unknown how many there were.
+        let traffic = (!self.filtered).then_some(self.terms.most);
+        Needs { traffic, ..Summary::needs(self.filtered) }
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
@@ -101,7 +109,10 @@ impl Consumer for SummaryConsumer<'_> {
     /// Open flows count as if they had ended.
     fn so_far(&mut self, decoder: &mut Decoder) -> io::Result<()> {
         let mut summary = self.summary.clone();
-        let read = decoder.so_far(|row| summary.flow(row));
+        let mut read = decoder.so_far(|row| summary.flow(row));
+        if let Some(traffic) = decoder.traffic() {
+            read.traffic.loads = traffic.loads.clone();
+        }
         if self.is_in_place() {
             self.out.write_all(ABOVE)?;
             self.has_begun = false;
@@ -141,7 +152,9 @@ impl SummaryConsumer<'_> {
             top: top.unwrap_or(if is_for_people { ROWS } else { usize::MAX }),
         };
         let capture = self.capture.as_deref();
-        let mut report = SummaryReport::new(summary, read, capture, shown);
+        let attacks = check::attacks(read.traffic.loads.clone(), self.terms);
+        let report = SummaryReport::new(summary, read, capture, shown);
+        let mut report = report.with_attacks(attacks);
         let mut bytes = Vec::new();
         if is_for_people && self.has_begun {
             bytes.push(b'\n');

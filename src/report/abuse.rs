@@ -1,6 +1,8 @@
 //! `gamewire abuse`: attacks, for a terminal or a script.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 
 use dissectors::kit::Time;
 use serde::Serialize;
@@ -10,7 +12,9 @@ use super::firewall::{self, Firewall, RuleNames};
 use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{TimeFormatter, TimeStyle, put, to_text};
-use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Match, Omitted, RateLimit, plural};
+use crate::abuse::{
+    Attack, AttackKind, FirewallFilter, Forged, Match, Omitted, RateLimit, SeenTraffic, plural,
+};
 use crate::text::{counted, escaped, grouped, hanging, percent};
 
 /// Minimum number of sources for showing the share of new ones.
@@ -28,6 +32,10 @@ pub struct AbuseReport<'r> {
     pub times: (TimeStyle, Option<Time>),
     /// What was left out because of the memory limit.
     pub omitted: Omitted,
+    /// Packets of the capture.
+    pub packets: u64,
+    /// Those that were looked at.
+    pub seen: SeenTraffic,
 }
 
 impl AbuseReport<'_> {
@@ -37,7 +45,8 @@ impl AbuseReport<'_> {
             put(out, format_args!("==> {} <==\n", escaped(capture)));
         }
         if self.attacks.is_empty() {
-            put(out, format_args!("no attack\n"));
+            let none = hanging(&self.no_attack(), 0, terminal);
+            put(out, format_args!("{none}\n"));
         }
         let mut stamp = self.stamp();
         for (at, attack) in self.attacks.iter().enumerate() {
@@ -50,6 +59,22 @@ impl AbuseReport<'_> {
             let note = hanging(note, 0, terminal);
             paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
         }
+    }
+
+    /// That there is no attack, and of how much this is said.
+    fn no_attack(&self) -> String {
+        let SeenTraffic { packets, highest, threshold, seconds } = self.seen;
+        let share = percent(packets as f64 / self.packets.max(1) as f64);
+        let read = grouped(packets);
+        let all = counted(self.packets, "packet");
+        let highest = highest.map_or(String::new(), |(target, rate)| {
+            format!(
+                "; the highest rate is {}/s over {seconds} s toward {target}, a flood begins at {}/s",
+                grouped(rate.round() as u64),
+                grouped(threshold as u64),
+            )
+        });
+        format!("no attack: {read} of {all} ({share}) are of game servers or masters{highest}")
     }
 
     fn stamp(&self) -> TimeFormatter {
@@ -67,6 +92,8 @@ impl AbuseReport<'_> {
     /// together.
     pub fn rules(&self, firewall: Firewall, names: &mut RuleNames, out: &mut Vec<u8>) {
         let mut stamp = self.stamp();
+        // The expressions of libpcap for several attacks are one.
+        let mut has_expression = false;
         for attack in self.attacks {
             let comment = if firewall == Firewall::CiscoFlowspec { '!' } else { '#' };
             let headline = headline(attack, self.span(attack.span, &mut stamp));
@@ -76,6 +103,10 @@ impl AbuseReport<'_> {
             let best: Vec<_> = taken.take(attack.applied).collect();
             if let Some(filter) = best.first() {
                 let name = names.next(filter);
+                let is_joined = firewall == Firewall::Bpf && filter.limit.is_none();
+                if is_joined && std::mem::replace(&mut has_expression, true) {
+                    out.extend_from_slice(b"or\n");
+                }
                 out.extend_from_slice(firewall::rules(&best, firewall, &name).as_bytes());
             } else {
                 let nothing = "No property that this firewall can match distinguishes its packets from others.";
@@ -91,15 +122,39 @@ impl AbuseReport<'_> {
             #[serde(skip_serializing_if = "Option::is_none")]
             capture: Option<&'r str>,
             attacks: Vec<JsonAttack<'r>>,
+            seen: SeenJson,
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             cut: bool,
         }
         let attacks = self.attacks.iter().map(|it| JsonAttack::of(it, self.digits)).collect();
+        let seen = SeenJson {
+            packets: self.packets,
+            read: self.seen.packets,
+            share_read: self.seen.packets as f64 / self.packets.max(1) as f64,
+            highest: self.seen.highest.map(|(target, rate)| HighestRate { target, rate }),
+            threshold: self.seen.threshold,
+        };
         let capture =
-            CaptureJson { capture: self.capture, attacks, cut: !self.omitted.is_nothing() };
+            CaptureJson { capture: self.capture, attacks, seen, cut: !self.omitted.is_nothing() };
         // Writing numbers and texts to a vector cannot fail.
         let _ = line(&capture, out);
     }
+}
+
+/// Of how much something is said.
+#[derive(Serialize)]
+struct SeenJson {
+    packets: u64,
+    read: u64,
+    share_read: f64,
+    highest: Option<HighestRate>,
+    threshold: f64,
+}
+
+#[derive(Serialize)]
+struct HighestRate {
+    target: SocketAddr,
+    rate: f64,
 }
 
 #[derive(Serialize)]
@@ -380,7 +435,7 @@ impl AbuseReport<'_> {
         }
         match attack.applied {
             0 if attack.kind == AttackKind::CrashAttempt => {}
-            0 => say("filter", "no property distinguishes its packets from others".to_owned()),
+            0 => say("filter", nothing_separates(attack.price.as_ref())),
             best => attack.filters.iter().take(best).for_each(|it| say("filter", filtered(it))),
         }
     }
@@ -403,10 +458,15 @@ fn also_is(kind: AttackKind) -> &'static str {
 /// The text about what a filter drops.
 fn dropped(filter: &FirewallFilter) -> String {
     let matches = filter.matches.iter().map(|it| match it {
-        Match::HopLimit(limit) => format!("hop limit {limit}"),
-        Match::Length(length) => format!("{length} bytes"),
+        Match::HopLimit(limits) => ranged("hop limit", limits),
+        Match::Length(lengths) if lengths.start() == lengths.end() => {
+            format!("{} bytes", lengths.start())
+        }
+        Match::Length(lengths) => format!("{} to {} bytes", lengths.start(), lengths.end()),
         Match::MissingChallenge(length) => format!("{length} bytes and no challenge"),
-        Match::SourcePort(port) => format!("source port {port}"),
+        Match::SourcePort(ports) => ranged("source port", ports),
+        Match::Identification(it) => format!("IP identification {it}"),
+        Match::Bogons => "addresses that no host of the Internet has".to_owned(),
         Match::Bytes { at, bytes } => {
             let bytes: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
             format!("bytes {bytes} at {at}")
@@ -427,6 +487,24 @@ fn dropped(filter: &FirewallFilter) -> String {
         }
         Some(RateLimit::OfAll(rate)) => format!("at most {rate}/s of all sources together{those}"),
     }
+}
+
+/// A value, or a range of values.
+fn ranged<T: PartialEq + Display>(what: &str, range: &RangeInclusive<T>) -> String {
+    let (from, to) = (range.start(), range.end());
+    if from == to { format!("{what} {from}") } else { format!("{what} {from} to {to}") }
+}
+
+/// What to do where no property of the packets separates an attack from players.
+fn nothing_separates(price: Option<&FirewallFilter>) -> String {
+    let price = price.map_or(String::new(), |limit| {
+        let cost = limit.collateral.map_or("an unknown share".to_owned(), percent);
+        format!("; a limit ({}) would drop {cost} of the players' packets", dropped(limit))
+    });
+    format!(
+        "none: nothing in these packets separates them from the players'; what would: challenges that \
+         the server enforces, a cache in front of it, or a filter of the provider's{price}"
+    )
 }
 
 /// The best filter, and its effect.

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 
 use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
-use crate::abuse::{FirewallFilter, Match, RateLimit};
+use crate::abuse::{BOGONS, FirewallFilter, Match, RateLimit};
 use crate::text::percent;
 
 /// A firewall's language.
@@ -145,6 +146,18 @@ fn addresses(sources: &[IpAddr], between: &str) -> String {
     sources.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(between)
 }
 
+/// The networks that no host of the Internet is in.
+fn bogons(between: &str) -> String {
+    let all = BOGONS.iter().map(|(network, bits)| format!("{network}/{bits}"));
+    Vec::from_iter(all).join(between)
+}
+
+/// A range of values, each so much greater: one number if it is one.
+fn spelled<T: Copy + Into<u32>>(range: &RangeInclusive<T>, plus: u32, between: &str) -> String {
+    let [from, to] = [*range.start(), *range.end()].map(|it| it.into() + plus);
+    if from == to { from.to_string() } else { format!("{from}{between}{to}") }
+}
+
 /// A table. It is declared and deleted first, so that it replaces one of this name, if there is one.
 fn nft(filters: &[&FirewallFilter], name: &str) -> String {
     let (mut sets, mut rules) = (String::new(), String::new());
@@ -182,11 +195,12 @@ fn nft_rule(filter: &FirewallFilter, set: &str) -> (String, String, bool) {
     }
     for it in &filter.matches {
         what += &match it {
-            Match::HopLimit(limit) => format!(" {ttl} {limit}"),
-            Match::Length(length) | Match::MissingChallenge(length) => {
-                format!(" udp length {}", u32::from(*length) + 8)
-            }
-            Match::SourcePort(port) => format!(" udp sport {port}"),
+            Match::HopLimit(limits) => format!(" {ttl} {}", spelled(limits, 0, "-")),
+            Match::Length(lengths) => format!(" udp length {}", spelled(lengths, 8, "-")),
+            Match::MissingChallenge(length) => format!(" udp length {}", u32::from(*length) + 8),
+            Match::SourcePort(ports) => format!(" udp sport {}", spelled(ports, 0, "-")),
+            Match::Identification(it) => format!(" {ip} id {it}"),
+            Match::Bogons => format!(" {ip} saddr {{ {} }}", bogons(", ")),
             Match::Sources(sources) => format!(" {ip} saddr {{ {} }}", addresses(sources, ", ")),
             Match::Bytes { .. } => String::new(),
         };
@@ -249,13 +263,20 @@ fn iptables_rule(filter: &FirewallFilter, name: &str) -> (String, String) {
     let mut sources = String::new();
     for it in &filter.matches {
         what += &match it {
-            Match::HopLimit(limit) if is_v6 => format!(" -m hl --hl-eq {limit}"),
-            Match::HopLimit(limit) => format!(" -m ttl --ttl-eq {limit}"),
-            Match::Length(length) | Match::MissingChallenge(length) => {
+            Match::HopLimit(limits) => iptables_hop_limit(limits, is_v6),
+            Match::Length(lengths) => {
+                format!(" -m length --length {}", spelled(lengths, begin as u32, ":"))
+            }
+            Match::MissingChallenge(length) => {
                 format!(" -m length --length {}", begin + usize::from(*length))
             }
-            Match::SourcePort(port) => format!(" --sport {port}"),
+            Match::SourcePort(ports) => format!(" --sport {}", spelled(ports, 0, ":")),
+            Match::Identification(it) => format!(" -m u32 --u32 \"2&0xFFFF={it}\""),
             Match::Bytes { .. } => String::new(),
+            Match::Bogons => {
+                sources = bogons(",");
+                String::new()
+            }
             Match::Sources(all) => {
                 sources = addresses(all, ",");
                 String::new()
@@ -280,6 +301,19 @@ fn iptables_rule(filter: &FirewallFilter, name: &str) -> (String, String) {
         RateLimit::OfAll(_) => limit(it, ""),
     });
     (what, rule)
+}
+
+fn iptables_hop_limit(limits: &RangeInclusive<u8>, is_v6: bool) -> String {
+    let name = if is_v6 { "hl" } else { "ttl" };
+    match (*limits.start(), *limits.end()) {
+        (from, to) if from == to => format!(" -m {name} --{name}-eq {from}"),
+        // No hop limit is less than 1, or more than 255.
+        (..=1, to) => format!(" -m {name} --{name}-lt {}", u16::from(to) + 1),
+        (from, 255) => format!(" -m {name} --{name}-gt {}", from - 1),
+        (from, to) => {
+            format!(" -m {name} --{name}-gt {} -m {name} --{name}-lt {}", from - 1, to + 1)
+        }
+    }
 }
 
 fn bpf(filter: &FirewallFilter) -> String {
@@ -308,25 +342,39 @@ fn bpf(filter: &FirewallFilter) -> String {
     }
     for it in &filter.matches {
         match it {
-            Match::HopLimit(limit) if is_v6 => all.push(format!("ip6[7] = {limit}")),
-            Match::HopLimit(limit) => all.push(format!("ip[8] = {limit}")),
-            Match::Length(length) | Match::MissingChallenge(length) => {
+            Match::HopLimit(limits) => {
+                all.push(bpf_within(if is_v6 { "ip6[7]" } else { "ip[8]" }, limits, 0));
+            }
+            Match::Length(lengths) => all.push(bpf_within(&udp(4, 2), lengths, 8)),
+            Match::MissingChallenge(length) => {
                 all.push(format!("{} = {}", udp(4, 2), u32::from(*length) + 8));
             }
-            Match::SourcePort(port) => all.push(format!("src port {port}")),
+            Match::SourcePort(ports) => all.push(bpf_within(&udp(0, 2), ports, 0)),
+            Match::Identification(it) => all.push(format!("ip[4:2] = {it}")),
+            Match::Bogons => all.push(format!("(src net {})", bogons(" or src net "))),
             Match::Sources(sources) => {
                 all.push(format!("(src host {})", addresses(sources, " or src host ")));
             }
             Match::Bytes { .. } => {}
         }
     }
-    let note = match filter.limit {
-        Some(_) => "# BPF has no limits: it selects the packets that the limit is for.\n",
-        None => "",
-    };
-    let all = all.join(" and ");
-    // Several are joined at a victim, where `or` and `and` have equal precedence.
-    if filter.any_port { format!("{note}({all})\n") } else { format!("{note}{all}\n") }
+    // Several are joined, and `or` and `and` have equal precedence.
+    let all = format!("({})", all.join(" and "));
+    match filter.limit {
+        None => format!("{all}\n"),
+        Some(_) => format!(
+            "# BPF has no limits. This selects the packets that the limit is for:\n# {all}\n"
+        ),
+    }
+}
+
+/// That a number in the packet is in this range, of values that are so much less.
+fn bpf_within<T: Copy + Into<u32>>(number: &str, range: &RangeInclusive<T>, plus: u32) -> String {
+    let [from, to] = [*range.start(), *range.end()].map(|it| it.into() + plus);
+    match from == to {
+        true => format!("{number} = {from}"),
+        false => format!("{number} >= {from} and {number} <= {to}"),
+    }
 }
 
 fn flowspec(filter: &FirewallFilter, name: &str) -> String {
@@ -342,12 +390,23 @@ fn flowspec(filter: &FirewallFilter, name: &str) -> String {
     let mut length = 0;
     for it in &filter.matches {
         match it {
-            Match::Length(bytes) | Match::MissingChallenge(bytes) => {
+            Match::Length(lengths) => {
+                length = headers + u32::from(*lengths.end());
+                let lengths = spelled(lengths, headers, "-");
+                what += &format!(" match packet length {lengths}\n");
+            }
+            Match::MissingChallenge(bytes) => {
                 length = headers + u32::from(*bytes);
                 what += &format!(" match packet length {length}\n");
             }
-            Match::SourcePort(port) => what += &format!(" match source-port {port}\n"),
-            Match::HopLimit(_) | Match::Bytes { .. } | Match::Sources(_) => {}
+            Match::SourcePort(ports) => {
+                what += &format!(" match source-port {}\n", spelled(ports, 0, "-"));
+            }
+            Match::HopLimit(_)
+            | Match::Identification(_)
+            | Match::Bogons
+            | Match::Bytes { .. }
+            | Match::Sources(_) => {}
         }
     }
     let action = match filter.limit {

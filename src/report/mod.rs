@@ -24,6 +24,8 @@ pub(crate) mod clock;
 #[cfg(feature = "cli")]
 pub mod columns;
 #[cfg(feature = "cli")]
+pub mod coverage;
+#[cfg(feature = "cli")]
 pub mod diagnose;
 mod digits;
 #[cfg(feature = "cli")]

@@ -2,6 +2,8 @@
 //!
 //! A column has the same name in JSON, in CSV and for `--sort`. Some columns are only for scripts.
 
+use dissectors::kit::{Severity, Verdict};
+
 use super::clock::TimeFormatter;
 use super::lines::{LineColumns, LineWriter, Values};
 use super::paint::{Paint, Tone};
@@ -34,6 +36,7 @@ pub struct SummaryReport<'r> {
     capture: Option<&'r str>,
     has_one_table: bool,
     times: TimeStyle,
+    attacks: Vec<String>,
     grids: Vec<Grid<'r>>,
     ports: Vec<Port>,
 }
@@ -67,7 +70,21 @@ impl<'r> SummaryReport<'r> {
             Grid { table, rows, is_cut, left_out }
         };
         let grids = wanted.map(grid).collect();
-        SummaryReport { read, capture, has_one_table, times: shown.times, grids, ports }
+        let (times, attacks) = (shown.times, Vec::new());
+        SummaryReport { read, capture, has_one_table, times, attacks, grids, ports }
+    }
+
+    /// With these attacks, a sentence each.
+    pub fn with_attacks(self, attacks: Vec<String>) -> SummaryReport<'r> {
+        SummaryReport { attacks, ..self }
+    }
+
+    /// The line about attacks, if there are any.
+    fn under_attack(&self) -> Option<String> {
+        let attacks = self.attacks.join("; ");
+        (!attacks.is_empty()).then(|| {
+            format!("Under attack: {attacks}. gamewire abuse shows who, how, and filters.")
+        })
     }
 
     /// For people; on a terminal, tables fit into this many columns.
@@ -76,6 +93,11 @@ impl<'r> SummaryReport<'r> {
             put(out, format_args!("==> {capture} <==\n"));
         }
         if !self.has_one_table {
+            if let Some(attacks) = self.under_attack() {
+                let tone = Tone::Finding(Severity::Error, Verdict::Fail);
+                let line = hanging(&attacks, 0, terminal);
+                paint.paint(tone, out, |out| put(out, format_args!("{line}\n")));
+            }
             let lines = std::iter::once(self.recording()).chain(self.not_ours());
             for line in lines {
                 put(out, format_args!("{}\n", hanging(&line, 0, terminal)));
@@ -133,6 +155,9 @@ impl<'r> SummaryReport<'r> {
     pub fn markdown(&self, out: &mut Vec<u8>) {
         if let Some(capture) = self.capture {
             put(out, format_args!("### {}\n\n", markdown::cell(capture)));
+        }
+        if let Some(attacks) = self.under_attack() {
+            put(out, format_args!("**{attacks}**\n\n"));
         }
         put(out, format_args!("{}\n", self.recording()));
         if let Some(foreign) = self.not_ours() {

@@ -139,6 +139,11 @@ impl Model {
         let Some(checker) = self.checker.take() else { return };
         let capture = self.index.captures().len().saturating_sub(1);
         let outcome = checker.outcome(vec![name.to_owned()], read);
+        for attack in outcome.attacks() {
+            self.note(&format!(
+                "Under attack: {attack}; gamewire abuse shows who, how, and filters"
+            ));
+        }
         let room = FINDINGS.saturating_sub(self.found.len());
         self.left_out += outcome.left_out + outcome.findings.len().saturating_sub(room) as u64;
         self.found.extend(outcome.findings.into_iter().take(room).map(|found| (capture, found)));

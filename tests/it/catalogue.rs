@@ -13,7 +13,7 @@ use dissectors::kit::Code;
 const ADDED: &[&str] = &["GS4034"];
 
 /// Rules of the catalogue that are not built yet.
-const TO_BUILD: &[&str] = &["GS1027", "SEC007"];
+const TO_BUILD: &[&str] = &["GS1027"];
 
 /// The files of the catalogue.
 const FILES: [&str; 2] = ["rules.md", "rules-third-wave.md"];

@@ -21,6 +21,7 @@ mod cli;
 mod columns;
 mod config;
 mod conforming;
+mod coverage;
 mod diagnose;
 mod diagnose_masters;
 mod diagnose_parties;

@@ -18,7 +18,8 @@ pub(crate) fn play(code: &str, is_right: bool) -> Option<Vec<u8>> {
     Some(match (code, is_right) {
         ("NET004" | "NET005" | "NET008" | "NET009", true) => fragments.pcap(),
         ("NET006" | "NET007", true) => stream.pcap(),
-        ("SEC006", false) => flood(),
+        ("SEC006", false) => flood("54 'Source Engine Query' 00"),
+        ("SEC007", false) => flood("'qconnect0x1'"),
         ("NET010", is_right) => statistics(&fragments, if is_right { 0 } else { 7 }),
         ("NET004", false) => {
             let mut shifted = fragments.packets[1].clone();
@@ -60,13 +61,16 @@ pub(crate) fn play(code: &str, is_right: bool) -> Option<Vec<u8>> {
     })
 }
 
-/// Six thousand requests from one source within five seconds.
-fn flood() -> Vec<u8> {
+/// Six thousand packets with this content from one source within five seconds, after an answered
+/// request of another.
+fn flood(content: &str) -> Vec<u8> {
     let request = |n: u32| {
-        let time = f64::from(n) / 1200.0;
-        format!("{time:.6} c > s  FFFFFFFF 54 'Source Engine Query' 00\n")
+        let time = 1.0 + f64::from(n) / 1200.0;
+        format!("{time:.6} c > s  FFFFFFFF {content}\n")
     };
-    let script = String::from_iter((0..6000).map(request));
+    let asked = "0.00 d > s  FFFFFFFF 54 'Source Engine Query' 00\n\
+                 0.02 s > d  FFFFFFFF 41 4BA1D522\n";
+    let script = asked.to_owned() + &String::from_iter((0..6000).map(request));
     capture(&script, &Setting::udp(27015)).expect("a good script").pcap()
 }
 

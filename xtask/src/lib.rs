@@ -21,7 +21,8 @@ pub fn with_part(page: &str, part: &str, text: &str) -> Option<String> {
 
 /// The pages that gamewire generates, and the arguments for it. Tests of the documentation compare the pages
 /// by the same list.
-pub const PAGES: [(&str, &[&str]); 2] = [
+pub const PAGES: [(&str, &[&str]); 3] = [
     ("docs/rules.md", &["rules", "--no-config", "--format", "markdown"]),
     ("docs/fields.md", &["fields", "--format", "markdown"]),
+    ("docs/coverage.md", &["rules", "--coverage", "--no-config", "--format", "markdown"]),
 ];

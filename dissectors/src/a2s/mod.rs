@@ -9,6 +9,7 @@
 mod claim;
 mod conversation;
 mod counters;
+mod coverage;
 mod decode;
 mod diagnosis;
 mod exchange;
@@ -85,6 +86,7 @@ impl Protocol for A2s {
         masters: None,
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,
+        coverage: &coverage::COVERAGE,
     };
     type Settings = ();
     type Conversation = Conversation;

@@ -18,7 +18,7 @@ fields! {
     GUID32 = Field::new("guid32", "GUID (deprecated)", Kind::Unsigned);
     /// Identifies the client, not a number; deprecated.
     GUID32_TEXT = Field::new("guid32", "GUID (deprecated)", Kind::Text);
-    /// Port of the server.
+    /// Port of the server; 28770 if it is absent.
     P = Field::new("p", "Server port number", Kind::Unsigned).kept();
     /// Port of the server, not a number.
     P_TEXT = Field::new("p", "Server port number", Kind::Text);
@@ -69,11 +69,11 @@ fields! {
         .of(&[&ADDRESS, &PORT, &PORT_TEXT, &WEIGHT, &WEIGHT_TEXT]);
     /// Address of the server.
     ADDRESS = Field::new("address", "Address", Kind::Text);
-    /// Port of the server.
+    /// Port of the server; 28770 if it is absent.
     PORT = Field::new("port", "Port", Kind::Unsigned).kept();
     /// Port of the server, not a number.
     PORT_TEXT = Field::new("port", "Port", Kind::Text);
-    /// The position of the server in the client's list: a greater weight is higher.
+    /// The position of the server in the client's list: a greater weight is higher; 0 if it is absent.
     WEIGHT = Field::new("weight", "Weight", Kind::Signed).kept();
     /// The position of the server in the client's list, not a number.
     WEIGHT_TEXT = Field::new("weight", "Weight", Kind::Text);

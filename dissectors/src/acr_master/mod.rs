@@ -15,6 +15,7 @@
 
 mod claim;
 mod conversation;
+mod coverage;
 mod diagnosis;
 mod digest;
 mod fields;
@@ -88,6 +89,7 @@ impl Protocol for AcrMaster {
         masters: Some(&MASTERS),
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,
+        coverage: &coverage::COVERAGE,
     };
     type Settings = Settings;
     type Conversation = Conversation;

@@ -17,6 +17,7 @@ mod claim;
 mod codes;
 mod connection;
 mod conversation;
+mod coverage;
 mod decode;
 mod diagnosis;
 mod ends;
@@ -124,6 +125,7 @@ impl Protocol for GameSpy1 {
         masters: Some(&MASTERS),
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,
+        coverage: &coverage::COVERAGE,
     };
     type Settings = Settings;
     type Conversation = Conversation;

@@ -17,6 +17,7 @@
 
 mod claim;
 mod conversation;
+mod coverage;
 mod decode;
 mod diagnosis;
 mod fields;
@@ -79,6 +80,7 @@ impl Protocol for GameSpy4 {
         masters: None,
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,
+        coverage: &coverage::COVERAGE,
     };
     type Settings = ();
     type Conversation = Conversation;

@@ -6,6 +6,7 @@
 mod cause;
 pub mod causes;
 mod counted;
+pub mod coverage;
 mod diagnosis;
 pub(crate) mod dotted;
 mod evidence;
@@ -53,6 +54,7 @@ mod tree;
 
 pub use cause::{Cause, CauseKind, Values};
 pub use counted::counted;
+pub use coverage::Coverage;
 pub use diagnosis::{Diagnosis, Symptom};
 pub use evidence::{Evidence, Finding, Verdict};
 pub use exchanges::{

@@ -230,7 +230,7 @@ impl DetailedLoad {
         let &LoadMessage { what, source, time, .. } = exchange;
         self.last = self.last.max(time);
         self.requests += 1;
-        count(&mut self.asked, what, 1);
+        add_count(&mut self.asked, what, 1);
         let before = self.sources.len();
         if let Some(source) = self.sources.entry(source, time, room.sources == 0) {
             source.asks();
@@ -264,7 +264,7 @@ impl DetailedLoad {
         self.last = self.last.max(other.last);
         self.requests += other.requests;
         for (name, times) in other.asked {
-            count(&mut self.asked, name, times);
+            add_count(&mut self.asked, name, times);
         }
         self.asked.sort_unstable();
         self.responses += other.responses;
@@ -274,7 +274,7 @@ impl DetailedLoad {
         let rank = |(times, source, _): &(u32, IpAddr, Name)| (*times, std::cmp::Reverse(*source));
         self.repeated = self.repeated.into_iter().chain(other.repeated).max_by_key(rank);
         self.sources.add(other.sources);
-        self.rate.kept.extend(other.rate.kept);
+        self.rate.add_all(other.rate);
     }
 }
 
@@ -294,7 +294,7 @@ impl Rate {
     }
 
     /// Adds a request at this time. Returns how many buckets are stored for it.
-    fn add(&mut self, bucket: i64, least: u64) -> usize {
+    pub(super) fn add(&mut self, bucket: i64, least: u64) -> usize {
         let before = self.kept.len();
         if bucket > self.now {
             self.keep(least);
@@ -306,6 +306,11 @@ impl Rate {
         let count = &mut self.latest[Rate::place(self.now)];
         *count = count.saturating_add(1);
         self.kept.len() - before
+    }
+
+    /// Adds the stored buckets of another group of hosts.
+    pub(super) fn add_all(&mut self, other: Rate) {
+        self.kept.extend(other.kept);
     }
 
     /// Stores the latest buckets, if they were busy.
@@ -347,7 +352,7 @@ pub(super) fn earlier(a: Option<Witness>, b: Option<Witness>) -> Option<Witness>
 }
 
 /// Adds to the count of this name.
-fn count(counts: &mut Vec<(Name, u64)>, name: Name, times: u64) {
+pub(super) fn add_count(counts: &mut Vec<(Name, u64)>, name: Name, times: u64) {
     match counts.iter_mut().find(|(known, _)| *known == name) {
         Some((_, count)) => *count += times,
         None => counts.push((name, times)),

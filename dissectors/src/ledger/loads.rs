@@ -9,11 +9,14 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::load::{BUCKETS, DetailedLoad, GroupRoom, Load, LoadTerms, earlier};
+use super::load::{BUCKETS, DetailedLoad, GroupRoom, Load, LoadTerms, Rate, earlier};
+use super::other_packets::{OtherPackets, PortLoad};
 use super::sources::tenths;
-use super::{CrossFlowBreach, Detail, KeptRule, Witness, spell};
-use crate::abuse_rules::{SEC005, SEC006};
-use crate::kit::{AbuseThresholds, Evidence, Map, Payload, Role, Rule, SeenMessage, Socket, Time};
+use super::{AttackOn, CrossFlowBreach, Detail, KeptRule, Witness, listed, spell};
+use crate::abuse_rules::{SEC005, SEC006, SEC007};
+use crate::kit::{
+    AbuseThresholds, Evidence, Map, Payload, Role, Rule, SeenMessage, Set, Socket, Time, counted,
+};
 
 /// Groups of hosts: all traffic between two hosts belongs to one group.
 pub const GROUPS: usize = 8;
@@ -23,6 +26,9 @@ pub(super) const CHECKED_FROM: u64 = 20;
 
 /// A group with a smaller share of a flood than this may be left out of its rate.
 const SHARE: u64 = 256;
+
+/// What happens to a server that gets too many packets.
+const FLOODED: &str = "is flooded";
 
 /// Maximum number of servers in a group.
 const SERVERS: usize = 1 << 12;
@@ -42,8 +48,12 @@ pub struct Loads {
 #[derive(Clone, Serialize, Deserialize)]
 struct HostGroup {
     servers: Map<Socket, Load>,
+    /// Packets that are no messages.
+    others: OtherPackets,
     room: GroupRoom,
-    /// The first request that did not fit.
+    /// The room for those.
+    room_of_others: GroupRoom,
+    /// The first packet that did not fit.
     left_out: Option<Witness>,
 }
 
@@ -57,9 +67,12 @@ impl Loads {
     /// Empty, with this maximum of servers, sources and times.
     pub fn new(most: usize, abuse: AbuseThresholds) -> Loads {
         let most = (most / GROUPS).max(1);
+        let room = || GroupRoom { sources: most, buckets: most };
         let group = |_| HostGroup {
             servers: Map::default(),
-            room: GroupRoom { sources: most, buckets: most },
+            others: OtherPackets::default(),
+            room: room(),
+            room_of_others: room(),
             left_out: None,
         };
         let terms = LoadTerms {
@@ -105,12 +118,21 @@ impl Loads {
         }
     }
 
+    /// A UDP packet that is no message of a supported protocol.
+    pub fn other(&mut self, group: usize, payload: &Payload<'_>) {
+        let terms = self.terms;
+        let Some(group) = self.groups.get_mut(group % GROUPS) else { return };
+        if !group.others.packet(payload, &terms, &mut group.room_of_others) {
+            group.left_out.get_or_insert_with(|| Witness::of(payload));
+        }
+    }
+
     /// Adds other counts, of other groups, or of other hosts in them.
     pub fn add(&mut self, other: Loads) {
         for (mine, theirs) in self.groups.iter_mut().zip(other.groups) {
-            if mine.servers.is_empty() {
+            if mine.is_empty() {
                 *mine = theirs;
-            } else if !theirs.servers.is_empty() {
+            } else if !theirs.is_empty() {
                 self.more.push(theirs);
             }
         }
@@ -122,9 +144,11 @@ impl Loads {
         self.groups.iter().chain(&self.more).any(|group| group.left_out.is_some())
     }
 
-    /// The results. Returns the first request that was left out, if any.
+    /// The results. `known`: other servers than those that get requests, as [`listed`]. Returns the
+    /// first packet that was left out, if any.
     pub(super) fn review(
         mut self,
+        known: &Set<u64>,
         rulings: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) -> Option<Witness> {
@@ -135,6 +159,10 @@ impl Loads {
             *requests.entry(*server).or_default() += load.requests();
         }
         let mut all: Map<Socket, DetailedLoad> = Map::default();
+        let mut ports: Map<Socket, PortLoad> = Map::default();
+        let is_server = |port: &Socket| {
+            requests.contains_key(port) || known.contains(&u64::from_ne_bytes(listed(port.0)))
+        };
         let mut left_out = None;
         for group in self.groups.iter_mut().chain(&mut self.more) {
             left_out = earlier(left_out, group.left_out);
@@ -144,7 +172,28 @@ impl Loads {
                     all.entry(server).or_default().add(load.finish(&terms));
                 }
             });
+            group.others.ports.drain().filter(|(port, _)| is_server(port)).for_each(
+                |(at, port)| {
+                    ports.entry(at).or_default().add(port, &terms);
+                },
+            );
         }
+        let flooded = ports.iter_mut().filter_map(|(port, load)| {
+            Some((port.0, self.flooded_by_others(port.0, load)?, load.first?, load.sources.count()))
+        });
+        let mut flooded = Vec::from_iter(flooded);
+        flooded.sort_unstable_by_key(|(server, ..)| *server);
+        let checked = requests.iter().filter(|(_, requests)| **requests >= CHECKED_FROM);
+        let passed = checked.filter(|(server, _)| !flooded.iter().any(|it| it.0 == server.0));
+        let times = passed.count() as u64;
+        kept.extend((times > 0).then_some(KeptRule { rule: &SEC007, server: None, times }));
+        rulings.extend(flooded.into_iter().map(|(server, detail, witness, sources)| {
+            let detail = Detail::Text(detail);
+            CrossFlowBreach {
+                attack: Some(AttackOn { sources, target: server.to_string(), suffers: FLOODED }),
+                ..CrossFlowBreach::of(&SEC007, Evidence::default(), witness, Role::Client, detail)
+            }
+        }));
         let mut all = Vec::from_iter(all);
         all.sort_unstable_by_key(|(server, _)| server.0);
         for (Socket(server), mut load) in all {
@@ -162,35 +211,33 @@ impl Loads {
     ) {
         let Some(witness) = load.first else { return };
         let SeenMessage { mark, from, to } = witness.seen;
-        let sources = load.sources.count().to_string();
-        let mut check = |rule: &'static Rule, witness, speaker, detail: Option<String>| {
+        let (flooded, reflected) = (self.flooded(server, load), self.reflected(server, load));
+        let mut check = |rule: &'static Rule, suffers, witness, speaker, detail: Option<String>| {
             let evidence = Evidence::default();
             match detail.map(Detail::Text) {
                 None => kept.push(KeptRule { rule, server: Some(server), times: 1 }),
                 Some(detail) => rulings.push(CrossFlowBreach {
-                    sources: Some(format!("{sources} toward {server}")),
+                    attack: Some(AttackOn {
+                        sources: load.sources.count(),
+                        target: server.to_string(),
+                        suffers,
+                    }),
                     ..CrossFlowBreach::of(rule, evidence, witness, speaker, detail)
                 }),
             }
         };
-        let flooded = self.flooded(server, load);
-        check(&SEC006, witness, Role::Client, flooded);
+        check(&SEC006, FLOODED, witness, Role::Client, flooded);
         let seen = SeenMessage { mark, from: to, to: from };
-        let reflected = self.reflected(server, load);
         // Without some of the sources, it is unknown how many never continue.
         if reflected.is_some() || !load.sources.is_cut {
-            check(&SEC005, Witness { seen, ..witness }, Role::Server, reflected);
+            let suffers = "is misused to flood others";
+            check(&SEC005, suffers, Witness { seen, ..witness }, Role::Server, reflected);
         }
     }
 
     /// The text of a finding, if requests to a server were too frequent.
     fn flooded(&self, server: SocketAddr, load: &mut DetailedLoad) -> Option<String> {
-        let most = load.rate.most();
-        if most < flood(&self.abuse) {
-            return None;
-        }
-        let seconds = (self.abuse.flood_window / 1_000_000).max(1) as f64 / 1e3;
-        let rate = (most as f64 / seconds).round();
+        let [rate, seconds] = self.rate_of_flood(&mut load.rate)?;
         let single = load.sources.iter().filter(|source| source.asked == 1).count();
         let share = (100 * single).checked_div(load.sources.len()).unwrap_or(0);
         let asked = load.asked.iter().map(|(name, count)| format!("{count} {name}"));
@@ -200,6 +247,26 @@ impl Loads {
              with one packet: {asked}",
             load.sources.count(),
         ))
+    }
+
+    /// The text of a finding, if packets of another kind than requests flood a server.
+    fn flooded_by_others(&self, server: SocketAddr, load: &mut PortLoad) -> Option<String> {
+        let [rate, seconds] = self.rate_of_flood(&mut load.rate).filter(|_| load.is_one_way())?;
+        let kinds =
+            load.kinds.iter().map(|(name, count)| counted(*count as usize, &plural(name.0)));
+        let (sources, kinds) = (load.sources.count(), Vec::from_iter(kinds).join(", "));
+        let sent = counted(load.sent as usize, "packet");
+        Some(format!(
+            "up to {rate} packets a second over {seconds} s to {server}, from {sources}: {kinds}; \
+             it sends {sent}"
+        ))
+    }
+
+    /// Packets a second and the seconds of the window, if they are too many.
+    fn rate_of_flood(&self, rate: &mut Rate) -> Option<[f64; 2]> {
+        let most = rate.most();
+        let seconds = (self.abuse.flood_window / 1_000_000).max(1) as f64 / 1e3;
+        (most >= flood(&self.abuse)).then(|| [(most as f64 / seconds).round(), seconds])
     }
 
     /// The text of a finding, if a server was misused against others.
@@ -239,6 +306,20 @@ impl Loads {
             spell(first),
             spell(last),
         ))
+    }
+}
+
+impl HostGroup {
+    fn is_empty(&self) -> bool {
+        self.servers.is_empty() && self.others.ports.is_empty()
+    }
+}
+
+/// Both forms of the name of a packet, for [`counted`].
+fn plural(name: &str) -> String {
+    match name.split_once(" of ") {
+        Some((name, of)) => format!("{name} of {of}/{name}s of {of}"),
+        None => format!("{name}/{name}s"),
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::loads::CHECKED_FROM;
 use super::sources::SourceSample;
-use super::{CrossFlowBreach, Detail, KeptRule, Terms, Witness, spell};
+use super::{AttackOn, CrossFlowBreach, Detail, KeptRule, Terms, Witness, spell};
 use crate::abuse_rules::SEC005;
 use crate::kit::{Evidence, Role, SeenMessage, Time};
 
@@ -115,7 +115,11 @@ impl Victims {
             let witness = Witness { seen: latest, flow: 0, began: true, lossy: false };
             let (evidence, detail) = (Evidence::default(), Detail::Text(detail));
             rulings.push(CrossFlowBreach {
-                sources: Some(format!("{} toward {address}", reflectors.count())),
+                attack: Some(AttackOn {
+                    sources: reflectors.count(),
+                    target: address.to_string(),
+                    suffers: "gets many responses that it did not ask for",
+                }),
                 ..CrossFlowBreach::of(rule, evidence, witness, Role::Server, detail)
             });
         }

@@ -278,7 +278,8 @@ fn query<S: Sink>(
     let most = cx.settings.limits.remembered;
     let first_page = matches!(asked, QueryPosition::First { .. }) && seed != ZERO;
     let wanted = WantedReply { addresses: said.addresses, first_page };
-    if wanted == WantedReply::default() {
+    // The end of a cut filter may be the end of an address.
+    if wanted == WantedReply::default() || payload.lost {
         cx.shared.wanted.remove(&ends);
     } else {
         cx.shared.wanted.insert(ends, wanted, most);

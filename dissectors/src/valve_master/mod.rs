@@ -14,6 +14,7 @@
 mod claim;
 mod conditions;
 mod conversation;
+mod coverage;
 mod decode;
 mod diagnosis;
 mod endpoint;
@@ -102,6 +103,7 @@ impl Protocol for ValveMaster {
         masters: Some(&MASTERS),
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,
+        coverage: &coverage::COVERAGE,
     };
     type Settings = Settings;
     type Conversation = Conversation;

@@ -46,10 +46,16 @@ pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
         return;
     }
     let paint = style.paint;
-    let counts = Severity::ALL.map(|severity| outcome.count(severity));
-    let subject = outcome.captures.join(", ");
-    let size = (outcome.messages, outcome.flows);
-    headline(outcome.status(style.least), &subject, counts, outcome.requests, size, paint, out);
+    let headline = Headline {
+        status: outcome.status(style.least),
+        subject: &outcome.captures.join(", "),
+        attacks: &outcome.attacks(),
+        counts: Severity::ALL.map(|severity| outcome.count(severity)),
+        requests: outcome.requests,
+        messages: outcome.messages,
+        flows: outcome.flows,
+    };
+    headline.write(paint, out);
     let first = outcome.span.map(|[first, _]| first);
     let mut stamp = TimeFormatter::new(style.times).since(first);
     for group in &groups {
@@ -71,28 +77,47 @@ pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
     }
 }
 
-/// `FAIL  a.pcap: 1 error, 0 warnings, 0 notes; 2 of 2 requests answered, 4 messages in 1 flow`
-fn headline(
-    rule_outcome: RuleStatus,
-    subject: &str,
+/// The first line about one capture, or about several.
+struct Headline<'o> {
+    status: RuleStatus,
+    /// What it is about.
+    subject: &'o str,
+    /// Attacks, a sentence each.
+    attacks: &'o [String],
+    /// The number of findings, by severity.
     counts: [u64; 3],
     requests: ExchangeCounts,
-    (messages, flows): (u64, u64),
-    paint: Paint,
-    out: &mut String,
-) {
-    let verdict =
-        paint.text(tone_of(rule_outcome), rule_outcome.name().replace('_', " ").to_uppercase());
-    let mut parts = Vec::new();
-    for (severity, count) in Severity::ALL.into_iter().zip(counts) {
-        parts.push(counted(count, severity.name()));
+    messages: u64,
+    flows: u64,
+}
+
+impl Headline<'_> {
+    /// `FAIL  a.pcap: 1 error, 0 warnings, 0 notes; 2 of 2 requests answered, 4 messages in 1 flow`
+    ///
+    /// An attack comes before all that: its target may keep to the specification, and still be down.
+    fn write(&self, paint: Paint, out: &mut String) {
+        let Headline { status, subject, requests, .. } = *self;
+        let is_attacked = !self.attacks.is_empty();
+        let word = match status {
+            status if status == RuleStatus::Fail || !is_attacked => {
+                status.name().replace('_', " ").to_uppercase()
+            }
+            _ => "UNDER ATTACK".to_owned(),
+        };
+        let tone = tone_of(if is_attacked { RuleStatus::Fail } else { status });
+        put(out, format_args!("{}  {subject}: ", paint.text(tone, word)));
+        self.attacks.iter().for_each(|attack| put(out, format_args!("{attack}; ")));
+        let counts = Severity::ALL.into_iter().zip(self.counts);
+        let counts = counts.map(|(severity, count)| counted(count, severity.name()));
+        put(out, format_args!("{}; ", Vec::from_iter(counts).join(", ")));
+        if requests.asked > 0 {
+            let (answered, asked) =
+                (grouped(requests.answered), counted(requests.asked, "request"));
+            put(out, format_args!("{answered} of {asked} answered, "));
+        }
+        let (messages, flows) = (counted(self.messages, "message"), counted(self.flows, "flow"));
+        put(out, format_args!("{messages} in {flows}\n"));
     }
-    put(out, format_args!("{verdict}  {subject}: {}; ", parts.join(", ")));
-    if requests.asked > 0 {
-        let (answered, asked) = (grouped(requests.answered), counted(requests.asked, "request"));
-        put(out, format_args!("{answered} of {asked} answered, "));
-    }
-    put(out, format_args!("{} in {}\n", counted(messages, "message"), counted(flows, "flow")));
 }
 
 /// Writes one finding in a line, as it happens.

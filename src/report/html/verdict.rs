@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dissectors::kit::{Role, Severity, Verdict};
 
-use crate::abuse;
 use crate::check::{Outcome, Party, ReportedFinding, RuleStatus};
 use crate::diagnose;
 use crate::session::Totals;
@@ -42,13 +41,15 @@ impl Headline {
             }
             RuleStatus::NotExercised => ("unknown", "Nothing to check in this capture".to_owned()),
         };
+        let attacks = outcome.attacks();
+        let (tone, headline) = match &attacks[..] {
+            [] => (tone, headline),
+            attacks => ("fail", format!("Under attack: {}", named(attacks.iter().cloned()))),
+        };
         let mut sentences: Vec<_> = [Role::Server, Role::Client, Role::Master]
             .iter()
             .filter_map(|who| broken(*who, outcome))
             .collect();
-        if outcome.findings.iter().any(abuse::concerns) {
-            sentences.push("The capture shows abuse: gamewire abuse shows the attacks.".to_owned());
-        }
         if outcome.findings.iter().any(diagnose::concerns) {
             let means = "gamewire diagnose shows what this means for players, and what to do.";
             sentences.push(means.to_owned());

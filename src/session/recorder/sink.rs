@@ -16,7 +16,7 @@ use crate::session::{Findings, Messages};
 
 /// The group of the two hosts of a message: one thread decodes all messages of a group.
 #[inline]
-fn group_of(payload: &Payload<'_>) -> usize {
+pub(super) fn group_of(payload: &Payload<'_>) -> usize {
     shard_of(payload.from.ip(), payload.to.ip(), GROUPS)
 }
 

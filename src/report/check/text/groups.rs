@@ -142,8 +142,8 @@ impl<'o> FindingGroup<'o> {
     ) {
         let name = by.party.map(|party| {
             let who = by.found.first().map_or(self.rule_outcome.rule.who, |found| found.who);
-            let sources = by.found.first().and_then(|found| found.sources.clone());
-            sources.unwrap_or_else(|| format!("{} {party}", who.name()))
+            let attack = by.found.first().and_then(|found| found.attack.as_ref());
+            attack.map_or_else(|| format!("{} {party}", who.name()), ToString::to_string)
         });
         if self.count == 1 || by.party.is_none() && self.parties.len() == 1 && by.count == 1 {
             for found in shown {

@@ -2,7 +2,7 @@
 
 use dissectors::kit::Severity;
 
-use super::{Style, headline};
+use super::{Headline, Style};
 use crate::check::{ExchangeCounts, Outcome, RuleStatus};
 use crate::text::grouped;
 
@@ -16,6 +16,8 @@ pub struct CheckTotals {
     rule_outcome: Option<RuleStatus>,
     failed: Vec<String>,
     failures: usize,
+    /// Captures with an attack.
+    attacked: u64,
     counts: [u64; 3],
     requests: ExchangeCounts,
     messages: u64,
@@ -27,6 +29,7 @@ impl CheckTotals {
     pub fn add(&mut self, outcome: &Outcome, style: &Style) {
         let rule_outcome = outcome.status(style.least);
         self.captures += 1;
+        self.attacked += u64::from(!outcome.attacks().is_empty());
         self.rule_outcome =
             Some(self.rule_outcome.map_or(rule_outcome, |before| worse(before, rule_outcome)));
         if rule_outcome == RuleStatus::Fail {
@@ -55,8 +58,20 @@ impl CheckTotals {
             let failed = grouped(self.failures as u64);
             subject += &format!(", {failed} failed ({}{more})", self.failed.join(", "));
         }
-        let size = (self.messages, self.flows);
-        headline(rule_outcome, &subject, self.counts, self.requests, size, style.paint, out);
+        let attacks = match self.attacked {
+            0 => Vec::new(),
+            attacked => vec![format!("attacks in {attacked}")],
+        };
+        let headline = Headline {
+            status: rule_outcome,
+            subject: &subject,
+            attacks: &attacks,
+            counts: self.counts,
+            requests: self.requests,
+            messages: self.messages,
+            flows: self.flows,
+        };
+        headline.write(style.paint, out);
     }
 }
 

@@ -1,0 +1,131 @@
+//! What tells a flood of a game server's port from its players: packets of any content count, and
+//! traffic that goes both ways is a player's.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kit::{Map, Socket};
+
+/// Maximum number of addresses per port to which the server sends such packets.
+const PEERS: usize = 1 << 12;
+
+/// As many packets in both directions are a player's.
+const PLAYS: u32 = 10;
+
+/// A player sends at most so many packets for each that the server sends.
+const MOST_EACH: u32 = 20;
+
+/// A flood is so many times what the server sends, unless its packets ask for something.
+const TIMES: u64 = 3;
+
+/// How packets outside of a connection begin.
+const CONNECTIONLESS: [u8; 4] = [0xFF; 4];
+const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
+
+/// Words that begin such packets of games, and what they ask for.
+const WORDS: [(&[u8], &str); 8] = [
+    (b"getchallenge", "getchallenge packet"),
+    (b"qconnect", "qconnect packet"),
+    (b"connect", "connect packet"),
+    (b"rcon", "rcon packet"),
+    (b"infostring", "infostring packet"),
+    (b"details", "details packet"),
+    (b"getinfo", "getinfo packet"),
+    (b"getstatus", "getstatus packet"),
+];
+
+/// The name of packets of unknown content.
+const OTHER: &str = "packet of other content";
+
+/// What a packet that is no message is, by its first bytes.
+pub fn packet_name(bytes: &[u8]) -> &'static str {
+    if bytes.starts_with(&SPLIT) {
+        return "split packet";
+    }
+    match bytes.strip_prefix(&CONNECTIONLESS) {
+        Some([]) => "empty connectionless packet",
+        Some(message) => {
+            let known = WORDS.iter().find(|(word, _)| message.starts_with(word));
+            known.map_or("connectionless packet", |(_, name)| name)
+        }
+        None => OTHER,
+    }
+}
+
+/// Whether this is more than a port without answers for it gets. `kinds`: the packets toward it, by
+/// [`packet_name`]; `sent`: the number that it sends.
+pub fn is_one_way<'k>(kinds: impl Iterator<Item = (&'k str, u64)>, sent: u64) -> bool {
+    let (mut asking, mut got) = (0_u64, 0_u64);
+    for (name, packets) in kinds {
+        got += packets;
+        asking += if name == OTHER { 0 } else { packets };
+    }
+    2 * asking >= got || got >= TIMES * sent
+}
+
+/// The addresses to which a server's port sends packets.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Peers(Map<Socket, Peer>);
+
+/// One of them: how many packets go there, and how many come from there.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Peer {
+    sent: u32,
+    got: u32,
+}
+
+impl Peers {
+    /// The port sends a packet there. Returns whether that is a player.
+    pub fn sends(&mut self, to: SocketAddr) -> bool {
+        let has_room = self.0.len() < PEERS || self.0.contains_key(&Socket(to));
+        has_room && {
+            let peer = self.0.entry(Socket(to)).or_default();
+            peer.sent = peer.sent.saturating_add(1);
+            peer.plays()
+        }
+    }
+
+    /// A packet comes from there. Returns whether that is a player.
+    pub fn gets(&mut self, from: SocketAddr) -> bool {
+        self.0.get_mut(&Socket(from)).is_some_and(|peer| {
+            peer.got = peer.got.saturating_add(1);
+            peer.plays()
+        })
+    }
+}
+
+impl Peer {
+    /// Whether it plays: traffic goes both ways.
+    fn plays(self) -> bool {
+        self.sent >= PLAYS && self.got >= PLAYS && self.got / MOST_EACH <= self.sent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_named_by_their_first_bytes() {
+        assert_eq!(packet_name(b"\xFF\xFF\xFF\xFFqconnect0x1\0"), "qconnect packet");
+        assert_eq!(packet_name(b"\xFF\xFF\xFF\xFFgetchallenge steam"), "getchallenge packet");
+        assert_eq!(packet_name(b"\xFF\xFF\xFF\xFF"), "empty connectionless packet");
+        assert_eq!(packet_name(b"\xFF\xFF\xFF\xFFxyz"), "connectionless packet");
+        assert_eq!(packet_name(b"\xFE\xFF\xFF\xFF\0"), "split packet");
+        assert_eq!(packet_name(b"\x12\x34"), OTHER);
+    }
+
+    #[test]
+    fn who_gets_as_much_as_he_sends_plays() {
+        let peer = |sent, got| Peer { sent, got }.plays();
+        assert!(peer(10, 10) && peer(100, 1_000) && !peer(9, 100) && !peer(10, 1_000));
+    }
+
+    #[test]
+    fn packets_that_ask_for_something_need_not_be_more_than_what_is_sent() {
+        assert!(is_one_way([(OTHER, 30)].into_iter(), 10));
+        assert!(!is_one_way([(OTHER, 29)].into_iter(), 10));
+        assert!(is_one_way([(OTHER, 10), ("rcon packet", 10)].into_iter(), 100));
+    }
+}
