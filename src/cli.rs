@@ -5,6 +5,7 @@ mod diagnose;
 mod export;
 mod input;
 mod names;
+mod record;
 mod report;
 mod sniffing;
 mod summary;
@@ -16,7 +17,7 @@ mod wanted;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use dissectors::kit::Role;
@@ -30,6 +31,7 @@ pub use abuse::{AbuseArgs, AbuseFormat};
 pub use diagnose::{DiagnoseArgs, DiagnoseFormat};
 pub use export::{ExportArgs, ExportFormat};
 pub use input::{ConfigFile, InputArgs};
+pub use record::{RecordArgs, RelayArgs};
 pub use report::ReportArgs;
 pub use sniffing::LiveArgs;
 pub use summary::{SummaryArgs, SummaryFormat};
@@ -56,7 +58,7 @@ impl Cli {
     /// # Errors
     /// It is invalid, or asks for help.
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-        let mut cli = Cli::try_parse_from(args)?;
+        let mut cli = Cli::try_parse_from(args).map_err(with_one_tip)?;
         if let Some(input) = cli.command.input_mut() {
             input.files.splice(..0, std::mem::take(&mut input.read));
         }
@@ -79,6 +81,15 @@ impl Cli {
         }
         Ok(cli)
     }
+}
+
+/// Where a command is run, clap suggests in addition to a similar option that the misspelt one is meant for the
+/// command.
+fn with_one_tip(mut error: clap::Error) -> clap::Error {
+    if error.get(ContextKind::SuggestedArg).is_some() {
+        error.remove(ContextKind::Suggested);
+    }
+    error
 }
 
 /// The version, and the commit it was built from, if known.
@@ -104,6 +115,8 @@ pub enum Command {
     View(ViewArgs),
     /// Check messages and conversations against the protocols' specifications
     Check(CheckArgs),
+    /// Run a command and record its traffic to a server, without the right to capture
+    Record(RecordArgs),
     /// Write a report for the browser: one HTML file with verdict, charts, tables and ladder diagrams
     Report(ReportArgs),
     /// Write tables for DuckDB, Spark, pandas and others: messages, flows, findings, servers, clients
@@ -174,7 +187,8 @@ impl Command {
             Command::Scrub(scrub) => Some(&scrub.input),
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
-            Command::Rules(_)
+            Command::Record(_)
+            | Command::Rules(_)
             | Command::Explain(_)
             | Command::Fields(_)
             | Command::Docs(_)
@@ -198,7 +212,8 @@ impl Command {
             Command::Scrub(scrub) => Some(&mut scrub.input),
             Command::Flows(flows) => Some(&mut flows.input),
             Command::Check(check) => Some(&mut check.input),
-            Command::Rules(_)
+            Command::Record(_)
+            | Command::Rules(_)
             | Command::Explain(_)
             | Command::Fields(_)
             | Command::Docs(_)
@@ -351,6 +366,11 @@ pub struct ScrubArgs {
 
 /// `gamewire check`.
 #[derive(Args, Debug)]
+// clap counts a changed argument as the last one, and COMMAND must come after FILE.
+#[command(
+    mut_arg("files", |it| it.required_unless_present("command")),
+    mut_arg("command", |it| it.conflicts_with_all(["files", "read", "interface", "annotate"])),
+)]
 pub struct CheckArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -408,6 +428,9 @@ pub struct CheckArgs {
     /// The input.
     #[command(flatten)]
     pub input: InputArgs,
+    /// A command whose traffic is recorded and checked instead.
+    #[command(flatten)]
+    pub relays: RelayArgs,
 }
 
 /// Output formats of `check`.

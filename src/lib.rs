@@ -61,6 +61,9 @@ pub mod net;
 mod output_file;
 #[cfg(feature = "partition")]
 pub mod partition;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod relay;
 #[cfg(any(feature = "cli", feature = "tables"))]
 #[cfg_attr(
     not(feature = "cli"),

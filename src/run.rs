@@ -6,7 +6,8 @@ use std::io::Write;
 use clap::error::ErrorKind;
 
 use crate::capture::{CaptureError, Stop};
-use crate::cli::{Cli, Command};
+use crate::cli::{CheckArgs, Cli, Command};
+use crate::commands::record::Recording;
 use crate::commands::{self, Failure};
 use crate::file_id::FileId;
 use crate::live::LiveError;
@@ -65,7 +66,7 @@ pub fn run(
         let viewed = commands::view::run(view, err, terminal);
         return ended(viewed.map(|()| RAN), out, err);
     }
-    let ran = match &cli.command {
+    let ran = match &mut cli.command {
         Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),
         Command::Summary(summary) => commands::summary::run(summary, out, err, terminal),
         Command::Abuse(abuse) => commands::abuse::run(abuse, out, err, terminal),
@@ -78,8 +79,12 @@ pub fn run(
         Command::Scrub(scrub) => commands::scrub::run(scrub, err, terminal),
         Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
         Command::Check(check) => {
-            let checked = commands::check::run(check, out, err, terminal);
-            return ended(checked.map(|found| if found { FOUND } else { RAN }), out, err);
+            let checked = self::check(check, out, err, terminal);
+            return ended(checked, out, err);
+        }
+        Command::Record(record) => {
+            let recorded = commands::record::run(record, err);
+            return ended(recorded, out, err);
         }
         Command::Diagnose(diagnose) => {
             let diagnosed = commands::diagnose::run(diagnose, out, err, terminal);
@@ -93,6 +98,19 @@ pub fn run(
         Command::Completions(shell) => commands::manual::completions(shell, out),
     };
     ended(ran.map(|()| RAN), out, err)
+}
+
+/// Checks captures, or what it records of a command: then the exit code is the command's if nothing fails.
+fn check(
+    args: &mut CheckArgs,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal,
+) -> Result<u8, Failure> {
+    let mut recording = Recording::of(args)?;
+    let found = commands::check::run(args, recording.as_mut(), out, err, terminal)?;
+    let passed = recording.map_or(RAN, |recording| recording.code);
+    Ok(if found { FOUND } else { passed })
 }
 
 /// Reports an error, and returns the exit code. A closed pipe is not an error, and changes no verdict.

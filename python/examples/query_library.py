@@ -5,9 +5,9 @@ import socket
 INFO = b"\xff\xff\xff\xffTSource Engine Query\0"
 
 
-def info(server, new_socket=socket.socket):
+def info(server):
     """A server's properties: A2S_INFO, with the challenge that the server may require."""
-    with new_socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         asking.settimeout(5)
         asking.sendto(INFO, server)
         response, _ = asking.recvfrom(65535)

@@ -12,7 +12,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "test_query_library.py"
 
 
 def test_the_example_is_that_of_the_page():
-    (shown,) = [block for block in BLOCKS if "Recorded" in block]
+    (shown,) = [block for block in BLOCKS if "recorder" in block]
     assert EXAMPLE.read_text().endswith(shown)
 
 
@@ -24,7 +24,7 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
     for block in BLOCKS:
-        if "Recorded" not in block:
+        if "recorder" not in block:
             exec(block, names)
     names["test_the_recorded_session_conforms"]()
     assert "ctf_2fort" in capsys.readouterr().out

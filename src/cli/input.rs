@@ -63,6 +63,9 @@ pub struct InputArgs {
     /// The configuration of the project.
     #[command(flatten)]
     pub config: ConfigFile,
+    /// What the only file is called, if gamewire made it itself.
+    #[arg(skip)]
+    pub called: Option<String>,
 }
 
 impl InputArgs {

@@ -19,7 +19,8 @@ use crate::cli::{CheckArgs, CheckFormat, FilterArgs};
 use crate::commands::consumer::Consumer;
 use crate::commands::outputs;
 use crate::commands::read::read;
-use crate::commands::{Failure, painted, settings_of};
+use crate::commands::record::Recording;
+use crate::commands::{Failure, files_of, painted, settings_of};
 use crate::config::{self, Config};
 use crate::diagnose;
 use crate::live::LaterOutput;
@@ -30,18 +31,19 @@ use crate::report::check::{Unreadable, github, json, junit, sarif, text};
 use crate::session::{Event, Needs, Totals};
 use crate::text::escaped;
 
-/// Runs the command. `true`: a finding fails the capture.
+/// Runs the command; `recording` makes the capture when all else is known to be right. `true`: a finding fails
+/// the capture.
 ///
 /// # Errors
 /// The input cannot be read, or the output cannot be written.
 pub fn run(
     args: &CheckArgs,
+    recording: Option<&mut Recording>,
     out: &mut dyn Write,
     err: &mut dyn Write,
     terminal: Terminal,
 ) -> Result<bool, Failure> {
-    let merged = args.input.files.iter().map(|file| escaped(&file.to_string_lossy()).into_owned());
-    let names = merged.chain(args.input.live.interface.clone()).collect();
+    let names = files_of(&args.input, None);
     let config = settings_of(&args.input, err)?;
     let demands = Demands::of(args, &config);
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
@@ -50,6 +52,7 @@ pub fn run(
     }
     try_outputs(args, &config)?;
     let selection = selection(args, &config, baseline, err)?;
+    recording.map_or(Ok(()), |recording| recording.run(err))?;
     let terms = check::terms(&config.settings, args.input.limits().protocols.remembered);
     let checker = Checker::new(selection.clone(), terms, demands.complete);
     let mut consumer = CheckConsumer {
@@ -459,6 +462,9 @@ impl CheckConsumer<'_> {
 
     /// The input for suggested commands: one file, or a placeholder for several.
     fn files(&self) -> String {
+        if self.args.input.called.is_some() {
+            return "FILE (-w FILE keeps the recording)".to_owned();
+        }
         let files = self.args.input.files.iter().chain(&self.args.input.read);
         let files: Vec<_> = files.take(2).map(|file| file.to_string_lossy()).collect();
         match &files[..] {

@@ -57,7 +57,7 @@ fn sections(command: Option<&str>) -> Roff {
     page
 }
 
-const EXIT_CODES: [(&str, &str); 4] = [
+const EXIT_CODES: [(&str, &str); 5] = [
     ("0", "Success; check found no fault that fails the capture."),
     (
         "1",
@@ -68,6 +68,11 @@ const EXIT_CODES: [(&str, &str); 4] = [
         "The command line, the input or the configuration is invalid, or output cannot be written.",
     ),
     ("130", "The run was interrupted before there was a result."),
+    (
+        "other",
+        "Of record, and of check with a command if no fault fails the capture: the exit code of the command, or 128 \
+         and the signal that ended it.",
+    ),
 ];
 
 /// Frequent uses of a command: a description, and the command line.
@@ -137,6 +142,20 @@ fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
                 "gamewire check --host 192.0.2.7:27015 --select A2S04,SEC server.pcap",
             ),
             ("As JUnit XML:", "gamewire check --format junit server.pcap > report.xml"),
+            (
+                "What a client says to a server, recorded without the right to capture:",
+                "gamewire check --relay 127.0.0.1:27016=192.0.2.7:27015 -- ./client 127.0.0.1:27016",
+            ),
+        ],
+        Some("record") => &[
+            (
+                "A client that asks the server given as its argument, without the right to capture:",
+                "gamewire record -w client.pcapng --relay 127.0.0.1:27016=192.0.2.7:27015 -- ./client 127.0.0.1:27016",
+            ),
+            (
+                "A list over TCP, at a port that is free:",
+                "gamewire record -w list.pcapng --relay tcp:127.0.0.1:0=192.0.2.9:28900 -- sh -c './list $GAMEWIRE_RELAY_1'",
+            ),
         ],
         Some("rules") => &[("Rules about split responses:", "gamewire rules A2S04")],
         Some("fields") => &[

@@ -3,6 +3,7 @@
 pub mod abuse;
 mod abuse_reports;
 pub mod check;
+mod child;
 mod closed;
 mod consumer;
 pub mod diagnose;
@@ -19,6 +20,7 @@ pub mod manual;
 mod notices;
 pub mod outputs;
 mod read;
+pub mod record;
 pub mod report;
 pub mod rules;
 pub mod scrub;
@@ -38,6 +40,7 @@ use crate::check::BaselineError;
 use crate::cli::InputArgs;
 use crate::config::{Config, ConfigError};
 use crate::live::{self, LiveError};
+use crate::relay::RelayError;
 use crate::report::paint::{self, ColorChoice, Paint};
 use crate::session::UnknownLinks;
 use crate::text::escaped;
@@ -105,6 +108,17 @@ pub enum Failure {
     /// Live capture is not possible, or ended early.
     #[error("{0}")]
     Live(#[from] LiveError),
+    /// Traffic cannot be relayed.
+    #[error("{0}")]
+    Relay(#[from] RelayError),
+    /// The command whose traffic is to be recorded cannot be run.
+    #[error("cannot run {program}: {why}")]
+    Command {
+        /// Its program.
+        program: String,
+        /// The system's error, and what to do.
+        why: String,
+    },
     /// Metrics cannot be served.
     #[error(
         "--metrics: cannot listen on {address}: {error}; name an address of this host and a free port"
@@ -152,7 +166,7 @@ fn painted(choice: ColorChoice, is_terminal: bool) -> Paint {
 
 /// The names of the files that a capture is made of, or of its interface. `name`: of one of several captures.
 fn files_of(input: &InputArgs, name: Option<&str>) -> Vec<String> {
-    if let Some(name) = name.or(input.live.interface.as_deref()) {
+    if let Some(name) = name.or(input.called.as_deref()).or(input.live.interface.as_deref()) {
         return vec![name.to_owned()];
     }
     input.files.iter().map(|file| read::display(file)).collect()

@@ -149,7 +149,7 @@ impl<C: Consumer> CaptureReading<'_, C> {
 
     /// One of the files.
     fn file(&mut self, file: &Path) -> Result<(), Failure> {
-        let name = display(file);
+        let name = self.input.called.clone().unwrap_or_else(|| display(file));
         let shown = (self.input.files.len() > 1).then_some(name.as_str());
         let packets = capture::open_within(file, self.input.unpacking())?;
         let read = self.one(&name, shown, packets)?;

@@ -39,6 +39,7 @@ pub use outputs::LaterOutput;
 pub use queue::QueueCounts;
 pub use sandbox::Confinement;
 pub use signals::StopSignals;
+pub(crate) use signals::is_ignored;
 pub use write::FilePlan;
 
 /// Maximum size of the packets that wait to be read, in bytes.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, in addition to `text` and `why`, which only format texts.
-const MAY_USE: [(&str, &[&str]); 20] = [
+const MAY_USE: [(&str, &[&str]); 21] = [
     ("capture", &[]),
     ("output_file", &["capture"]),
     ("net", &["capture"]),
@@ -23,6 +23,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("view", &["check", "filter", "report", "rows", "session", "summary"]),
     ("config", &["check", "flows"]),
     ("live", &["capture", "output_file", "report"]),
+    ("relay", &["capture", "output_file"]),
     ("metrics", &["live", "session"]),
     ("limits", &["net", "session"]),
     ("partition", &["capture", "check", "filter", "flows", "net", "session", "summary"]),

@@ -2,7 +2,8 @@
 
 use crate::support::gamewire;
 
-const COMMANDS: [&str; 7] = ["dissect", "flows", "check", "rules", "explain", "man", "completions"];
+const COMMANDS: [&str; 8] =
+    ["dissect", "flows", "check", "record", "rules", "explain", "man", "completions"];
 
 #[test]
 fn the_version_contains_the_commit_if_known() {

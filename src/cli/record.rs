@@ -1,0 +1,68 @@
+//! Arguments of recording a command: `gamewire record`, and `gamewire check --relay`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::config::nanoseconds;
+use crate::relay::{LONGEST_LINGER, RelayPlan};
+
+/// The help heading of these options in `check`.
+const RELAY: &str = "Recording a command";
+
+/// `gamewire record`.
+#[derive(Args, Debug)]
+#[command(mut_arg("relay", |it| it.required(true)), mut_arg("command", |it| it.required(true)))]
+pub struct RecordArgs {
+    /// The capture to write, as pcapng
+    #[arg(short, long, value_name = "FILE")]
+    pub write: PathBuf,
+    /// What is recorded.
+    #[command(flatten)]
+    pub relays: RelayArgs,
+}
+
+/// Which command is run, and what of its traffic is recorded.
+#[derive(Args, Debug)]
+pub struct RelayArgs {
+    /// Listen at LISTEN, an address and port of this host, forward what COMMAND sends there to TARGET, its
+    /// answers back, and record both: [udp:|tcp:]127.0.0.1:0=192.0.2.5:27015. Port 0 of LISTEN: any that is
+    /// free. COMMAND finds the address in GAMEWIRE_RELAY_1, that of the second relay in GAMEWIRE_RELAY_2
+    #[arg(help_heading = RELAY, long, value_name = "LISTEN=TARGET", requires = "command")]
+    pub relay: Vec<RelayPlan>,
+    /// After COMMAND has ended, wait for answers until none came for this time; at most 5s
+    #[arg(help_heading = RELAY, long, value_name = "TIME", default_value = "1s",
+        value_parser = linger)]
+    pub linger: Duration,
+    /// Allow LISTEN to be an address that other hosts can send to
+    #[arg(help_heading = RELAY, long, requires = "relay")]
+    pub allow_remote: bool,
+    /// The command to run, with its arguments
+    #[arg(help_heading = RELAY, last = true, value_name = "COMMAND", requires = "relay")]
+    pub command: Vec<OsString>,
+}
+
+/// The time to wait for answers.
+fn linger(typed: &str) -> Result<Duration, String> {
+    let time = Duration::from_nanos(nanoseconds(typed)?.unsigned_abs());
+    match time <= LONGEST_LINGER {
+        true => Ok(time),
+        false => Err("at most 5s".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_awaited_for_a_few_seconds_at_most() {
+        assert_eq!(linger("200ms"), Ok(Duration::from_millis(200)));
+        assert_eq!(linger("5s"), Ok(LONGEST_LINGER));
+        for typed in ["6s", "0s", "soon"] {
+            assert!(linger(typed).is_err(), "{typed}");
+        }
+    }
+}
