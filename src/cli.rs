@@ -7,6 +7,7 @@ mod input;
 mod names;
 mod record;
 mod report;
+mod serve;
 mod sniffing;
 mod summary;
 mod times;
@@ -33,6 +34,7 @@ pub use export::{ExportArgs, ExportFormat};
 pub use input::{ConfigFile, InputArgs};
 pub use record::{RecordArgs, RelayArgs};
 pub use report::ReportArgs;
+pub use serve::ServeArgs;
 pub use sniffing::LiveArgs;
 pub use summary::{SummaryArgs, SummaryFormat};
 pub use times::TimeOption;
@@ -123,6 +125,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Write a copy of a capture that can be shared: addresses, names and texts are replaced
     Scrub(ScrubArgs),
+    /// Play game servers and masters for clients under test: right ones, and one for each fault
+    Serve(ServeArgs),
     /// List the rules that captures are checked against
     Rules(RulesArgs),
     /// Explain a rule: what it requires, where the specification says so, and why it matters
@@ -188,6 +192,7 @@ impl Command {
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
             Command::Record(_)
+            | Command::Serve(_)
             | Command::Rules(_)
             | Command::Explain(_)
             | Command::Fields(_)
@@ -213,6 +218,7 @@ impl Command {
             Command::Flows(flows) => Some(&mut flows.input),
             Command::Check(check) => Some(&mut check.input),
             Command::Record(_)
+            | Command::Serve(_)
             | Command::Rules(_)
             | Command::Explain(_)
             | Command::Fields(_)

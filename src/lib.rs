@@ -63,6 +63,9 @@ mod output_file;
 pub mod partition;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
+pub mod play;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod relay;
 #[cfg(any(feature = "cli", feature = "tables"))]
 #[cfg_attr(

@@ -90,6 +90,7 @@ pub fn run(
             let diagnosed = commands::diagnose::run(diagnose, out, err, terminal);
             return ended(diagnosed.map(|found| if found { FOUND } else { RAN }), out, err);
         }
+        Command::Serve(serve) => commands::serve::run(serve, out, err, terminal),
         Command::Rules(rules) => commands::rules::list(rules, out),
         Command::Explain(explain) => commands::rules::explain(explain, out, terminal),
         Command::Fields(fields) => commands::fields::list(fields, out),

@@ -18,6 +18,7 @@ pub mod kit;
 pub mod ledger;
 pub mod net_rules;
 mod registry;
+pub mod script;
 pub mod valve_master;
 
 pub use listed::{Conversation, GROUPS, Id, ProtocolSettings, SharedStates};

@@ -5,6 +5,10 @@ use std::io::{self, Write};
 
 use super::Packet;
 
+/// An empty IP packet between unspecified addresses, of RFC 3692's experimental protocol: it shows that a recording
+/// lasted until then.
+pub const END: [u8; 20] = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 253, 0x79, 0xEE, 0, 0, 0, 0, 0, 0, 0, 0];
+
 /// Adds a block: its type, its length, its body, its length again.
 pub fn block(number: u32, body: &[u8], out: &mut Vec<u8>) {
     let padding = body.len().next_multiple_of(4) - body.len();

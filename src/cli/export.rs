@@ -38,6 +38,8 @@ pub enum ExportFormat {
     Csv,
     /// One JSON object per line
     Ndjson,
+    /// Not tables: each request with its response as a JSON file, for tests of parsers (docs/vectors.md)
+    Vectors,
 }
 
 impl ExportFormat {
@@ -47,6 +49,7 @@ impl ExportFormat {
             ExportFormat::Parquet => "parquet",
             ExportFormat::Csv => "csv",
             ExportFormat::Ndjson => "ndjson",
+            ExportFormat::Vectors => "json",
         }
     }
 }

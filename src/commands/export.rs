@@ -1,7 +1,8 @@
-//! `gamewire export`: tables as files.
+//! `gamewire export`: tables as files, and exchanges as test vectors.
 
 #[cfg(feature = "parquet")]
 mod parquet;
+mod vectors;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,9 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
     if input.live.interface.is_some() || input.live.write.is_some() {
         let why = "export reads files and writes to -o; --interface and -w are for other commands";
         return Err(Failure::Filter(why.to_owned()));
+    }
+    if args.format == ExportFormat::Vectors {
+        return vectors::run(args, err, terminal);
     }
     if args.format == ExportFormat::Parquet && !cfg!(feature = "parquet") {
         let why = "--format parquet: this gamewire was built without it, since that doubles the time of a \
@@ -162,6 +166,7 @@ impl ExportConsumer<'_> {
             ExportFormat::Ndjson => Box::new(Lines::new(Format::Ndjson, files)?),
             #[cfg(feature = "parquet")]
             ExportFormat::Parquet => Box::new(parquet::Thread::new(files, self.row_group)?),
+            ExportFormat::Vectors => return Err(io::ErrorKind::Unsupported.into()),
             #[cfg(not(feature = "parquet"))]
             ExportFormat::Parquet => return Err(io::ErrorKind::Unsupported.into()),
         })

@@ -128,6 +128,13 @@ fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
                 "gamewire export -o tables --format ndjson --tables messages evening.pcapng",
             ),
         ],
+        Some("serve") => &[
+            (
+                "A server whose list of players lacks one, until a client has read it:",
+                "gamewire serve A2S030 --once --record said.pcapng",
+            ),
+            ("A right one, which loses every tenth answer:", "gamewire serve a2s --fault loss=10%"),
+        ],
         Some("flows") => &[
             ("The ten flows with the most bytes:", "gamewire flows --top 10 evening.pcapng"),
             ("For a spreadsheet:", "gamewire flows --format csv evening.pcapng > flows.csv"),

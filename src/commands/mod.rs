@@ -25,6 +25,7 @@ pub mod report;
 pub mod rules;
 pub mod scrub;
 mod segments;
+pub mod serve;
 mod shared;
 mod sniff;
 pub mod summary;
@@ -129,6 +130,9 @@ pub enum Failure {
         /// The system's error.
         error: io::Error,
     },
+    /// Servers and masters cannot be played.
+    #[error("{0}")]
+    Play(#[from] crate::play::PlayError),
     /// The output cannot be written.
     #[error("cannot write the output: {}", why::unwritable(.0))]
     Output(#[from] io::Error),

@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use crate::Terminal;
-use crate::capture::write::PcapNgWriter;
+use crate::capture::write::{self, PcapNgWriter};
 use crate::capture::{LinkType, Notice, Packet};
 use crate::cli::ScrubArgs;
 use crate::commands::consumer::Consumer;
@@ -20,12 +20,6 @@ use crate::output_file::OutputFile;
 use crate::scrub::{Key, PacketQueue, Queued, Scrubber, Seen};
 use crate::session::{Event, FieldLimits, IcmpEvent, MessageEvent, Needs, Totals};
 use crate::text::{counted, escaped};
-
-/// An empty IP packet between unspecified addresses, of RFC 3692's experimental protocol.
-const END: [u8; 20] = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 253, 0x79, 0xEE, 0, 0, 0, 0, 0, 0, 0, 0];
-
-/// Packets that begin with an IP header.
-const RAW_IP: LinkType = LinkType(101);
 
 /// The most packets that the recording lost which are written: more are no more proof.
 const MOST_DROPS: u64 = u16::MAX as u64;
@@ -281,7 +275,7 @@ impl<'a> Copy<'a> {
         for lost in &packet.lost {
             let (data, length) = lost.written();
             writer.packet(
-                &written.packet(RAW_IP, data, length - data.len() as u32),
+                &written.packet(LinkType::RAW, data, length - data.len() as u32),
                 0,
                 None,
                 &[],
@@ -311,7 +305,7 @@ impl<'a> Copy<'a> {
                 Loss::Drops(interface, count) => {
                     let before =
                         self.last.map_or(Written { time: 0, interface, digits: 6 }, |it| it.0);
-                    let packet = Written { interface, ..before }.packet(RAW_IP, &[], 0);
+                    let packet = Written { interface, ..before }.packet(LinkType::RAW, &[], 0);
                     writer.drops(&packet, 0, count.min(MOST_DROPS))?;
                 }
                 Loss::Unreadable => writer.unreadable()?,
@@ -327,7 +321,7 @@ impl<'a> Copy<'a> {
         let Some(mut writer) = self.writer.take() else { return Ok(()) };
         // The length of the recording decides which requests are overdue.
         if let Some((written, true)) = self.last {
-            writer.packet(&written.packet(RAW_IP, &END, 0), 0, None, &[])?;
+            writer.packet(&written.packet(LinkType::RAW, &write::END, 0), 0, None, &[])?;
         }
         writer.finish()?.put()
     }

@@ -133,6 +133,11 @@ fn the_readme_shows_real_output() {
 }
 
 #[test]
+fn the_page_of_serve_shows_real_output() {
+    assert_eq!(shows_real_output(&page("docs/serve.md")), 1);
+}
+
+#[test]
 fn the_page_of_answers_has_real_output_all_columns_and_all_causes() {
     let page = page("docs/answers.md");
     assert!(shows_real_output(&page) >= 3);

@@ -21,6 +21,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
     ("report", &["abuse", "check", "diagnose", "filter", "flows", "rows", "session", "summary"]),
     ("tables", &["capture", "check", "filter", "report", "rows", "session", "summary"]),
     ("view", &["check", "filter", "report", "rows", "session", "summary"]),
+    ("play", &["capture", "flows", "output_file", "session"]),
     ("config", &["check", "flows"]),
     ("live", &["capture", "output_file", "report"]),
     ("relay", &["capture", "output_file"]),

@@ -6,16 +6,8 @@ use crate::support::examples;
 use std::fmt::Write;
 
 use crate::support::examples::PRESUMED;
-use crate::support::gamewire;
 use dissectors::catalogue;
 use dissectors::kit::Rule;
-use serde_json::Value;
-
-/// Rules that are inconclusive without `--complete`.
-const VOUCHED: &[&str] = &["VM028", "VM046", "GS1032", "ACR030", "SEC004"];
-
-/// The key that the examples of ACR033 are made with.
-const ACR_KEY: &str = "user=42,key=6c61626b6579";
 
 /// Checks an example; returns the broken rules of error or warning severity, and the verdict on this one.
 fn check(rule: &Rule, script: &str, is_right: bool) -> Result<(Vec<String>, String), String> {
@@ -26,22 +18,10 @@ fn check(rule: &Rule, script: &str, is_right: bool) -> Result<(Vec<String>, Stri
         rule.code
     ));
     std::fs::write(&path, bytes).map_err(|error| error.to_string())?;
-    let name = path.to_string_lossy().into_owned();
-    let mut args =
-        vec!["check", "--format", "json", "--verify-checksums", "--acr-key", ACR_KEY, &name];
-    if VOUCHED.contains(&rule.code.to_string().as_str()) {
-        args.push("--complete");
-    }
-    let run = gamewire(&args);
+    let judged = examples::judge(&path, Some(rule), &[]);
     std::fs::remove_file(&path).ok();
-    assert!(run.code < 2, "{}", run.err);
-    let object: Value = serde_json::from_str(&run.out).map_err(|error| error.to_string())?;
-    let rules = object["rules"].as_array().ok_or("no rules")?;
-    let code = rule.code.to_string();
-    let broken = rules.iter().filter(|r| r["verdict"] == "fail" && r["severity"] != "note");
-    let broken = broken.filter_map(|r| r["code"].as_str().map(str::to_owned)).collect();
-    let fared = rules.iter().find(|r| r["code"] == code.as_str()).ok_or("the rule is missing")?;
-    Ok((broken, fared["verdict"].as_str().unwrap_or_default().to_owned()))
+    let (broken, fared) = judged?;
+    Ok((broken, fared.ok_or("the rule is missing")?))
 }
 
 #[test]

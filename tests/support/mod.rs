@@ -5,6 +5,7 @@ pub(crate) mod browser;
 pub(crate) mod canary;
 pub(crate) mod examples;
 pub(crate) mod exchanges;
+pub(crate) mod player;
 pub(crate) mod project;
 pub(crate) mod recording;
 pub(crate) mod skip;

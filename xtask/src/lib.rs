@@ -19,6 +19,16 @@ pub fn with_part(page: &str, part: &str, text: &str) -> Option<String> {
     Some(format!("{before}{begin}{text}{end}{after}"))
 }
 
+/// The captures whose exchanges are in `samples/vectors`, where gamewire writes them.
+pub const VECTORS: [&str; 6] = [
+    "samples/a2s-info-players-rules.pcap",
+    "samples/a2s-the-ship.pcap",
+    "samples/gamespy4-ut3.pcap",
+    "samples/gamespy1-query.pcap",
+    "samples/valve-master-list.pcap",
+    "samples/acr-master.pcap",
+];
+
 /// The pages that gamewire generates, and the arguments for it. Tests of the documentation compare the pages
 /// by the same list.
 pub const PAGES: [(&str, &[&str]); 3] = [

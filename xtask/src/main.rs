@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use captures::samples;
-use xtask::{PAGES, PARTS, with_part};
+use xtask::{PAGES, PARTS, VECTORS, with_part};
 
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   samples [--check]    writes samples/, or says what there is out of date
@@ -54,6 +54,7 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
             for name in samples::write(&folder)? {
                 writeln!(out, "wrote samples/{name}")?;
             }
+            write_vectors(&root)?;
             Ok(ExitCode::SUCCESS)
         }
         ["samples", "--check"] => {
@@ -126,6 +127,17 @@ fn built(root: &Path, profile: &str) -> io::Result<PathBuf> {
     }
     let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     Ok(root.join(target).join(profile).join("gamewire"))
+}
+
+/// Writes the exchanges of some samples.
+fn write_vectors(root: &Path) -> io::Result<()> {
+    let folder = root.join("samples").join(samples::VECTORS);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    let folder = folder.to_string_lossy();
+    let arguments = ["export", "--no-config", "--format", "vectors", "-o", &folder];
+    written(root, &Vec::from_iter(arguments.into_iter().chain(VECTORS))).map(drop)
 }
 
 /// The default target of rustc.

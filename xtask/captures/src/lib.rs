@@ -10,8 +10,8 @@
 //! - [`bytes`] builds byte strings.
 //! - [`traffic`] plays many conversations at once, and records them completely or not.
 //!
-//! This crate follows the tables of the protocols' specifications and is independent of the dissectors, so
-//! that an error there cannot be hidden by the same error in a sample. It uses no clock and no randomness
+//! This crate follows the tables of the protocols' specifications and is independent of the dissectors, except
+//! for the language of scripts, so that an error there cannot be hidden by the same error in a sample. It uses no clock and no randomness
 //! except [`wire::Prng`], so its output is reproducible. It is a tool for developers: invalid text is an
 //! error, invalid arguments are a panic.
 

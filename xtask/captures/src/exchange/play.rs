@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::exchange::parse::{Options, Say, Step, What};
-use crate::exchange::{ScriptError, Setting, Transport, party};
+use dissectors::script::{Options, Say, Step, What};
+
+use crate::exchange::address::{self, socket};
+use crate::exchange::{ScriptError, Setting, Transport};
 use crate::wire::{
     Capture, Checksum, Connection, Datagram, End, Ip, START, Segment, Tag, Time, TimedPacket, icmp,
     protocol,
@@ -55,8 +57,8 @@ struct Open {
 impl Player<'_> {
     fn say(&mut self, time: Time, say: &Say) -> Result<(), String> {
         let transport = say.options.transport.unwrap_or(self.setting.transport);
-        let from = say.from.address(self.setting, transport);
-        let to = say.to.address(self.setting, transport);
+        let from = socket(say.from, self.setting, transport);
+        let to = socket(say.to, self.setting, transport);
         if from == to {
             return Err(format!("{from} sends to itself"));
         }
@@ -67,7 +69,7 @@ impl Player<'_> {
             Transport::Udp => self.say_udp(time, from, to, say),
             Transport::Tcp => {
                 let opens =
-                    if say.from.role() <= say.to.role() { End::Opener } else { End::Listener };
+                    if say.from.opens_towards(say.to) { End::Opener } else { End::Listener };
                 self.say_tcp(time, from, to, opens, say)
             }
         }
@@ -168,7 +170,7 @@ impl Player<'_> {
         }
         if options.fin {
             let acknowledgement = open.connection.acknowledge(end.other());
-            self.send_segment(time, &acknowledgement, &options.of_the_way());
+            self.send_segment(time, &acknowledgement, &of_the_way(options));
             open.finished[end as usize] = true;
         }
         if !options.rst && open.finished != [true; 2] {
@@ -184,7 +186,7 @@ impl Player<'_> {
         let mut connection = Connection::new(opener, listener, [base, 0]);
         let [syn, ..] = connection.handshake();
         let refusal = Segment { sequence: 0, ..connection.reset(End::Listener) };
-        self.send_segment(time, &syn, &options.of_the_way());
+        self.send_segment(time, &syn, &of_the_way(options));
         self.send_segment(time, &refusal, options);
     }
 
@@ -196,7 +198,7 @@ impl Player<'_> {
             connection.skip_handshake();
         } else {
             for segment in connection.handshake() {
-                self.send_segment(time, &segment, &options.of_the_way());
+                self.send_segment(time, &segment, &of_the_way(options));
             }
         }
         Open { connection, finished: [false; 2] }
@@ -234,7 +236,7 @@ impl Player<'_> {
         if options.lost {
             return first;
         }
-        let (tags, times) = (options.tags(), if options.twice { 2 } else { 1 });
+        let (tags, times) = (tags(options), if options.twice { 2 } else { 1 });
         let recorded = |nth: &usize| options.lacks != Some(nth + 1);
         let packets = packets.into_iter().enumerate().filter(|(nth, _)| recorded(nth));
         for (_, packet) in packets {
@@ -247,7 +249,7 @@ impl Player<'_> {
 
     /// A datagram of other hosts.
     fn stranger(&mut self, time: Time) -> Result<(), String> {
-        let host = |last| party::address(Ipv4Addr::new(192, 0, 2, last), self.setting.ipv6);
+        let host = |last| address::address(Ipv4Addr::new(192, 0, 2, last), self.setting.ipv6);
         let (source, destination) = (SocketAddr::new(host(1), 9), SocketAddr::new(host(2), 9));
         let payload = b"end".to_vec();
         let datagram = Datagram { source, destination, payload, checksum: Checksum::Right };
@@ -256,20 +258,18 @@ impl Player<'_> {
     }
 }
 
-impl Options {
-    /// The options that also apply to additional packets of a step, such as acknowledgements: those of the path,
-    /// not those of loss.
-    fn of_the_way(&self) -> Options {
-        Options { vlans: self.vlans.clone(), ttl: self.ttl, ..Options::default() }
-    }
+/// The options that also apply to additional packets of a step, such as acknowledgements: those of the path,
+/// not those of loss.
+fn of_the_way(options: &Options) -> Options {
+    Options { vlans: options.vlans.clone(), ttl: options.ttl, ..Options::default() }
+}
 
-    fn tags(&self) -> Vec<Tag> {
-        match self.vlans[..] {
-            [] => Vec::new(),
-            [ref outer @ .., inner] => {
-                let outer = outer.iter().copied().map(Tag::provider);
-                outer.chain([Tag::vlan(inner)]).collect()
-            }
+fn tags(options: &Options) -> Vec<Tag> {
+    match options.vlans[..] {
+        [] => Vec::new(),
+        [ref outer @ .., inner] => {
+            let outer = outer.iter().copied().map(Tag::provider);
+            outer.chain([Tag::vlan(inner)]).collect()
         }
     }
 }

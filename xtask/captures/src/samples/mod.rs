@@ -25,6 +25,9 @@ use crate::wire::{Capture, PcapNg, TimedPacket};
 /// The report that `xtask report` makes of all samples.
 pub const REPORT: &str = "report.html";
 
+/// The folder in it with exchanges of some samples as JSON; gamewire writes it.
+pub const VECTORS: &str = "vectors";
+
 const PROTOCOLS: &[(&str, &[Sample])] = &[
     ("Server queries (A2S)", a2s::SAMPLES),
     ("Master Server Query Protocol", valve_master::SAMPLES),
@@ -113,7 +116,7 @@ pub fn check(folder: &Path) -> io::Result<Vec<String>> {
     }
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if !files.contains_key(&name) && name != REPORT {
+        if !files.contains_key(&name) && ![REPORT, VECTORS].contains(&&*name) {
             wrong.push(format!("{name} belongs to no sample"));
         }
     }
@@ -132,7 +135,8 @@ fn readme() -> String {
         "# Sample captures\n\n\
          `cargo run -p xtask -- samples` generates these files reproducibly; do not edit them by hand.\n\
          `cargo run -p xtask -- samples --check` compares them. The conversations are in\n\
-         `xtask/captures/src/samples/`.\n",
+         `xtask/captures/src/samples/`. `vectors/` has exchanges of some of them as JSON, for tests of\n\
+         parsers: docs/vectors.md.\n",
     );
     for (protocol, samples) in PROTOCOLS {
         text += &format!("\n## {protocol}\n\n| file | content |\n|---|---|\n");

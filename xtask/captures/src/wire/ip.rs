@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::bytes::Bytes;
-use crate::wire::{Checksum, internet_checksum};
+use crate::wire::{Checksum, checksum, internet_checksum};
 
 /// The numbers of what IP carries.
 pub mod protocol {
@@ -138,7 +138,7 @@ impl Ip {
             .raw(&destination.octets())
             .raw(&options)
             .done();
-        let sum = self.checksum.field(internet_checksum(&[&header]));
+        let sum = checksum::field(self.checksum, internet_checksum(&[&header]));
         header[10..12].copy_from_slice(&sum.to_be_bytes());
         header.extend_from_slice(payload);
         header

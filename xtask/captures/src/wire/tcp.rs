@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::bytes::Bytes;
-use crate::wire::{Checksum, Ip, protocol, transport_checksum};
+use crate::wire::{Checksum, Ip, checksum, protocol, transport_checksum};
 
 /// The bits of a segment's flags.
 pub mod flags {
@@ -65,7 +65,7 @@ impl Segment {
             .done();
         let (from, to) = (self.source.ip(), self.destination.ip());
         let sum = transport_checksum(from, to, protocol::TCP, &bytes);
-        bytes[16..18].copy_from_slice(&self.checksum.field(sum).to_be_bytes());
+        bytes[16..18].copy_from_slice(&checksum::field(self.checksum, sum).to_be_bytes());
         bytes
     }
 

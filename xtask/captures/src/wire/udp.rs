@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::bytes::Bytes;
-use crate::wire::{Checksum, Ip, protocol, transport_checksum};
+use crate::wire::{Checksum, Ip, checksum, protocol, transport_checksum};
 
 /// A UDP datagram; its checksum needs the addresses it travels between.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Datagram {
             0 => 0xFFFF,
             sum => sum,
         };
-        bytes[6..8].copy_from_slice(&self.checksum.field(sum).to_be_bytes());
+        bytes[6..8].copy_from_slice(&checksum::field(self.checksum, sum).to_be_bytes());
         bytes
     }
 

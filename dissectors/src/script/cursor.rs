@@ -1,6 +1,6 @@
 //! A position in a line of a script.
 
-use crate::exchange::ScriptError;
+use super::ScriptError;
 
 /// Reads a line from left to right, and tracks the position for errors.
 #[derive(Clone)]

@@ -1,64 +1,17 @@
 //! Parses the lines of a script into steps.
 
-use crate::exchange::cursor::Cursor;
-use crate::exchange::party::Party;
-use crate::exchange::{ScriptError, Transport, payload};
-use crate::wire::Checksum;
-
-/// A line of a script.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
-    /// Nanoseconds from the start of the capture.
-    pub(super) at: u64,
-    /// Its line, for errors that occur when it is played.
-    pub(super) line: usize,
-    pub(super) what: What,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    Say(Box<Say>),
-    End,
-}
-
-/// A message, with its sender and receiver.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Say {
-    pub(super) from: Party,
-    pub(super) to: Party,
-    pub(super) options: Options,
-    pub(super) payload: Vec<u8>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Options {
-    pub(super) transport: Option<Transport>,
-    pub(super) lost: bool,
-    /// The packet of the step that is not recorded, counted from 1.
-    pub(super) lacks: Option<usize>,
-    pub(super) twice: bool,
-    /// Type and code of an ICMP error.
-    pub(super) icmp: Option<[u8; 2]>,
-    /// The MTU that the error names.
-    pub(super) mtu: Option<u16>,
-    pub(super) dont_fragment: bool,
-    pub(super) snap: Option<usize>,
-    pub(super) fragment: Option<usize>,
-    pub(super) vlans: Vec<u16>,
-    pub(super) ttl: Option<u8>,
-    pub(super) ip_checksum: Checksum,
-    pub(super) udp_checksum: Option<Checksum>,
-    pub(super) tcp_checksum: Option<Checksum>,
-    pub(super) nosyn: bool,
-    pub(super) fin: bool,
-    pub(super) rst: bool,
-    pub(super) refused: bool,
-}
+use super::cursor::Cursor;
+use super::{Checksum, Options, Party, Say, ScriptError, Step, What, payload};
+use crate::kit::Transport;
 
 /// The maximum time in a script, about 31 years: it fits into the 32 bits of seconds of pcap.
 const LAST_SECOND: u64 = 1_000_000_000;
 
-pub(super) fn parse(script: &str) -> Result<Vec<Step>, ScriptError> {
+/// The steps of a script.
+///
+/// # Errors
+/// If the script does not follow the grammar.
+pub fn parse(script: &str) -> Result<Vec<Step>, ScriptError> {
     let mut steps: Vec<Step> = Vec::new();
     for (index, text) in script.lines().enumerate() {
         let mut cursor = Cursor::new(text, index + 1);

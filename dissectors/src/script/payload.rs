@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use crate::exchange::ScriptError;
-use crate::exchange::cursor::Cursor;
+use super::ScriptError;
+use super::cursor::Cursor;
 
 /// Maximum payload of a step in bytes, so that a typing error in a number does not fill the memory.
 const LIMIT: usize = 1 << 20;

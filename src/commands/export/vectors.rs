@@ -1,0 +1,217 @@
+//! `gamewire export --format vectors`: each exchange as a JSON file, for tests of clients and servers.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+use dissectors::kit::Time;
+use serde_json::{Map, Value, json};
+
+use crate::Terminal;
+use crate::cli::ExportArgs;
+use crate::commands::consumer::Consumer;
+use crate::commands::read::{display, read};
+use crate::commands::{Failure, settings_of};
+use crate::output_file::OutputFile;
+use crate::report::Envelope;
+use crate::report::json::Json;
+use crate::session::{Checked, Event, MessageEvent, Needs, Passes, Totals};
+use crate::text::{counted, escaped};
+
+/// Maximum number of requests that wait for their response.
+const WAITING: usize = 1 << 12;
+
+/// Maximum number of files.
+const MOST: usize = 10_000;
+
+/// Runs the command.
+///
+/// # Errors
+/// The input cannot be read, or a file not be written.
+pub(super) fn run(
+    args: &ExportArgs,
+    err: &mut dyn Write,
+    terminal: Terminal,
+) -> Result<(), Failure> {
+    if !args.tables.is_empty() {
+        let why = "--format vectors writes exchanges, not tables; leave --tables out";
+        return Err(Failure::Filter(why.to_owned()));
+    }
+    let config = settings_of(&args.input, err)?;
+    let complete = args.complete.unwrap_or(config.complete);
+    let mut vectors = Vectors { complete, ..Vectors::new(args) };
+    let ran = read(&args.input, &config, &mut vectors, terminal.stop, err, terminal.err);
+    if let Err(Failure::Output(error)) = ran {
+        return Err(Failure::unwritable(&args.output, &error));
+    }
+    ran?;
+    let (folder, files) = (args.output.to_string_lossy(), vectors.written);
+    writeln!(err, "gamewire: wrote {} to {}", counted(files as u64, "exchange"), escaped(&folder))
+        .ok();
+    if vectors.left_out > 0 {
+        let more = counted(vectors.left_out, "exchange");
+        let help = "choose some with -Y, --host or --flow";
+        writeln!(err, "gamewire: warning: {more} more than {MOST} are not written; {help}").ok();
+    }
+    Ok(())
+}
+
+/// A request that waits, or an answered one.
+struct Asked {
+    time: Time,
+    message: &'static str,
+    shown: Value,
+    rules: Rules,
+}
+
+/// The worst verdict of each rule.
+type Rules = BTreeMap<String, &'static str>;
+
+/// A rule that held, and all verdicts from the best to the worst.
+const PASS: &str = "pass";
+const VERDICTS: [&str; 4] = [PASS, "note", "inconclusive", "fail"];
+
+struct Vectors<'a> {
+    args: &'a ExportArgs,
+    complete: bool,
+    json: Json,
+    capture: String,
+    /// By packet, in the order of the capture.
+    waiting: BTreeMap<u64, Asked>,
+    written: usize,
+    left_out: u64,
+}
+
+impl<'a> Vectors<'a> {
+    fn new(args: &'a ExportArgs) -> Vectors<'a> {
+        Vectors {
+            args,
+            complete: false,
+            json: Json::new(false),
+            capture: String::new(),
+            waiting: BTreeMap::new(),
+            written: 0,
+            left_out: 0,
+        }
+    }
+
+    fn message(&mut self, event: &MessageEvent<'_>) -> io::Result<()> {
+        let payload = event.payload();
+        let Some(envelope) = Envelope::of(event, &payload) else { return Ok(()) };
+        if envelope.copy_of.is_some() {
+            return Ok(());
+        }
+        let shown = self.shown(&envelope)?;
+        if let Some(reply) = envelope.reply
+            && let Some(asked) = self.waiting.get_mut(&reply.request)
+        {
+            add(&mut asked.rules, &event.checked());
+            let vector = vector(&self.capture, &envelope, asked, shown);
+            let name = (envelope.info.id, asked.message, envelope.message.name);
+            return self.write(name, &vector);
+        }
+        if envelope.message.purpose.is_request() {
+            let mut rules = Rules::new();
+            add(&mut rules, &event.checked());
+            let (time, message) = (payload.time, envelope.message.name);
+            self.waiting.insert(payload.frame, Asked { time, message, shown, rules });
+            if self.waiting.len() > WAITING {
+                self.waiting.pop_first();
+            }
+        }
+        Ok(())
+    }
+
+    /// One message: what it is, its bytes, its fields.
+    fn shown(&mut self, envelope: &Envelope<'_>) -> io::Result<Value> {
+        let mut fields = String::new();
+        self.json.fields(envelope, &mut fields);
+        let fields: Value = serde_json::from_str(&fields)?;
+        let payload = envelope.payload;
+        let bytes: String = payload.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let time = jiff::Timestamp::from_nanosecond(payload.time.0.into()).unwrap_or_default();
+        Ok(json!({
+            "message": envelope.message.name,
+            "frame": payload.frame,
+            "time": time.to_string(),
+            "bytes": bytes,
+            "decompressed": payload.inflated,
+            "fields": fields,
+        }))
+    }
+
+    fn write(&mut self, name: (&str, &str, &str), vector: &Value) -> io::Result<()> {
+        if self.written >= MOST {
+            self.left_out += 1;
+            return Ok(());
+        }
+        self.written += 1;
+        let (protocol, request, response) = name;
+        let name = format!("{:04}-{protocol}-{request}-{response}.json", self.written);
+        let mut file = OutputFile::create(&self.args.output.join(name))?;
+        serde_json::to_writer_pretty(&mut file, vector)?;
+        file.write_all(b"\n")?;
+        file.put()
+    }
+}
+
+fn vector(capture: &str, envelope: &Envelope<'_>, asked: &Asked, mut response: Value) -> Value {
+    let after = envelope.payload.time.since(asked.time) as f64 / 1e9;
+    response["after"] = json!(after);
+    let rules = asked.rules.iter().map(|(rule, verdict)| (rule.clone(), json!(verdict)));
+    json!({
+        "capture": capture,
+        "protocol": envelope.info.id,
+        "kind": asked.message,
+        "transport": envelope.payload.transport.name(),
+        "request": asked.shown,
+        "response": response,
+        "rules": Map::from_iter(rules),
+    })
+}
+
+/// Adds the results of a message to those of its exchange.
+fn add(rules: &mut Rules, checked: &Checked<'_>) {
+    let passes = checked.passes.iter().map(|it| (it.rule, PASS));
+    let broken = checked.findings.iter().map(|it| (it.rule, it.verdict.name()));
+    let others = checked.left_out.iter().map(|it| (it.rule, it.verdict.name()));
+    let rank = |verdict: &str| VERDICTS.iter().position(|it| *it == verdict);
+    for (rule, verdict) in passes.chain(broken).chain(others) {
+        let worst = rules.entry(rule.code.to_string()).or_insert(verdict);
+        if rank(verdict) > rank(worst) {
+            *worst = verdict;
+        }
+    }
+}
+
+impl Consumer for Vectors<'_> {
+    fn needs(&self) -> Needs {
+        Needs { passes: Passes::All, ..Needs::messages_with_fields() }
+    }
+
+    fn complete(&self) -> bool {
+        self.complete
+    }
+
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        std::fs::create_dir_all(&self.args.output)?;
+        self.waiting.clear();
+        let first = self.args.input.files.first();
+        let name = name.map(str::to_owned).or_else(|| first.map(|file| display(file)));
+        let name = name.unwrap_or_default();
+        let file = Path::new(&name).file_name().unwrap_or_default();
+        self.capture = file.to_string_lossy().into_owned();
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        match event {
+            Event::Message(message) => self.message(message),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, _: &mut Totals) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! Plays a part to one client: finds what was said in the script, and what is to be said then.
+
+use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
+
+use super::heard::{Challenge, Heard};
+use super::part::{Cue, Demand, Expected, Item, Line, Part};
+
+/// What a client did.
+pub(super) enum Did {
+    Opened,
+    Said(Heard),
+    /// It sent bytes that are no message.
+    Unread,
+    /// It sent a datagram beside the connection.
+    Datagram,
+}
+
+/// What is said in return.
+#[derive(Default)]
+pub(super) struct Reaction {
+    pub(super) lines: Vec<Line>,
+    /// The script ends with the last line.
+    pub(super) ends: bool,
+    /// What was said was in the script.
+    pub(super) is_known: bool,
+}
+
+/// Challenges that differ for each client, in place of those of the script: only who receives an answer can return
+/// them.
+#[derive(Default)]
+pub(super) struct Secret(RandomState);
+
+impl Secret {
+    /// What a client gets in place of a challenge.
+    fn instead(&self, client: SocketAddr, challenge: u32) -> u32 {
+        // Without the sign, which some protocols write as text.
+        (self.0.hash_one((client, challenge)) >> 33) as u32
+    }
+}
+
+/// The state of one client.
+pub(super) struct Player {
+    client: SocketAddr,
+    /// The item that is expected next.
+    next: usize,
+    /// Timestamps of the script, and what the client chose in their place.
+    timestamps: Vec<(Vec<u8>, Vec<u8>)>,
+    /// It has returned a challenge.
+    pub(super) is_proven: bool,
+}
+
+impl Player {
+    pub(super) fn new(client: SocketAddr) -> Player {
+        Player { client, next: 0, timestamps: Vec::new(), is_proven: false }
+    }
+
+    /// Whether the script goes on after what was said so far.
+    pub(super) fn is_within(&self) -> bool {
+        self.next > 0
+    }
+
+    /// What is said in return. With a `secret`, challenges are the client's own.
+    pub(super) fn react(&mut self, part: &Part, did: Did, secret: Option<&Secret>) -> Reaction {
+        let did = self.translated(part, did, secret);
+        let Some(at) = self.place(part, &did) else { return Reaction::default() };
+        if let (Did::Said(heard), Some(Item::Hear(Cue::Message(expected)))) =
+            (&did, part.items.get(at))
+        {
+            self.is_proven |= matches!(expected.demands, Some(Demand::Challenge(_)));
+            self.remember(expected, heard);
+        }
+        let rest = part.items.get(at + 1..).unwrap_or_default();
+        let lines = rest.iter().map_while(|item| match item {
+            Item::Say(line) => Some(line),
+            Item::Hear(_) => None,
+        });
+        let lines: Vec<_> = lines.map(|line| self.spoken(line, secret)).collect();
+        let next = at + 1 + lines.len();
+        let ends = next >= part.items.len();
+        self.next = if ends { 0 } else { next };
+        Reaction { lines, ends, is_known: true }
+    }
+
+    /// The place in the script: the next one that demands what was said exactly, or else the next one that demands
+    /// nothing of it.
+    fn place(&self, part: &Part, did: &Did) -> Option<usize> {
+        let count = part.items.len();
+        let order = || (0..count).map(|at| (self.next + at) % count);
+        let fits = |at: &usize, exactly: bool| match part.items.get(*at) {
+            Some(Item::Hear(cue)) => fits(cue, did, exactly),
+            _ => false,
+        };
+        order().find(|at| fits(at, true)).or_else(|| order().find(|at| fits(at, false)))
+    }
+
+    /// Challenges of this client as those of the script. One that this client was not given is none.
+    fn translated(&self, part: &Part, did: Did, secret: Option<&Secret>) -> Did {
+        let Some(secret) = secret else { return did };
+        let Did::Said(mut heard) = did else { return did };
+        for challenge in &mut heard.challenges {
+            let is_it = |given: &&u32| secret.instead(self.client, **given) == challenge.value;
+            match part.given.iter().find(is_it) {
+                Some(given) => challenge.value = *given,
+                // Any number that the script does not give.
+                None => challenge.value = !0,
+            }
+        }
+        Did::Said(heard)
+    }
+
+    fn remember(&mut self, expected: &Expected, heard: &Heard) {
+        let (Some(written), Some(chosen)) = (&expected.timestamp, &heard.timestamp) else { return };
+        self.timestamps.retain(|(known, _)| known != written);
+        self.timestamps.push((written.clone(), chosen.clone()));
+    }
+
+    /// A line as this client gets it.
+    fn spoken(&self, line: &Line, secret: Option<&Secret>) -> Line {
+        let mut line = line.clone();
+        if let Some(secret) = secret {
+            // From behind, because a number may become longer.
+            for challenge in std::mem::take(&mut line.challenges).iter().rev() {
+                let instead = secret.instead(self.client, challenge.value);
+                replace(&mut line.payload, *challenge, instead);
+            }
+        }
+        self.with_timestamp(&mut line.payload);
+        line
+    }
+
+    /// An answer begins with its kind and the timestamp of its request.
+    fn with_timestamp(&self, payload: &mut [u8]) {
+        for (written, chosen) in &self.timestamps {
+            let place = payload.get_mut(1..1 + written.len());
+            if let Some(place) = place.filter(|it| it == written && chosen.len() == written.len()) {
+                place.copy_from_slice(chosen);
+                return;
+            }
+        }
+    }
+}
+
+fn fits(cue: &Cue, did: &Did, exactly: bool) -> bool {
+    match (cue, did) {
+        (Cue::Opened, Did::Opened) | (Cue::Unread, Did::Unread) => true,
+        (Cue::Datagram, Did::Datagram) => true,
+        (Cue::Message(expected), Did::Said(heard)) => {
+            std::ptr::eq(expected.message, heard.message)
+                && match &expected.demands {
+                    None => !exactly,
+                    Some(Demand::Challenge(demanded)) => {
+                        exactly && heard.challenges.iter().any(|it| it.value == *demanded)
+                    }
+                    Some(Demand::GoesOnAfter(address)) => {
+                        exactly && heard.goes_on_after.as_ref() == Some(address)
+                    }
+                }
+        }
+        _ => false,
+    }
+}
+
+/// Writes another challenge in the form of this one: bytes in either order, or a decimal number.
+fn replace(payload: &mut Vec<u8>, challenge: Challenge, instead: u32) {
+    let Challenge { value, start, end } = challenge;
+    let Some(written) = payload.get(start..end) else { return };
+    let other = if written == value.to_le_bytes() {
+        instead.to_le_bytes().to_vec()
+    } else if written == value.to_be_bytes() {
+        instead.to_be_bytes().to_vec()
+    } else {
+        instead.to_string().into_bytes()
+    };
+    payload.splice(start..end, other);
+}

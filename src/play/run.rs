@@ -1,0 +1,42 @@
+//! What all scenarios of a run share.
+
+use super::faults::{Dice, Faults};
+use super::player::Secret;
+use super::tape::Tape;
+
+/// What was said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Datagrams, and messages of connections.
+    pub requests: u64,
+    /// Of these, those that are in no script.
+    pub unknown: u64,
+    /// What was sent.
+    pub answers: u64,
+    /// Answers that were withheld, because they are large and the client's address may be forged.
+    pub withheld: u64,
+    /// How often a script was played to its end.
+    pub played: u64,
+    /// The recording reached its maximum size before the end.
+    pub is_cut: bool,
+}
+
+/// The state of a run.
+pub(super) struct Run {
+    pub(super) tape: Tape,
+    pub(super) faults: Faults,
+    pub(super) seed: u64,
+    /// Challenges of each client's own, if other hosts are allowed: they may have forged addresses.
+    pub(super) secret: Option<Secret>,
+    /// The number of clients so far.
+    pub(super) clients: u64,
+    pub(super) report: Report,
+}
+
+impl Run {
+    /// The dice of the next client.
+    pub(super) fn dice(&mut self) -> Dice {
+        self.clients += 1;
+        Dice::new(self.seed, self.clients)
+    }
+}
