@@ -2,6 +2,7 @@
 
 mod abuse;
 mod diagnose;
+pub(crate) mod examples;
 mod export;
 mod input;
 mod names;
@@ -18,7 +19,7 @@ mod wanted;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use dissectors::kit::Role;
@@ -47,12 +48,24 @@ pub use wanted::FilterArgs;
 /// Valve master server, A2S server queries, GameSpy 4 (UT3), the GameSpy text protocol and the
 /// AssaultCube Reloaded master are recognized by their content, on any port.
 #[derive(Debug, Parser)]
-#[command(name = "gamewire", version = VERSION, max_term_width = 100)]
+#[command(name = "gamewire", version = VERSION, max_term_width = 100, help_template = TEMPLATE,
+    override_usage = "gamewire <COMMAND> ...  or  gamewire FILE...", after_help = examples::two(None),
+    after_long_help = format!("{OPTIONS}\n\n{}", examples::two(None)))]
 pub struct Cli {
     /// The command to run.
     #[command(subcommand)]
     pub command: Command,
+    /// No command was named, only files: they are summarized.
+    #[arg(skip)]
+    pub is_by_default: bool,
 }
+
+/// The help of gamewire itself: it fits a screen of 24 lines.
+const TEMPLATE: &str =
+    "{about-with-newline}{usage-heading} {usage}\n\nCommands:\n{subcommands}{after-help}";
+
+/// Its options, which everybody knows: only the long help lists them.
+const OPTIONS: &str = "Options:\n  -h, --help     Print help; after a command, its help\n  -V, --version  Print version";
 
 impl Cli {
     /// Reads a command line.
@@ -60,7 +73,9 @@ impl Cli {
     /// # Errors
     /// It is invalid, or asks for help.
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-        let mut cli = Cli::try_parse_from(args).map_err(with_one_tip)?;
+        let args = Vec::from_iter(args);
+        let read = Cli::try_parse_from(&args).map_err(with_one_tip);
+        let mut cli = read.or_else(|error| of_files(args, error))?;
         if let Some(input) = cli.command.input_mut() {
             input.files.splice(..0, std::mem::take(&mut input.read));
         }
@@ -94,51 +109,110 @@ fn with_one_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
+/// Reads a command line without a command: if a file is in its place, that is summarized.
+///
+/// # Errors
+/// There is no such file, or the options are not those of `summary`.
+fn of_files(mut args: Vec<OsString>, mut error: clap::Error) -> Result<Cli, clap::Error> {
+    let Some(first) = args.get(1) else { return Err(error) };
+    let is_unknown = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(unknown)) => *unknown == first.to_string_lossy(),
+        _ => false,
+    };
+    if !is_unknown {
+        return Err(error);
+    }
+    if !Path::new(first).exists() {
+        let hint = "no file has this name, either: name a command, such as summary, or a capture";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+        return Err(error);
+    }
+    args.insert(1, "summary".into());
+    Ok(Cli { is_by_default: true, ..Cli::try_parse_from(args)? })
+}
+
+/// The commands that only read captures, apart from `summary`: their names, and what they do.
+pub fn others() -> Vec<(String, String)> {
+    let cli = Cli::command();
+    let has = |command: &clap::Command, name: &str| {
+        command.get_arguments().any(|argument| argument.get_id() == name)
+    };
+    let commands = cli.get_subcommands();
+    let others =
+        commands.filter(|it| has(it, "files") && !has(it, "output") && it.get_name() != "summary");
+    let about = |it: &clap::Command| it.get_about().map(ToString::to_string).unwrap_or_default();
+    others.map(|it| (it.get_name().to_owned(), about(it))).collect()
+}
+
 /// The version, and the commit it was built from, if known.
 pub const VERSION: &str = env!("GAMEWIRE_VERSION");
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Summarize a capture: servers, masters and clients, and how many requests were answered
+    /// Summarize a capture: servers, masters, clients, answered requests
+    #[command(after_help = examples::two(Some("summary")))]
     Summary(SummaryArgs),
-    /// Find out why players cannot see a server: what is wrong, and what to do about it
+    /// Find out why players cannot see a server, and what to do about it
+    #[command(after_help = examples::two(Some("diagnose")))]
     Diagnose(DiagnoseArgs),
-    /// Show attacks: which servers are flooded or misused to flood others, who is hit, and whether sources are forged
+    /// Show attacks: who is flooded, how, and whether sources are forged
+    ///
+    /// Which servers are flooded or misused to flood others, who is hit, and what filter drops the attack.
+    #[command(after_help = examples::two(Some("abuse")))]
     Abuse(AbuseArgs),
     /// Show all messages and their fields
+    #[command(after_help = examples::two(Some("dissect")))]
     Dissect(DissectArgs),
-    /// List the flows: who talked to whom, in which protocol, and how many requests were answered
+    /// List the flows: who talked to whom, how much, how fast
+    #[command(after_help = examples::two(Some("flows")))]
     Flows(FlowsArgs),
-    /// Draw conversations as a ladder diagram: a column for each host, an arrow for each message
+    /// Draw conversations as ladders, with an arrow for each message
+    #[command(after_help = examples::two(Some("follow")))]
     Follow(FollowArgs),
-    /// Browse a capture in the terminal: conversations, servers, findings, fields and bytes
+    /// Browse a capture in the terminal: conversations, fields, bytes
     #[cfg(feature = "tui")]
+    #[command(after_help = examples::two(Some("view")))]
     View(ViewArgs),
-    /// Check messages and conversations against the protocols' specifications
+    /// Check messages against the protocols' specifications
+    #[command(after_help = examples::two(Some("check")))]
     Check(CheckArgs),
-    /// Run a command and record its traffic to a server, without the right to capture
+    /// Run a command and record its traffic, without the right to capture
+    #[command(after_help = examples::two(Some("record")))]
     Record(RecordArgs),
-    /// Write a report for the browser: one HTML file with verdict, charts, tables and ladder diagrams
+    /// Write a report for the browser: verdict, charts, tables, ladders
+    #[command(after_help = examples::two(Some("report")))]
     Report(ReportArgs),
-    /// Write tables for DuckDB, Spark, pandas and others: messages, flows, findings, servers, clients
+    /// Write tables for DuckDB, Spark, pandas and others
+    ///
+    /// Messages, flows, findings, servers, clients; docs/tables.md lists the columns.
+    #[command(after_help = examples::two(Some("export")))]
     Export(ExportArgs),
-    /// Write a copy of a capture that can be shared: addresses, names and texts are replaced
+    /// Write a copy to share: addresses, names and texts are replaced
+    #[command(after_help = examples::two(Some("scrub")))]
     Scrub(ScrubArgs),
-    /// Play game servers and masters for clients under test: right ones, and one for each fault
+    /// Play game servers and masters for clients under test
+    ///
+    /// Right ones, and one for each fault that a rule is about.
+    #[command(after_help = examples::two(Some("serve")))]
     Serve(ServeArgs),
     /// List the rules that captures are checked against
+    #[command(after_help = examples::two(Some("rules")))]
     Rules(RulesArgs),
-    /// Explain a rule: what it requires, where the specification says so, and why it matters
+    /// Explain a rule: what it requires, why, and who says so
+    #[command(after_help = examples::two(Some("explain")))]
     Explain(ExplainArgs),
     /// List the fields of all messages: path, type and meaning
+    #[command(after_help = examples::two(Some("fields")))]
     Fields(FieldsArgs),
     /// Print a part of the documentation that is declared in the code
     #[command(hide = true)]
     Docs(DocsArgs),
     /// Print the manual page of gamewire or of one of its commands
+    #[command(after_help = examples::two(Some("man")))]
     Man(ManArgs),
     /// Print a completion script for a shell
+    #[command(after_help = examples::two(Some("completions")))]
     Completions(CompletionsArgs),
 }
 
@@ -235,8 +309,10 @@ pub struct DissectArgs {
     /// Output format [default: text; with --fields, tsv]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<DissectFormat>,
-    /// Columns of csv, tsv, table and ndjson: fields such as a2s.info_response.map or map, and attributes
-    /// such as time, src, response_time [default: frame, time, src, dst, protocol, message]
+    /// Columns of csv, tsv, table and ndjson, such as time, src, map
+    ///
+    /// Fields such as a2s.info_response.map or map, and attributes such as time, src, response_time [default:
+    /// frame, time, src, dst, protocol, message].
     #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = names::columns(),
         hide_possible_values = true)]
     pub fields: Vec<Column>,
@@ -250,16 +326,16 @@ pub struct DissectArgs {
     #[arg(short = 'x', long)]
     pub hex: bool,
     /// Show all fields and bytes of decompressed responses, however many there are
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub full: bool,
     /// In JSON: the tree of fields with names, meanings and byte ranges
     #[arg(long)]
     pub tree: bool,
     /// Flush the output after each message, also to a pipe
-    #[arg(short = 'l', long)]
+    #[arg(hide_short_help = true, short = 'l', long)]
     pub line_buffered: bool,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
@@ -292,19 +368,22 @@ pub struct FlowsArgs {
     /// The style of times.
     #[command(flatten)]
     pub times: TimeOption,
-    /// Sort the flows of each capture by a column of the JSON and CSV output, largest first [default:
-    /// by flow number]
+    /// Sort the flows of each capture by a column, largest first
+    ///
+    /// The column is one of the JSON and CSV output [default: by flow number].
     #[arg(long, value_name = "COLUMN", value_parser = summary::column(&[Table::Flows]),
         hide_possible_values = true, ignore_case = true)]
     pub sort: Option<Order>,
     /// Reverse the sort order
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub reverse: bool,
-    /// Show only the first N flows of each capture, sorted by bytes unless --sort says otherwise
+    /// Show only the first N flows, sorted by bytes
+    ///
+    /// N flows of each capture; --sort chooses another order.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: Option<u32>,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
@@ -332,7 +411,7 @@ pub struct FollowArgs {
     #[command(flatten)]
     pub times: TimeOption,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
@@ -358,8 +437,9 @@ pub struct ScrubArgs {
     /// The capture to write, as pcapng
     #[arg(short, long, value_name = "FILE")]
     pub output: std::path::PathBuf,
-    /// Key for replacing addresses and names: with the same key, each has the same replacement in several
-    /// captures [default: a random key]
+    /// Key for replacing addresses and names [default: a random key]
+    ///
+    /// With the same key, each has the same replacement in several captures.
     #[arg(long, value_name = "TEXT")]
     pub key: Option<String>,
     /// Keep the IP, UDP and TCP headers of other traffic, without its payload
@@ -384,15 +464,18 @@ pub struct CheckArgs {
     /// The style of times.
     #[command(flatten)]
     pub times: TimeOption,
-    /// Lowest severity of a broken rule that fails the capture: error (the default), warning or note;
-    /// with never, broken rules do not change the exit code
+    /// Lowest severity of a broken rule that fails the capture
+    ///
+    /// error (the default), warning or note; with never, broken rules do not change the exit code.
     #[arg(long, value_name = "SEVERITY")]
     pub fail_on: Option<FailOn>,
     /// State that the capture is complete: messages that are missing from it were not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,
-    /// Check only these rules: codes, code prefixes such as A2S04, or names such as player-count
+    /// Check only these rules, such as A2S030, A2S04, player-count
+    ///
+    /// Codes, code prefixes such as A2S04, or names such as player-count.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
     pub select: Vec<check::Rules>,
@@ -401,35 +484,41 @@ pub struct CheckArgs {
         hide_possible_values = true)]
     pub ignore: Vec<check::Rules>,
     /// Fail if one of these rules was not exercised
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = names::rules(),
+    #[arg(hide_short_help = true, long, value_name = "RULES", value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
     pub require: Vec<check::Rules>,
     /// Fail if a capture has no message that could be checked
     #[arg(long)]
     pub require_traffic: bool,
     /// File of known findings, which do not fail the capture
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     /// With --format github: append a summary in Markdown to this file
-    #[arg(long, value_name = "FILE", env = "GITHUB_STEP_SUMMARY", hide_env_values = true)]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        env = "GITHUB_STEP_SUMMARY",
+        hide_env_values = true
+    )]
     pub summary: Option<PathBuf>,
     /// Write all findings to this baseline file, and let none of them fail the capture
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,
     /// Only findings about this kind of party
     #[arg(long, value_name = "PARTY", value_parser = check::who)]
     pub who: Option<Role>,
     /// Text output: show this many findings of each rule, and count the others
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = 5)]
     pub max_findings: usize,
     /// Text output: list all rules in the table, also those that passed
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub all_rules: bool,
     /// Text output: findings and totals only
     #[arg(short, long, conflicts_with = "all_rules")]
     pub quiet: bool,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// The input.
     #[command(flatten)]
@@ -503,7 +592,7 @@ pub struct ExplainArgs {
         hide_possible_values = true)]
     pub rules: Vec<check::Rules>,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// The configuration of the project.
     #[command(flatten)]

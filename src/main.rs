@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         rows: terminal_size::terminal_size_of(&stdout).map(|(_, height)| height.0.into()),
         file: FileId::of_standard_output(),
         stop: Some(Stop::at_signals),
+        progress: None,
     };
     let code = gamewire::run(std::env::args_os(), &mut Output::new(), &mut io::stderr(), terminal);
     ExitCode::from(code)

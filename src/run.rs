@@ -6,7 +6,8 @@ use std::io::Write;
 use clap::error::ErrorKind;
 
 use crate::capture::{CaptureError, Stop};
-use crate::cli::{CheckArgs, Cli, Command};
+use crate::cli::{self, CheckArgs, Cli, Command};
+use crate::commands::progress::Progress;
 use crate::commands::record::Recording;
 use crate::commands::{self, Failure};
 use crate::file_id::FileId;
@@ -14,7 +15,7 @@ use crate::live::LiveError;
 
 /// Properties of the standard streams.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Terminal {
+pub struct Terminal<'p> {
     /// Standard output.
     pub out: bool,
     /// Standard error.
@@ -27,6 +28,8 @@ pub struct Terminal {
     pub file: Option<FileId>,
     /// Installs signal handlers that stop the reading of files; called when there is something to read.
     pub stop: Option<fn() -> Stop>,
+    /// Shows how far the reading of files is; [`run`] sets it.
+    pub progress: Option<&'p Progress>,
 }
 
 /// Success.
@@ -44,8 +47,13 @@ pub fn run(
     args: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
     err: &mut dyn Write,
-    terminal: Terminal,
+    terminal: Terminal<'_>,
 ) -> u8 {
+    let progress = Progress::new(terminal.err);
+    let (mut out, mut err) =
+        (progress.before_output(out, terminal.out), progress.before_errors(err));
+    let (out, err): (&mut dyn Write, &mut dyn Write) = (&mut out, &mut err);
+    let terminal = Terminal { progress: Some(&progress), ..terminal };
     let mut cli = match Cli::read(args) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, out, err, terminal),
@@ -91,13 +99,16 @@ pub fn run(
             return ended(diagnosed.map(|found| if found { FOUND } else { RAN }), out, err);
         }
         Command::Serve(serve) => commands::serve::run(serve, out, err, terminal),
-        Command::Rules(rules) => commands::rules::list(rules, out),
+        Command::Rules(rules) => commands::rules::list(rules, out, terminal),
         Command::Explain(explain) => commands::rules::explain(explain, out, terminal),
-        Command::Fields(fields) => commands::fields::list(fields, out),
+        Command::Fields(fields) => commands::fields::list(fields, out, terminal),
         Command::Docs(docs) => commands::docs::part(docs, out),
         Command::Man(man) => commands::manual::page(man, out),
         Command::Completions(shell) => commands::manual::completions(shell, out),
     };
+    if cli.is_by_default && ran.is_ok() && out.flush().is_ok() {
+        name_commands(err);
+    }
     ended(ran.map(|()| RAN), out, err)
 }
 
@@ -106,12 +117,21 @@ fn check(
     args: &mut CheckArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
-    terminal: Terminal,
+    terminal: Terminal<'_>,
 ) -> Result<u8, Failure> {
     let mut recording = Recording::of(args)?;
     let found = commands::check::run(args, recording.as_mut(), out, err, terminal)?;
     let passed = recording.map_or(RAN, |recording| recording.code);
     Ok(if found { FOUND } else { passed })
+}
+
+/// Names the commands that show more of a capture, after a summary that no command asked for.
+fn name_commands(err: &mut dyn Write) {
+    writeln!(err, "\ngamewire: this is `gamewire summary`; other commands show more:").ok();
+    for (name, about) in cli::others() {
+        writeln!(err, "  {name:<9} {about}").ok();
+    }
+    writeln!(err, "gamewire: `gamewire -h` lists all commands").ok();
 }
 
 /// Reports an error, and returns the exit code. A closed pipe is not an error, and changes no verdict.
@@ -134,7 +154,12 @@ fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> 
 
 /// Writes help to standard output, with colours on a terminal, and usage errors in one line to
 /// standard error.
-fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write, terminal: Terminal) -> u8 {
+fn usage(
+    error: &clap::Error,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal<'_>,
+) -> u8 {
     let text = error.render();
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         writeln!(err, "gamewire: {}", in_a_line(&text.to_string())).ok();

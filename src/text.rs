@@ -143,6 +143,21 @@ pub fn hanging(text: &str, indent: usize, terminal: Option<usize>) -> String {
     wrapped(text, room).join(&format!("\n{}", " ".repeat(indent)))
 }
 
+/// The minimum width of a text beside what is before it.
+const NARROW: usize = 36;
+
+/// A line of two parts: where the second one has no room on the terminal, it goes on below itself, or if little
+/// room remains beside the first part, below that with this indent. `None`: no terminal.
+pub fn beside(first: &str, second: &str, below: usize, terminal: Option<usize>) -> String {
+    let before = width(first);
+    let fits = |terminal| terminal >= before + NARROW.min(width(second));
+    if terminal.is_none_or(fits) {
+        return format!("{first}{}", hanging(second, before, terminal));
+    }
+    let second = hanging(second, below, terminal);
+    format!("{}\n{}{second}", first.trim_end(), " ".repeat(below))
+}
+
 /// Whether a terminal acts on the character, or shows nothing for it, or lets it change the order
 /// of what is around it. Variation selectors are not counted: emoji are full of them.
 pub fn is_hidden(c: char) -> bool {
@@ -159,6 +174,17 @@ pub fn is_hidden(c: char) -> bool {
         // Noncharacters of Unicode.
         '\u{FDD0}'..='\u{FDEF}' => true,
         _ => u32::from(c) & 0xFFFE == 0xFFFE,
+    }
+}
+
+/// A number of bytes in few digits.
+pub fn size(count: u64) -> String {
+    let of = |unit: u64| count as f64 / unit as f64;
+    match count {
+        0..1000 => format!("{count} B"),
+        1000..1_000_000 => format!("{:.1} kB", of(1000)),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", of(1_000_000)),
+        _ => format!("{:.1} GB", of(1_000_000_000)),
     }
 }
 
@@ -203,6 +229,11 @@ mod tests {
         assert_eq!(decoded("Caf\u{E9}".as_bytes()), "Caf\u{E9}");
         assert_eq!(decoded(b"\x81\xE9x"), "\u{FFFD}\u{FFFD}x");
         assert_eq!(decoded(b"Caf\xC3"), "Caf\u{FFFD}", "a truncated character");
+    }
+
+    #[test]
+    fn sizes_have_few_digits() {
+        assert_eq!([12, 1500, 3_200_000].map(size), ["12 B", "1.5 kB", "3.2 MB"]);
     }
 
     #[test]
@@ -268,6 +299,22 @@ mod tests {
     fn a_text_goes_on_below_itself() {
         assert_eq!(hanging("one two three", 4, Some(11)), "one two\n    three");
         assert_eq!(hanging("one two three", 4, None), "one two three");
+    }
+
+    #[test]
+    fn a_text_without_room_beside_is_below() {
+        let (first, second) = ("eight   ", ["ten words"; 5].join(" "));
+        let shown = |terminal| beside(first, &second, 4, terminal);
+        assert_eq!(shown(None), format!("{first}{second}"));
+        assert_eq!(shown(Some(57)), shown(None));
+        let hanging = format!("{first}{} ten\n        words", ["ten words"; 4].join(" "));
+        assert_eq!(shown(Some(56)), hanging);
+        assert_eq!(shown(Some(43)).lines().next(), Some("eight"));
+        assert_eq!(
+            shown(Some(43)).lines().nth(1),
+            Some("    ten words ten words ten words ten words")
+        );
+        assert_eq!(beside(first, "short", 4, Some(13)), "eight   short");
     }
 
     #[test]

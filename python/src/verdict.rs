@@ -56,6 +56,7 @@ pub(crate) fn as_text(outcome: &Outcome, least: Severity) -> String {
         quiet: false,
         several: false,
         paint: Paint::new(false),
+        terminal: None,
         times: TimeStyle::Utc,
     };
     let mut out = String::new();

@@ -16,31 +16,32 @@ pub struct AbuseArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: AbuseFormat,
-    /// Print the best firewall filter against each attack: the one that drops the most packets within
-    /// --collateral
+    /// Print the best firewall filter against each attack
+    ///
+    /// It is the one that drops the most packets within --collateral.
     #[arg(long, value_name = "FIREWALL", conflicts_with = "format")]
     pub emit: Option<Firewall>,
     /// Maximum share of real clients' packets that a filter may drop, in percent
     #[arg(long, value_name = "PERCENT", default_value = "0.1", value_parser = percentage)]
     pub collateral: f64,
     /// Prefix lengths of the networks by which sources are counted and limited, for IPv4 and IPv6
-    #[arg(long, value_name = "V4,V6", default_value = "24,48", value_parser = prefixes)]
+    #[arg(hide_short_help = true, long, value_name = "V4,V6", default_value = "24,48", value_parser = prefixes)]
     pub prefix: Prefixes,
     /// Live capture: report attacks at this interval: 10s, 1min [default: only at the end]
-    #[arg(long, value_name = "TIME", value_parser = nanoseconds, requires = "interface")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = nanoseconds, requires = "interface")]
     pub interval: Option<i64>,
     /// Write abuse reports to the networks that attacks come from into this new folder: the text of a
     /// mail and an X-ARF file for each source; nothing is sent
-    #[arg(long, value_name = "FOLDER", requires = "reporter")]
+    #[arg(hide_short_help = true, long, value_name = "FOLDER", requires = "reporter")]
     pub report: Option<PathBuf>,
     /// Sender of the reports: 'Example Hosting <abuse@example.net>'
-    #[arg(long, value_name = "NAME <MAIL>", requires = "report")]
+    #[arg(hide_short_help = true, long, value_name = "NAME <MAIL>", requires = "report")]
     pub reporter: Option<Reporter>,
     /// The style of times.
     #[command(flatten)]
     pub times: TimeOption,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// The input.
     #[command(flatten)]

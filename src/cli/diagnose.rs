@@ -10,8 +10,9 @@ use crate::report::paint::ColorChoice;
 /// `gamewire diagnose`.
 #[derive(Args, Debug)]
 pub struct DiagnoseArgs {
-    /// Show all items of this server [default: all items if there is only one server, else one line per
-    /// server]
+    /// Show all items of this server
+    ///
+    /// By default, all items are shown if there is only one server, else one line per server.
     #[arg(long, value_name = "IP[:PORT]", value_parser = server)]
     pub server: Option<(IpAddr, Option<u16>)>,
     /// Output format
@@ -22,7 +23,7 @@ pub struct DiagnoseArgs {
         default_missing_value = "true")]
     pub complete: Option<bool>,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// The input.
     #[command(flatten)]

@@ -21,7 +21,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "TABLES", value_delimiter = ',', value_parser = table())]
     pub tables: Vec<Table>,
     /// State that the capture is complete: messages that are missing from it were not sent
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+    #[arg(hide_short_help = true, long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,
     /// The input.

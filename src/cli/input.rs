@@ -12,8 +12,9 @@ use crate::limits;
 /// Input options, which all commands share.
 #[derive(Args, Debug)]
 pub struct InputArgs {
-    /// pcap or pcapng files, plain or compressed with gzip or zstd, or folders of such files; `-` is
-    /// standard input
+    /// Captures, or folders of captures; `-` is standard input
+    ///
+    /// pcap or pcapng files, plain or compressed with gzip or zstd.
     #[arg(
         required_unless_present_any = ["interface", "list_interfaces", "read"],
         conflicts_with_all = ["interface", "list_interfaces"],
@@ -21,7 +22,8 @@ pub struct InputArgs {
     )]
     pub files: Vec<PathBuf>,
     /// The same as FILE, for compatibility with tcpdump
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["interface", "list_interfaces"])]
+    #[arg(hide_short_help = true, short, long, value_name = "FILE",
+        conflicts_with_all = ["interface", "list_interfaces"])]
     pub read: Vec<PathBuf>,
     /// Live capture.
     #[command(flatten)]
@@ -30,32 +32,33 @@ pub struct InputArgs {
     #[arg(long)]
     pub merge: bool,
     /// Decode a port as this protocol: `udp.port==27999,a2s`
-    #[arg(short = 'd', long, value_name = "PORT,PROTOCOL")]
+    #[arg(hide_short_help = true, short = 'd', long, value_name = "PORT,PROTOCOL")]
     pub decode_as: Vec<DecodeAs>,
     /// Stop after this many packets; with -f, after this many that match
-    #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(hide_short_help = true, short = 'c', long, value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Number of threads [default: one per processor core, at most eight]. The output does not depend
     /// on it; compressed input, and input filtered by -f, is read by one thread
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     /// Check UDP and TCP checksums of all packets. Off by default: in a capture from the sending host they
     /// are usually wrong, because the network card computes them after the packet was recorded
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub verify_checksums: bool,
     /// Maximum memory, such as 512M [default: 1G, or a quarter of the machine's memory if that is less].
     /// The limits that --limit can set scale with it
-    #[arg(long, value_name = "BYTES")]
+    #[arg(hide_short_help = true, long, value_name = "BYTES")]
     pub memory: Option<limits::Memory>,
     /// Set one limit on memory or length, such as flows=1000 or inflated=4M; docs/limits.md lists them
-    #[arg(long, value_name = "NAME=N")]
+    #[arg(hide_short_help = true, long, value_name = "NAME=N")]
     pub limit: Vec<limits::Setting>,
     /// Secret key of a GameSpy game, to check validate codes
-    #[arg(long, value_name = "GAME=KEY", value_parser = gamespy_key)]
+    #[arg(hide_short_help = true, long, value_name = "GAME=KEY", value_parser = gamespy_key)]
     pub gamespy_key: Vec<GivenKey>,
     /// Secret key of a player at an AssaultCube Reloaded master, to check digests: in hex, or the name
     /// of a file with the hex
-    #[arg(long, value_name = "user=NAME,key=HEX|@FILE", value_parser = acr_key)]
+    #[arg(hide_short_help = true, long, value_name = "user=NAME,key=HEX|@FILE", value_parser = acr_key)]
     pub acr_key: Vec<GivenKey>,
     /// The selection of messages.
     #[command(flatten)]
@@ -89,10 +92,10 @@ impl InputArgs {
 #[derive(Args, Debug)]
 pub struct ConfigFile {
     /// Configuration file [default: the nearest gamewire.toml in the working directory or above it]
-    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with = "no_config")]
     config: Option<PathBuf>,
     /// Do not read gamewire.toml
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     no_config: bool,
 }
 

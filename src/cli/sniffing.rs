@@ -21,53 +21,57 @@ pub struct LiveArgs {
     /// List the interfaces
     #[arg(help_heading = LIVE, short = 'D', long)]
     pub list_interfaces: bool,
-    /// Only packets that match this libpcap filter (see `man pcap-filter`); also works on files
-    #[arg(short = 'f', long, value_name = "BPF")]
+    /// Only packets that match this libpcap filter
+    ///
+    /// `man pcap-filter` describes the language. It also works on files.
+    #[arg(hide_short_help = true, short = 'f', long, value_name = "BPF")]
     pub capture_filter: Option<String>,
     /// Bytes to record of each packet [default: 262144]
-    #[arg(help_heading = LIVE, short, long, value_name = "BYTES",
+    #[arg(hide_short_help = true, help_heading = LIVE, short, long, value_name = "BYTES",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(SNAPLEN)))]
     pub snaplen: Option<u32>,
     /// Do not put the interface into promiscuous mode
-    #[arg(help_heading = LIVE, short = 'p', long)]
+    #[arg(hide_short_help = true, help_heading = LIVE, short = 'p', long)]
     pub no_promiscuous: bool,
     /// Size of the kernel's capture buffer, in KiB [default: 65536]
-    #[arg(help_heading = LIVE, short = 'B', long, value_name = "KIB",
+    #[arg(hide_short_help = true, help_heading = LIVE, short = 'B', long, value_name = "KIB",
         value_parser = clap::value_parser!(u32).range(1..=2_097_151))]
     pub buffer_size: Option<u32>,
     /// Stop after this time: 30s, 5min
-    #[arg(help_heading = LIVE, long, value_name = "TIME", value_parser = nanoseconds)]
+    #[arg(hide_short_help = true, help_heading = LIVE, long, value_name = "TIME", value_parser = nanoseconds)]
     pub duration: Option<i64>,
-    /// Write packets to this file. Live capture: all packets, as pcapng if the name ends in .pcapng, else
-    /// as pcap. Files: the packets of the selected messages with all their fragments and segments, as pcapng
+    /// Write packets to this file
+    ///
+    /// Live capture: all packets, as pcapng if the name ends in .pcapng, else as pcap. Files: the packets of
+    /// the selected messages with all their fragments and segments, as pcapng.
     #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// With -w on files: add a comment with summary and findings to the packet that completes a message
-    #[arg(long, requires = "write", conflicts_with = "interface")]
+    #[arg(hide_short_help = true, long, requires = "write", conflicts_with = "interface")]
     pub annotate: bool,
     /// Start a new file every SECONDS seconds; files are numbered
-    #[arg(help_heading = LIVE, short = 'G', long, value_name = "SECONDS", requires = "write",
+    #[arg(hide_short_help = true, help_heading = LIVE, short = 'G', long, value_name = "SECONDS", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..))]
     pub rotate_seconds: Option<u64>,
     /// Start a new file after MB million bytes; files are numbered
-    #[arg(help_heading = LIVE, short = 'C', long, value_name = "MB", requires = "write",
+    #[arg(hide_short_help = true, help_heading = LIVE, short = 'C', long, value_name = "MB", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rotate_size: Option<u64>,
     /// Keep only the newest FILES files
-    #[arg(help_heading = LIVE, short = 'W', long, value_name = "FILES", requires = "write",
+    #[arg(hide_short_help = true, help_heading = LIVE, short = 'W', long, value_name = "FILES", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rotate_files: Option<u64>,
     /// If started as root: switch to this user once the interface is open [default: the user who called
     /// sudo, else nobody]
-    #[arg(help_heading = LIVE, short = 'Z', long, value_name = "USER")]
+    #[arg(hide_short_help = true, help_heading = LIVE, short = 'Z', long, value_name = "USER")]
     pub user: Option<String>,
     /// Serve metrics at http://ADDRESS:PORT/metrics in the OpenMetrics format; without ADDRESS, at the
     /// loopback address
-    #[arg(help_heading = LIVE, long, value_name = "[ADDRESS:]PORT", value_parser = endpoint)]
+    #[arg(hide_short_help = true, help_heading = LIVE, long, value_name = "[ADDRESS:]PORT", value_parser = endpoint)]
     pub metrics: Option<SocketAddr>,
     /// Answer requests for metrics by this name of this host, too, in addition to localhost and the
     /// address listened at
-    #[arg(help_heading = LIVE, long, value_name = "NAME", requires = "metrics")]
+    #[arg(hide_short_help = true, help_heading = LIVE, long, value_name = "NAME", requires = "metrics")]
     pub metrics_host: Vec<HostName>,
 }
 

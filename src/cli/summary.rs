@@ -20,8 +20,10 @@ pub struct SummaryArgs {
     /// Show only this table [default: all tables; in csv, servers]
     #[arg(long, value_name = "TABLE", value_parser = table())]
     pub table: Option<Table>,
-    /// Sort tables by this column, named by its heading or as in JSON and CSV: largest numbers and
-    /// earliest times first, names in alphabetical order [default: by number of requests]
+    /// Sort tables by this column [default: by number of requests]
+    ///
+    /// It is named by its heading or as in JSON and CSV. Largest numbers and earliest times come first, names in
+    /// alphabetical order.
     #[arg(long, value_name = "COLUMN", value_parser = column(&Table::OF_SUMMARY), hide_possible_values = true,
         ignore_case = true)]
     pub sort: Option<Order>,
@@ -30,10 +32,10 @@ pub struct SummaryArgs {
     pub top: Option<u32>,
     /// Live capture: update the summary at this interval: 10s, 1min [default: every second, in place, if
     /// standard output is a terminal, else only at the end]
-    #[arg(long, value_name = "TIME", value_parser = nanoseconds, requires = "interface")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = nanoseconds, requires = "interface")]
     pub interval: Option<i64>,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// The input.
     #[command(flatten)]

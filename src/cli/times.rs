@@ -8,7 +8,7 @@ use crate::report::TimeStyle;
 #[derive(Args, Clone, Copy, Debug)]
 pub struct TimeOption {
     /// Style of times in text and tables; formats for programs, such as json, always use UTC
-    #[arg(long, value_name = "STYLE", default_value = "utc")]
+    #[arg(hide_short_help = true, long, value_name = "STYLE", default_value = "utc")]
     time: Times,
 }
 

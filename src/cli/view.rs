@@ -12,7 +12,7 @@ pub struct ViewArgs {
     #[command(flatten)]
     pub times: TimeOption,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
     /// The input.
     #[command(flatten)]

@@ -6,6 +6,7 @@ use clap::builder::PossibleValuesParser;
 use super::names;
 use crate::check::{self, Host};
 use crate::filter::{Filter, FilterError};
+use crate::text::escaped;
 
 /// The help heading of options that select messages.
 const WANTED: &str = "Selection of messages";
@@ -13,35 +14,37 @@ const WANTED: &str = "Selection of messages";
 /// The messages to show, or for `check` those whose findings count.
 #[derive(Args, Debug)]
 pub struct FilterArgs {
-    /// Only messages that match this display filter, such as `a2s.info_response.players > 0`;
-    /// docs/filters.md describes the language
+    /// Only messages that match this filter, such as 'players > 0'
+    ///
+    /// docs/filters.md describes the language: `a2s.info_response.players > 0 and ip.src == 10.0.0.0/8`.
     #[arg(help_heading = WANTED, short = 'Y', long, value_name = "EXPR",
         value_parser = names::filters(), hide_possible_values = true)]
     pub display_filter: Vec<String>,
-    /// Only messages from or to this host; if given twice, messages between both. For check: only
-    /// findings about it
+    /// Only messages from or to this host
+    ///
+    /// If given twice, messages between both. For check: only findings about it.
     #[arg(help_heading = WANTED, long, value_name = "IP[/LEN][:PORT]")]
     pub host: Vec<Host>,
     /// Only messages of the flows with these numbers
     #[arg(help_heading = WANTED, long, value_name = "N", value_delimiter = ',')]
     pub flow: Vec<u32>,
     /// Only messages of these protocols, such as a2s
-    #[arg(help_heading = WANTED, long, value_name = "PROTOCOL", value_delimiter = ',',
+    #[arg(hide_short_help = true, help_heading = WANTED, long, value_name = "PROTOCOL", value_delimiter = ',',
         value_parser = protocols())]
     pub protocol: Vec<String>,
     /// Only these messages, such as info_response or a2s.info_response
-    #[arg(help_heading = WANTED, long, value_name = "MESSAGE", value_delimiter = ',',
+    #[arg(hide_short_help = true, help_heading = WANTED, long, value_name = "MESSAGE", value_delimiter = ',',
         value_parser = |named: &str| filter("message", &[named.to_owned()]).map(|_| named.to_owned()))]
     pub message: Vec<String>,
     /// Only messages that break these rules
-    #[arg(help_heading = WANTED, long, value_name = "RULES", value_delimiter = ',',
+    #[arg(hide_short_help = true, help_heading = WANTED, long, value_name = "RULES", value_delimiter = ',',
         value_parser = names::rules(), hide_possible_values = true)]
     pub rule: Vec<check::Rules>,
     /// Only messages from this time on: 2026-11-20T21:00:00Z
-    #[arg(help_heading = WANTED, long, value_name = "TIME", value_parser = moment)]
+    #[arg(hide_short_help = true, help_heading = WANTED, long, value_name = "TIME", value_parser = moment)]
     pub from: Option<String>,
     /// Only messages up to this time
-    #[arg(help_heading = WANTED, long, value_name = "TIME", value_parser = moment)]
+    #[arg(hide_short_help = true, help_heading = WANTED, long, value_name = "TIME", value_parser = moment)]
     pub to: Option<String>,
 }
 
@@ -56,6 +59,25 @@ impl FilterArgs {
             && self.rule.is_empty()
             && self.from.is_none()
             && self.to.is_none()
+    }
+
+    /// The options as they were typed, in a line; `None` if all messages are selected.
+    pub fn typed(&self) -> Option<String> {
+        let filters = self.display_filter.iter().map(|filter| format!("-Y '{}'", escaped(filter)));
+        let mut typed = Vec::from_iter(filters);
+        typed.extend(self.host.iter().map(|host| format!("--host {host}")));
+        let flows = Vec::from_iter(self.flow.iter().map(u32::to_string));
+        for (option, values) in
+            [("--flow", &flows), ("--protocol", &self.protocol), ("--message", &self.message)]
+        {
+            typed.extend((!values.is_empty()).then(|| format!("{option} {}", values.join(","))));
+        }
+        // A prefix stands for very many codes.
+        typed.extend((!self.rule.is_empty()).then(|| "--rule".to_owned()));
+        for (option, time) in [("--from", &self.from), ("--to", &self.to)] {
+            typed.extend(time.iter().map(|time| format!("{option} {}", escaped(time))));
+        }
+        Some(typed.join(" ")).filter(|typed| !typed.is_empty())
     }
 
     /// The conjunction of all options, without `--host` if not `with_host`.

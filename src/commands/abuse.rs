@@ -31,7 +31,7 @@ pub fn run(
     args: &cli::AbuseArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
-    terminal: Terminal,
+    terminal: Terminal<'_>,
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
     let limits = args.input.limits();
@@ -63,7 +63,7 @@ pub fn run(
         out,
     };
     let running = terminal.err && !terminal.out;
-    let ran = read(&args.input, &config, &mut consumer, terminal.stop, err, running);
+    let ran = read(&args.input, &config, &mut consumer, terminal, err, running);
     let reports = consumer.reports.iter().filter(|it| ran.is_ok() || !it.is_empty());
     reports.for_each(|reports| reports.say(err));
     ran
@@ -119,7 +119,9 @@ impl Consumer for AbuseConsumer<'_> {
     }
 
     fn no_traffic(&self, read: &Totals) -> Option<String> {
-        if self.has_traffic { None } else { read.no_traffic() }
+        // With a filter, only what it selects was counted.
+        let is_all = self.args.input.wanted.is_all();
+        if self.has_traffic || !is_all && read.packets > 0 { None } else { read.no_traffic() }
     }
 
     fn interval(&self) -> Option<Duration> {

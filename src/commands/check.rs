@@ -28,7 +28,7 @@ use crate::metrics::Metrics;
 use crate::output_file;
 use crate::report::TimeFormatter;
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
-use crate::session::{Event, Needs, Totals};
+use crate::session::{Event, Messages, Needs, Totals};
 use crate::text::escaped;
 
 /// Runs the command; `recording` makes the capture when all else is known to be right. `true`: a finding fails
@@ -41,7 +41,7 @@ pub fn run(
     recording: Option<&mut Recording>,
     out: &mut dyn Write,
     err: &mut dyn Write,
-    terminal: Terminal,
+    terminal: Terminal<'_>,
 ) -> Result<bool, Failure> {
     let names = files_of(&args.input, None);
     let config = settings_of(&args.input, err)?;
@@ -67,6 +67,7 @@ pub fn run(
         found: false,
         lacking: None,
         lacks: false,
+        has_selected: false,
         outcomes: Vec::new(),
         unreadable: Vec::new(),
         totals: text::CheckTotals::default(),
@@ -80,9 +81,7 @@ pub fn run(
         stamp: TimeFormatter::new(args.times.style()),
         out,
     };
-    let live = args.input.live.interface.is_some();
-    let running = terminal.err && (live || !terminal.out);
-    let ran = read(&args.input, &config, &mut consumer, terminal.stop, err, running);
+    let ran = read(&args.input, &config, &mut consumer, terminal, err, terminal.err);
     // Results from before an unreadable file are kept.
     let outcomes = std::mem::take(&mut consumer.outcomes);
     let written = consumer.write(outcomes);
@@ -261,12 +260,14 @@ struct CheckConsumer<'a> {
     checker: Checker,
     /// The names of the current capture, or of all that are merged.
     names: Vec<String>,
-    terminal: Terminal,
+    terminal: Terminal<'a>,
     found: bool,
     /// What the last capture contains, if it has none of the selected traffic; whether any has
     /// none.
     lacking: Option<String>,
     lacks: bool,
+    /// The filter, if any, has selected a message of the current capture.
+    has_selected: bool,
     /// The outcomes so far, for formats that need all of them.
     outcomes: Vec<Outcome>,
     /// Files that cannot be read, and why.
@@ -293,11 +294,17 @@ struct CheckConsumer<'a> {
 
 impl Consumer for CheckConsumer<'_> {
     fn needs(&self) -> Needs {
-        Checker::needs(&self.selection, &self.terms)
+        let needs = Checker::needs(&self.selection, &self.terms);
+        match self.selection.filter {
+            // Whether any message matches, those without findings show, too.
+            Some(_) => Needs { messages: Messages::All, ..needs },
+            None => needs,
+        }
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.several = name.is_some();
+        self.has_selected = false;
         if let Some(name) = name {
             self.names = vec![name.to_owned()];
         }
@@ -320,6 +327,10 @@ impl Consumer for CheckConsumer<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        if let (Event::Message(message), false) = (event, self.has_selected) {
+            let filter = self.selection.filter.as_ref();
+            self.has_selected = filter.is_none_or(|filter| message.is_wanted(filter));
+        }
         self.checker.event(event);
         Ok(())
     }
@@ -354,6 +365,11 @@ impl Consumer for CheckConsumer<'_> {
 
     fn no_traffic(&self, _: &Totals) -> Option<String> {
         self.lacking.clone()
+    }
+
+    fn has_selected(&self, _: &Totals) -> bool {
+        // If there is no message from or to --host, that is reported as the lack of traffic.
+        self.has_selected || self.selection.filter.is_none()
     }
 
     fn unreadable(&mut self, file: &str, why: &Failure) {
@@ -400,6 +416,7 @@ impl CheckConsumer<'_> {
             quiet,
             several: self.several,
             paint: painted(self.args.color, self.terminal.out),
+            terminal: self.terminal.columns,
             times: self.args.times.style(),
         }
     }

@@ -70,6 +70,10 @@ pub(super) trait Consumer {
     fn no_traffic(&self, read: &Totals) -> Option<String> {
         read.no_traffic()
     }
+    /// Whether the options that select messages selected any of the capture.
+    fn has_selected(&self, read: &Totals) -> bool {
+        read.selected > 0
+    }
     /// A file, or the rest of it, cannot be read; the next one follows.
     fn unreadable(&mut self, _file: &str, _why: &Failure) {}
     /// The capture was read.
@@ -109,11 +113,13 @@ pub(super) fn finish<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io
     Ok(())
 }
 
-/// Reports that a capture has none of the selected traffic, and what it contains.
+/// Reports that a capture has none of the selected traffic, and what it contains. `selection`: the options that
+/// select messages, as they were typed.
 pub(super) fn tell_no_traffic<C: Consumer>(
     name: &str,
     read: &Totals,
     consumer: &C,
+    selection: Option<&str>,
     err: &mut dyn Write,
 ) {
     for layer in net::UnreadLayer::ALL {
@@ -128,5 +134,8 @@ pub(super) fn tell_no_traffic<C: Consumer>(
     let is_unread = read.packets > 0 && read.unknown_links == read.packets;
     if let Some(there) = consumer.no_traffic(read).filter(|_| !is_unread) {
         writeln!(err, "gamewire: warning: {name}: {there}").ok();
+    } else if let Some(selection) = selection.filter(|_| !is_unread && !consumer.has_selected(read))
+    {
+        writeln!(err, "gamewire: note: {name}: no message matches {selection}").ok();
     }
 }

@@ -25,7 +25,7 @@ pub fn run(
     args: &cli::DiagnoseArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
-    terminal: Terminal,
+    terminal: Terminal<'_>,
 ) -> Result<bool, Failure> {
     let config = settings_of(&args.input, err)?;
     let limits = args.input.limits();
@@ -45,7 +45,7 @@ pub fn run(
         out,
     };
     let running = terminal.err && !terminal.out;
-    let ran = read(&args.input, &config, &mut consumer, terminal.stop, err, running);
+    let ran = read(&args.input, &config, &mut consumer, terminal, err, running);
     match ran {
         // A reader that closes the pipe has seen enough; the exit code still counts findings.
         Err(failure) if failure.reader_is_gone() => Ok(consumer.found),

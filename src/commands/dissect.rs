@@ -28,7 +28,7 @@ pub fn run(
     args: &DissectArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
-    terminal: Terminal,
+    terminal: Terminal<'_>,
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
     let by_default = if args.fields.is_empty() { DissectFormat::Text } else { DissectFormat::Tsv };
@@ -60,7 +60,7 @@ pub fn run(
         out,
     };
     let running = terminal.err && !terminal.out;
-    let ran = read(&args.input, &config, &mut consumer, terminal.stop, err, running);
+    let ran = read(&args.input, &config, &mut consumer, terminal, err, running);
     let late = consumer.late + consumer.held.late;
     if late > 0 {
         let errors = if late == 1 { "ICMP error is" } else { "ICMP errors are" };

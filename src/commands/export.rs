@@ -24,7 +24,11 @@ use crate::text::{escaped, grouped};
 ///
 /// # Errors
 /// The input cannot be read, or the output not be written.
-pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+pub fn run(
+    args: &cli::ExportArgs,
+    err: &mut dyn Write,
+    terminal: Terminal<'_>,
+) -> Result<(), Failure> {
     let input = &args.input;
     if input.live.interface.is_some() || input.live.write.is_some() {
         let why = "export reads files and writes to -o; --interface and -w are for other commands";
@@ -52,7 +56,7 @@ pub fn run(args: &cli::ExportArgs, err: &mut dyn Write, terminal: Terminal) -> R
         rows: [0; Table::EVERY.len()],
         output: None,
     };
-    let ran = read(input, &config, &mut consumer, terminal.stop, err, terminal.err);
+    let ran = read(input, &config, &mut consumer, terminal, err, terminal.err);
     let stop = terminal.stop.map_or(Stop::default(), |stop| stop());
     // The input from a pipe ends with an interrupt; a file would be incomplete.
     if stop.is_asked() && input.files.iter().any(|file| file.is_file()) {
@@ -193,6 +197,10 @@ impl Consumer for ExportConsumer<'_> {
 
     fn selects_messages(&self) -> bool {
         !self.collector.wanted().checks()
+    }
+
+    fn has_selected(&self, _: &Totals) -> bool {
+        self.collector.has_selected()
     }
 
     fn complete(&self) -> bool {

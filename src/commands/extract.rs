@@ -280,6 +280,10 @@ impl<C: Consumer> Consumer for ExtractConsumer<'_, C> {
         self.consumer.no_traffic(read)
     }
 
+    fn has_selected(&self, read: &Totals) -> bool {
+        self.consumer.has_selected(read)
+    }
+
     fn unreadable(&mut self, file: &str, why: &Failure) {
         // Its index among the captures remains; a capture without readable packets has begun and
         // has an index.

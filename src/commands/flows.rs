@@ -34,7 +34,7 @@ pub fn run(
     args: &FlowsArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
-    terminal: Terminal,
+    terminal: Terminal<'_>,
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
     let kept = (args.input.limits().flow_bytes / BYTES).clamp(1, KEPT);
@@ -68,7 +68,7 @@ pub fn run(
         out,
     };
     let running = terminal.err && !terminal.out;
-    let read = read(&args.input, &config, &mut listing, terminal.stop, err, running);
+    let read = read(&args.input, &config, &mut listing, terminal, err, running);
     if let Some(FirstFlows { most, left_out, .. }) = listing.sorting
         && left_out > 0
         && top > most

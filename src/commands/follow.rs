@@ -28,7 +28,7 @@ pub fn run(
     args: &FollowArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
-    terminal: Terminal,
+    terminal: Terminal<'_>,
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
     let mut following = FollowConsumer {
@@ -42,7 +42,7 @@ pub fn run(
         out,
     };
     let running = terminal.err && !terminal.out;
-    let ran = read(&args.input, &config, &mut following, terminal.stop, err, running);
+    let ran = read(&args.input, &config, &mut following, terminal, err, running);
     for warning in following.warnings {
         writeln!(err, "gamewire: warning: {warning}").ok();
     }

@@ -19,6 +19,7 @@ mod held;
 pub mod manual;
 mod notices;
 pub mod outputs;
+pub mod progress;
 mod read;
 pub mod record;
 pub mod report;

@@ -6,11 +6,13 @@ use std::sync::atomic::Ordering;
 
 use dissectors::kit::Secret;
 
+use crate::Terminal;
 use crate::capture::{self, CaptureError, Notice, Packet, Packets, Stop};
 use crate::cli::InputArgs;
 use crate::commands::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
 use crate::commands::extract::ExtractConsumer;
 use crate::commands::notices::Monitor;
+use crate::commands::progress::Progress;
 use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, GivenKey};
@@ -21,28 +23,25 @@ use crate::metrics;
 use crate::net::{self, Outcome};
 use crate::session::{Decoder, Options, Totals, UnknownLinks};
 
-/// Minimum size of a file with a progress bar.
-const LARGE: u64 = 64 << 20;
-
-/// Number of packets between updates of the progress bar.
-const STEP: u64 = 1 << 14;
+/// Number of packets between looks at whether the progress bar is due.
+const STEP: u64 = 1 << 12;
 
 /// Reads all captures, one by one or merged, and writes the selected packets if requested. Warnings
-/// go to `err`.
+/// go to `err`. `running`: a live capture shows there that it is running.
 pub(super) fn read<C: Consumer>(
     input: &InputArgs,
     config: &Config,
     consumer: &mut C,
-    stop: Option<fn() -> Stop>,
+    terminal: Terminal<'_>,
     err: &mut dyn Write,
-    progress: bool,
+    running: bool,
 ) -> Result<(), Failure> {
     let output = input.live.write.as_deref().filter(|_| input.live.interface.is_none());
     let Some(output) = output else {
-        return read_all(input, config, consumer, stop, err, progress);
+        return read_all(input, config, consumer, terminal, err, running);
     };
     let mut consumer = ExtractConsumer::new(consumer, output, input)?;
-    let ran = read_all(input, config, &mut consumer, stop, err, progress);
+    let ran = read_all(input, config, &mut consumer, terminal, err, running);
     // Packets of readable files are written even if others failed.
     let written = consumer.write(input, err);
     ran.and(written)
@@ -53,9 +52,9 @@ fn read_all<C: Consumer>(
     input: &InputArgs,
     config: &Config,
     consumer: &mut C,
-    stop: Option<fn() -> Stop>,
+    terminal: Terminal<'_>,
     err: &mut dyn Write,
-    progress: bool,
+    running: bool,
 ) -> Result<(), Failure> {
     let filter = match consumer.selects_messages() {
         true => input.wanted.filter(true).map_err(Failure::Filter)?,
@@ -69,13 +68,16 @@ fn read_all<C: Consumer>(
         Options { complete: consumer.complete(), needs, filter, ..options(input, config)? };
     if let Some(request) = input.live.request() {
         let request = CaptureRequest { later: consumer.makes(), ..request };
+        let selection = input.wanted.typed();
         let wanted = sniff::LiveWanted {
             packets: input.count,
             metrics: input.live.metrics,
             metrics_hosts: &input.live.metrics_host,
+            selection: selection.as_deref(),
         };
-        return sniff::sniff(&request, wanted, options, consumer, err, progress);
+        return sniff::sniff(&request, wanted, options, consumer, err, running);
     }
+    let (stop, progress) = (terminal.stop, terminal.progress);
     let stop = stop.map_or(Stop::default(), |stop| stop());
     let filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
     let monitor = Monitor::new(stop, err);
@@ -94,8 +96,8 @@ struct CaptureReading<'r, C> {
     filter: Option<FileFilter>,
     consumer: &'r mut C,
     monitor: Monitor<'r>,
-    /// Whether to show how far it is.
-    progress: bool,
+    /// Shows how far it is.
+    progress: Option<&'r Progress>,
 }
 
 impl<C: Consumer> CaptureReading<'_, C> {
@@ -163,14 +165,15 @@ impl<C: Consumer> CaptureReading<'_, C> {
         name: Option<&str>,
         packets: Box<dyn Packets + Send>,
     ) -> Result<Totals, Failure> {
-        let bar = bar(packets.as_ref(), self.progress);
         self.consumer.begin(name)?;
-        let meter = self.consumer.meter();
-        if let (Some(meter), Some((_, all))) = (&meter, packets.progress()) {
+        let (meter, bar) = (self.consumer.meter(), self.progress);
+        let total = packets.progress().map(|(_, total)| total);
+        bar.iter().for_each(|bar| bar.begin(total, name));
+        if let (Some(meter), Some(all)) = (&meter, total) {
             meter.all.store(all, Ordering::Relaxed);
         }
         let mut progress = |done| {
-            bar.iter().for_each(|bar| bar.set_position(done));
+            bar.iter().for_each(|bar| bar.reached(done));
             meter.iter().for_each(|meter| meter.done.store(done, Ordering::Relaxed));
         };
         let mut read = match self.shares(packets.as_ref()) {
@@ -181,9 +184,11 @@ impl<C: Consumer> CaptureReading<'_, C> {
             }
             None => self.one_thread(called, packets, &mut progress)?,
         };
-        bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
+        // Until the result is there, which may take long, too, or is written, the bar remains.
         self.consumer.end(&mut read)?;
-        tell_no_traffic(called, &read, self.consumer, self.monitor.err);
+        bar.iter().for_each(|bar| bar.erase());
+        let selection = self.input.wanted.typed();
+        tell_no_traffic(called, &read, self.consumer, selection.as_deref(), self.monitor.err);
         Ok(read)
     }
 
@@ -234,7 +239,7 @@ impl<C: Consumer> CaptureReading<'_, C> {
             consume(&mut decoder, self.consumer)?;
             self.consumer.pause(false)?;
             if decoder.packets().is_multiple_of(STEP) {
-                progress(packets.progress().map_or(0, |(done, _)| done));
+                progress(packets.progress().map_or(decoder.packets(), |(done, _)| done));
             }
             if self.input.count.is_some_and(|count| taken >= count) {
                 break;
@@ -308,14 +313,4 @@ fn keys(
 ) -> Result<Vec<(String, Secret)>, ConfigError> {
     let typed = typed.iter().map(|key| key.clone().map_err(ConfigError::Key));
     typed.chain(settled.iter().cloned().map(Ok)).collect()
-}
-
-fn bar(packets: &dyn Packets, wanted: bool) -> Option<indicatif::ProgressBar> {
-    let (_, total) = packets.progress()?;
-    if !wanted || total < LARGE {
-        return None;
-    }
-    let style = "{bar:40} {percent}% of {total_bytes}, {bytes_per_sec}, {eta} left";
-    let style = indicatif::ProgressStyle::with_template(style).ok()?;
-    Some(indicatif::ProgressBar::new(total).with_style(style))
 }

@@ -28,7 +28,11 @@ const DETAILS: usize = 48 << 20;
 ///
 /// # Errors
 /// The input cannot be read, or the output not be written.
-pub fn run(args: &cli::ReportArgs, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+pub fn run(
+    args: &cli::ReportArgs,
+    err: &mut dyn Write,
+    terminal: Terminal<'_>,
+) -> Result<(), Failure> {
     let input = &args.input;
     if input.live.interface.is_some() || input.live.write.is_some() {
         let why = "report reads files and writes to -o; --interface and -w are for other commands";
@@ -54,11 +58,12 @@ pub fn run(args: &cli::ReportArgs, err: &mut dyn Write, terminal: Terminal) -> R
         merged: merged(input),
         name: String::new(),
         selection,
+        has_selected: false,
         captures: Vec::new(),
         current: None,
         again: None,
     };
-    let ran = read(input, &config, &mut collecting, terminal.stop, err, terminal.err);
+    let ran = read(input, &config, &mut collecting, terminal, err, terminal.err);
     if collecting.captures.is_empty() {
         return ran;
     }
@@ -72,7 +77,7 @@ pub fn run(args: &cli::ReportArgs, err: &mut dyn Write, terminal: Terminal) -> R
         }
         collecting.again = Some(0);
         // Warnings were written in the first pass.
-        let again = read(input, &config, &mut collecting, terminal.stop, &mut io::sink(), false);
+        let again = read(input, &config, &mut collecting, terminal, &mut io::sink(), false);
         if !matches!(again, Ok(()) | Err(Failure::Reported)) {
             return again;
         }
@@ -121,6 +126,8 @@ struct PageCollector {
     /// The name of a single capture.
     merged: String,
     name: String,
+    /// A message of the current capture was selected.
+    has_selected: bool,
     /// The captures that were read.
     captures: Vec<Capture>,
     current: Option<Current>,
@@ -152,8 +159,13 @@ impl Consumer for PageCollector {
         self.complete
     }
 
+    fn has_selected(&self, _: &Totals) -> bool {
+        self.has_selected
+    }
+
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.name = name.map_or_else(|| self.merged.clone(), str::to_owned);
+        self.has_selected = false;
         let known = self.again.and_then(|nth| self.captures.get(nth));
         let sample = match known {
             Some(capture) => capture.sample.again(capture.found(), self.most, self.room),
@@ -178,6 +190,7 @@ impl Consumer for PageCollector {
                 if filter.as_ref().is_some_and(|filter| !message.is_wanted(filter)) {
                     return Ok(());
                 }
+                self.has_selected = true;
                 current.sample.message(message);
             }
             Event::Icmp(icmp) => current.sample.icmp(icmp),

@@ -16,7 +16,7 @@ use crate::report::coverage;
 ///
 /// # Errors
 /// The configuration cannot be read, or the output not be written.
-pub fn list(args: &RulesArgs, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn list(args: &RulesArgs, out: &mut dyn Write, terminal: Terminal<'_>) -> Result<(), Failure> {
     if args.coverage {
         return coverage_of_specifications(args.format, out);
     }
@@ -26,7 +26,7 @@ pub fn list(args: &RulesArgs, out: &mut dyn Write) -> Result<(), Failure> {
     match args.format {
         ListFormat::Text => {
             let mut text = String::new();
-            rules::list(&all, &severities, &mut text);
+            rules::list(&all, &severities, terminal.columns, &mut text);
             bytes = text.into_bytes();
         }
         ListFormat::Markdown => {
@@ -64,7 +64,11 @@ fn chosen(named: &[check::Rules]) -> Option<Vec<&'static Rule>> {
 ///
 /// # Errors
 /// The configuration cannot be read, or the output not be written.
-pub fn explain(args: &ExplainArgs, out: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+pub fn explain(
+    args: &ExplainArgs,
+    out: &mut dyn Write,
+    terminal: Terminal<'_>,
+) -> Result<(), Failure> {
     let severities = args.config.load()?.severities;
     let paint = painted(args.color, terminal.out);
     let mut text = String::new();
@@ -72,7 +76,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write, terminal: Terminal) -> R
         if !text.is_empty() {
             text.push('\n');
         }
-        rules::explain(rule, severities.of(rule), paint, &mut text);
+        rules::explain(rule, severities.of(rule), paint, terminal.columns, &mut text);
     }
     Ok(out.write_all(text.as_bytes())?)
 }

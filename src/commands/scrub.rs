@@ -31,7 +31,7 @@ const MOST_LOSSES: usize = 1 << 16;
 ///
 /// # Errors
 /// The input cannot be read, or the output not be written.
-pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal<'_>) -> Result<(), Failure> {
     if args.input.files.len() != 1 {
         let why = "scrub reads one capture: name one file; `mergecap -w ALL FILE...` makes one of several";
         return Err(Failure::Filter(why.to_owned()));
@@ -47,7 +47,7 @@ pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal) -> Result<
     };
     let config = args.input.config.load()?;
     let mut copy = Copy::new(key, args);
-    let ran = read(&args.input, &config, &mut copy, terminal.stop, err, true);
+    let ran = read(&args.input, &config, &mut copy, terminal, err, terminal.err);
     if let Some(error) = copy.failed {
         return Err(Failure::unwritable(&args.output, &error));
     }

@@ -73,7 +73,7 @@ pub(super) fn sniff<C: Consumer>(
     }
     let told = checked.and_then(|()| consumer.pause(true)).and_then(|()| consumer.end(&mut read));
     if told.is_ok() {
-        tell_no_traffic(&interface, &read, consumer, err);
+        tell_no_traffic(&interface, &read, consumer, wanted.selection, err);
     }
     reported.counts(live.counts(), err);
     let ended = ended?;
@@ -86,6 +86,8 @@ pub(super) fn sniff<C: Consumer>(
 pub(super) struct LiveWanted<'w> {
     /// The number of packets after which it ends.
     pub(super) packets: Option<u64>,
+    /// The options that select messages, as they were typed.
+    pub(super) selection: Option<&'w str>,
     /// Where metrics are served.
     pub(super) metrics: Option<SocketAddr>,
     /// Other names by which clients ask for them.

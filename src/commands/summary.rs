@@ -34,7 +34,7 @@ pub fn run(
     args: &cli::SummaryArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
-    terminal: Terminal,
+    terminal: Terminal<'_>,
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
     let bytes = args.input.limits().flow_bytes / 4;
@@ -54,7 +54,7 @@ pub fn run(
         out,
     };
     let running = terminal.err && !terminal.out;
-    read(&args.input, &config, &mut consumer, terminal.stop, err, running)
+    read(&args.input, &config, &mut consumer, terminal, err, running)
 }
 
 struct SummaryConsumer<'w> {

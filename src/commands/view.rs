@@ -42,7 +42,11 @@ const LET: Duration = Duration::from_micros(50);
 ///
 /// # Errors
 /// The input cannot be read, or there is no terminal.
-pub fn run(args: cli::ViewArgs, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+pub fn run(
+    args: cli::ViewArgs,
+    err: &mut dyn Write,
+    terminal: Terminal<'_>,
+) -> Result<(), Failure> {
     if !terminal.out {
         return Err(Failure::NoTerminal("standard output is none".to_owned()));
     }
@@ -56,7 +60,9 @@ pub fn run(args: cli::ViewArgs, err: &mut dyn Write, terminal: Terminal) -> Resu
     let mut watching =
         ModelFiller::new(again.clone(), |again| screen::start(again, view, filter, colours));
     let mut log = ScreenLog { shared: Arc::clone(&shared), line: Vec::new() };
-    let ran = read(&input, &config, &mut watching, terminal.stop, &mut log, false);
+    // The screen shows how far it is.
+    let terminal = Terminal { progress: None, ..terminal };
+    let ran = read(&input, &config, &mut watching, terminal, &mut log, false);
     shared.is_read.store(true, Ordering::Relaxed);
     if let Err(failure) = &ran {
         shared.lock_now().note(&failure.to_string());
@@ -256,6 +262,11 @@ impl<S: FnOnce(CaptureAgain) -> ScreenThread> Consumer for ModelFiller<S> {
     /// The display filter can be changed, so all messages are read.
     fn selects_messages(&self) -> bool {
         false
+    }
+
+    /// The screen shows how many there are.
+    fn has_selected(&self, _: &Totals) -> bool {
+        true
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {

@@ -5,6 +5,7 @@ use dissectors::kit::{Kind, Role};
 use serde::Serialize;
 
 use super::check::put;
+use crate::text::beside;
 
 /// The page's head.
 const HEAD: &str = "\
@@ -19,13 +20,14 @@ A `*` is a key that the sender chooses. The path of a list leads to its elements
 text*, the value is the text as it was sent if that is not a number.
 ";
 
-/// All fields, a line each.
-pub fn list(fields: &[ListedField], out: &mut String) {
+/// All fields, a line each; on a terminal of this width, long ones go on below.
+pub fn list(fields: &[ListedField], terminal: Option<usize>, out: &mut String) {
     let widest = |width: fn(&ListedField) -> usize| fields.iter().map(width).max().unwrap_or(0);
     let (paths, kinds) = (widest(|it| it.path.len()), widest(|it| kind(it).len()));
     for it in fields {
         let (path, kind, about) = (&it.path, kind(it), about(it));
-        put(out, format_args!("{path:<paths$}  {kind:<kinds$}  {about}\n"));
+        let before = format!("{path:<paths$}  {kind:<kinds$}  ");
+        put(out, format_args!("{}\n", beside(&before, &about, 4, terminal)));
     }
 }
 

@@ -12,7 +12,7 @@ use super::{TimeStyle, markdown, put, to_text};
 use crate::rows::{BoxedRow, Cell, Order, Sorting, Table, of_summary};
 use crate::session::{Port, Totals};
 use crate::summary::Summary;
-use crate::text::{counted, grouped, hanging, long_span};
+use crate::text::{counted, grouped, hanging, long_span, size};
 
 /// What is shown of a summary.
 #[derive(Clone, Debug)]
@@ -296,26 +296,5 @@ impl Grid<'_> {
                 "{more} more {name}, and others that did not fit into memory; see --top, --memory"
             )),
         }
-    }
-}
-
-/// A number of bytes in few digits.
-fn size(count: u64) -> String {
-    let of = |unit: u64| count as f64 / unit as f64;
-    match count {
-        0..1000 => format!("{count} B"),
-        1000..1_000_000 => format!("{:.1} kB", of(1000)),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", of(1_000_000)),
-        _ => format!("{:.1} GB", of(1_000_000_000)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_few_digits() {
-        assert_eq!([12, 1500, 3_200_000].map(size), ["12 B", "1.5 kB", "3.2 MB"]);
     }
 }

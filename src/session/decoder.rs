@@ -228,8 +228,9 @@ impl Decoder {
 
     /// The totals at the end of the capture.
     pub fn into_totals(self) -> Totals {
+        let selected = either!(&self.recorder, recorder => recorder.selected());
         let (rules, traffic) = either!(self.recorder, recorder => recorder.into_counts());
-        Totals { rules, traffic, ..self.session.totals() }
+        Totals { rules, traffic, selected, ..self.session.totals() }
     }
 
     /// The totals so far, while the capture continues; `each` is called with the rows of open

@@ -239,6 +239,7 @@ impl Session {
             cut: if self.is_first() { self.cut.clone() } else { CutPackets::default() },
             rules: RuleCounts::default(),
             traffic: Traffic::default(),
+            selected: 0,
         };
         for shard in &self.shards {
             totals.heard.add(&shard.heard);

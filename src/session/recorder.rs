@@ -52,6 +52,8 @@ pub(super) struct Recorder<F> {
     gate: Gate<F>,
     needs: Needs,
     filter: Option<EarlyFilter>,
+    /// How many messages or datagrams it has selected.
+    selected: u64,
     /// The filter rejects all messages of the current flow.
     is_unwanted: bool,
     /// The filter rejects the current message.
@@ -96,6 +98,7 @@ impl<F: FieldSink> Recorder<F> {
             gate: Gate { fields, is_shut: false },
             needs,
             filter: options.filter.clone().map(EarlyFilter::new),
+            selected: 0,
             is_unwanted: false,
             is_ruled_out: false,
             counts_rules: needs.count_rules(),
@@ -117,6 +120,11 @@ impl<F: FieldSink> Recorder<F> {
     pub(super) fn into_counts(self) -> (RuleCounts, Traffic) {
         let traffic = self.traffic.map(|traffic| *traffic).unwrap_or_default();
         (self.results.into_counts(), traffic)
+    }
+
+    /// How many messages or datagrams the filter, if any, has selected.
+    pub(super) fn selected(&self) -> u64 {
+        self.selected
     }
 
     /// The counts of messages so far, if needed.
@@ -255,6 +263,7 @@ impl<F: FieldSink> Recorder<F> {
             })
         });
         if is_wanted {
+            self.selected += u64::from(self.filter.is_some());
             self.batch.push_datagram(order, datagram.headers, datagram.bytes);
         }
     }

@@ -58,6 +58,9 @@ pub struct Totals {
     pub rules: RuleCounts,
     /// The counts of messages, if needed.
     pub traffic: Traffic,
+    /// Messages that the display filter selected, or datagrams, if there is a filter.
+    #[serde(skip)]
+    pub selected: u64,
 }
 
 impl Totals {
@@ -72,6 +75,7 @@ impl Totals {
         self.cut.add(&other.cut);
         self.rules.add(&other.rules);
         self.traffic.add(other.traffic);
+        self.selected += other.selected;
     }
 
     /// A text about the contents of a capture without supported traffic.

@@ -146,6 +146,8 @@ pub struct Collector {
     capture: Arc<str>,
     checker: Option<Checker>,
     summary: Option<Summary>,
+    /// A message of the capture was selected.
+    has_selected: bool,
     /// Open flows with a selected message.
     flows: Set<u32>,
     message: MessageRow,
@@ -163,6 +165,7 @@ impl Collector {
             capture: Arc::default(),
             checker: None,
             summary: None,
+            has_selected: false,
             flows: Set::default(),
             message: MessageRow::default(),
             json: Json::new(false),
@@ -180,6 +183,11 @@ impl Collector {
         &self.cut
     }
 
+    /// Whether a message of the capture was selected.
+    pub fn has_selected(&self) -> bool {
+        self.has_selected
+    }
+
     /// A capture begins that is made of these files.
     pub fn begin(&mut self, files: &[String]) {
         let wanted = &self.wanted;
@@ -190,6 +198,7 @@ impl Collector {
             .then(|| Checker::new(wanted.selection.clone(), wanted.terms, wanted.complete));
         let summary = || Summary::new(wanted.bytes, wanted.filter.is_some());
         self.summary = wanted.of_summary().next().map(|_| summary());
+        self.has_selected = false;
         self.flows = Set::default();
         self.message = MessageRow::default();
     }
@@ -207,6 +216,7 @@ impl Collector {
                 if self.wanted.filter.as_ref().is_some_and(|filter| !m.is_wanted(filter)) {
                     return Ok(());
                 }
+                self.has_selected = true;
                 self.message(m, sink)?;
             }
             Event::FlowEnded(row) => {

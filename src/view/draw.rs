@@ -321,9 +321,9 @@ fn about(view: &View, model: &Model) -> String {
             let range = screen.marked();
             let bytes = match range.len() {
                 0 => String::new(),
-                1 => format!("byte {} of {}", range.start, screen.opened.bytes.len()),
+                1 => format!("byte {:#04x} of {}", range.start, screen.opened.bytes.len()),
                 _ => format!(
-                    "bytes {}-{} of {}",
+                    "bytes {:#04x}-{:#04x} of {}",
                     range.start,
                     range.end - 1,
                     screen.opened.bytes.len()

@@ -138,6 +138,33 @@ fn the_page_of_serve_shows_real_output() {
 }
 
 #[test]
+fn the_page_of_response_times_has_real_output() {
+    assert!(shows_real_output(&page("docs/response-times.md")) >= 4);
+}
+
+/// The pages in the folder, apart from the index.
+fn pages() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let files = std::fs::read_dir(folder).expect("a folder").map(|file| file.expect("an entry"));
+    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.ends_with(".md") && name != "README.md").collect()
+}
+
+#[test]
+fn the_index_has_a_line_for_each_page() {
+    let index = page("docs/README.md");
+    let lines: Vec<_> = index.lines().filter_map(|line| line.strip_prefix("- [")).collect();
+    let pages = pages();
+    assert!(pages.len() > 10);
+    for name in &pages {
+        let about = lines.iter().filter_map(|line| line.split_once(&format!("]({name}): ")));
+        let about: Vec<_> = about.map(|(_, about)| about).collect();
+        assert!(matches!(about[..], [about] if about.len() > 10), "{name}: {about:?}");
+    }
+    assert_eq!(lines.len(), pages.len(), "each line is of a page that is there");
+}
+
+#[test]
 fn the_page_of_answers_has_real_output_all_columns_and_all_causes() {
     let page = page("docs/answers.md");
     assert!(shows_real_output(&page) >= 3);

@@ -62,6 +62,7 @@ mod scrub_canaries;
 mod serve;
 mod streams;
 mod summary;
+mod terminal;
 mod threads;
 mod traffic;
 mod tshark;

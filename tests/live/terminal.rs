@@ -2,37 +2,17 @@
 //! pseudoterminal.
 
 use crate::support::skip;
+use crate::support::terminal::{self, read, widest};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use nix::pty::{Winsize, openpty};
 
 /// The output of the program on a terminal with this number of columns.
 fn on_a_terminal(columns: u16, variable: Option<&str>, args: &[&str]) -> String {
-    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    let terminal = openpty(Some(&size), None).expect("a terminal");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gamewire"));
-    command.args(args).args(["--no-config", "--color", "never"]).stdout(terminal.slave);
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).stderr(Stdio::null()).env_remove("COLUMNS");
-    command.envs(variable.map(|columns| ("COLUMNS", columns)));
-    let mut child = command.spawn().expect("the program runs");
-    // The last descriptor of the other end must be closed, or reading would not end.
-    drop(command);
-    let out = read(File::from(terminal.master));
-    // 1: diagnose found a fault.
-    assert!(matches!(child.wait().expect("it ends").code(), Some(0 | 1)), "{args:?}");
-    out
-}
-
-/// All that is written to a terminal.
-fn read(mut terminal: File) -> String {
-    let (mut out, mut buffer) = (Vec::new(), [0; 4096]);
-    // Reading from a terminal without a writer is an error, not the end of a file.
-    while let Ok(read @ 1..) = terminal.read(&mut buffer) {
-        out.extend_from_slice(&buffer[..read]);
-    }
-    String::from_utf8(out).expect("UTF-8").replace("\r\n", "\n")
+    let args = [args, &["--no-config", "--color", "never"]].concat();
+    terminal::on_a_terminal(columns, variable, &args)
 }
 
 fn piped(variable: Option<&str>, args: &[&str]) -> String {
@@ -41,10 +21,6 @@ fn piped(variable: Option<&str>, args: &[&str]) -> String {
     command.env_remove("COLUMNS").envs(variable.map(|columns| ("COLUMNS", columns)));
     let out = command.output().expect("the program runs").stdout;
     String::from_utf8(out).expect("UTF-8")
-}
-
-fn widest(text: &str) -> usize {
-    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
 const NAMES: &str = "samples/a2s-documents-examples.pcap";

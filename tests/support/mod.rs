@@ -9,6 +9,7 @@ pub(crate) mod player;
 pub(crate) mod project;
 pub(crate) mod recording;
 pub(crate) mod skip;
+pub(crate) mod terminal;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -47,7 +47,8 @@ impl TestUser {
         let start = |_| std::thread::spawn(|| Ok(()));
         let mut watching = ModelFiller::new(again.clone(), start);
         let mut log = ScreenLog { shared: Arc::clone(&again.shared), line: Vec::new() };
-        let ran = read(&again.input, &again.config, &mut watching, None, &mut log, false);
+        let ran =
+            read(&again.input, &again.config, &mut watching, Terminal::default(), &mut log, false);
         assert!(matches!(ran, Ok(()) | Err(Failure::Reported)), "{ran:?}");
         again.shared.is_read.store(true, Ordering::Relaxed);
         again.shared.lock_now().reading = ReadingProgress::Over;

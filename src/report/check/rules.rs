@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::put;
 use crate::report::paint::{Paint, Tone};
+use crate::text::{beside, hanging, width};
 
 #[derive(Serialize)]
 struct Entry {
@@ -27,12 +28,14 @@ struct Citation {
     quote: &'static str,
 }
 
-/// All rules, a line each, with their severities in this project.
-pub fn list(rules: &[&Rule], severities: &Severities, out: &mut String) {
+/// All rules, a line each, with their severities in this project; on a terminal of this width, long ones go on
+/// below.
+pub fn list(rules: &[&Rule], severities: &Severities, terminal: Option<usize>, out: &mut String) {
     for rule in rules {
         let (code, slug) = (rule.code.to_string(), rule.slug);
         let (severity, who) = (severities.of(rule).name(), rule.who.name());
-        put(out, format_args!("{code:<8}{slug:<28}{severity:<9}{who:<9}{}\n", rule.asks));
+        let before = format!("{code:<8}{slug:<28}{severity:<9}{who:<9}");
+        put(out, format_args!("{}\n", beside(&before, rule.asks, 8, terminal)));
     }
 }
 
@@ -68,7 +71,13 @@ pub fn json(rules: &[&Rule], severities: &Severities, out: &mut Vec<u8>) -> serd
 
 /// One rule: its requirement, citations, reason and examples. `severity`: its severity in this
 /// project.
-pub fn explain(rule: &Rule, severity: Severity, paint: Paint, out: &mut String) {
+pub fn explain(
+    rule: &Rule,
+    severity: Severity,
+    paint: Paint,
+    terminal: Option<usize>,
+    out: &mut String,
+) {
     let head = paint.text(Tone::Good, format!("{} {}", rule.code, rule.slug));
     let (default, who) = (rule.severity.name(), rule.who.name());
     let changed = if severity == rule.severity {
@@ -77,20 +86,25 @@ pub fn explain(rule: &Rule, severity: Severity, paint: Paint, out: &mut String) 
         format!(", here {}", severity.name())
     };
     put(out, format_args!("{head}  ({default}{changed}, {who})\n\n"));
-    put(out, format_args!("Asks: {}.\n\n{}\n", rule.asks, why(rule)));
+    let asks = hanging(&format!("{}.", rule.asks), 6, terminal);
+    put(out, format_args!("Asks: {asks}\n\n{}\n", hanging(&why(rule), 0, terminal)));
     for cite in rule.cite {
-        put(out, format_args!("\n{}, \"{}\"", rule.document(), cite.section));
-        if cite.quote.is_empty() {
-            out.push('\n');
-        } else {
-            put(out, format_args!(":\n  \"{}\"\n", cite.quote));
+        let colon = if cite.quote.is_empty() { "" } else { ":" };
+        let source = format!("{}, \"{}\"{colon}", rule.document(), cite.section);
+        put(out, format_args!("\n{}\n", hanging(&source, 0, terminal)));
+        if !cite.quote.is_empty() {
+            let quote = hanging(&format!("\"{}\"", cite.quote), 2, terminal);
+            put(out, format_args!("  {quote}\n"));
         }
     }
     for (name, script) in [("Right", rule.right), ("Wrong", rule.wrong)] {
         if !script.trim().is_empty() {
             put(out, format_args!("\n{name}:\n"));
-            for line in script.trim().lines() {
-                put(out, format_args!("  {}\n", line.trim()));
+            for line in script.trim().lines().map(str::trim) {
+                // Bytes that have no room go on below those of their packet.
+                let bytes = line.find("  ").map_or(0, |end| end + 2);
+                let (head, bytes) = line.split_at(bytes);
+                put(out, format_args!("  {head}{}\n", hanging(bytes, 2 + width(head), terminal)));
             }
         }
     }

@@ -11,10 +11,12 @@ use dissectors::kit::{Severity, Verdict};
 
 use self::groups::FindingGroup;
 use super::put;
-use crate::check::{Excerpt, ExchangeCounts, Outcome, ReportedFinding, RuleStatus};
+use crate::check::{Excerpt, ExchangeCounts, Outcome, ReportedFinding, RuleOutcome, RuleStatus};
 use crate::report::paint::{Paint, Tone};
+use crate::report::text_table::{TextColumn, TextTable};
 use crate::report::{TimeFormatter, TimeStyle};
-use crate::text::{counted, escaped, grouped};
+use crate::rows::Importance;
+use crate::text::{counted, escaped, grouped, hanging};
 
 pub use totals::CheckTotals;
 
@@ -33,9 +35,14 @@ pub struct Style {
     pub several: bool,
     /// The colours.
     pub paint: Paint,
+    /// The width of the terminal; `None`: lines are not broken.
+    pub terminal: Option<usize>,
     /// How times are written.
     pub times: TimeStyle,
 }
+
+/// The width of the table of rules.
+const WIDE: usize = 91;
 
 /// Writes the outcome of one capture.
 pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
@@ -55,7 +62,7 @@ pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
         messages: outcome.messages,
         flows: outcome.flows,
     };
-    headline.write(paint, out);
+    headline.write(style, out);
     let first = outcome.span.map(|[first, _]| first);
     let mut stamp = TimeFormatter::new(style.times).since(first);
     for group in &groups {
@@ -95,7 +102,7 @@ impl Headline<'_> {
     /// `FAIL  a.pcap: 1 error, 0 warnings, 0 notes; 2 of 2 requests answered, 4 messages in 1 flow`
     ///
     /// An attack comes before all that: its target may keep to the specification, and still be down.
-    fn write(&self, paint: Paint, out: &mut String) {
+    fn write(&self, style: &Style, out: &mut String) {
         let Headline { status, subject, requests, .. } = *self;
         let is_attacked = !self.attacks.is_empty();
         let word = match status {
@@ -105,18 +112,20 @@ impl Headline<'_> {
             _ => "UNDER ATTACK".to_owned(),
         };
         let tone = tone_of(if is_attacked { RuleStatus::Fail } else { status });
-        put(out, format_args!("{}  {subject}: ", paint.text(tone, word)));
-        self.attacks.iter().for_each(|attack| put(out, format_args!("{attack}; ")));
+        let mut line = format!("{subject}: ");
+        self.attacks.iter().for_each(|attack| put(&mut line, format_args!("{attack}; ")));
         let counts = Severity::ALL.into_iter().zip(self.counts);
         let counts = counts.map(|(severity, count)| counted(count, severity.name()));
-        put(out, format_args!("{}; ", Vec::from_iter(counts).join(", ")));
+        put(&mut line, format_args!("{}; ", Vec::from_iter(counts).join(", ")));
         if requests.asked > 0 {
             let (answered, asked) =
                 (grouped(requests.answered), counted(requests.asked, "request"));
-            put(out, format_args!("{answered} of {asked} answered, "));
+            put(&mut line, format_args!("{answered} of {asked} answered, "));
         }
         let (messages, flows) = (counted(self.messages, "message"), counted(self.flows, "flow"));
-        put(out, format_args!("{messages} in {flows}\n"));
+        put(&mut line, format_args!("{messages} in {flows}"));
+        let line = hanging(&line, word.len() + 2, style.terminal);
+        put(out, format_args!("{}  {line}\n", style.paint.text(tone, word)));
     }
 }
 
@@ -140,7 +149,7 @@ fn hex(excerpt: &Excerpt, indent: &str, paint: Paint, out: &mut String) {
     if excerpt.bytes.is_empty() {
         return;
     }
-    put(out, format_args!("{indent}{:>5} ", excerpt.start));
+    put(out, format_args!("{indent}{:#06x} ", excerpt.start));
     let marked = &excerpt.marked;
     for (at, byte) in excerpt.bytes.iter().enumerate() {
         let open = if at == marked.start && !marked.is_empty() { "[" } else { " " };
@@ -164,7 +173,21 @@ fn table(outcome: &Outcome, style: &Style, out: &mut String) {
     let is_shown = |rule_outcome| {
         style.all_rules || matches!(rule_outcome, RuleStatus::Fail | RuleStatus::Inconclusive)
     };
-    let mut shown = outcome.rules.iter().filter(|it| is_shown(it.status())).peekable();
+    let shown = outcome.rules.iter().filter(|it| is_shown(it.status()));
+    match style.terminal.filter(|&terminal| terminal < WIDE) {
+        Some(terminal) => narrow_table(&Vec::from_iter(shown), terminal, style.paint, out),
+        None => wide_table(shown, style, out),
+    }
+    let (passed, idle) = (of(RuleStatus::Pass) as u64, of(RuleStatus::NotExercised) as u64);
+    let were = if idle == 1 { "was" } else { "were" };
+    let (passed, hint) = (counted(passed, "rule"), "`gamewire explain CODE` says what a rule asks");
+    let totals = format!("{passed} passed, {idle} {were} not exercised; {hint}");
+    put(out, format_args!("\n{}\n", hanging(&totals, 0, style.terminal)));
+}
+
+/// The rules with columns of fixed width.
+fn wide_table<'r>(rules: impl Iterator<Item = &'r RuleOutcome>, style: &Style, out: &mut String) {
+    let mut shown = rules.peekable();
     if shown.peek().is_some() {
         put(
             out,
@@ -191,10 +214,43 @@ fn table(outcome: &Outcome, style: &Style, out: &mut String) {
             ),
         );
     }
-    let (passed, idle) = (of(RuleStatus::Pass) as u64, of(RuleStatus::NotExercised) as u64);
-    let were = if idle == 1 { "was" } else { "were" };
-    let (passed, hint) = (counted(passed, "rule"), "`gamewire explain CODE` says what a rule asks");
-    put(out, format_args!("\n{passed} passed, {idle} {were} not exercised; {hint}\n"));
+}
+
+/// The rules on a terminal that is narrower than the other table.
+fn narrow_table(rules: &[&RuleOutcome], terminal: usize, paint: Paint, out: &mut String) {
+    if rules.is_empty() {
+        return;
+    }
+    let column = |heading: &str, is_number, importance, shortest| TextColumn {
+        heading: heading.to_owned(),
+        is_number,
+        importance,
+        shortest,
+    };
+    let columns = vec![
+        column("RULE", false, Importance::Essential, None),
+        column("", false, Importance::Useful(1), Some(12)),
+        column("SEVERITY", false, Importance::Useful(0), None),
+        column("VERDICT", false, Importance::Essential, None),
+        column("PASSED", true, Importance::Essential, None),
+        column("FAILED", true, Importance::Essential, None),
+        column("INCONCLUSIVE", true, Importance::Essential, None),
+    ];
+    let mut table = TextTable::new(columns, Some(terminal));
+    let cells = |it: &&RuleOutcome| {
+        let counts = [it.passed, it.failed, it.inconclusive].map(|count| count.to_string());
+        let verdict = it.status().name().replace('_', " ");
+        let names = [&it.rule.code.to_string(), it.rule.slug, it.severity.name(), &verdict];
+        let mut cells = Vec::from_iter(names.map(str::to_owned));
+        cells.extend(counts);
+        cells
+    };
+    let rows = Vec::from_iter(rules.iter().map(cells));
+    rows.iter().for_each(|row| table.widen(row));
+    let mut lines = b"\n".to_vec();
+    table.header(paint, &mut lines);
+    rows.iter().for_each(|row| table.row(row, &mut lines));
+    out.push_str(&String::from_utf8_lossy(&lines));
 }
 
 fn tone(severity: Severity) -> Tone {

@@ -1,4 +1,5 @@
-//! The bytes of a message: 16 a row, with the fields that begin in each row.
+//! The bytes of a message: 16 a row, with the fields that begin in each row. Rows of padding that are like the one
+//! above them are folded into a line with `*`.
 //!
 //! Without colours a bar precedes the first byte of every field; with colours neighbouring fields
 //! differ, and a field's name has the colour of its bytes.
@@ -59,10 +60,21 @@ impl Dump {
         let mut next = 0;
         let most = if inflated && !full { INFLATED } else { usize::MAX };
         let (shown, left_out) = view.payload.split_at(view.payload.len().min(most));
+        let (mut above, mut is_folded) = (None, false);
         for (row, bytes) in shown.chunks(ROW).enumerate() {
             runs.clear();
             next = self.runs(row * ROW, bytes, next, &mut runs);
-            write_row(row * ROW, &runs, paint, out);
+            let padding = padding(&runs);
+            // The last row shows where the message ends.
+            let is_last = (row + 1) * ROW >= shown.len();
+            let folds = padding.is_some() && padding == above && !is_last;
+            if !folds {
+                write_row(row * ROW, &runs, paint, out);
+            } else if !is_folded {
+                paint.paint(Tone::Faint, out, |out| out.extend_from_slice(b"    *"));
+                out.push(b'\n');
+            }
+            (above, is_folded) = (padding, folds);
         }
         if !left_out.is_empty() {
             put(out, format_args!("    {} more bytes; --full shows them\n", left_out.len()));
@@ -99,8 +111,16 @@ impl Dump {
     }
 }
 
+/// The byte that fills a whole row, in which no field begins or ends, and the number of its field.
+fn padding(runs: &[ByteRun<'_>]) -> Option<(u8, Option<usize>)> {
+    let [run] = runs else { return None };
+    let (&first, rest) = run.bytes.split_first()?;
+    let is_whole = run.bytes.len() == ROW && !run.begins && rest.iter().all(|&byte| byte == first);
+    is_whole.then(|| (first, run.leaf.map(|(number, _)| number)))
+}
+
 fn write_row(start: usize, runs: &[ByteRun<'_>], paint: Paint, out: &mut Vec<u8>) {
-    paint.paint(Tone::Faint, out, |out| put(out, format_args!("    {start:>6} ")));
+    paint.paint(Tone::Faint, out, |out| put(out, format_args!("    {start:#06x} ")));
     for run in runs {
         run.paint(paint, out, |out| run.hex(!paint.is_enabled(), out));
     }

@@ -40,11 +40,11 @@ impl FindingNodes {
         paint: Paint,
         out: &mut Vec<u8>,
     ) {
-        let width = range_width(view.payload.len());
+        let offset = offset_width(view.payload.len());
         self.each(view, findings, |entry| match entry {
-            NodeLine::Field(at, node) => line(view, at, node, width, paint, out),
+            NodeLine::Field(at, node) => line(view, at, node, offset, paint, out),
             NodeLine::Finding(finding, Some(node)) => {
-                found(finding, width + 2 + indent(node), paint, out);
+                found(finding, range_width(offset) + 2 + indent(node), paint, out);
             }
             NodeLine::Finding(finding, None) => found(finding, 0, paint, out),
         });
@@ -116,25 +116,30 @@ fn holds(outer: Span, inner: Span) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Columns that the range of any field of a payload takes.
-fn range_width(length: usize) -> usize {
-    length.to_string().len() * 2 + 1
+/// Columns that an offset in a payload takes: `0x`, and at least two digits.
+fn offset_width(length: usize) -> usize {
+    2 + format!("{length:02x}").len()
 }
 
 fn line(
     view: MessageView<'_>,
     at: usize,
     node: &Node,
-    width: usize,
+    offset: usize,
     paint: Paint,
     out: &mut Vec<u8>,
 ) {
     out.extend_from_slice(INDENT.as_bytes());
-    paint.paint(Tone::Faint, out, |out| range(node.span, width, out));
+    paint.paint(Tone::Faint, out, |out| range(node.span, offset, out));
     put(out, format_args!("{:1$}", "", indent(node)));
     paint.paint(Tone::Label, out, |out| out.extend_from_slice(node.field.label.as_bytes()));
     value_text(view, at, node, paint, out);
     out.push(b'\n');
+}
+
+/// Columns of a range with offsets of this width.
+fn range_width(offset: usize) -> usize {
+    2 * offset + 1
 }
 
 /// The value of a field, and its meaning: everything after its label.
@@ -165,15 +170,15 @@ fn indent(node: &Node) -> usize {
     2 + 2 * node.depth as usize
 }
 
-/// First and last byte: `4-7`, `4`, or `-` for a field without bytes.
+/// First and last byte, with offsets of this width: `0x04-0x07`, `0x04`, or `-` for a field without bytes.
 fn range(span: Span, width: usize, out: &mut Vec<u8>) {
     let start = out.len();
     match span.len() {
         0 => out.push(b'-'),
-        1 => put(out, format_args!("{}", span.start)),
-        _ => put(out, format_args!("{}-{}", span.start, span.end - 1)),
+        1 => put(out, format_args!("{:#0width$x}", span.start)),
+        _ => put(out, format_args!("{:#0width$x}-{:#0width$x}", span.start, span.end - 1)),
     }
-    let missing = width.saturating_sub(out.len() - start);
+    let missing = range_width(width).saturating_sub(out.len() - start);
     out.resize(out.len() + missing, b' ');
 }
 

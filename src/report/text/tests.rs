@@ -56,25 +56,25 @@ fn the_fields() {
     insta::assert_snapshot!(plain(&Sample::players(), FIELDS), @r#"
     -- 2026-11-20 UTC --
     10:00:00.123456      7  10.0.0.2:27015 > 10.0.0.1:50000       a2s player_response     2 of 3 players, first Ann  ! error A2S030 player-count  ! warning A2S032 player-duration  ! note A2S031 player-index (and 1 more)
-        -      Split
-        -        Layout: orange_box
-        -        Compressed: false
-        0-3    Header: -1 (single packet)
-        4      Message type: 'D' (A2S_PLAYER response)
-        5      Num Players: 3
-                 ! error A2S030 player-count: Num Players says 3, the packet holds 2 entries
-        6-36   Players: 2
-        6-17     Player
-                   ! note A2S031 player-index: no index
-        6-9        Player Name: Ann
-        10-13      Kills: 5
-        14-17      Time connected: 12.5
-        18-36    Player
-                   ! note A2S031 player-index: no index
-        18-28      Player Name: "B\x1B[2J \x22b\x22\xFF"
-        29-32      Kills: -2
-        33-36      Time connected: NaN
-                     ! warning A2S032 player-duration: NaN
+        -          Split
+        -            Layout: orange_box
+        -            Compressed: false
+        0x00-0x03  Header: -1 (single packet)
+        0x04       Message type: 'D' (A2S_PLAYER response)
+        0x05       Num Players: 3
+                     ! error A2S030 player-count: Num Players says 3, the packet holds 2 entries
+        0x06-0x24  Players: 2
+        0x06-0x11    Player
+                       ! note A2S031 player-index: no index
+        0x06-0x09      Player Name: Ann
+        0x0a-0x0d      Kills: 5
+        0x0e-0x11      Time connected: 12.5
+        0x12-0x24    Player
+                       ! note A2S031 player-index: no index
+        0x12-0x1c      Player Name: "B\x1B[2J \x22b\x22\xFF"
+        0x1d-0x20      Kills: -2
+        0x21-0x24      Time connected: NaN
+                         ! warning A2S032 player-duration: NaN
     "#);
 }
 
@@ -83,25 +83,25 @@ fn the_fields_in_colours() {
     insta::assert_snapshot!(coloured(&Sample::players(), FIELDS), @r#"
     ^[[2m-- 2026-11-20 UTC --^[[0m
     ^[[2m10:00:00.123456      7^[[0m  ^[[34m10.0.0.2:27015 > 10.0.0.1:50000^[[0m       ^[[36ma2s^[[0m ^[[1mplayer_response^[[0m     2 of 3 players, first Ann  ^[[31;1m! error A2S030 player-count^[[0m  ^[[33m! warning A2S032 player-duration^[[0m  ^[[34m! note A2S031 player-index (and 1 more)^[[0m
-        ^[[2m-    ^[[0m  ^[[36mSplit^[[0m
-        ^[[2m-    ^[[0m    ^[[36mLayout^[[0m: orange_box
-        ^[[2m-    ^[[0m    ^[[36mCompressed^[[0m: false
-        ^[[2m0-3  ^[[0m  ^[[36mHeader^[[0m: -1^[[2m (single packet)^[[0m
-        ^[[2m4    ^[[0m  ^[[36mMessage type^[[0m: 'D'^[[2m (A2S_PLAYER response)^[[0m
-        ^[[2m5    ^[[0m  ^[[36mNum Players^[[0m: 3
-                 ^[[31;1m! error A2S030 player-count: Num Players says 3, the packet holds 2 entries^[[0m
-        ^[[2m6-36 ^[[0m  ^[[36mPlayers^[[0m: 2
-        ^[[2m6-17 ^[[0m    ^[[36mPlayer^[[0m
-                   ^[[34m! note A2S031 player-index: no index^[[0m
-        ^[[2m6-9  ^[[0m      ^[[36mPlayer Name^[[0m: Ann
-        ^[[2m10-13^[[0m      ^[[36mKills^[[0m: 5
-        ^[[2m14-17^[[0m      ^[[36mTime connected^[[0m: 12.5
-        ^[[2m18-36^[[0m    ^[[36mPlayer^[[0m
-                   ^[[34m! note A2S031 player-index: no index^[[0m
-        ^[[2m18-28^[[0m      ^[[36mPlayer Name^[[0m: "B\x1B[2J \x22b\x22\xFF"
-        ^[[2m29-32^[[0m      ^[[36mKills^[[0m: -2
-        ^[[2m33-36^[[0m      ^[[36mTime connected^[[0m: NaN
-                     ^[[33m! warning A2S032 player-duration: NaN^[[0m
+        ^[[2m-        ^[[0m  ^[[36mSplit^[[0m
+        ^[[2m-        ^[[0m    ^[[36mLayout^[[0m: orange_box
+        ^[[2m-        ^[[0m    ^[[36mCompressed^[[0m: false
+        ^[[2m0x00-0x03^[[0m  ^[[36mHeader^[[0m: -1^[[2m (single packet)^[[0m
+        ^[[2m0x04     ^[[0m  ^[[36mMessage type^[[0m: 'D'^[[2m (A2S_PLAYER response)^[[0m
+        ^[[2m0x05     ^[[0m  ^[[36mNum Players^[[0m: 3
+                     ^[[31;1m! error A2S030 player-count: Num Players says 3, the packet holds 2 entries^[[0m
+        ^[[2m0x06-0x24^[[0m  ^[[36mPlayers^[[0m: 2
+        ^[[2m0x06-0x11^[[0m    ^[[36mPlayer^[[0m
+                       ^[[34m! note A2S031 player-index: no index^[[0m
+        ^[[2m0x06-0x09^[[0m      ^[[36mPlayer Name^[[0m: Ann
+        ^[[2m0x0a-0x0d^[[0m      ^[[36mKills^[[0m: 5
+        ^[[2m0x0e-0x11^[[0m      ^[[36mTime connected^[[0m: 12.5
+        ^[[2m0x12-0x24^[[0m    ^[[36mPlayer^[[0m
+                       ^[[34m! note A2S031 player-index: no index^[[0m
+        ^[[2m0x12-0x1c^[[0m      ^[[36mPlayer Name^[[0m: "B\x1B[2J \x22b\x22\xFF"
+        ^[[2m0x1d-0x20^[[0m      ^[[36mKills^[[0m: -2
+        ^[[2m0x21-0x24^[[0m      ^[[36mTime connected^[[0m: NaN
+                         ^[[33m! warning A2S032 player-duration: NaN^[[0m
     "#);
 }
 
@@ -110,9 +110,9 @@ fn the_bytes() {
     insta::assert_snapshot!(plain(&Sample::players(), BYTES), @r#"
     -- 2026-11-20 UTC --
     10:00:00.123456      7  10.0.0.2:27015 > 10.0.0.1:50000       a2s player_response     2 of 3 players, first Ann  ! error A2S030 player-count: Num Players says 3, the packet holds 2 entries  ! warning A2S032 player-duration: NaN
-             0 |ff ff ff ff|44|03|41 6e  6e 00|05 00 00 00|00 00  ....D.Ann.......  header type num_players name score duration
-            16  48 41|42 1b 5b 32 4a 20  22 62 22 ff 00|fe ff ff  HAB.[2J "b".....  ..duration name score
-            32  ff|00 00 c0 7f                                    .....             ..score duration
+        0x0000 |ff ff ff ff|44|03|41 6e  6e 00|05 00 00 00|00 00  ....D.Ann.......  header type num_players name score duration
+        0x0010  48 41|42 1b 5b 32 4a 20  22 62 22 ff 00|fe ff ff  HAB.[2J "b".....  ..duration name score
+        0x0020  ff|00 00 c0 7f                                    .....             ..score duration
     "#);
 }
 
@@ -121,9 +121,9 @@ fn the_bytes_in_colours() {
     insta::assert_snapshot!(coloured(&Sample::players(), BYTES), @r#"
     ^[[2m-- 2026-11-20 UTC --^[[0m
     ^[[2m10:00:00.123456      7^[[0m  ^[[34m10.0.0.2:27015 > 10.0.0.1:50000^[[0m       ^[[36ma2s^[[0m ^[[1mplayer_response^[[0m     2 of 3 players, first Ann  ^[[31;1m! error A2S030 player-count: Num Players says 3, the packet holds 2 entries^[[0m  ^[[33m! warning A2S032 player-duration: NaN^[[0m
-    ^[[2m         0 ^[[0m^[[36m ff ff ff ff^[[0m^[[33m 44^[[0m^[[32m 03^[[0m^[[35m 41 6e  6e 00^[[0m^[[36m 05 00 00 00^[[0m^[[33m 00 00^[[0m  ^[[36m....^[[0m^[[33mD^[[0m^[[32m.^[[0m^[[35mAnn.^[[0m^[[36m....^[[0m^[[33m..^[[0m  ^[[36mheader^[[0m ^[[33mtype^[[0m ^[[32mnum_players^[[0m ^[[35mname^[[0m ^[[36mscore^[[0m ^[[33mduration^[[0m
-    ^[[2m        16 ^[[0m^[[33m 48 41^[[0m^[[32m 42 1b 5b 32 4a 20  22 62 22 ff 00^[[0m^[[35m fe ff ff^[[0m  ^[[33mHA^[[0m^[[32mB.[2J "b"..^[[0m^[[35m...^[[0m  ^[[33m..duration^[[0m ^[[32mname^[[0m ^[[35mscore^[[0m
-    ^[[2m        32 ^[[0m^[[35m ff^[[0m^[[36m 00 00 c0 7f^[[0m                                    ^[[35m.^[[0m^[[36m....^[[0m             ^[[35m..score^[[0m ^[[36mduration^[[0m
+    ^[[2m    0x0000 ^[[0m^[[36m ff ff ff ff^[[0m^[[33m 44^[[0m^[[32m 03^[[0m^[[35m 41 6e  6e 00^[[0m^[[36m 05 00 00 00^[[0m^[[33m 00 00^[[0m  ^[[36m....^[[0m^[[33mD^[[0m^[[32m.^[[0m^[[35mAnn.^[[0m^[[36m....^[[0m^[[33m..^[[0m  ^[[36mheader^[[0m ^[[33mtype^[[0m ^[[32mnum_players^[[0m ^[[35mname^[[0m ^[[36mscore^[[0m ^[[33mduration^[[0m
+    ^[[2m    0x0010 ^[[0m^[[33m 48 41^[[0m^[[32m 42 1b 5b 32 4a 20  22 62 22 ff 00^[[0m^[[35m fe ff ff^[[0m  ^[[33mHA^[[0m^[[32mB.[2J "b"..^[[0m^[[35m...^[[0m  ^[[33m..duration^[[0m ^[[32mname^[[0m ^[[35mscore^[[0m
+    ^[[2m    0x0020 ^[[0m^[[35m ff^[[0m^[[36m 00 00 c0 7f^[[0m                                    ^[[35m.^[[0m^[[36m....^[[0m             ^[[35m..score^[[0m ^[[36mduration^[[0m
     "#);
 }
 
@@ -151,19 +151,19 @@ fn every_kind_of_field() {
     insta::assert_snapshot!(plain(&Sample::of(&bytes, &OTHER, tree), FIELDS), @r#"
     -- 2026-11-20 UTC --
     10:00:00.123456      7  10.0.0.2:27015 > 10.0.0.1:50000       a2s other
-        0-7      SteamID: 18446744073709551615
-        8        Letter: 'x'
-        9        Letter: 0x9B
-        10-15    Server: 10.0.0.1:27015
-        16-33    Server: [1011:1213:1415:1617:1819:1a1b:1c1d:1e1f]:8225
-        250-255  Server: fa fb fc fd fe ff
-        -        Layout: 9
-        34-39    Info string: 1
-        34-39      Pair: os = l (Linux)
-        37           Separator: 25
-        40-49    Text: "hey \x07!" (HEY \x07!)
-        50-53    Time connected: 3.4028235e38
-        54-255   Unparsed: 36 37 38 39 3a 3b 3c 3d 3e 3f 40 41 42 43 44 45 46 47 48 49 4a 4b 4c 4d 4e 4f 50 51 52 53 54 55 56 57 58 59 5a 5b 5c 5d 5e 5f 60 61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6e 6f 70 71 72 73 74 75... (202 bytes)
+        0x000-0x007  SteamID: 18446744073709551615
+        0x008        Letter: 'x'
+        0x009        Letter: 0x9B
+        0x00a-0x00f  Server: 10.0.0.1:27015
+        0x010-0x021  Server: [1011:1213:1415:1617:1819:1a1b:1c1d:1e1f]:8225
+        0x0fa-0x0ff  Server: fa fb fc fd fe ff
+        -            Layout: 9
+        0x022-0x027  Info string: 1
+        0x022-0x027    Pair: os = l (Linux)
+        0x025            Separator: 25
+        0x028-0x031  Text: "hey \x07!" (HEY \x07!)
+        0x032-0x035  Time connected: 3.4028235e38
+        0x036-0x0ff  Unparsed: 36 37 38 39 3a 3b 3c 3d 3e 3f 40 41 42 43 44 45 46 47 48 49 4a 4b 4c 4d 4e 4f 50 51 52 53 54 55 56 57 58 59 5a 5b 5c 5d 5e 5f 60 61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6e 6f 70 71 72 73 74 75... (202 bytes)
     "#);
 }
 
@@ -178,12 +178,12 @@ fn fields_and_bytes_of_decompressed_responses() {
     insta::assert_snapshot!(plain(&sample, BOTH), @r#"
     -- 2026-11-20 UTC --
     10:00:00.123456      7  10.0.0.2:27015 > 10.0.0.1:50000       a2s other
-        0-42   Text: "a long text that reaches into the next row"
-        43     Unparsed: 7a
+        0x00-0x2a  Text: "a long text that reaches into the next row"
+        0x2b       Unparsed: 7a
         decompressed:
-             0 |61 20 6c 6f 6e 67 20 74  65 78 74 20 74 68 61 74  a long text that  text
-            16  20 72 65 61 63 68 65 73  20 69 6e 74 6f 20 74 68   reaches into th  ..text
-            32  65 20 6e 65 78 74 20 72  6f 77 00|7a              e next row.z      ..text unparsed
+        0x0000 |61 20 6c 6f 6e 67 20 74  65 78 74 20 74 68 61 74  a long text that  text
+        0x0010  20 72 65 61 63 68 65 73  20 69 6e 74 6f 20 74 68   reaches into th  ..text
+        0x0020  65 20 6e 65 78 74 20 72  6f 77 00|7a              e next row.z      ..text unparsed
     "#);
 }
 
@@ -196,7 +196,7 @@ fn bytes_that_no_field_has() {
     insta::assert_snapshot!(plain(&Sample::of(b"0123456789", &OTHER, tree), BYTES), @r#"
     -- 2026-11-20 UTC --
     10:00:00.123456      7  10.0.0.2:27015 > 10.0.0.1:50000       a2s other
-             0  30 31|32 33 34|35 36|37  38 39                    0123456789        body ..key number
+        0x0000  30 31|32 33 34|35 36|37  38 39                    0123456789        body ..key number
     "#);
 }
 
@@ -364,10 +364,13 @@ fn a_pair_is_one_line_unless_something_is_found_in_it() {
     let fields = |sample: &Sample| {
         plain(sample, FIELDS).lines().skip(2).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(fields(&sample), ["    0-4  Pair: os = x"]);
+    assert_eq!(fields(&sample), ["    0x00-0x04  Pair: os = x"]);
     sample.findings = vec![finding(&A2S031, Verdict::Note, Span::new(4, 5), "neither l nor w")];
-    let found = "             ! note A2S031 player-index: neither l nor w";
-    assert_eq!(fields(&sample), ["    0-4  Pair: os = x", "    3-4    Value: x", found]);
+    let found = "                   ! note A2S031 player-index: neither l nor w";
+    assert_eq!(
+        fields(&sample),
+        ["    0x00-0x04  Pair: os = x", "    0x03-0x04    Value: x", found]
+    );
 }
 
 #[test]
@@ -408,7 +411,10 @@ proptest! {
         let shown = sample.report(&mut Text::new(BOTH, Paint::new(paint)));
         let rows = sample.bytes.len().div_ceil(16);
         let nodes = sample.tree.nodes().len();
-        prop_assert_eq!(shown.lines().count(), 2 + nodes + spans.len() + rows);
+        let most = 2 + nodes + spans.len() + rows;
+        let folded = most.checked_sub(shown.lines().count());
+        // The first row of padding, the mark and the last row are always shown.
+        prop_assert!(folded.is_some_and(|folded| folded <= rows.saturating_sub(3)));
         let bare = if paint { without_colours(&shown) } else { shown };
         prop_assert!(bare.chars().all(|c| c == '\n' || !crate::text::is_hidden(c)));
     }

@@ -166,11 +166,14 @@ impl<F: FieldSink> Sink for Recorder<F> {
             return;
         }
         let library = self.library(message, asks, payload);
-        if self.filter.is_some() && !self.is_filtered_in(message, payload) {
-            self.results.clear();
-            self.batch.forget_listed();
-            self.next_message();
-            return;
+        if self.filter.is_some() {
+            if !self.is_filtered_in(message, payload) {
+                self.results.clear();
+                self.batch.forget_listed();
+                self.next_message();
+                return;
+            }
+            self.selected += 1;
         }
         if self.results.has_found() {
             self.batch.take_found(&mut self.results);

@@ -13,7 +13,7 @@ use crate::view::mouse::Areas;
 use crate::view::opened::MessageScreen;
 
 /// Width of the offset of a row, with a space.
-const NUMBER: u16 = 6;
+const NUMBER: u16 = 7;
 
 /// Minimum width of the fields if rows of 16 bytes are shown.
 const FIELDS: u16 = 44;
@@ -79,7 +79,7 @@ fn draw_bytes(frame: &mut Frame<'_>, screen: &MessageScreen, theme: Theme, area:
         let style = |at: usize| {
             if marked.contains(&(start + at)) { theme.marked() } else { Style::new() }
         };
-        let number = format!("{start:>5} ");
+        let number = format!("{start:#06x} ");
         let mut spans = vec![Span::styled(number, theme.tone(Tone::Faint))];
         for (at, byte) in bytes.iter().enumerate() {
             if at == columns / 2 {

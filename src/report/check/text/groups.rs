@@ -9,7 +9,7 @@ use super::{Style, faint, hex, tone};
 use crate::check::{Outcome, Party, ReportedFinding, RuleOutcome};
 use crate::report::TimeFormatter;
 use crate::report::check::put;
-use crate::text::{escaped, grouped};
+use crate::text::{escaped, grouped, hanging};
 
 /// Findings of one rule and one severity.
 pub(super) struct FindingGroup<'o> {
@@ -81,9 +81,12 @@ impl<'o> FindingGroup<'o> {
         out: &mut String,
     ) {
         let rule = self.rule_outcome.rule;
-        let head = style.paint.text(tone(self.severity), self.severity.name());
+        let severity = self.severity.name();
         let detail = self.first.map_or("", |found| &found.detail);
-        put(out, format_args!("{head} {} {}: {}\n", rule.code, rule.slug, escaped(detail)));
+        let head = format!("{severity} {} {}: {}", rule.code, rule.slug, escaped(detail));
+        let head = hanging(&head, 2, style.terminal);
+        let rest = head.strip_prefix(severity).unwrap_or_default();
+        put(out, format_args!("{}{rest}\n", style.paint.text(tone(self.severity), severity)));
         if self.severity > Severity::Note {
             self.expected(style, out);
         }
@@ -105,10 +108,12 @@ impl<'o> FindingGroup<'o> {
 
     fn expected(&self, style: &Style, out: &mut String) {
         let rule = self.rule_outcome.rule;
-        put(out, format_args!("  {} {}\n", faint("expected:", style.paint), rule.asks));
+        let asks = hanging(rule.asks, 12, style.terminal);
+        put(out, format_args!("  {} {asks}\n", faint("expected:", style.paint)));
         if let Some(cite) = rule.cite.first() {
-            let (by, title) = (faint("by:", style.paint), rule.document());
-            put(out, format_args!("  {by} {title}, \"{}\"\n", cite.section));
+            let source = format!("{}, \"{}\"", rule.document(), cite.section);
+            let source = hanging(&source, 6, style.terminal);
+            put(out, format_args!("  {} {source}\n", faint("by:", style.paint)));
         }
     }
 
@@ -154,12 +159,12 @@ impl<'o> FindingGroup<'o> {
             return;
         }
         let name = name.unwrap_or_else(|| "the capture".to_owned());
-        put(out, format_args!("  {} x {name}", grouped(by.count)));
+        let counted = format!("  {} x {name}", grouped(by.count));
         if let (Severity::Note, [found]) = (self.severity, shown) {
             let first = if by.count == 1 { ", " } else { ", first in " };
-            return self.finding(found, first, None, outcome, style, stamp, out);
+            return self.finding(found, &(counted + first), None, outcome, style, stamp, out);
         }
-        out.push('\n');
+        put(out, format_args!("{counted}\n"));
         for found in shown {
             self.finding(found, "    ", None, outcome, style, stamp, out);
         }
@@ -191,7 +196,11 @@ impl<'o> FindingGroup<'o> {
         let is_said = self.first.is_some_and(|first| first.detail == found.detail);
         let detail = if is_said { "".into() } else { escaped(&found.detail) };
         let colon = if is_said { "" } else { ": " };
-        put(out, format_args!("{before}{place}{colon}{detail}\n"));
+        let line = format!("{before}{place}{colon}{detail}");
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        let text = hanging(text, indent + 2, style.terminal);
+        put(out, format_args!("{:indent$}{text}\n", ""));
         if let Some(excerpt) = found.excerpt.as_ref().filter(|_| self.severity > Severity::Note) {
             hex(excerpt, before, style.paint, out);
         }

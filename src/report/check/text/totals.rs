@@ -71,7 +71,7 @@ impl CheckTotals {
             messages: self.messages,
             flows: self.flows,
         };
-        headline.write(style.paint, out);
+        headline.write(style, out);
     }
 }
 
