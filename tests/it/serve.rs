@@ -1,5 +1,7 @@
 //! `gamewire serve`: clients in these tests play the other side of what it plays, on the loopback interface.
 
+#![allow(clippy::disallowed_methods, reason = "the clients of these tests use the system's clock")]
+
 use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};

@@ -1,9 +1,11 @@
 //! Plays the client's side of a script against a server, step by step.
 
+#![allow(clippy::disallowed_methods, reason = "a client uses the system's clock")]
+
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dissectors::kit::{Role, Transport};
 use dissectors::script::{self, Party, Say, Step, What};
@@ -40,8 +42,16 @@ fn wait_between(steps: &[Step], at: usize) {
     std::thread::sleep(Duration::from_nanos(steps[at].at.saturating_sub(before)));
 }
 
+/// A socket at this port; with 0, at any. Another run of the tests may have the port for some seconds.
 fn socket(port: u16) -> UdpSocket {
-    let socket = UdpSocket::bind(("127.0.0.1", port)).expect("a free port");
+    let pause = Duration::from_millis(100);
+    let deadline = Instant::now() + PATIENCE;
+    let socket = loop {
+        match UdpSocket::bind(("127.0.0.1", port)) {
+            Err(_) if Instant::now() < deadline => std::thread::sleep(pause),
+            bound => break bound.expect("a free port"),
+        }
+    };
     socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     socket
 }
