@@ -69,6 +69,7 @@ use std::fmt;
 use crate::kit::{Role, Transport};
 
 pub use parse::parse;
+pub use payload::payload;
 
 /// A line of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]

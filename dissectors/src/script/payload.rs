@@ -8,6 +8,19 @@ use super::cursor::Cursor;
 /// Maximum payload of a step in bytes, so that a typing error in a number does not fill the memory.
 const LIMIT: usize = 1 << 20;
 
+/// The bytes of a payload, as it stands in a step.
+///
+/// # Errors
+/// If it does not follow the grammar.
+pub fn payload(text: &str) -> Result<Vec<u8>, ScriptError> {
+    let mut cursor = Cursor::new(text, 1);
+    let mut payload = Vec::new();
+    while !cursor.is_done() {
+        token(&mut cursor, &mut payload)?;
+    }
+    Ok(payload)
+}
+
 /// Reads one token at the cursor, and appends its bytes to the payload.
 pub(super) fn token(cursor: &mut Cursor<'_>, payload: &mut Vec<u8>) -> Result<(), ScriptError> {
     let start = cursor.at();
@@ -126,16 +139,7 @@ fn is_hex(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Result<Vec<u8>, ScriptError> {
-        let mut cursor = Cursor::new(text, 1);
-        let mut payload = Vec::new();
-        while !cursor.is_done() {
-            token(&mut cursor, &mut payload)?;
-        }
-        Ok(payload)
-    }
+    use super::payload as read;
 
     #[test]
     fn hex_and_text() {

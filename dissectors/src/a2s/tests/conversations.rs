@@ -345,9 +345,9 @@ fn other_protocols_are_not_claimed() {
     }
     let games = [
         "FFFFFFFF 'getstatus'",
-        "FFFFFFFF 'statusResponse' 0A '\\x\\y'",
+        "FFFFFFFF 'statusResponse' 0A '\\\\x\\\\y'",
         "FFFFFFFF 'getinfo xxx'",
-        "FFFFFFFF 'infoResponse' 0A '\\x\\y'",
+        "FFFFFFFF 'infoResponse' 0A '\\\\x\\\\y'",
         "FFFFFFFF 'challengeResponse 1'",
         "FFFFFFFF 'netinfo 49 0 0' 0A",
         "FFFFFFFF 'i' 00",

@@ -38,5 +38,5 @@ impl<K: Sink> Lab<K> {
 
 /// Bytes written as in the rules' examples: hex pairs, 'text', and so on.
 pub(super) fn bytes(text: &str) -> Vec<u8> {
-    super::script::payload(text)
+    crate::script::payload(text).unwrap()
 }

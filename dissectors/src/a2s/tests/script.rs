@@ -3,81 +3,30 @@
 
 use crate::a2s::rules;
 use crate::abuse_rules;
-use crate::kit::{Rule, Severity, Verdict};
+use crate::kit::{Role, Rule, Severity, Verdict};
+use crate::script::{self, Party, What};
 
 use super::lab::Lab;
 
-/// The bytes of an example's payload.
-pub(super) fn payload(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut rest = text.trim_start();
-    while !rest.is_empty() {
-        let (mut token, length) = token(rest);
-        rest = &rest[length..];
-        if let Some(count) = rest.strip_prefix('*') {
-            let digits = count.find(|c: char| !c.is_ascii_digit()).unwrap_or(count.len());
-            token = token.repeat(count[..digits].parse().unwrap());
-            rest = &count[digits..];
-        }
-        bytes.extend(token);
-        rest = rest.trim_start();
-    }
-    bytes
-}
-
-fn token(text: &str) -> (Vec<u8>, usize) {
-    if let Some(quoted) = text.strip_prefix('\'') {
-        let end = quoted.find('\'').unwrap();
-        return (quoted.as_bytes()[..end].to_vec(), end + 2);
-    }
-    let end = text.find([' ', '*']).unwrap_or(text.len());
-    let word = &text[..end];
-    let bytes = match word.split_once(':') {
-        Some(("le16", n)) => n.parse::<u16>().unwrap().to_le_bytes().to_vec(),
-        Some(("le32", n)) => n.parse::<u32>().unwrap().to_le_bytes().to_vec(),
-        Some(("le64", n)) => n.parse::<u64>().unwrap().to_le_bytes().to_vec(),
-        Some(("f32", x)) => x.parse::<f32>().unwrap().to_le_bytes().to_vec(),
-        Some(other) => panic!("no token: {other:?}"),
-        None => {
-            let pairs = (0..word.len()).step_by(2);
-            pairs.map(|at| u8::from_str_radix(&word[at..at + 2], 16).unwrap()).collect()
-        }
+/// The socket of a party.
+fn endpoint(party: Party) -> String {
+    let (host, base) = match (party.role, party.host) {
+        (Role::Client, 0) => ("10.0.0.1", 50_000),
+        (Role::Client, _) => ("10.0.1.1", 50_000),
+        _ => ("10.0.0.2", 27_015),
     };
-    (bytes, end)
-}
-
-fn endpoint(party: &str) -> String {
-    let (name, port) = party.split_once(':').map_or((party, None), |(n, p)| (n, Some(p)));
-    let digit: u16 = name.get(1..).filter(|d| !d.is_empty()).map_or(0, |d| d.parse().unwrap());
-    let (host, base) = match &name[..1] {
-        "c" => ("10.0.0.1", 50000),
-        "d" => ("10.0.1.1", 50000),
-        "s" => ("10.0.0.2", 27015),
-        other => panic!("no party: {other}"),
-    };
-    port.map_or_else(|| format!("{host}:{}", base + digit), |port| format!("{host}:{port}"))
+    format!("{host}:{}", party.port.unwrap_or(base + u16::from(party.digit)))
 }
 
 fn run(script: &str) -> Lab<super::lab::TestRecorder> {
-    let mut lab = Lab::new();
-    let (mut now, mut end) = (0.0, 0.0_f64);
-    for line in script.lines().filter(|line| !line.trim().is_empty()) {
-        if let Some(time) = line.strip_prefix("end ") {
-            end = time.parse().unwrap();
-            continue;
+    let (mut lab, mut now) = (Lab::new(), 0.0);
+    for step in script::parse(script).unwrap() {
+        now = step.at as f64 / 1e9;
+        if let What::Say(say) = step.what {
+            lab.packet(now, &endpoint(say.from), &endpoint(say.to), &say.payload, false);
         }
-        let mut words = line.splitn(5, char::is_whitespace);
-        let time = words.next().unwrap();
-        now = match time.strip_prefix('+') {
-            Some(more) => now + more.parse::<f64>().unwrap(),
-            None => time.parse().unwrap(),
-        };
-        let from = endpoint(words.next().unwrap());
-        assert_eq!(words.next(), Some(">"), "{line}");
-        let to = endpoint(words.next().unwrap());
-        lab.packet(now, &from, &to, &payload(words.next().unwrap()), false);
     }
-    lab.end(end.max(now));
+    lab.end(now);
     lab
 }
 

@@ -2,7 +2,8 @@
 //! rule.
 
 use crate::gamespy1::rules;
-use crate::kit::{Rule, Severity, Verdict};
+use crate::kit::{Role, Rule, Severity, Transport, Verdict};
+use crate::script::{self, Party, What};
 
 use super::lab::{Lab, LabSegment, TestRecorder};
 
@@ -13,56 +14,29 @@ const ELSEWHERE: [&Rule; 3] = [&rules::GS1006, &rules::GS1032, &rules::GS1033];
 /// a client that requests a list without a validate has a wrong first message.
 const PRESUMED: [(&Rule, &str); 2] = [(&rules::GS1018, "GS1005"), (&rules::GS1012, "GS1011")];
 
-/// The bytes of an example's payload: 'text' with escapes.
-fn payload(text: &str) -> Vec<u8> {
-    let text = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).unwrap();
-    let (mut bytes, mut rest) = (Vec::new(), text.bytes());
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'\\' => rest.next().filter(|byte| b"\\'".contains(byte)).unwrap(),
-            byte => byte,
-        });
-    }
-    bytes
-}
-
-fn endpoint(party: &str, tcp: bool) -> String {
-    let (name, port) = party.split_once(':').map_or((party, None), |(n, p)| (n, Some(p)));
-    let (host, base) = match name {
-        "c" => ("10.0.0.1", "50000"),
-        "s" => ("10.0.0.2", "27900"),
-        "m" => ("10.0.0.9", "27900"),
-        other => panic!("no party: {other}"),
+/// The socket of a party.
+fn endpoint(party: Party) -> String {
+    let (host, base) = match party.role {
+        Role::Client => ("10.0.0.1", 50_000),
+        Role::Server => ("10.0.0.2", 27_900),
+        _ => ("10.0.0.9", 27_900),
     };
-    assert!(!tcp || name == "c" || port.is_some(), "the master's TCP port is another");
-    format!("{host}:{}", port.unwrap_or(base))
+    format!("{host}:{}", party.port.unwrap_or(base))
 }
 
 pub(super) fn run(script: &str) -> Lab<TestRecorder> {
-    let mut lab = Lab::new();
-    let mut now = 0.0_f64;
-    for line in script.lines() {
-        if let Some(time) = line.strip_prefix("end ") {
-            now = time.parse().unwrap();
+    let (mut lab, mut now) = (Lab::new(), 0.0);
+    for step in script::parse(script).unwrap() {
+        now = step.at as f64 / 1e9;
+        let What::Say(say) = step.what else { continue };
+        let (from, to) = (endpoint(say.from), endpoint(say.to));
+        if say.options.transport != Some(Transport::Tcp) {
+            lab.udp(now, &from, &to, &say.payload);
             continue;
         }
-        let (head, rest) = line.split_once(" > ").unwrap();
-        let (time, from) = head.split_once(' ').unwrap();
-        now = time.parse().unwrap();
-        let (to, rest) = rest.split_once(' ').unwrap();
-        let rest = rest.trim();
-        let Some(rest) = rest.strip_prefix("tcp ") else {
-            lab.udp(now, &endpoint(from, false), &endpoint(to, false), &payload(rest));
-            continue;
-        };
-        let (text, fin) = match rest.strip_suffix("fin") {
-            Some(text) => (text.trim(), true),
-            None => (rest, false),
-        };
-        let bytes = if text.is_empty() { Vec::new() } else { payload(text) };
-        let (from, to) = (endpoint(from, true), endpoint(to, true));
-        let opener = if from.starts_with("10.0.0.9") { &to } else { &from };
-        lab.tcp(now, (&from, &to), opener, &bytes, LabSegment { fin });
+        let opener = if say.from.opens_towards(say.to) { &from } else { &to };
+        let segment = LabSegment { fin: say.options.fin };
+        lab.tcp(now, (&from, &to), opener, &say.payload, segment);
     }
     lab.end(now);
     lab

@@ -2,10 +2,11 @@
 
 use crate::gamespy4::rules::ALL;
 use crate::kit::*;
+use crate::script::{self, What};
 
 use super::{Outcome, Stage};
 
-/// Plays an exchange, a step per line: `TIME FROM > TO PAYLOAD`, or `end TIME`.
+/// Plays an exchange.
 fn play(script: &str) -> Outcome {
     let server = if script.contains("s:7780") {
         "10.0.0.2:7780"
@@ -15,49 +16,18 @@ fn play(script: &str) -> Outcome {
         super::SERVER
     };
     let mut stage = Stage::between(super::CLIENT, server);
-    let mut end = 0;
-    for line in script.lines() {
-        let mut words = line.splitn(5, ' ');
-        let mut word = || words.next().unwrap_or_default();
-        let (time, from) = (word(), word());
-        if time == "end" {
-            end = milliseconds(from);
-            continue;
-        }
-        let (_, _, payload) = (word(), word(), word());
-        let side = if from == "c" { Side::First } else { Side::Second };
-        let bytes = bytes(payload.trim());
+    let mut now = 0;
+    for step in script::parse(script).unwrap() {
+        now = (step.at / 1_000_000) as i64;
+        let What::Say(say) = step.what else { continue };
+        let side = if say.from.role == Role::Client { Side::First } else { Side::Second };
         let known = stage.lab.frame > 0;
-        let claim = crate::gamespy4::GameSpy4::claim(&bytes, Hint { known, ..Hint::default() });
-        assert!(claim == Claim::Sure || known && claim == Claim::Weak, "{payload} is claimed");
-        stage.says(milliseconds(time), side, &bytes);
+        let hint = Hint { known, ..Hint::default() };
+        let claim = crate::gamespy4::GameSpy4::claim(&say.payload, hint);
+        assert!(claim == Claim::Sure || known && claim == Claim::Weak, "{script} is claimed");
+        stage.says(now, side, &say.payload);
     }
-    stage.ends(end)
-}
-
-fn milliseconds(seconds: &str) -> i64 {
-    (seconds.parse::<f64>().unwrap() * 1000.0).round() as i64
-}
-
-fn bytes(payload: &str) -> Vec<u8> {
-    let mut all = Vec::new();
-    let mut rest = payload;
-    while let Some(first) = rest.chars().next() {
-        match first {
-            ' ' => rest = &rest[1..],
-            '#' => break,
-            '\'' => {
-                let end = rest[1..].find('\'').unwrap() + 1;
-                all.extend(rest[1..end].replace("\\0", "\0").bytes());
-                rest = &rest[end + 1..];
-            }
-            _ => {
-                all.push(u8::from_str_radix(&rest[..2], 16).unwrap());
-                rest = &rest[2..];
-            }
-        }
-    }
-    all
+    stage.ends(now)
 }
 
 #[test]
