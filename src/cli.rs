@@ -76,6 +76,13 @@ impl Cli {
         let args = Vec::from_iter(args);
         let read = Cli::try_parse_from(&args).map_err(with_one_tip);
         let mut cli = read.or_else(|error| of_files(args, error))?;
+        if let Command::Check(check) = &mut cli.command
+            && check.relays.relay.is_empty()
+        {
+            // Without a relay, `--` divides options from files, as in other programs.
+            let files = std::mem::take(&mut check.relays.command).into_iter();
+            check.input.files.extend(files.map(PathBuf::from));
+        }
         if let Some(input) = cli.command.input_mut() {
             input.files.splice(..0, std::mem::take(&mut input.read));
         }

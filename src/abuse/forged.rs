@@ -21,6 +21,9 @@ const NETWORKS: usize = 16;
 /// Maximum difference of hop limits of packets of one source.
 const WAYS: u8 = 4;
 
+/// Minimum number of such sources. A single one may be a victim, in whose name packets are forged.
+const SOCKETS: usize = 10;
+
 /// Minimum number of packets of a source that show whether its port changes.
 const PACKETS_OF_SOCKET: usize = 10;
 
@@ -180,7 +183,8 @@ impl ForgeryInput<'_> {
             counted(busy.len() as u64, "source")
         );
         let is_most = share(packets as u64, attack.len() as u64) >= MOST;
-        (is_most && 2 * constant.len() >= busy.len()).then_some((text, Forged::No))
+        let is_many = constant.len() >= SOCKETS && 2 * constant.len() >= busy.len();
+        (is_most && is_many).then_some((text, Forged::No))
     }
 
     fn impossible(&self) -> Option<ForgeryEvidence> {

@@ -27,20 +27,22 @@ pub struct RecordArgs {
 /// Which command is run, and what of its traffic is recorded.
 #[derive(Args, Debug)]
 pub struct RelayArgs {
+    /// Forward what COMMAND sends to LISTEN to TARGET, and record it
+    ///
     /// Listen at LISTEN, an address and port of this host, forward what COMMAND sends there to TARGET, its
     /// answers back, and record both: [udp:|tcp:]127.0.0.1:0=192.0.2.5:27015. Port 0 of LISTEN: any that is
-    /// free. COMMAND finds the address in GAMEWIRE_RELAY_1, that of the second relay in GAMEWIRE_RELAY_2
+    /// free. COMMAND finds the address in GAMEWIRE_RELAY_1, that of the second relay in GAMEWIRE_RELAY_2.
     #[arg(help_heading = RELAY, long, value_name = "LISTEN=TARGET", requires = "command")]
     pub relay: Vec<RelayPlan>,
     /// After COMMAND has ended, wait for answers until none came for this time; at most 5s
     #[arg(help_heading = RELAY, long, value_name = "TIME", default_value = "1s",
-        value_parser = linger)]
+        value_parser = linger, hide_short_help = true)]
     pub linger: Duration,
     /// Allow LISTEN to be an address that other hosts can send to
-    #[arg(help_heading = RELAY, long, requires = "relay")]
+    #[arg(help_heading = RELAY, long, requires = "relay", hide_short_help = true)]
     pub allow_remote: bool,
     /// The command to run, with its arguments
-    #[arg(help_heading = RELAY, last = true, value_name = "COMMAND", requires = "relay")]
+    #[arg(help_heading = RELAY, last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 

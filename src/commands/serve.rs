@@ -17,7 +17,7 @@ pub fn run(
     args: &ServeArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
-    terminal: Terminal,
+    terminal: Terminal<'_>,
 ) -> Result<(), Failure> {
     if args.list {
         return list(out);

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use dissectors::kit::{
-    Cut, Diagnosis, Endings, Field, Finding, Info, Kind, Message, Payload, Piece, Purpose, Reader,
-    Role, Rule, Severity, Side, Sink, Span, Time, Transport, Tree, Verdict, decode,
+    Coverage, Cut, Diagnosis, Endings, Field, Finding, Info, Kind, Message, Payload, Piece,
+    Purpose, Reader, Role, Rule, Severity, Side, Sink, Span, Time, Transport, Tree, Verdict,
+    decode,
 };
 use dissectors::rule;
 
@@ -99,6 +100,7 @@ pub(super) static PROTOCOL: Info = Info {
         registers: None,
     },
     habits: &[],
+    coverage: &Coverage { sentences: 0, crc32: 0, headings: &[], sections: &[] },
 };
 
 pub(super) static PLAYER_RESPONSE: Message = message(

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, in addition to `text` and `why`, which only format texts.
-const MAY_USE: [(&str, &[&str]); 21] = [
+const MAY_USE: [(&str, &[&str]); 22] = [
     ("capture", &[]),
     ("output_file", &["capture"]),
     ("net", &["capture"]),

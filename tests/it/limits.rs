@@ -421,7 +421,9 @@ fn decompressed_bytes_are_shown_in_part() {
     });
     assert!(cut.len() < 40_000, "{}", cut.len());
     assert!(cut.contains("more bytes; --full shows them"), "{cut}");
-    assert!(full.len() > 5 * 64_000 && full.len() < 2_000_000, "{}", full.len());
+    // Equal rows are folded.
+    assert!(full.contains('*'), "{full}");
+    assert!(full.len() < 2_000_000, "{}", full.len());
     assert!(!full.contains("--full"));
 }
 

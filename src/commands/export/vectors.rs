@@ -31,7 +31,7 @@ const MOST: usize = 10_000;
 pub(super) fn run(
     args: &ExportArgs,
     err: &mut dyn Write,
-    terminal: Terminal,
+    terminal: Terminal<'_>,
 ) -> Result<(), Failure> {
     if !args.tables.is_empty() {
         let why = "--format vectors writes exchanges, not tables; leave --tables out";
@@ -40,7 +40,7 @@ pub(super) fn run(
     let config = settings_of(&args.input, err)?;
     let complete = args.complete.unwrap_or(config.complete);
     let mut vectors = Vectors { complete, ..Vectors::new(args) };
-    let ran = read(&args.input, &config, &mut vectors, terminal.stop, err, terminal.err);
+    let ran = read(&args.input, &config, &mut vectors, terminal, err, terminal.err);
     if let Err(Failure::Output(error)) = ran {
         return Err(Failure::unwritable(&args.output, &error));
     }
