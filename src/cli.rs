@@ -6,6 +6,7 @@ pub(crate) mod examples;
 mod export;
 mod input;
 mod names;
+mod probe;
 mod record;
 mod report;
 mod serve;
@@ -33,6 +34,7 @@ pub use abuse::{AbuseArgs, AbuseFormat};
 pub use diagnose::{DiagnoseArgs, DiagnoseFormat};
 pub use export::{ExportArgs, ExportFormat};
 pub use input::{ConfigFile, InputArgs};
+pub use probe::ProbeArgs;
 pub use record::{RecordArgs, RelayArgs};
 pub use report::ReportArgs;
 pub use serve::ServeArgs;
@@ -184,6 +186,9 @@ pub enum Command {
     /// Check messages against the protocols' specifications
     #[command(after_help = examples::two(Some("check")))]
     Check(CheckArgs),
+    /// Ask one server or master as clients do, and diagnose it
+    #[command(after_help = examples::two(Some("probe")))]
+    Probe(ProbeArgs),
     /// Run a command and record its traffic, without the right to capture
     #[command(after_help = examples::two(Some("record")))]
     Record(RecordArgs),
@@ -272,7 +277,8 @@ impl Command {
             Command::Scrub(scrub) => Some(&scrub.input),
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
-            Command::Record(_)
+            Command::Probe(_)
+            | Command::Record(_)
             | Command::Serve(_)
             | Command::Rules(_)
             | Command::Explain(_)
@@ -298,7 +304,8 @@ impl Command {
             Command::Scrub(scrub) => Some(&mut scrub.input),
             Command::Flows(flows) => Some(&mut flows.input),
             Command::Check(check) => Some(&mut check.input),
-            Command::Record(_)
+            Command::Probe(_)
+            | Command::Record(_)
             | Command::Serve(_)
             | Command::Rules(_)
             | Command::Explain(_)

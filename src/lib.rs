@@ -66,6 +66,9 @@ pub mod partition;
 pub mod play;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
+pub mod probe;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod relay;
 #[cfg(any(feature = "cli", feature = "tables"))]
 #[cfg_attr(
@@ -88,6 +91,9 @@ mod run;
 pub mod scrub;
 #[doc(hidden)]
 pub mod session;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod spoken;
 #[cfg(any(feature = "cli", feature = "partition", feature = "tables"))]
 #[doc(hidden)]
 pub mod summary;

@@ -94,6 +94,10 @@ pub fn run(
             let recorded = commands::record::run(record, err);
             return ended(recorded, out, err);
         }
+        Command::Probe(probe) => {
+            let probed = commands::probe::run(probe, out, err, terminal);
+            return ended(probed.map(|found| if found { FOUND } else { RAN }), out, err);
+        }
         Command::Diagnose(diagnose) => {
             let diagnosed = commands::diagnose::run(diagnose, out, err, terminal);
             return ended(diagnosed.map(|found| if found { FOUND } else { RAN }), out, err);

@@ -74,6 +74,13 @@ pub(crate) fn of(command: Option<&str>) -> &'static [Example] {
                 "gamewire check --relay 127.0.0.1:27016=192.0.2.7:27015 -- ./client 127.0.0.1:27016",
             ),
         ],
+        Some("probe") => &[
+            ("A server on this host, with each request:", "gamewire probe 127.0.0.1:27015 -v"),
+            (
+                "A master, and what it said:",
+                "gamewire probe master.example.net:27011 --protocol valve_master --allow-remote -w list.pcapng",
+            ),
+        ],
         Some("record") => &[
             (
                 "A client that asks the server given as its argument, without the right to capture:",

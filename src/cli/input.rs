@@ -89,7 +89,7 @@ impl InputArgs {
 }
 
 /// Options for the configuration file.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct ConfigFile {
     /// Configuration file [default: the nearest gamewire.toml in the working directory or above it]
     #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with = "no_config")]

@@ -19,6 +19,7 @@ mod held;
 pub mod manual;
 mod notices;
 pub mod outputs;
+pub mod probe;
 pub mod progress;
 mod read;
 pub mod record;
@@ -134,6 +135,9 @@ pub enum Failure {
     /// Servers and masters cannot be played.
     #[error("{0}")]
     Play(#[from] crate::play::PlayError),
+    /// A host cannot be asked.
+    #[error("{0}")]
+    Probe(#[from] crate::probe::ProbeError),
     /// The output cannot be written.
     #[error("cannot write the output: {}", why::unwritable(.0))]
     Output(#[from] io::Error),

@@ -11,14 +11,15 @@ use super::Failure;
 use super::child::{self, Signals};
 use crate::cli::{CheckArgs, RecordArgs, RelayArgs};
 use crate::live::LiveError;
-use crate::relay::{BoundRelays, MOST_CLIENTS, Recorded, Tape};
+use crate::relay::{BoundRelays, MOST_CLIENTS, SharedTape};
+use crate::spoken::Recorded;
 use crate::text::{counted, escaped};
 
 /// The environment variables with the addresses of relays, from 1 on.
 const VARIABLE: &str = "GAMEWIRE_RELAY_";
 
 /// The name of a recording that is not kept.
-const UNKEPT: &str = "recording";
+pub(super) const UNKEPT: &str = "recording";
 
 /// Number of names that are tried for a temporary folder: some may be left over from runs that were killed.
 const NAMES: u32 = 100;
@@ -65,7 +66,7 @@ impl Recording {
             None => {
                 let folder = TemporaryFolder::create()?;
                 args.input.called = Some(UNKEPT.to_owned());
-                (folder.0.join("recording.pcapng"), Some(folder))
+                (folder.file(), Some(folder))
             }
         };
         args.input.files = vec![file.clone()];
@@ -85,10 +86,10 @@ impl Recording {
 }
 
 /// A folder that only this user can read. It is removed on drop.
-struct TemporaryFolder(PathBuf);
+pub(super) struct TemporaryFolder(PathBuf);
 
 impl TemporaryFolder {
-    fn create() -> Result<TemporaryFolder, Failure> {
+    pub(super) fn create() -> Result<TemporaryFolder, Failure> {
         let (parent, process) = (std::env::temp_dir(), std::process::id());
         let mut number = 0;
         loop {
@@ -100,6 +101,11 @@ impl TemporaryFolder {
                 Err(error) => return Err(Failure::unwritable(&folder, &error)),
             }
         }
+    }
+
+    /// The recording in it.
+    pub(super) fn file(&self) -> PathBuf {
+        self.0.join("recording.pcapng")
     }
 }
 
@@ -120,7 +126,7 @@ fn record(
 ) -> Result<u8, Failure> {
     let bound = BoundRelays::bind(&args.relay, args.allow_remote)?;
     let unwritable = |error: io::Error| Failure::unwritable(file, &error);
-    let tape = Tape::create(file).map_err(unwritable)?;
+    let tape = SharedTape::create(file).map_err(unwritable)?;
     let mut variables = Vec::new();
     for (number, plan) in (1..).zip(bound.plans()) {
         writeln!(err, "gamewire: relay {number}: {plan}").ok();

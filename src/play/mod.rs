@@ -8,14 +8,12 @@
 
 mod faults;
 mod heard;
-pub mod packets;
 mod part;
 mod player;
 mod run;
 mod scenarios;
 mod schedule;
 mod server;
-mod tape;
 mod tcp;
 mod udp;
 

@@ -11,7 +11,7 @@ use dissectors::kit::{Message, Role, Transport};
 use dissectors::script::{self, Options, Party, Say, ScriptError, Step, What};
 
 use super::heard::{Challenge, Ear, Heard};
-use super::packets::{Connection, End, PacketMaker};
+use crate::spoken::{Connection, End, PacketMaker};
 
 /// Why a script cannot be played.
 #[derive(Debug, thiserror::Error)]
@@ -278,7 +278,7 @@ impl Rehearsal {
         let [opener, listener] = self.sockets(true);
         let maker = &mut self.maker;
         let (connection, finished) = self.connection.get_or_insert_with(|| {
-            let mut connection = maker.connection(opener, listener);
+            let mut connection = Connection::new(maker, opener, listener);
             packets.extend(connection.handshake(maker));
             (connection, [false; 2])
         });

@@ -2,7 +2,7 @@
 
 use super::faults::{Dice, Faults};
 use super::player::Secret;
-use super::tape::Tape;
+use crate::spoken::{PacketMaker, Tape};
 
 /// What was said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,7 @@ pub struct Report {
 
 /// The state of a run.
 pub(super) struct Run {
+    pub(super) maker: PacketMaker,
     pub(super) tape: Tape,
     pub(super) faults: Faults,
     pub(super) seed: u64,

@@ -14,14 +14,21 @@ use super::part::NotPlayed;
 use super::player::Secret;
 use super::run::{Report, Run};
 use super::scenarios::Scenario;
-use super::tape::Tape;
 use super::tcp::TcpStage;
 use super::udp::UdpStage;
+use crate::capture::write::END;
+use crate::spoken::{PacketMaker, Tape};
 use crate::text::escaped;
 use crate::why;
 
 /// Maximum time of a wait before looking whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// Maximum size of a recording in bytes; what comes later is not recorded.
+const LARGEST: usize = 1 << 30;
+
+/// The name of the interface in the recording.
+const INTERFACE: &str = "gamewire serve";
 
 /// What to play, and how.
 pub struct Play {
@@ -126,9 +133,10 @@ impl Server {
             stages.push(stage);
             places.push(place);
         }
-        let tape =
-            Tape::new(play.record.as_deref()).map_err(|error| unwritable(&play.record, error))?;
+        let tape = Tape::new(play.record.as_deref(), INTERFACE, LARGEST)
+            .map_err(|error| unwritable(&play.record, error))?;
         let run = Run {
+            maker: PacketMaker::default(),
             tape,
             faults: play.faults,
             seed: play.seed,
@@ -165,9 +173,10 @@ impl Server {
                 stage.receive(&mut self.run);
             }
         }
-        let Run { tape, mut report, .. } = self.run;
+        let Run { mut tape, mut report, .. } = self.run;
         report.is_cut = tape.is_full();
-        tape.end().map_err(|error| unwritable(&self.record, error))?;
+        tape.keep(&END);
+        tape.finish().map_err(|error| unwritable(&self.record, error))?;
         Ok(report)
     }
 

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::faults::Dice;
 use super::heard::Ear;
-use super::packets::{Connection, End};
 use super::part::{Line, Means, Part};
 use super::player::{Did, Player, Reaction};
 use super::run::Run;
 use super::schedule::{Due, Schedule};
+use crate::spoken::{Connection, End};
 
 /// Maximum number of open connections; more are closed at once.
 const CONNECTIONS: usize = 64;
@@ -130,8 +130,8 @@ impl TcpStage {
         if stream.set_nonblocking(true).is_err() || stream.set_nodelay(true).is_err() {
             return;
         }
-        let mut numbers = run.tape.maker.connection(from, local);
-        for packet in numbers.handshake(&mut run.tape.maker) {
+        let mut numbers = Connection::new(&mut run.maker, from, local);
+        for packet in numbers.handshake(&mut run.maker) {
             let time = run.tape.keep(&packet);
             self.ear.hear(time, &packet);
         }
@@ -158,7 +158,7 @@ impl TcpStage {
             Heard::Bytes(bytes) => self.hear(number, &bytes, run),
             Heard::Closed => {
                 open.closed_by[End::Opener as usize] = true;
-                for packet in open.numbers.finish(&mut run.tape.maker, End::Opener) {
+                for packet in open.numbers.finish(&mut run.maker, End::Opener) {
                     let time = run.tape.keep(&packet);
                     self.ear.hear(time, &packet);
                 }
@@ -167,7 +167,7 @@ impl TcpStage {
                 }
             }
             Heard::Broken => {
-                for packet in open.numbers.reset(&mut run.tape.maker, End::Opener) {
+                if let Some(packet) = open.numbers.reset(&mut run.maker, End::Opener) {
                     run.tape.keep(&packet);
                 }
                 self.park(number);
@@ -179,7 +179,7 @@ impl TcpStage {
         let Some(open) = self.connections.get_mut(&number) else { return };
         let [from, _] = open.numbers.ends();
         let mut dids = Vec::new();
-        for packet in open.numbers.send(&mut run.tape.maker, End::Opener, bytes) {
+        for packet in open.numbers.send(&mut run.maker, End::Opener, bytes) {
             let time = run.tape.keep(&packet);
             let heard = self.ear.hear(time, &packet).into_iter();
             dids.extend(heard.filter(|it| it.from_port == from.port()).map(Did::Said));
@@ -204,7 +204,7 @@ impl TcpStage {
         let port = self.beside.local_addr().map_or(0, |address| address.port());
         let payload = buffer.get(..length).unwrap_or_default();
         let to = SocketAddr::new(local, port);
-        if let Some(packet) = run.tape.maker.datagram(from, to, payload) {
+        if let Some(packet) = run.maker.datagram(from, to, payload) {
             run.tape.keep(&packet);
         }
         self.react(number, Did::Datagram, run);
@@ -268,7 +268,7 @@ impl TcpStage {
             let sent = self.beside.send_to(payload, to).and_then(|_| self.beside.local_addr());
             if let Ok(from) = sent
                 && let Some(packet) =
-                    run.tape.maker.datagram(SocketAddr::new(local.ip(), from.port()), to, payload)
+                    run.maker.datagram(SocketAddr::new(local.ip(), from.port()), to, payload)
             {
                 run.tape.keep(&packet);
             }
@@ -279,7 +279,7 @@ impl TcpStage {
         }
         open.unsent.extend_from_slice(payload);
         open.closing = line.closes || payload.len() < line.payload.len();
-        for packet in open.numbers.send(&mut run.tape.maker, End::Listener, payload) {
+        for packet in open.numbers.send(&mut run.maker, End::Listener, payload) {
             let time = run.tape.keep(&packet);
             self.ear.hear(time, &packet);
         }
@@ -303,7 +303,7 @@ impl TcpStage {
         let Some(open) = self.connections.get_mut(&number) else { return };
         open.closed_by[End::Listener as usize] = true;
         open.stream.shutdown(Shutdown::Write).ok();
-        for packet in open.numbers.finish(&mut run.tape.maker, End::Listener) {
+        for packet in open.numbers.finish(&mut run.maker, End::Listener) {
             let time = run.tape.keep(&packet);
             self.ear.hear(time, &packet);
         }

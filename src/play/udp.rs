@@ -88,7 +88,7 @@ impl UdpStage {
         let now = Instant::now();
         let Some(local) = self.client(from, now, run) else { return };
         let to = SocketAddr::new(local, self.address.port());
-        let Some(packet) = run.tape.maker.datagram(from, to, payload) else { return };
+        let Some(packet) = run.maker.datagram(from, to, payload) else { return };
         let time = run.tape.keep(&packet);
         let heard = self.ear.hear(time, &packet);
         let mut dids: Vec<_> = heard.into_iter().map(Did::Said).collect();
@@ -198,7 +198,7 @@ impl UdpStage {
         {
             run.report.answers += 1;
             let from = SocketAddr::new(client.local, from.port());
-            if let Some(packet) = run.tape.maker.datagram(from, to, payload) {
+            if let Some(packet) = run.maker.datagram(from, to, payload) {
                 run.tape.keep(&packet);
             }
         }

@@ -5,7 +5,6 @@
 //! server has sent, and nothing after the recording is over. It needs no right to capture.
 #![allow(clippy::disallowed_methods, reason = "what is recorded live has the system's clock")]
 
-mod packets;
 mod plan;
 mod tape;
 mod tcp;
@@ -14,14 +13,15 @@ mod udp;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub use plan::{PlanError, RelayPlan, Transport};
-pub use tape::{Recorded, Tape};
+pub use tape::SharedTape;
 pub use tcp::MOST_CONNECTIONS;
 pub use udp::MOST_CLIENTS;
 
+use crate::spoken::Recorded;
 use tcp::TcpRelay;
 use udp::UdpRelay;
 
@@ -62,8 +62,6 @@ struct Counts {
     pauses: AtomicU64,
     /// Datagrams from other hosts than the server.
     strangers: AtomicU64,
-    /// The number of connections so far.
-    connections: AtomicU32,
 }
 
 impl Counts {
@@ -73,12 +71,6 @@ impl Counts {
 
     fn stranger(&self) {
         self.strangers.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// The first sequence number of a connection's client: others for each, so that two of the same port are
-    /// told apart.
-    fn initial_sequence(&self) -> u32 {
-        self.connections.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x0100_0193)
     }
 }
 
@@ -153,7 +145,7 @@ impl BoundRelays {
     ///
     /// # Errors
     /// There is no thread for it.
-    pub fn start(self, tape: Tape) -> Result<RunningRelays, RelayError> {
+    pub fn start(self, tape: SharedTape) -> Result<RunningRelays, RelayError> {
         let mut running = RunningRelays { tape: Arc::new(tape), counts: Vec::new() };
         for (RelayPlan { target, .. }, listening) in self.0 {
             let (tape, counts) = (Arc::clone(&running.tape), Arc::new(Counts::default()));
@@ -188,7 +180,7 @@ fn refuse_circles(plans: &[RelayPlan]) -> Result<(), RelayError> {
 
 /// Relays that forward and record.
 pub struct RunningRelays {
-    tape: Arc<Tape>,
+    tape: Arc<SharedTape>,
     counts: Vec<Arc<Counts>>,
 }
 

@@ -13,15 +13,12 @@ use std::time::Duration;
 use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
 
-use super::packets::{Flags, SegmentHeader};
-use super::tape::Tape;
+use super::tape::SharedTape;
 use super::{Counts, LOOK, is_pause};
+use crate::spoken::{self, End, PacketMaker};
 
 /// Maximum number of connections of a relay at a time; further ones wait in the system's queue.
 pub const MOST_CONNECTIONS: usize = 64;
-
-/// Bytes of the longest segment that is written: what fits into a packet of Ethernet.
-const SEGMENT: usize = 1460;
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 16 << 10;
@@ -32,15 +29,11 @@ const ACCEPTING: Duration = Duration::from_millis(5);
 /// How long the server may take to accept a connection.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// The two ends of a connection, as indices.
-const CLIENT: usize = 0;
-const SERVER: usize = 1;
-
 /// A relay of streams.
 pub(super) struct TcpRelay {
     pub(super) listener: TcpListener,
     pub(super) target: SocketAddr,
-    pub(super) tape: Arc<Tape>,
+    pub(super) tape: Arc<SharedTape>,
     pub(super) counts: Arc<Counts>,
 }
 
@@ -76,7 +69,8 @@ impl TcpRelay {
         let relay = Arc::clone(self);
         let serve = move || {
             let _place = place;
-            Connection::new(&relay, address).serve(&client).ok();
+            let connection = Connection::new(&relay, address);
+            connection.map(|it| it.serve(&client).ok());
         };
         Builder::new().spawn(serve).ok();
     }
@@ -100,57 +94,52 @@ impl Drop for Place {
 
 /// A connection as a recorder sees it.
 struct Connection<'r> {
-    tape: &'r Tape,
-    /// The client's address and the server's.
-    ends: [SocketAddr; 2],
-    said: Mutex<Said>,
+    tape: &'r SharedTape,
+    server: SocketAddr,
+    said: Mutex<spoken::Connection>,
     /// One of the two has reset it.
     is_reset: AtomicBool,
 }
 
-/// How far each end is.
-struct Said {
-    /// The next sequence number.
-    next: [u32; 2],
-    /// It has sent FIN.
-    is_done: [bool; 2],
-}
+/// Makes segments of a connection.
+type Build<'b> = dyn Fn(&mut spoken::Connection, &mut PacketMaker) -> Vec<Vec<u8>> + 'b;
 
 impl<'r> Connection<'r> {
-    fn new(relay: &'r TcpRelay, client: SocketAddr) -> Connection<'r> {
-        let said = Said { next: [relay.counts.initial_sequence(), 0], is_done: [false; 2] };
-        Connection {
-            tape: &relay.tape,
-            ends: [client, relay.target],
-            said: Mutex::new(said),
-            is_reset: AtomicBool::new(false),
-        }
+    /// `None`: the recording is over.
+    fn new(relay: &'r TcpRelay, client: SocketAddr) -> Option<Connection<'r>> {
+        let (tape, server) = (&*relay.tape, relay.target);
+        let mut said = None;
+        tape.packets(|maker| {
+            said = Some(spoken::Connection::new(maker, client, server));
+            Vec::new()
+        });
+        Some(Connection { tape, server, said: Mutex::new(said?), is_reset: AtomicBool::new(false) })
     }
 
     /// Connects to the server, and forwards both directions until both have ended.
     fn serve(&self, client: &TcpStream) -> io::Result<()> {
-        if !self.say(CLIENT, Flags { syn: true, ..Flags::default() }, &[]) {
+        if !self.say(&|said, maker| Vec::from_iter(said.attempt(maker))) {
             return Ok(());
         }
-        let server = match TcpStream::connect_timeout(&self.ends[SERVER], CONNECTING) {
+        let server = match TcpStream::connect_timeout(&self.server, CONNECTING) {
             Ok(server) => server,
             Err(error) => {
                 if error.kind() == io::ErrorKind::ConnectionRefused {
-                    self.say(SERVER, Flags { rst: true, ack: true, ..Flags::default() }, &[]);
+                    self.say(&|said, maker| Vec::from_iter(said.reset(maker, End::Listener)));
                 }
                 return reset(client);
             }
         };
-        self.accepted();
+        self.say(&|said, maker| said.accept(maker));
         for stream in [client, &server] {
             stream.set_nonblocking(false)?;
             stream.set_nodelay(true)?;
             stream.set_read_timeout(Some(LOOK))?;
         }
         std::thread::scope(|scope| {
-            let back = || self.carry(SERVER, &server, client);
+            let back = || self.carry(End::Listener, &server, client);
             let thread = Builder::new().spawn_scoped(scope, back)?;
-            self.carry(CLIENT, client, &server);
+            self.carry(End::Opener, client, &server);
             thread.join().ok();
             Ok::<_, io::Error>(())
         })?;
@@ -162,18 +151,8 @@ impl<'r> Connection<'r> {
         Ok(())
     }
 
-    /// The rest of the handshake.
-    fn accepted(&self) {
-        // From the middle of the numbers after the client's: the two are not mixed up when a capture is read.
-        let mut said = self.said();
-        said.next[SERVER] = said.next[CLIENT].wrapping_add(1 << 31);
-        drop(said);
-        self.say(SERVER, Flags { syn: true, ack: true, ..Flags::default() }, &[]);
-        self.say(CLIENT, Flags { ack: true, ..Flags::default() }, &[]);
-    }
-
     /// Forwards one direction until its end.
-    fn carry(&self, side: usize, mut from: &TcpStream, mut to: &TcpStream) {
+    fn carry(&self, side: End, mut from: &TcpStream, mut to: &TcpStream) {
         let mut buffer = vec![0; BUFFER];
         while !self.is_over() {
             match from.read(&mut buffer) {
@@ -186,11 +165,11 @@ impl<'r> Connection<'r> {
                 }
                 Ok(length) => {
                     let bytes = buffer.get(..length).unwrap_or_default();
-                    if !self.data(side, bytes) {
+                    if !self.say(&|said, maker| said.send(maker, side, bytes)) {
                         return;
                     }
                     if to.write_all(bytes).is_err() {
-                        self.reset_by(1 - side);
+                        self.reset_by(side.other());
                         return;
                     }
                 }
@@ -207,46 +186,29 @@ impl<'r> Connection<'r> {
         self.is_reset.load(Ordering::Relaxed) || self.tape.is_closed()
     }
 
-    /// Writes bytes of one end, in segments.
-    fn data(&self, side: usize, bytes: &[u8]) -> bool {
-        let segments = bytes.chunks(SEGMENT);
-        let last = segments.len().saturating_sub(1);
-        segments.enumerate().all(|(nth, segment)| {
-            let flags = Flags { ack: true, push: nth == last, ..Flags::default() };
-            self.say(side, flags, segment)
-        })
-    }
-
     /// Writes that one end has nothing more to say, and after both, the last acknowledgment.
-    fn done(&self, side: usize) {
-        self.say(side, Flags { fin: true, ack: true, ..Flags::default() }, &[]);
-        if self.said().is_done == [true; 2] {
-            self.say(1 - side, Flags { ack: true, ..Flags::default() }, &[]);
-        }
+    fn done(&self, side: End) {
+        self.say(&|said, maker| {
+            let mut packets = Vec::from_iter(said.close(maker, side));
+            if said.is_done() {
+                packets.extend(said.acknowledge(maker, side.other()));
+            }
+            packets
+        });
     }
 
     /// Writes that one end has reset the connection, once.
-    fn reset_by(&self, side: usize) {
+    fn reset_by(&self, side: End) {
         if !self.is_reset.swap(true, Ordering::Relaxed) {
-            self.say(side, Flags { rst: true, ack: true, ..Flags::default() }, &[]);
+            self.say(&|said, maker| Vec::from_iter(said.reset(maker, side)));
         }
     }
 
-    /// Writes a segment. `false`: the recording is over, and it must not be forwarded.
-    fn say(&self, side: usize, flags: Flags, payload: &[u8]) -> bool {
-        let mut said = self.said();
-        let (from, to) = (side, 1 - side);
-        let (sequence, acknowledgment) = (said.next[from], said.next[to]);
-        let takes = payload.len() as u32 + u32::from(flags.syn) + u32::from(flags.fin);
-        said.next[from] = sequence.wrapping_add(takes);
-        said.is_done[from] |= flags.fin;
-        let header = SegmentHeader { sequence, acknowledgment, flags };
+    /// Writes segments. `false`: the recording is over, and they must not be forwarded.
+    fn say(&self, build: &Build<'_>) -> bool {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         // Under the lock: the numbers are in the order of the file.
-        self.tape.segment([self.ends[from], self.ends[to]], header, payload)
-    }
-
-    fn said(&self) -> std::sync::MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tape.packets(|maker| build(&mut said, maker))
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::tape::Tape;
+use super::tape::SharedTape;
 use super::{Counts, LOOK, is_pause};
 
 /// Bytes of the longest datagram.
@@ -27,7 +27,7 @@ const WAITING: Duration = Duration::from_secs(10);
 pub(super) struct UdpRelay {
     pub(super) socket: UdpSocket,
     pub(super) target: SocketAddr,
-    pub(super) tape: Arc<Tape>,
+    pub(super) tape: Arc<SharedTape>,
     pub(super) counts: Arc<Counts>,
 }
 

@@ -101,6 +101,7 @@ pub(super) static PROTOCOL: Info = Info {
     },
     habits: &[],
     coverage: &Coverage { sentences: 0, crc32: 0, headings: &[], sections: &[] },
+    asking: &[],
 };
 
 pub(super) static PLAYER_RESPONSE: Message = message(

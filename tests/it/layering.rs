@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, in addition to `text` and `why`, which only format texts.
-const MAY_USE: [(&str, &[&str]); 22] = [
+const MAY_USE: [(&str, &[&str]); 24] = [
     ("capture", &[]),
     ("output_file", &["capture"]),
     ("net", &["capture"]),
@@ -21,10 +21,12 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     ("report", &["abuse", "check", "diagnose", "filter", "flows", "rows", "session", "summary"]),
     ("tables", &["capture", "check", "filter", "report", "rows", "session", "summary"]),
     ("view", &["check", "filter", "report", "rows", "session", "summary"]),
-    ("play", &["capture", "flows", "output_file", "session"]),
+    ("spoken", &["capture", "output_file"]),
+    ("play", &["capture", "flows", "session", "spoken"]),
     ("config", &["check", "flows"]),
     ("live", &["capture", "output_file", "report"]),
-    ("relay", &["capture", "output_file"]),
+    ("relay", &["spoken"]),
+    ("probe", &["spoken"]),
     ("metrics", &["live", "session"]),
     ("limits", &["net", "session"]),
     ("partition", &["capture", "check", "filter", "flows", "net", "session", "summary"]),

@@ -50,6 +50,7 @@ mod output_targets;
 mod outputs;
 mod parties;
 mod partition;
+mod probe;
 mod record;
 mod recorded;
 mod report;

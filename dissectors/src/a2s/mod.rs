@@ -6,6 +6,7 @@
 //! identify, with or without compression (see `split`); info has two response formats; and games
 //! use the same port for their own traffic.
 
+mod asking;
 mod claim;
 mod conversation;
 mod counters;
@@ -87,6 +88,7 @@ impl Protocol for A2s {
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
+        asking: asking::ASKING,
     };
     type Settings = ();
     type Conversation = Conversation;

@@ -13,6 +13,7 @@
 //! The master checks a registering server's UDP socket from another socket of its own: that
 //! datagram of one byte is recognized only by the registration before it.
 
+mod asking;
 mod claim;
 mod conversation;
 mod coverage;
@@ -90,6 +91,7 @@ impl Protocol for AcrMaster {
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
+        asking: asking::ASKING,
     };
     type Settings = Settings;
     type Conversation = Conversation;

@@ -13,6 +13,7 @@
 //! Rules about one pair of hosts are checked here. Whether a client queries the servers in its list
 //! (GS1032) needs more than two hosts: that is checked by the ledger.
 
+mod asking;
 mod claim;
 mod codes;
 mod connection;
@@ -126,6 +127,7 @@ impl Protocol for GameSpy1 {
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
+        asking: asking::ASKING,
     };
     type Settings = Settings;
     type Conversation = Conversation;

@@ -15,6 +15,7 @@
 //! protocol. One is identical to a challenge request with the timestamp 0: a message from a
 //! master's port is not treated as a request.
 
+mod asking;
 mod claim;
 mod conversation;
 mod coverage;
@@ -81,6 +82,7 @@ impl Protocol for GameSpy4 {
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
+        asking: asking::ASKING,
     };
     type Settings = ();
     type Conversation = Conversation;

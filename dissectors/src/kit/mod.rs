@@ -3,6 +3,7 @@
 //! Its only inputs are bytes and times: no files, sockets, clocks, threads, terminals or output
 //! formats.
 
+mod asking;
 mod cause;
 pub mod causes;
 mod counted;
@@ -52,6 +53,7 @@ mod time;
 mod treatment;
 mod tree;
 
+pub use asking::{Asking, Elsewhere, Inquiry};
 pub use cause::{Cause, CauseKind, Values};
 pub use counted::counted;
 pub use coverage::Coverage;

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::kit::{
-    Budget, Coverage, Diagnosis, Evidence, Group, Habit, Masters, Message, Outline, Payload, Piece,
-    Rule, Settings, Side, Sink, Time, Transport, Treatment,
+    Asking, Budget, Coverage, Diagnosis, Evidence, Group, Habit, Masters, Message, Outline,
+    Payload, Piece, Rule, Settings, Side, Sink, Time, Transport, Treatment,
 };
 
 /// How certain a protocol is that bytes belong to it.
@@ -109,6 +109,8 @@ pub struct Info {
     pub diagnosis: &'static Diagnosis,
     /// The known habits of its clients' libraries: at most 16.
     pub habits: &'static [Habit],
+    /// What a client asks its servers and masters.
+    pub asking: &'static [Asking],
     /// What covers each statement of its specification.
     pub coverage: &'static Coverage,
 }

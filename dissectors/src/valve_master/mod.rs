@@ -11,6 +11,7 @@
 //! Rules about one flow are checked here, and whether a listing changes its socket. Whether a
 //! server joins two masters (VM046) needs more than two hosts: that is checked by the ledger.
 
+mod asking;
 mod claim;
 mod conditions;
 mod conversation;
@@ -104,6 +105,7 @@ impl Protocol for ValveMaster {
         diagnosis: &diagnosis::DIAGNOSIS,
         habits: habits::HABITS,
         coverage: &coverage::COVERAGE,
+        asking: asking::ASKING,
     };
     type Settings = Settings;
     type Conversation = Conversation;
