@@ -98,14 +98,12 @@ impl Player {
     fn translated(&self, part: &Part, did: Did, secret: Option<&Secret>) -> Did {
         let Some(secret) = secret else { return did };
         let Did::Said(mut heard) = did else { return did };
-        for challenge in &mut heard.challenges {
+        heard.challenges.retain_mut(|challenge| {
             let is_it = |given: &&u32| secret.instead(self.client, **given) == challenge.value;
-            match part.given.iter().find(is_it) {
-                Some(given) => challenge.value = *given,
-                // Any number that the script does not give.
-                None => challenge.value = !0,
-            }
-        }
+            let given = part.given.iter().find(is_it);
+            challenge.value = given.copied().unwrap_or_default();
+            given.is_some()
+        });
         Did::Said(heard)
     }
 
