@@ -469,7 +469,10 @@ pub struct ScrubArgs {
 // clap counts a changed argument as the last one, and COMMAND must come after FILE.
 #[command(
     mut_arg("files", |it| it.required_unless_present("command")),
-    mut_arg("command", |it| it.conflicts_with_all(["files", "read", "interface", "annotate"])),
+    mut_arg("relay", |it| {
+        it.conflicts_with_all(["files", "read", "interface", "annotate"]).hide_short_help(true)
+    }),
+    mut_arg("command", |it| it.hide_short_help(true)),
 )]
 pub struct CheckArgs {
     /// Output format

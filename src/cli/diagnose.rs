@@ -10,6 +10,9 @@ use crate::report::paint::ColorChoice;
 /// `gamewire diagnose`.
 #[derive(Args, Debug)]
 pub struct DiagnoseArgs {
+    /// The capture is of what gamewire asked by itself: neither it nor a registration is judged.
+    #[arg(skip)]
+    pub of_probe: bool,
     /// Show all items of this server
     ///
     /// By default, all items are shown if there is only one server, else one line per server.

@@ -31,8 +31,13 @@ pub fn run(
     let limits = args.input.limits();
     let terms = check::terms(&config.settings, limits.protocols.remembered);
     let (bytes, complete) = (limits.flow_bytes / 4, args.complete.unwrap_or(config.complete));
-    let new =
-        DiagnosisSetting { bytes, terms, complete, identifier: identifier(&args.input, &config) };
+    let new = DiagnosisSetting {
+        bytes,
+        terms,
+        complete,
+        of_probe: args.of_probe,
+        identifier: identifier(&args.input, &config),
+    };
     let mut consumer = DiagnoseConsumer {
         args,
         diagnosis: new.diagnosis(),
@@ -60,6 +65,8 @@ struct DiagnosisSetting {
     terms: Terms,
     /// The user states that captures are complete.
     complete: bool,
+    /// They are of what gamewire asked by itself.
+    of_probe: bool,
     identifier: Identifier,
 }
 
@@ -68,7 +75,9 @@ impl DiagnosisSetting {
     fn diagnosis(&self) -> Diagnosis {
         let setting = AbuseSetting::usual(self.terms);
         let abuse = Abuse::new(self.bytes / 4, setting, self.identifier.clone());
-        Diagnosis::new(self.bytes / 4 * 3, self.terms, self.complete).with_attacks(abuse)
+        let diagnosis = Diagnosis::new(self.bytes / 4 * 3, self.terms, self.complete);
+        let diagnosis = diagnosis.with_attacks(abuse);
+        if self.of_probe { diagnosis.of_probe() } else { diagnosis }
     }
 }
 

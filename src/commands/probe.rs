@@ -111,7 +111,8 @@ impl Recording<'_> {
     ) -> Result<bool, Failure> {
         let Command::Diagnose(read) = self.command("diagnose")? else { return Ok(false) };
         let ProbeArgs { format, color, .. } = *self.args;
-        let args = DiagnoseArgs { format, color, input: self.input(read.input), ..read };
+        let input = self.input(read.input);
+        let args = DiagnoseArgs { format, color, input, of_probe: true, ..read };
         diagnose::run(&args, out, err, terminal)
     }
 

@@ -39,6 +39,7 @@ impl Diagnosis {
         let own = server.query.filter(|id| id.info().diagnosis.items.contains(&Item::Heartbeats));
         let is_long = position == CapturePosition::Server && span > 2 * HEARTBEAT;
         let never_joins = own.is_some()
+            && !self.of_probe
             && (is_long || self.vouched)
             && all.iter().all(|registration| registration.joins.is_none());
         let lan_only =

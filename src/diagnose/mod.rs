@@ -153,6 +153,8 @@ pub struct Diagnosis {
     terms: Terms,
     /// The user states that the capture is complete.
     vouched: bool,
+    /// The capture is of a probe.
+    of_probe: bool,
 }
 
 /// The servers of one host.
@@ -222,12 +224,18 @@ impl Diagnosis {
             checker: Checker::new(Selection::default(), terms, vouched),
             terms,
             vouched,
+            of_probe: false,
         }
     }
 
     /// The same, with what attacks this finds.
     pub fn with_attacks(self, abuse: Abuse) -> Diagnosis {
         Diagnosis { abuse: Some(abuse), ..self }
+    }
+
+    /// The capture is of a probe, which is the only client, and asks for no registration: neither is judged.
+    pub fn of_probe(self) -> Diagnosis {
+        Diagnosis { of_probe: true, ..self }
     }
 
     /// The events that it needs.

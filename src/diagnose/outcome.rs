@@ -74,7 +74,7 @@ impl Diagnosis {
         let broadcasts = std::mem::take(&mut self.broadcasts);
         Diagnoses {
             servers,
-            clients,
+            clients: if self.of_probe { Vec::new() } else { clients },
             masters: givers,
             broadcasts,
             position,
