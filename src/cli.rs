@@ -189,7 +189,9 @@ pub enum Command {
     /// Ask one server or master as clients do, and diagnose it
     #[command(after_help = examples::two(Some("probe")))]
     Probe(ProbeArgs),
-    /// Run a command and record its traffic, without the right to capture
+    /// Run a command and record its traffic, without root
+    ///
+    /// No right to capture is needed: relays forward what the command sends, and record it.
     #[command(after_help = examples::two(Some("record")))]
     Record(RecordArgs),
     /// Write a report for the browser: verdict, charts, tables, ladders
