@@ -1,6 +1,7 @@
 //! The command line.
 
 mod abuse;
+mod check;
 mod diagnose;
 pub(crate) mod examples;
 mod export;
@@ -23,14 +24,12 @@ use std::path::{Path, PathBuf};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use dissectors::kit::Role;
-
-use crate::check::{self, FailOn};
 use crate::filter::Column;
 use crate::report::paint::ColorChoice;
 use crate::rows::{Order, Table};
 
 pub use abuse::{AbuseArgs, AbuseFormat};
+pub use check::{CheckArgs, CheckFormat};
 pub use diagnose::{DiagnoseArgs, DiagnoseFormat};
 pub use export::{ExportArgs, ExportFormat};
 pub use input::{ConfigFile, InputArgs};
@@ -50,9 +49,9 @@ pub use wanted::FilterArgs;
 /// Valve master server, A2S server queries, GameSpy 4 (UT3), the GameSpy text protocol and the
 /// AssaultCube Reloaded master are recognized by their content, on any port.
 #[derive(Debug, Parser)]
-#[command(name = "gamewire", version = VERSION, max_term_width = 100, help_template = TEMPLATE,
-    override_usage = "gamewire <COMMAND> ...  or  gamewire FILE...", after_help = examples::two(None),
-    after_long_help = format!("{OPTIONS}\n\n{}", examples::two(None)))]
+#[command(name = "gamewire", version = VERSION, max_term_width = 100,
+    help_template = format!("{TEMPLATE}\n{}{{after-help}}", examples::two(None)),
+    override_usage = "gamewire <COMMAND> ...  or  gamewire FILE...", after_long_help = OPTIONS)]
 pub struct Cli {
     /// The command to run.
     #[command(subcommand)]
@@ -62,9 +61,8 @@ pub struct Cli {
     pub is_by_default: bool,
 }
 
-/// The help of gamewire itself: it fits a screen of 24 lines.
-const TEMPLATE: &str =
-    "{about-with-newline}{usage-heading} {usage}\n\nCommands:\n{subcommands}{after-help}";
+/// The help of gamewire itself: it fits a screen of 24 lines, which the commands and their examples nearly fill.
+const TEMPLATE: &str = "{about-with-newline}{usage-heading} {usage}\n{subcommands}";
 
 /// Its options, which everybody knows: only the long help lists them.
 const OPTIONS: &str = "Options:\n  -h, --help     Print help; after a command, its help\n  -V, --version  Print version";
@@ -466,102 +464,6 @@ pub struct ScrubArgs {
     pub input: InputArgs,
 }
 
-/// `gamewire check`.
-#[derive(Args, Debug)]
-// clap counts a changed argument as the last one, and COMMAND must come after FILE.
-#[command(
-    mut_arg("files", |it| it.required_unless_present("command")),
-    mut_arg("relay", |it| {
-        it.conflicts_with_all(["files", "read", "interface", "annotate"]).hide_short_help(true)
-    }),
-    mut_arg("command", |it| it.hide_short_help(true)),
-)]
-pub struct CheckArgs {
-    /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: CheckFormat,
-    /// The style of times.
-    #[command(flatten)]
-    pub times: TimeOption,
-    /// Lowest severity of a broken rule that fails the capture
-    ///
-    /// error (the default), warning or note; with never, broken rules do not change the exit code.
-    #[arg(long, value_name = "SEVERITY")]
-    pub fail_on: Option<FailOn>,
-    /// State that the capture is complete: messages that are missing from it were not sent
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
-        default_missing_value = "true")]
-    pub complete: Option<bool>,
-    /// Check only these rules, such as A2S030, A2S04, player-count
-    ///
-    /// Codes, code prefixes such as A2S04, or names such as player-count.
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = names::rules(),
-        hide_possible_values = true)]
-    pub select: Vec<check::Rules>,
-    /// Do not check these rules
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = names::rules(),
-        hide_possible_values = true)]
-    pub ignore: Vec<check::Rules>,
-    /// Fail if one of these rules was not exercised
-    #[arg(hide_short_help = true, long, value_name = "RULES", value_delimiter = ',', value_parser = names::rules(),
-        hide_possible_values = true)]
-    pub require: Vec<check::Rules>,
-    /// Fail if a capture has no message that could be checked
-    #[arg(long)]
-    pub require_traffic: bool,
-    /// File of known findings, which do not fail the capture
-    #[arg(hide_short_help = true, long, value_name = "FILE")]
-    pub baseline: Option<PathBuf>,
-    /// With --format github: append a summary in Markdown to this file
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "FILE",
-        env = "GITHUB_STEP_SUMMARY",
-        hide_env_values = true
-    )]
-    pub summary: Option<PathBuf>,
-    /// Write all findings to this baseline file, and let none of them fail the capture
-    #[arg(hide_short_help = true, long, value_name = "FILE")]
-    pub write_baseline: Option<PathBuf>,
-    /// Only findings about this kind of party
-    #[arg(long, value_name = "PARTY", value_parser = check::who)]
-    pub who: Option<Role>,
-    /// Text output: show this many findings of each rule, and count the others
-    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = 5)]
-    pub max_findings: usize,
-    /// Text output: list all rules in the table, also those that passed
-    #[arg(hide_short_help = true, long)]
-    pub all_rules: bool,
-    /// Text output: findings and totals only
-    #[arg(short, long, conflicts_with = "all_rules")]
-    pub quiet: bool,
-    /// When to use colours
-    #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]
-    pub color: ColorChoice,
-    /// The input.
-    #[command(flatten)]
-    pub input: InputArgs,
-    /// A command whose traffic is recorded and checked instead.
-    #[command(flatten)]
-    pub relays: RelayArgs,
-}
-
-/// Output formats of `check`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CheckFormat {
-    /// Findings, then a table of verdicts
-    Text,
-    /// One JSON object
-    Json,
-    /// JUnit XML: a suite per capture, a case per rule
-    Junit,
-    /// SARIF 2.1.0
-    Sarif,
-    /// Annotations of GitHub Actions
-    Github,
-}
-
 /// Output formats of `rules` and `fields`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ListFormat {
@@ -591,7 +493,7 @@ pub struct RulesArgs {
     /// Only these rules: codes, code prefixes such as A2S04, or names such as player-count
     #[arg(value_name = "RULE", value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
-    pub rules: Vec<check::Rules>,
+    pub rules: Vec<crate::check::Rules>,
     /// List the specifications' statements instead, and what covers each: rules, fields, diagnoses
     #[arg(long, conflicts_with = "rules")]
     pub coverage: bool,
@@ -609,7 +511,7 @@ pub struct ExplainArgs {
     /// The rules: codes such as A2S030, code prefixes such as A2S04, or names such as player-count
     #[arg(value_name = "RULE", required = true, value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
-    pub rules: Vec<check::Rules>,
+    pub rules: Vec<crate::check::Rules>,
     /// When to use colours
     #[arg(hide_short_help = true, long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,

@@ -518,6 +518,11 @@ mod tests {
             "than they send, by group of hosts | 4,096 |",
         ),
         (
+            include_str!("../dissectors/src/ledger/game_port.rs"),
+            "const PEERS: usize = 1 << 12;",
+            "one such port sends packets to | 4,096 |",
+        ),
+        (
             include_str!("session/requests.rs"),
             "const MOST: usize = 1 << 16;",
             "servers whose answered requests are counted | 65,536,",

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use dissectors::kit::is_private;
 
 use super::attack_kind::AttackKind;
+use super::filters::is_bogon;
 use super::packet::commonest;
 use super::sources::{Sources, TrafficSource};
 use super::target::{Target, share};
@@ -286,9 +287,8 @@ impl ForgeryInput<'_> {
 
 /// Whether an address cannot be that of a host in the Internet.
 fn is_special(address: IpAddr) -> bool {
-    let is_reserved = match address {
-        IpAddr::V4(ip) => matches!(ip.octets(), [0 | 240.., ..]),
-        IpAddr::V6(ip) => ip.is_unspecified(),
-    };
-    is_private(address) || address.is_multicast() || is_reserved
+    match address {
+        IpAddr::V4(_) => is_bogon(address),
+        IpAddr::V6(ip) => is_private(address) || ip.is_multicast() || ip.is_unspecified(),
+    }
 }

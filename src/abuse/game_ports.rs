@@ -20,8 +20,14 @@ pub(super) struct GamePort {
 
 impl GamePort {
     /// The server sends such a packet.
-    pub(super) fn sends(&mut self, to: SocketAddr, bytes: u64, hop_limit: u8) {
-        if !self.peers.sends(to) {
+    pub(super) fn sends(
+        &mut self,
+        to: SocketAddr,
+        bytes: u64,
+        hop_limit: u8,
+        room: &mut TargetRoom,
+    ) {
+        if !self.peers.sends(to, &mut room.clients) {
             self.target.sends(to.ip(), bytes, hop_limit, false);
         }
     }

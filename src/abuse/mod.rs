@@ -241,7 +241,8 @@ impl Abuse {
         let (from, to) = (event.headers.from, event.headers.to);
         if self.servers.contains_key(&Socket(from)) {
             if let Some(port) = self.ports.get_mut(&Socket(from)) {
-                port.sends(to, event.headers.length.into(), event.headers.hop_limit);
+                let (bytes, hop_limit) = (event.headers.length.into(), event.headers.hop_limit);
+                port.sends(to, bytes, hop_limit, &mut self.room);
             }
             return true;
         }

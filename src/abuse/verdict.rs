@@ -268,27 +268,20 @@ impl Abuse {
         target.packets[0].saturating_sub(theirs)
     }
 
-    /// The number of requests that makes a flood.
-    fn flood(&self) -> u64 {
-        let abuse = self.setting.terms.abuse;
-        let window = u128::from(abuse.flood_window.unsigned_abs());
-        (u128::from(abuse.flood_rate) * window / 1_000_000_000).max(1) as u64
-    }
-
     /// Whether the requests without those of real clients make a flood. A crowd of players does
     /// not, nor one of which not all could be kept.
     fn is_flood(&self, target: &Target) -> bool {
-        !target.clients.is_cut && self.unproven(target) >= self.flood()
+        !target.clients.is_cut && self.unproven(target) >= self.setting.terms.abuse.flood()
     }
 
     /// Whether packets of any content flood a game server's port.
     fn is_flooded(&self, port: &GamePort) -> bool {
-        self.most_of_flood(&port.target) >= self.flood() && port.is_one_way()
+        self.most_of_flood(&port.target) >= self.setting.terms.abuse.flood() && port.is_one_way()
     }
 
     /// Whether joins and heartbeats flood a master.
     fn is_master_flooded(&self, target: &Target) -> bool {
-        self.most_of_flood(target) >= self.flood()
+        self.most_of_flood(target) >= self.setting.terms.abuse.flood()
     }
 
     fn most_of_flood(&self, target: &Target) -> u64 {
@@ -301,7 +294,7 @@ impl Abuse {
         let others: u64 = target.others.iter().map(|(_, packets)| packets).sum();
         let is_ours = target.packets[0].saturating_sub(others) >= CHECKED_FROM
             && target.most >= self.setting.terms.abuse.repeats.into();
-        is_ours || self.most_of_flood(target) >= self.flood()
+        is_ours || self.most_of_flood(target) >= self.setting.terms.abuse.flood()
     }
 
     /// Networks in which many hosts get requests on the same port, together at the rate of a flood:
@@ -323,13 +316,13 @@ impl Abuse {
             let unproven: u64 = targets().map(|target| self.unproven(target)).sum();
             let largest = targets().map(|target| self.unproven(target)).max().unwrap_or(0);
             // One flooded host among others that are not is a target by itself.
-            if unproven < self.flood() || largest.saturating_mul(4) > unproven {
+            if unproven < self.setting.terms.abuse.flood() || largest.saturating_mul(4) > unproven {
                 return None;
             }
             let mut timeline = super::timeline::Timeline::default();
             targets().for_each(|target| timeline.add(&target.timeline));
             let window = (self.setting.terms.abuse.flood_window / SECOND).max(1);
-            if timeline.most_within(window) < self.flood() {
+            if timeline.most_within(window) < self.setting.terms.abuse.flood() {
                 return None;
             }
             let mut all = Target::default();

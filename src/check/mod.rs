@@ -108,8 +108,8 @@ pub fn terms(settings: &Settings, remembered: usize) -> Terms {
 /// The attacks that the load on servers proves, a sentence each.
 pub fn attacks(loads: Loads, terms: Terms) -> Vec<String> {
     let breaches = Ledger::new(terms).review(loads).rulings;
-    let attacks = breaches.filter_map(|breach| breach.attack.as_ref().map(AttackOn::sentence));
-    Vec::from_iter(BTreeSet::from_iter(attacks))
+    let attacks = Vec::from_iter(breaches.filter_map(|breach| breach.attack));
+    outcome::sentences(attacks.iter())
 }
 
 /// Checks the events of a capture, where a program reads the packets itself.

@@ -126,12 +126,16 @@ pub fn gravest_first<'f>(
     reported
 }
 
+/// Attacks, a sentence each: one for what several findings show.
+pub(super) fn sentences<'a>(attacks: impl Iterator<Item = &'a AttackOn>) -> Vec<String> {
+    Vec::from_iter(BTreeSet::from_iter(attacks.map(AttackOn::sentence)))
+}
+
 impl Outcome {
     /// The attacks that findings prove, a sentence each.
     pub fn attacks(&self) -> Vec<String> {
         let proven = self.findings.iter().filter(|found| found.verdict == Verdict::Fail);
-        let attacks = proven.filter_map(|found| found.attack.as_ref().map(AttackOn::sentence));
-        Vec::from_iter(BTreeSet::from_iter(attacks))
+        sentences(proven.filter_map(|found| found.attack.as_ref()))
     }
 
     /// Sums several captures, each checked on its own.

@@ -41,7 +41,7 @@ impl AttackReports {
     ) -> Result<AttackReports, Failure> {
         let failed = |why: String| {
             let name = folder.to_string_lossy();
-            Failure::Filter(format!("--report {}: {why}", escaped(&name)))
+            Failure::Other(format!("--report {}: {why}", escaped(&name)))
         };
         let created = fs::create_dir(folder);
         let is_new = created.is_ok();

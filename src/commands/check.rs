@@ -219,11 +219,11 @@ pub(super) fn selection_of(
         [host] => Some(host),
         _ => {
             let why = "check and report take one --host: the party whose findings are shown";
-            return Err(Failure::Filter(why.to_owned()));
+            return Err(Failure::Other(why.to_owned()));
         }
     };
     let (filter, severities) =
-        (wanted.filter(false).map_err(Failure::Filter)?, config.severities.clone());
+        (wanted.filter(false).map_err(Failure::Other)?, config.severities.clone());
     Ok(Selection { ignores, host, filter, severities, ..Selection::default() })
 }
 

@@ -79,7 +79,7 @@ pub(super) fn run(
     signals: &Signals,
 ) -> Result<ExitStatus, Failure> {
     let Some((program, arguments)) = command.split_first() else {
-        return Err(Failure::Filter("there is no command to record; name it after --".to_owned()));
+        return Err(Failure::Other("there is no command to record; name it after --".to_owned()));
     };
     let failed = |error: io::Error| Failure::Command {
         program: escaped(&program.to_string_lossy()).into_owned(),

@@ -76,7 +76,7 @@ fn columns(args: &DissectArgs, format: DissectFormat) -> Result<Vec<Column>, Fai
     if !is_table {
         return match args.fields.is_empty() {
             true => Ok(Vec::new()),
-            false => Err(Failure::Filter(
+            false => Err(Failure::Other(
                 "--fields are the columns of --format csv, tsv, table and ndjson".to_owned(),
             )),
         };
@@ -85,7 +85,7 @@ fn columns(args: &DissectArgs, format: DissectFormat) -> Result<Vec<Column>, Fai
         return Ok(args.fields.clone());
     }
     let by_default = ["frame", "time", "src", "dst", "protocol", "message"].map(str::parse);
-    by_default.into_iter().collect::<Result<_, _>>().map_err(Failure::Filter)
+    by_default.into_iter().collect::<Result<_, _>>().map_err(Failure::Other)
 }
 
 /// How messages are shown.

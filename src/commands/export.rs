@@ -32,7 +32,7 @@ pub fn run(
     let input = &args.input;
     if input.live.interface.is_some() || input.live.write.is_some() {
         let why = "export reads files and writes to -o; --interface and -w are for other commands";
-        return Err(Failure::Filter(why.to_owned()));
+        return Err(Failure::Other(why.to_owned()));
     }
     if args.format == ExportFormat::Vectors {
         return vectors::run(args, err, terminal);
@@ -41,7 +41,7 @@ pub fn run(
         let why = "--format parquet: this gamewire was built without it, since that doubles the time of a \
                    build; use --format csv or ndjson, or build it with `cargo build --release --features \
                    parquet`";
-        return Err(Failure::Filter(why.to_owned()));
+        return Err(Failure::Other(why.to_owned()));
     }
     let config = settings_of(input, err)?;
     let wanted = wanted(args, &config, err)?;
@@ -91,7 +91,7 @@ fn wanted(
     let (fields, depth) = (limits.fields, limits.depth);
     let mut wanted = SelectedRows {
         tables: Table::ALL.into_iter().filter(is_named).collect(),
-        filter: input.wanted.filter(true).map_err(Failure::Filter)?,
+        filter: input.wanted.filter(true).map_err(Failure::Other)?,
         selection: Selection::default(),
         terms: check::terms(&config.settings, limits.protocols.remembered),
         complete: args.complete.unwrap_or(config.complete),

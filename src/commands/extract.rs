@@ -112,14 +112,14 @@ impl<'c, C: Consumer> ExtractConsumer<'c, C> {
             .find(|file| !file.is_file() && file.exists() || file.as_os_str() == "-")
         {
             let name = escaped(&file.to_string_lossy()).into_owned();
-            return Err(Failure::Filter(format!(
+            return Err(Failure::Other(format!(
                 "-w reads the input twice, and {name} can be read only once; save it to a file first"
             )));
         }
         outputs::refuse_capture(output, "-w", &input.files)?;
         let filter = match consumer.selects_messages() {
             true => None,
-            false => input.wanted.filter(true).map_err(Failure::Filter)?,
+            false => input.wanted.filter(true).map_err(Failure::Other)?,
         };
         Ok(ExtractConsumer {
             consumer,

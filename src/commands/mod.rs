@@ -102,9 +102,9 @@ pub enum Failure {
         /// The existing ones.
         known: String,
     },
-    /// The filter is invalid.
+    /// Anything else, in words.
     #[error("{0}")]
-    Filter(String),
+    Other(String),
     /// The baseline cannot be read or written.
     #[error("{0}")]
     Baseline(#[from] BaselineError),
@@ -150,7 +150,7 @@ impl Failure {
             return Failure::Interrupted;
         }
         let name = file.to_string_lossy();
-        Failure::Filter(format!("cannot write {}: {}", escaped(&name), why::unwritable(error)))
+        Failure::Other(format!("cannot write {}: {}", escaped(&name), why::unwritable(error)))
     }
 
     /// Whether the reader of the output closed the pipe, which is not an error.

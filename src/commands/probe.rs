@@ -31,7 +31,7 @@ pub fn run(
 ) -> Result<bool, Failure> {
     if args.write.as_deref() == Some(Path::new("-")) {
         let why = "cannot write packets to standard output, which has the diagnosis; name a file with --write";
-        return Err(Failure::Filter(why.to_owned()));
+        return Err(Failure::Other(why.to_owned()));
     }
     let host = Host::of(&args.host, args.allow_remote)?;
     let probe = Probe {
@@ -140,7 +140,7 @@ impl Recording<'_> {
         }
         words.extend(["--read".into(), self.file.clone().into()]);
         let read = Cli::read(words);
-        read.map(|cli| cli.command).map_err(|error| Failure::Filter(error.to_string()))
+        read.map(|cli| cli.command).map_err(|error| Failure::Other(error.to_string()))
     }
 
     fn input(&self, read: InputArgs) -> InputArgs {

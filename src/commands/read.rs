@@ -57,7 +57,7 @@ fn read_all<C: Consumer>(
     running: bool,
 ) -> Result<(), Failure> {
     let filter = match consumer.selects_messages() {
-        true => input.wanted.filter(true).map_err(Failure::Filter)?,
+        true => input.wanted.filter(true).map_err(Failure::Other)?,
         false => None,
     };
     let needs = match input.live.metrics {

@@ -32,7 +32,7 @@ pub fn run(args: &RecordArgs, err: &mut dyn Write) -> Result<u8, Failure> {
     if args.write == Path::new("-") {
         let why = "cannot write packets to standard output, which has the command's own output; name a file \
             with --write";
-        return Err(Failure::Filter(why.to_owned()));
+        return Err(Failure::Other(why.to_owned()));
     }
     record(&args.relays, &args.write, true, Stdio::inherit(), err)
 }

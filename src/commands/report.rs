@@ -36,11 +36,11 @@ pub fn run(
     let input = &args.input;
     if input.live.interface.is_some() || input.live.write.is_some() {
         let why = "report reads files and writes to -o; --interface and -w are for other commands";
-        return Err(Failure::Filter(why.to_owned()));
+        return Err(Failure::Other(why.to_owned()));
     }
     if args.output.as_os_str() == "-" {
         let why = "-o -: a report is written whole or not at all; name a file";
-        return Err(Failure::Filter(why.to_owned()));
+        return Err(Failure::Other(why.to_owned()));
     }
     outputs::refuse_capture(&args.output, "-o", &input.files)?;
     let config = settings_of(input, err)?;
@@ -49,7 +49,7 @@ pub fn run(
     let room = DETAILS.min(limits.flow_bytes / 8);
     let mut collecting = PageCollector {
         terms: check::terms(&config.settings, limits.protocols.remembered),
-        filter: input.wanted.filter(true).map_err(Failure::Filter)?,
+        filter: input.wanted.filter(true).map_err(Failure::Other)?,
         complete: args.complete.unwrap_or(config.complete),
         fail_on: config.fail_on.unwrap_or(FailOn::Severity(dissectors::kit::Severity::Error)),
         bytes: limits.flow_bytes / 4,
@@ -70,7 +70,7 @@ pub fn run(
     if collecting.shares_out(room) {
         if let Some(once) = input.files.iter().find(|file| !file.is_file()) {
             let name = escaped(&once.to_string_lossy()).into_owned();
-            return Err(Failure::Filter(format!(
+            return Err(Failure::Other(format!(
                 "a report of more than {MESSAGES} messages, or of very large ones, reads its input twice, and \
                  {name} can be read only once; save it to a file first, or choose messages with -Y"
             )));

@@ -34,11 +34,11 @@ const MOST_LOSSES: usize = 1 << 16;
 pub fn run(args: &ScrubArgs, err: &mut dyn Write, terminal: Terminal<'_>) -> Result<(), Failure> {
     if args.input.files.len() != 1 {
         let why = "scrub reads one capture: name one file; `mergecap -w ALL FILE...` makes one of several";
-        return Err(Failure::Filter(why.to_owned()));
+        return Err(Failure::Other(why.to_owned()));
     }
     if args.input.live.interface.is_some() || args.input.live.write.is_some() {
         let why = "scrub reads a file and writes to -o; --interface and -w are for other commands";
-        return Err(Failure::Filter(why.to_owned()));
+        return Err(Failure::Other(why.to_owned()));
     }
     outputs::refuse_capture(&args.output, "-o", &args.input.files)?;
     let key = match &args.key {
@@ -63,7 +63,7 @@ fn random() -> Result<[u8; 32], Failure> {
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut key));
     let why = |error: io::Error| {
         let error = crate::why::unreadable(&error);
-        Failure::Filter(format!("cannot make a random key: /dev/urandom: {error}; name one: --key"))
+        Failure::Other(format!("cannot make a random key: /dev/urandom: {error}; name one: --key"))
     };
     read.map(|()| key).map_err(why)
 }

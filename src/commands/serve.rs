@@ -48,7 +48,7 @@ fn named(name: &str) -> Result<Scenario, Failure> {
     Scenario::named(name).ok_or_else(|| {
         let name = escaped(name);
         let why = format!("there is no scenario `{name}`; `gamewire serve --list` names all");
-        Failure::Filter(why)
+        Failure::Other(why)
     })
 }
 

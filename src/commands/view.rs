@@ -51,7 +51,7 @@ pub fn run(
         return Err(Failure::NoTerminal("standard output is none".to_owned()));
     }
     let config = args.input.config.load()?;
-    let filter = args.input.wanted.filter(true).map_err(Failure::Filter)?;
+    let filter = args.input.wanted.filter(true).map_err(Failure::Other)?;
     let colours = painted(args.color, terminal.out).is_enabled();
     let view = View::new(args.times.style(), filter.clone());
     let again = CaptureAgain::new(args.input, config);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use dissectors::kit::{Asking, Inquiry};
 
-use crate::spoken::{PacketMaker, Tape};
+use crate::spoken::{PacketMaker, Tape, is_pause};
 
 /// Maximum number of requests.
 pub const MOST_REQUESTS: u32 = 20;
@@ -250,12 +250,6 @@ impl<'a> Asker<'a> {
 struct Reply {
     datagrams: Vec<Vec<u8>>,
     is_closed: bool,
-}
-
-/// Whether nothing came for as long as a socket may wait.
-fn is_pause(error: &io::Error) -> bool {
-    use ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
 }
 
 /// A socket that asks one server. It is not connected, so that answers from another port are seen.

@@ -12,7 +12,7 @@ use nix::sys::socket::{
 use nix::sys::time::TimeVal;
 
 use super::asker::{Asker, Heard, Said, local_address};
-use crate::spoken::{Connection, End};
+use crate::spoken::{Connection, End, PacketMaker, is_pause};
 
 /// Maximum number of bytes of an answer, and maximum time for it after the time that it may take to begin.
 const MOST: usize = 1 << 20;
@@ -108,7 +108,7 @@ fn exchange(
 fn keep(
     asker: &mut Asker<'_>,
     said: &mut Connection,
-    build: impl FnOnce(&mut Connection, &mut crate::spoken::PacketMaker) -> Vec<Vec<u8>>,
+    build: impl FnOnce(&mut Connection, &mut PacketMaker) -> Vec<Vec<u8>>,
 ) {
     for packet in build(said, &mut asker.maker) {
         asker.keep(packet);
@@ -132,7 +132,5 @@ fn connected(stream: &TcpStream, server: SocketAddr) -> io::Result<()> {
 }
 
 fn is_timeout(error: &io::Error) -> bool {
-    use ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    let is_unfinished = error.raw_os_error() == Some(nix::libc::EINPROGRESS);
-    is_unfinished || matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
+    error.raw_os_error() == Some(nix::libc::EINPROGRESS) || is_pause(error)
 }

@@ -74,12 +74,6 @@ impl Counts {
     }
 }
 
-/// Whether a socket had nothing to read for as long as it may wait.
-fn is_pause(error: &io::Error) -> bool {
-    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
-}
-
 /// A socket that clients send to.
 enum Listening {
     Udp(UdpSocket),

@@ -14,8 +14,8 @@ use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
 
 use super::tape::SharedTape;
-use super::{Counts, LOOK, is_pause};
-use crate::spoken::{self, End, PacketMaker};
+use super::{Counts, LOOK};
+use crate::spoken::{self, End, PacketMaker, is_pause};
 
 /// Maximum number of connections of a relay at a time; further ones wait in the system's queue.
 pub const MOST_CONNECTIONS: usize = 64;

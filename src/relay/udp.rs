@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::tape::SharedTape;
-use super::{Counts, LOOK, is_pause};
+use super::{Counts, LOOK};
+use crate::spoken::is_pause;
 
 /// Bytes of the longest datagram.
 const LONGEST: usize = u16::MAX as usize;

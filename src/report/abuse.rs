@@ -1,20 +1,17 @@
 //! `gamewire abuse`: attacks, for a terminal or a script.
 
-use std::fmt::Display;
 use std::net::SocketAddr;
-use std::ops::RangeInclusive;
 
 use dissectors::kit::Time;
 use serde::Serialize;
 
+use super::abuse_filters::{filtered, nothing_separates};
 use super::clock::Clock;
 use super::firewall::{self, Firewall, RuleNames};
 use super::json::line;
 use super::paint::{Paint, Tone};
 use super::{TimeFormatter, TimeStyle, put, to_text};
-use crate::abuse::{
-    Attack, AttackKind, FirewallFilter, Forged, Match, Omitted, RateLimit, SeenTraffic, plural,
-};
+use crate::abuse::{Attack, AttackKind, FirewallFilter, Forged, Omitted, SeenTraffic, plural};
 use crate::text::{counted, escaped, grouped, hanging, percent};
 
 /// Minimum number of sources for showing the share of new ones.
@@ -453,75 +450,6 @@ fn also_is(kind: AttackKind) -> &'static str {
         AttackKind::Transit => "the capture is from a link between",
         AttackKind::CrashAttempt => "the server is sent what crashes servers",
     }
-}
-
-/// The text about what a filter drops.
-fn dropped(filter: &FirewallFilter) -> String {
-    let matches = filter.matches.iter().map(|it| match it {
-        Match::HopLimit(limits) => ranged("hop limit", limits),
-        Match::Length(lengths) if lengths.start() == lengths.end() => {
-            format!("{} bytes", lengths.start())
-        }
-        Match::Length(lengths) => format!("{} to {} bytes", lengths.start(), lengths.end()),
-        Match::MissingChallenge(length) => format!("{length} bytes and no challenge"),
-        Match::SourcePort(ports) => ranged("source port", ports),
-        Match::Identification(it) => format!("IP identification {it}"),
-        Match::Bogons => "addresses that no host of the Internet has".to_owned(),
-        Match::Bytes { at, bytes } => {
-            let bytes: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
-            format!("bytes {bytes} at {at}")
-        }
-        Match::Sources(sources) => {
-            let s = if sources.len() == 1 { "" } else { "es" };
-            format!("one of {} real address{s}", sources.len())
-        }
-    });
-    let matches = matches.collect::<Vec<_>>().join(" and ");
-    let those = if matches.is_empty() { String::new() } else { format!(" with {matches}") };
-    match filter.limit {
-        None if matches.is_empty() => "drop them all".to_owned(),
-        None => format!("drop those{those}"),
-        Some(RateLimit::OfSource(rate)) => format!("at most {rate}/s of a source{those}"),
-        Some(RateLimit::OfNetwork(rate, bits)) => {
-            format!("at most {rate}/s of a network /{bits}{those}")
-        }
-        Some(RateLimit::OfAll(rate)) => format!("at most {rate}/s of all sources together{those}"),
-    }
-}
-
-/// A value, or a range of values.
-fn ranged<T: PartialEq + Display>(what: &str, range: &RangeInclusive<T>) -> String {
-    let (from, to) = (range.start(), range.end());
-    if from == to { format!("{what} {from}") } else { format!("{what} {from} to {to}") }
-}
-
-/// What to do where no property of the packets separates an attack from players.
-fn nothing_separates(price: Option<&FirewallFilter>) -> String {
-    let price = price.map_or(String::new(), |limit| {
-        let cost = limit.collateral.map_or("an unknown share".to_owned(), percent);
-        format!("; a limit ({}) would drop {cost} of the players' packets", dropped(limit))
-    });
-    format!(
-        "none: nothing in these packets separates them from the players'; what would: challenges that \
-         the server enforces, a cache in front of it, or a filter of the provider's{price}"
-    )
-}
-
-/// The best filter, and its effect.
-fn filtered(filter: &FirewallFilter) -> String {
-    let cost = match filter.collateral.map(percent) {
-        None if filter.any_port => "it asked for none to measure by".to_owned(),
-        None => "no players to measure by".to_owned(),
-        Some(share) if filter.any_port => format!("{share} of the responses that it asked for"),
-        Some(share) => format!("{share} of the players' packets"),
-    };
-    let remains = match filter.remains {
-        remains if remains >= 0.5 => format!(", {} /s remain", grouped(remains.round() as u64)),
-        _ => String::new(),
-    }
-    .replace(" /s", "/s");
-    let drops = percent(filter.drops);
-    format!("{}: drops {drops} of the attack, {cost}{remains}  (--emit nft)", dropped(filter))
 }
 
 /// The kind of an attack, and its time.

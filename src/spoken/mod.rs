@@ -9,3 +9,9 @@ mod tape;
 pub use connection::{Connection, End};
 pub use packets::{Flags, PacketMaker};
 pub use tape::{Recorded, Tape};
+
+/// Whether a socket had nothing to read for as long as it may wait.
+pub fn is_pause(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
+}

@@ -175,6 +175,14 @@ pub struct AbuseThresholds {
     pub flood_window: i64,
 }
 
+impl AbuseThresholds {
+    /// The minimum number of packets within [`AbuseThresholds::flood_window`] that makes a flood.
+    pub fn flood(&self) -> u64 {
+        let window = u128::from(self.flood_window.unsigned_abs());
+        (u128::from(self.flood_rate) * window / 1_000_000_000).max(1) as u64
+    }
+}
+
 impl Default for AbuseThresholds {
     fn default() -> AbuseThresholds {
         AbuseThresholds {

@@ -76,14 +76,18 @@ struct Peer {
 }
 
 impl Peers {
-    /// The port sends a packet there. Returns whether that is a player.
-    pub fn sends(&mut self, to: SocketAddr) -> bool {
-        let has_room = self.0.len() < PEERS || self.0.contains_key(&Socket(to));
-        has_room && {
-            let peer = self.0.entry(Socket(to)).or_default();
-            peer.sent = peer.sent.saturating_add(1);
-            peer.plays()
+    /// The port sends a packet there. Returns whether that is a player, as far as there is room: for so
+    /// many further addresses of all ports.
+    pub fn sends(&mut self, to: SocketAddr, room: &mut usize) -> bool {
+        let before = self.0.len();
+        if (before >= PEERS || *room == 0) && !self.0.contains_key(&Socket(to)) {
+            return false;
         }
+        let peer = self.0.entry(Socket(to)).or_default();
+        peer.sent = peer.sent.saturating_add(1);
+        let plays = peer.plays();
+        *room -= self.0.len() - before;
+        plays
     }
 
     /// A packet comes from there. Returns whether that is a player.
@@ -120,6 +124,19 @@ mod tests {
     fn who_gets_as_much_as_he_sends_plays() {
         let peer = |sent, got| Peer { sent, got }.plays();
         assert!(peer(10, 10) && peer(100, 1_000) && !peer(9, 100) && !peer(10, 1_000));
+    }
+
+    #[test]
+    fn peers_are_bounded_for_a_port_and_for_all_ports() {
+        let address = |n: u32| SocketAddr::from((n.to_be_bytes(), 1));
+        let (mut one, mut other, mut room) = (Peers::default(), Peers::default(), PEERS + 10);
+        (0..10_000).for_each(|n| _ = one.sends(address(n), &mut room));
+        assert_eq!((one.0.len(), room), (PEERS, 10));
+        (0..10_000).for_each(|n| _ = other.sends(address(n), &mut room));
+        assert_eq!((other.0.len(), room), (10, 0));
+        // Known ones need none.
+        (0..PLAYS).for_each(|_| _ = (other.gets(address(9)), other.sends(address(9), &mut room)));
+        assert!(other.gets(address(9)) && !other.gets(address(10)));
     }
 
     #[test]

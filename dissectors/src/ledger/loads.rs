@@ -77,7 +77,7 @@ impl Loads {
         };
         let terms = LoadTerms {
             bucket: (abuse.flood_window / BUCKETS as i64).max(1),
-            least: flood(&abuse) / SHARE,
+            least: abuse.flood() / SHARE,
             window: tenths(Time(abuse.repeat_window)),
         };
         let (groups, more) = (std::array::from_fn(group), Vec::new());
@@ -184,7 +184,8 @@ impl Loads {
         let mut flooded = Vec::from_iter(flooded);
         flooded.sort_unstable_by_key(|(server, ..)| *server);
         let checked = requests.iter().filter(|(_, requests)| **requests >= CHECKED_FROM);
-        let passed = checked.filter(|(server, _)| !flooded.iter().any(|it| it.0 == server.0));
+        let passed = checked
+            .filter(|(server, _)| flooded.binary_search_by_key(&server.0, |it| it.0).is_err());
         let times = passed.count() as u64;
         kept.extend((times > 0).then_some(KeptRule { rule: &SEC007, server: None, times }));
         rulings.extend(flooded.into_iter().map(|(server, detail, witness, sources)| {
@@ -266,7 +267,7 @@ impl Loads {
     fn rate_of_flood(&self, rate: &mut Rate) -> Option<[f64; 2]> {
         let most = rate.most();
         let seconds = (self.abuse.flood_window / 1_000_000).max(1) as f64 / 1e3;
-        (most >= flood(&self.abuse)).then(|| [(most as f64 / seconds).round(), seconds])
+        (most >= self.abuse.flood()).then(|| [(most as f64 / seconds).round(), seconds])
     }
 
     /// The text of a finding, if a server was misused against others.
@@ -321,12 +322,6 @@ fn plural(name: &str) -> String {
         Some((name, of)) => format!("{name} of {of}/{name}s of {of}"),
         None => format!("{name}/{name}s"),
     }
-}
-
-/// The minimum number of requests within the window of a flood.
-fn flood(abuse: &AbuseThresholds) -> u64 {
-    let window = u128::from(abuse.flood_window.unsigned_abs());
-    (u128::from(abuse.flood_rate) * window / 1_000_000_000).max(1) as u64
 }
 
 impl Witness {

@@ -63,7 +63,7 @@ impl OtherPackets {
     ) -> bool {
         if !self.ports.is_empty() {
             if let Some(port) = self.ports.get_mut(&Socket(payload.from)) {
-                port.sends(payload.to);
+                port.sends(payload.to, room);
             }
             if let Some(port) = self.ports.get_mut(&Socket(payload.to)) {
                 return port.gets(payload, 1, terms, room);
@@ -98,8 +98,8 @@ impl OtherPackets {
 }
 
 impl PortLoad {
-    fn sends(&mut self, to: SocketAddr) {
-        if !self.peers.sends(to) {
+    fn sends(&mut self, to: SocketAddr, room: &mut GroupRoom) {
+        if !self.peers.sends(to, &mut room.sources) {
             self.sent += 1;
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     if !args.tables.is_empty() {
         let why = "--format vectors writes exchanges, not tables; leave --tables out";
-        return Err(Failure::Filter(why.to_owned()));
+        return Err(Failure::Other(why.to_owned()));
     }
     let config = settings_of(&args.input, err)?;
     let complete = args.complete.unwrap_or(config.complete);

@@ -119,7 +119,7 @@ impl Task {
         let all = numbers.iter().filter_map(|number| model.index.get(number));
         let mut all: Vec<_> = all.collect();
         all.sort_by_key(|it| it.capture);
-        let gone = || Failure::Filter("this conversation is no longer kept (--memory)".to_owned());
+        let gone = || Failure::Other("this conversation is no longer kept (--memory)".to_owned());
         (!all.is_empty()).then_some(all).ok_or_else(gone)
     }
 
@@ -169,7 +169,7 @@ impl Task {
             true
         })?;
         if drawn.is_empty() {
-            return Err(Failure::Filter("its packets are no longer kept (--memory)".to_owned()));
+            return Err(Failure::Other("its packets are no longer kept (--memory)".to_owned()));
         }
         Ok(TaskReply::Ladder(numbers, drawn, frame))
     }
@@ -253,7 +253,7 @@ impl Task {
     pub(super) fn write(&self, file: &str, chosen: &Chosen) -> Result<TaskReply, Failure> {
         let called = escaped(file).into_owned();
         let failed = |error: io::Error| {
-            Failure::Filter(format!("cannot write {called}: {}", self.unwritable(&error)))
+            Failure::Other(format!("cannot write {called}: {}", self.unwritable(&error)))
         };
         let (mut all, mut messages) = (Vec::new(), 0);
         for capture in 0..self.again.shared.captures() {
@@ -262,7 +262,7 @@ impl Task {
             all.extend((count > 0).then_some((capture, found)));
         }
         if self.cancel.load(Ordering::Relaxed) || messages == 0 {
-            return Err(Failure::Filter("nothing was written".to_owned()));
+            return Err(Failure::Other("nothing was written".to_owned()));
         }
         // An existing file is not overwritten: it may be the input.
         let out = OutputFile::create_new(Path::new(file)).map_err(failed)?;
