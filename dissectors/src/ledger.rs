@@ -11,6 +11,7 @@ mod game_port;
 mod load;
 mod loads;
 mod other_packets;
+mod registrations;
 mod rulings;
 mod sources;
 mod victims;
@@ -22,14 +23,16 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::abuse_rules::SEC004;
 use crate::kit::{
-    AbuseThresholds, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Name,
-    NewFor, PartsFound, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time,
+    AbuseThresholds, Code, CrossFlowEvent, Evidence, Exchange, GameName, HashedMap, Host, Limit,
+    Map, Name, NewFor, PartsFound, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket,
+    Time,
 };
 use crate::net_rules::NET011;
 use challenges::Challenges;
 use elsewhere::Elsewhere;
 pub use game_port::{Peers, is_one_way, packet_name};
 pub use loads::{GROUPS, Loads};
+use registrations::Registrations;
 pub use rulings::CrossFlowBreaches;
 use serde::{Deserialize, Serialize};
 use victims::Victims;
@@ -170,6 +173,8 @@ pub struct Terms {
     pub most: usize,
     /// How long a response may take, in nanoseconds.
     pub answer_timeout: i64,
+    /// How long a master lists a server after its latest heartbeat, in nanoseconds.
+    pub listed_longest: i64,
     /// The thresholds of abuse.
     pub abuse: AbuseThresholds,
 }
@@ -177,7 +182,12 @@ pub struct Terms {
 impl Terms {
     /// From the settings, with this many entries of a kind.
     pub fn of(settings: &Settings, most: usize) -> Terms {
-        Terms { most, answer_timeout: settings.answer_timeout, abuse: settings.abuse }
+        Terms {
+            most,
+            answer_timeout: settings.answer_timeout,
+            listed_longest: settings.protocols.gamespy1.listed_longest,
+            abuse: settings.abuse,
+        }
     }
 }
 
@@ -217,6 +227,8 @@ pub struct Ledger {
     lists: Map<Host, ListedServers>,
     /// Servers in all lists.
     listed: usize,
+    /// The servers that are registered with masters.
+    registrations: Registrations,
     /// Challenges that masters handed out, each with its master: the latest receiver, and when.
     handed_out: Map<(IpAddr, [u8; 16]), (SocketAddr, Time)>,
     rulings: Vec<CrossFlowBreach>,
@@ -272,6 +284,7 @@ impl Ledger {
             masters: BTreeMap::new(),
             lists: Map::default(),
             listed: 0,
+            registrations: Registrations::default(),
             handed_out: Map::default(),
             rulings: Vec::new(),
             kept: BTreeMap::new(),
@@ -281,7 +294,7 @@ impl Ledger {
     }
 
     /// Adds an event of this flow, with the servers of [`CrossFlowEvent::Listed`].
-    pub fn fact(&mut self, fact: CrossFlowEvent, servers: &[Listed], witness: &Witness) {
+    pub fn cross_flow(&mut self, fact: CrossFlowEvent, servers: &[Listed], witness: &Witness) {
         let seen = &witness.seen;
         if !self.full {
             self.latest = Some(*witness);
@@ -318,7 +331,15 @@ impl Ledger {
                     }
                 }
             }
-            CrossFlowEvent::Listed(rule) => self.list(servers, rule, *witness),
+            CrossFlowEvent::Listed(rules) => {
+                self.list(servers, rules.queried, *witness);
+                if let Some((rule, game)) = rules.registered {
+                    self.compare_with_registrations(servers, (rule, game), *witness);
+                }
+            }
+            CrossFlowEvent::Registered(registration) => {
+                self.full |= !self.registrations.step(registration, seen, self.terms.most);
+            }
             CrossFlowEvent::Queried => self.queried(seen.from, seen.to),
             CrossFlowEvent::Refused => {}
             CrossFlowEvent::HandedOut(challenge, rule, new_for) => {
@@ -451,6 +472,28 @@ impl Ledger {
                 return;
             }
             self.listed += usize::from(list.servers.insert(u64::from_ne_bytes(*server)));
+        }
+    }
+
+    /// Checks that a whole list has the servers that are registered, and no others of which the
+    /// capture shows that they are not.
+    fn compare_with_registrations(
+        &mut self,
+        servers: &[Listed],
+        (rule, game): (&'static Rule, GameName),
+        witness: Witness,
+    ) {
+        let longest = self.terms.listed_longest;
+        let Some(result) = self.registrations.compare(servers, game, &witness.seen, longest) else {
+            return;
+        };
+        match result {
+            Ok(()) => self.rule(rule, true, witness, Role::Master, String::new),
+            Err(fault) => {
+                let evidence =
+                    Evidence { began: witness.began, lossy: witness.lossy, ..Evidence::default() };
+                self.broken(rule, evidence, witness, Role::Master, || fault);
+            }
         }
     }
 

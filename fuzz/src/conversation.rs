@@ -360,7 +360,7 @@ impl Sink for Witness {
     fn listed(&mut self, server: SocketAddr) {
         self.said.push(server.to_string());
     }
-    fn fact(&mut self, fact: CrossFlowEvent, seen: SeenMessage) {
+    fn cross_flow(&mut self, fact: CrossFlowEvent, seen: SeenMessage) {
         assert!(seen.mark.frame <= self.frame);
         self.said.push(format!("{fact:?} {seen:?}"));
     }

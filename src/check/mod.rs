@@ -195,7 +195,7 @@ impl Checker {
             Event::Checked(it) => {
                 self.checked(&it.checked(), it.context(), None);
             }
-            Event::CrossFlow(it) => self.ledger.fact(it.event, it.servers, &it.witness),
+            Event::CrossFlow(it) => self.ledger.cross_flow(it.event, it.servers, &it.witness),
             Event::Icmp(_) | Event::Datagram(_) | Event::FlowEnded(_) | Event::File(_) => {}
         }
     }

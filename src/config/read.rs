@@ -101,6 +101,9 @@ fn tolerances(mut table: ConfigTable<'_>, config: &mut Config) -> Result<(), Inv
         return Err(InvalidValue { at: table.at, what });
     }
     settings.protocols.gamespy1.heartbeat = shortest..=longest;
+    if let Some(value) = table.take("gamespy-listed-longest") {
+        settings.protocols.gamespy1.listed_longest = value.parsed(durations::nanoseconds)?;
+    }
     abuse(&mut table, &mut settings.abuse)?;
     table.finish()
 }

@@ -34,6 +34,7 @@ valve-heartbeat = "1min"
 valve-heartbeat-tolerance = "25%"
 gamespy-heartbeat-shortest = "10s"
 gamespy-heartbeat-longest = "2min"
+gamespy-listed-longest = "20min"
 reflection-repeats = "7"
 reflection-repeats-within = "1s"
 reflection-sources = "70"
@@ -78,6 +79,7 @@ fn every_key_is_read() {
         dissectors::valve_master::Settings { heartbeat: 60_000_000_000, heartbeat_tolerance: 25 }
     );
     assert_eq!(settings.protocols.gamespy1.heartbeat, 10_000_000_000..=120_000_000_000);
+    assert_eq!(settings.protocols.gamespy1.listed_longest, 1_200_000_000_000);
     let AbuseThresholds { repeats, sources, flood_rate, .. } = settings.abuse;
     assert_eq!([repeats, sources, flood_rate], [7, 70, 700]);
     let AbuseThresholds { repeat_window, source_window, flood_window, .. } = settings.abuse;

@@ -113,7 +113,7 @@ impl Shard {
             let mark = Mark { frame: context.frame, time, length: 0, side };
             let [from, to] = flow.ends_from(side);
             recorder.flow_context(context.flow_context(&flow));
-            recorder.fact(CrossFlowEvent::Refused, SeenMessage { mark, from, to });
+            recorder.cross_flow(CrossFlowEvent::Refused, SeenMessage { mark, from, to });
             recorder.settle();
         }
         if is_unreported && cut::may_be_ours(&segment.payload, self.has_known_port(key)) {

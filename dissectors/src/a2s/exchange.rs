@@ -258,7 +258,7 @@ fn remember<S: Sink>(
         }
     }
     if let Some(challenge) = challenge {
-        sink.fact(CrossFlowEvent::Challenged(challenge.value as u32), payload.seen());
+        sink.cross_flow(CrossFlowEvent::Challenged(challenge.value as u32), payload.seen());
     }
 }
 
@@ -322,7 +322,10 @@ fn serve<S: Sink>(
     cx.shared.served.insert(&between(payload.to.ip(), payload.from), most);
     if response != ResponseKind::Challenge {
         let seen = payload.seen();
-        sink.fact(CrossFlowEvent::Queried, SeenMessage { from: seen.to, to: seen.from, ..seen });
+        sink.cross_flow(
+            CrossFlowEvent::Queried,
+            SeenMessage { from: seen.to, to: seen.from, ..seen },
+        );
     }
 }
 

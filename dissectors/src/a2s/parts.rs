@@ -161,7 +161,7 @@ fn whole<S: Sink>(
     if let Some(before) = before {
         rules::split_layout(layout, before, sink);
     } else {
-        sink.fact(CrossFlowEvent::Split(Name(layout.name()), &rules::A2S053), last.seen());
+        sink.cross_flow(CrossFlowEvent::Split(Name(layout.name()), &rules::A2S053), last.seen());
     }
     let used = cx.conversation.done().is_some_and(|done| done.has(set.side, joined.id));
     rules::split_id_unique(!used, joined.id, sink);

@@ -262,7 +262,7 @@ fn challenged<S: Sink>(
     if let Some(challenge) = response.challenge {
         let given = digest::fingerprint(challenge.as_slice());
         let given = CrossFlowEvent::HandedOut(given, &rules::ACR031, NewFor::All);
-        sink.fact(given, payload.seen());
+        sink.cross_flow(given, payload.seen());
         let known = request.user.as_deref().filter(|user| key_of(cx, user).is_some());
         state.user = known.map(Box::from);
         state.challenge = known.map(|_| challenge);

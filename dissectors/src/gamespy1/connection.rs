@@ -1,11 +1,12 @@
 //! A client and a master on one TCP connection: challenge, validate, list, close.
 
 use crate::kit::{
-    Closed as How, Context, Evidence, Mark, Payload, Reply, SeenMessage, Side, Sink, Time,
+    Closed as How, Context, Evidence, GameName, Mark, Payload, Reply, Side, Sink, Time,
 };
 
 use super::codes::{self, RecentChallenges, ValidateResult};
 use super::form::Form;
+use super::list::ListPlace;
 use super::rules::{CloseReason, CloseTiming, PriorValidate};
 use super::shared;
 use super::validate::RESPONSE;
@@ -279,9 +280,13 @@ pub(super) fn list_request<S: Sink>(
 }
 
 /// Whether a list that comes now is the master's list of servers; it also shows which side is the master.
-pub(super) fn lists(cx: &mut Cx<'_>, payload: &Payload<'_>) -> Option<SeenMessage> {
-    cx.conversation.connection().learn(Some(payload.side.other()), cx.flow.began);
-    cx.conversation.connection().is_master(payload.side).then(|| payload.seen())
+pub(super) fn lists(cx: &mut Cx<'_>, payload: &Payload<'_>) -> Option<ListPlace> {
+    let connection = cx.conversation.connection();
+    connection.learn(Some(payload.side.other()), cx.flow.began);
+    let is_due = connection.asked.is_some() && connection.cut.is_none() && !payload.lost;
+    let game = connection.validated.as_ref().filter(|it| is_due && !it.game.is_empty());
+    let game = game.map(|validated| GameName::of(&validated.game));
+    connection.is_master(payload.side).then(|| ListPlace { seen: payload.seen(), game })
 }
 
 /// A list was sent; `complete`: with its end, `None` if that is unknown.

@@ -30,6 +30,7 @@ pub(super) static COVERAGE: Coverage = Coverage {
                 covered(
                     "A master keeps the list of the servers of a game that run now.",
                     &[
+                        Rule("GS1027"),
                         Field("gamespy1.list_response"),
                         Command("summary", "the table of masters: heartbeats, servers listed"),
                     ],
@@ -420,7 +421,13 @@ pub(super) static COVERAGE: Coverage = Coverage {
                 ),
                 covered(
                     "A server with the correct code is listed.",
-                    &[Rule("GS1005"), Item("reg.echo"), Item("reg.accepted"), Item("list.listed")],
+                    &[
+                        Rule("GS1005"),
+                        Rule("GS1027"),
+                        Item("reg.echo"),
+                        Item("reg.accepted"),
+                        Item("list.listed"),
+                    ],
                     &[(81, 81)],
                 ),
                 covered(

@@ -4,7 +4,8 @@ use std::net::SocketAddrV4;
 
 use crate::kit::dotted::{self, DottedEndpoint};
 use crate::kit::{
-    CrossFlowEvent, Cut, Pair, Read, Reader, SeenMessage, Sink, Span, TextPlace, decode,
+    CrossFlowEvent, Cut, GameName, ListRules, Pair, Read, Reader, SeenMessage, Sink, Span,
+    TextPlace, decode,
 };
 
 use super::ends::{CLOSED, CLOSING};
@@ -12,6 +13,23 @@ use super::form::Form;
 use super::framing::{ENDINGS, framing};
 use super::words::{self, TextPairs, TextProperties};
 use super::{fields as f, rules};
+
+/// A list that a master sends a client.
+#[derive(Clone, Copy)]
+pub(super) struct ListPlace {
+    pub(super) seen: SeenMessage,
+    /// The game, if the list is due to a request, and begins here.
+    pub(super) game: Option<GameName>,
+}
+
+impl ListPlace {
+    /// The servers were decoded. `is_closed`: to the end of the list.
+    fn listed<S: Sink>(self, is_closed: bool, sink: &mut S) {
+        let registered = self.game.filter(|_| is_closed).map(|game| (&rules::GS1027, game));
+        let rules = ListRules { queried: &rules::GS1032, registered };
+        sink.cross_flow(CrossFlowEvent::Listed(rules), self.seen);
+    }
+}
 
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 6;
@@ -35,10 +53,11 @@ pub(super) fn are_closed_blocks(bytes: &[u8]) -> bool {
     blocks.is_some_and(|blocks| blocks.len().is_multiple_of(BLOCK))
 }
 
-/// Decodes a list in blocks. `seen`: the receiver of the servers, if known. Returns whether it is
+/// Decodes a list in blocks. `place`: the receiver of the servers, if known. Returns whether it is
 /// closed.
-pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<SeenMessage>, sink: &mut S) -> bool {
+pub(super) fn compact<S: Sink>(bytes: &[u8], place: Option<ListPlace>, sink: &mut S) -> bool {
     let end = blocks_end(bytes);
+    let is_closed = end.is_some();
     decode(bytes, &ENDINGS, sink, |r| {
         r.leaf(&f::FORM, 0, Form::Compact as u64);
         r.open(&f::SERVERS);
@@ -53,8 +72,8 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<SeenMessage>, sink: &m
             servers.add(server, block.at, r.sink);
         }
         servers.end(r.sink);
-        if let Some(seen) = seen {
-            r.sink.fact(CrossFlowEvent::Listed(&rules::GS1032), seen);
+        if let Some(place) = place {
+            place.listed(is_closed, r.sink);
         }
         r.close();
         let over = Span::new(r.at(), end);
@@ -67,7 +86,7 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<SeenMessage>, sink: &m
         }
         Ok(())
     });
-    end.is_some()
+    is_closed
 }
 
 fn closing<S: Sink>(r: &mut Reader<'_, S>) {
@@ -103,11 +122,11 @@ pub(super) fn is_blocks(bytes: &[u8]) -> bool {
     }
 }
 
-/// Decodes `\ip\ADDRESS:PORT\ip\...\final\`. `seen`: the receiver of the servers, if known. Returns
+/// Decodes `\ip\ADDRESS:PORT\ip\...\final\`. `place`: the receiver of the servers, if known. Returns
 /// the words of the text.
 pub(super) fn text<'a, S: Sink>(
     bytes: &'a [u8],
-    seen: Option<SeenMessage>,
+    place: Option<ListPlace>,
     sink: &mut S,
 ) -> TextProperties<'a> {
     let mut words = TextProperties::default();
@@ -131,8 +150,8 @@ pub(super) fn text<'a, S: Sink>(
         if words.closed.is_some() {
             r.leaf(&f::WHOLE, 0, true.into());
         }
-        if let Some(seen) = seen {
-            r.sink.fact(CrossFlowEvent::Listed(&rules::GS1032), seen);
+        if let Some(place) = place {
+            place.listed(words.closed.is_some(), r.sink);
         }
         Ok(())
     });
@@ -253,16 +272,17 @@ mod tests {
             self.servers.push(server);
         }
 
-        fn fact(&mut self, fact: CrossFlowEvent, _: SeenMessage) {
-            assert_eq!(fact, CrossFlowEvent::Listed(&rules::GS1032));
+        fn cross_flow(&mut self, fact: CrossFlowEvent, _: SeenMessage) {
+            let CrossFlowEvent::Listed(rules) = fact else { panic!("{fact:?}") };
+            assert_eq!(rules.queried.code, rules::GS1032.code);
             self.listed = true;
         }
     }
 
-    fn seen() -> SeenMessage {
+    fn place() -> ListPlace {
         let mark = Mark { frame: 1, time: Time(0), length: 0, side: Side::First };
         let end = ([192, 0, 2, 1], 28900).into();
-        SeenMessage { mark, from: end, to: end }
+        ListPlace { seen: SeenMessage { mark, from: end, to: end }, game: None }
     }
 
     /// The result of reading pair by pair.
@@ -283,7 +303,7 @@ mod tests {
     fn listed_servers_are_reported_with_the_receiver() {
         let text = br"\ip\1.2.3.4:5\ip\1.2.3.4:0\ip\[::1]:7\ip\1.2.3.4\ip\10.0.0.2:08000\final\";
         let mut reported = Reported::default();
-        super::text(text, Some(seen()), &mut reported);
+        super::text(text, Some(place()), &mut reported);
         let servers = ["1.2.3.4:5", "1.2.3.4:0", "[::1]:7", "10.0.0.2:8000"];
         assert_eq!(reported.servers, servers.map(|server| server.parse().unwrap()));
         assert_eq!(reported.checked, [3, 2]);
@@ -293,7 +313,7 @@ mod tests {
 
         let blocks = b"\x0a\0\0\x02\x1e\x62\x0a\0\0\x03\0\0\\final\\";
         let mut reported = Reported::default();
-        assert!(compact(blocks, Some(seen()), &mut reported));
+        assert!(compact(blocks, Some(place()), &mut reported));
         assert_eq!(reported.servers, ["10.0.0.2:7778", "10.0.0.3:0"].map(|it| it.parse().unwrap()));
         let mut reported = Reported::default();
         assert!(compact(blocks, None, &mut reported));
@@ -320,7 +340,7 @@ mod tests {
             ),
         ) {
             let mut reported = Reported::default();
-            let heard = super::text(text.as_bytes(), Some(seen()), &mut reported);
+            let heard = super::text(text.as_bytes(), Some(place()), &mut reported);
             prop_assert_eq!(reported, pair_by_pair(text.as_bytes()));
             let scanned = words::scan(text.as_bytes());
             prop_assert_eq!(heard.first, scanned.first);

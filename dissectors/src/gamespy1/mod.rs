@@ -11,7 +11,7 @@
 //! computed with the game's key, of which only one is known here.
 //!
 //! Rules about one pair of hosts are checked here. Whether a client queries the servers in its list
-//! (GS1032) needs more than two hosts: that is checked by the ledger.
+//! (GS1027, GS1032) needs more than two hosts: that is checked by the ledger.
 
 mod asking;
 mod claim;
@@ -71,13 +71,19 @@ fn is_master_port(port: u16) -> bool {
 pub struct Settings {
     /// The shortest and the longest time between two heartbeats, in nanoseconds.
     pub heartbeat: RangeInclusive<i64>,
+    /// How long a master lists a server after its latest heartbeat, in nanoseconds.
+    pub listed_longest: i64,
     /// Games' secret keys: game name, key.
     pub keys: Vec<(String, Secret)>,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { heartbeat: 30_000_000_000..=300_000_000_000, keys: Vec::new() }
+        Settings {
+            heartbeat: 30_000_000_000..=300_000_000_000,
+            listed_longest: 900_000_000_000,
+            keys: Vec::new(),
+        }
     }
 }
 

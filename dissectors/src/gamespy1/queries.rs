@@ -33,7 +33,7 @@ pub(super) fn query<S: Sink>(
     if asks_master || !words.is_sound() || payload.lost {
         return;
     }
-    sink.fact(CrossFlowEvent::Queried, payload.seen());
+    sink.cross_flow(CrossFlowEvent::Queried, payload.seen());
     sink.asks(word.name(), payload);
     let answered = cx.conversation.unasked.take() == Some(payload.side.other());
     if answered && cx.flow.silence <= Time::MOMENT.unsigned_abs() {

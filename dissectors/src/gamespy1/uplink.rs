@@ -3,7 +3,10 @@
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-use crate::kit::{Context, Evidence, Mark, Payload, Reply, Settings, Side, Sink, Time, keyed_hash};
+use crate::kit::{
+    Context, CrossFlowEvent, Evidence, GameName, Mark, Payload, Registration, RegistrationStep,
+    Reply, Settings, Side, Sink, Time, keyed_hash,
+};
 
 use super::codes::{self, RecentChallenges, ValidateResult};
 use super::shared::{self, ServerAndMaster, ServerStanding};
@@ -109,8 +112,10 @@ pub(super) fn heartbeat<S: Sink>(
     }
     if words.exiting {
         cx.shared.forget(&pair);
+        registers(payload, port, RegistrationStep::Left, sink);
         return;
     }
+    registers(payload, port, RegistrationStep::Heartbeat(GameName::of(game)), sink);
     cx.shared.plays(&pair, payload.from.port(), game, most);
     let timeout = cx.settings.answer_timeout;
     let answers = uplink.owed.is_some_and(|mark| now.since(mark.time) < timeout);
@@ -159,6 +164,11 @@ pub(super) fn heartbeat<S: Sink>(
     (standing.latest, standing.bytes) = (now, fresh.bytes);
     standing.regular = fresh.regular.or(standing.regular);
     standing.challenged = false;
+}
+
+/// The server does this at the master.
+fn registers<S: Sink>(payload: &Payload<'_>, port: u16, step: RegistrationStep, sink: &mut S) {
+    sink.cross_flow(CrossFlowEvent::Registered(Registration { port, step }), payload.seen());
 }
 
 /// Checks the heartbeat's own keys; those of an invalid text are not checked.
@@ -287,8 +297,13 @@ pub(super) fn validate<S: Sink>(
         rules::challenge_unseen(&payload.mark(), sink);
     }
     let port = said.flatten().map(|said| said.0).or(beat.map(|beat| beat.0));
-    if let Some(port) =
-        port.filter(|_| worth != ValidateResult::Wrong && !uplink.challenges.is_empty())
+    let is_checked = !uplink.challenges.is_empty();
+    if let Some(port) = port.filter(|_| is_checked) {
+        let is_wrong = worth == ValidateResult::Wrong;
+        let step = if is_wrong { RegistrationStep::Refused } else { RegistrationStep::Validated };
+        registers(payload, port, step, sink);
+    }
+    if let Some(port) = port.filter(|_| worth != ValidateResult::Wrong && is_checked)
         && let Ok(standing) = cx.shared.standing(&pair(payload.from, port, payload.to), most)
     {
         standing.validated = true;

@@ -354,7 +354,7 @@ fn challenge_response<S: Sink>(
         cx.conversation.give(challenge);
         // The GameSpy SDK always gives 0.
         if challenge != 0 {
-            sink.fact(CrossFlowEvent::Challenged(challenge as u32), payload.seen());
+            sink.cross_flow(CrossFlowEvent::Challenged(challenge as u32), payload.seen());
         }
     }
     sink.end(&m::CHALLENGE_RESPONSE, payload);
@@ -524,7 +524,7 @@ fn accepted<S: Sink>(
     }
     if let Some(challenge) = claimed.filter(|&challenge| challenge != 0) {
         let fact = CrossFlowEvent::Accepted { challenge: challenge as u32, foreign: None };
-        sink.fact(fact, payload.seen());
+        sink.cross_flow(fact, payload.seen());
     }
 }
 

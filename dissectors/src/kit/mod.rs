@@ -8,11 +8,11 @@ mod cause;
 pub mod causes;
 mod counted;
 pub mod coverage;
+mod cross_flow;
 mod diagnosis;
 pub(crate) mod dotted;
 mod evidence;
 mod exchanges;
-mod fact;
 mod field;
 mod habit;
 mod hash;
@@ -57,13 +57,16 @@ pub use asking::{Asking, Elsewhere, Inquiry};
 pub use cause::{Cause, CauseKind, Values};
 pub use counted::counted;
 pub use coverage::Coverage;
+pub use cross_flow::{
+    CrossFlowEvent, Exchange, GameName, ListRules, NewFor, PartsFound, Registration,
+    RegistrationStep, ResponseRules, SeenMessage,
+};
 pub use diagnosis::{Diagnosis, Symptom};
 pub use evidence::{Evidence, Finding, Verdict};
 pub use exchanges::{
     Answer, CompactRequest, Exchanges, GivenUp, LatestRequests, PendingRequests, Question, Removed,
     Request, RequestFlags, ResponseDue, Sent, Unfinished, UnfinishedResponses,
 };
-pub use fact::{CrossFlowEvent, Exchange, NewFor, PartsFound, ResponseRules, SeenMessage};
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};
 pub use habit::{Bytes, Habit, Habits};

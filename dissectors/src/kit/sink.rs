@@ -74,7 +74,7 @@ pub trait Sink {
     fn listed(&mut self, _: SocketAddr) {}
     /// The message shows something that matters for rules that span flows.
     #[inline(always)]
-    fn fact(&mut self, _: CrossFlowEvent, _: SeenMessage) {}
+    fn cross_flow(&mut self, _: CrossFlowEvent, _: SeenMessage) {}
     /// A rule is broken - at these bytes of the current message, or by an earlier one - unless
     /// other flows explain it. Sinks that see all flows use the event instead; sinks that see one
     /// flow report the breach.

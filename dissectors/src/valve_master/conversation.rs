@@ -4,8 +4,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::kit::{
-    Context, CrossFlowEvent, Evidence, Limit, Mark, NewFor, Payload, Protocol, Recent, RecentMap,
-    Refused, Sending, Sink, Span, Time, is_private,
+    Context, CrossFlowEvent, Evidence, Limit, ListRules, Mark, NewFor, Payload, Protocol, Recent,
+    RecentMap, Refused, Sending, Sink, Span, Time, is_private,
 };
 
 use super::ValveMaster;
@@ -352,7 +352,10 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_
         (answers, repeated, asked, listing.query().copied().filter(|_| belongs))
     });
     if answers != ReplyMatch::Copy {
-        sink.fact(CrossFlowEvent::Listed(&rules::VM028), payload.seen());
+        sink.cross_flow(
+            CrossFlowEvent::Listed(ListRules { queried: &rules::VM028, registered: None }),
+            payload.seen(),
+        );
     }
     if let Some(query) = query.filter(|_| known) {
         listed(cx, payload, said, &query, sink);
@@ -394,7 +397,7 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
     };
     give_up(cx, DueResponse::Join, joined.given_up, payload.time, sink);
     unchallenged(cx, joined.early, false, sink);
-    sink.fact(CrossFlowEvent::Joined(&rules::VM046), payload.seen());
+    sink.cross_flow(CrossFlowEvent::Joined(&rules::VM046), payload.seen());
     let at = payload.whole();
     if joined.after_quit {
         rules::after_quit(true, at, sink);
@@ -419,7 +422,7 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
     });
     if let Some(value) = value {
         let (given, new_for) = (value.to_le_bytes(), NewFor::OtherSockets);
-        sink.fact(CrossFlowEvent::handed_out(&given, &rules::VM048, new_for), payload.seen());
+        sink.cross_flow(CrossFlowEvent::handed_out(&given, &rules::VM048, new_for), payload.seen());
     }
     unchallenged(cx, early, true, sink);
     rules::challenged(why, payload.whole(), sink);

@@ -94,7 +94,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
             self.batch.message_lists(number, server);
         }
     }
-    fn fact(&mut self, fact: CrossFlowEvent, seen: SeenMessage) {
+    fn cross_flow(&mut self, fact: CrossFlowEvent, seen: SeenMessage) {
         if let Some(context) = self.batch.context().filter(|_| self.needs.cross_flow) {
             let FlowFacts { number: flow, began, lossy, .. } = context.flow;
             let (order, witness) = (context.moment, Witness { seen, flow, began, lossy });
@@ -115,7 +115,7 @@ impl<F: FieldSink> Sink for Recorder<F> {
                 let evidence = at.is_none().then(|| fact.evidence());
                 let verdict = self.results.verdict(rule, evidence);
                 self.count_broken(verdict);
-                self.fact(fact, seen);
+                self.cross_flow(fact, seen);
             }
             Some(at) => self.checked(rule, false, at, detail),
             None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),

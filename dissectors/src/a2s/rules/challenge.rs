@@ -222,7 +222,7 @@ pub(in crate::a2s) fn accepted<S: Sink>(
     let foreign: Option<(_, &'static Rule)> = is_foreign.then_some((occasion.evidence, &A2S024));
     let fact = CrossFlowEvent::Accepted { challenge: asked.what.challenge() as u32, foreign };
     if foreign.is_none() {
-        sink.fact(fact, occasion.seen);
+        sink.cross_flow(fact, occasion.seen);
         return;
     }
     sink.unless_explained(&A2S024, Some(at), fact, occasion.seen, || {

@@ -110,7 +110,7 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
             if asked.due == ResponseDue::Yes {
                 sink.unless_explained(&A2S062, None, fact, occasion.seen, detail);
             } else {
-                sink.fact(fact, occasion.seen);
+                sink.cross_flow(fact, occasion.seen);
             }
         }
     }

@@ -108,7 +108,7 @@ pub(in crate::gamespy1) fn challenge_given<S: Sink>(
     sink: &mut S,
 ) {
     if is_secure_string(challenge) {
-        sink.fact(CrossFlowEvent::handed_out(challenge, &GS1006, NewFor::OtherHosts), seen);
+        sink.cross_flow(CrossFlowEvent::handed_out(challenge, &GS1006, NewFor::OtherHosts), seen);
     }
 }
 

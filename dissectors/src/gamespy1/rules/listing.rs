@@ -198,6 +198,27 @@ rule! {
         wrong: listed!(r"\\ip\\127.0.0.1:7778\\ip\\10.0.1.2:7778\\final\\", " fin") }
 }
 
+rule! {
+    /// Clients query every server of a list in vain that no longer runs, and never find one that is
+    /// missing.
+    ///
+    /// The ledger checks this rule, because it needs more than one pair of hosts.
+    pub GS1027 "listed-is-alive" { severity: Warning, who: Master, needs: Beginning,
+        asks: "a master lists a server at most 15 minutes after its latest heartbeat (settable: `gamespy-listed-longest`) and not after a wrong answer to its challenge, and a whole list has each server of the game that was validated a minute ago or more and sends heartbeats; checked of servers whose heartbeats to this master are in the capture, twice a minute at most",
+        cite: [("Servers", "The masterserver does not verify the UT server anymore, as long as it keeps sending heartbeats to demonstrate that it is still online.")],
+        right: registered!(
+            r"90.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'",
+            r"100.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'",
+            r"100.02 c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'",
+            r"100.03 c > m:28900  tcp '\\list\\\\gamename\\ut\\final\\'",
+            r"100.05 m:28900 > c  tcp '\\ip\\10.0.0.2:7778\\final\\' fin"),
+        wrong: registered!(
+            r"1000.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'",
+            r"1000.02 c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'",
+            r"1000.03 c > m:28900  tcp '\\list\\\\gamename\\ut\\final\\'",
+            r"1000.05 m:28900 > c  tcp '\\ip\\10.0.0.2:7778\\final\\' fin") }
+}
+
 /// The servers of a list so far.
 #[derive(Default)]
 pub(in crate::gamespy1) struct UsableServers {

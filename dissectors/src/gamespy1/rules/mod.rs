@@ -50,7 +50,7 @@ mod text;
 mod uplink;
 
 pub(super) use challenge::*;
-pub(super) use listing::*;
+pub(crate) use listing::*;
 pub(crate) use query::*;
 pub(super) use text::*;
 pub(super) use uplink::*;
@@ -61,5 +61,5 @@ use crate::kit::Rule;
 pub(super) static ALL: &[&Rule] = &[
     &GS1001, &GS1002, &GS1003, &GS1004, &GS1005, &GS1006, &GS1010, &GS1011, &GS1012, &GS1013,
     &GS1014, &GS1015, &GS1016, &GS1017, &GS1018, &GS1019, &GS1020, &GS1021, &GS1022, &GS1023,
-    &GS1024, &GS1025, &GS1026, &GS1030, &GS1031, &GS1032, &GS1033, &GS1034,
+    &GS1024, &GS1025, &GS1026, &GS1027, &GS1030, &GS1031, &GS1032, &GS1033, &GS1034,
 ];

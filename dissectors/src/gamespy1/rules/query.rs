@@ -65,7 +65,7 @@ pub(in crate::gamespy1) fn query_ignored<S: Sink>(
 /// A response from a server that was not asked: it does not show which query it answers.
 pub(in crate::gamespy1) fn unasked<S: Sink>(evidence: Evidence, seen: SeenMessage, sink: &mut S) {
     let exchange = Exchange::new(&ELSEWHERE, "an answer", 1, seen.mark.time, evidence);
-    sink.fact(CrossFlowEvent::Unasked(exchange), seen);
+    sink.cross_flow(CrossFlowEvent::Unasked(exchange), seen);
 }
 
 rule! {

@@ -116,7 +116,7 @@ pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
     if owed {
         sink.unless_explained(&GS4031, None, fact, seen, || "no answer came".to_owned());
     } else {
-        sink.fact(fact, seen);
+        sink.cross_flow(fact, seen);
     }
 }
 

@@ -87,7 +87,7 @@ impl Sink for TestRecorder {
         assert_eq!(before, None, "{} begins inside another", message.name);
         true
     }
-    fn fact(&mut self, fact: CrossFlowEvent, _: SeenMessage) {
+    fn cross_flow(&mut self, fact: CrossFlowEvent, _: SeenMessage) {
         self.facts.push(fact);
     }
     fn unless_explained(

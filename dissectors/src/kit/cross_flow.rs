@@ -40,9 +40,10 @@ pub enum CrossFlowEvent {
     /// more than one.
     Joined(&'static Rule),
     /// The sender, a master, listed servers to the receiver: those passed to
-    /// [`Sink::listed`](crate::kit::Sink::listed) since the last such event. The rule requires that
-    /// the receiver queries some of them.
-    Listed(&'static Rule),
+    /// [`Sink::listed`](crate::kit::Sink::listed) since the last such event.
+    Listed(ListRules),
+    /// The sender, a game server, registers with the receiver, a master.
+    Registered(Registration),
     /// The sender, a client, queried the receiver, a game server.
     Queried,
     /// The sender refused a TCP connection from the receiver.
@@ -61,6 +62,50 @@ pub enum NewFor {
     OtherHosts,
     /// For other sockets, within a minute.
     OtherSockets,
+}
+
+/// The rules about the servers of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListRules {
+    /// The receiver queries some of them.
+    pub queried: &'static Rule,
+    /// They are those that are registered, if it is a whole list of a game.
+    pub registered: Option<(&'static Rule, GameName)>,
+}
+
+/// A step of a registration that goes on with heartbeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registration {
+    /// The query port.
+    pub port: u16,
+    /// What the server does.
+    pub step: RegistrationStep,
+}
+
+/// What a server does at a master.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RegistrationStep {
+    /// It sends a heartbeat of this game.
+    Heartbeat(GameName),
+    /// It answers the master's challenge, and the answer is right as far as is known.
+    Validated,
+    /// Its answer to the challenge is wrong.
+    Refused,
+    /// It signs off.
+    Left,
+}
+
+/// The start of a game's name, in lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct GameName([u8; 16]);
+
+impl GameName {
+    /// Of this name.
+    pub fn of(name: &[u8]) -> GameName {
+        let mut start = [0; 16];
+        start.iter_mut().zip(name).for_each(|(to, from)| *to = from.to_ascii_lowercase());
+        GameName(start)
+    }
 }
 
 impl CrossFlowEvent {
