@@ -618,24 +618,5 @@ impl Ledger {
     }
 }
 
-/// A time for people: in UTC, with milliseconds.
-fn spell(time: Time) -> String {
-    let milliseconds = time.0.div_euclid(1_000_000);
-    let (day, rest) = (milliseconds.div_euclid(86_400_000), milliseconds.rem_euclid(86_400_000));
-    // Years begin in March here, so that the leap day is the last day: see Howard Hinnant's
-    // "chrono-compatible low-level date algorithms".
-    let day = day + 719_468;
-    let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let date = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + i64::from(month <= 2);
-    let (hours, minutes) = (rest / 3_600_000, rest / 60_000 % 60);
-    let (seconds, rest) = (rest / 1000 % 60, rest % 1000);
-    format!("{year:04}-{month:02}-{date:02} {hours:02}:{minutes:02}:{seconds:02}.{rest:03}")
-}
-
 #[cfg(test)]
 mod tests;

@@ -516,7 +516,8 @@ impl Diagnosis {
                 kind.hops = Some((least.min(hops), most.max(hops), times + 1));
             }
             server.counts.see(event);
-            let port = event.message().describes.and_then(|_| event.field("port"));
+            let describes = event.message().describes;
+            let port = describes.and_then(|it| described::first(event, it.game_port));
             server.game_port = port
                 .and_then(described::number)
                 .and_then(|it| it.try_into().ok())

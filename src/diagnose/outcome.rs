@@ -80,6 +80,7 @@ impl Diagnosis {
             position,
             is_lossy,
             has_lists,
+            near: read.pairs.named(),
             cut,
         }
     }

@@ -8,7 +8,7 @@ use dissectors::kit::{AddressRole, Cause, CauseKind, Item, Role, Time, Values, c
 use super::CapturePosition;
 use super::hosts::Broadcast;
 use super::registration::is_of_registration;
-use crate::session::ExchangeCounts;
+use crate::session::{ExchangeCounts, NamedTraffic};
 
 /// Whether a condition is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -334,6 +334,8 @@ pub struct Diagnoses {
     pub is_lossy: bool,
     /// Clients asked masters for lists.
     pub has_lists: bool,
+    /// Packets of near protocols, which are not decoded.
+    pub near: Vec<NamedTraffic>,
     /// What was left out because of limits.
     pub cut: Option<&'static str>,
 }

@@ -61,7 +61,7 @@ impl Clock {
             return;
         }
         if day(time) != self.second.div_euclid(SECONDS_PER_DAY) {
-            let (year, month, day) = civil(day(time));
+            let (year, month, day) = time.date();
             self.two(0, year / 100);
             self.two(2, year % 100);
             self.two(5, month);
@@ -262,22 +262,6 @@ fn fraction(time: Time, digits: u8, out: &mut Vec<u8>) {
     if digits > 6 {
         three(out, nanoseconds % 1000);
     }
-}
-
-/// The Gregorian date of a day since 1970-01-01. 64-bit nanoseconds reach from 1677 to 2262, so a
-/// year has always four digits.
-fn civil(day: i64) -> (u32, u32, u32) {
-    // Counted from 0000-03-01, so that a leap day is the last day of its year, and of its 400
-    // years.
-    let day = day + 719_468;
-    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = era * 400 + year + i64::from(month <= 2);
-    (year as u32, month as u32, of_month as u32)
 }
 
 #[cfg(test)]

@@ -192,6 +192,22 @@ impl DiagnosisReport<'_> {
         all.filter(|party| party.outcome() == Outcome::Fault).take(SERVERS)
     }
 
+    /// The near protocols in the capture, which are not decoded: the first few.
+    fn near(&self) -> Option<String> {
+        const FIRST: usize = 4;
+        let near = &self.diagnoses.near;
+        let each = near.iter().take(FIRST).map(|it| {
+            let (transport, port) = (it.transport.name().to_uppercase(), it.port);
+            format!("{} ({transport} port {port}, {})", it.protocol, counted(it.packets, "packet"))
+        });
+        let each = Vec::from_iter(each).join(", ");
+        let more = match near.len().saturating_sub(FIRST) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!near.is_empty()).then(|| format!("also in the capture, not decoded: {each}{more}"))
+    }
+
     /// A note about what is not shown.
     fn note(&self) -> Option<String> {
         let lines = self.in_a_line().len();
@@ -201,6 +217,7 @@ impl DiagnosisReport<'_> {
             notes.push(counted(more as u64, "more server"));
         }
         notes.extend(self.diagnoses.cut.map(str::to_owned));
+        notes.extend(self.near());
         if lines > 0 {
             notes.push("--server IP:PORT shows all items of one server".to_owned());
         }

@@ -275,7 +275,7 @@ impl<'r> SummaryReport<'r> {
         });
         let mut named: Vec<_> = named.collect();
         if let Some(more) = self.ports.len().checked_sub(PORTS).filter(|more| *more > 0) {
-            named.push(format!("{more} more ports"));
+            named.push(counted(more as u64, "more port"));
         }
         let packets = counted(packets, "packet");
         Some(format!("other traffic: {packets} ({})", named.join(", ")))

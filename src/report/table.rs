@@ -21,11 +21,12 @@ impl PeopleTable {
         PeopleTable { columns: table.for_people() }
     }
 
-    /// The same without rare columns that are 0 in all these rows.
+    /// The same without rare columns that are 0 or empty in all these rows.
     pub fn of(table: Table, rows: &[BoxedRow<'_>]) -> PeopleTable {
         let mut all = PeopleTable::all(table);
-        let is_0 = |at: usize| rows.iter().all(|row| row.cell(at) == Cell::Integer(0));
-        all.columns.retain(|(at, _, shown)| !(shown.is_rare && is_0(*at)));
+        let is_nothing = |cell: Cell<'_>| matches!(cell, Cell::Absent | Cell::Integer(0));
+        let is_empty = |at: usize| rows.iter().all(|row| is_nothing(row.cell(at)));
+        all.columns.retain(|(at, _, shown)| !(shown.is_rare && is_empty(*at)));
         all
     }
 

@@ -67,7 +67,7 @@ pub struct Shown {
     pub shortest: Option<usize>,
     /// Its usual width on a screen whose rows are not known in advance; `None`: that of its kind.
     pub usual: Option<usize>,
-    /// It is left out if all its numbers are 0.
+    /// It is left out if all its values are 0 or absent.
     pub is_rare: bool,
     /// Its cells are aligned to the left, though its values are numbers.
     pub is_left: bool,
@@ -115,7 +115,7 @@ setters! {
     shortened(width: usize) shortest = Some(width);
     /// Usually as wide as this.
     usual(width: usize) usual = Some(width);
-    /// Left out if all its numbers are 0.
+    /// Left out if all its values are 0 or absent.
     rare() is_rare = true;
     /// Aligned to the left.
     left() is_left = true;

@@ -1,5 +1,7 @@
 //! Master servers.
 
+use std::net::SocketAddr;
+
 use dissectors::kit::Socket;
 
 use super::Rows;
@@ -26,6 +28,8 @@ impl Rows for Masters {
         [Extra] address: Text = end.ip();
         /// Its port.
         [Extra] port: Integer = end.port();
+        /// The name that the protocol's document gives it, by its address.
+        name: Text or absent = known(end, it), shown("NAME").rare().useful(5);
         /// The protocol of the latest message from or to it.
         protocol: Text or absent = it.protocol.get().map(|id| id.info().id), shown("PROTOCOL").useful(3);
         /// The first time that it sent or got a message.
@@ -55,6 +59,11 @@ impl Rows for Masters {
         /// Certain findings in its flows with clients.
         findings: Count = it.findings, shown("FINDINGS").toned();
     }
+}
+
+/// The name of a master that the protocol's document lists.
+fn known(end: SocketAddr, master: &Master) -> Option<&'static str> {
+    (master.protocol.get()?.info().masters?.known)(end)
 }
 
 /// Whole lists, and those that nobody can tell.

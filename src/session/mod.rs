@@ -84,7 +84,7 @@ pub use merge::{EventDivider, EventPart, Merge, PartMerge};
 pub use needs::{Datagrams, FieldLimits, FieldsOf, Findings, Messages, Needs, Passes};
 pub use options::Options;
 pub use other_hosts::OtherHosts;
-pub use other_pairs::{OtherPairs, PairTraffic, STEAM_PORTS};
+pub use other_pairs::{NamedTraffic, OtherPairs, PairTraffic, STEAM_PORTS};
 use recorder::{FieldSink, Recorder};
 use recording::words;
 pub use requests::{RequestReview, Requests, Unanswered};

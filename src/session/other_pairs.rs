@@ -69,6 +69,19 @@ impl PairTraffic {
     }
 }
 
+/// Packets of a near protocol, to and from one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedTraffic {
+    /// The protocol's name.
+    pub protocol: &'static str,
+    /// UDP or TCP.
+    pub transport: Transport,
+    /// The lower port of its pairs: the server's.
+    pub port: u16,
+    /// The number of packets.
+    pub packets: u64,
+}
+
 /// The traffic of pairs of ends, up to a maximum number of pairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherPairs {
@@ -133,6 +146,25 @@ impl OtherPairs {
         let mut ends: Vec<_> = self.pairs.iter().flat_map(both).collect();
         ends.sort_by_key(|(end, other, traffic)| (traffic.frame, *end, *other));
         ends
+    }
+
+    /// The packets of near protocols by port, most packets first.
+    pub fn named(&self) -> Vec<NamedTraffic> {
+        let mut named: Vec<NamedTraffic> = Vec::new();
+        for ([one, other], traffic) in &self.pairs {
+            let Some(protocol) = traffic.protocol() else { continue };
+            let (port, packets) = (one.port().min(other.port()), traffic.packets.iter().sum());
+            let transport = traffic.transport;
+            let is_same = |it: &&mut NamedTraffic| {
+                (it.protocol, it.transport, it.port) == (protocol, transport, port)
+            };
+            match named.iter_mut().find(is_same) {
+                Some(known) => known.packets += packets,
+                None => named.push(NamedTraffic { protocol, transport, port, packets }),
+            }
+        }
+        named.sort_by_key(|it| (std::cmp::Reverse(it.packets), it.protocol, it.port));
+        named
     }
 
     /// Adds the pairs of another part of the session.

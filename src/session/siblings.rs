@@ -36,6 +36,8 @@ static SIBLINGS: &[Sibling] = &[
     udp("GameSpy 2", b"\xFE\xFD\x00CORY"),
     Sibling { contains: b"localip0\0", ..udp("GameSpy QR2 heartbeat", b"\x03") },
     Sibling { port: 27900, ..udp("GameSpy QR2", b"\xFE\xFD") },
+    // Requests of GameSpy 4 have a challenge, and are decoded.
+    udp("GameSpy 2", b"\xFE\xFD\x00"),
     udp("GameSpy NAT negotiation", b"\xFD\xFC\x1E\x66\x6A\xB2"),
     tcp("GameSpy server browser", (2, b"\x00\x01\x03"), 28910),
     // Quake III Arena and dpmaster.
@@ -57,6 +59,13 @@ static SIBLINGS: &[Sibling] = &[
     Sibling { contains: RAKNET, ..udp("RakNet ping", b"\x1C") },
     // AssaultCube's own master, before the one of AssaultCube Reloaded.
     tcp("AssaultCube master", (0, b"register "), 28760),
+    // Steam's list of servers by HTTP: the user's secret key is in its address.
+    Sibling {
+        contains: b"key=",
+        ..tcp("Steam Web API with its key in clear text", (0, b"GET /IGameServersService/"), 80)
+    },
+    tcp("Steam Web API", (0, b"GET /IGameServersService/"), 80),
+    tcp("Steam Web API", (0, b"GET /ISteamApps/"), 80),
     // San Andreas Multiplayer.
     udp("SA-MP", b"SAMP"),
     // The All-Seeing Eye: Multi Theft Auto and others.
@@ -105,11 +114,17 @@ mod tests {
             Some("GameSpy QR2 heartbeat")
         );
         assert_eq!(udp(27900, b"\xFE\xFD\x02\0\0\0\0"), Some("GameSpy QR2"));
+        assert_eq!(udp(10480, b"\xFE\xFD\0\x01\x02\x03\x04\xFF\0\0"), Some("GameSpy 2"));
         assert_eq!(udp(6500, b"\xFE\xFD\x02\0\0\0\0"), None, "another port");
         assert_eq!(udp(19132, &[b"\x01\0\0\0\0\0\0\0\0", RAKNET].concat()), Some("RakNet ping"));
         assert_eq!(udp(64738, &[0; 12]), Some("Mumble ping"));
         assert_eq!(udp(5000, &[0; 12]), None);
         let tcp = |bytes: &[u8]| number(Transport::Tcp, [25565, 50_000], bytes).and_then(name);
         assert_eq!((tcp(b"\xFE\x01\xFA"), tcp(b"EYE1")), (Some("Minecraft list ping"), None));
+        let http = |bytes: &[u8]| number(Transport::Tcp, [80, 50_000], bytes).and_then(name);
+        let keyed = b"GET /IGameServersService/GetServerList/v1/?key=0123 HTTP/1.1\r\n";
+        assert_eq!(http(keyed), Some("Steam Web API with its key in clear text"));
+        assert_eq!(http(b"GET /ISteamApps/GetServersAtAddress/v1"), Some("Steam Web API"));
+        assert_eq!(http(b"GET /index.html HTTP/1.1\r\n"), None);
     }
 }

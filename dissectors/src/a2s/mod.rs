@@ -59,6 +59,7 @@ static SERVER: Description = Description {
     version: &["version"],
     players: &["players"],
     max_players: &["max_players"],
+    game_port: &["port"],
 };
 
 /// The same in the obsolete format, which has no version.
@@ -68,6 +69,7 @@ static SERVER_GOLDSRC: Description = Description {
     version: &[],
     players: SERVER.players,
     max_players: SERVER.max_players,
+    game_port: &[],
 };
 
 impl Protocol for A2s {

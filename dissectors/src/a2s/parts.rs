@@ -246,7 +246,10 @@ fn check_inflated<S: Sink>(
     after: usize,
     sink: &mut S,
 ) {
-    let Some((size, sum)) = joined.announced else { return };
+    let Some((size, sum)) = joined.announced else {
+        rules::bzip2_size_missing(sink);
+        return;
+    };
     rules::bzip2_size(size, inflated.len(), more, sink);
     if !more && inflated.len() as u64 == u64::from(size) {
         let at = Span::new(0, inflated.len());

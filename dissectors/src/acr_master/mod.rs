@@ -55,6 +55,7 @@ pub struct Settings {
 
 /// The fields of lists.
 static MASTERS: Masters = Masters {
+    known: |_| None,
     query_port: Some("p"),
     usual_port: Some(servers::USUAL_PORT),
     probe_above: Some(1),

@@ -94,10 +94,12 @@ static SERVER: Description = Description {
     version: &["properties.gamever"],
     players: &["properties.numplayers"],
     max_players: &["properties.maxplayers"],
+    game_port: &["properties.hostport"],
 };
 
 /// The fields of lists.
 static MASTERS: Masters = Masters {
+    known: |_| None,
     query_port: Some("port"),
     usual_port: None,
     probe_above: None,

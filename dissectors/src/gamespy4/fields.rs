@@ -10,8 +10,8 @@ fields! {
     // Packets 1 and 3: requests
     MAGIC = Field::new("magic", "Protocol identifier", Kind::Bytes).framing().kept();
     REQUEST_TYPE = Field::new("type", "Request type", Kind::Unsigned).framing().number(request_type).kept();
-    /// Four bytes of the client's choice, which responses repeat.
-    TIMESTAMP = Field::new("timestamp", "Timestamp", Kind::Unsigned).treated(Treatment::Timestamp);
+    /// Four bytes of the client's choice, which responses repeat. UT3 takes the time.
+    TIMESTAMP = Field::new("timestamp", "Timestamp", Kind::Unsigned).seconds().treated(Treatment::Timestamp);
     /// The number that the server gives and the second request must repeat.
     CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed).treated(Treatment::Challenge);
     TAIL = Field::new("tail", "Tail", Kind::Bytes).framing().kept_if(kept::is_tail);

@@ -62,6 +62,7 @@ static SERVER: Description = Description {
     version: &["properties.EngineVersion", "properties.version", "properties.gamever"],
     players: &["properties.numplayers"],
     max_players: &["properties.maxplayers"],
+    game_port: &["properties.hostport"],
 };
 
 impl Protocol for GameSpy4 {

@@ -130,6 +130,8 @@ pub enum Meaning {
     None,
     /// A number's meaning.
     Number(fn(u64) -> Option<&'static str>),
+    /// A number of seconds since 1970, if it is one of this century.
+    Seconds,
     /// A text's meaning.
     Text(fn(&[u8]) -> Option<Cow<'static, str>>),
     /// A pair's meaning, from its key and its value.
@@ -201,6 +203,12 @@ impl Field {
     /// The same field, its numbers explained.
     pub const fn number(mut self, meaning: fn(u64) -> Option<&'static str>) -> Field {
         self.meaning = Meaning::Number(meaning);
+        self
+    }
+
+    /// The same field, its numbers explained as seconds since 1970.
+    pub const fn seconds(mut self) -> Field {
+        self.meaning = Meaning::Seconds;
         self
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 
-use crate::kit::{Field, Kind, Meaning, Place, Span};
+use crate::kit::{Field, Kind, Meaning, Place, Span, Time};
 
 /// One field with its bytes. Its descendants follow it directly.
 #[derive(Clone, Copy)]
@@ -150,6 +150,7 @@ impl<'a> TreeView<'a> {
         match node.field.meaning {
             Meaning::None => None,
             Meaning::Number(meaning) => meaning(node.value).map(Cow::Borrowed),
+            Meaning::Seconds => date(node.value).map(Cow::Owned),
             Meaning::Text(meaning) => meaning(self.bytes(node, payload)),
             Meaning::Pair(meaning) => {
                 let (key, value) = self.pair(at, payload)?;
@@ -175,4 +176,12 @@ impl<'a> TreeView<'a> {
         let value = nodes.find(|(_, node)| is_text(node) || node.field.place != Place::Framing);
         Some((key, value.map(|(at, _)| at)))
     }
+}
+
+/// The date of a number of seconds since 1970, if it is one of this century: other numbers are no
+/// times.
+fn date(seconds: u64) -> Option<String> {
+    const CENTURY: std::ops::Range<u64> = 946_684_800..4_102_444_800;
+    let nanoseconds = i64::try_from(seconds).ok().filter(|_| CENTURY.contains(&seconds))?;
+    Some(format!("{} UTC, if it is a time", Time(nanoseconds * 1_000_000_000).utc_second()))
 }

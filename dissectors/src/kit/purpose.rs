@@ -2,6 +2,8 @@
 //!
 //! Code that shows servers, masters and clients uses these and needs no names of messages.
 
+use std::net::SocketAddr;
+
 /// The purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -89,12 +91,16 @@ pub struct Description {
     pub players: &'static [&'static str],
     /// The maximum number of players.
     pub max_players: &'static [&'static str],
+    /// The UDP port that players join.
+    pub game_port: &'static [&'static str],
 }
 
 /// Which fields matter in messages of a protocol with master servers: paths of fields within the
 /// message.
 #[derive(Debug)]
 pub struct Masters {
+    /// The name that the specification gives the master with this address, if it has one.
+    pub known: fn(SocketAddr) -> Option<&'static str>,
     /// The port on which a server takes queries, in a [`Purpose::Join`] or a
     /// [`Purpose::Heartbeat`]. `None`: its source port.
     pub query_port: Option<&'static str>,

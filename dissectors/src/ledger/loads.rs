@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::load::{BUCKETS, DetailedLoad, GroupRoom, Load, LoadTerms, Rate, earlier};
 use super::other_packets::{OtherPackets, PortLoad};
 use super::sources::tenths;
-use super::{AttackOn, CrossFlowBreach, Detail, KeptRule, Witness, listed, spell};
+use super::{AttackOn, CrossFlowBreach, Detail, KeptRule, Witness, listed};
 use crate::abuse_rules::{SEC005, SEC006, SEC007};
 use crate::kit::{
     AbuseThresholds, Evidence, Map, Payload, Role, Rule, SeenMessage, Set, Socket, Time, counted,
@@ -304,8 +304,8 @@ impl Loads {
              answers, {bytes_to} bytes asked, {bytes_of} answered, {factor:.1} times as many, from \
              {} to {}",
             load.sources.count(),
-            spell(first),
-            spell(last),
+            first.utc(),
+            last.utc(),
         ))
     }
 }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::loads::CHECKED_FROM;
 use super::sources::SourceSample;
-use super::{AttackOn, CrossFlowBreach, Detail, KeptRule, Terms, Witness, spell};
+use super::{AttackOn, CrossFlowBreach, Detail, KeptRule, Terms, Witness};
 use crate::abuse_rules::SEC005;
 use crate::kit::{Evidence, Role, SeenMessage, Time};
 
@@ -109,8 +109,8 @@ impl Victims {
                 "{responses} answers, {bytes} bytes, went to {address}, which never asked, from {}, \
                  {one} among them: up to {most} within {seconds} s, from {} to {}",
                 reflectors.count(),
-                spell(first),
-                spell(latest.mark.time),
+                first.utc(),
+                latest.mark.time.utc(),
             );
             let witness = Witness { seen: latest, flow: 0, began: true, lossy: false };
             let (evidence, detail) = (Evidence::default(), Detail::Text(detail));

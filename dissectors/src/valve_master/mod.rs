@@ -36,6 +36,8 @@ mod tests;
 
 pub use conversation::{Conversation, SharedState};
 
+use std::net::{IpAddr, SocketAddr};
+
 use crate::kit::{
     Claim, Context, Description, EndOfList, Group, Hint, Info, ListFilter, Masters, Outline,
     Payload, Protocol, Sink, Time,
@@ -66,10 +68,25 @@ static SERVER: Description = Description {
     version: &["info.version"],
     players: &["info.players"],
     max_players: &["info.max"],
+    game_port: &[],
 };
+
+/// The masters whose addresses the specification has, "Master servers".
+fn known_master(master: SocketAddr) -> Option<&'static str> {
+    match (master.ip(), master.port()) {
+        (IpAddr::V4(ip), 27010..=27013) if matches!(ip.octets(), [208, 64, 200, 117 | 118]) => {
+            Some("hl1master.steampowered.com")
+        }
+        (IpAddr::V4(ip), 27010) if ip.octets() == [69, 28, 151, 162] => {
+            Some("SiN 1 Multiplayer's master")
+        }
+        _ => None,
+    }
+}
 
 /// The fields of lists.
 static MASTERS: Masters = Masters {
+    known: known_master,
     query_port: None,
     usual_port: None,
     probe_above: None,

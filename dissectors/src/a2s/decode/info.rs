@@ -116,7 +116,7 @@ pub(super) fn info_response_goldsrc<S: Sink>(
     r: &mut Reader<'_, S>,
     said: &mut MessageSummary,
 ) -> Result<(), Cut> {
-    rules::obsolete_info(true, Span::new(r.at() - 1, r.at()), r.sink);
+    let message_byte = Span::new(r.at() - 1, r.at());
     r.text(&f::ADDRESS)?;
     r.text(&f::NAME)?;
     r.text(&f::MAP)?;
@@ -124,7 +124,7 @@ pub(super) fn info_response_goldsrc<S: Sink>(
     r.text(&f::GAME)?;
     let players = r.u8(&f::PLAYERS_COUNT)?;
     let max_players = r.u8(&f::MAX_PLAYERS)?;
-    let bots = goldsrc_rest(r, said, max_players);
+    let bots = goldsrc_rest(r, said, message_byte, max_players);
     rules::player_limits(players, max_players, bots.ok(), r.sink);
     bots.map(|_| ())
 }
@@ -133,10 +133,15 @@ pub(super) fn info_response_goldsrc<S: Sink>(
 fn goldsrc_rest<S: Sink>(
     r: &mut Reader<'_, S>,
     said: &mut MessageSummary,
+    message_byte: Span,
     max_players: Read<u8>,
 ) -> Result<Read<u8>, Cut> {
     said.protocol = Some(r.u8(&f::PROTOCOL)?.value);
     let server_type = r.u8(&f::SERVER_TYPE)?;
+    // "GoldSource servers (except for HLTV ones?)": an HLTV proxy may keep the old form.
+    if !is_relay(server_type) {
+        rules::obsolete_info(true, message_byte, r.sink);
+    }
     rules::server_type(server_type, None, r.sink);
     let bots = goldsrc_end(server_type, r);
     hltv(bots, max_players, server_type, r)

@@ -194,7 +194,7 @@ rule! {
     /// The old format has neither an application ID nor a version, and newer clients cannot read
     /// it.
     pub A2S019 "obsolete-info" { severity: Note, who: Server, needs: Message,
-        asks: "info is answered in the Source format: the GoldSrc 'm' reply is obsolete",
+        asks: "info is answered in the Source format: the GoldSrc 'm' reply is obsolete (not from an HLTV proxy, type p)",
         cite: [("A2S_INFO, Response format", "GoldSource servers (except for HLTV ones?) now report using the same protocol as Source servers.")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: info_answered!("6D '10.0.0.2:27015' 00 'Test' 00 'crossfire' 00 'tfc' 00 'Team Fortress' 00 05 10 2F 'dl' 00 00 01 00") }

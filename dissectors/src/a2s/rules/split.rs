@@ -174,7 +174,7 @@ pub(in crate::a2s) fn bzip2_decodes<S: Sink>(failed: Option<&'static str>, at: S
 rule! {
     /// Readers allocate by this number before they decompress.
     pub A2S047 "bzip2-size" { severity: Error, who: Server, needs: Message,
-        asks: "a compressed response decompresses to the announced size",
+        asks: "a compressed response decompresses to the announced size (the first packet has it, and the CRC32, ahead of the data)",
         cite: [("Multi-packet Response", "Size of the whole response once it is decompressed.")],
         right: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D"),
         wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:99 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D") }
@@ -187,6 +187,13 @@ pub(in crate::a2s) fn bzip2_size<S: Sink>(announced: u32, length: usize, more: b
         let than = if more { "more than " } else { "" };
         let announced = crate::kit::counted(announced as usize, "byte is/bytes are");
         format!("{announced} announced, {than}{length} in fact")
+    });
+}
+
+/// The compressed data begins where size and CRC32 should be.
+pub(in crate::a2s) fn bzip2_size_missing<S: Sink>(sink: &mut S) {
+    sink.checked(&A2S047, false, Span::new(0, 4), || {
+        "the compressed data is not preceded by its decompressed size and CRC32".to_owned()
     });
 }
 

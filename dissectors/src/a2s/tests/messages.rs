@@ -169,6 +169,8 @@ fn the_obsolete_info_with_and_without_a_mod() {
     let plain = info(&format!("{start} 00 00 01 02"));
     assert_eq!((plain.value("vac"), plain.value("bots")), (Some("1"), Some("2")));
     assert_eq!(plain.codes(), ["(A2S019)", "(SEC003)"]);
+    let proxy = info(&format!("{} 00 00 01 02", start.replace("'dw'", "'pw'")));
+    assert_eq!(proxy.codes(), ["(SEC003)"], "HLTV proxies may keep this form");
     let section = "'l' 00 'd' 00 00 le32:1 le32:184000000 00 01";
     let modded = info(&format!("{start} 00 01 {section} 01 02"));
     assert_eq!((modded.value("mod_size"), modded.value("bots")), (Some("184000000"), Some("2")));

@@ -510,6 +510,9 @@ fn a_wrong_size_a_wrong_sum_and_no_bzip2_at_all() {
         assert_eq!(reported(&lab)[0].codes(), ["(A2S051)", "A2S046"], "{cut}");
         assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
     }
+    let lab = one(&data);
+    assert_eq!(reported(&lab)[0].codes(), ["(A2S051)", "A2S047"], "without size and sum");
+    assert_eq!(reported(&lab)[0].value("num_rules"), Some("60"));
     let plain = one(&whole);
     assert_eq!(
         (reported(&plain)[0].name, reported(&plain)[0].codes()),

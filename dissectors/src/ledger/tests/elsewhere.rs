@@ -346,9 +346,3 @@ fn a_flood_is_reported_for_any_number_of_sources() {
     assert!(reported[2].contains("from 3000 sources, 0 % of them"), "{reported:?}");
     assert_eq!(SEC006.slug, "query-flood");
 }
-
-#[test]
-fn a_time_is_spelt_in_utc() {
-    assert_eq!(spell(Time(1_709_210_096_789_000_000)), "2024-02-29 12:34:56.789");
-    assert_eq!(spell(Time(-1_000_000)), "1969-12-31 23:59:59.999");
-}

@@ -10,6 +10,7 @@ mod acr_master;
 mod diagnose;
 mod gamespy1;
 mod gamespy4;
+mod near;
 mod silence;
 mod valve_master;
 
@@ -35,6 +36,7 @@ const PROTOCOLS: &[(&str, &[Sample])] = &[
     ("333networks MasterServer (GameSpy text protocol)", gamespy1::SAMPLES),
     ("AssaultCube Reloaded master server", acr_master::SAMPLES),
     ("Silence, copies and strangers", silence::SAMPLES),
+    ("Near protocols, and exceptions", near::SAMPLES),
     ("Servers that players do not see", diagnose::SAMPLES),
     ("Abuse", abuse::SAMPLES),
 ];
