@@ -229,6 +229,8 @@ pub struct Ledger {
     listed: usize,
     /// The servers that are registered with masters.
     registrations: Registrations,
+    /// Ports that servers announce for players, as [`listed`].
+    announced: Set<u64>,
     /// Challenges that masters handed out, each with its master: the latest receiver, and when.
     handed_out: Map<(IpAddr, [u8; 16]), (SocketAddr, Time)>,
     rulings: Vec<CrossFlowBreach>,
@@ -285,6 +287,7 @@ impl Ledger {
             lists: Map::default(),
             listed: 0,
             registrations: Registrations::default(),
+            announced: Set::default(),
             handed_out: Map::default(),
             rulings: Vec::new(),
             kept: BTreeMap::new(),
@@ -342,6 +345,13 @@ impl Ledger {
             }
             CrossFlowEvent::Queried => self.queried(seen.from, seen.to),
             CrossFlowEvent::Refused => {}
+            CrossFlowEvent::Announced(port) => {
+                let end = listed(SocketAddr::new(seen.from.ip(), port));
+                let end = u64::from_ne_bytes(end);
+                if self.has_room(self.announced.len(), |it| it.announced.contains(&end)) {
+                    self.announced.insert(end);
+                }
+            }
             CrossFlowEvent::HandedOut(challenge, rule, new_for) => {
                 self.handed_out(challenge, (rule, new_for), *witness)
             }
@@ -490,8 +500,9 @@ impl Ledger {
         match result {
             Ok(()) => self.rule(rule, true, witness, Role::Master, String::new),
             Err(fault) => {
-                let evidence =
-                    Evidence { began: witness.began, lossy: witness.lossy, ..Evidence::default() };
+                // The heartbeat that it is compared with is in the capture, and so is what followed.
+                let (began, asked_party_seen, lossy) = (true, true, witness.lossy);
+                let evidence = Evidence { began, asked_party_seen, lossy, ..Evidence::default() };
                 self.broken(rule, evidence, witness, Role::Master, || fault);
             }
         }
@@ -558,11 +569,11 @@ impl Ledger {
         Review { rulings, kept, beyond: review.beyond }
     }
 
-    /// The servers that register or are listed, as [`listed`].
+    /// The servers that register or are listed, and the ports that they announce, as [`listed`].
     fn known_servers(&self) -> Set<u64> {
         let joined = self.masters.keys().map(|server| u64::from_ne_bytes(listed(*server)));
         let listed = self.lists.values().flat_map(|list| list.servers.iter().copied());
-        joined.chain(listed).collect()
+        joined.chain(listed).chain(self.announced.iter().copied()).collect()
     }
 
     /// Checks challenges that were given to another address.

@@ -84,8 +84,14 @@ fn fragment<'a>(record: &Record, bytes: &'a [u8]) -> Fragment<'a> {
         0 => IpAddr::V4(Ipv4Addr::new(10, 0, 0, host)),
         _ => IpAddr::V6(Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 0, 0, u16::from(host))),
     };
-    let ip =
-        Ip { source, destination: source, hop_limit: 64, vlan: None, tunnels: Tunnels::default() };
+    let ip = Ip {
+        source,
+        destination: source,
+        hop_limit: 64,
+        vlan: None,
+        tags: Default::default(),
+        tunnels: Tunnels::default(),
+    };
     let snapped = flags & 2 != 0;
     Fragment {
         ip,

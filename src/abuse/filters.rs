@@ -9,6 +9,8 @@ use std::ops::RangeInclusive;
 
 use dissectors::kit::Time;
 
+use crate::session::LinkTags;
+
 /// Packets per second of a source that are tried as limits.
 pub(super) const OF_SOURCE: [u16; 3] = [1, 3, 10];
 
@@ -203,6 +205,8 @@ pub struct FirewallFilter {
     pub prefix: Vec<u8>,
     /// Further conditions, all of which must be met.
     pub matches: Vec<Match>,
+    /// The tags and labels around the attack's packets; none: they have none.
+    pub tags: Vec<LinkTags>,
     /// A limit, if not all such packets are dropped.
     pub limit: Option<RateLimit>,
     /// The share of the attack that it drops.

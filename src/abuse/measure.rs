@@ -192,6 +192,7 @@ impl<'m> TrafficMeasure<'m> {
             any_port: is_victim,
             prefix: prefix.to_vec(),
             matches,
+            tags: self.target.tags.clone(),
             limit,
             drops,
             collateral,

@@ -97,6 +97,8 @@ pub struct Abuse {
     servers: Map<Socket, Target>,
     /// Their packets that are no messages of their protocols.
     ports: Map<Socket, GamePort>,
+    /// Ports that servers announce for players, with the servers' protocols.
+    announced: Map<Socket, Option<Id>>,
     /// Masters that get joins and heartbeats.
     masters: Map<Socket, Target>,
     /// Addresses that get responses without requests.
@@ -123,6 +125,7 @@ impl Abuse {
             identifier,
             servers: Map::default(),
             ports: Map::default(),
+            announced: Map::default(),
             masters: Map::default(),
             victims: Map::default(),
             crashed: Map::default(),
@@ -217,6 +220,8 @@ impl Abuse {
                 if let Some(target) = target {
                     target.is_sent((Some(id), rule.slug), to, event.bytes, &packet, &mut self.room);
                 }
+                // Many of them are a flood, whatever they do to a server.
+                self.of_game(event);
             }
             (Role::Client, ..) => self.request(id, &outline, event),
             (_, Purpose::Response | Purpose::ClientChallenge | Purpose::List, _) => {
@@ -239,15 +244,20 @@ impl Abuse {
     /// whether it is one.
     fn of_game(&mut self, event: &DatagramEvent<'_>) -> bool {
         let (from, to) = (event.headers.from, event.headers.to);
-        if self.servers.contains_key(&Socket(from)) {
+        let is_known = |end: SocketAddr| {
+            self.servers.contains_key(&Socket(end)) || self.announced.contains_key(&Socket(end))
+        };
+        if is_known(from) {
             if let Some(port) = self.ports.get_mut(&Socket(from)) {
                 let (bytes, hop_limit) = (event.headers.length.into(), event.headers.hop_limit);
                 port.sends(to, bytes, hop_limit, &mut self.room);
             }
             return true;
         }
-        let Some(server) = self.servers.get(&Socket(to)) else { return false };
-        let id = server.protocol;
+        let server = self.servers.get(&Socket(to)).map(|server| server.protocol);
+        let Some(id) = server.or_else(|| self.announced.get(&Socket(to)).copied()) else {
+            return false;
+        };
         if self.ports.len() < self.most || self.ports.contains_key(&Socket(to)) {
             let port = self.ports.entry(Socket(to)).or_default();
             port.is_sent(id, event, &mut self.room);
@@ -300,6 +310,11 @@ impl Abuse {
             return self.unasked((Some(id), outline.message.label), event);
         };
         exchange.responds(outline);
+        if let Some(port) = outline.game_port.filter(|port| *port != from.port() && *port != 0)
+            && self.announced.len() < self.most
+        {
+            self.announced.insert(Socket(SocketAddr::new(from.ip(), port)), Some(id));
+        }
         let is_unchallenged = !is_challenge && exchange.is_unchallenged(to.port());
         if is_unchallenged && !exchange.what.is_empty() {
             let payload = event.payload();
@@ -314,7 +329,11 @@ impl Abuse {
     /// A datagram of another protocol.
     fn other(&mut self, event: &DatagramEvent<'_>) {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
-        self.read += u64::from(self.of_game(event));
+        // Toward the port of a game server, it is not another service that answers.
+        if self.of_game(event) {
+            self.read += 1;
+            return;
+        }
         if SERVICES.contains(&to.port()) {
             self.recent_exchanges.entry(from.ip(), to, now);
         } else if SERVICES.contains(&from.port()) {

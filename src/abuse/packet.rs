@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use dissectors::kit::Time;
 
-use crate::session::DatagramEvent;
+use crate::session::{DatagramEvent, LinkTags};
 
 /// Number of bytes at the beginning of a payload that filters use.
 pub(super) const HEAD: usize = 48;
@@ -21,6 +21,7 @@ pub(super) struct SampledPacket {
     /// Bytes of payload, as sent.
     pub(super) length: u16,
     pub(super) hop_limit: u8,
+    pub(super) tags: LinkTags,
     pub(super) identification: Option<u16>,
     /// It has a challenge, returned or invented.
     pub(super) has_challenge: bool,
@@ -42,6 +43,7 @@ impl SampledPacket {
             port: headers.from.port(),
             length: u16::try_from(headers.length).unwrap_or(u16::MAX),
             hop_limit: headers.hop_limit,
+            tags: headers.tags,
             identification: headers.identification,
             has_challenge,
             over_network: 0,
@@ -117,6 +119,7 @@ mod tests {
             port: 1,
             length: 25,
             hop_limit: 64,
+            tags: LinkTags::default(),
             identification: None,
             has_challenge: false,
             over_network: 0,

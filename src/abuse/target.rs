@@ -10,12 +10,16 @@ use super::filters::{Bucket, OF_NETWORK, Prefix};
 use super::packet::{Sample, SampledPacket};
 use super::sources::{RoomForSources, Sources, network};
 use super::timeline::Timeline;
+use crate::session::LinkTags;
 
 /// Maximum number of kinds of messages, and of ports of other services, per target.
 const KINDS: usize = 16;
 
 /// Maximum number of networks whose rates are measured per target.
 const NETWORKS: usize = 1 << 12;
+
+/// Maximum number of kinds of links whose packets reach a target.
+const TAGS: usize = 4;
 
 /// The traffic of one target.
 #[derive(Clone, Default)]
@@ -41,6 +45,8 @@ pub(super) struct Target {
     /// Hop limits of packets to it, and from it.
     pub(super) hops: [HopLimitKinds; 2],
     pub(super) ids: Identifications,
+    /// The tags and labels around packets to it, a few of them.
+    pub(super) tags: Vec<LinkTags>,
     /// ICMP errors about its responses.
     pub(super) unreachable: u64,
     /// Responses of other services, by port.
@@ -189,6 +195,7 @@ impl Target {
         }
         self.hops[0].see(packet.hop_limit);
         self.ids.see(packet.source, packet.identification);
+        self.is_tagged(packet.tags);
         if self.window.1 == 0 || time.since(self.window.0) >= room.window {
             self.window = (time, 0);
         }
@@ -244,10 +251,21 @@ impl Target {
         // A network's limit applies to all targets together, which was not measured.
         self.networks.is_cut = true;
         self.prefix.add(&other.prefix);
+        other.tags.iter().for_each(|tags| self.is_tagged(*tags));
         self.ids.pairs += other.ids.pairs;
         self.ids.successive += other.ids.successive;
         self.unreachable += other.unreachable;
         self.port = other.port;
+    }
+}
+
+impl Target {
+    /// A packet to it comes with these tags and labels.
+    fn is_tagged(&mut self, tags: LinkTags) {
+        if self.tags.len() < TAGS && !self.tags.contains(&tags) {
+            self.tags.push(tags);
+            self.tags.sort_unstable();
+        }
     }
 }
 

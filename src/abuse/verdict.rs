@@ -202,6 +202,8 @@ impl Abuse {
             others.into_iter().for_each(|server| all.has_players_of(server));
             within.insert(*at);
             let (kind, also) = kind_of(&all, [true, false]);
+            let also =
+                also.or_else(|| self.is_of_crashes(*at, &all).then_some(AttackKind::CrashAttempt));
             attacks.extend(self.attack(AttackedPlace::of(kind, also, *at, &all)));
         }
         let masters = self.masters.iter().filter(|(_, target)| self.is_master_flooded(target));
@@ -221,7 +223,12 @@ impl Abuse {
             let at = SocketAddr::new(*address, target.port);
             self.attack(AttackedPlace::of(AttackKind::Victim, None, at, target))
         }));
-        attacks.extend(self.crashed.iter().filter_map(|(at, target)| {
+        let crashed = self.crashed.iter();
+        let crashed = crashed.filter(|(at, _)| {
+            let port = self.ports.get(&Socket(**at)).filter(|port| self.is_flooded(port));
+            port.is_none_or(|port| !self.is_of_crashes(**at, &port.target))
+        });
+        attacks.extend(crashed.filter_map(|(at, target)| {
             self.attack(AttackedPlace::of(AttackKind::CrashAttempt, None, *at, target))
         }));
         attacks.sort_by_key(|it| (Reverse(it.packets), it.target, it.kind as u8));
@@ -277,6 +284,12 @@ impl Abuse {
     /// Whether packets of any content flood a game server's port.
     fn is_flooded(&self, port: &GamePort) -> bool {
         self.most_of_flood(&port.target) >= self.setting.terms.abuse.flood() && port.is_one_way()
+    }
+
+    /// Whether a flood consists of packets known to crash servers, for the most part.
+    fn is_of_crashes(&self, at: SocketAddr, flood: &Target) -> bool {
+        let crashes = self.crashed.get(&at).map_or(0, |target| target.packets[0]);
+        crashes.saturating_mul(2) > flood.packets[0]
     }
 
     /// Whether joins and heartbeats flood a master.

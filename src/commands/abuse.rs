@@ -64,6 +64,11 @@ pub fn run(
     };
     let running = terminal.err && !terminal.out;
     let ran = read(&args.input, &config, &mut consumer, terminal, err, running);
+    if args.interval.is_none() {
+        let end = consumer.end_of_rules();
+        consumer.out.write_all(end.as_bytes())?;
+        consumer.out.flush()?;
+    }
     let reports = consumer.reports.iter().filter(|it| ran.is_ok() || !it.is_empty());
     reports.for_each(|reports| reports.say(err));
     ran
@@ -91,6 +96,13 @@ struct AbuseConsumer<'w> {
     /// There was supported traffic.
     has_traffic: bool,
     out: &'w mut dyn Write,
+}
+
+impl AbuseConsumer<'_> {
+    /// What ends the rules of a firewall.
+    fn end_of_rules(&self) -> String {
+        self.args.emit.map_or_else(String::new, |firewall| self.rule_names.end(firewall))
+    }
 }
 
 impl Consumer for AbuseConsumer<'_> {
@@ -175,6 +187,9 @@ impl AbuseConsumer<'_> {
                 }
                 let names = &mut self.rule_names;
                 self.args.emit.iter().for_each(|it| report.rules(*it, names, &mut bytes));
+                if self.args.interval.is_some() {
+                    bytes.extend_from_slice(self.end_of_rules().as_bytes());
+                }
             }
             AbuseFormat::Text => {
                 if self.has_begun {

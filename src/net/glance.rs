@@ -6,7 +6,9 @@ use std::net::Ipv4Addr;
 
 use super::ip_defrag::Joined;
 use super::outcome::Outcome;
-use super::packet::{Datagram, Fragment, Headers, Ip, Segment, TcpFlags, TransportPayload};
+use super::packet::{
+    Datagram, Fragment, Headers, Ip, LinkTags, Segment, TcpFlags, TransportPayload,
+};
 use super::protocol::{TCP, UDP};
 use super::tunnels::Tunnels;
 use super::udp_tunnel;
@@ -99,8 +101,9 @@ impl<'a> Glance<'a> {
     #[inline]
     pub fn outcome(&self) -> Outcome<'a> {
         let [source, destination] = self.hosts().map(Into::into);
-        let (hop_limit, vlan, tunnels) = (self.head[22], None, Tunnels::default());
-        let ip = Ip { source, destination, hop_limit, vlan, tunnels };
+        let (hop_limit, vlan) = (self.head[22], None);
+        let (tags, tunnels) = (LinkTags::default(), Tunnels::default());
+        let ip = Ip { source, destination, hop_limit, vlan, tags, tunnels };
         let note = None;
         let [source_port, destination_port] = self.ports();
         let bytes = self.data.get(self.payload..).unwrap_or_default();

@@ -59,6 +59,7 @@ impl<'a> Walk<'a> {
             destination: header.destination_addr().into(),
             hop_limit: header.ttl(),
             vlan: self.vlan,
+            tags: self.tags,
             tunnels: self.tunnels,
         };
         let carried =
@@ -90,6 +91,7 @@ impl<'a> Walk<'a> {
             destination: header.destination_addr().into(),
             hop_limit: header.hop_limit(),
             vlan: self.vlan,
+            tags: self.tags,
             tunnels: self.tunnels,
         };
         let carried = self.carried(ip, &[], next, rest, announced, Layer::Ipv6);

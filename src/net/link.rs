@@ -94,6 +94,7 @@ impl<'a> Walk<'a> {
             return self.short(Layer::Vlan);
         };
         self.vlan = Some(tag.vlan_identifier().value());
+        self.tags.vlans = self.tags.vlans.saturating_add(1);
         self.ether_type(tag.ether_type().0, tag.payload_slice())
     }
 
@@ -219,6 +220,7 @@ impl<'a> Walk<'a> {
                 return self.short(Layer::Mpls);
             };
             rest = after;
+            self.tags.labels = self.tags.labels.saturating_add(1);
             if entry & 0x0100 != 0 {
                 if let Err(malformed) = self.enter(Tunnel::Mpls, Some(entry >> 12)) {
                     return Outcome::Malformed(malformed);

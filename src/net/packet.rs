@@ -71,8 +71,19 @@ pub struct Ip {
     pub hop_limit: u8,
     /// The innermost 802.1Q VLAN identifier.
     pub vlan: Option<u16>,
+    /// The tags and labels around it.
+    pub tags: LinkTags,
     /// The tunnels that this packet was found in.
     pub tunnels: Tunnels,
+}
+
+/// How many VLAN tags, then MPLS labels, come before the outermost IP header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkTags {
+    /// VLAN tags.
+    pub vlans: u8,
+    /// MPLS labels.
+    pub labels: u8,
 }
 
 /// The bytes that a transport header announces, as far as they were recorded.

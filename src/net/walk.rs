@@ -7,7 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
 use super::limits;
-use super::packet::{Ip, Layer, Malformed, TransportPayload};
+use super::packet::{Ip, Layer, LinkTags, Malformed, TransportPayload};
 use super::tunnels::{Tunnel, Tunnels};
 
 /// A packet while it is decoded.
@@ -19,6 +19,7 @@ pub(super) struct Walk<'a> {
     pub(super) cut: u32,
     pub(super) layers: u8,
     pub(super) vlan: Option<u16>,
+    pub(super) tags: LinkTags,
     pub(super) tunnels: Tunnels,
 }
 

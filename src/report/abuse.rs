@@ -92,7 +92,7 @@ impl AbuseReport<'_> {
         // The expressions of libpcap for several attacks are one.
         let mut has_expression = false;
         for attack in self.attacks {
-            let comment = if firewall == Firewall::CiscoFlowspec { '!' } else { '#' };
+            let comment = firewall.comment();
             let headline = headline(attack, self.span(attack.span, &mut stamp));
             put(out, format_args!("{comment} {headline}\n"));
             let within = if attack.applied > 1 { attack.applied } else { attack.filters.len() };
@@ -104,7 +104,7 @@ impl AbuseReport<'_> {
                 if is_joined && std::mem::replace(&mut has_expression, true) {
                     out.extend_from_slice(b"or\n");
                 }
-                out.extend_from_slice(firewall::rules(&best, firewall, &name).as_bytes());
+                out.extend_from_slice(firewall::rules(&best, firewall, &name, names).as_bytes());
             } else {
                 let nothing = "No property that this firewall can match distinguishes its packets from others.";
                 put(out, format_args!("{comment} {nothing}\n"));
@@ -171,7 +171,7 @@ struct JsonAttack<'r> {
     bytes: u64,
     responses: Responses,
     rate: RateJson,
-    kinds: Vec<CountedSources<&'r str>>,
+    kinds: Vec<CountedKind>,
     costly: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_services: Vec<CountedSources<String>>,
@@ -199,6 +199,14 @@ struct RateJson {
     mean_bits: f64,
     peak_bits: f64,
     mean_bits_out: f64,
+}
+
+/// Packets of one kind. `name` is what `kind` was called before.
+#[derive(Serialize)]
+struct CountedKind {
+    kind: &'static str,
+    name: &'static str,
+    packets: u64,
 }
 
 #[derive(Serialize)]
@@ -243,7 +251,12 @@ impl JsonFilter {
         let millionths = |share: f64| (share * 1e6).round() / 1e6;
         JsonFilter {
             kind: filter.name(),
-            text: firewall::rules(&[filter], Firewall::Nft, &firewall::name(filter)),
+            text: firewall::rules(
+                &[filter],
+                Firewall::Nft,
+                &firewall::name(filter),
+                &mut RuleNames::default(),
+            ),
             drops: millionths(filter.drops),
             remains: rounded(filter.remains),
             collateral: filter.collateral.map(millionths),
@@ -266,8 +279,9 @@ impl JsonAttack<'_> {
         let [mean, peak] = attack.rate.map(rounded);
         let [mean_bits, peak_bits, mean_bits_out] = attack.bits.map(f64::round);
         let sources = &attack.sources;
-        let kind = |(name, packets): &(&'static str, u64)| CountedSources {
-            name: *name,
+        let kind = |(kind, packets): &(&'static str, u64)| CountedKind {
+            kind,
+            name: kind,
             packets: *packets,
         };
         let named = |(name, packets): (String, u64)| CountedSources { name, packets };

@@ -7,7 +7,9 @@ use std::ops::RangeInclusive;
 use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
+use super::xdp;
 use crate::abuse::{BOGONS, FirewallFilter, Match, RateLimit};
+use crate::session::LinkTags;
 use crate::text::percent;
 
 /// A firewall's language.
@@ -19,16 +21,28 @@ pub enum Firewall {
     Iptables,
     /// A filter of tcpdump and libpcap, that selects what would be dropped
     Bpf,
+    /// A program in C for XDP, for `clang -O2 -target bpf`
+    Xdp,
     /// BGP FlowSpec as Cisco IOS XR reads it: by lengths and ports only
     CiscoFlowspec,
 }
 
 impl Firewall {
+    /// What begins a comment.
+    pub fn comment(self) -> &'static str {
+        match self {
+            Firewall::Nft | Firewall::Iptables | Firewall::Bpf => "#",
+            Firewall::Xdp => "//",
+            Firewall::CiscoFlowspec => "!",
+        }
+    }
+
     /// Whether the language can express the filter.
     pub fn takes(self, filter: &FirewallFilter) -> bool {
         let is_length = |it: &Match| matches!(it, Match::Length(_) | Match::MissingChallenge(_));
         match self {
             Firewall::Nft | Firewall::Iptables | Firewall::Bpf => true,
+            Firewall::Xdp => filter.limit.is_none(),
             // It cannot match payloads: without a length, it would drop players' game traffic. At a
             // victim, the ports of other services suffice.
             Firewall::CiscoFlowspec if filter.any_port => !filter.matches.is_empty(),
@@ -44,15 +58,30 @@ impl Firewall {
 /// Names of what the rules of attacks are loaded into. The same target has the same name in all runs, so that newer
 /// rules replace older ones; in one output, all names are distinct.
 #[derive(Debug, Default)]
-pub struct RuleNames(HashMap<String, u32>);
+pub struct RuleNames {
+    uses: HashMap<String, u32>,
+    /// The functions of an XDP program.
+    functions: Vec<String>,
+}
 
 impl RuleNames {
     /// The name for the rules of the next attack, one of whose filters this is.
     pub fn next(&mut self, filter: &FirewallFilter) -> String {
         let name = name(filter);
-        let uses = self.0.entry(name.clone()).or_default();
+        let uses = self.uses.entry(name.clone()).or_default();
         *uses += 1;
         if *uses == 1 { name } else { format!("{name}_{uses}") }
+    }
+
+    /// The end of an output: of an XDP program, the function that calls the others.
+    pub fn end(&self, firewall: Firewall) -> String {
+        match firewall {
+            Firewall::Xdp if self.functions.is_empty() => {
+                format!("{}{}", xdp::BEGIN, xdp::program(&[]))
+            }
+            Firewall::Xdp => xdp::program(&self.functions),
+            _ => String::new(),
+        }
     }
 }
 
@@ -65,7 +94,12 @@ pub fn name(filter: &FirewallFilter) -> String {
 
 /// Filters that are applied together, ready to be loaded, with their measured effects. Where they are loaded once
 /// more, they replace what has this name.
-pub fn rules(filters: &[&FirewallFilter], firewall: Firewall, name: &str) -> String {
+pub fn rules(
+    filters: &[&FirewallFilter],
+    firewall: Firewall,
+    name: &str,
+    names: &mut RuleNames,
+) -> String {
     let all_numbers = || filters.iter().map(|filter| numbers(filter)).collect::<String>();
     match firewall {
         Firewall::Nft => all_numbers() + &nft(filters, name),
@@ -73,6 +107,16 @@ pub fn rules(filters: &[&FirewallFilter], firewall: Firewall, name: &str) -> Str
         Firewall::Bpf => {
             let each = filters.iter().map(|filter| numbers(filter) + &bpf(filter));
             each.collect::<Vec<_>>().join("or\n")
+        }
+        Firewall::Xdp => {
+            let begin = if names.functions.is_empty() { xdp::BEGIN } else { "" };
+            let each = filters.iter().map(|filter| {
+                let name = format!("drops_{}", names.functions.len() + 1);
+                let function = xdp::function(filter, &name);
+                names.functions.push(name);
+                function
+            });
+            begin.to_owned() + &each.collect::<String>()
         }
         Firewall::CiscoFlowspec => {
             let each = filters.iter().zip(1..).map(|(filter, nth)| {
@@ -84,7 +128,7 @@ pub fn rules(filters: &[&FirewallFilter], firewall: Firewall, name: &str) -> Str
     }
 }
 
-fn numbers(filter: &FirewallFilter) -> String {
+pub(super) fn numbers(filter: &FirewallFilter) -> String {
     let cost = match (filter.collateral, filter.host_collateral) {
         (Some(share), Some(host)) => format!(
             "{} of the packets of real clients to this port, {} of those to this host",
@@ -111,7 +155,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// The bytes that a payload must have, and their offsets.
-fn contents(filter: &FirewallFilter) -> impl Iterator<Item = (usize, &[u8])> {
+pub(super) fn contents(filter: &FirewallFilter) -> impl Iterator<Item = (usize, &[u8])> {
     let bytes = filter.matches.iter().filter_map(|it| match it {
         Match::Bytes { at, bytes } => Some((usize::from(*at), &bytes[..])),
         _ => None,
@@ -359,13 +403,33 @@ fn bpf(filter: &FirewallFilter) -> String {
         }
     }
     // Several are joined, and `or` and `and` have equal precedence.
-    let all = format!("({})", all.join(" and "));
+    let all = bpf_behind(&filter.tags, &format!("({})", all.join(" and ")));
     match filter.limit {
         None => format!("{all}\n"),
         Some(_) => format!(
             "# BPF has no limits. This selects the packets that the limit is for:\n# {all}\n"
         ),
     }
+}
+
+/// An expression for packets with these tags and labels around them. `vlan` and `mpls` move the offsets of all
+/// that follows in the whole expression, so what has fewer of them comes first. Where some packets have VLAN
+/// tags alone and others labels alone, it is for the former.
+fn bpf_behind(tags: &[LinkTags], one: &str) -> String {
+    let most = tags.iter().max().copied().unwrap_or_default();
+    let mut all = String::new();
+    for depth in (0..=most.vlans.saturating_add(most.labels)).rev() {
+        let (vlans, labels) = (depth.min(most.vlans), depth.saturating_sub(most.vlans));
+        let layer = if depth < most.vlans { "vlan" } else { "mpls" };
+        let is_here = tags.contains(&LinkTags { vlans, labels }) || tags.is_empty();
+        all = match (is_here, all.is_empty()) {
+            (true, true) => one.to_owned(),
+            (true, false) => format!("({one} or ({layer} and {all}))"),
+            (false, true) => String::new(),
+            (false, false) => format!("({layer} and {all})"),
+        };
+    }
+    all
 }
 
 /// That a number in the packet is in this range, of values that are so much less.

@@ -59,6 +59,7 @@ pub mod text;
 #[cfg(feature = "cli")]
 mod text_table;
 mod view;
+mod xdp;
 
 pub use clock::{TimeFormatter, TimeStyle};
 #[cfg(feature = "cli")]

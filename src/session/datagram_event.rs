@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{Payload, Side, Time, Transport};
 
+use crate::net::LinkTags;
+
 /// A single UDP datagram: see [`Needs::datagrams`](super::Needs::datagrams).
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramEvent<'b> {
@@ -26,6 +28,8 @@ pub struct DatagramHeaders {
     pub to: SocketAddr,
     /// IPv4 time to live or IPv6 hop limit.
     pub hop_limit: u8,
+    /// The tags and labels around it.
+    pub tags: LinkTags,
     /// The IPv4 identification, if it distinguishes datagrams.
     pub identification: Option<u16>,
     /// Length of its payload as sent.

@@ -66,6 +66,7 @@ use crate::net::{
     decode_ip_payload, glance,
 };
 
+pub use crate::net::LinkTags;
 pub use batch::{Batch, CheckedEvent, CrossFlow, Event, MessageEvent};
 pub use checked::{Checked, LeftOut, PassedRule};
 pub use context::FlowContext;

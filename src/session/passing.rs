@@ -50,6 +50,7 @@ impl PacketContext {
             from: key.from(),
             to: key.to(),
             hop_limit: datagram.ip.hop_limit,
+            tags: datagram.ip.tags,
             identification,
             length: payload.announced.max(payload.bytes.len() as u32),
             hash,

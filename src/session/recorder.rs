@@ -81,9 +81,9 @@ pub(super) struct Recorder<F> {
 }
 
 impl<F: FieldSink> Recorder<F> {
-    /// A UDP packet that is no message of a supported protocol.
+    /// A UDP packet that is no message of a supported protocol, or one that asks for nothing.
     #[inline]
-    pub(super) fn other_packet(&mut self, payload: &Payload<'_>) {
+    pub(super) fn is_no_message(&mut self, payload: &Payload<'_>) {
         if let Some(traffic) = &mut self.traffic {
             traffic.loads.other(sink::group_of(payload), payload);
         }

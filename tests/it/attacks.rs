@@ -16,7 +16,7 @@ use gamewire::live::FileFilter;
 use serde_json::{Value, json};
 
 /// Writes a scenario's capture.
-fn written(scenario: &Scenario) -> PathBuf {
+pub(crate) fn written(scenario: &Scenario) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("attacks");
     std::fs::create_dir_all(&folder).unwrap();
     // Tests of one process share scenarios, so each writes its own file.
@@ -27,19 +27,19 @@ fn written(scenario: &Scenario) -> PathBuf {
     file
 }
 
-fn run(args: &[&str], file: &Path) -> String {
+pub(crate) fn run(args: &[&str], file: &Path) -> String {
     let args = ["abuse", "--no-config"].iter().chain(args).copied();
     let run = gamewire(args.chain([file.to_str().unwrap()]));
     assert_eq!(run.code, 0, "{}", run.err);
     run.out
 }
 
-fn attacks_of(file: &Path) -> Vec<Value> {
+pub(crate) fn attacks_of(file: &Path) -> Vec<Value> {
     let capture: Value = serde_json::from_str(&run(&["--format", "json"], file)).unwrap();
     capture["attacks"].as_array().unwrap().clone()
 }
 
-fn number(value: &Value) -> f64 {
+pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 

@@ -33,6 +33,7 @@ mod extract;
 mod fields;
 mod filtered;
 mod filters;
+mod floods;
 mod flows;
 mod follow;
 mod foreign_traffic;

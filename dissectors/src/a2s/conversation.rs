@@ -2,6 +2,7 @@
 
 use super::counters::Count;
 use super::decode;
+use super::kinds::RequestKind;
 use super::layout::{SINGLE, SPLIT};
 use super::state::{Conversation, Known};
 use super::{A2s, claim, exchange, parts, rules};
@@ -41,6 +42,9 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
         }
         decode::stray(bytes, sink)
     };
+    if toward_server && RequestKind::of(said.kind).is_none() {
+        sink.other_packet(payload);
+    }
     cx.conversation.began = true;
     exchange::message(cx, &said, payload, sink);
     sink.end(said.message, payload);

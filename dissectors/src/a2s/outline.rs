@@ -1,10 +1,10 @@
 //! The kind of a datagram, without its flow.
 
-use super::claim;
 use super::layout::{Layout, SINGLE, SPLIT, SplitHeader};
 use super::messages as m;
 use super::rules::{SEC001, SEC002};
-use crate::kit::Outline;
+use super::{claim, decode};
+use crate::kit::{Blind, Outline};
 
 /// The text of an info request; a challenge may follow.
 const QUERY: &[u8] = b"Source Engine Query\0";
@@ -45,7 +45,10 @@ pub(super) fn outline(bytes: &[u8]) -> Option<Outline> {
     let challenge = challenge.and_then(<[u8]>::first_chunk).map(|bytes| u32::from_le_bytes(*bytes));
     let challenge = challenge.filter(|challenge| *challenge != u32::MAX);
     let is_costly = matches!(kind, b'U' | b'V') && challenge.is_some();
-    Some(Outline { challenge, is_costly, ..Outline::of(message) })
+    let game_port = (kind == &b'I')
+        .then(|| decode::message(bytes, decode::DecodeContext::default(), &mut Blind).game_port);
+    let game_port = game_port.flatten();
+    Some(Outline { challenge, is_costly, game_port, ..Outline::of(message) })
 }
 
 #[cfg(test)]

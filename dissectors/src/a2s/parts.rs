@@ -29,6 +29,7 @@ pub(super) fn message<S: Sink>(
         _ => {
             if is_attack {
                 rules::split_toward_server(Span::new(0, 4), sink);
+                sink.other_packet(payload);
             }
             single_packet(cx, payload, one_way(is_attack), sink);
             return;
@@ -377,6 +378,7 @@ fn direction<S: Sink>(
     if cx.conversation.is_toward_server(&first) {
         let evidence = Evidence { lost: first.lost, ..cx.flow.evidence() };
         rules::was_toward_server(evidence, &first.mark(), sink);
+        sink.other_packet(&first);
         return &m::SPLIT_TOWARD_SERVER;
     }
     if cx.conversation.is_guessed() && super::is_usual(first.to.port()) {

@@ -18,8 +18,8 @@ words! {
 
     /// The same with other values.
     TEXTS = "AdminEMail AdminName active_mods averageFPS changed cpu error gameId gamemode \
-    gamename gamestyle gametype gamever heartbeat hostname ip list mapId mapname maptitle mutators \
-    protocol secure status unpure_mods validate version where";
+    gamename gamestyle gametype gamever heartbeat hostname ip list mapId mapname maptitle msid \
+    mutators protocol secure status sync unpure_mods validate version where";
 
     /// Keys that are followed by the number of a player or a team, whose values are numbers.
     COUNTED = "deaths frags kills ping score size team";
@@ -50,6 +50,8 @@ pub(super) fn is_key(key: &[u8]) -> bool {
         || numbered.is_some_and(|base| COUNTED.contains(base) || NAMED.contains(base))
         || is_bare(key)
         || is_query(key)
+        // Masters list servers by their games when they synchronise.
+        || is_game(key)
 }
 
 /// The key without the number of a player or a team.
@@ -64,6 +66,7 @@ pub(super) fn value(key: &[u8], value: &[u8]) -> Treatment {
     let is_counted = numbered(key).is_some_and(|base| COUNTED.contains(base));
     match key {
         b"gamename" => kept_if(is_game(value)),
+        b"sync" => kept_if(value == b"all" || is_game(value)),
         b"validate" => Treatment::Code,
         b"secure" => Treatment::CodeChallenge,
         b"heartbeat" => kept_if(is_small_number(value)),
@@ -97,6 +100,7 @@ mod tests {
             ("gamename", "ut"),
             ("tournament", "False"),
             ("list", "cmp"),
+            ("sync", "all"),
         ] {
             assert!(is_kept(key, value), "{key} {value}");
         }

@@ -155,7 +155,7 @@ impl Protocol for GameSpy1 {
         let lists: [&[u8]; 3] = [b"\\players\\", b"\\rules\\", b"\\status\\"];
         let is_costly = lists.iter().any(|query| bytes.starts_with(query));
         let message = MessageKind::of(&words, Transport::Udp, Form::Text).message();
-        Some(Outline { is_costly, ..Outline::of(message) })
+        Some(Outline { is_costly, game_port: words.hostport, ..Outline::of(message) })
     }
 
     fn is_known_word(text: &[u8]) -> bool {

@@ -162,6 +162,8 @@ pub(super) struct TextProperties<'a> {
     pub(super) validate: Option<Read<&'a [u8]>>,
     pub(super) secure: Option<Read<&'a [u8]>>,
     pub(super) list: Option<Read<&'a [u8]>>,
+    /// The port for players.
+    pub(super) hostport: Option<u16>,
     pub(super) location: bool,
     pub(super) basic: bool,
     pub(super) statechanged: bool,
@@ -253,6 +255,10 @@ impl<'a> TextProperties<'a> {
                 self.enctype = decimal(pair.text()).unwrap_or(u8::from(!pair.text().is_empty()))
             }
             b"gamever" => {}
+            b"hostport" => {
+                self.hostport = self.hostport.or(decimal(pair.text()));
+                self.properties = self.properties.saturating_add(1);
+            }
             key if is_query(key) => self.queries = self.queries.saturating_add(1),
             _ => self.properties = self.properties.saturating_add(1),
         }

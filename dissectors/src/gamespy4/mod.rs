@@ -48,7 +48,7 @@ use response::DecodeContext;
 
 use crate::kit::{
     Blind, Claim, Context, CrossFlowEvent, Description, Evidence, Group, Hint, Info, Message,
-    Outline, Payload, Protocol, Read, ResponseDue, Sink, Time, Treatment,
+    Outline, Payload, Protocol, Read, ResponseDue, Sink, Time, Treatment, announces,
 };
 
 /// GameSpy query protocol 4.
@@ -114,7 +114,9 @@ impl Protocol for GameSpy4 {
             [packet::INFO, _, _, _, _, ref rest @ ..] => {
                 let number = rest.strip_prefix(b"splitnum\0").and_then(<[u8]>::first);
                 let last_part = number.map(|number| number & 0x80 != 0);
-                Outline { last_part, ..Outline::of(&m::INFO_RESPONSE) }
+                let known = DecodeContext { form: None, checks: false };
+                let said = decode::info_response(bytes, known, &mut Blind);
+                Outline { last_part, game_port: said.game_port, ..Outline::of(&m::INFO_RESPONSE) }
             }
             _ => return None,
         })
@@ -432,6 +434,7 @@ fn whole<S: Sink>(
     if !said.other_game && cx.conversation.checks_port() {
         rules::query_port(payload.from.port(), sink);
     }
+    announces(said.game_port, payload, sink);
     let asked = answers(cx, (PacketKind::Info, joined_by), &said, payload, sink);
     sink.end(&m::INFO_RESPONSE, payload);
     asked

@@ -77,6 +77,8 @@ pub(super) struct ResponseSummary {
     pub(super) challenge: Option<i32>,
     /// The server names a game other than UT3, or uses another game's layout.
     pub(super) other_game: bool,
+    /// The port for players.
+    pub(super) game_port: Option<u16>,
 }
 
 /// Whether this is a request with damaged first bytes: it has the length and the type of one, and

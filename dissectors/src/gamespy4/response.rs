@@ -72,6 +72,7 @@ fn finish<S: Sink>(
 ) {
     r.leaf(&f::FORM, 0, form as u64);
     said.other_game = form != RequestForm::Ut3;
+    said.game_port = properties.game_port;
     if known.checks {
         rules::pairs_complete(layout, r.sink);
         properties.check(layout.is_in_pairs(), r.sink);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::kit::{Evidence, Mark, Name, Payload, Rule, Time};
+use crate::kit::{Evidence, Mark, Name, Payload, Rule, Sink, Time};
 
 /// An observation about the two ends of a message, for the ledger, which sees all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,8 @@ pub enum CrossFlowEvent {
     Registered(Registration),
     /// The sender, a client, queried the receiver, a game server.
     Queried,
+    /// The sender, a server, announced that players join this port of its host.
+    Announced(u16),
     /// The sender refused a TCP connection from the receiver.
     Refused,
     /// The sender, a master, gave the receiver a challenge: its bytes, or the start of their
@@ -215,6 +217,13 @@ pub struct SeenMessage {
     pub from: SocketAddr,
     /// The receiver.
     pub to: SocketAddr,
+}
+
+/// A server's message announces the port that players join, if that is not its own.
+pub(crate) fn announces<S: Sink>(port: Option<u16>, payload: &Payload<'_>, sink: &mut S) {
+    if let Some(port) = port.filter(|port| *port != payload.from.port() && *port != 0) {
+        sink.cross_flow(CrossFlowEvent::Announced(port), payload.seen());
+    }
 }
 
 impl Payload<'_> {

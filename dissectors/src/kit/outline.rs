@@ -15,11 +15,20 @@ pub struct Outline {
     pub crashes: Option<&'static Rule>,
     /// It requests the players or rules of a server, whose lists take more work than its name.
     pub is_costly: bool,
+    /// The port that a server's response announces for players.
+    pub game_port: Option<u16>,
 }
 
 impl Outline {
     /// A whole message without a challenge.
     pub const fn of(message: &'static Message) -> Outline {
-        Outline { message, challenge: None, last_part: None, crashes: None, is_costly: false }
+        Outline {
+            message,
+            challenge: None,
+            last_part: None,
+            crashes: None,
+            is_costly: false,
+            game_port: None,
+        }
     }
 }

@@ -19,7 +19,14 @@ fn addresses(version6: bool, source: u32) -> Ip {
     } else {
         (Ipv4Addr::from_bits(source).into(), SERVER.into())
     };
-    Ip { source, destination, hop_limit: 64, vlan: None, tunnels: Tunnels::default() }
+    Ip {
+        source,
+        destination,
+        hop_limit: 64,
+        vlan: None,
+        tags: Default::default(),
+        tunnels: Tunnels::default(),
+    }
 }
 
 /// One fragment of datagram 1, not cut by the capture.

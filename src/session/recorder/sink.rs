@@ -128,6 +128,10 @@ impl<F: FieldSink> Sink for Recorder<F> {
         }
     }
     #[inline]
+    fn other_packet(&mut self, payload: &Payload<'_>) {
+        self.is_no_message(payload);
+    }
+    #[inline]
     fn reflects(&mut self, what: &'static str, asked: u32, payload: &Payload<'_>) {
         if let Some(traffic) = &mut self.traffic {
             traffic.loads.reflects(group_of(payload), what, asked, payload);

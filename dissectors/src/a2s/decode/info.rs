@@ -30,7 +30,7 @@ pub(super) fn info_response<S: Sink>(
     bots?;
     let server_type = r.u8(&f::SERVER_TYPE)?;
     rules::server_type(server_type, Some(app_id.value), r.sink);
-    let rest = info_rest(r, app_id);
+    let rest = info_rest(r, said, app_id);
     hltv(rest, max_players, server_type, r)
 }
 
@@ -54,7 +54,11 @@ fn hltv<S: Sink, T>(
     rest
 }
 
-fn info_rest<S: Sink>(r: &mut Reader<'_, S>, app_id: Read<u16>) -> Result<(), Cut> {
+fn info_rest<S: Sink>(
+    r: &mut Reader<'_, S>,
+    said: &mut MessageSummary,
+    app_id: Read<u16>,
+) -> Result<(), Cut> {
     let environment = r.u8(&f::ENVIRONMENT)?;
     rules::environment(environment, r.sink);
     let visibility = r.u8(&f::VISIBILITY)?;
@@ -73,6 +77,7 @@ fn info_rest<S: Sink>(r: &mut Reader<'_, S>, app_id: Read<u16>) -> Result<(), Cu
     if edf.value & 0x80 != 0 {
         let port = r.u16_le(&f::PORT)?;
         rules::port_announced(&f::PORT, port, r.sink);
+        said.game_port = Some(port.value);
     }
     if edf.value & 0x10 != 0 {
         r.u64_le(&f::STEAM_ID)?;

@@ -84,6 +84,8 @@ pub(in crate::a2s) struct MessageSummary {
     pub(in crate::a2s) protocol: Option<u8>,
     /// How many players it counts.
     pub(in crate::a2s) counted: Option<Counted>,
+    /// The port for players, in an info response.
+    pub(in crate::a2s) game_port: Option<u16>,
 }
 
 /// How many players a response counts.
@@ -104,6 +106,7 @@ impl MessageSummary {
         app_id: None,
         protocol: None,
         counted: None,
+        game_port: None,
     };
 }
 

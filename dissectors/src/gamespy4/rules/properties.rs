@@ -107,6 +107,8 @@ pub(in crate::gamespy4) struct Properties<'a> {
     game_type: Option<&'a [u8]>,
     engine: Option<i64>,
     least_engine: Option<Read<i64>>,
+    /// The port for players.
+    pub(in crate::gamespy4) game_port: Option<u16>,
     /// A variable that only UT3 has.
     is_ut3: bool,
     /// The names of all variables.
@@ -135,6 +137,9 @@ impl<'a> Properties<'a> {
             b"numplayers" => self.players = number(value),
             b"maxplayers" => self.max_players = number(value),
             b"NumPublicConnections" => self.public_connections = number(value),
+            b"hostport" => {
+                self.game_port = decimal(value.value).and_then(|port| port.try_into().ok());
+            }
             b"game_id" => {
                 self.other_game = true;
                 self.minecraft = value.value.starts_with(b"MINECRAFT");

@@ -113,6 +113,7 @@ fn segment(flags: TcpFlags, numbers: [u32; 2], bytes: &[u8], announced: usize) -
             destination: host,
             hop_limit: 64,
             vlan: None,
+            tags: Default::default(),
             tunnels: Tunnels::default(),
         },
         source_port: 1,

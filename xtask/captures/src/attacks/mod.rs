@@ -4,6 +4,8 @@
 //! Hop limits, source ports, identifications and payloads of attackers vary between scenarios, so that no
 //! single property distinguishes attackers from clients in all of them.
 
+pub mod floods;
+
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
