@@ -199,6 +199,8 @@ pub struct FirewallFilter {
     pub target: SocketAddr,
     /// The prefix length of the address.
     pub bits: u8,
+    /// The attacked ports, and those between them.
+    pub ports: RangeInclusive<u16>,
     /// Whether it applies to all ports of the address.
     pub any_port: bool,
     /// The common beginning of payloads.
@@ -221,6 +223,16 @@ pub struct FirewallFilter {
 }
 
 impl FirewallFilter {
+    /// The bytes that a payload must have, and their offsets.
+    pub fn contents(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let bytes = self.matches.iter().filter_map(|it| match it {
+            Match::Bytes { at, bytes } => Some((usize::from(*at), &bytes[..])),
+            _ => None,
+        });
+        let all = std::iter::once((0, &self.prefix[..])).chain(bytes);
+        all.filter(|(_, bytes)| !bytes.is_empty())
+    }
+
     /// The name scripts use.
     pub fn name(&self) -> String {
         let matches = self.matches.iter().map(Match::name);

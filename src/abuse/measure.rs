@@ -65,6 +65,8 @@ pub(super) struct TrafficMeasure<'m> {
 /// What filters are aimed at.
 pub(super) struct AttackTarget {
     pub(super) kind: AttackKind,
+    /// The attacked ports, and those between them.
+    pub(super) ports: RangeInclusive<u16>,
     /// The target, or a network's address.
     pub(super) at: SocketAddr,
     /// The bits of the network, where one is attacked.
@@ -189,6 +191,7 @@ impl<'m> TrafficMeasure<'m> {
         FirewallFilter {
             target: attacked.at,
             bits: attacked.network.unwrap_or(if attacked.at.is_ipv4() { 32 } else { 128 }),
+            ports: attacked.ports.clone(),
             any_port: is_victim,
             prefix: prefix.to_vec(),
             matches,

@@ -10,6 +10,7 @@ mod clients;
 mod filters;
 mod forged;
 mod game_ports;
+mod hosts;
 mod measure;
 mod omitted;
 mod packet;

@@ -190,7 +190,16 @@ impl Abuse {
                 AttackedPlace { kind, also, at, targets, network: Some(net), target: &target };
             attacks.extend(self.attack(place));
         }
-        for (Socket(at), port) in self.ports.iter().filter(|(_, port)| self.is_flooded(port)) {
+        for (targets, target) in self.hosts(&flooded) {
+            within.extend(&targets);
+            let (kind, also) = kind_of(&target, [true, false]);
+            let Some(at) = targets.first().copied() else { continue };
+            let place = AttackedPlace { kind, also, at, targets, network: None, target: &target };
+            attacks.extend(self.attack(place));
+        }
+        let alone = self.ports.iter().filter(|(Socket(at), _)| !within.contains(at));
+        let alone: Vec<_> = alone.filter(|(_, port)| self.is_flooded(port)).collect();
+        for (Socket(at), port) in alone {
             let (mut all, mut others) = (port.target.clone(), None);
             if let Some(server) = self.servers.get(&Socket(*at)) {
                 // Requests beside it are of the same attack.
@@ -277,12 +286,12 @@ impl Abuse {
 
     /// Whether the requests without those of real clients make a flood. A crowd of players does
     /// not, nor one of which not all could be kept.
-    fn is_flood(&self, target: &Target) -> bool {
+    pub(super) fn is_flood(&self, target: &Target) -> bool {
         !target.clients.is_cut && self.unproven(target) >= self.setting.terms.abuse.flood()
     }
 
     /// Whether packets of any content flood a game server's port.
-    fn is_flooded(&self, port: &GamePort) -> bool {
+    pub(super) fn is_flooded(&self, port: &GamePort) -> bool {
         self.most_of_flood(&port.target) >= self.setting.terms.abuse.flood() && port.is_one_way()
     }
 
@@ -297,7 +306,7 @@ impl Abuse {
         self.most_of_flood(target) >= self.setting.terms.abuse.flood()
     }
 
-    fn most_of_flood(&self, target: &Target) -> u64 {
+    pub(super) fn most_of_flood(&self, target: &Target) -> u64 {
         target.timeline.most_within((self.setting.terms.abuse.flood_window / SECOND).max(1))
     }
 
@@ -374,11 +383,13 @@ impl Abuse {
         other_services.sort_by_key(|(port, count)| (Reverse(*count), *port));
         let [peak, peak_bytes] = timeline.peak();
         let mean = packets[0] as f64 / seconds;
+        let ports = || targets.iter().map(SocketAddr::port);
+        let ports = ports().min().unwrap_or(at.port())..=ports().max().unwrap_or(at.port());
         targets.truncate(TARGETS);
         let (mut filters, mut price) = (Vec::new(), None);
         if kind != AttackKind::CrashAttempt {
             let measure = TrafficMeasure::of(self, (target, at.ip()), seconds, network.is_some());
-            let attacked = AttackTarget { kind, at, network, others: self.beside(at) };
+            let attacked = AttackTarget { kind, ports, at, network, others: self.beside(at) };
             filters = measure.filters(&attacked, self.setting.collateral);
             if filters.is_empty() && kind != AttackKind::Victim {
                 price = measure.price(&attacked);

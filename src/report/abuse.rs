@@ -470,6 +470,9 @@ fn also_is(kind: AttackKind) -> &'static str {
 fn headline(attack: &Attack, (span, zone): (String, String)) -> String {
     let kind = attack.kinds.first().map_or("messages", |(name, _)| name);
     let target = match network(attack) {
+        None if attack.targets.len() > 1 => {
+            format!("{}, on {} ports,", attack.target.ip(), attack.targets.len())
+        }
         None => attack.target.to_string(),
         Some(network) => {
             let hosts = attack.targets.len();

@@ -112,7 +112,7 @@ pub fn rules(
             let begin = if names.functions.is_empty() { xdp::BEGIN } else { "" };
             let each = filters.iter().map(|filter| {
                 let name = format!("drops_{}", names.functions.len() + 1);
-                let function = xdp::function(filter, &name);
+                let function = xdp::function(filter, &name, &numbers(filter));
                 names.functions.push(name);
                 function
             });
@@ -128,7 +128,7 @@ pub fn rules(
     }
 }
 
-pub(super) fn numbers(filter: &FirewallFilter) -> String {
+fn numbers(filter: &FirewallFilter) -> String {
     let cost = match (filter.collateral, filter.host_collateral) {
         (Some(share), Some(host)) => format!(
             "{} of the packets of real clients to this port, {} of those to this host",
@@ -152,16 +152,6 @@ pub(super) fn numbers(filter: &FirewallFilter) -> String {
 
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The bytes that a payload must have, and their offsets.
-pub(super) fn contents(filter: &FirewallFilter) -> impl Iterator<Item = (usize, &[u8])> {
-    let bytes = filter.matches.iter().filter_map(|it| match it {
-        Match::Bytes { at, bytes } => Some((usize::from(*at), &bytes[..])),
-        _ => None,
-    });
-    let all = std::iter::once((0, &filter.prefix[..])).chain(bytes);
-    all.filter(|(_, bytes)| !bytes.is_empty())
 }
 
 /// The attacked address, with the bits of a network.
@@ -232,9 +222,9 @@ fn nft_rule(filter: &FirewallFilter, set: &str) -> (String, String, bool) {
     let mut what = format!("{ip} daddr {}", target(filter));
     what += &match filter.any_port {
         true => " meta l4proto udp".to_owned(),
-        false => format!(" udp dport {}", filter.target.port()),
+        false => format!(" udp dport {}", spelled(&filter.ports, 0, "-")),
     };
-    for (at, bytes) in contents(filter) {
+    for (at, bytes) in filter.contents() {
         what += &format!(" @th,{},{} 0x{}", 64 + 8 * at, 8 * bytes.len(), hex(bytes));
     }
     for it in &filter.matches {
@@ -293,11 +283,11 @@ fn iptables_rule(filter: &FirewallFilter, name: &str) -> (String, String) {
     let is_v6 = filter.target.is_ipv6();
     let mut what = format!("-d {} -p udp", target(filter));
     if !filter.any_port {
-        what += &format!(" --dport {}", filter.target.port());
+        what += &format!(" --dport {}", spelled(&filter.ports, 0, ":"));
     }
     // The offset of the payload from the IP header.
     let begin = if is_v6 { 48 } else { 28 };
-    for (at, bytes) in contents(filter) {
+    for (at, bytes) in filter.contents() {
         let (from, to) = (begin + at, begin + at + bytes.len());
         what += &format!(
             " -m string --algo bm --from {from} --to {to} --hex-string \"|{}|\"",
@@ -368,14 +358,15 @@ fn bpf(filter: &FirewallFilter) -> String {
         format!("dst {net} {}", target(filter)),
     ];
     if !filter.any_port {
-        all.push(format!("dst port {}", filter.target.port()));
+        let ports = spelled(&filter.ports, 0, "-");
+        all.push(format!("dst {} {ports}", if ports.contains('-') { "portrange" } else { "port" }));
     }
     // The UDP header: libpcap does not find it in IPv6.
     let udp = |at: usize, length: usize| match is_v6 {
         true => format!("ip6[{}:{length}]", 40 + at),
         false => format!("udp[{at}:{length}]"),
     };
-    for (at, mut bytes) in contents(filter) {
+    for (at, mut bytes) in filter.contents() {
         let mut at = 8 + at;
         while !bytes.is_empty() {
             let length = [4, 2, 1].into_iter().find(|length| *length <= bytes.len()).unwrap_or(1);
@@ -449,7 +440,7 @@ fn flowspec(filter: &FirewallFilter, name: &str) -> String {
     let headers = if filter.target.is_ipv4() { 28 } else { 48 };
     let mut what = format!(" match destination-address {family} {address}\n match protocol udp\n");
     if !filter.any_port {
-        what += &format!(" match destination-port {}\n", filter.target.port());
+        what += &format!(" match destination-port {}\n", spelled(&filter.ports, 0, "-"));
     }
     let mut length = 0;
     for it in &filter.matches {

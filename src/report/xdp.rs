@@ -7,7 +7,6 @@ use std::fmt::Write;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use super::firewall::{contents, numbers};
 use crate::abuse::{BOGONS, FirewallFilter, Match};
 
 /// What comes before the filters: where a packet's headers are.
@@ -57,9 +56,9 @@ static inline int is_udp(const struct xdp_md *context, struct packet *packet) {
 }
 "#;
 
-/// A filter as a function. `name`: of letters, digits and underscores.
-pub(super) fn function(filter: &FirewallFilter, name: &str) -> String {
-    let numbers = numbers(filter).replacen('#', "//", 1);
+/// A filter as a function of this name. `numbers`: its measured effects, as a comment of a shell.
+pub(super) fn function(filter: &FirewallFilter, name: &str, numbers: &str) -> String {
+    let numbers = numbers.replacen('#', "//", 1);
     let conditions = conditions(filter).join("\n        && ");
     format!(
         "\n{numbers}static inline int {name}(const struct packet *packet) {{\n    \
@@ -85,7 +84,7 @@ fn conditions(filter: &FirewallFilter) -> Vec<String> {
     let mut all = vec![format!("packet->version == {version}")];
     all.push(is_in(filter.target.ip(), filter.bits, to));
     if !filter.any_port {
-        all.push(format!("get16(packet->udp + 2) == {}", filter.target.port()));
+        all.push(within("get16(packet->udp + 2)", &filter.ports, 0));
     }
     for it in &filter.matches {
         all.push(match it {
@@ -107,7 +106,7 @@ fn conditions(filter: &FirewallFilter) -> Vec<String> {
             Match::Bytes { .. } => continue,
         });
     }
-    for (at, bytes) in contents(filter) {
+    for (at, bytes) in filter.contents() {
         all.push(format!("packet->udp + {} <= packet->end", 8 + at + bytes.len()));
         let each = bytes.iter().zip(8 + at..);
         all.extend(each.map(|(byte, at)| format!("packet->udp[{at}] == 0x{byte:02x}")));

@@ -265,6 +265,23 @@ fn ports_that_servers_announce_are_known() {
     }
 }
 
+#[test]
+fn a_flood_of_many_ports_of_a_host_is_one() {
+    for ports in [3, 40] {
+        let scenario = floods::many_ports(ports);
+        let file = written(&scenario);
+        let [attack] = &attacks_of(&file)[..] else { panic!("{ports} ports: one attack") };
+        assert_eq!(attack["targets"], json!(scenario.targets), "{ports} ports");
+        let text = run(&[], &file);
+        assert!(text.contains(&format!("203.0.113.5, on {ports} ports, is flooded")), "{text}");
+        let bpf = run(&["--emit", "bpf"], &file);
+        let Some([attackers, players]) = by_libpcap(&bpf, &scenario, &file) else { return };
+        assert!(attackers >= 0.99 && players == 0.0, "{attackers}, {players}: {bpf}");
+        let xdp = run(&["--emit", "xdp"], &file);
+        assert_eq!(by_xdp(&xdp, &scenario, &format!("ports-{ports}")), [attackers, players]);
+    }
+}
+
 /// What `Value` prints of an attack is the same in each run.
 #[test]
 fn the_same_floods_give_the_same_bytes() {

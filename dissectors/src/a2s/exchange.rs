@@ -14,7 +14,6 @@ use super::state::{Conversation, Known, UnmatchedList, between, issued};
 use super::{A2s, rules};
 use crate::kit::{
     Answer, Context, CrossFlowEvent, Evidence, Payload, Question, Read, Request, SeenMessage, Sink,
-    announces,
 };
 
 /// The effect of a message on the conversation.
@@ -127,7 +126,7 @@ fn response<S: Sink>(
     if let Some(counted) = said.counted {
         count_players(cx, counted, payload, sink);
     }
-    announces(said.game_port, payload, sink);
+    sink.announces(said.game_port, payload);
     if response == ResponseKind::Other {
         cx.conversation.answered_somehow(from, clock);
         expire(cx, payload.time, false, sink);

@@ -1,8 +1,6 @@
 //! The conversation of one flow: determines the kind of a message and passes it on.
 
-use crate::kit::{
-    Closed, Context, Evidence, Exchanges, Payload, Side, Sink, Time, Transport, announces,
-};
+use crate::kit::{Closed, Context, Evidence, Exchanges, Payload, Side, Sink, Time, Transport};
 
 use super::connection::{self, MasterConnection};
 use super::decode::{self, MessageKind};
@@ -139,7 +137,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     if kind == MessageKind::Response {
         cx.conversation.was_bare = said == MessageKind::Other;
         responses::datagram(cx, payload, &words, sink);
-        announces(words.hostport, payload, sink);
+        sink.announces(words.hostport, payload);
         expire(cx, payload.time, false, sink);
         return;
     }

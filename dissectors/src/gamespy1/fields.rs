@@ -48,7 +48,7 @@ fields! {
     BACKSLASH = Field::new("backslash", "Backslash", Kind::Text).framing();
     /// The value of a key.
     PAIR = Field::new("pair", "Pair", Kind::Pair);
-    KEY = Field::new("key", "Key", Kind::Text).key(kept::is_key);
+    KEY = Field::new("key", "Key", Kind::Text).key(kept::is_key_or_game);
     VALUE = Field::new("value", "Value", Kind::Text).value(kept::value);
 }
 

@@ -50,8 +50,11 @@ pub(super) fn is_key(key: &[u8]) -> bool {
         || numbered.is_some_and(|base| COUNTED.contains(base) || NAMED.contains(base))
         || is_bare(key)
         || is_query(key)
-        // Masters list servers by their games when they synchronise.
-        || is_game(key)
+}
+
+/// Whether a key is known, or is a game: masters that synchronise list servers by their games.
+pub(super) fn is_key_or_game(key: &[u8]) -> bool {
+    is_key(key) || is_game(key)
 }
 
 /// The key without the number of a player or a team.

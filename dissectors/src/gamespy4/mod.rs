@@ -48,7 +48,7 @@ use response::DecodeContext;
 
 use crate::kit::{
     Blind, Claim, Context, CrossFlowEvent, Description, Evidence, Group, Hint, Info, Message,
-    Outline, Payload, Protocol, Read, ResponseDue, Sink, Time, Treatment, announces,
+    Outline, Payload, Protocol, Read, ResponseDue, Sink, Time, Treatment,
 };
 
 /// GameSpy query protocol 4.
@@ -434,7 +434,7 @@ fn whole<S: Sink>(
     if !said.other_game && cx.conversation.checks_port() {
         rules::query_port(payload.from.port(), sink);
     }
-    announces(said.game_port, payload, sink);
+    sink.announces(said.game_port, payload);
     let asked = answers(cx, (PacketKind::Info, joined_by), &said, payload, sink);
     sink.end(&m::INFO_RESPONSE, payload);
     asked

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::kit::{Evidence, Mark, Name, Payload, Rule, Sink, Time};
+use crate::kit::{Evidence, Mark, Name, Payload, Rule, Time};
 
 /// An observation about the two ends of a message, for the ledger, which sees all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -217,13 +217,6 @@ pub struct SeenMessage {
     pub from: SocketAddr,
     /// The receiver.
     pub to: SocketAddr,
-}
-
-/// A server's message announces the port that players join, if that is not its own.
-pub(crate) fn announces<S: Sink>(port: Option<u16>, payload: &Payload<'_>, sink: &mut S) {
-    if let Some(port) = port.filter(|port| *port != payload.from.port() && *port != 0) {
-        sink.cross_flow(CrossFlowEvent::Announced(port), payload.seen());
-    }
 }
 
 impl Payload<'_> {

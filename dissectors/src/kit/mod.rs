@@ -57,7 +57,6 @@ pub use asking::{Asking, Elsewhere, Inquiry};
 pub use cause::{Cause, CauseKind, Values};
 pub use counted::counted;
 pub use coverage::Coverage;
-pub(crate) use cross_flow::announces;
 pub use cross_flow::{
     CrossFlowEvent, Exchange, GameName, ListRules, NewFor, PartsFound, Registration,
     RegistrationStep, ResponseRules, SeenMessage,

@@ -92,6 +92,12 @@ pub trait Sink {
             None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
         }
     }
+    /// A server's message announces the port that players join: reported if it is not its own.
+    fn announces(&mut self, port: Option<u16>, payload: &Payload<'_>) {
+        if let Some(port) = port.filter(|port| *port != payload.from.port() && *port != 0) {
+            self.cross_flow(CrossFlowEvent::Announced(port), payload.seen());
+        }
+    }
     /// The message is a request of this kind to a server. Called for every packet, also repeats.
     #[inline(always)]
     fn asks(&mut self, _: &'static str, _: &Payload<'_>) {}

@@ -93,7 +93,7 @@ impl Registrations {
 
     /// Compares a whole list of a game with the servers that are registered. `longest`: how long a
     /// server is listed after its latest heartbeat, in nanoseconds. `None`: the capture shows of no
-    /// listed server whether it is registered, and no other one is missing.
+    /// listed server whether it is registered: others may be listed with addresses after NAT.
     pub(super) fn compare(
         &mut self,
         list: &[Listed],
@@ -108,6 +108,9 @@ impl Registrations {
         }
         game.compared = Some(now);
         let list = Set::from_iter(list.iter().map(|server| u64::from_ne_bytes(*server)));
+        if !list.iter().any(|server| game.servers.contains_key(server)) {
+            return None;
+        }
         let mut result = None;
         game.servers.retain(|key, registered| {
             let (is_listed, silent) = (list.contains(key), now.since(registered.heartbeat));

@@ -136,6 +136,25 @@ pub fn announced(response: &[u8], query: &[u8], [queried, game]: [u16; 2]) -> Sc
     stage.done("flood", Some("flooded_server"), vec![game.to_string()])
 }
 
+/// A flood of junk toward many ports of one host, to each at a rate that alone is none; or toward a few, to
+/// each at one that is.
+pub fn many_ports(ports: u16) -> Scenario {
+    let mut stage = Stage::new(u64::from(ports));
+    let at = |port: u16| SocketAddr::from((server().ip(), 27_015 + port % ports));
+    let packets = if ports < 10 { PACKETS * u64::from(ports) } else { PACKETS };
+    for n in 0..packets {
+        let payload = junk(&mut stage);
+        let (source, header) = attacker(&mut stage, Trait::HopLimit);
+        let now = n * PACKETS * BETWEEN / packets;
+        stage.send(now, [source, at(n as u16)], header, &payload, Whose::Attack);
+    }
+    for port in 0..ports {
+        stage.clients(4, PACKETS * BETWEEN, at(port), 64);
+    }
+    let targets = (0..ports).map(|port| at(port).to_string());
+    stage.done("flood", Some("flooded_server"), targets.collect())
+}
+
 fn attacker(stage: &mut Stage, by: Trait) -> (SocketAddr, Header) {
     let (mut host, mut port) = (stage.anywhere(), stage.port());
     let mut header = Header { ttl: stage.routed(), id: stage.any() };
