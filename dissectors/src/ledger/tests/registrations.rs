@@ -79,7 +79,6 @@ fn a_server_need_not_be_in_a_list() {
     at.list(0.5, C, b"ut", &[OTHER]);
     at.list(3.0, C, b"ut", &[OTHER]);
     at.list(3.0, C, b"unreal", &[OTHER]);
-    at.list(17.0, C, b"ut", &[REGISTERED]);
     assert_eq!(at.results(), (2, vec![]));
 
     let mut at = with_other();
