@@ -45,7 +45,7 @@ pub use link::LinkType;
 pub use merge::open_merged;
 pub use notice::Notice;
 #[cfg(feature = "files")]
-pub use open::{open, open_stream, open_stream_within, open_within};
+pub use open::{open, open_stream, open_stream_within, open_within, standard_input};
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -63,14 +64,24 @@ pub fn open_stream_within(
     recognized(name, 0, Input::stream(reader), ReadMemory::of_one(memory))
 }
 
+/// Standard input until its end, or until SIGINT or SIGTERM. Unlike that of the standard library, it has no buffer in
+/// which bytes could remain.
+///
+/// # Errors
+/// It is closed.
+pub fn standard_input() -> io::Result<Box<dyn Read + Send>> {
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    Ok(Box::new(Interruptible::new(file)?))
+}
+
 pub(super) fn open_as(
     path: &Path,
     file: u32,
     room: ReadMemory,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
     if path == Path::new("-") {
-        let stdin = Interruptible::new(io::stdin()).map_err(|error| unopened(path, error))?;
-        return recognized(path, file, Input::stream(Box::new(stdin)), room);
+        let stdin = standard_input().map_err(|error| unopened(path, error))?;
+        return recognized(path, file, Input::stream(stdin), room);
     }
     recognized(path, file, plain(path)?, room)
 }

@@ -11,6 +11,7 @@ use crate::cli;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::{identifier, read};
 use crate::commands::{Failure, painted, settings_of};
+use crate::config::Config;
 use crate::diagnose::Diagnosis;
 use crate::flows::Identifier;
 use crate::report::diagnose::DiagnosisReport;
@@ -28,15 +29,9 @@ pub fn run(
     terminal: Terminal<'_>,
 ) -> Result<bool, Failure> {
     let config = settings_of(&args.input, err)?;
-    let limits = args.input.limits();
-    let terms = check::terms(&config.settings, limits.protocols.remembered);
-    let (bytes, complete) = (limits.flow_bytes / 4, args.complete.unwrap_or(config.complete));
     let new = DiagnosisSetting {
-        bytes,
-        terms,
-        complete,
         of_probe: args.of_probe,
-        identifier: identifier(&args.input, &config),
+        ..DiagnosisSetting::new(&args.input, &config, args.complete)
     };
     let mut consumer = DiagnoseConsumer {
         args,
@@ -59,7 +54,7 @@ pub fn run(
 }
 
 /// What a diagnosis begins with.
-struct DiagnosisSetting {
+pub(super) struct DiagnosisSetting {
     /// Memory limit for the state of a capture.
     bytes: usize,
     terms: Terms,
@@ -71,8 +66,29 @@ struct DiagnosisSetting {
 }
 
 impl DiagnosisSetting {
+    /// As the command line says, or else the configuration.
+    pub(super) fn new(
+        input: &cli::InputArgs,
+        config: &Config,
+        complete: Option<bool>,
+    ) -> DiagnosisSetting {
+        let limits = input.limits();
+        DiagnosisSetting {
+            bytes: limits.flow_bytes / 4,
+            terms: check::terms(&config.settings, limits.protocols.remembered),
+            complete: complete.unwrap_or(config.complete),
+            of_probe: false,
+            identifier: identifier(input, config),
+        }
+    }
+
+    /// The events that it needs.
+    pub(super) fn needs(&self) -> Needs {
+        Diagnosis::needs(&self.terms)
+    }
+
     /// Of the next capture.
-    fn diagnosis(&self) -> Diagnosis {
+    pub(super) fn diagnosis(&self) -> Diagnosis {
         let setting = AbuseSetting::usual(self.terms);
         let abuse = Abuse::new(self.bytes / 4, setting, self.identifier.clone());
         let diagnosis = Diagnosis::new(self.bytes / 4 * 3, self.terms, self.complete);
@@ -97,7 +113,7 @@ struct DiagnoseConsumer<'w> {
 
 impl Consumer for DiagnoseConsumer<'_> {
     fn needs(&self) -> Needs {
-        Diagnosis::needs(&self.setting.terms)
+        self.setting.needs()
     }
 
     /// Other messages contribute, too.

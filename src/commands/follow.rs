@@ -108,7 +108,7 @@ impl Consumer for FollowConsumer<'_> {
         let mut bytes = Vec::new();
         match self.args.format {
             FollowFormat::Json => ladder.json(self.capture.as_deref(), &mut bytes),
-            FollowFormat::Mermaid => ladder.mermaid(&mut bytes),
+            FollowFormat::Mermaid => ladder.mermaid(&mut stamp, &mut bytes),
             FollowFormat::Svg => ladder.svg(&mut stamp, &mut bytes),
             FollowFormat::Text if ladder.is_empty() => {
                 self.warnings.push(format!("{called}no message to draw"));

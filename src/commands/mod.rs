@@ -16,6 +16,7 @@ pub mod flows;
 pub mod folders;
 pub mod follow;
 mod held;
+mod kept_input;
 pub mod manual;
 mod notices;
 pub mod outputs;

@@ -1,7 +1,7 @@
 //! `gamewire report`: an HTML page.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dissectors::ledger::Terms;
 
@@ -9,11 +9,14 @@ use crate::Terminal;
 use crate::check::{self, Checker, FailOn, Selection};
 use crate::cli;
 use crate::commands::consumer::Consumer;
+use crate::commands::diagnose::DiagnosisSetting;
+use crate::commands::kept_input::KeptInput;
 use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, outputs, settings_of};
+use crate::diagnose::Diagnosis;
 use crate::filter::Filter;
 use crate::output_file::OutputFile;
-use crate::report::html::{self, Capture, Sample};
+use crate::report::html::{self, Capture, Sample, Verdicts};
 use crate::session::{Event, Needs, Totals};
 use crate::summary::Summary;
 use crate::text::{counted, escaped};
@@ -22,7 +25,7 @@ use crate::text::{counted, escaped};
 const MESSAGES: usize = 10_000;
 
 /// Maximum bytes of their fields.
-const DETAILS: usize = 48 << 20;
+const DETAILS: usize = 8 << 20;
 
 /// Runs the command.
 ///
@@ -51,6 +54,7 @@ pub fn run(
         terms: check::terms(&config.settings, limits.protocols.remembered),
         filter: input.wanted.filter(true).map_err(Failure::Other)?,
         complete: args.complete.unwrap_or(config.complete),
+        diagnosing: DiagnosisSetting::new(input, &config, args.complete),
         fail_on: config.fail_on.unwrap_or(FailOn::Severity(dissectors::kit::Severity::Error)),
         bytes: limits.flow_bytes / 4,
         most: MESSAGES,
@@ -63,17 +67,22 @@ pub fn run(
         current: None,
         again: None,
     };
+    let mut kept = KeptInput::of(&input.files)?;
     let ran = read(input, &config, &mut collecting, terminal, err, terminal.err);
     if collecting.captures.is_empty() {
         return ran;
     }
     if collecting.shares_out(room) {
-        if let Some(once) = input.files.iter().find(|file| !file.is_file()) {
+        let is_once = |file: &&PathBuf| !file.is_file() && file.as_os_str() != "-";
+        if let Some(once) = input.files.iter().find(is_once) {
             let name = escaped(&once.to_string_lossy()).into_owned();
             return Err(Failure::Other(format!(
                 "a report of more than {MESSAGES} messages, or of very large ones, reads its input twice, and \
-                 {name} can be read only once; save it to a file first, or choose messages with -Y"
+                 {name} can be read only once; give it as standard input (gamewire report - < {name})"
             )));
+        }
+        if let Some(kept) = &mut kept {
+            kept.rewind().map_err(|error| Failure::Other(format!("standard input: {error}")))?;
         }
         collecting.again = Some(0);
         // Warnings were written in the first pass.
@@ -82,7 +91,7 @@ pub fn run(
             return again;
         }
     }
-    save(&args.output, &collecting.captures)?;
+    save(&args.output, &mut collecting.captures)?;
     let (name, seen) = (args.output.to_string_lossy(), collecting.captures.len() as u64);
     writeln!(err, "gamewire: wrote a report of {} to {}", counted(seen, "capture"), escaped(&name))
         .ok();
@@ -96,7 +105,7 @@ fn merged(input: &cli::InputArgs) -> String {
 }
 
 /// Writes the page.
-fn save(output: &Path, captures: &[Capture]) -> Result<(), Failure> {
+fn save(output: &Path, captures: &mut [Capture]) -> Result<(), Failure> {
     let written = OutputFile::create(output).and_then(|mut file| {
         html::write(captures, cli::VERSION, &mut file)?;
         file.put()
@@ -107,6 +116,7 @@ fn save(output: &Path, captures: &[Capture]) -> Result<(), Failure> {
 /// The state of the current capture.
 struct Current {
     checker: Checker,
+    diagnosis: Diagnosis,
     summary: Summary,
     sample: Sample,
 }
@@ -117,6 +127,7 @@ struct PageCollector {
     /// Selects the messages that are shown.
     filter: Option<Filter>,
     complete: bool,
+    diagnosing: DiagnosisSetting,
     fail_on: FailOn,
     /// Memory limit for the tables of a capture.
     bytes: usize,
@@ -137,18 +148,18 @@ struct PageCollector {
 
 impl Consumer for PageCollector {
     fn needs(&self) -> Needs {
-        let checker = Checker::needs(&self.selection, &self.terms);
-        let messages = Needs::messages_with_fields();
-        Needs {
-            messages: messages.messages,
-            fields: messages.fields,
+        let tables = Needs {
             icmp: true,
             flows: true,
             ports: true,
             pairs: true,
             servers: true,
-            ..checker
-        }
+            ..Needs::default()
+        };
+        let checker = Checker::needs(&self.selection, &self.terms);
+        let page = checker.and(Needs::messages_with_fields()).and(tables);
+        // The second pass only takes a sample.
+        if self.again.is_some() { page } else { page.and(self.diagnosing.needs()) }
     }
 
     fn selects_messages(&self) -> bool {
@@ -173,6 +184,7 @@ impl Consumer for PageCollector {
         };
         self.current = Some(Current {
             checker: Checker::new(self.selection.clone(), self.terms, self.complete),
+            diagnosis: self.diagnosing.diagnosis(),
             summary: Summary::new(self.bytes, self.filter.is_some()),
             sample,
         });
@@ -199,13 +211,16 @@ impl Consumer for PageCollector {
             Event::Datagram(_) | Event::File(_) => {}
         }
         if is_first {
+            current.diagnosis.event(event);
             current.summary.event(event);
         }
         Ok(())
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
-        let Some(Current { checker, summary, sample }) = self.current.take() else { return Ok(()) };
+        let Some(Current { checker, diagnosis, summary, sample }) = self.current.take() else {
+            return Ok(());
+        };
         if let Some(nth) = &mut self.again {
             let capture = self.captures.get_mut(*nth);
             if let Some(capture) = capture.filter(|it| is_short(&it.sample, self.most)) {
@@ -216,10 +231,15 @@ impl Consumer for PageCollector {
         }
         let (messages, bytes) = sample.taken();
         (self.most, self.room) = (self.most - messages, self.room.saturating_sub(bytes));
+        // Both review the same counts, which the first one takes.
+        let traffic = read.traffic.clone();
+        let diagnoses = diagnosis.outcome(read, None);
+        read.traffic = traffic;
         let outcome = checker.outcome(vec![self.name.clone()], read);
-        let least = self.fail_on.least();
+        let verdicts =
+            Verdicts { outcome: &outcome, least: self.fail_on.least(), diagnoses: &diagnoses };
         let name = self.name.clone();
-        self.captures.push(Capture::new(name, &summary, &outcome, least, sample, read)?);
+        self.captures.push(Capture::new(name, &summary, &verdicts, sample, read)?);
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use super::registration::{Registration, is_of_registration};
 use super::server::Server;
 use super::verdict::{DiagnosedServer, Diagnoses, ItemVerdict, Verdict, outcome_with_master};
 use super::{CapturePosition, Diagnosis};
-use crate::abuse::{AttackKind, plural};
+use crate::abuse::{Attack, AttackKind, Omitted, plural};
 use crate::session::Totals;
 use crate::text::grouped;
 
@@ -31,7 +31,7 @@ impl Diagnosis {
     ) -> Diagnoses {
         self.across_flows(read);
         self.other_traffic(read);
-        self.attacks();
+        let (attacks, omitted) = self.attacks();
         let (clients, givers) = self.other_parties(read, wanted.is_some());
         // A server that is named is shown, whatever it is.
         if wanted.is_none() {
@@ -80,15 +80,18 @@ impl Diagnosis {
             position,
             is_lossy,
             has_lists,
+            attacks,
+            omitted,
             near: read.pairs.named(),
             cut,
         }
     }
 
-    /// The attacks on the servers.
-    fn attacks(&mut self) {
-        let Some(abuse) = self.abuse.take() else { return };
-        for attack in abuse.attacks() {
+    /// The attacks, which also count against the attacked servers, and what was left out of them.
+    fn attacks(&mut self) -> (Vec<Attack>, Omitted) {
+        let Some(abuse) = self.abuse.take() else { return Default::default() };
+        let attacks = abuse.attacks();
+        for attack in &attacks {
             let cause = match (attack.kind, attack.also) {
                 (AttackKind::FloodedServer, _)
                 | (AttackKind::Transit, Some(AttackKind::FloodedServer)) => {
@@ -112,6 +115,7 @@ impl Diagnosis {
                 }
             }
         }
+        (attacks, abuse.omitted())
     }
 
     fn diagnosed(&mut self, address: SocketAddr, read: &Totals) -> DiagnosedServer {

@@ -1,5 +1,6 @@
 //! Determines verdicts from the state of servers.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use dissectors::Id;
@@ -8,6 +9,7 @@ use dissectors::kit::{AddressRole, Cause, CauseKind, Item, Role, Time, Values, c
 use super::CapturePosition;
 use super::hosts::Broadcast;
 use super::registration::is_of_registration;
+use crate::abuse::{Attack, Omitted};
 use crate::session::{ExchangeCounts, NamedTraffic};
 
 /// Whether a condition is met.
@@ -190,7 +192,11 @@ impl ItemVerdict {
     /// The text of the first line about a condition that is not met, or unknown.
     fn headline(&self) -> String {
         let Some(cause) = self.cause else { return String::new() };
-        let says = cause.sentence(&self.values);
+        // A party's conclusion may have a text of its own, without the values of the cause's sentence.
+        let says = match self.values.is_empty() && cause.says.contains('{') {
+            true => Cow::Borrowed(&*self.text),
+            false => cause.sentence(&self.values),
+        };
         let to_master = matches!(self.item, Item::Join | Item::Challenged | Item::Accepted);
         match self.verdict {
             Verdict::No if to_master && cause.kind == CauseKind::Icmp => {
@@ -334,6 +340,10 @@ pub struct Diagnoses {
     pub is_lossy: bool,
     /// Clients asked masters for lists.
     pub has_lists: bool,
+    /// The attacks in the capture.
+    pub attacks: Vec<Attack>,
+    /// What was left out of these because of limits.
+    pub omitted: Omitted,
     /// Packets of near protocols, which are not decoded.
     pub near: Vec<NamedTraffic>,
     /// What was left out because of limits.

@@ -6,6 +6,9 @@ use std::ops::RangeInclusive;
 use crate::abuse::{FirewallFilter, Match, RateLimit};
 use crate::text::{grouped, percent};
 
+/// What follows a filter on a terminal: how to get its text.
+pub(super) const EMITTED: &str = "  (--emit nft)";
+
 /// The text about what a filter drops.
 fn dropped(filter: &FirewallFilter) -> String {
     let matches = filter.matches.iter().map(|it| match it {
@@ -72,5 +75,5 @@ pub(super) fn filtered(filter: &FirewallFilter) -> String {
     }
     .replace(" /s", "/s");
     let drops = percent(filter.drops);
-    format!("{}: drops {drops} of the attack, {cost}{remains}  (--emit nft)", dropped(filter))
+    format!("{}: drops {drops} of the attack, {cost}{remains}{EMITTED}", dropped(filter))
 }

@@ -13,7 +13,10 @@ use crate::diagnose::{
 use crate::text::{counted, escaped, hanging, shortened, width};
 
 /// Maximum number of servers with a line each, in text.
-const SERVERS: usize = 50;
+pub(in crate::report) const SERVERS: usize = 50;
+
+/// Why a capture has no server.
+pub(in crate::report) const NO_SERVER: &str = "none is queried, and none joins a master";
 
 /// Maximum length of a text on a line.
 const WIDE: usize = 240;
@@ -163,14 +166,10 @@ impl DiagnosisReport<'_> {
     }
 
     /// Why there is no server, and what else to ask.
-    fn why_none(&self) -> &'static str {
-        match self.diagnoses.has_lists {
-            false => "none is queried, and none joins a master",
-            true => {
-                "none is queried, and none joins a master; --server IP:PORT looks one up in the lists of \
-                 masters"
-            }
-        }
+    fn why_none(&self) -> String {
+        let how = "--server IP:PORT looks one up in the lists of masters";
+        let more = if self.diagnoses.has_lists { format!("; {how}") } else { String::new() };
+        NO_SERVER.to_owned() + &more
     }
 
     /// The servers that are shown in full.
@@ -192,22 +191,6 @@ impl DiagnosisReport<'_> {
         all.filter(|party| party.outcome() == Outcome::Fault).take(SERVERS)
     }
 
-    /// The near protocols in the capture, which are not decoded: the first few.
-    fn near(&self) -> Option<String> {
-        const FIRST: usize = 4;
-        let near = &self.diagnoses.near;
-        let each = near.iter().take(FIRST).map(|it| {
-            let (transport, port) = (it.transport.name().to_uppercase(), it.port);
-            format!("{} ({transport} port {port}, {})", it.protocol, counted(it.packets, "packet"))
-        });
-        let each = Vec::from_iter(each).join(", ");
-        let more = match near.len().saturating_sub(FIRST) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        (!near.is_empty()).then(|| format!("also in the capture, not decoded: {each}{more}"))
-    }
-
     /// A note about what is not shown.
     fn note(&self) -> Option<String> {
         let lines = self.in_a_line().len();
@@ -217,7 +200,7 @@ impl DiagnosisReport<'_> {
             notes.push(counted(more as u64, "more server"));
         }
         notes.extend(self.diagnoses.cut.map(str::to_owned));
-        notes.extend(self.near());
+        notes.extend(near(self.diagnoses));
         if lines > 0 {
             notes.push("--server IP:PORT shows all items of one server".to_owned());
         }
@@ -407,14 +390,16 @@ fn address(server: &DiagnosedServer) -> String {
     }
 }
 
-fn headline_of(party: &DiagnosedParty) -> String {
+/// The first line about a client or a master.
+pub(in crate::report) fn headline_of(party: &DiagnosedParty) -> String {
     let role = if party.role == Role::Client { "client" } else { "master" };
     let known = party.library.or(party.protocol.map(|id| id.info().id));
     let known = known.map_or(String::new(), |known| format!(" ({known})"));
     format!("{role} {}{known}: {}", party.address, escaped(&party.headline()))
 }
 
-fn headline(server: &DiagnosedServer) -> String {
+/// The first line about a server.
+pub(in crate::report) fn headline(server: &DiagnosedServer) -> String {
     let name = server.name.as_deref().filter(|name| !name.is_empty());
     let name = name.map(|name| format!("\"{}\"", shortened(&escaped(name), 48)));
     let protocol = server.protocol.map(|id| id.info().id.to_owned());
@@ -453,24 +438,18 @@ fn whole(
     let labels = server.decisive_items().map(|item| item.item.does().len());
     let frames_wide = server.decisive_items().map(|item| frames(item).len()).max().unwrap_or(0);
     let wide = labels.max().unwrap_or(0);
-    let mut advised = None;
-    for group in ItemGroup::ALL {
-        let items = || server.decisive_items().filter(|it| it.item.group() == *group);
-        let is_absent =
-            !(*group == ItemGroup::Lists && has_lists) && items().all(ItemVerdict::is_absent);
-        if is_absent && items().next().is_some() {
-            let what = group.does();
-            let line = format!("{:<5}{what:<wide$}  nothing of that is in the capture", "?");
-            paint.paint(Tone::Faint, out, |out| put(out, format_args!("{line}\n")));
-            continue;
-        }
-        for item in items() {
-            one(item, (wide, frames_wide), (terminal, paint), out);
-            // The advice is shown once.
-            let advice = advice(item).filter(|_| server.is_advised(item));
-            if let Some(advice) = advice.filter(|advice| advised != Some(*advice)) {
-                put(out, format_args!("     {}\n", hanging(advice, 5, terminal)));
-                advised = Some(advice);
+    for line in checklist(server, has_lists) {
+        match line {
+            ChecklistLine::Absent(group) => {
+                let what = group.does();
+                let line = format!("{:<5}{what:<wide$}  {ABSENT}", "?");
+                paint.paint(Tone::Faint, out, |out| put(out, format_args!("{line}\n")));
+            }
+            ChecklistLine::Item(item, advice) => {
+                one(item, (wide, frames_wide), (terminal, paint), out);
+                if let Some(advice) = advice {
+                    put(out, format_args!("     {}\n", hanging(advice, 5, terminal)));
+                }
             }
         }
     }
@@ -480,6 +459,59 @@ fn whole(
         }
         in_a_line(outcome, &format!("{master}: {headline}"), (terminal, paint), out);
     }
+}
+
+/// The near protocols in the capture, which are not decoded: the first few.
+pub(in crate::report) fn near(diagnoses: &Diagnoses) -> Option<String> {
+    const FIRST: usize = 4;
+    let near = &diagnoses.near;
+    let each = near.iter().take(FIRST).map(|it| {
+        let (transport, port) = (it.transport.name().to_uppercase(), it.port);
+        format!("{} ({transport} port {port}, {})", it.protocol, counted(it.packets, "packet"))
+    });
+    let each = Vec::from_iter(each).join(", ");
+    let more = match near.len().saturating_sub(FIRST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!near.is_empty()).then(|| format!("also in the capture, not decoded: {each}{more}"))
+}
+
+/// That the capture has nothing about a group of conditions.
+pub(in crate::report) const ABSENT: &str = "nothing of that is in the capture";
+
+/// A line of a server's checklist.
+pub(in crate::report) enum ChecklistLine<'d> {
+    /// The capture has nothing about these conditions.
+    Absent(ItemGroup),
+    /// A condition, and what to do.
+    Item(&'d ItemVerdict, Option<&'static str>),
+}
+
+/// The conditions of a server, in the order in which they must be met. `has_lists`: the capture has lists,
+/// though perhaps none that could have it.
+pub(in crate::report) fn checklist(
+    server: &DiagnosedServer,
+    has_lists: bool,
+) -> Vec<ChecklistLine<'_>> {
+    let (mut lines, mut advised) = (Vec::new(), None);
+    for group in ItemGroup::ALL {
+        let items = || server.decisive_items().filter(|it| it.item.group() == *group);
+        let is_absent =
+            !(*group == ItemGroup::Lists && has_lists) && items().all(ItemVerdict::is_absent);
+        if is_absent {
+            lines.extend(items().next().map(|_| ChecklistLine::Absent(*group)));
+            continue;
+        }
+        for item in items() {
+            // The advice is shown once.
+            let advice = advice(item).filter(|_| server.is_advised(item));
+            let advice = advice.filter(|advice| advised != Some(*advice));
+            advised = advice.or(advised);
+            lines.push(ChecklistLine::Item(item, advice));
+        }
+    }
+    lines
 }
 
 /// One item. Where the terminal has no room for the text in a column of its own, it goes below the line.
@@ -515,12 +547,12 @@ fn one(
 }
 
 /// What to do about a condition that is not met, or unknown.
-fn advice(item: &ItemVerdict) -> Option<&'static str> {
+pub(in crate::report) fn advice(item: &ItemVerdict) -> Option<&'static str> {
     item.cause.map(|cause| cause.remedy(item.verdict == Verdict::No))
 }
 
 /// The text of a verdict.
-fn shown(verdict: Verdict) -> &'static str {
+pub(in crate::report) fn shown(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Yes => "yes",
         Verdict::No => "NO",
@@ -529,7 +561,7 @@ fn shown(verdict: Verdict) -> &'static str {
 }
 
 /// The packets that show an item.
-fn frames(item: &ItemVerdict) -> String {
+pub(in crate::report) fn frames(item: &ItemVerdict) -> String {
     let frames: Vec<_> = item.frames.iter().map(u64::to_string).collect();
     let more = if item.has_more { " ff." } else { "" };
     match frames.len() {

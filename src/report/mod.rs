@@ -15,6 +15,8 @@
 #[cfg(feature = "cli")]
 pub mod abuse;
 #[cfg(feature = "cli")]
+mod abuse_figures;
+#[cfg(feature = "cli")]
 mod abuse_filters;
 #[cfg(feature = "cli")]
 pub mod abuse_report;

@@ -246,12 +246,24 @@ impl<'r> SummaryReport<'r> {
         PeopleTimes { stamp, digits: self.read.digits, form }
     }
 
+    /// How many rows of each table are not shown.
+    pub(in crate::report) fn left_out(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        let cut = self.grids.iter().filter(|grid| grid.left_out > 0);
+        cut.map(|grid| (grid.table.name(), grid.left_out))
+    }
+
+    /// When the recording begins.
+    pub(in crate::report) fn begin(&self) -> Option<String> {
+        let [first, _] = self.read.span?;
+        Some(to_text(|out| self.stamp().moment(first, out)))
+    }
+
     /// The time of the recording, its size, and losses.
     pub(in crate::report) fn recording(&self) -> String {
         let Totals { packets, bytes, span, .. } = *self.read;
         let (packets, size) = (counted(packets, "packet"), size(bytes));
         let Some([first, last]) = span else { return packets };
-        let when = to_text(|out| self.stamp().moment(first, out));
+        let when = self.begin().unwrap_or_default();
         let length = long_span(last.since(first).max(0).unsigned_abs());
         let links = self.read.links.names().join(" and ");
         let flows = counted(self.read.flows.into(), "flow");

@@ -49,6 +49,31 @@ impl Needs {
         Needs { messages, fields, findings, ..Needs::default() }
     }
 
+    /// What two readers of the same events need together.
+    pub fn and(self, other: Needs) -> Needs {
+        Needs {
+            messages: self.messages.max(other.messages),
+            fields: match (self.fields, other.fields) {
+                (Some(one), Some(two)) => Some(one.and(two)),
+                (one, two) => one.or(two),
+            },
+            servers: self.servers || other.servers,
+            findings: self.findings.max(other.findings),
+            passes: self.passes.and(other.passes),
+            cross_flow: self.cross_flow || other.cross_flow,
+            traffic: self.traffic.max(other.traffic),
+            icmp: self.icmp || other.icmp,
+            datagrams: self.datagrams.and(other.datagrams),
+            refusals: self.refusals || other.refusals,
+            flows: self.flows || other.flows,
+            flow_details: self.flow_details || other.flow_details,
+            files: self.files || other.files,
+            ports: self.ports || other.ports,
+            hosts: self.hosts || other.hosts,
+            pairs: self.pairs || other.pairs,
+        }
+    }
+
     /// Whether rules of messages that are not reported count, too.
     pub(super) fn count_rules(&self) -> bool {
         let counts_all = matches!(self.findings, Findings::All { .. });
@@ -73,6 +98,15 @@ pub enum Passes {
 }
 
 impl Passes {
+    /// Those of two readers.
+    fn and(self, other: Passes) -> Passes {
+        match (self, other) {
+            (Passes::None, passes) | (passes, Passes::None) => passes,
+            (one, two) if one == two => one,
+            _ => Passes::All,
+        }
+    }
+
     /// Whether a rule is among them.
     #[inline]
     pub(super) fn has(self, rule: &Rule) -> bool {
@@ -96,8 +130,19 @@ pub enum Datagrams {
     Beside,
 }
 
+impl Datagrams {
+    /// Those of two readers, of which one may need events about flows.
+    fn and(self, other: Datagrams) -> Datagrams {
+        match (self, other) {
+            (Datagrams::None, Datagrams::None) => Datagrams::None,
+            (Datagrams::Only, Datagrams::Only) => Datagrams::Only,
+            _ => Datagrams::Beside,
+        }
+    }
+}
+
 /// Which messages are needed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Messages {
     /// None.
     #[default]
@@ -166,6 +211,16 @@ impl FieldLimits {
         FieldLimits { elements: false, ..FieldLimits::default() }
     }
 
+    /// The limits of two readers.
+    fn and(self, other: FieldLimits) -> FieldLimits {
+        FieldLimits {
+            fields: self.fields.max(other.fields),
+            depth: self.depth.max(other.depth),
+            elements: self.elements || other.elements,
+            of: if self.of == other.of { self.of } else { FieldsOf::All },
+        }
+    }
+
     /// A tree with these limits.
     pub(super) fn tree(self) -> Tree {
         let tree = Tree::bounded(self.fields, self.depth);
@@ -174,7 +229,7 @@ impl FieldLimits {
 }
 
 /// Which findings are needed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Findings {
     /// None.
     #[default]

@@ -18,8 +18,8 @@ use super::gate::Gate;
 use super::icmp_event::IcmpEvent;
 use super::listed_counts::ListedCounts;
 use super::{
-    EventOrder, FileEvent, Findings, FlowContext, LeftOut, Needs, Options, PassedRule, Requests,
-    Traffic,
+    Datagrams, EventOrder, FileEvent, Findings, FlowContext, LeftOut, Needs, Options, PassedRule,
+    Requests, Traffic,
 };
 use crate::filter::Subject;
 use crate::flows::{Asked, ExchangeEffect, Exchanges, FlowMut, FlowRow, MessageCounts};
@@ -238,7 +238,8 @@ impl<F: FieldSink> Recorder<F> {
         self.needs.refusals
     }
 
-    /// A single datagram; `id`: its protocol, identified by its bytes.
+    /// A single datagram; `id`: its protocol, identified by its bytes. Beside messages, these are counted,
+    /// and not datagrams.
     #[inline]
     pub(super) fn datagram(
         &mut self,
@@ -246,9 +247,10 @@ impl<F: FieldSink> Recorder<F> {
         datagram: DatagramEvent<'_>,
         id: impl FnOnce() -> Option<Id>,
     ) {
-        let is_asked = self.filter.is_some() || self.traffic.is_some();
+        let mut traffic = self.traffic.as_mut().filter(|_| self.needs.datagrams == Datagrams::Only);
+        let is_asked = self.filter.is_some() || traffic.is_some();
         let protocol = if is_asked { id() } else { None };
-        if let (Some(traffic), Some(_)) = (&mut self.traffic, protocol) {
+        if let (Some(traffic), Some(_)) = (&mut traffic, protocol) {
             traffic.message(protocol, ExchangeEffect::default());
         }
         let is_wanted = self.filter.as_ref().is_none_or(|it| {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{FlowContext, OtherHosts};
 
 /// Requests by server.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Requests {
     servers: Map<SocketAddr, AskedServer>,
     /// The server that responded last, which most likely responds next, too.
@@ -27,7 +27,7 @@ pub struct Requests {
 }
 
 /// The requests to one server.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 enum AskedServer {
     Responds,
     /// Without a response. Boxed, because most servers respond.

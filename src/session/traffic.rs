@@ -8,7 +8,7 @@ use super::Requests;
 use crate::flows::{ExchangeCounts, ExchangeEffect};
 
 /// Counts of messages.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Traffic {
     /// Their number.
     pub messages: u64,

@@ -198,9 +198,16 @@ fn pictures_and_diagrams_contain_no_active_content() {
     let document = uppsala::parse(&svg).unwrap();
     let _ = document;
     assert!(svg.contains("port unreachable") && !svg.contains("<script"));
+    let beside = Vec::from_iter(svg.lines().filter(|line| line.contains("class=\"time end\"")));
+    assert!(
+        beside[0].contains(">1<") && beside[1].contains(">+"),
+        "packets and differences: {beside:?}"
+    );
     let diagram = drawn(&["--format", "mermaid", sample]);
     assert!(diagram.starts_with("sequenceDiagram\n    participant p0 as 10.0.0.1:50000\n"));
-    assert!(diagram.contains("    p1--xp0: ICMP port unreachable, about packet 1\n"), "{diagram}");
+    let icmp = diagram.lines().find(|line| line.contains("    p1--xp0: ")).unwrap();
+    assert!(icmp.ends_with(" ICMP port unreachable, about packet 1"), "{icmp}");
+    assert!(icmp.contains("p0: 00:00:00."), "with the time: {icmp}");
     // A name that tries to break out of either format.
     let quirks = "samples/gamespy1-faults.pcap";
     for format in ["svg", "mermaid"] {

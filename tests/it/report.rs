@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
+use std::process::Stdio;
 
 use crate::support::project::Project;
 use crate::support::{gamewire, samples, small_recorded_captures};
 use captures::exchange::Setting;
+use captures::wire::{Capture, Datagram, Link, START};
 use serde_json::Value;
 
 /// The data of a page, by its id.
@@ -192,4 +194,188 @@ fn several_captures_are_in_one_page() {
     assert_eq!(names, files);
     assert_eq!(page.matches("data-capture=").count(), 2);
     assert!(page.contains("id=\"details-1\""));
+}
+
+/// The static part of a page: everything above its data.
+fn above(page: &str) -> &str {
+    page.split_once("<script type=\"application/json\"").unwrap().0
+}
+
+/// The elements of a class in the static part, as texts without markup.
+fn texts(page: &str, class: &str) -> Vec<String> {
+    let start = format!("class=\"{class}\">");
+    let parts = above(page).split(&start).skip(1);
+    let until_end = parts.map(|part| part.split("</p>").next().unwrap().to_owned());
+    let plain = |html: String| {
+        let texts = html.split('<').map(|it| it.split_once('>').map_or(it, |(_, text)| text));
+        let text = texts.collect::<String>();
+        text.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    };
+    until_end.map(plain).collect()
+}
+
+/// Text as `diagnose` writes it, without its wrapping.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_first_screen_says_what_is_wrong_and_what_to_do() {
+    let project = Project::new("report-answer");
+    let file = "samples/silence-unanswered.pcap";
+    let page = page(&project, &[file]);
+    // With a single server, everything about it is shown.
+    let server = ["--server", "10.0.0.2:27015", file];
+    let told = gamewire([&["diagnose", "--no-config"], &server[..]].concat());
+    let told = unwrapped(&told.out);
+    let (_, heading) = above(&page).split_once("<h1").unwrap();
+    let heading = heading.split_once('>').unwrap().1.split_once("</h1>").unwrap().0;
+    let heading = heading.replace("&quot;", "\"");
+    assert!(told.starts_with(&heading), "{heading}\n{told}");
+    let todo = texts(&page, "todo");
+    let advice = todo[0].strip_prefix("What to do: ").unwrap();
+    assert!(told.contains(advice), "{todo:?}\n{told}");
+    let place = |what: &str| above(&page).find(what).unwrap_or_else(|| panic!("{what}"));
+    let order = [
+        "What to do",
+        "class=\"conformance ",
+        "id=\"findings-section\"",
+        "id=\"timeline-section\"",
+    ];
+    assert!(order.map(place).is_sorted(), "the answer comes first: {:?}", order.map(place));
+}
+
+#[test]
+fn the_answer_is_that_of_diagnose_for_every_capture() {
+    let project = Project::new("report-answers");
+    let mut seen = 0;
+    for file in samples() {
+        let file = file.to_str().unwrap();
+        let page = page(&project, &[file]);
+        let diagnosed = object("diagnose", file);
+        let parties = ["servers", "masters", "clients"].map(|it| diagnosed[it].as_array().unwrap());
+        let faults = parties.iter().flat_map(|all| all.iter());
+        let faults = faults.filter(|it| it["verdict"] == "fault").count();
+        let shown = above(&page).matches("class=\"answer fail\"").count();
+        let attacks = above(&page).matches("Figures, sources and filters").count();
+        assert_eq!(shown - attacks, faults, "{file}");
+        let abuse = object("abuse", file);
+        assert_eq!(attacks, abuse["attacks"].as_array().unwrap().len(), "{file}");
+        // Each condition that is not met is in a checklist.
+        let items = parties.iter().flat_map(|all| all.iter()).flat_map(|it| {
+            it["items"].as_array().unwrap().iter().filter(|item| item["verdict"] == "no")
+        });
+        assert!(above(&page).matches("<td>NO</td>").count() <= items.count(), "{file}");
+        seen += faults;
+    }
+    assert!(seen > 10, "{seen}");
+}
+
+#[test]
+fn an_attack_is_above_everything_with_its_figures_and_filters() {
+    let project = Project::new("report-attack");
+    let file = "samples/abuse-query-flood.pcap";
+    let page = page(&project, &[file]);
+    let (_, heading) = above(&page).split_once("<h1").unwrap();
+    assert!(heading.contains(">Under attack: "), "{}", &heading[..200]);
+    let abuse = unwrapped(&gamewire(["abuse", "--no-config", file]).out);
+    let told = texts(&page, "what");
+    let headline = told[0].strip_prefix("Under attack: ").unwrap();
+    assert!(abuse.starts_with(headline), "{headline}\n{abuse}");
+    let filter = gamewire(["abuse", "--no-config", "--emit", "nft", file]).out;
+    let shown = above(&page).replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">");
+    assert!(shown.replace("&amp;", "&").contains(filter.trim_end()), "{filter}");
+}
+
+#[test]
+fn several_captures_begin_with_a_table_of_them_with_the_worst_on_top() {
+    let project = Project::new("report-overview");
+    let files = [
+        "samples/abuse-players.pcap",
+        "samples/diagnose-queries-faults.pcap",
+        "samples/abuse-query-flood.pcap",
+    ];
+    let page = page(&project, &files);
+    let (_, table) = above(&page).split_once("id=\"overview\"").unwrap();
+    let (table, rest) = table.split_once("</table>").unwrap();
+    assert!(rest.contains("<h1"), "the table is above the answers");
+    let order: Vec<_> = table.split("data-of=\"").skip(1).map(|row| &row[..1]).collect();
+    assert_eq!(order, ["0", "1", "2"], "the page is in the order of the table");
+    let place = |name: &str| table.find(name).unwrap_or_else(|| panic!("{name}"));
+    let places = ["query-flood", "queries-faults", "players"].map(place);
+    assert!(places.is_sorted(), "attacks are the worst: {places:?}");
+    let check = object("check", files[1]);
+    let errors = |check: &Value, severity: &str| -> u64 {
+        let rules = check["rules"].as_array().unwrap().iter();
+        let own = rules.filter(|rule| rule["severity"] == severity);
+        own.map(|rule| rule["failed"].as_u64().unwrap()).sum()
+    };
+    let row = table.split("data-of=\"1\"").nth(1).unwrap().split("</tr>").next().unwrap();
+    for severity in ["error", "warning"] {
+        let count = errors(&check, severity);
+        assert!(count > 0 && row.contains(&format!(">{count}</td>")), "{severity}: {row}");
+    }
+    assert!(row.contains("diagnose-queries-faults.pcap") && row.contains("10.0."), "{row}");
+    assert!(!above(&self::page(&project, &files[..1])).contains("id=\"overview\""));
+}
+
+#[test]
+fn notes_are_apart_from_errors_and_warnings() {
+    let project = Project::new("report-notes");
+    // Information behind a challenge is documented practice: a note.
+    let page = page(&project, &["samples/diagnose-queries-faults.pcap"]);
+    let (_, notes) = above(&page).split_once("data-notes").unwrap();
+    let (before, _) = above(&page).split_once("data-notes").unwrap();
+    assert!(notes.contains("rule note") && !notes.contains("rule error"));
+    assert!(before.contains("rule error") && !before.contains("rule note"));
+    let report: Value = serde_json::from_str(&data(&page, "report")).unwrap();
+    let columns = report["columns"]["servers"].as_array().unwrap();
+    let names: Vec<_> = columns.iter().filter_map(|it| it["name"].as_str()).collect();
+    let at = names.iter().position(|name| *name == "findings").unwrap();
+    assert_eq!(names[at + 1], "notes");
+    let capture = captures(&page).remove(0);
+    let parties = capture["parties"].as_object().unwrap();
+    let count = |nth: usize| parties.values().map(|it| it[nth].as_u64().unwrap()).sum::<u64>();
+    let findings = capture["check"]["findings"].as_array().unwrap();
+    for (nth, severity) in ["error", "warning", "note"].into_iter().enumerate() {
+        let own = findings.iter().filter(|it| {
+            it["severity"] == severity && it["verdict"] != "inconclusive" && !it["party"].is_null()
+        });
+        assert_eq!(count(nth), own.count() as u64, "{severity}");
+    }
+}
+
+#[test]
+fn a_page_of_many_messages_stays_small_and_a_pipe_of_them_is_read() {
+    let project = Project::new("report-many");
+    let asks = [0xFF, 0xFF, 0xFF, 0xFF, b'V', 0x11, 0x22, 0x33, 0x44];
+    let mut rules = b"\xFF\xFF\xFF\xFFE\x3C\0".to_vec();
+    (0..60).for_each(|nth| rules.extend(format!("a_rule_of_a_server_{nth}\0{nth}\0").into_bytes()));
+    let (mut capture, server) = (Capture::new(Link::Ethernet), "20.0.0.1:27015");
+    for nth in 0..6000_u64 {
+        let client = format!("10.0.{}.{}:5000", nth >> 8, nth & 255);
+        capture.push(START.after_ms(10 * nth), &Datagram::new(&client, server, &asks).packet());
+        let responds = Datagram::new(server, &client, &rules).packet();
+        capture.push(START.after_ms(10 * nth + 1), &responds);
+    }
+    let file = project.path("many.pcap");
+    std::fs::write(&file, capture.pcap()).unwrap();
+    let page = page(&project, &[&file]);
+    assert!(page.len() < 20 << 20, "{} bytes", page.len());
+    let capture = captures(&page).remove(0);
+    assert_eq!(capture["sample"]["seen"], 12_000);
+    assert_eq!(messages(&capture).len(), 10_000);
+    let clients = capture["summary"]["clients"].as_array().unwrap().len() as u64;
+    assert_eq!(clients + capture["more"]["clients"].as_u64().unwrap(), 6000);
+    // The same from a pipe, of which only the name differs.
+    let out = project.path("piped.html");
+    let input =
+        std::process::Command::new("cat").arg(&file).stdout(Stdio::piped()).spawn().unwrap();
+    let mut piped = std::process::Command::new(env!("CARGO_BIN_EXE_gamewire"));
+    let ran = piped.args(["report", "--no-config", "-o", &out, "-"]).stdin(input.stdout.unwrap());
+    let ran = ran.output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let piped = captures(&project.read("piped.html")).remove(0);
+    assert_eq!(piped["sample"], capture["sample"]);
+    assert_eq!(piped["summary"], capture["summary"]);
 }

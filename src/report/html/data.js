@@ -20,7 +20,7 @@ function collect(map, key, value) {
 
 // A duration with a unit: 20 ms, 1.5 s.
 function span(seconds) {
-  if (seconds < 1e-3) return +(seconds * 1e6).toFixed(0) + " \u00B5s";
+  if (seconds < 0.9995e-3) return +(seconds * 1e6).toFixed(0) + " \u00B5s";
   if (seconds < 1) return +(seconds * 1e3).toFixed(seconds < 0.01 ? 1 : 0) + " ms";
   if (seconds < 120) return +seconds.toFixed(seconds < 10 ? 1 : 0) + " s";
   if (seconds < 7200) return +(seconds / 60).toFixed(1) + " min";
@@ -51,13 +51,18 @@ function prepare(capture, nth) {
     m.hosts = [host(m.src), host(m.dst)];
     if (!m.icmp) collect(capture.byFrame, m.frame, m);
   });
+  capture.listed = new Map();
   for (const finding of check.findings) {
+    if (finding.verdict !== "inconclusive") capture.listed.set(finding.rule, (capture.listed.get(finding.rule) || 0) + 1);
     const frame = finding.frames[finding.frames.length - 1];
     const of = (capture.byFrame.get(frame) || []).filter((m) => !finding.flow || m.flow === finding.flow);
     finding.of = of.find((m) => m.message === finding.about) || of[0];
     finding.at = frame ? since(finding.time) : undefined;
     finding.of?.findings.push(finding);
   }
+  // Whether findings are missing among chosen messages: the page has not all messages, or not all findings.
+  capture.isPartial = messages.filter((m) => !m.icmp).length < sample.seen ||
+    check.rules.some((rule) => rule.failed + (rule.notes || 0) > (capture.listed.get(rule.code) || 0));
   for (const m of messages) {
     m.rules = m.findings.map((f) => f.rule);
     m.text = [m.path, m.src, m.dst, m.summary, m.frame, ...m.findings.map((f) => f.rule + " " + f.slug + " " + f.message)]
@@ -69,10 +74,22 @@ function prepare(capture, nth) {
   return capture;
 }
 
-// The fields and bytes of a message, which are parsed only when they are shown.
-function details(capture, message) {
+// The fields and bytes of a message as JSON.
+function line(capture, message) {
   if (!capture.lines) capture.lines = document.getElementById("details-" + capture.nth).textContent.split("\n");
-  return JSON.parse(capture.lines[message.index] || "null");
+  return capture.lines[message.index] || "null";
+}
+
+// The same, parsed only when they are shown.
+const details = (capture, message) => JSON.parse(line(capture, message));
+
+// The values and meanings of all fields of a message in lower case, taken from the JSON when they are first searched.
+function values(capture, message) {
+  if (message.values === undefined) {
+    const found = line(capture, message).match(/"(?:value|meaning)":(?:"(?:[^"\\]|\\.)*"|[\d.-]+)/g) || [];
+    message.values = found.map((it) => it.slice(it.indexOf(":") + 1)).join("\n").toLowerCase();
+  }
+  return message.values;
 }
 
 // A time of the capture as text, in UTC.

@@ -37,6 +37,10 @@ function pager(page, pages, name, go) {
   ];
 }
 
+// Whether filters are above the page and folded, as in the style, and whether messages are a list.
+const isNarrow = () => matchMedia("(max-width: 900px)").matches;
+const isPhone = () => matchMedia("(max-width: 600px)").matches;
+
 // The width of a chart.
 const widthOf = (id) => Math.max(by(id).clientWidth || 900, 320);
 

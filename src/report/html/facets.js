@@ -16,23 +16,25 @@ const LISTED = 8;
 // The search texts for values of each filter.
 const typed = {};
 
-function showFacets(capture) {
+function showFacets(capture, messages) {
   const names = Object.fromEntries(capture.check.rules.map((rule) => [rule.code, rule.slug]));
   const focused = document.activeElement?.id;
-  put("facets", chips(), FACETS.map(([facet, title]) => showFacet(capture, facet, title, names)));
+  put("facets", chips(), FACETS.map(([facet, title]) => showFacet(capture, facet, title, names, messages)));
   if (focused) by(focused)?.focus();
 }
 
-function showFacet(capture, facet, title, names) {
+function showFacet(capture, facet, title, names, messages) {
   const counts = new Map();
-  for (const m of chosen(capture, facet)) {
-    for (const value of new Set(facetValues(facet, m))) counts.set(value, (counts.get(value) || 0) + m.weight);
+  for (const m of state[facet].length ? chosen(capture, facet) : messages) {
+    const values = facetValues(facet, m);
+    values.forEach((value, nth) => values.indexOf(value) === nth && counts.set(value, (counts.get(value) || 0) + m.weight));
   }
   for (const value of state[facet]) if (!counts.has(value)) counts.set(value, 0);
-  const all = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  const all = [...counts];
   const isFound = ([value]) => (value + " " + (names[value] || "")).toLowerCase().includes((typed[facet] || "").toLowerCase());
   const found = all.filter(isFound);
-  const listed = found.filter(([value], at) => at < LISTED || state[facet].includes(value));
+  const top = most(found, LISTED);
+  const listed = [...top, ...most(found.filter(([value]) => state[facet].includes(value) && !top.some((it) => it[0] === value)), Infinity)];
   if (!all.length) return undefined;
   const id = "facet-" + facet;
   return make("fieldset", { class: "facet" }, make("legend", {}, title),
@@ -48,12 +50,19 @@ function showFacet(capture, facet, title, names) {
     found.length > listed.length && make("p", { class: "more" }, grouped(found.length - listed.length) + " more"));
 }
 
+// The first of some values by their counts, without sorting all of them.
+function most(values, count) {
+  const before = (a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1);
+  const least = values.length > 500 ? values.map((it) => it[1]).sort((a, b) => b - a)[count - 1] ?? 0 : 0;
+  return values.filter((it) => it[1] >= least).sort(before).slice(0, count);
+}
+
 // Parties are found by host and by socket: the list has servers by socket, others by host.
 function facetValues(facet, m) {
   if (facet === "answered") return answer(m) ? [answer(m)] : [];
   if (facet !== "party") return m.icmp && facet === "protocol" ? [] : VALUES[facet](m);
-  const isAsked = (end) => end === (m.speaker === "client" ? m.dst : m.src);
-  return [m.src, m.dst].map((end) => (isAsked(end) && !m.icmp ? end : host(end)));
+  if (m.icmp) return m.hosts;
+  return m.speaker === "client" ? [m.hosts[0], m.dst] : [m.src, m.hosts[1]];
 }
 
 function facetName(facet, value, names) {
@@ -63,7 +72,7 @@ function facetName(facet, value, names) {
 
 function refresh(id, capture) {
   const at = by(id).selectionStart;
-  showFacets(capture);
+  showFacets(capture, chosen(capture));
   by(id)?.setSelectionRange(at, at);
 }
 

@@ -16,16 +16,31 @@ function showFindings(capture, messages) {
     card.querySelector("[data-count]").textContent = count(own, counts.get(code));
     card.querySelector("[data-parties]").replaceChildren(...parties(capture, own));
   }
+  const notes = document.querySelector("[data-notes]");
+  if (notes) {
+    const own = [...notes.querySelectorAll("[data-rule]:not([hidden])")].map((card) => card.getAttribute("data-rule"));
+    const of = own.reduce((sum, code) => sum + certain(ofRule.get(code), counts.get(code)), 0);
+    notes.hidden = !own.length;
+    // Chosen notes are shown.
+    notes.open = isNarrowed();
+    notes.querySelector("summary").textContent = `Notes: ${grouped(of)} of ${counted(own.length, "rule")}`;
+  }
   by("no-findings").hidden = found.length > 0;
 }
 
-// The number of findings, of which only some may have been kept.
+// The number of certain findings: without a choice that of the check, which may have kept only some.
+function certain(own, rule) {
+  const sure = own.filter((f) => f.verdict !== "inconclusive").length;
+  return isNarrowed() || !rule ? sure : Math.max(sure, rule.failed + (rule.notes || 0));
+}
+
+// The same as text, with those that are inconclusive.
 function count(own, rule) {
   const open = own.filter((f) => f.verdict === "inconclusive").length;
-  const sure = own.length - open;
-  const all = isNarrowed() || !rule ? sure : Math.max(sure, rule.failed);
+  const [sure, all] = [own.length - open, certain(own, rule)];
+  const least = isNarrowed() && capture().isPartial ? "at least " : "";
   const shown = all > sure ? ` (${grouped(sure)} listed)` : "";
-  return [sure && grouped(all) + " \u00D7" + shown, open && grouped(open) + " inconclusive"].filter(Boolean).join(", ");
+  return [sure && least + grouped(all) + " \u00D7" + shown, open && grouped(open) + " inconclusive"].filter(Boolean).join(", ");
 }
 
 function parties(capture, own) {
@@ -50,7 +65,7 @@ function parties(capture, own) {
     };
     fillIn(0, FOUND);
     const who = of[0].party === null || of[0].who === "any" ? "" : of[0].who + " ";
-    return make("details", { class: "party", open: sorted.length <= 3 },
+    return make("details", { class: "party", open: sorted.length <= 3 && of[0].severity !== "note" },
       make("summary", {}, `${who}${party}: ${grouped(of.length)} \u00D7`), list);
   };
   const shown = sorted.slice(0, 10).map(section);

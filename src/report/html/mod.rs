@@ -1,9 +1,12 @@
 //! The page of `gamewire report`: one file that can be sent to others.
 //!
-//! The static part is a template: verdicts, rules and citations, and the frame for the script. The
+//! The static part is a template: the answer in words, rules and citations, and the frame for the script. The
 //! script's data are embedded as JSON, which browsers do not execute; the page's content security
 //! policy allows only its own script and style: no requests, no inline handlers, no `eval`.
 
+mod answers;
+mod attack;
+mod overview;
 mod sample;
 mod template;
 mod verdict;
@@ -16,12 +19,14 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use dissectors::kit::{Code, Rule, Set, Severity};
 use sha2::{Digest, Sha256};
 
-use self::verdict::Headline;
+use self::answers::Answer;
+use self::verdict::{Headline, party_counts};
 use super::TimeStyle;
 use super::check::json;
 use super::json::line;
 use super::summary::{self, SummaryOptions};
 use crate::check::Outcome;
+use crate::diagnose::Diagnoses;
 use crate::rows::{Heading, Importance, Kind, Table};
 use crate::session::Totals;
 use crate::summary::Summary;
@@ -48,14 +53,25 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
+/// Maximum number of rows of each table.
+const ROWS: usize = 5000;
+
 /// The data of one capture on a page.
 pub struct Capture {
     name: String,
     recording: String,
+    /// When it begins.
+    begin: String,
+    answer: Answer,
     verdict: Headline,
+    /// How many errors, warnings and notes it has, and each of its parties.
+    counts: [u64; 3],
+    parties: BTreeMap<String, [u64; 3]>,
     /// The JSON of `summary` and `check`.
     summary: Vec<u8>,
     check: Vec<u8>,
+    /// How many more rows each table has.
+    more: BTreeMap<&'static str, usize>,
     rules: BTreeMap<Code, (&'static Rule, Severity)>,
     /// Packets of requests that were not answered.
     unanswered: Set<u64>,
@@ -63,6 +79,16 @@ pub struct Capture {
     found: Set<u64>,
     /// Its messages.
     pub sample: Sample,
+}
+
+/// What was concluded about a capture.
+pub struct Verdicts<'v> {
+    /// By the rules.
+    pub outcome: &'v Outcome,
+    /// The minimum severity that fails it.
+    pub least: Severity,
+    /// What players notice, and attacks.
+    pub diagnoses: &'v Diagnoses,
 }
 
 impl Capture {
@@ -73,13 +99,12 @@ impl Capture {
     pub fn new(
         name: String,
         tables: &Summary,
-        outcome: &Outcome,
-        least: Severity,
+        verdicts: &Verdicts<'_>,
         sample: Sample,
         read: &Totals,
     ) -> io::Result<Capture> {
-        let shown =
-            SummaryOptions { table: None, order: None, top: usize::MAX, times: TimeStyle::Utc };
+        let &Verdicts { outcome, least, diagnoses } = verdicts;
+        let shown = SummaryOptions { table: None, order: None, top: ROWS, times: TimeStyle::Utc };
         let report = summary::SummaryReport::new(tables, read, None, shown);
         let (mut summary, mut check) = (Vec::new(), Vec::new());
         report.json(&mut summary);
@@ -90,9 +115,14 @@ impl Capture {
         Ok(Capture {
             name,
             recording: report.recording(),
+            begin: report.begin().unwrap_or_default(),
+            answer: Answer::of(diagnoses, &outcome.attacks(), read),
             verdict: Headline::of(outcome, least, read),
+            counts: Severity::ALL.map(|severity| outcome.count(severity)),
+            parties: party_counts(outcome),
             summary,
             check,
+            more: report.left_out().collect(),
             rules: rules.collect(),
             unanswered: of_requests.map(crate::check::ReportedFinding::frame).collect(),
             found: found
@@ -113,7 +143,8 @@ impl Capture {
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn write(captures: &[Capture], version: &str, to: &mut dyn Write) -> io::Result<()> {
+pub fn write(captures: &mut [Capture], version: &str, to: &mut dyn Write) -> io::Result<()> {
+    overview::sort(captures);
     to.write_all(template::above(captures, &policy(), version).into_string().as_bytes())?;
     data("report", &report(captures), to)?;
     for (nth, capture) in captures.iter().enumerate() {
@@ -164,6 +195,10 @@ fn report(captures: &[Capture]) -> Vec<u8> {
         out.extend_from_slice(&capture.summary);
         out.extend_from_slice(b",\"check\":");
         out.extend_from_slice(&capture.check);
+        out.extend_from_slice(b",\"more\":");
+        let _ = line(&capture.more, out);
+        out.extend_from_slice(b",\"parties\":");
+        let _ = line(&capture.parties, out);
         out.extend_from_slice(b",\"sample\":");
         capture.sample.json(&capture.unanswered, out);
         out.push(b'}');
@@ -196,10 +231,23 @@ fn columns() -> serde_json::Value {
     let table = |table: Table| {
         let headings = table.headings();
         let columns = table.for_people().into_iter().filter_map(|(at, ..)| column(headings[at]));
-        (table.name().to_owned(), columns.collect())
+        (table.name().to_owned(), columns.flat_map(with_notes).collect())
     };
     let tables = [Table::Servers, Table::Masters, Table::Clients, Table::Flows];
     serde_json::Value::Object(tables.into_iter().map(table).collect())
+}
+
+/// The column of findings counts errors and warnings; notes have one of their own.
+fn with_notes(mut column: serde_json::Value) -> Vec<serde_json::Value> {
+    if column["name"] != "findings" {
+        return vec![column];
+    }
+    column["meaning"] = "Errors and warnings; notes are counted apart.".into();
+    let notes = serde_json::json!({
+        "name": "notes", "heading": "Notes", "kind": "count", "of": "", "rare": true,
+        "meaning": "Notes: worth knowing, but no fault.",
+    });
+    vec![column, notes]
 }
 
 /// The characters that are escaped, as ranges of a regular expression for the script.

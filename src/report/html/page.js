@@ -15,8 +15,9 @@ function show() {
     const messages = chosen(now);
     document.querySelectorAll("[data-capture]").forEach((it) => { it.hidden = Number(it.getAttribute("data-capture")) !== now.nth; });
     if (by("capture")) by("capture").value = now.nth;
+    document.querySelectorAll("[data-of]").forEach((row) => fill(row, { "aria-current": String(Number(row.getAttribute("data-of")) === now.nth) }, []));
     if (by("q").value !== state.q) by("q").value = state.q;
-    showFacets(now);
+    showFacets(now, messages);
     showTimeline(now);
     showTables(now, messages);
     showTimes(now, messages);
@@ -42,16 +43,35 @@ function tell(now, messages) {
     "Charts, and numbers of chosen messages, are estimated from these; tables without a choice are of all.";
 }
 
+// Shows another capture. Filters of one capture are meaningless in another one.
+function select(nth) {
+  for (const set of SETS) state[set] = [];
+  change({ capture: nth, q: "", from: undefined, to: undefined, m: undefined });
+}
+
+// A page with more messages is drawn anew only when typing pauses.
+const MANY = 2000, PAUSE = 150;
+let waiting;
+
+function typed_in(q) {
+  clearTimeout(waiting);
+  const apply = () => change({ q }, { keep: true });
+  if (capture().sample.messages.length <= MANY) apply();
+  else waiting = setTimeout(apply, PAUSE);
+}
+
 function listen() {
   by("search").addEventListener("submit", (event) => event.preventDefault());
-  by("q").addEventListener("input", (event) => change({ q: event.target.value }, { keep: true }));
+  by("q").addEventListener("input", (event) => typed_in(event.target.value));
   by("from").addEventListener("input", slid);
   by("to").addEventListener("input", slid);
   by("whole").addEventListener("click", () => change({ from: undefined, to: undefined }));
-  by("capture")?.addEventListener("change", (event) => {
-    // Filters of one capture are meaningless in another one.
-    for (const set of SETS) state[set] = [];
-    change({ capture: Number(event.target.value), q: "", from: undefined, to: undefined, m: undefined });
+  by("capture")?.addEventListener("change", (event) => select(Number(event.target.value)));
+  by("overview")?.addEventListener("click", (event) => {
+    const row = event.target.closest("[data-of]");
+    if (!row) return;
+    event.preventDefault();
+    select(Number(row.getAttribute("data-of")));
   });
   for (const input of document.getElementsByName("spacing")) input.addEventListener("change", () => change({ spacing: input.value }));
   document.querySelector("[data-skip]").addEventListener("click", (event) => {
@@ -77,8 +97,14 @@ function listen() {
   addEventListener("popstate", again);
   addEventListener("hashchange", again);
   let width = innerWidth;
+  let narrow = isNarrow();
+  by("choices").open = !narrow;
   addEventListener("resize", () => {
     if (innerWidth === width) return;
+    if (narrow !== isNarrow()) {
+      narrow = !narrow;
+      by("choices").open = !narrow;
+    }
     [width, drawn] = [innerWidth, undefined];
     show();
   });

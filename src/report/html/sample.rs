@@ -10,7 +10,7 @@ use crate::report::{Envelope, put};
 use crate::session::{IcmpEvent, MessageEvent};
 
 /// Maximum bytes of the fields of one message; of a larger one only its first bytes are shown.
-const LARGE: usize = 1 << 20;
+const LARGE: usize = 64 << 10;
 
 /// Those first bytes.
 const SHOWN: usize = 4096;

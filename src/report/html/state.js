@@ -75,9 +75,23 @@ const VALUES = {
 const isNarrowed = () =>
   Boolean(state.q) || state.from !== undefined || state.to !== undefined || SETS.some((set) => state[set].length);
 
+// The messages that have all words of the search, in their texts or in the values of their fields; `undefined`: all.
+function searched(capture) {
+  const words = state.q.toLowerCase().split(/\s+/).filter(Boolean), q = words.join(" ");
+  if (!q) return undefined;
+  if (capture.searched?.q !== q) {
+    // A longer word can only be in messages that had the shorter one.
+    const before = capture.searched && q.startsWith(capture.searched.q) ? capture.searched.found : undefined;
+    const has = (m) => words.every((word) => m.text.includes(word) || values(capture, m).includes(word));
+    const among = before ? [...before] : capture.sample.messages;
+    capture.searched = { q, found: new Set(among.filter(has)) };
+  }
+  return capture.searched.found;
+}
+
 // The messages that match all filters, except for a named one.
 function chosen(capture, but) {
-  const words = but === "q" ? [] : state.q.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = searched(capture);
   const sets = SETS.filter((set) => set !== but && state[set].length).map((set) => [VALUES[set], new Set(state[set])]);
   const [from, to] = but === "time" ? [undefined, undefined] : [state.from, state.to];
   return capture.sample.messages.filter(
@@ -85,7 +99,7 @@ function chosen(capture, but) {
       (from === undefined || m.at >= from) &&
       (to === undefined || m.at <= to) &&
       sets.every(([values, set]) => values(m).some((value) => set.has(value))) &&
-      words.every((word) => m.text.includes(word)),
+      (!found || found.has(m)),
   );
 }
 

@@ -2,6 +2,9 @@
 
 const ROWS = 25;
 
+// Characters of a name; the whole of a longer one is shown on hover.
+const NAME = 22;
+
 const percent = (some, all) => (all ? Math.floor((1000 * some) / all) / 10 : undefined);
 
 // The format of values of each kind; others are texts.
@@ -10,16 +13,22 @@ const FORMATS = {
   share: (value) => value.toFixed(1) + " %",
 };
 
+// A row whose numbers are computed when they are first needed: of many rows, only some are in sight.
+function full(row) {
+  if (row.late) Object.assign(row, row.late(), { late: undefined });
+  return row;
+}
+
 // A row's value in a column: a share, where the column is one.
-const valueOf = (row, { name, of }) => (of ? percent(row[name], row[of]) : row[name]) ?? undefined;
+const valueOf = (row, { name, of }) => (of ? percent(full(row)[name], row[of]) : full(row)[name]) ?? undefined;
 
 // The search text of each table, and its page.
 const finding = {}, pageOf = {};
 
 // The exchanges in some messages, counted as in the summary: requests with their challenges as one.
-function fared(messages) {
-  const asked = messages.filter((m) => m.answered !== undefined);
-  const times = messages.filter((m) => m.response_time !== undefined && m.copy_of === undefined)
+function fared(asks, responds) {
+  const asked = asks.filter((m) => m.answered !== undefined);
+  const times = responds.filter((m) => m.response_time !== undefined && m.copy_of === undefined)
     .map((m) => [m.response_time, m.weight]).sort((a, b) => a[0] - b[0]);
   const sum = (of) => of.reduce((all, m) => all + m.weight, 0);
   const [exchanges, answered] = [sum(asked), sum(asked.filter((m) => m.answered))];
@@ -27,36 +36,71 @@ function fared(messages) {
     exchanges, requests: exchanges, answered,
     response_time_p50: percentile(times, 50), response_time_p95: percentile(times, 95),
     response_time_max: times.length ? times[times.length - 1][0] : undefined,
-    findings: messages.flatMap((m) => m.findings).filter((f) => f.verdict !== "inconclusive").length,
   };
+}
+
+// Some findings: errors and warnings together, and notes apart.
+function tally(found) {
+  const count = (severity) => found.filter((f) => f.severity === severity && f.verdict !== "inconclusive").length;
+  const [errors, warnings, notes] = ["error", "warning", "note"].map(count);
+  return { findings: errors + warnings, errors, notes };
 }
 
 const playersOf = (row) => (row.players === null && row.max_players === null ? undefined : `${row.players ?? "?"}/${row.max_players ?? "?"}`);
 const kindsOf = (kinds) => Object.entries(kinds).map(([name, count]) => `${name} ${grouped(count)}`).join(", ");
 
+// The rows of the summary as they are shown.
+function wholeRows(table, key, capture) {
+  const whole = (row) => {
+    const shown = { ...row, players: playersOf(row), kinds: row.kinds && kindsOf(row.kinds), libraries: row.libraries?.join(", ") };
+    const [errors, warnings, notes] = capture.parties[row[key]] || [0, 0, 0];
+    return "findings" in row ? Object.assign(shown, { findings: errors + warnings, errors, notes }) : shown;
+  };
+  capture.whole ??= {};
+  return (capture.whole[table] ??= capture.summary[table].map(whole));
+}
+
 // The rows of the summary for the messages: with the numbers of the summary, or with filters those of the messages.
 function rowsOf(table, key, capture, messages) {
-  const ends = new Map();
-  if (isNarrowed()) {
-    for (const m of messages) {
-      for (const end of new Set([m.src, m.dst, ...m.hosts])) collect(ends, end, m);
-    }
-  }
-  return capture.summary[table].flatMap((row) => {
-    const shown = { ...row, players: playersOf(row), kinds: row.kinds && kindsOf(row.kinds), libraries: row.libraries?.join(", ") };
-    if (!isNarrowed()) return [shown];
-    const own = ends.get(row[key]);
-    if (!own) return [];
-    const sent = own.filter((m) => m.src === row[key] || m.hosts[0] === row[key]);
-    const kinds = {};
-    for (const m of sent) if (m.speaker === "client") kinds[m.path] = (kinds[m.path] || 0) + m.weight;
-    const numbers = {
-      ...fared(own), sent: Object.values(kinds).reduce((a, b) => a + b, 0), kinds: kindsOf(kinds), rate: undefined,
-      sockets: new Set(sent.map((m) => m.src)).size, largest: Math.max(0, ...sent.filter((m) => m.speaker !== "client").map((m) => m.length)),
-    };
-    const has = Object.fromEntries(Object.entries(numbers).filter(([name]) => name in shown));
-    return [{ ...shown, ...has }];
+  const rows = wholeRows(table, key, capture);
+  if (!isNarrowed()) return rows;
+  const { to, from, about } = byEnd(capture, messages);
+  return rows.flatMap((row) => {
+    const [got, sent, found] = [to, from, about].map((of) => of.get(row[key]) || []);
+    if (!got.length && !sent.length) return [];
+    const late = () => Object.fromEntries(Object.entries(narrowed(table, got, sent, found)).filter(([name]) => name in row));
+    return [{ __proto__: row, late }];
   });
+}
+
+// The messages to each end, those from it, and the findings about it; computed once for each choice.
+function byEnd(capture, messages) {
+  if (byEnd.messages === messages) return byEnd.found;
+  const [to, from, about] = [new Map(), new Map(), new Map()];
+  for (const m of messages) {
+    collect(from, m.src, m);
+    collect(to, m.dst, m);
+    if (m.hosts[0] !== m.src) collect(from, m.hosts[0], m);
+    if (m.hosts[1] !== m.dst) collect(to, m.hosts[1], m);
+  }
+  for (const f of chosenFindings(capture, messages)) {
+    if (f.party !== null) for (const end of new Set([f.party, host(f.party)])) collect(about, end, f);
+  }
+  byEnd.messages = messages;
+  return (byEnd.found = { to, from, about });
+}
+
+// The numbers of a row for chosen messages, which mean what they mean in the summary: requests to a server are not those that
+// it sends to its master.
+function narrowed(table, got, sent, found) {
+  const [asks, responds] = table === "clients" ? [sent, got] : [got, sent];
+  const kinds = {};
+  for (const m of sent) if (m.speaker === "client") kinds[m.path] = (kinds[m.path] || 0) + m.weight;
+  const responses = sent.filter((m) => m.speaker === "server" && m.request !== undefined);
+  return {
+    ...fared(asks, responds), ...tally(found), sent: Object.values(kinds).reduce((a, b) => a + b, 0), kinds: kindsOf(kinds),
+    rate: undefined, sockets: new Set(sent.map((m) => m.src)).size, largest: Math.max(0, ...responses.map((m) => m.length)),
+  };
 }
 
 function flowRows(messages) {
@@ -65,8 +109,9 @@ function flowRows(messages) {
   return [...flows].map(([flow, own]) => {
     const asks = own.find((m) => m.speaker === "client") || own[0];
     const ends = asks.speaker === "client" || asks.speaker === "server" ? [asks.src, asks.dst] : [asks.dst, asks.src];
-    return { flow, client: ends[0], server: ends[1], protocol: own[0].protocol, duration: own[own.length - 1].at - own[0].at,
-      messages: own.reduce((sum, m) => sum + m.weight, 0), ...fared(own) };
+    const late = () => ({ duration: own[own.length - 1].at - own[0].at, messages: own.reduce((sum, m) => sum + m.weight, 0),
+      ...fared(own, own), ...tally(own.flatMap((m) => m.findings)) });
+    return { flow, client: ends[0], server: ends[1], protocol: own[0].protocol, late };
   });
 }
 
@@ -104,11 +149,18 @@ function sort(table, column, isNumber) {
   by(`sort-${table}-${column}`)?.focus();
 }
 
+// The columns of a table that say something about any row of the capture: a choice does not change them.
+function columnsOf(table, rows, capture, key) {
+  const isKnown = (value, { rare }) => value !== undefined && value !== "" && !(rare && value === 0);
+  const known = (all) => embedded.columns[table].filter((column) => all.some((row) => isKnown(valueOf(row, column), column)));
+  capture.columns ??= {};
+  return (capture.columns[table] ??= known(table === "flows" ? rows : wholeRows(table, key, capture)));
+}
+
 function showTable(table, rows, capture, [key, set]) {
   by(table + "-section").hidden = !rows.length;
   if (!rows.length) return put(table);
-  const isKnown = (value, { rare }) => value !== undefined && value !== "" && !(rare && value === 0);
-  const columns = embedded.columns[table].filter((column) => rows.some((row) => isKnown(valueOf(row, column), column)));
+  const columns = columnsOf(table, rows, capture, key);
   const words = (finding[table] || "").toLowerCase().split(/\s+/).filter(Boolean);
   const text = (row) => columns.map((column) => valueOf(row, column) ?? "").join("\n").toLowerCase();
   const found = sorted(table, words.length ? rows.filter((row) => words.every((word) => text(row).includes(word))) : rows);
@@ -140,14 +192,20 @@ function showTable(table, rows, capture, [key, set]) {
         { "aria-pressed": String(chosen), title: chosen ? "Show others, too" : "Show only this" }));
     }
     if (value === undefined || value === "") return make("td", { class: write ? "number" : undefined }, "\u2013");
-    const isBad = (name === "findings" && value > 0) || (of && value < 100);
-    const classes = [write && "number", isBad && "bad"].filter(Boolean).join(" ");
-    return make("td", { class: classes || undefined }, write ? write(value) : wire(shortened(value, 60)));
+    const isFound = name === "findings" && value > 0;
+    const tone = (isFound && row.errors) || (of && value < 100) ? "bad" : isFound && "warn";
+    const classes = [write && "number", tone].filter(Boolean).join(" ");
+    const least = (name === "findings" || name === "notes") && value > 0 && capture.isPartial && (isNarrowed() || table === "flows") ? "\u2265 " : "";
+    const text = write ? least + write(value) : shortened(value, kind === "text" && name !== "kinds" ? NAME : 60);
+    const isCut = !write && text !== visible(value);
+    return make("td", { class: classes || undefined, title: isCut ? String(value) : undefined }, write ? text : wire(text));
   };
   put(table, search || "",
-    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": table + "-title" }, make("table", {},
+    make("div", { class: "scroll", tabindex: 0, role: "group", "aria-labelledby": table + "-title" }, make("table", {},
       make("thead", {}, make("tr", {}, columns.map(heading))),
       make("tbody", {}, found.slice(page * ROWS, (page + 1) * ROWS).map((row) => make("tr", {}, columns.map((column) => cell(row, column))))))),
+    capture.more[table] && make("p", { class: "note" }, `${grouped(capture.more[table])} more are not in this page; gamewire summary lists them.`),
     capture.summary.cut.includes(table) && make("p", { class: "note" }, "There were more: these are those that there was memory for."),
-    make("nav", { class: "pages", "aria-label": "Pages of this table" }, pager(page, pages, "page", (to) => { pageOf[table] = to; again(); })));
+    pages > 1 && make("nav", { class: "pages", "aria-label": "Pages of " + by(table + "-title").textContent },
+      pager(page, pages, "page", (to) => { pageOf[table] = to; again(); })));
 }

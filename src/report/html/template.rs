@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dissectors::kit::{Code, Rule, Severity};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{Capture, STYLE};
+use super::{Capture, STYLE, overview};
 use crate::text::escaped;
 
 /// Everything above the data.
@@ -51,6 +51,7 @@ fn body(captures: &[Capture], names: &[impl AsRef<str>], version: &str) -> Marku
                         }
                     }
                 }
+                @if captures.len() > 1 { (overview::overview(captures)) }
                 @for (nth, (capture, name)) in captures.iter().zip(names).enumerate() {
                     (verdict(nth, capture, name.as_ref()))
                 }
@@ -62,11 +63,15 @@ fn body(captures: &[Capture], names: &[impl AsRef<str>], version: &str) -> Marku
                         label for="q" { "Search messages" }
                         input id="q" type="search" placeholder="address, name, rule, text" autocomplete="off" spellcheck="false";
                     }
-                    div id="facets" {}
+                    details id="choices" class="choices" open {
+                        summary { "Choices" }
+                        div id="facets" {}
+                    }
                 }
                 main id="main" tabindex="-1" {
                     p id="chosen" class="chosen" role="status" {}
                     p id="sampled" class="note" hidden {}
+                    (findings(captures))
                     (timeline())
                     (section("servers", "Servers", "Game servers that were asked, or that made themselves known to a master."))
                     (section("masters", "Master servers", "Servers that list game servers."))
@@ -76,7 +81,6 @@ fn body(captures: &[Capture], names: &[impl AsRef<str>], version: &str) -> Marku
                         p class="about" { "From a request to its response, on a logarithmic scale." }
                         div id="times" {}
                     }
-                    (findings(captures))
                     (section("flows", "Conversations", "All messages between two sockets. Choose a conversation to see only its messages."))
                     (ladder())
                 }
@@ -87,13 +91,24 @@ fn body(captures: &[Capture], names: &[impl AsRef<str>], version: &str) -> Marku
     }
 }
 
+/// The answer, and conformance as one line below it; the colour is that of the worse one.
 fn verdict(nth: usize, capture: &Capture, name: &str) -> Markup {
-    let words = &capture.verdict;
+    let (answer, words) = (&capture.answer, &capture.verdict);
+    let worst = ["fail", "warning", "pass"].into_iter();
+    let tone = worst.filter(|it| [answer.tone, words.tone].contains(it)).next();
     html! {
-        section class={ "verdict " (words.tone) } data-capture=(nth) hidden[nth > 0] {
-            h1 { (words.headline) }
+        section class={ "verdict " (tone.unwrap_or("unknown")) } data-capture=(nth) hidden[nth > 0] {
+            h1 class=(answer.tone) { (answer.headline) }
             p class="recording" { bdi { (name) } ": " (capture.recording) }
-            ul { @for sentence in &words.sentences { li { (sentence) } } }
+            (answer.body)
+            @if words.sentences.is_empty() {
+                p class={ "conformance " (words.tone) } { (words.headline) }
+            } @else {
+                details class={ "conformance " (words.tone) } {
+                    summary { (words.headline) }
+                    ul { @for sentence in &words.sentences { li { (sentence) } } }
+                }
+            }
         }
     }
 }
@@ -148,10 +163,25 @@ fn findings(captures: &[Capture]) -> Markup {
                 " is worth knowing. With " em { "?" } " a finding is inconclusive: packets missing from the capture could explain it."
             }
             p id="no-findings" hidden { "No findings in what is shown." }
-            @for severity in Severity::ALL {
+            @for severity in [Severity::Error, Severity::Warning] {
                 @for (code, (rule, _)) in rules.iter().filter(|(_, (_, of_rule))| *of_rule == severity) {
                     (card(*code, rule, severity))
                 }
+            }
+            (notes(rules.iter().filter(|(_, (_, severity))| *severity == Severity::Note).map(|(code, (rule, _))| (*code, *rule))))
+        }
+    }
+}
+
+/// Notes together: a line for each server below each of them.
+fn notes<'r>(rules: impl Iterator<Item = (Code, &'r Rule)>) -> Markup {
+    let mut rules = rules.peekable();
+    html! {
+        @if rules.peek().is_some() {
+            details class="notes" data-notes {
+                summary { "Notes" }
+                p class="about" { "What is worth knowing, and no fault: above all practice that is documented, and deviates from a specification." }
+                @for (code, rule) in rules { (card(code, rule, Severity::Note)) }
             }
         }
     }
@@ -167,12 +197,22 @@ fn card(code: Code, rule: &Rule, severity: Severity) -> Markup {
                 span class="count" data-count {}
             }
             p class="asks" { (rule.asks) }
-            @for cite in rule.cite.iter().take(2) {
-                @if !cite.quote.is_empty() { blockquote { "\u{201C}" (cite.quote) "\u{201D}" } }
-                p class="cite" { cite { (rule.document()) } ", \u{201C}" (cite.section) "\u{201D}" }
+            @if severity > Severity::Note { (citations(rule)) }
+            details class="why" {
+                summary { "Why it matters" }
+                p { (rule.why.trim()) }
+                @if severity == Severity::Note { (citations(rule)) }
             }
-            details class="why" { summary { "Why it matters" } p { (rule.why.trim()) } }
             div class="parties" data-parties {}
+        }
+    }
+}
+
+fn citations(rule: &Rule) -> Markup {
+    html! {
+        @for cite in rule.cite.iter().take(2) {
+            @if !cite.quote.is_empty() { blockquote { "\u{201C}" (cite.quote) "\u{201D}" } }
+            p class="cite" { cite { (rule.document()) } ", \u{201C}" (cite.section) "\u{201D}" }
         }
     }
 }

@@ -26,6 +26,9 @@ function scale(capture) {
 }
 
 function showTimeline(capture) {
+  // Without messages, there is neither a time nor a rate.
+  by("timeline-section").hidden = !capture.sample.messages.length;
+  if (!capture.sample.messages.length) return;
   const on = scale(capture);
   const messages = chosen(capture, "time").filter((m) => !m.icmp);
   const protocols = [...new Set(messages.map((m) => m.protocol))].sort();
@@ -63,17 +66,19 @@ function showTimeline(capture) {
 
 // Findings and requests without a response, once for each bar.
 function marks(svg, on, messages) {
-  const places = (wanted) => [...new Set(messages.filter(wanted).map((m) => Math.floor((m.at - on.first) / on.step)))];
-  const middle = (nth) => on.x(on.first + (nth + 0.5) * on.step);
-  const gravest = (nth) => messages.filter((m) => Math.floor((m.at - on.first) / on.step) === nth)
-    .flatMap((m) => m.findings.filter((f) => f.verdict !== "inconclusive").map((f) => f.severity));
-  for (const nth of places((m) => m.findings.some((f) => f.verdict !== "inconclusive"))) {
-    const found = gravest(nth);
-    const severity = ["error", "warning", "note"].find((it) => found.includes(it));
-    svg.append(draw("path", { class: "finding " + severity, d: `M${middle(nth)} 20l5 9h-10z` },
-      draw("title", {}, counted(found.length, "finding") + ", the gravest: " + severity)));
+  const found = new Map(), unanswered = new Set();
+  for (const m of messages) {
+    const nth = Math.floor((m.at - on.first) / on.step);
+    for (const f of m.findings) if (f.verdict !== "inconclusive") collect(found, nth, f.severity);
+    if (m.answered === false) unanswered.add(nth);
   }
-  for (const nth of places((m) => m.answered === false)) {
+  const middle = (nth) => on.x(on.first + (nth + 0.5) * on.step);
+  for (const [nth, severities] of found) {
+    const worst = ["error", "warning", "note"].find((it) => severities.includes(it));
+    svg.append(draw("path", { class: "finding " + worst, d: `M${middle(nth)} 20l5 9h-10z` },
+      draw("title", {}, counted(severities.length, "finding") + ", the worst: " + worst)));
+  }
+  for (const nth of unanswered) {
     svg.append(draw("circle", { class: "unanswered", cx: middle(nth), cy: 10, r: 4 }, draw("title", {}, "unanswered requests")));
   }
 }

@@ -1,8 +1,11 @@
 // The distribution of response times.
 
 function showTimes(capture, messages) {
-  const times = messages.filter((m) => m.response_time !== undefined && m.copy_of === undefined)
-    .map((m) => [Math.max(m.response_time, 1e-6), m.weight]).sort((a, b) => a[0] - b[0]);
+  // All are sorted once, and those of a choice are taken from them.
+  capture.timed ??= capture.sample.messages.filter((m) => m.response_time !== undefined && m.copy_of === undefined)
+    .sort((a, b) => a.response_time - b.response_time);
+  const own = isNarrowed() ? new Set(messages) : undefined;
+  const times = capture.timed.filter((m) => !own || own.has(m)).map((m) => [Math.max(m.response_time, 1e-6), m.weight]);
   by("times-section").hidden = !times.length;
   if (!times.length) return;
   const [p50, p95, longest] = [50, 95, 100].map((percent) => percentile(times, percent));

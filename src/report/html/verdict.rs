@@ -1,20 +1,19 @@
-//! The outcome of a capture as text.
+//! Whether a capture is as specified, as text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use dissectors::kit::{Role, Severity, Verdict};
 
 use crate::check::{Outcome, Party, ReportedFinding, RuleStatus};
-use crate::diagnose;
 use crate::session::Totals;
 use crate::text::{counted, escaped, grouped};
 
 /// Maximum number of rules and parties named in a sentence.
 const NAMED: usize = 4;
 
-/// A headline, with its explanation.
+/// Conformance in a line, with its explanation.
 pub(super) struct Headline {
-    /// `fail`, `warning`, `pass` or `unknown`.
+    /// That of the worst severity: `fail`, `warning`, `pass` or `unknown`.
     pub(super) tone: &'static str,
     pub(super) headline: String,
     pub(super) sentences: Vec<String>,
@@ -29,31 +28,26 @@ impl Headline {
                     .map(|(count, noun)| (count > 0).then(|| counted(count, noun)));
             Vec::from_iter([errors, warnings, notes].into_iter().flatten()).join(", ")
         };
-        let (tone, headline) = match outcome.status(least) {
-            RuleStatus::Fail => ("fail", format!("Not as specified: {}", counts())),
-            RuleStatus::Pass if warnings + errors > 0 => {
-                ("warning", format!("Passed, with {}", counts()))
-            }
-            RuleStatus::Pass if notes > 0 => ("pass", format!("As specified: {}", counts())),
-            RuleStatus::Pass => ("pass", "As specified: no rule was broken".to_owned()),
+        let headline = match outcome.status(least) {
+            RuleStatus::Fail => format!("Not as specified: {}", counts()),
+            RuleStatus::Pass if warnings + errors > 0 => format!("Passed, with {}", counts()),
+            RuleStatus::Pass if notes > 0 => format!("As specified: {}", counts()),
+            RuleStatus::Pass => "As specified: no rule was broken".to_owned(),
             RuleStatus::Inconclusive => {
-                ("unknown", "Inconclusive: the capture does not show enough to decide".to_owned())
+                "Inconclusive: the capture does not show enough to decide".to_owned()
             }
-            RuleStatus::NotExercised => ("unknown", "Nothing to check in this capture".to_owned()),
+            RuleStatus::NotExercised => "Nothing to check in this capture".to_owned(),
         };
-        let attacks = outcome.attacks();
-        let (tone, headline) = match &attacks[..] {
-            [] => (tone, headline),
-            attacks => ("fail", format!("Under attack: {}", named(attacks.iter().cloned()))),
+        let tone = match outcome.status(least) {
+            _ if errors > 0 => "fail",
+            _ if warnings > 0 => "warning",
+            RuleStatus::Inconclusive | RuleStatus::NotExercised => "unknown",
+            RuleStatus::Fail | RuleStatus::Pass => "pass",
         };
         let mut sentences: Vec<_> = [Role::Server, Role::Client, Role::Master]
             .iter()
             .filter_map(|who| broken(*who, outcome))
             .collect();
-        if outcome.findings.iter().any(diagnose::concerns) {
-            let means = "gamewire diagnose shows what this means for players, and what to do.";
-            sentences.push(means.to_owned());
-        }
         let (asked, answered) = (outcome.requests.asked, outcome.requests.answered);
         if asked > 0 {
             let (some, all) = (grouped(answered), counted(asked, "request"));
@@ -101,8 +95,23 @@ fn broken(who: Role, outcome: &Outcome) -> Option<String> {
     (count > 0).then(|| format!("{kind} broke {} ({names}){by}.", counted(count, "rule")))
 }
 
+/// How many errors, warnings and notes each party has.
+pub(super) fn party_counts(outcome: &Outcome) -> BTreeMap<String, [u64; 3]> {
+    let severities = outcome.rules.iter().map(|it| (it.rule.code, it.severity));
+    let severities = BTreeMap::from_iter(severities);
+    let mut counts: BTreeMap<String, [u64; 3]> = BTreeMap::new();
+    for ((code, is_note), parties) in outcome.parties.by_rule() {
+        let severity = severities.get(&code).filter(|_| !is_note).unwrap_or(&Severity::Note);
+        let Some(at) = Severity::ALL.iter().position(|it| it == severity) else { continue };
+        for (party, count) in parties {
+            counts.entry(party.to_string()).or_default()[at] += count;
+        }
+    }
+    counts
+}
+
 /// The first of some names, and how many more there are.
-fn named(names: impl ExactSizeIterator<Item = String>) -> String {
+pub(super) fn named(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let mut named: Vec<_> = names.take(NAMED).collect();
     if more > 0 {

@@ -1,11 +1,12 @@
 //! The ladder as a sequence diagram of Mermaid, which GitHub and GitLab draw in Markdown.
 
 use super::{Ladder, severity};
-use crate::report::put;
+use crate::report::clock::TimeFormatter;
+use crate::report::{put, to_text};
 
 impl Ladder {
-    /// Writes the diagram.
-    pub fn mermaid(&self, out: &mut Vec<u8>) {
+    /// Writes the diagram, with the time of each message before its name.
+    pub fn mermaid(&self, stamp: &mut TimeFormatter, out: &mut Vec<u8>) {
         out.extend_from_slice(b"sequenceDiagram\n");
         for (at, name) in self.names().iter().enumerate() {
             put(out, format_args!("    participant p{at} as {}\n", plain(name)));
@@ -14,7 +15,10 @@ impl Ladder {
             let arrow = if step.lost || step.icmp { "--x" } else { "->>" };
             let details = self.details(step);
             let (from, to, message) = (step.from, step.to, step.message);
-            put(out, format_args!("    p{from}{arrow}p{to}: {message} {}\n", plain(&details)));
+            let time = to_text(|out| stamp.brief(step.time, step.digits, out));
+            stamp.seen(step.time);
+            let line = plain(&format!("{time} {message} {details}"));
+            put(out, format_args!("    p{from}{arrow}p{to}: {line}\n"));
             for (weight, verdict, what) in &step.findings {
                 let (weight, what) = (severity(*weight, *verdict), plain(what));
                 let (left, right) = (from.min(to), from.max(to));

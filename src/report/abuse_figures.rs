@@ -1,0 +1,200 @@
+//! What is known about an attack, in words.
+
+use dissectors::kit::Time;
+
+use super::abuse_filters::{filtered, nothing_separates};
+use crate::abuse::{Attack, AttackKind, Forged, plural};
+use crate::text::{counted, grouped, percent};
+
+/// Minimum number of sources for showing the share of new ones.
+const MANY: u64 = 20;
+
+/// A service by its port: `DNS (53)`.
+pub(super) fn service(port: u16) -> String {
+    let name = match port {
+        17 => "QOTD",
+        19 => "chargen",
+        53 => "DNS",
+        111 => "portmap",
+        123 => "NTP",
+        137 => "NetBIOS",
+        161 => "SNMP",
+        389 => "CLDAP",
+        427 => "SLP",
+        520 => "RIP",
+        1900 => "SSDP",
+        3283 => "ARD",
+        3702 => "WS-Discovery",
+        5353 => "mDNS",
+        11211 => "memcached",
+        _ => return format!("port {port}"),
+    };
+    format!("{name} ({port})")
+}
+
+/// The network that is attacked, if it is not one host.
+pub(super) fn network(attack: &Attack) -> Option<String> {
+    attack.network.map(|bits| format!("{}/{bits}", attack.target.ip()))
+}
+
+/// What is known about an attack: a name and a text each. `span`: a span of time as text.
+pub(super) fn figures(
+    attack: &Attack,
+    mut span: impl FnMut([Time; 2]) -> String,
+) -> Vec<(&'static str, String)> {
+    let mut figures = Vec::new();
+    let mut say = |what, text| figures.push((what, text));
+    if let Some(also) = attack.also {
+        say("also", also_is(also).to_owned());
+    }
+    let [mean, peak] = attack.rate.map(|rate| grouped(rate.round() as u64));
+    say("rate", format!("peak {peak}/s, mean {mean}/s; {}  {}", bits(attack), attack.sparkline));
+    if attack.pulses.len() > 1 {
+        let pulses = attack.pulses.iter().take(4).map(|it| span(*it));
+        let more = if attack.pulses.len() > 4 { ", ..." } else { "" };
+        let pulses = pulses.collect::<Vec<_>>().join(", ");
+        say("pulses", format!("{}: {pulses}{more}", attack.pulses.len()));
+    }
+    say("packets", amount(attack));
+    let kinds = attack.kinds.iter().map(|(name, count)| format!("{name} {}", grouped(*count)));
+    let costly = match attack.costly {
+        0 => String::new(),
+        costly => format!(
+            "; {} for players or rules, which cost the server most",
+            counted(costly, "request")
+        ),
+    };
+    say("kinds", kinds.collect::<Vec<_>>().join(", ") + &costly);
+    if !attack.other_services.is_empty() {
+        let named = attack.other_services.iter();
+        let named = named.map(|(port, count)| format!("{} {}", service(*port), grouped(*count)));
+        say("services", named.collect::<Vec<_>>().join(", "));
+    }
+    say("sources", sources(attack));
+    let prefixes = attack.sources.prefixes.iter().take(3);
+    let prefixes = prefixes.map(|(name, count)| format!("{name} {}", grouped(*count)));
+    say("networks", prefixes.collect::<Vec<_>>().join(", "));
+    let forged = match attack.forged {
+        Forged::Yes => "very likely: ",
+        Forged::No if attack.kind == AttackKind::Victim => "",
+        Forged::No => "no: ",
+        Forged::Unknown => "unknown: ",
+    };
+    say("forged", format!("{forged}{}", attack.evidence.join("; ")));
+    if let Some(real) = attack.legitimate {
+        let clients = match real.clients {
+            0 => "no client returned a challenge or sent a further request".to_owned(),
+            clients => format!(
+                "{} returned a challenge or sent a further request: {}",
+                counted(clients, "client"),
+                counted(real.packets, "packet")
+            ),
+        };
+        say("players", clients);
+    }
+    match attack.applied {
+        0 if attack.kind == AttackKind::CrashAttempt => {}
+        0 => say("filter", nothing_separates(attack.price.as_ref())),
+        best => attack.filters.iter().take(best).for_each(|it| say("filter", filtered(it))),
+    }
+    figures
+}
+
+/// The text for the second kind.
+fn also_is(kind: AttackKind) -> &'static str {
+    match kind {
+        AttackKind::FloodedServer => "the server is flooded: it gets more than it can answer",
+        AttackKind::FloodedMaster => "the master is flooded with joins or heartbeats",
+        AttackKind::Reflector => {
+            "the server is made to flood others: it answers without a challenge"
+        }
+        AttackKind::Victim => "an address gets responses that it never asked for",
+        AttackKind::Transit => "the capture is from a link between",
+        AttackKind::CrashAttempt => "the server is sent what crashes servers",
+    }
+}
+
+/// The kind of an attack, and its time.
+pub(super) fn headline(attack: &Attack, (span, zone): (String, String)) -> String {
+    let kind = attack.kinds.first().map_or("messages", |(name, _)| name);
+    let target = match network(attack) {
+        None if attack.targets.len() > 1 => {
+            format!("{}, on {} ports,", attack.target.ip(), attack.targets.len())
+        }
+        None => attack.target.to_string(),
+        Some(network) => {
+            let hosts = attack.targets.len();
+            format!("{network}, {hosts} hosts on port {},", attack.target.port())
+        }
+    };
+    let is = if attack.network.is_some() { "are" } else { "is" };
+    let what = match attack.kind {
+        AttackKind::FloodedServer | AttackKind::FloodedMaster => {
+            format!("{target} {is} flooded with {}", plural(kind))
+        }
+        AttackKind::Reflector => {
+            format!("{target} {is} made to flood others: it answers {kind}s without a challenge")
+        }
+        AttackKind::Victim => {
+            format!("{} gets responses that it never asked for: {kind}", target_ip(attack))
+        }
+        AttackKind::Transit => format!("an attack on {target} with {kind}s passes this link"),
+        AttackKind::CrashAttempt => format!("{target} is sent what crashes servers: {kind}"),
+    };
+    format!("{what}, {span}{zone}")
+}
+
+fn target_ip(attack: &Attack) -> String {
+    attack.target.ip().to_string()
+}
+
+/// Bits a second, in and out.
+fn bits(attack: &Attack) -> String {
+    let written = |bits: f64| match bits {
+        bits if bits >= 1e6 => format!("{:.1} Mbit/s", bits / 1e6),
+        bits => format!("{:.1} kbit/s", bits / 1e3),
+    };
+    let [mean, _, out] = attack.bits;
+    match attack.amplification {
+        Some(factor) => format!("{} in, {} out (x {factor:.1})", written(mean), written(out)),
+        None => format!("{} in", written(mean)),
+    }
+}
+
+/// The amount of traffic in both directions.
+fn amount(attack: &Attack) -> String {
+    let bytes = format!("{} in, {} bytes", grouped(attack.packets), grouped(attack.bytes));
+    match attack.responses {
+        [0, _] => bytes,
+        [packets, out] => format!(
+            "{bytes}; {} out, {} bytes: {} answered",
+            grouped(packets),
+            grouped(out),
+            percent(attack.answered)
+        ),
+    }
+}
+
+fn sources(attack: &Attack) -> String {
+    let sources = &attack.sources;
+    let error = match sources.error {
+        error if error > 0.0 => format!(" (+-{:.1} %)", 100.0 * error),
+        _ => String::new(),
+    };
+    let tenths = |share: f64| (1000.0 * share).floor() / 10.0;
+    let mut text = format!(
+        "{}{error}, {:.1} % sent one packet",
+        grouped(sources.count),
+        tenths(sources.single_packet_share),
+    );
+    if sources.count >= MANY {
+        text += &format!(", {:.1} % of each second's are new", tenths(sources.new_share));
+    }
+    let top = sources.top.iter().filter(|(_, packets)| *packets > 1);
+    let top: Vec<_> =
+        top.take(3).map(|(source, packets)| format!("{source} {}", grouped(*packets))).collect();
+    if !top.is_empty() {
+        text += &format!("; most from {}", top.join(", "));
+    }
+    text
+}

@@ -1,0 +1,83 @@
+//! The attacks of a capture: the figures of `abuse`, and the texts of filters.
+
+use maud::{Markup, html};
+
+use crate::abuse::{Attack, Omitted, SeenTraffic};
+use crate::report::TimeStyle;
+use crate::report::abuse::AbuseReport;
+use crate::report::abuse_filters::EMITTED;
+use crate::report::firewall::{Firewall, RuleNames};
+use crate::session::Totals;
+use crate::text::escaped;
+
+/// The firewalls whose filters are on a page, with their names.
+const FIREWALLS: [(Firewall, &str); 2] =
+    [(Firewall::Nft, "nftables"), (Firewall::Iptables, "iptables")];
+
+/// The headline of each attack, and its block.
+pub(super) fn lines(attacks: &[Attack], read: &Totals) -> Vec<(String, Markup)> {
+    let each = attacks.iter().map(|attack| {
+        let report = report(std::slice::from_ref(attack), read);
+        let headline = report.headline(attack, &mut report.stamp());
+        (headline, block(&report, attack))
+    });
+    each.collect()
+}
+
+fn report<'r>(attacks: &'r [Attack], read: &Totals) -> AbuseReport<'r> {
+    // The line about a capture without attacks is not on the page.
+    let seen = SeenTraffic { packets: 0, highest: None, threshold: 0.0, seconds: 0.0 };
+    AbuseReport {
+        attacks,
+        capture: None,
+        digits: read.digits,
+        times: (TimeStyle::Utc, read.span.map(|[first, _]| first)),
+        omitted: Omitted::default(),
+        packets: read.packets,
+        seen,
+    }
+}
+
+/// A line with advice.
+pub(super) fn what_to_do(todo: &str) -> Markup {
+    html! { p class="todo" { b { "What to do: " } (escaped(todo)) } }
+}
+
+/// The figures, and the filters to copy, which a click selects whole.
+fn block(report: &AbuseReport<'_>, attack: &Attack) -> Markup {
+    let figures = report.figures(attack, &mut report.stamp());
+    let is_filter = |(name, _): &&(&str, String)| *name == "filter";
+    html! {
+        @for (_, text) in figures.iter().filter(is_filter) {
+            (what_to_do(text.trim_end_matches(EMITTED)))
+        }
+        details {
+            summary { "Figures, sources and filters" }
+            div class="scroll" {
+                table class="figures" {
+                    @for (name, text) in &figures {
+                        tr { th scope="row" { (name) } td { (escaped(text.trim_end_matches(EMITTED))) } }
+                    }
+                }
+            }
+            @if attack.applied > 0 {
+                @for (firewall, name) in FIREWALLS {
+                    h3 { "Filter for " (name) }
+                    pre class="filter" tabindex="0" { (filter(report, firewall)) }
+                }
+            }
+        }
+    }
+}
+
+fn filter(report: &AbuseReport<'_>, firewall: Firewall) -> String {
+    let mut text = Vec::new();
+    report.rules(firewall, &mut RuleNames::default(), &mut text);
+    escaped_lines(&String::from_utf8_lossy(&text))
+}
+
+/// Lines with other control characters escaped.
+fn escaped_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(escaped).collect();
+    lines.join("\n")
+}
