@@ -1,7 +1,7 @@
 //! Packets between two ends that carry no message of a supported protocol: game traffic, connections that nobody
 //! uses, other services of the same hosts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -150,20 +150,18 @@ impl OtherPairs {
 
     /// The packets of near protocols by port, most packets first.
     pub fn named(&self) -> Vec<NamedTraffic> {
-        let mut named: Vec<NamedTraffic> = Vec::new();
-        for ([one, other], traffic) in &self.pairs {
-            let Some(protocol) = traffic.protocol() else { continue };
-            let (port, packets) = (one.port().min(other.port()), traffic.packets.iter().sum());
-            let transport = traffic.transport;
-            let is_same = |it: &&mut NamedTraffic| {
-                (it.protocol, it.transport, it.port) == (protocol, transport, port)
-            };
-            match named.iter_mut().find(is_same) {
-                Some(known) => known.packets += packets,
-                None => named.push(NamedTraffic { protocol, transport, port, packets }),
-            }
-        }
-        named.sort_by_key(|it| (std::cmp::Reverse(it.packets), it.protocol, it.port));
+        let mut packets: BTreeMap<(&str, &str, u16), (Transport, u64)> = BTreeMap::new();
+        self.pairs.iter().for_each(|([one, other], traffic)| {
+            let Some(protocol) = traffic.protocol() else { return };
+            let (transport, port) = (traffic.transport, one.port().min(other.port()));
+            let known = packets.entry((protocol, transport.name(), port)).or_insert((transport, 0));
+            known.1 += traffic.packets.iter().sum::<u64>();
+        });
+        let each = packets.into_iter().map(|((protocol, _, port), (transport, packets))| {
+            NamedTraffic { protocol, transport, port, packets }
+        });
+        let mut named = Vec::from_iter(each);
+        named.sort_by_key(|it| std::cmp::Reverse(it.packets));
         named
     }
 

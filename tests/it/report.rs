@@ -369,11 +369,13 @@ fn a_page_of_many_messages_stays_small_and_a_pipe_of_them_is_read() {
     assert_eq!(clients + capture["more"]["clients"].as_u64().unwrap(), 6000);
     // The same from a pipe, of which only the name differs.
     let out = project.path("piped.html");
-    let input =
+    let mut input =
         std::process::Command::new("cat").arg(&file).stdout(Stdio::piped()).spawn().unwrap();
     let mut piped = std::process::Command::new(env!("CARGO_BIN_EXE_gamewire"));
-    let ran = piped.args(["report", "--no-config", "-o", &out, "-"]).stdin(input.stdout.unwrap());
+    let bytes = input.stdout.take().unwrap();
+    let ran = piped.args(["report", "--no-config", "-o", &out, "-"]).stdin(bytes);
     let ran = ran.output().unwrap();
+    assert!(input.wait().unwrap().success());
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     let piped = captures(&project.read("piped.html")).remove(0);
     assert_eq!(piped["sample"], capture["sample"]);

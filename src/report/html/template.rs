@@ -94,8 +94,8 @@ fn body(captures: &[Capture], names: &[impl AsRef<str>], version: &str) -> Marku
 /// The answer, and conformance as one line below it; the colour is that of the worse one.
 fn verdict(nth: usize, capture: &Capture, name: &str) -> Markup {
     let (answer, words) = (&capture.answer, &capture.verdict);
-    let worst = ["fail", "warning", "pass"].into_iter();
-    let tone = worst.filter(|it| [answer.tone, words.tone].contains(it)).next();
+    let mut worst = ["fail", "warning", "pass"].into_iter();
+    let tone = worst.find(|it| [answer.tone, words.tone].contains(it));
     html! {
         section class={ "verdict " (tone.unwrap_or("unknown")) } data-capture=(nth) hidden[nth > 0] {
             h1 class=(answer.tone) { (answer.headline) }

@@ -103,9 +103,9 @@ pub(super) fn party_counts(outcome: &Outcome) -> BTreeMap<String, [u64; 3]> {
     for ((code, is_note), parties) in outcome.parties.by_rule() {
         let severity = severities.get(&code).filter(|_| !is_note).unwrap_or(&Severity::Note);
         let Some(at) = Severity::ALL.iter().position(|it| it == severity) else { continue };
-        for (party, count) in parties {
+        parties.iter().for_each(|(party, count)| {
             counts.entry(party.to_string()).or_default()[at] += count;
-        }
+        });
     }
     counts
 }
