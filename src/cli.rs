@@ -7,9 +7,11 @@ pub(crate) mod examples;
 mod export;
 mod input;
 mod names;
+#[cfg(feature = "cli")]
 mod probe;
 mod record;
 mod report;
+#[cfg(feature = "cli")]
 mod serve;
 mod sniffing;
 mod summary;
@@ -33,9 +35,13 @@ pub use check::{CheckArgs, CheckFormat};
 pub use diagnose::{DiagnoseArgs, DiagnoseFormat};
 pub use export::{ExportArgs, ExportFormat};
 pub use input::{ConfigFile, InputArgs};
+#[cfg(feature = "cli")]
 pub use probe::ProbeArgs;
-pub use record::{RecordArgs, RelayArgs};
+#[cfg(feature = "cli")]
+pub use record::RecordArgs;
+pub use record::RelayArgs;
 pub use report::ReportArgs;
+#[cfg(feature = "cli")]
 pub use serve::ServeArgs;
 pub use sniffing::LiveArgs;
 pub use summary::{SummaryArgs, SummaryFormat};
@@ -184,9 +190,11 @@ pub enum Command {
     /// Check messages against the protocols' specifications
     #[command(after_help = examples::two(Some("check")))]
     Check(CheckArgs),
+    #[cfg(feature = "cli")]
     /// Ask one server or master as clients do, and diagnose it
     #[command(after_help = examples::two(Some("probe")))]
     Probe(ProbeArgs),
+    #[cfg(feature = "cli")]
     /// Run a command and record its traffic, without root
     ///
     /// No right to capture is needed: relays forward what the command sends, and record it.
@@ -203,6 +211,7 @@ pub enum Command {
     /// Write a copy to share: addresses, names and texts are replaced
     #[command(after_help = examples::two(Some("scrub")))]
     Scrub(ScrubArgs),
+    #[cfg(feature = "cli")]
     /// Play game servers and masters for clients under test
     ///
     /// Right ones, and one for each fault that a rule is about.
@@ -217,18 +226,22 @@ pub enum Command {
     /// List the fields of all messages: path, type and meaning
     #[command(after_help = examples::two(Some("fields")))]
     Fields(FieldsArgs),
+    #[cfg(feature = "cli")]
     /// Print a part of the documentation that is declared in the code
     #[command(hide = true)]
     Docs(DocsArgs),
+    #[cfg(feature = "cli")]
     /// Print the manual page of gamewire or of one of its commands
     #[command(after_help = examples::two(Some("man")))]
     Man(ManArgs),
+    #[cfg(feature = "cli")]
     /// Print a completion script for a shell
     #[command(after_help = examples::two(Some("completions")))]
     Completions(CompletionsArgs),
 }
 
 /// `gamewire docs`.
+#[cfg(feature = "cli")]
 #[derive(Args, Debug)]
 pub struct DocsArgs {
     /// Which part
@@ -237,6 +250,7 @@ pub struct DocsArgs {
 }
 
 /// A part of the documentation.
+#[cfg(feature = "cli")]
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum DocsPart {
     /// The conditions and causes of diagnose, for docs/answers.md
@@ -246,6 +260,7 @@ pub enum DocsPart {
 }
 
 /// `gamewire man`.
+#[cfg(feature = "cli")]
 #[derive(Args, Debug)]
 pub struct ManArgs {
     /// The command [default: gamewire itself]
@@ -254,6 +269,7 @@ pub struct ManArgs {
 }
 
 /// `gamewire completions`.
+#[cfg(feature = "cli")]
 #[derive(Args, Debug)]
 pub struct CompletionsArgs {
     /// Which shell
@@ -277,12 +293,11 @@ impl Command {
             Command::Scrub(scrub) => Some(&scrub.input),
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
+            Command::Rules(_) | Command::Explain(_) | Command::Fields(_) => None,
+            #[cfg(feature = "cli")]
             Command::Probe(_)
             | Command::Record(_)
             | Command::Serve(_)
-            | Command::Rules(_)
-            | Command::Explain(_)
-            | Command::Fields(_)
             | Command::Docs(_)
             | Command::Man(_)
             | Command::Completions(_) => None,
@@ -304,12 +319,11 @@ impl Command {
             Command::Scrub(scrub) => Some(&mut scrub.input),
             Command::Flows(flows) => Some(&mut flows.input),
             Command::Check(check) => Some(&mut check.input),
+            Command::Rules(_) | Command::Explain(_) | Command::Fields(_) => None,
+            #[cfg(feature = "cli")]
             Command::Probe(_)
             | Command::Record(_)
             | Command::Serve(_)
-            | Command::Rules(_)
-            | Command::Explain(_)
-            | Command::Fields(_)
             | Command::Docs(_)
             | Command::Man(_)
             | Command::Completions(_) => None,

@@ -1,6 +1,6 @@
 //! The identity of files, to recognize one under different names.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::path::Path;
 
 /// A regular file, identified by device and inode. Other files are not identified: writing to a device
@@ -20,6 +20,7 @@ impl FileId {
     /// The regular file that standard output is redirected to, if it is.
     #[cfg(unix)]
     pub fn of_standard_output() -> Option<FileId> {
+        use std::fs::File;
         use std::os::fd::AsFd;
 
         let copy = std::io::stdout().as_fd().try_clone_to_owned().ok()?;

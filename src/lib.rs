@@ -25,29 +25,33 @@
 //!
 //! `ARCHITECTURE.md` describes the modules and their dependencies.
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 #[doc(hidden)]
 pub mod abuse;
 pub mod capture;
 pub mod check;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 #[doc(hidden)]
 pub mod cli;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, reason = "without a system, nothing is captured live")
+)]
 #[doc(hidden)]
 pub mod commands;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 #[doc(hidden)]
 pub mod config;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 #[doc(hidden)]
 pub mod diagnose;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 mod file_id;
 pub mod filter;
 #[doc(hidden)]
 pub mod flows;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 #[doc(hidden)]
 pub mod limits;
 #[cfg(feature = "live")]
@@ -70,34 +74,42 @@ pub mod probe;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod relay;
-#[cfg(any(feature = "cli", feature = "tables"))]
+#[cfg(any(feature = "commands", feature = "tables"))]
 #[cfg_attr(
-    not(feature = "cli"),
+    not(feature = "commands"),
     allow(dead_code, reason = "without the command line, only tables use JSON")
 )]
 #[doc(hidden)]
 pub mod report;
-#[cfg(any(feature = "cli", feature = "tables"))]
+#[cfg(any(feature = "commands", feature = "tables"))]
 #[cfg_attr(
-    not(feature = "cli"),
+    not(feature = "commands"),
     allow(dead_code, reason = "without the command line, only tables use it")
 )]
 #[doc(hidden)]
 pub mod rows;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 mod run;
 #[doc(hidden)]
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod scrub;
 #[doc(hidden)]
 pub mod session;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod spoken;
-#[cfg(any(feature = "cli", feature = "partition", feature = "tables"))]
+#[cfg(any(feature = "commands", feature = "partition", feature = "tables"))]
 #[doc(hidden)]
 pub mod summary;
-#[cfg(any(feature = "cli", feature = "tables"))]
+#[cfg(all(feature = "commands", not(feature = "cli")))]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "it stands for modules of which live captures use more"
+)]
+#[doc(hidden)]
+pub mod browser;
+#[cfg(any(feature = "commands", feature = "tables"))]
 pub mod tables;
 #[doc(hidden)]
 pub mod text;
@@ -107,15 +119,18 @@ pub mod view;
 #[doc(hidden)]
 pub mod why;
 
+#[cfg(all(feature = "commands", not(feature = "cli")))]
+use browser::{live, metrics, output_file, relay};
+
 #[doc(no_inline)]
 pub use dissectors;
 pub use dissectors::catalogue;
 pub use dissectors::kit::{Finding, Rule, Secret, Settings, Severity, Verdict};
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 #[doc(hidden)]
 pub use file_id::FileId;
 pub use flows::FlowRow;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 #[doc(hidden)]
 pub use run::{FOUND, INTERRUPTED, RAN, Terminal, UNUSABLE, run};
 pub use session::{

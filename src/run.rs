@@ -90,10 +90,12 @@ pub fn run(
             let checked = self::check(check, out, err, terminal);
             return ended(checked, out, err);
         }
+        #[cfg(feature = "cli")]
         Command::Record(record) => {
             let recorded = commands::record::run(record, err);
             return ended(recorded, out, err);
         }
+        #[cfg(feature = "cli")]
         Command::Probe(probe) => {
             let probed = commands::probe::run(probe, out, err, terminal);
             return ended(probed.map(|found| if found { FOUND } else { RAN }), out, err);
@@ -102,12 +104,16 @@ pub fn run(
             let diagnosed = commands::diagnose::run(diagnose, out, err, terminal);
             return ended(diagnosed.map(|found| if found { FOUND } else { RAN }), out, err);
         }
+        #[cfg(feature = "cli")]
         Command::Serve(serve) => commands::serve::run(serve, out, err, terminal),
         Command::Rules(rules) => commands::rules::list(rules, out, terminal),
         Command::Explain(explain) => commands::rules::explain(explain, out, terminal),
         Command::Fields(fields) => commands::fields::list(fields, out, terminal),
+        #[cfg(feature = "cli")]
         Command::Docs(docs) => commands::docs::part(docs, out),
+        #[cfg(feature = "cli")]
         Command::Man(man) => commands::manual::page(man, out),
+        #[cfg(feature = "cli")]
         Command::Completions(shell) => commands::manual::completions(shell, out),
     };
     if cli.is_by_default && ran.is_ok() && out.flush().is_ok() {

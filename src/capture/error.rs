@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::interrupt::was_interrupted;
 use super::notice::shown;
 use crate::why;
 
@@ -43,6 +44,15 @@ pub enum CaptureError {
         /// What is not supported.
         what: String,
     },
+}
+
+/// Why a capture cannot be opened.
+pub(super) fn unopened(path: &Path, error: io::Error) -> CaptureError {
+    let path = path.to_owned();
+    match was_interrupted(&error) {
+        true => CaptureError::Interrupted { path },
+        false => CaptureError::Open { path, error },
+    }
 }
 
 /// The text for a failed read. An error that is not the system's comes from the decompressor: the

@@ -115,6 +115,7 @@ impl Input {
     }
 
     /// A file that is not mapped, with its length.
+    #[cfg(feature = "files")]
     pub(super) fn file(reader: Box<dyn Read + Send>, length: u64) -> Input {
         Input::of_stream(reader, Some(length), false)
     }

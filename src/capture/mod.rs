@@ -4,48 +4,65 @@
 //! Plain files are memory-mapped and read without copying; pipes and compressed files use a buffer
 //! of at most one record. This module handles records and times, not the contents of packets.
 
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 mod clock;
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 mod error;
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 mod input;
 #[cfg(feature = "files")]
 mod interrupt;
 mod link;
 #[cfg(feature = "files")]
 mod mapping;
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 mod merge;
 mod notice;
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 mod open;
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 mod pcap;
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 mod pcapng;
+#[cfg(feature = "files")]
+mod place;
 #[cfg(all(test, feature = "files"))]
 mod tests;
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 #[doc(hidden)]
 pub mod write;
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 mod zstd;
 
-#[cfg(feature = "files")]
+// Without files, captures are in memory, and nothing interrupts their reading.
+#[cfg(all(feature = "captures", not(feature = "files")))]
+#[path = "../browser/interrupt.rs"]
+mod interrupt;
+#[cfg(all(feature = "captures", not(feature = "files")))]
+#[path = "../browser/mapping.rs"]
+mod mapping;
+#[cfg(all(feature = "captures", not(feature = "files")))]
+#[path = "../browser/place.rs"]
+mod place;
+
+#[cfg(feature = "captures")]
 pub use error::CaptureError;
 #[cfg(feature = "files")]
 pub(crate) use interrupt::Interrupt;
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 pub use interrupt::Stop;
-#[cfg(feature = "live")]
+#[cfg(any(feature = "commands", feature = "live"))]
 pub(crate) use interrupt::was_interrupted;
 pub use link::LinkType;
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 pub use merge::open_merged;
 pub use notice::Notice;
+#[cfg(feature = "captures")]
+pub use open::{open, open_stream, open_stream_within, open_within};
+#[cfg(feature = "commands")]
+pub(crate) use place::is_read_once;
 #[cfg(feature = "files")]
-pub use open::{open, open_stream, open_stream_within, open_within, standard_input};
+pub use place::standard_input;
 
 use std::sync::Arc;
 
@@ -171,5 +188,5 @@ pub trait Packets {
 }
 
 /// Maximum length of a packet that is borrowed and buffered: far more than any IP packet has.
-#[cfg(feature = "files")]
+#[cfg(feature = "captures")]
 const BORROWED: usize = 1 << 20;

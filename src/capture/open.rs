@@ -1,22 +1,18 @@
-//! Opens a capture: determines the kind of file, the compression, and the format.
+//! Opens a capture: determines the compression and the format.
 //!
 //! A pipe is only read as far as needed for this, because its first packets may be seconds away.
 
-use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use super::Packets;
-use super::error::{CaptureError, seems};
+use super::error::{CaptureError, seems, unopened};
 use super::input::{Input, ReadMemory};
-use super::interrupt::{Interrupt, Interruptible, was_interrupted};
-use super::mapping::Mapping;
 use super::pcap::{self, Pcap, PcapError};
 use super::pcapng::{self, PcapNg};
 use super::zstd::Zstd;
+use super::{Packets, place};
 
 /// Bytes that identify a capture, compressed or not.
 const MAGIC: usize = 12;
@@ -64,64 +60,12 @@ pub fn open_stream_within(
     recognized(name, 0, Input::stream(reader), ReadMemory::of_one(memory))
 }
 
-/// Standard input until its end, or until SIGINT or SIGTERM. Unlike that of the standard library, it has no buffer in
-/// which bytes could remain.
-///
-/// # Errors
-/// It is closed.
-pub fn standard_input() -> io::Result<Box<dyn Read + Send>> {
-    let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    Ok(Box::new(Interruptible::new(file)?))
-}
-
 pub(super) fn open_as(
     path: &Path,
     file: u32,
     room: ReadMemory,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
-    if path == Path::new("-") {
-        let stdin = standard_input().map_err(|error| unopened(path, error))?;
-        return recognized(path, file, Input::stream(stdin), room);
-    }
-    recognized(path, file, plain(path)?, room)
-}
-
-/// Why a capture cannot be opened.
-fn unopened(path: &Path, error: io::Error) -> CaptureError {
-    let path = path.to_owned();
-    match was_interrupted(&error) {
-        true => CaptureError::Interrupted { path },
-        false => CaptureError::Open { path, error },
-    }
-}
-
-/// A regular file is mapped; anything else is read as a stream.
-fn plain(path: &Path) -> Result<Input, CaptureError> {
-    let failed = |error| unopened(path, error);
-    let is_other = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
-    if std::fs::metadata(path).is_ok_and(is_other) {
-        // For example a FIFO, which may not have a writer for a long time.
-        let interrupt = Interrupt::at_signals().map_err(failed)?;
-        let file = interrupt.open(path, OpenOptions::new().read(true)).map_err(failed)?;
-        return Ok(Input::stream(Box::new(Interruptible::until(interrupt, file))));
-    }
-    let file = File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if metadata.is_dir() {
-        let seems = "is a folder that holds none";
-        return Err(CaptureError::NotACapture { path: path.to_owned(), seems });
-    }
-    if metadata.is_file()
-        && metadata.len() > 0
-        && let Ok(mapping) = file.try_clone().and_then(Mapping::new)
-    {
-        return Ok(Input::mapped(mapping));
-    }
-    let stream = Box::new(Interruptible::new(file).map_err(failed)?) as Box<dyn Read + Send>;
-    match metadata.is_file() {
-        true => Ok(Input::file(stream, metadata.len())),
-        false => Ok(Input::stream(stream)),
-    }
+    recognized(path, file, place::input(path)?, room)
 }
 
 /// Decompresses if necessary, and finds the reader of the format.

@@ -13,7 +13,7 @@ use dissectors::kit::{Code, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::{Fingerprint, ReportedFinding};
-#[cfg(feature = "files")]
+#[cfg(any(feature = "commands", feature = "files"))]
 use crate::output_file::OutputFile;
 use crate::text::escaped;
 use crate::why;
@@ -71,7 +71,7 @@ pub enum BaselineError {
     },
 }
 
-#[cfg(feature = "files")]
+#[cfg(any(feature = "commands", feature = "files"))]
 impl BaselineError {
     fn unwritable(file: &Path, error: io::Error) -> BaselineError {
         BaselineError::Unwritable { file: file.to_owned(), error }
@@ -120,7 +120,7 @@ impl Baseline {
     ///
     /// # Errors
     /// The file cannot be written.
-    #[cfg(feature = "files")]
+    #[cfg(any(feature = "commands", feature = "files"))]
     pub fn write(&self, file: &Path) -> Result<(), BaselineError> {
         let write = || {
             let mut output = OutputFile::create(file)?;
@@ -136,7 +136,7 @@ impl Baseline {
     ///
     /// # Errors
     /// It could not.
-    #[cfg(feature = "files")]
+    #[cfg(any(feature = "commands", feature = "files"))]
     pub fn try_writing(file: &Path) -> Result<(), BaselineError> {
         OutputFile::try_creating(file).map_err(|error| BaselineError::unwritable(file, error))
     }
@@ -250,7 +250,7 @@ mod tests {
         assert!(baselined.occurred.contains(&fingerprint("A2S030")));
     }
 
-    #[cfg(feature = "files")]
+    #[cfg(any(feature = "commands", feature = "files"))]
     #[test]
     fn a_written_baseline_is_read_back_and_sorted() {
         let folder = std::env::temp_dir().join(format!("gamewire-baseline-{}", std::process::id()));

@@ -1,6 +1,7 @@
 //! Arguments of recording a command: `gamewire record`, and `gamewire check --relay`.
 
 use std::ffi::OsString;
+#[cfg(feature = "cli")]
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use crate::relay::{LONGEST_LINGER, RelayPlan};
 const RELAY: &str = "Recording a command";
 
 /// `gamewire record`.
+#[cfg(feature = "cli")]
 #[derive(Args, Debug)]
 #[command(mut_arg("relay", |it| it.required(true)), mut_arg("command", |it| it.required(true)))]
 pub struct RecordArgs {

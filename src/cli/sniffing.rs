@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::config::nanoseconds;
+#[cfg(feature = "live")]
 use crate::live;
 use crate::metrics::HostName;
 
@@ -92,6 +93,7 @@ fn endpoint(typed: &str) -> Result<SocketAddr, String> {
 const SNAPLEN: u32 = 262_144;
 
 /// The default size of the kernel's buffer in KiB.
+#[cfg(feature = "live")]
 const BUFFER: u32 = 65_536;
 
 impl LiveArgs {
@@ -112,6 +114,7 @@ impl LiveArgs {
     }
 
     /// The live capture, if there is one.
+    #[cfg(feature = "live")]
     pub fn request(&self) -> Option<live::CaptureRequest> {
         let write = self.write.as_ref().map(|path| live::FilePlan {
             path: path.clone(),

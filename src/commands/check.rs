@@ -209,7 +209,7 @@ pub(super) fn selection_of(
     config: &Config,
     err: &mut dyn Write,
 ) -> Result<Selection, Failure> {
-    let (ignores, warnings) = config.ignores(config::today());
+    let (ignores, warnings) = config.ignores(config::today);
     for warning in warnings {
         writeln!(err, "gamewire: warning: {warning}").ok();
     }

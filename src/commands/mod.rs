@@ -3,11 +3,14 @@
 pub mod abuse;
 mod abuse_reports;
 pub mod check;
+#[cfg(feature = "cli")]
 mod child;
+#[cfg(feature = "cli")]
 mod closed;
 mod consumer;
 pub mod diagnose;
 pub mod dissect;
+#[cfg(feature = "cli")]
 pub mod docs;
 pub mod export;
 mod extract;
@@ -16,24 +19,45 @@ pub mod flows;
 pub mod folders;
 pub mod follow;
 mod held;
+#[cfg(feature = "cli")]
 mod kept_input;
+#[cfg(feature = "cli")]
 pub mod manual;
 mod notices;
 pub mod outputs;
+#[cfg(feature = "cli")]
 pub mod probe;
+#[cfg(feature = "cli")]
 pub mod progress;
 mod read;
+#[cfg(feature = "cli")]
 pub mod record;
 pub mod report;
 pub mod rules;
 pub mod scrub;
 mod segments;
+#[cfg(feature = "cli")]
 pub mod serve;
 mod shared;
+#[cfg(feature = "cli")]
 mod sniff;
 pub mod summary;
 #[cfg(feature = "tui")]
 pub mod view;
+
+// Without a system, a page shows progress, and nothing is captured, run or recorded.
+#[cfg(not(feature = "cli"))]
+#[path = "../browser/kept_input.rs"]
+mod kept_input;
+#[cfg(not(feature = "cli"))]
+#[path = "../browser/progress.rs"]
+pub mod progress;
+#[cfg(not(feature = "cli"))]
+#[path = "../browser/record.rs"]
+pub mod record;
+#[cfg(not(feature = "cli"))]
+#[path = "../browser/sniff.rs"]
+mod sniff;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -134,9 +158,11 @@ pub enum Failure {
         error: io::Error,
     },
     /// Servers and masters cannot be played.
+    #[cfg(feature = "cli")]
     #[error("{0}")]
     Play(#[from] crate::play::PlayError),
     /// A host cannot be asked.
+    #[cfg(feature = "cli")]
     #[error("{0}")]
     Probe(#[from] crate::probe::ProbeError),
     /// The output cannot be written.

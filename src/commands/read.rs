@@ -18,7 +18,7 @@ use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, GivenKey};
 use crate::filter::Filter;
 use crate::flows::Identifier;
-use crate::live::{CaptureRequest, FileFilter};
+use crate::live::FileFilter;
 use crate::metrics;
 use crate::net::{self, Outcome};
 use crate::session::{Decoder, Options, Totals, UnknownLinks};
@@ -66,16 +66,8 @@ fn read_all<C: Consumer>(
     };
     let options =
         Options { complete: consumer.complete(), needs, filter, ..options(input, config)? };
-    if let Some(request) = input.live.request() {
-        let request = CaptureRequest { later: consumer.makes(), ..request };
-        let selection = input.wanted.typed();
-        let wanted = sniff::LiveWanted {
-            packets: input.count,
-            metrics: input.live.metrics,
-            metrics_hosts: &input.live.metrics_host,
-            selection: selection.as_deref(),
-        };
-        return sniff::sniff(&request, wanted, options, consumer, err, running);
+    if input.live.interface.is_some() {
+        return sniff::sniff_input(input, options, consumer, err, running);
     }
     let (stop, progress) = (terminal.stop, terminal.progress);
     let stop = stop.map_or(Stop::default(), |stop| stop());

@@ -1,11 +1,12 @@
 //! `gamewire report`: an HTML page.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dissectors::ledger::Terms;
 
 use crate::Terminal;
+use crate::capture;
 use crate::check::{self, Checker, FailOn, Selection};
 use crate::cli;
 use crate::commands::consumer::Consumer;
@@ -73,8 +74,7 @@ pub fn run(
         return ran;
     }
     if collecting.shares_out(room) {
-        let is_once = |file: &&PathBuf| !file.is_file() && file.as_os_str() != "-";
-        if let Some(once) = input.files.iter().find(is_once) {
+        if let Some(once) = input.files.iter().find(|file| capture::is_read_once(file)) {
             let name = escaped(&once.to_string_lossy()).into_owned();
             return Err(Failure::Other(format!(
                 "a report of more than {MESSAGES} messages, or of very large ones, reads its input twice, and \

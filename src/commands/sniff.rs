@@ -9,6 +9,7 @@ use super::Failure;
 use super::closed::is_gone;
 use super::consumer::{Consumer, FRAGMENTS, LOOK, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
+use crate::cli::InputArgs;
 use crate::live::{CaptureRequest, Live, LiveError, NextStep, QueueCounts};
 use crate::metrics::{self, Exporter, HostName, ListenAddress, ResidentMemory};
 use crate::report::clock;
@@ -16,9 +17,29 @@ use crate::session::{Decoder, Options, UnknownLinks};
 use crate::text::escaped;
 use dissectors::kit::Time;
 
+/// Captures on the interface that the input names.
+pub(super) fn sniff_input<C: Consumer>(
+    input: &InputArgs,
+    options: Options,
+    consumer: &mut C,
+    err: &mut dyn Write,
+    running: bool,
+) -> Result<(), Failure> {
+    let Some(request) = input.live.request() else { return Ok(()) };
+    let request = CaptureRequest { later: consumer.makes(), ..request };
+    let selection = input.wanted.typed();
+    let wanted = LiveWanted {
+        packets: input.count,
+        metrics: input.live.metrics,
+        metrics_hosts: &input.live.metrics_host,
+        selection: selection.as_deref(),
+    };
+    sniff(&request, wanted, options, consumer, err, running)
+}
+
 /// Captures until a signal, a count, a time limit or the device ends it. Results until then are
 /// reported in any case.
-pub(super) fn sniff<C: Consumer>(
+fn sniff<C: Consumer>(
     request: &CaptureRequest,
     wanted: LiveWanted<'_>,
     options: Options,

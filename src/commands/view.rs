@@ -169,7 +169,7 @@ impl ViewState {
 
 /// The rules to check, from the project's configuration.
 fn selection(config: &Config) -> Selection {
-    let (ignores, _) = config.ignores(config::today());
+    let (ignores, _) = config.ignores(config::today);
     let ignores = ignores.into_iter().collect();
     Selection { ignores, severities: config.severities.clone(), ..Selection::default() }
 }

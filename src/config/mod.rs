@@ -6,6 +6,10 @@
 
 mod durations;
 mod keys;
+#[cfg(feature = "cli")]
+mod owner;
+#[cfg(not(feature = "cli"))]
+#[path = "../browser/owner.rs"]
 mod owner;
 mod read;
 mod table;
@@ -164,10 +168,10 @@ impl Config {
     }
 
     /// The rules that are ignored on that day, and a warning for each one that has expired.
-    pub fn ignores(&self, today: Date) -> (Vec<Ignore>, Vec<String>) {
+    pub fn ignores(&self, today: impl Fn() -> Date) -> (Vec<Ignore>, Vec<String>) {
         let (mut valid, mut warnings) = (Vec::new(), Vec::new());
         for ignored in &self.ignores {
-            match ignored.until.filter(|&until| until < today) {
+            match ignored.until.filter(|&until| until < today()) {
                 None => valid.push(ignored.ignore),
                 Some(until) => {
                     let file = self.file.as_deref().unwrap_or(Path::new(NAME));
@@ -184,7 +188,7 @@ impl Config {
     }
 }
 
-/// Today in UTC, only for the expiry of ignored rules.
+/// Today in UTC, only for the expiry of ignored rules: a page has none, and no clock.
 pub fn today() -> Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }

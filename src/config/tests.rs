@@ -120,9 +120,9 @@ fn an_empty_file_changes_nothing() {
 #[test]
 fn a_rule_is_ignored_until_the_end_of_the_last_day() {
     let config = read(WHOLE).unwrap();
-    let (valid, warnings) = config.ignores(date(2026, 12, 31));
+    let (valid, warnings) = config.ignores(|| date(2026, 12, 31));
     assert_eq!((valid.len(), warnings.len()), (2, 0));
-    let (valid, warnings) = config.ignores(date(2027, 1, 1));
+    let (valid, warnings) = config.ignores(|| date(2027, 1, 1));
     assert_eq!(valid.len(), 1);
     assert_eq!(
         warnings,

@@ -8,6 +8,7 @@
 mod confined;
 mod device_state;
 mod file_filter;
+mod later;
 mod libpcap;
 pub(crate) mod outputs;
 mod privileges;
@@ -35,7 +36,7 @@ use signals::Signals;
 use write::{DeviceDescription, FileWriter};
 
 pub use file_filter::FileFilter;
-pub use outputs::LaterOutput;
+pub use later::LaterOutput;
 pub use queue::QueueCounts;
 pub use sandbox::Confinement;
 pub use signals::StopSignals;

@@ -11,25 +11,10 @@ use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
 use nix::unistd::{AccessFlags, Uid, UnlinkatFlags, User, faccessat, geteuid, unlinkat};
 
 use super::LiveError;
+use super::later::LaterOutput;
 use super::privileges::UserAccount;
 use crate::output_file::{Target, folder};
 use crate::text::escaped;
-
-/// Something that is written at the end of a capture, by an unprivileged and confined process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LaterOutput {
-    /// A file that is written under another name and renamed.
-    Replaced(PathBuf),
-    /// A file that is appended to.
-    Appended(PathBuf),
-    /// New files in a folder.
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// This process made it.
-        is_new: bool,
-    },
-}
 
 impl LaterOutput {
     /// What must be writable: the file, if it is there and stays, or else its folder.

@@ -17,9 +17,9 @@ use std::net::SocketAddr;
 use dissectors::kit::{Finding, Payload};
 
 use self::fields::{Projection, Scratch};
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub(super) use self::visible::line;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub(super) use self::write::hex;
 use self::write::ip4;
 pub(crate) use self::write::string;

@@ -12,59 +12,60 @@
 //! conversations as a diagram. [`summary`]: the tables of `gamewire summary`. [`paint`]: the only
 //! place that knows colours.
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod abuse;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 mod abuse_figures;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 mod abuse_filters;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod abuse_report;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod causes;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod check;
 pub(crate) mod clock;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod columns;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod coverage;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod diagnose;
 mod digits;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod fields;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod firewall;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod html;
 pub mod json;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod ladder;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod lines;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 mod markdown;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod paint;
 pub(crate) mod spreadsheet;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod summary;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod table;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod tables;
 #[cfg(test)]
 mod test_messages;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub mod text;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 mod text_table;
 mod view;
+#[cfg(feature = "commands")]
 mod xdp;
 
 pub use clock::{TimeFormatter, TimeStyle};
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 use text::parts as comment_parts;
 
 use std::fmt;
@@ -168,7 +169,7 @@ fn put(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
 }
 
 /// What is written, as text.
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 fn to_text(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::new();
     write(&mut out);

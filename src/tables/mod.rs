@@ -11,7 +11,7 @@ mod messages;
 mod parquet;
 #[cfg(feature = "tables")]
 mod reader;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 mod text;
 
 use std::io;
@@ -23,7 +23,7 @@ pub use collect::{Collector, SelectedRows, rows_of_findings, rows_of_summary};
 pub use parquet::Parquet;
 #[cfg(feature = "tables")]
 pub use reader::Reader;
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub use text::{Format, Lines};
 
 pub use crate::rows::{AnyRow, Cell, Heading, Kind, Table, VERSION};

@@ -69,3 +69,4 @@ mod threads;
 mod traffic;
 mod tshark;
 mod vectors;
+mod web_page;

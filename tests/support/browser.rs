@@ -127,6 +127,18 @@ impl Browser {
         self.post(&format!("/element/{id}/click"), &json!({}));
     }
 
+    /// Chooses files, one path a line, in the first element of a selector.
+    pub(crate) fn attach(&self, selector: &str, paths: &str) {
+        let id = self.element(selector);
+        self.post(&format!("/element/{id}/value"), &json!({ "text": paths }));
+    }
+
+    /// Runs the following scripts in a frame.
+    pub(crate) fn enter(&self, frame: &str) {
+        let id = self.element(frame);
+        self.post("/frame", &json!({ "id": { ELEMENT: id } }));
+    }
+
     fn element(&self, selector: &str) -> String {
         let found = self.post("/element", &json!({ "using": "css selector", "value": selector }));
         found[ELEMENT].as_str().expect("an element").to_owned()

@@ -1,0 +1,20 @@
+//! There is no interface to capture on.
+
+use std::io::Write;
+
+use super::Failure;
+use super::consumer::Consumer;
+use crate::cli::InputArgs;
+use crate::live::LiveError;
+use crate::session::Options;
+
+/// Says so.
+pub(super) fn sniff_input<C: Consumer>(
+    _: &InputArgs,
+    _: Options,
+    _: &mut C,
+    _: &mut dyn Write,
+    _: bool,
+) -> Result<(), Failure> {
+    Err(LiveError::NoDevices.into())
+}

@@ -1,0 +1,64 @@
+//! Where the bytes of a capture come from: a file, a pipe, or standard input.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use super::error::{CaptureError, unopened};
+use super::input::Input;
+use super::interrupt::{Interrupt, Interruptible};
+use super::mapping::Mapping;
+
+/// Opens a path; `-` is standard input.
+pub(super) fn input(path: &Path) -> Result<Input, CaptureError> {
+    if path == Path::new("-") {
+        return Ok(Input::stream(standard_input().map_err(|error| unopened(path, error))?));
+    }
+    plain(path)
+}
+
+/// Standard input until its end, or until SIGINT or SIGTERM. Unlike that of the standard library, it has no buffer in
+/// which bytes could remain.
+///
+/// # Errors
+/// It is closed.
+pub fn standard_input() -> io::Result<Box<dyn Read + Send>> {
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    Ok(Box::new(Interruptible::new(file)?))
+}
+
+/// Whether a path can be read only once, as a named pipe can; standard input is kept.
+#[cfg(feature = "commands")]
+pub(crate) fn is_read_once(path: &Path) -> bool {
+    path != Path::new("-") && !path.is_file()
+}
+
+/// A regular file is mapped; anything else is read as a stream.
+fn plain(path: &Path) -> Result<Input, CaptureError> {
+    let failed = |error| unopened(path, error);
+    let is_other = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
+    if std::fs::metadata(path).is_ok_and(is_other) {
+        // For example a FIFO, which may not have a writer for a long time.
+        let interrupt = Interrupt::at_signals().map_err(failed)?;
+        let file = interrupt.open(path, OpenOptions::new().read(true)).map_err(failed)?;
+        return Ok(Input::stream(Box::new(Interruptible::until(interrupt, file))));
+    }
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        let seems = "is a folder that holds none";
+        return Err(CaptureError::NotACapture { path: path.to_owned(), seems });
+    }
+    if metadata.is_file()
+        && metadata.len() > 0
+        && let Ok(mapping) = file.try_clone().and_then(Mapping::new)
+    {
+        return Ok(Input::mapped(mapping));
+    }
+    let stream = Box::new(Interruptible::new(file).map_err(failed)?) as Box<dyn Read + Send>;
+    match metadata.is_file() {
+        true => Ok(Input::file(stream, metadata.len())),
+        false => Ok(Input::stream(stream)),
+    }
+}
