@@ -28,6 +28,14 @@
 #[cfg(feature = "commands")]
 #[doc(hidden)]
 pub mod abuse;
+#[cfg(all(feature = "commands", not(feature = "cli")))]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "it stands for modules of which live captures use more"
+)]
+#[doc(hidden)]
+pub mod browser;
 pub mod capture;
 pub mod check;
 #[cfg(feature = "commands")]
@@ -101,14 +109,6 @@ pub mod spoken;
 #[cfg(any(feature = "commands", feature = "partition", feature = "tables"))]
 #[doc(hidden)]
 pub mod summary;
-#[cfg(all(feature = "commands", not(feature = "cli")))]
-#[allow(
-    dead_code,
-    unreachable_pub,
-    reason = "it stands for modules of which live captures use more"
-)]
-#[doc(hidden)]
-pub mod browser;
 #[cfg(any(feature = "commands", feature = "tables"))]
 pub mod tables;
 #[doc(hidden)]

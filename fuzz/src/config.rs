@@ -10,7 +10,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Config::read(Path::new("gamewire.toml"), text) {
         Ok(config) => {
-            let (_, warnings) = config.ignores(gamewire::config::today());
+            let (_, warnings) = config.ignores(gamewire::config::today);
             assert!(warnings.iter().all(|warning| !warning.contains(is_hidden)), "{warnings:?}");
         }
         Err(error) => {
