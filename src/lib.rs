@@ -28,7 +28,7 @@
 #[cfg(feature = "commands")]
 #[doc(hidden)]
 pub mod abuse;
-#[cfg(all(feature = "commands", not(feature = "cli")))]
+#[cfg(all(feature = "captures", not(feature = "files")))]
 #[allow(
     dead_code,
     unreachable_pub,

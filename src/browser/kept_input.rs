@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::commands::Failure;
+use super::Failure;
 
 /// Standard input.
 pub(super) struct KeptInput;

@@ -5,7 +5,11 @@
 //! commands use.
 
 pub mod held;
+#[cfg(feature = "commands")]
 pub(crate) mod live;
+#[cfg(feature = "commands")]
 pub(crate) mod metrics;
+#[cfg(feature = "commands")]
 pub(crate) mod output_file;
+#[cfg(feature = "commands")]
 pub(crate) mod relay;

@@ -15,6 +15,7 @@ pub(super) fn input(name: &Path) -> Result<Input, CaptureError> {
 }
 
 /// Whether it can be read only once.
+#[cfg(feature = "commands")]
 pub(crate) fn is_read_once(name: &Path) -> bool {
     held::get(name).is_none()
 }

@@ -63,7 +63,11 @@ fn numbers_are_those_of_the_commands(project: &Project, file: &Path) {
             assert_eq!(message[key], dissected[key], "{file}");
         }
         let detail: Value = serde_json::from_str(detail).unwrap();
-        assert_eq!(detail["tree"], dissected["tree"], "{file}");
+        // Of a message with very many fields, the page has only the first bytes.
+        match detail.get("tree") {
+            None => assert!(dissected["tree"].to_string().len() > 32 << 10, "{file}: {message}"),
+            Some(tree) => assert_eq!(*tree, dissected["tree"], "{file}"),
+        }
     }
 }
 
