@@ -483,7 +483,7 @@ mod tests {
             "servers, by group of hosts | 4,096 |",
         ),
         (
-            include_str!("../dissectors/src/ledger.rs"),
+            include_str!("../dissectors/src/ledger/lists.rs"),
             "const LISTED: usize = 1 << 14;",
             "a client was sent | 16,384 |",
         ),

@@ -8,6 +8,7 @@
 mod challenges;
 mod elsewhere;
 mod game_port;
+mod lists;
 mod load;
 mod loads;
 mod other_packets;
@@ -23,14 +24,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::abuse_rules::SEC004;
 use crate::kit::{
-    AbuseThresholds, Code, CrossFlowEvent, Evidence, Exchange, GameName, HashedMap, Host, Limit,
-    Map, Name, NewFor, PartsFound, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket,
-    Time,
+    AbuseThresholds, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Name,
+    NewFor, PartsFound, Role, Rule, Seed, SeenMessage, Set, Settings, ShortHash, Socket, Time,
 };
 use crate::net_rules::NET011;
 use challenges::Challenges;
 use elsewhere::Elsewhere;
 pub use game_port::{Peers, is_one_way, packet_name};
+use lists::ListedServers;
 pub use loads::{GROUPS, Loads};
 use registrations::Registrations;
 pub use rulings::CrossFlowBreaches;
@@ -39,9 +40,6 @@ use victims::Victims;
 
 /// A minute, in nanoseconds.
 const MINUTE: i64 = 60_000_000_000;
-
-/// Maximum remembered servers of one list.
-const LISTED: usize = 1 << 14;
 
 /// A listed server, in little memory, since lists may have thousands.
 pub type Listed = [u8; 8];
@@ -262,16 +260,6 @@ pub struct KeptRule {
     pub times: u64,
 }
 
-/// The list that a client received, and whether the client queried any server in it.
-struct ListedServers {
-    servers: Set<u64>,
-    rule: &'static Rule,
-    witness: Witness,
-    queried: bool,
-    /// The list is incomplete: the client may have queried a server that is missing.
-    is_cut: bool,
-}
-
 impl Ledger {
     /// A ledger with these settings.
     pub fn new(terms: Terms) -> Ledger {
@@ -420,18 +408,6 @@ impl Ledger {
         self.full |= !self.elsewhere.challenge(challenge, broken, witness, self.terms.most);
     }
 
-    /// A client queries a server, which may be one of its list.
-    fn queried(&mut self, client: SocketAddr, server: SocketAddr) {
-        if self.listed > 0
-            && let Some(list) = self.lists.get_mut(&Host(client.ip()))
-            && list.servers.contains(&u64::from_ne_bytes(listed(server)))
-        {
-            // The rest of the list no longer matters.
-            self.listed -= list.servers.len();
-            *list = ListedServers { servers: Set::default(), queried: true, ..*list };
-        }
-    }
-
     /// A hash of a server and its challenge.
     fn key(&self, server: SocketAddr, challenge: u32) -> ShortHash {
         self.seed.hash_one((Socket(server), challenge)).into()
@@ -449,62 +425,6 @@ impl Ledger {
             let detail =
                 || format!("the {layout} layout here, the {before} layout to another client");
             self.rule(rule, before == layout, witness, Role::Server, detail);
-        }
-    }
-
-    fn list(&mut self, servers: &[Listed], rule: &'static Rule, witness: Witness) {
-        let client = Host(witness.seen.to.ip());
-        if servers.is_empty()
-            || !self.has_room(self.lists.len(), |it| it.lists.contains_key(&client))
-        {
-            return;
-        }
-        let first = || ListedServers {
-            servers: Set::default(),
-            rule,
-            witness,
-            queried: false,
-            is_cut: false,
-        };
-        let list = self.lists.entry(client).or_insert_with(first);
-        if list.queried {
-            return;
-        }
-        let room = (self.terms.most - self.listed).min(LISTED.saturating_sub(list.servers.len()));
-        list.servers.reserve(servers.len().min(room));
-        for server in servers {
-            if self.listed >= self.terms.most {
-                self.full = true;
-                return;
-            }
-            if list.servers.len() >= LISTED {
-                list.is_cut = true;
-                return;
-            }
-            self.listed += usize::from(list.servers.insert(u64::from_ne_bytes(*server)));
-        }
-    }
-
-    /// Checks that a whole list has the servers that are registered, and no others of which the
-    /// capture shows that they are not.
-    fn compare_with_registrations(
-        &mut self,
-        servers: &[Listed],
-        (rule, game): (&'static Rule, GameName),
-        witness: Witness,
-    ) {
-        let longest = self.terms.listed_longest;
-        let Some(result) = self.registrations.compare(servers, game, &witness.seen, longest) else {
-            return;
-        };
-        match result {
-            Ok(()) => self.rule(rule, true, witness, Role::Master, String::new),
-            Err(fault) => {
-                // The heartbeat that it is compared with is in the capture, and so is what followed.
-                let (began, asked_party_seen, lossy) = (true, true, witness.lossy);
-                let evidence = Evidence { began, asked_party_seen, lossy, ..Evidence::default() };
-                self.broken(rule, evidence, witness, Role::Master, || fault);
-            }
         }
     }
 
@@ -608,23 +528,6 @@ impl Ledger {
             let witness = Witness { began: false, ..witness };
             let detail = || "the server joins this master and no other".to_owned();
             self.rule(rule, masters.len() > 1, witness, Role::Server, detail);
-        }
-    }
-
-    /// Checks that clients query listed servers.
-    fn lists(&mut self) {
-        let mut lists = Vec::from_iter(std::mem::take(&mut self.lists));
-        lists.sort_unstable_by_key(|(client, _)| client.0);
-        for (_, list) in lists {
-            let count = list.servers.len();
-            let servers = if count == 1 { "the server" } else { "any of the servers" };
-            let detail = || format!("the client never queries {servers} that it was listed");
-            if list.queried {
-                self.rule(list.rule, true, list.witness, Role::Master, detail);
-            } else {
-                let evidence = Evidence { lossy: list.is_cut, ..Evidence::default() };
-                self.broken(list.rule, evidence, list.witness, Role::Master, detail);
-            }
         }
     }
 }

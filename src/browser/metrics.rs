@@ -1,24 +1,15 @@
 //! Metrics are those of a live capture, and there is none.
 
-use std::net::SocketAddr;
-
 use crate::session::Needs;
 use dissectors::kit::{Rule, Severity};
 
+#[path = "../metrics/attack_rate.rs"]
+mod attack_rate;
 #[path = "../metrics/host.rs"]
 mod host;
 
+pub(crate) use attack_rate::AttackRate;
 pub(crate) use host::HostName;
-
-/// An attack in metrics.
-pub(crate) struct AttackRate {
-    /// The place of the capture, with its name in JSON.
-    pub(crate) seat: &'static str,
-    /// The target.
-    pub(crate) target: SocketAddr,
-    /// Packets per second.
-    pub(crate) rate: f64,
-}
 
 /// There are none.
 pub(crate) enum Metrics {}

@@ -13,6 +13,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use super::Stop;
+
 /// Maximum time of a wait, in milliseconds, before checking for a signal.
 const WAIT: u16 = 250;
 
@@ -33,21 +35,11 @@ pub(super) struct Interruptible<R> {
     began: bool,
 }
 
-/// Whether to stop: set by a signal.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stop(pub Option<&'static AtomicBool>);
-
 impl Stop {
     /// Set by SIGINT or SIGTERM; a second one ends the process.
     pub fn at_signals() -> Stop {
         static ASKED: OnceLock<Option<Arc<AtomicBool>>> = OnceLock::new();
         Stop(ASKED.get_or_init(|| asked_to_stop().ok()).as_deref())
-    }
-
-    /// Whether to stop.
-    #[inline]
-    pub fn is_asked(self) -> bool {
-        self.0.is_some_and(|asked| asked.load(Ordering::Relaxed))
     }
 }
 

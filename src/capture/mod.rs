@@ -26,6 +26,8 @@ mod pcap;
 mod pcapng;
 #[cfg(feature = "files")]
 mod place;
+#[cfg(feature = "captures")]
+mod stop;
 #[cfg(all(test, feature = "files"))]
 mod tests;
 #[cfg(feature = "captures")]
@@ -49,8 +51,6 @@ mod place;
 pub use error::CaptureError;
 #[cfg(feature = "files")]
 pub(crate) use interrupt::Interrupt;
-#[cfg(feature = "captures")]
-pub use interrupt::Stop;
 #[cfg(any(feature = "commands", feature = "live"))]
 pub(crate) use interrupt::was_interrupted;
 pub use link::LinkType;
@@ -63,6 +63,8 @@ pub use open::{open, open_stream, open_stream_within, open_within};
 pub(crate) use place::is_read_once;
 #[cfg(feature = "files")]
 pub use place::standard_input;
+#[cfg(feature = "captures")]
+pub use stop::Stop;
 
 use std::sync::Arc;
 

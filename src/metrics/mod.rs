@@ -4,6 +4,7 @@
 //! of the largest attacks. `docs/metrics.md` lists the metrics; a test compares that page with them.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
+mod attack_rate;
 mod host;
 mod http;
 
@@ -26,6 +27,7 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::live::QueueCounts;
 use crate::session::{Decoder, Event, MessageEvent, Messages, Needs};
 
+pub(crate) use attack_rate::AttackRate;
 pub(crate) use host::HostName;
 use http::{HttpPage, MetricsServer};
 pub(crate) use http::{ListenAddress, PATH};
@@ -76,16 +78,6 @@ struct AttackLabels {
 struct TargetLabels {
     seat: &'static str,
     target: String,
-}
-
-/// An attack in metrics.
-pub(crate) struct AttackRate {
-    /// The place of the capture, with its name in JSON.
-    pub(crate) seat: &'static str,
-    /// The target.
-    pub(crate) target: SocketAddr,
-    /// Packets per second.
-    pub(crate) rate: f64,
 }
 
 /// The metrics.

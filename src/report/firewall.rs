@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
+use super::ranges::{Comparison, spelled, within};
 use super::xdp;
 use crate::abuse::{BOGONS, FirewallFilter, Match, RateLimit};
 use crate::session::LinkTags;
@@ -186,12 +187,6 @@ fn bogons(between: &str) -> String {
     Vec::from_iter(all).join(between)
 }
 
-/// A range of values, each so much greater: one number if it is one.
-fn spelled<T: Copy + Into<u32>>(range: &RangeInclusive<T>, plus: u32, between: &str) -> String {
-    let [from, to] = [*range.start(), *range.end()].map(|it| it.into() + plus);
-    if from == to { from.to_string() } else { format!("{from}{between}{to}") }
-}
-
 /// A table. It is declared and deleted first, so that it replaces one of this name, if there is one.
 fn nft(filters: &[&FirewallFilter], name: &str) -> String {
     let (mut sets, mut rules) = (String::new(), String::new());
@@ -350,6 +345,9 @@ fn iptables_hop_limit(limits: &RangeInclusive<u8>, is_v6: bool) -> String {
     }
 }
 
+/// That a number is in a range.
+const BPF: Comparison = Comparison { equals: "=", and: "and" };
+
 fn bpf(filter: &FirewallFilter) -> String {
     let is_v6 = filter.target.is_ipv6();
     let net = if filter.bits < if is_v6 { 128 } else { 32 } { "net" } else { "host" };
@@ -378,13 +376,13 @@ fn bpf(filter: &FirewallFilter) -> String {
     for it in &filter.matches {
         match it {
             Match::HopLimit(limits) => {
-                all.push(bpf_within(if is_v6 { "ip6[7]" } else { "ip[8]" }, limits, 0));
+                all.push(within(&BPF, if is_v6 { "ip6[7]" } else { "ip[8]" }, limits, 0));
             }
-            Match::Length(lengths) => all.push(bpf_within(&udp(4, 2), lengths, 8)),
+            Match::Length(lengths) => all.push(within(&BPF, &udp(4, 2), lengths, 8)),
             Match::MissingChallenge(length) => {
                 all.push(format!("{} = {}", udp(4, 2), u32::from(*length) + 8));
             }
-            Match::SourcePort(ports) => all.push(bpf_within(&udp(0, 2), ports, 0)),
+            Match::SourcePort(ports) => all.push(within(&BPF, &udp(0, 2), ports, 0)),
             Match::Identification(it) => all.push(format!("ip[4:2] = {it}")),
             Match::Bogons => all.push(format!("(src net {})", bogons(" or src net "))),
             Match::Sources(sources) => {
@@ -421,15 +419,6 @@ fn bpf_behind(tags: &[LinkTags], one: &str) -> String {
         };
     }
     all
-}
-
-/// That a number in the packet is in this range, of values that are so much less.
-fn bpf_within<T: Copy + Into<u32>>(number: &str, range: &RangeInclusive<T>, plus: u32) -> String {
-    let [from, to] = [*range.start(), *range.end()].map(|it| it.into() + plus);
-    match from == to {
-        true => format!("{number} = {from}"),
-        false => format!("{number} >= {from} and {number} <= {to}"),
-    }
 }
 
 fn flowspec(filter: &FirewallFilter, name: &str) -> String {

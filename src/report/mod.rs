@@ -47,6 +47,8 @@ pub mod lines;
 mod markdown;
 #[cfg(feature = "commands")]
 pub mod paint;
+#[cfg(feature = "commands")]
+mod ranges;
 pub(crate) mod spreadsheet;
 #[cfg(feature = "commands")]
 pub mod summary;

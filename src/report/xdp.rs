@@ -5,8 +5,8 @@
 
 use std::fmt::Write;
 use std::net::IpAddr;
-use std::ops::RangeInclusive;
 
+use super::ranges::{Comparison, within};
 use crate::abuse::{BOGONS, FirewallFilter, Match};
 
 /// What comes before the filters: where a packet's headers are.
@@ -84,18 +84,18 @@ fn conditions(filter: &FirewallFilter) -> Vec<String> {
     let mut all = vec![format!("packet->version == {version}")];
     all.push(is_in(filter.target.ip(), filter.bits, to));
     if !filter.any_port {
-        all.push(within("get16(packet->udp + 2)", &filter.ports, 0));
+        all.push(within(&C, "get16(packet->udp + 2)", &filter.ports, 0));
     }
     for it in &filter.matches {
         all.push(match it {
             Match::HopLimit(limits) => {
-                within(if is_v6 { "packet->ip[7]" } else { "packet->ip[8]" }, limits, 0)
+                within(&C, if is_v6 { "packet->ip[7]" } else { "packet->ip[8]" }, limits, 0)
             }
-            Match::Length(lengths) => within("get16(packet->udp + 4)", lengths, 8),
+            Match::Length(lengths) => within(&C, "get16(packet->udp + 4)", lengths, 8),
             Match::MissingChallenge(length) => {
                 format!("get16(packet->udp + 4) == {}", u32::from(*length) + 8)
             }
-            Match::SourcePort(ports) => within("get16(packet->udp)", ports, 0),
+            Match::SourcePort(ports) => within(&C, "get16(packet->udp)", ports, 0),
             Match::Identification(it) => format!("get16(packet->ip + 4) == {it}"),
             Match::Bogons => {
                 any(BOGONS.iter().map(|(network, bits)| is_in((*network).into(), *bits, from)))
@@ -113,6 +113,9 @@ fn conditions(filter: &FirewallFilter) -> Vec<String> {
     }
     all
 }
+
+/// That a number is in a range.
+const C: Comparison = Comparison { equals: "==", and: "&&" };
 
 fn any(each: impl Iterator<Item = String>) -> String {
     format!("({})", Vec::from_iter(each).join(" || "))
@@ -142,13 +145,4 @@ fn is_in(network: IpAddr, bits: u8, offset: usize) -> String {
         let _ = write!(all, "{and}{masked} == 0x{:08x}", word & mask);
     }
     if all.is_empty() { "1".to_owned() } else { format!("({all})") }
-}
-
-/// That a number in the packet is in this range, of values that are so much less.
-fn within<T: Copy + Into<u32>>(number: &str, range: &RangeInclusive<T>, plus: u32) -> String {
-    let [from, to] = [*range.start(), *range.end()].map(|it| it.into() + plus);
-    match from == to {
-        true => format!("{number} == {from}"),
-        false => format!("{number} >= {from} && {number} <= {to}"),
-    }
 }

@@ -81,14 +81,6 @@ pub(super) struct Recorder<F> {
 }
 
 impl<F: FieldSink> Recorder<F> {
-    /// A UDP packet that is no message of a supported protocol, or one that asks for nothing.
-    #[inline]
-    pub(super) fn is_no_message(&mut self, payload: &Payload<'_>) {
-        if let Some(traffic) = &mut self.traffic {
-            traffic.loads.other(sink::group_of(payload), payload);
-        }
-    }
-
     pub(super) fn new(fields: F, options: &Options) -> Recorder<F> {
         let (needs, abuse) = (options.needs, options.settings.abuse);
         let results = RuleResults::new(options.severities.clone());

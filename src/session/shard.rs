@@ -172,7 +172,7 @@ impl Shard {
         };
         let Some(slot) = self.flow_of(context, key, &mut payload, recorder) else {
             self.see_host(context, key.source);
-            recorder.is_no_message(&payload);
+            recorder.other_packet(&payload);
             // A cut datagram may have been a message of a supported protocol.
             if lost {
                 let has_known_port = self.has_known_port(key);

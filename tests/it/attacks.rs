@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{gamewire, skip};
 use captures::attacks::{self, Scenario, Whose};
-use gamewire::capture::{self, Event};
+use gamewire::capture::{self, Event, Packet};
 use gamewire::live::FileFilter;
 use serde_json::{Value, json};
 
@@ -50,30 +50,44 @@ struct Taken {
     whose: Whose,
 }
 
-/// The packets that a libpcap filter selects; `None` if libpcap is not installed.
-fn selected(text: &str, scenario: &Scenario, file: &Path) -> Option<Vec<Taken>> {
-    // What a limit is for is in a comment, since libpcap has no limits.
-    let lines = text.lines().map(|line| line.strip_prefix("# (").map_or(line, |_| &line[2..]));
-    let expression: Vec<_> = lines.filter(|line| !line.starts_with('#')).collect();
+/// Gives each packet of a file, and whether a libpcap filter takes it, to `each`. Lines with `#` are comments.
+/// `None` if libpcap is not installed.
+pub(crate) fn filtered(
+    text: &str,
+    file: &Path,
+    mut each: impl FnMut(&Packet<'_>, bool),
+) -> Option<()> {
+    let expression: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let mut filter = match FileFilter::new(&expression.join(" ")) {
         Ok(filter) => filter,
         Err(error) => {
             let error = error.to_string();
-            assert!(error.contains("libpcap"), "{error}: {text}");
+            assert!(error.contains("libpcap is"), "{error}: {text}");
             skip::skipped("libpcap", &error);
             return None;
         }
     };
-    let (mut packets, mut taken, mut whose) =
-        (capture::open(file).unwrap(), Vec::new(), scenario.whose.iter());
+    let mut packets = capture::open(file).unwrap();
     while let Some(event) = packets.next() {
         let Event::Packet(packet) = event else { continue };
+        each(&packet, filter.takes(&packet).unwrap());
+    }
+    Some(())
+}
+
+/// The packets that a libpcap filter selects; `None` if libpcap is not installed.
+fn selected(text: &str, scenario: &Scenario, file: &Path) -> Option<Vec<Taken>> {
+    // What a limit is for is in a comment, since libpcap has no limits.
+    let lines = text.lines().map(|line| line.strip_prefix("# (").map_or(line, |_| &line[2..]));
+    let text = Vec::from_iter(lines).join("\n");
+    let (mut taken, mut whose) = (Vec::new(), scenario.whose.iter());
+    filtered(&text, file, |packet, takes| {
         let whose = *whose.next().unwrap();
-        if filter.takes(&packet).unwrap() {
+        if takes {
             let source: [u8; 4] = packet.data[26..30].try_into().unwrap();
             taken.push(Taken { time: packet.time as f64 / 1e9, source: source.into(), whose });
         }
-    }
+    })?;
     assert!(whose.next().is_none());
     Some(taken)
 }

@@ -5,13 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::attacks::{attacks_of, number, run, written};
+use crate::attacks::{attacks_of, filtered, number, run, written};
 use crate::support::{gamewire, skip};
 use captures::attacks::floods::{self, KINDS, Kind, TRAITS, Trait};
 use captures::attacks::{Scenario, Whose};
 use captures::wire::TimedPacket;
-use gamewire::capture::{self, Event};
-use gamewire::live::FileFilter;
 use serde_json::{Value, json};
 
 /// The largest share of players' packets that a proposed filter may drop.
@@ -34,20 +32,8 @@ fn taken(scenario: &Scenario, takes: impl Iterator<Item = bool>) -> [f64; 2] {
 
 /// What libpcap takes of a file's packets.
 fn by_libpcap(expression: &str, scenario: &Scenario, file: &Path) -> Option<[f64; 2]> {
-    let lines: Vec<_> = expression.lines().filter(|line| !line.starts_with('#')).collect();
-    let mut filter = match FileFilter::new(&lines.join(" ")) {
-        Ok(filter) => filter,
-        Err(error) if error.to_string().contains("libpcap is") => {
-            skip::skipped("libpcap", &error.to_string());
-            return None;
-        }
-        Err(error) => panic!("{error}: {expression}"),
-    };
-    let (mut packets, mut takes) = (capture::open(file).unwrap(), Vec::new());
-    while let Some(event) = packets.next() {
-        let Event::Packet(packet) = event else { continue };
-        takes.push(filter.takes(&packet).unwrap());
-    }
+    let mut takes = Vec::new();
+    filtered(expression, file, |_, taken| takes.push(taken))?;
     Some(taken(scenario, takes.into_iter()))
 }
 

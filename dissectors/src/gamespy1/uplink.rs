@@ -297,15 +297,13 @@ pub(super) fn validate<S: Sink>(
         rules::challenge_unseen(&payload.mark(), sink);
     }
     let port = said.flatten().map(|said| said.0).or(beat.map(|beat| beat.0));
-    let is_checked = !uplink.challenges.is_empty();
-    if let Some(port) = port.filter(|_| is_checked) {
-        let is_wrong = worth == ValidateResult::Wrong;
-        let step = if is_wrong { RegistrationStep::Refused } else { RegistrationStep::Validated };
-        registers(payload, port, step, sink);
+    let Some(port) = port.filter(|_| !uplink.challenges.is_empty()) else { return };
+    if worth == ValidateResult::Wrong {
+        registers(payload, port, RegistrationStep::Refused, sink);
+        return;
     }
-    if let Some(port) = port.filter(|_| worth != ValidateResult::Wrong && is_checked)
-        && let Ok(standing) = cx.shared.standing(&pair(payload.from, port, payload.to), most)
-    {
+    registers(payload, port, RegistrationStep::Validated, sink);
+    if let Ok(standing) = cx.shared.standing(&pair(payload.from, port, payload.to), most) {
         standing.validated = true;
     }
 }

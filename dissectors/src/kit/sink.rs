@@ -101,8 +101,8 @@ pub trait Sink {
     /// The message is a request of this kind to a server. Called for every packet, also repeats.
     #[inline(always)]
     fn asks(&mut self, _: &'static str, _: &Payload<'_>) {}
-    /// The message goes to a server and asks for nothing: like packets of other content, many such
-    /// are a flood.
+    /// The packet is no message of a supported protocol, or goes to a server and asks for nothing: many such are a
+    /// flood.
     #[inline(always)]
     fn other_packet(&mut self, _: &Payload<'_>) {}
     /// The message answers a request of this many bytes that did not prove its sender's address: it

@@ -2,6 +2,7 @@
 
 use crate::kit::{ListRules, Mark, Name, Side};
 
+use super::lists::LISTED;
 use super::*;
 use crate::a2s::rules::A2S053;
 use crate::acr_master::rules::ACR031;

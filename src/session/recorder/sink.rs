@@ -129,7 +129,9 @@ impl<F: FieldSink> Sink for Recorder<F> {
     }
     #[inline]
     fn other_packet(&mut self, payload: &Payload<'_>) {
-        self.is_no_message(payload);
+        if let Some(traffic) = &mut self.traffic {
+            traffic.loads.other(group_of(payload), payload);
+        }
     }
     #[inline]
     fn reflects(&mut self, what: &'static str, asked: u32, payload: &Payload<'_>) {

@@ -192,6 +192,12 @@ impl Stage {
         }
     }
 
+    /// The server challenges a client.
+    fn challenges(&mut self, now: u64, client: SocketAddr) {
+        let (id, payload) = (self.any(), challenge(&mut self.random));
+        self.send(now, [server(), client], Header { ttl: 64, id }, &payload, Whose::Other);
+    }
+
     /// Clients throughout the capture.
     fn clients(&mut self, count: u64, length: u64, server: SocketAddr, own: u8) {
         for _ in 0..count {
@@ -237,14 +243,7 @@ fn spoofed_with_challenges() -> Scenario {
         let id = stage.any();
         stage.send(now, [client, server()], Header { ttl: 244, id }, INFO, Whose::Attack);
         if n % 3 > 0 {
-            let (id, payload) = (stage.any(), challenge(&mut stage.random));
-            stage.send(
-                now + 80,
-                [server(), client],
-                Header { ttl: 64, id },
-                &payload,
-                Whose::Other,
-            );
+            stage.challenges(now + 80, client);
         }
         // Some of the hosts that receive a challenge respond with an ICMP error.
         if n % 40 == 1 {
@@ -312,14 +311,7 @@ fn spoofed_like_players() -> Scenario {
         let header = Header { ttl: stage.routed(), id: stage.any() };
         stage.send(now, [client, server()], header, INFO, Whose::Attack);
         if n % 2 == 0 {
-            let (id, payload) = (stage.any(), challenge(&mut stage.random));
-            stage.send(
-                now + 80,
-                [server(), client],
-                Header { ttl: 64, id },
-                &payload,
-                Whose::Other,
-            );
+            stage.challenges(now + 80, client);
         }
     }
     stage.clients(150, 10_000_000, server(), 64);
@@ -364,14 +356,7 @@ fn small_network() -> Scenario {
         let header = Header { ttl: stage.routed(), id: stage.any() };
         stage.send(n * 600, [client, server()], header, INFO, Whose::Attack);
         if n % 5 == 0 {
-            let (id, payload) = (stage.any(), challenge(&mut stage.random));
-            stage.send(
-                n * 600 + 70,
-                [server(), client],
-                Header { ttl: 64, id },
-                &payload,
-                Whose::Other,
-            );
+            stage.challenges(n * 600 + 70, client);
         }
     }
     stage.clients(50, 8_000_000, server(), 64);

@@ -1,0 +1,107 @@
+//! The lists that clients receive: whether they query the servers, and whether these are registered.
+
+use std::net::SocketAddr;
+
+use super::{Ledger, Listed, Witness, listed};
+use crate::kit::{Evidence, GameName, Host, Role, Rule, Set};
+
+/// Maximum remembered servers of one list.
+pub(super) const LISTED: usize = 1 << 14;
+
+/// The list that a client received, and whether the client queried any server in it.
+pub(super) struct ListedServers {
+    pub(super) servers: Set<u64>,
+    rule: &'static Rule,
+    witness: Witness,
+    queried: bool,
+    /// The list is incomplete: the client may have queried a server that is missing.
+    is_cut: bool,
+}
+
+impl Ledger {
+    /// A client queries a server, which may be one of its list.
+    pub(super) fn queried(&mut self, client: SocketAddr, server: SocketAddr) {
+        if self.listed > 0
+            && let Some(list) = self.lists.get_mut(&Host(client.ip()))
+            && list.servers.contains(&u64::from_ne_bytes(listed(server)))
+        {
+            // The rest of the list no longer matters.
+            self.listed -= list.servers.len();
+            *list = ListedServers { servers: Set::default(), queried: true, ..*list };
+        }
+    }
+
+    /// A client receives a list.
+    pub(super) fn list(&mut self, servers: &[Listed], rule: &'static Rule, witness: Witness) {
+        let client = Host(witness.seen.to.ip());
+        if servers.is_empty()
+            || !self.has_room(self.lists.len(), |it| it.lists.contains_key(&client))
+        {
+            return;
+        }
+        let first = || ListedServers {
+            servers: Set::default(),
+            rule,
+            witness,
+            queried: false,
+            is_cut: false,
+        };
+        let list = self.lists.entry(client).or_insert_with(first);
+        if list.queried {
+            return;
+        }
+        let room = (self.terms.most - self.listed).min(LISTED.saturating_sub(list.servers.len()));
+        list.servers.reserve(servers.len().min(room));
+        for server in servers {
+            if self.listed >= self.terms.most {
+                self.full = true;
+                return;
+            }
+            if list.servers.len() >= LISTED {
+                list.is_cut = true;
+                return;
+            }
+            self.listed += usize::from(list.servers.insert(u64::from_ne_bytes(*server)));
+        }
+    }
+
+    /// Checks that a whole list has the servers that are registered, and no others of which the
+    /// capture shows that they are not.
+    pub(super) fn compare_with_registrations(
+        &mut self,
+        servers: &[Listed],
+        (rule, game): (&'static Rule, GameName),
+        witness: Witness,
+    ) {
+        let longest = self.terms.listed_longest;
+        let Some(result) = self.registrations.compare(servers, game, &witness.seen, longest) else {
+            return;
+        };
+        match result {
+            Ok(()) => self.rule(rule, true, witness, Role::Master, String::new),
+            Err(fault) => {
+                // The heartbeat that it is compared with is in the capture, and so is what followed.
+                let (began, asked_party_seen, lossy) = (true, true, witness.lossy);
+                let evidence = Evidence { began, asked_party_seen, lossy, ..Evidence::default() };
+                self.broken(rule, evidence, witness, Role::Master, || fault);
+            }
+        }
+    }
+
+    /// Checks that clients query listed servers.
+    pub(super) fn lists(&mut self) {
+        let mut lists = Vec::from_iter(std::mem::take(&mut self.lists));
+        lists.sort_unstable_by_key(|(client, _)| client.0);
+        for (_, list) in lists {
+            let count = list.servers.len();
+            let servers = if count == 1 { "the server" } else { "any of the servers" };
+            let detail = || format!("the client never queries {servers} that it was listed");
+            if list.queried {
+                self.rule(list.rule, true, list.witness, Role::Master, detail);
+            } else {
+                let evidence = Evidence { lossy: list.is_cut, ..Evidence::default() };
+                self.broken(list.rule, evidence, list.witness, Role::Master, detail);
+            }
+        }
+    }
+}
