@@ -211,7 +211,9 @@ impl Abuse {
         };
         self.read += 1;
         let message = outline.message;
-        match (message.speaker, message.purpose, outline.crashes) {
+        // Of a packet that was cut, only the header of a part is certain.
+        let crashes = outline.crashes.filter(|_| !event.is_cut() || outline.last_part.is_some());
+        match (message.speaker, message.purpose, crashes) {
             (_, _, Some(rule)) if self.is_toward_server(id, from, to) => {
                 let packet = SampledPacket::of(event, false);
                 if let Some(senders) = &mut self.senders {
@@ -280,7 +282,8 @@ impl Abuse {
         let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
         let label = outline.message.label;
         let mut packet = SampledPacket::of(event, outline.challenge.is_some());
-        let is_doubtful = self.recent_exchanges.is_doubtful(now);
+        let is_doubtful =
+            self.recent_exchanges.is_doubtful(now) || event.is_cut() && outline.challenge.is_none();
         // Kept even for a server that is not: otherwise, its responses would have no request.
         let exchange = self.recent_exchanges.entry(from.ip(), to, now);
         let proof = exchange.asks(outline, &packet, event.headers.hash, is_doubtful);

@@ -164,7 +164,8 @@ impl RecentExchange {
     }
 
     /// The client sends a request. Returns what it proves, if anything: forged sources cannot know
-    /// what a server sent. `is_doubtful`: earlier requests and challenges may have been forgotten.
+    /// what a server sent. `is_doubtful`: earlier requests and challenges may have been forgotten, or the
+    /// challenge in this request was cut off.
     pub(super) fn asks(
         &mut self,
         outline: &Outline,
@@ -174,7 +175,7 @@ impl RecentExchange {
     ) -> Option<Proof> {
         self.returned = match (outline.challenge, self.challenge) {
             (Some(returned), Some(given)) if returned == given => ReturnedChallenge::Yes,
-            (Some(_), None) if is_doubtful => ReturnedChallenge::Unknown,
+            (Some(_), None) | (None, Some(_)) if is_doubtful => ReturnedChallenge::Unknown,
             _ => ReturnedChallenge::No,
         };
         self.returning.iter_mut().filter(|port| **port == packet.port).for_each(|port| *port = 0);

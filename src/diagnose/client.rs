@@ -138,11 +138,13 @@ impl Client {
         self.given.push((payload.from, payload.to.port(), challenge.to_string()));
     }
 
-    /// This is a fault only if none of its requests to the server is answered.
+    /// This is a fault only if none of its requests to the server is answered. The latest are kept: what is well-formed
+    /// before them does not count against them.
     fn doubt(&mut self, server: SocketAddr, why: Failure) {
-        if self.doubts.len() < CHALLENGES {
-            self.doubts.push((server, why));
+        if self.doubts.len() == CHALLENGES {
+            self.doubts.remove(0);
         }
+        self.doubts.push((server, why));
     }
 
     /// An exchange has ended.

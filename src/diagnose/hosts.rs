@@ -84,7 +84,7 @@ impl Diagnosis {
         let mut hosts: BTreeMap<IpAddr, [Vec<SocketAddr>; 2]> = BTreeMap::new();
         self.servers.iter().for_each(|(address, server)| {
             let answers = server.fact(Item::FromAsked).good > 0;
-            let joins = server.has_joined();
+            let joins = server.registers.is_some();
             if answers != joins {
                 hosts.entry(address.ip()).or_default()[usize::from(joins)].push(*address);
             }

@@ -233,6 +233,12 @@ fn rechallenged(server: &Server, registration: &mut Registration) {
         let why = Failure::with(cause, frame, &[("times", &grouped(times))]);
         registration.fact_mut(Item::Accepted).fails(why);
     }
+    // A few challenges after some that it has passed: the master may have been restarted.
+    let accepted = registration.fact_mut(Item::Accepted);
+    let is_last = accepted.failure(false).is_some_and(|it| cause.is_some_and(|of| it.cause == of));
+    if is_last && accepted.good > 0 && accepted.run < NO_ACCIDENT {
+        accepted.fails_by(Vec::new());
+    }
 }
 
 /// The master may have said that it does not know the server.

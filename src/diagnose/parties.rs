@@ -74,7 +74,7 @@ impl Diagnosis {
             (Purpose::CheckResponse, _) if event.payload().transport == Transport::Tcp => {
                 self.master(id, to).into_iter().for_each(|master| master.hears(event));
             }
-            (Purpose::Challenge | Purpose::Check, _)
+            (Purpose::Challenge | Purpose::Check | Purpose::List, _)
                 if event.payload().transport == Transport::Tcp =>
             {
                 self.master(id, from).into_iter().for_each(|master| master.says(event));
@@ -101,6 +101,10 @@ impl Diagnosis {
     fn odd(&mut self, event: &MessageEvent<'_>) {
         let (payload, [from, _]) = (event.payload(), event.ends());
         self.answered(event, false);
+        // Of a packet that was cut, the rest may show what it is.
+        if payload.lost {
+            return;
+        }
         let Some(server) = self.servers.get_mut(&from) else { return };
         let is = match payload.bytes.iter().all(|byte| *byte == 0) {
             true => Odd::Zeros,

@@ -10,7 +10,7 @@ use super::exchange_log::Exchange;
 use super::fact::{Failure, NO_ACCIDENT};
 use super::find_or_add::find_or_add;
 use crate::session::ExchangeCounts;
-use crate::text::{brief_span, grouped, second_of_day};
+use crate::text::{brief_span, counted, grouped, second_of_day};
 
 /// Maximum number of kinds of requests.
 const KINDS: usize = 16;
@@ -213,33 +213,44 @@ impl Pattern {
         })
     }
 
-    /// Nothing was answered for a while, and before and after it was.
+    /// Nothing was answered for a while, once or several times, and before and after it was.
     fn period(&self) -> Option<PatternFailure> {
-        let mut longest: Option<(u64, [Time; 2])> = None;
+        let periods = self.periods();
+        let (_, [from, to]) = periods.iter().max_by_key(|(count, _)| *count)?;
+        let count = periods.iter().map(|(count, _)| count).sum::<u64>();
+        if 10 * count < 8 * self.all.missing() {
+            return None;
+        }
+        let again = match periods.len() as u64 - 1 {
+            0 => String::new(),
+            more => format!(" and {} more", counted(more, "time")),
+        };
+        let values: [(_, &dyn Display); 4] = [
+            ("missing", &grouped(count)),
+            ("from", &second_of_day(from.0)),
+            ("to", &second_of_day(to.0)),
+            ("again", &again),
+        ];
+        let failure = Failure::with(&causes::answers::SILENT_PERIOD, self.frame(), &values);
+        Some(PatternFailure { span: Some([*from, *to]), ..PatternFailure::new(failure, None) })
+    }
+
+    /// The periods in which nothing was answered: how many requests, from when to when.
+    fn periods(&self) -> Vec<(u64, [Time; 2])> {
+        let mut periods = Vec::new();
         let mut run: Option<(u64, [Time; 2])> = None;
         let mut was_answered = false;
         for span in self.spans.iter().filter(|span| span.share.asked > 0) {
             if span.share.answered > 0 {
                 // Only what ends is a period.
-                longest = longest.max(run.take());
+                periods.extend(run.take().filter(|(count, _)| *count >= NO_ACCIDENT));
                 was_answered = true;
             } else if let Some([first, last]) = span.missing.filter(|_| was_answered) {
                 let (count, [begun, _]) = run.unwrap_or((0, [first, last]));
                 run = Some((count + span.share.missing(), [begun, last]));
             }
         }
-        let (count, [from, to]) = longest?;
-        let is_most = 10 * count >= 8 * self.all.missing();
-        if count < NO_ACCIDENT || !is_most {
-            return None;
-        }
-        let values: [(_, &dyn Display); 3] = [
-            ("missing", &grouped(count)),
-            ("from", &second_of_day(from.0)),
-            ("to", &second_of_day(to.0)),
-        ];
-        let failure = Failure::with(&causes::answers::SILENT_PERIOD, self.frame(), &values);
-        Some(PatternFailure { span: Some([from, to]), ..PatternFailure::new(failure, None) })
+        periods
     }
 
     fn sometimes(&self) -> PatternFailure {
@@ -337,6 +348,8 @@ mod tests {
         assert_eq!(cause(of(&|at| at % 20 != 3)), None, "5 % are lost anywhere");
         assert_eq!(cause(of(&|at| at % 6 != 3)), Some("sometimes_unanswered"));
         assert_eq!(cause(of(&|at| !(30..60).contains(&at))), Some("silent_period"));
+        let twice = |at: i64| !(30..60).contains(&at) && !(70..80).contains(&at);
+        assert_eq!(cause(of(&twice)), Some("silent_period"));
         assert_eq!(cause(of(&|at| at < 50)), Some("sometimes_unanswered"), "it may come back");
         assert_eq!(cause(of(&|at| at as u8 % 7 != 2)), Some("one_client_unanswered"));
         let other = (0..5).map(|at| exchange(1, "rules", at, false));

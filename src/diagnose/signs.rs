@@ -66,7 +66,8 @@ impl Diagnosis {
         let (mark, sender) = recalled.or(about)?;
         let (rule, words) = (finding.rule, &*finding.detail);
         if is_lost_fragment(rule) {
-            self.lost_fragment(context.flow.ends, mark.frame, words);
+            let is_lost = finding.verdict != Ruled::Inconclusive;
+            self.lost_fragment(context.flow.ends, mark.frame, words, is_lost);
             return None;
         }
         let symptom = symptom(rule, words)?;
@@ -154,9 +155,15 @@ impl Diagnosis {
         }
     }
 
-    /// Some fragments of a datagram are missing. The sender's port is 0 if the fragment with it is
-    /// missing.
-    fn lost_fragment(&mut self, [sender, client]: [SocketAddr; 2], frame: u64, words: &str) {
+    /// Some fragments of a datagram are missing, or their bytes were not recorded. The sender's port is 0 if
+    /// the fragment with it is missing.
+    fn lost_fragment(
+        &mut self,
+        [sender, client]: [SocketAddr; 2],
+        frame: u64,
+        words: &str,
+        is_lost: bool,
+    ) {
         let Some(host) = self.hosts.get_mut(&sender.ip()) else { return };
         let server = match sender.port() {
             0 if host.has_more => {
@@ -167,7 +174,10 @@ impl Diagnosis {
             _ => sender,
         };
         if let Some(server) = self.servers.get_mut(&server) {
-            server.fact_mut(Item::Whole).bad(&causes::FRAGMENT_LOST, frame, words);
+            match is_lost {
+                true => server.fact_mut(Item::Whole).bad(&causes::FRAGMENT_LOST, frame, words),
+                false => server.fact_mut(Item::Whole).open(why_open(&NET005), frame, words),
+            }
             server.in_part += 1;
         }
         let asked = self.asked.get_mut(&client, self.remembered).copied();

@@ -276,6 +276,16 @@ impl DiagnosedServer {
         self.items.iter().find(|it| it.cause == Some(&causes::LARGE_ASKED_AGAIN))
     }
 
+    /// The conditions that are not met, and those that may not be, as the capture suggests.
+    pub fn troubles(&self) -> impl Iterator<Item = &ItemVerdict> {
+        let is_suspected = |it: &ItemVerdict| {
+            it.cause.is_some_and(is_suspicion) || it.item == Item::Believable && !it.is_absent()
+        };
+        let is_trouble =
+            move |it: &&ItemVerdict| it.verdict == Verdict::No || it.is_open() && is_suspected(it);
+        self.decisive_items().filter(is_trouble)
+    }
+
     /// Whether the advice for a condition is shown.
     pub fn is_advised(&self, item: &ItemVerdict) -> bool {
         let is_decisive = self.decisive().is_some_and(|it| it.item == item.item);

@@ -15,6 +15,9 @@ use crate::text::{counted, escaped, hanging, shortened, width};
 /// Maximum number of servers with a line each, in text.
 pub(in crate::report) const SERVERS: usize = 50;
 
+/// Maximum number of servers whose troubles are shown below their lines.
+const EXPLAINED: usize = 8;
+
 /// Why a capture has no server.
 pub(in crate::report) const NO_SERVER: &str = "none is queried, and none joins a master";
 
@@ -52,8 +55,12 @@ impl DiagnosisReport<'_> {
             }
             whole(server, self.diagnoses.has_lists, (terminal, paint), out);
         }
+        let mut explained = 0;
         for server in self.in_a_line() {
             in_a_line(server.outcome(), &headline(server), (terminal, paint), out);
+            if explained < EXPLAINED {
+                explained += usize::from(troubles(server, terminal, out));
+            }
         }
         for (at, party) in self.parties().enumerate() {
             if at == 0 && !self.whole().is_empty() {
@@ -417,6 +424,29 @@ fn in_a_line(
 ) {
     paint.paint(tone(outcome), out, |out| put(out, format_args!("{:<8}", outcome.name())));
     put(out, format_args!("{}\n", hanging(headline, 8, terminal)));
+}
+
+/// What is wrong with one of several servers, or may be, and what to do. Returns whether anything is.
+fn troubles(server: &DiagnosedServer, terminal: Option<usize>, out: &mut Vec<u8>) -> bool {
+    let (mut any, mut advised) = (false, None);
+    for item in server.troubles() {
+        any = true;
+        let text = escaped(&item.text);
+        let text = shortened(&text, WIDE);
+        let separator = if text.is_empty() { "" } else { ": " };
+        let line = format!("{}{separator}{text}", item.item.does());
+        put(
+            out,
+            format_args!("        {:<3} {}\n", shown(item.verdict), hanging(&line, 12, terminal)),
+        );
+        // The advice is shown once.
+        let advice = advice(item).filter(|_| server.is_advised(item));
+        if let Some(advice) = advice.filter(|advice| advised != Some(*advice)) {
+            put(out, format_args!("            {}\n", hanging(advice, 12, terminal)));
+            advised = Some(advice);
+        }
+    }
+    any
 }
 
 /// Everything about one server. `has_lists`: the capture has lists, though perhaps none that could have it.

@@ -40,6 +40,11 @@ pub struct DatagramHeaders {
 }
 
 impl<'b> DatagramEvent<'b> {
+    /// Whether not all of its payload was recorded.
+    pub fn is_cut(&self) -> bool {
+        self.bytes.len() < self.headers.length as usize
+    }
+
     /// The datagram in the form for rules and filters.
     pub fn payload(&self) -> Payload<'b> {
         let headers = &self.headers;
@@ -55,7 +60,7 @@ impl<'b> DatagramEvent<'b> {
             flow: 0,
             transport: Transport::Udp,
             headers: 0,
-            lost: self.bytes.len() < headers.length as usize,
+            lost: self.is_cut(),
             hash: None,
         }
     }

@@ -9,7 +9,7 @@ use dissectors::net_rules::{NET001, NET006, NET007, NET011};
 use dissectors::{Conversation, Id, SharedStates};
 
 use super::recorder::{FieldSink, Recorder};
-use super::recording::report;
+use super::recording::{SNAPPED, report};
 use super::{FlowContext, Options, PacketContext};
 use crate::flows::identify::Undecided;
 use crate::flows::stream::{StreamProtocol, UnreadBytes};
@@ -93,7 +93,7 @@ impl<F: FieldSink> StreamReader for Reading<'_, F> {
             return;
         };
         if let StreamEventKind::Gap { cause: GapCause::Snapped, .. } = event.kind {
-            self.report(id, &event, &NET001, "cut by the snap length".to_owned());
+            self.report(id, &event, &NET001, SNAPPED.to_owned());
         }
         let (rule, detail) = match event.kind {
             StreamEventKind::Gap { sequence, missing, .. } => (

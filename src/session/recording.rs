@@ -1,7 +1,9 @@
 //! Results about the recording: notices, headers, fragments, and limits. They belong to no message.
 
 use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Sink, Time, counted};
-use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011};
+use dissectors::net_rules::{
+    NET001, NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011,
+};
 
 use super::files::MOST as FILES;
 use super::recorder::{FieldSink, Recorder};
@@ -10,6 +12,9 @@ use crate::capture::Notice;
 use crate::flows::MessageCounts;
 use crate::net::ip_defrag::{FragmentEvent, FragmentEventKind, GiveUpCause};
 use crate::net::{Headers, Hosts, Outcome, checksum};
+
+/// The text about a packet that was cut.
+pub(super) const SNAPPED: &str = "cut by the snap length";
 
 impl Session {
     /// A notice about the recording.
@@ -70,7 +75,16 @@ impl Session {
         let ends = [(source, from).into(), (destination, to).into()];
         let flow_context = self.context.flow_context(&FlowFacts { ends, ..NOWHERE });
         let flow_context = FlowContext { tunnels: event.ip.tunnels, ..flow_context };
-        report(recorder, flow_context, rule, false, &mark, || words(event));
+        let is_snapped = matches!(event.kind, FragmentEventKind::Missing { snapped: true, .. });
+        if is_snapped {
+            report(recorder, flow_context, &NET001, false, &mark, || SNAPPED.to_owned());
+        }
+        // If packets were cut, all fragments may have come.
+        let evidence = Evidence { lost: is_snapped, ..Evidence::default() };
+        recorder.flow_context(flow_context);
+        recorder.evidence(evidence);
+        recorder.recalled(rule, false, evidence, &mark, || words(event));
+        recorder.settle();
     }
 }
 
@@ -150,8 +164,9 @@ pub(super) fn words(event: &FragmentEvent) -> String {
             let how = if *differs { "other bytes" } else { "the same bytes" };
             format!("fragments of {datagram} overlap, with {how}; the first copy counts")
         }
-        FragmentEventKind::Missing { cause, frames, held, length, .. } => {
+        FragmentEventKind::Missing { cause, frames, held, length, snapped } => {
             let of = length.map_or(String::new(), |length| format!(" of {length}"));
+            let cut = if *snapped { ", cut by the snap length" } else { "" };
             let count = frames.len();
             let why = match cause {
                 GiveUpCause::Limit => {
@@ -159,7 +174,8 @@ pub(super) fn words(event: &FragmentEvent) -> String {
                 }
                 GiveUpCause::Timeout | GiveUpCause::End => "never became whole",
             };
-            format!("{datagram} {why}: {} with {held}{of} bytes came", counted(count, "fragment"))
+            let came = counted(count, "fragment");
+            format!("{datagram} {why}: {came} with {held}{of} bytes came{cut}")
         }
         FragmentEventKind::Malformed(malformed) => malformed.to_string(),
     }

@@ -20,6 +20,7 @@ use super::icmp_event::IcmpEvent;
 use super::memory::{Deadlines, Incomplete};
 use super::recent::{RecentDatagrams, SentDatagram};
 use super::recorder::{FieldSink, Recorder};
+use super::recording::SNAPPED;
 use super::{FlowContext, Options, OtherHosts, OtherPairs, PacketContext, Recorded};
 use crate::flows::table::FlowSlot;
 use crate::flows::{FlowKey, FlowMut, FlowState, FlowTable, Ports, is_usual};
@@ -348,7 +349,7 @@ impl Shard {
         let vouched = context.options.complete;
         recorder.evidence(Evidence { vouched, ..Evidence::default() });
         let snapped = datagram.payload.snapped;
-        recorder.checked(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
+        recorder.checked(&NET001, !snapped, whole, || SNAPPED.to_owned());
         context.header_checksum(&datagram.headers, |ok, detail| {
             recorder.checked(&NET002, ok, whole, detail);
         });

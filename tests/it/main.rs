@@ -39,6 +39,7 @@ mod follow;
 mod foreign_traffic;
 mod hostile;
 mod icmp;
+mod incomplete_captures;
 mod injection;
 mod layering;
 mod layers;

@@ -97,7 +97,10 @@ fn status(
     challenge: Option<Read<i32>>,
     payload: &Payload<'_>,
 ) -> ChallengeStatus {
-    let Some(challenge) = challenge else { return ChallengeStatus::Absent };
+    let Some(challenge) = challenge else {
+        // If the packet was cut, it may have had one.
+        return if payload.lost { ChallengeStatus::Unknown } else { ChallengeStatus::Absent };
+    };
     if challenge.value == -1 {
         return ChallengeStatus::Asking;
     }

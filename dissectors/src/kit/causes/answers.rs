@@ -58,8 +58,8 @@ cause! {
     /// It answers nothing for a while.
     pub SILENT_PERIOD "silent_period" {
         no: [Answered],
-        says: "it answers nothing from {from} to {to}",
-        details: "{missing} requests stay unanswered from {from} to {to}; before and after, it answers",
+        says: "it answers nothing from {from} to {to}{again}",
+        details: "{missing} requests stay unanswered from {from} to {to}{again}; before and after, it answers",
         advice: "The server did not run, changed its map, or was too busy in that time: look into its log.",
     }
 }

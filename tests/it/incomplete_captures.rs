@@ -1,0 +1,186 @@
+//! What a capture lacks is no fault of anybody: packets that were cut by the snap length, lost segments of a stream, a
+//! late start. And of several servers, each with troubles is explained.
+
+use crate::support::gamewire;
+use crate::support::project::Project;
+use captures::exchange::Setting;
+use serde_json::Value;
+
+const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+const ANSWER: &str =
+    "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
+
+/// The diagnosis of a capture in which packets longer than this many bytes are cut.
+fn cut(script: &str, port: u16, most: usize) -> Value {
+    let capture = captures::exchange::capture(script, &Setting::udp(port)).unwrap();
+    let (_project, file) = Project::of_capture(snapped(&capture.pcap(), most));
+    diagnosed(&file)
+}
+
+/// A pcap file with the beginnings of another one's packets.
+fn snapped(pcap: &[u8], most: usize) -> Vec<u8> {
+    let (mut rest, mut cut) = (&pcap[24..], pcap[..24].to_vec());
+    while let Some((record, packets)) = rest.split_at_checked(16) {
+        let held = u32::from_le_bytes(record[8..12].try_into().unwrap()) as usize;
+        let keeps = held.min(most);
+        cut.extend(&record[..8]);
+        cut.extend((keeps as u32).to_le_bytes());
+        cut.extend(&record[12..]);
+        cut.extend(&packets[..keeps]);
+        rest = &packets[held..];
+    }
+    cut
+}
+
+fn diagnosed(file: &str) -> Value {
+    let run = gamewire(["diagnose", "--no-config", "--format", "json", file]);
+    serde_json::from_str(&run.out).unwrap()
+}
+
+fn of_script(script: &str, port: u16) -> Value {
+    let (_project, file) = Project::of_script(script, &Setting::udp(port));
+    diagnosed(&file)
+}
+
+/// The verdict and the cause of an item of the first party of a kind.
+fn item(report: &Value, kind: &str, name: &str) -> String {
+    let items = report[kind][0]["items"].as_array().unwrap();
+    let Some(item) = items.iter().find(|item| item["item"] == name) else {
+        return "absent".to_owned();
+    };
+    let cause = item["cause"].as_str().unwrap_or_default();
+    format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
+}
+
+#[test]
+fn fragments_that_were_cut_are_not_lost() {
+    let response = "FFFFFFFF 45 0100 'a' 00 'b'*400 00";
+    let script = format!("1.0 c > s  FFFFFFFF 56 le32:7\n1.02 s > c frag=256  {response}\nend 60");
+    assert_eq!(item(&cut(&script, 27015, 2000), "servers", "seen.whole"), "yes");
+    let report = cut(&script, 27015, 96);
+    assert_eq!(item(&report, "servers", "seen.whole"), "unknown capture_drops");
+    assert_eq!(report["servers"][0]["verdict"], "ok", "{report:#}");
+    let capture = captures::exchange::capture(&script, &Setting::udp(27015)).unwrap();
+    let (_project, file) = Project::of_capture(snapped(&capture.pcap(), 96));
+    let run = gamewire(["check", "--no-config", &file]);
+    let of = |code: &str| run.out.lines().find(|line| line.starts_with(code)).unwrap().to_owned();
+    assert!(of("NET001").contains(" fail "), "{}", run.out);
+    assert!(of("NET005").contains(" inconclusive "), "{}", run.out);
+}
+
+#[test]
+fn text_that_was_cut_is_no_other_protocol() {
+    let answer =
+        r"'\\gamename\\deusex\\gamever\\1100\\location\\0\\hostname\\A\\queryid\\1.1\\final\\'";
+    let rounds: String = (0..4_u32)
+        .map(|nth| format!("{nth}.0 c > s  '\\\\basic\\\\'\n{nth}.02 s > c  {answer}\n"))
+        .collect();
+    let report = cut(&format!("{rounds}end 60"), 7778, 68);
+    let readable = item(&report, "servers", "seen.readable");
+    assert!(!readable.starts_with("no"), "{report:#}");
+}
+
+#[test]
+fn a_challenge_that_was_cut_off_may_have_been_returned() {
+    let round = |nth: u32| {
+        let (at, port) = (f64::from(nth) / 5.0, 50_000 + nth);
+        format!(
+            "{at:.3} c:{port} > s  {INFO}\n{0:.3} s > c:{port}  FFFFFFFF 41 le32:7\n\
+             {1:.3} c:{port} > s  {INFO} le32:7\n{2:.3} s > c:{port}  {ANSWER}\n",
+            at + 0.001,
+            at + 0.021,
+            at + 0.022,
+        )
+    };
+    let script: String = (0..60).map(round).collect::<String>() + "end 60";
+    let capture = captures::exchange::capture(&script, &Setting::udp(27015)).unwrap();
+    // The challenge begins at byte 67.
+    for most in [2000, 67, 68] {
+        let (_project, file) = Project::of_capture(snapped(&capture.pcap(), most));
+        let run = gamewire(["abuse", "--no-config", "--format", "json", &file]);
+        let found: Value = serde_json::from_str(&run.out).unwrap();
+        assert_eq!(found["attacks"].as_array().unwrap().len(), 0, "{most}: {found:#}");
+        let run = gamewire(["check", "--no-config", &file]);
+        assert!(!run.out.contains("error SEC005"), "{most}: {}", run.out);
+    }
+}
+
+#[test]
+fn a_join_port_is_known_without_its_join() {
+    let rest = format!(
+        "0.02 m:27011 > s:61234  FFFFFFFF 730A le32:7\n\
+         5.0 c > s:27015  {INFO}\n5.02 s:27015 > c  {ANSWER}\n\
+         6.0 c > m:27011  31 FF '0.0.0.0:0' 00 00\n\
+         6.02 m:27011 > c  FFFFFFFF 660A 0A000002EF32 00000000 0000\nend 60"
+    );
+    for script in [format!("0.0 s:61234 > m:27011  71\n{rest}"), rest] {
+        let report = of_script(&script, 27015);
+        assert_eq!(report["servers"].as_array().unwrap().len(), 1, "{report:#}");
+        assert_eq!(item(&report, "servers", "list.listed"), "yes", "{report:#}");
+    }
+}
+
+#[test]
+fn one_challenge_after_others_that_were_passed_is_a_restart() {
+    let beat = |at: u32| {
+        format!("{at}.00 s:7778 > m:27900  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\'\n")
+    };
+    let validated = |at: u32| {
+        format!(
+            "{at}.02 m:27900 > s:7778  '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
+             {at}.03 s:7778 > m:27900  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n"
+        )
+    };
+    let script = |last: u32| {
+        let all = (0..=last).map(|nth| {
+            beat(nth * 60) + &if nth == 0 || nth > 3 { validated(nth * 60) } else { String::new() }
+        });
+        all.collect::<String>() + &format!("end {}", last * 60 + 20)
+    };
+    assert_eq!(item(&of_script(&script(4), 7778), "servers", "reg.accepted"), "yes");
+    assert_eq!(
+        item(&of_script(&script(8), 7778), "servers", "reg.accepted"),
+        "no rechallenged_always"
+    );
+}
+
+#[test]
+fn a_client_that_appends_the_challenge_0_is_named_however_often_it_asks() {
+    let round = |nth: u32| {
+        let at = nth * 6;
+        format!(
+            "{at}.0 c > s  FEFD 09 be32:{nth}\n{at}.02 s > c  09 be32:{nth} '0' 00\n\
+             {at}.04 c > s  FEFD 00 be32:{nth} be32:0 FFFFFF01\n"
+        )
+    };
+    for times in [4, 30] {
+        let script: String = (1..times).map(round).collect::<String>() + "end 900";
+        let report = of_script(&script, 6500);
+        assert_eq!(
+            item(&report, "clients", "ask.wellformed"),
+            "no challenge_zero_sent",
+            "{times}: {report:#}"
+        );
+    }
+}
+
+#[test]
+fn troubles_of_several_servers_are_explained_below_their_lines() {
+    let round = |nth: u32, server: &str, answer: &str| {
+        format!("{nth}.0 c > {server}  {INFO}\n{nth}.02 {server} > c  {answer}\n")
+    };
+    let full = |names: &str| format!("FFFFFFFF 44 08 {names}");
+    let nameless = full(&"00 00 le32:0 le32:0 ".repeat(8));
+    let players = format!(
+        "9.0 c > s2  FFFFFFFF 55 FFFFFFFF\n9.02 s2 > c  FFFFFFFF 41 le32:7\n\
+         9.04 c > s2  FFFFFFFF 55 le32:7\n9.06 s2 > c  {nameless}\n"
+    );
+    let silent: String = (8..12).map(|at| format!("{at}0.0 c > s3  {INFO}\n")).collect();
+    let (one, two) = (round(1, "s1", ANSWER), round(2, "s2", ANSWER));
+    let script = format!(
+        "{one}{two}{players}{silent}150.0 c > s1  {INFO}\n150.02 s1 > c  {ANSWER}\nend 160"
+    );
+    let (_project, file) = Project::of_script(&script, &Setting::udp(27015));
+    let run = gamewire(["diagnose", "--no-config", &file]);
+    insta::assert_snapshot!("diagnose-several", run.out);
+}
