@@ -147,6 +147,11 @@ impl Client {
         self.doubts.push((server, why));
     }
 
+    /// Only what these servers may not have answered is doubtful: of others, no answer was recorded, whatever they did.
+    pub(super) fn doubt_only(&mut self, is_heard: impl Fn(&SocketAddr) -> bool) {
+        self.doubts.retain(|(server, _)| is_heard(server));
+    }
+
     /// An exchange has ended.
     pub(super) fn exchange(&mut self, exchange: &Exchange) {
         if !exchange.request.is_query {

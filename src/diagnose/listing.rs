@@ -193,10 +193,12 @@ impl Diagnosis {
     /// The latest whole list does not have the server.
     fn not_listed(&self, registration: &mut Registration, whole: &Listing, place: &Place<'_>) {
         let address = place.address;
-        let is_stranger = |other: &SocketAddr| {
-            other.port() != address.port() && !self.servers.contains_key(other)
+        let is_stranger = |(other, sighting): &(SocketAddr, Sighting)| {
+            other.port() != address.port()
+                && !self.servers.contains_key(other)
+                && sighting.master == whole.master
         };
-        let stranger = self.lists.of_host(address.ip()).find(|(other, _)| is_stranger(other));
+        let stranger = self.lists.of_host(address.ip()).find(is_stranger);
         if let Some((other, sighting)) = stranger {
             listed_elsewhere(other, registration, sighting.frame);
         } else if is_private(address.ip()) && !is_private(whole.master) {

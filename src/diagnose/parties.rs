@@ -205,6 +205,7 @@ impl Diagnosis {
         let filtered = self.filtered(&clients);
         clients.iter_mut().for_each(|(host, client)| {
             let pattern = |server: &SocketAddr| self.servers.get(server).map(|it| &it.pattern);
+            client.doubt_only(|server| self.vouched || self.is_heard(server.ip(), read));
             client.conclude(*host, pattern, |server| filtered.contains(server), is_lossy);
         });
         let mut hosts: Vec<_> = clients.iter_mut().collect();

@@ -165,6 +165,22 @@ fn a_client_that_appends_the_challenge_0_is_named_however_often_it_asks() {
 }
 
 #[test]
+fn a_request_to_a_server_of_which_nothing_was_recorded_is_not_doubted() {
+    let round = |nth: u32, heard: &str| {
+        format!(
+            "{nth}.0 c > s  FEFD 09 be32:{nth}\n{heard}{nth}.04 c > s  FEFD 00 be32:99 be32:7 FFFFFF01\n"
+        )
+    };
+    let heard = |nth: u32| format!("{nth}.02 s > c  09 be32:{nth} '7' 00\n");
+    let both: String = (1..5).map(|nth| round(nth * 6, &heard(nth * 6))).collect();
+    let one_way: String = (1..5).map(|nth| round(nth * 6, "")).collect();
+    let wellformed =
+        |script: String| item(&of_script(&(script + "end 90"), 6500), "clients", "ask.wellformed");
+    assert_eq!(wellformed(both), "no session_changed");
+    assert_eq!(wellformed(one_way), "yes");
+}
+
+#[test]
 fn troubles_of_several_servers_are_explained_below_their_lines() {
     let round = |nth: u32, server: &str, answer: &str| {
         format!("{nth}.0 c > {server}  {INFO}\n{nth}.02 {server} > c  {answer}\n")
