@@ -26,7 +26,7 @@ pub(super) fn conclude(server: &mut Server) {
     });
     let why = wrapped.or(why).or(unnamed).or_else(|| two_hosts(server));
     if let Some(why) = why {
-        server.fact_mut(Item::Believable).open = Some(why);
+        server.fact_mut(Item::Believable).open_by(why);
     } else if let Some(frame) = server.fact(Item::Readable).shown.first().copied() {
         server.good(Item::Believable, frame);
     }

@@ -183,7 +183,7 @@ impl Client {
                 [("challenges", &challenges), ("server", &exchange.request.server)];
             let cause = &causes::clients::CHALLENGE_NOT_RETURNED;
             let why = Failure::with(cause, exchange.request.frame, &values);
-            self.items.fact(Item::ReturnsChallenge).open = Some(why);
+            self.items.fact(Item::ReturnsChallenge).open_by(why);
         } else {
             self.items.good(Item::ReturnsChallenge, exchange.request.frame);
         }
@@ -220,7 +220,7 @@ impl Client {
                 }
                 // Another port is the reason.
                 None if challenge.run > 0 => {}
-                None if never_returns && !is_lossy => challenge.fails_by(vec![open]),
+                None if never_returns && !is_lossy => challenge.fails_by(vec![*open]),
                 None if challenge.good == 0 => {
                     challenge.open(&causes::CAPTURE_TOO_SHORT, frame, open.text);
                 }

@@ -29,9 +29,9 @@ pub(super) struct Fact {
     /// Failures that were followed by a success.
     pub(super) mended: u64,
     /// The latest of these.
-    latest_mended: Option<Failure>,
+    latest_mended: Option<Box<Failure>>,
     /// Why it is unknown.
-    pub(super) open: Option<Failure>,
+    pub(super) open: Option<Box<Failure>>,
 }
 
 /// Why it was not met, or why that is unknown.
@@ -81,7 +81,7 @@ impl Fact {
         if self.run > 0 && after {
             self.mended += self.run;
             self.run = 0;
-            self.latest_mended = self.bad.pop();
+            self.latest_mended = self.bad.pop().map(Box::new);
             self.bad.clear();
         }
     }
@@ -95,7 +95,7 @@ impl Fact {
     pub(super) fn fails(&mut self, failure: Failure) {
         if failure.frame > 0 && failure.frame < self.last {
             self.mended += 1;
-            self.latest_mended = Some(failure);
+            self.latest_mended = Some(Box::new(failure));
             return;
         }
         // A missing response after an ICMP error adds nothing to it.
@@ -112,13 +112,18 @@ impl Fact {
 
     /// It is unknown whether it is met.
     pub(super) fn open(&mut self, cause: &'static Cause, frame: u64, text: impl Into<String>) {
-        self.open = Some(Failure::new(cause, frame, text));
+        self.open_by(Failure::new(cause, frame, text));
+    }
+
+    /// The same.
+    pub(super) fn open_by(&mut self, why: Failure) {
+        self.open = Some(Box::new(why));
     }
 
     /// It was met, but these packets suggest that it may not always be.
     pub(super) fn doubt(&mut self, frames: Vec<u64>, why: Failure) {
         (self.good, self.shown) = (0, frames);
-        self.open = Some(why);
+        self.open_by(why);
     }
 
     /// Replaces its failures by these, which count as one, regardless of successes.
@@ -136,7 +141,7 @@ impl Fact {
         let bad = self.run + self.mended;
         let all = bad + self.good;
         let is_much = bad >= NO_ACCIDENT && 10 * bad >= all && self.good > 0;
-        let latest = self.bad.last().or(self.latest_mended.as_ref());
+        let latest = self.bad.last().or(self.latest_mended.as_deref());
         latest.filter(|_| is_much).map(|latest| (latest, bad, all))
     }
 

@@ -239,7 +239,7 @@ impl Diagnosis {
         let values: [(_, &dyn Display); 3] = [("times", &times), ("port", &port), ("own", &query)];
         let why = Failure::with(&causes::answers::ASKED_AT_GAME_PORT, 0, &values);
         if let Some(server) = self.servers.get_mut(&owner) {
-            server.fact_mut(Item::PlayPort).open = Some(why);
+            server.fact_mut(Item::PlayPort).open_by(why);
         }
     }
 }

@@ -130,7 +130,7 @@ impl Diagnosis {
         let challenges = registration.master.is_some_and(|it| self.challengers.contains(&it));
         let fact = registration.fact(Item::Challenged);
         let is_open = fact.good == 0 && fact.run == 0;
-        if let Some(Failure { frame, .. }) = fact.open
+        if let Some(frame) = fact.open.as_ref().map(|why| why.frame)
             && is_open
             && challenges
             && registration.joined() >= NO_ACCIDENT
@@ -254,7 +254,7 @@ fn not_known(registration: &mut Registration, vouched: bool) {
     let is_listed = registration.fact(Item::Listed).run == 0 && !vouched;
     let fact = registration.fact_mut(Item::Accepted);
     match is_listed {
-        true => fact.open = Some(why),
+        true => fact.open_by(why),
         false => fact.fails(why),
     }
 }
@@ -337,7 +337,7 @@ fn no_list(registration: &mut Registration, given: &[&MasterLists], none: bool) 
             Failure::new(&causes::NOT_IN_CAPTURE, 0, text)
         }
     };
-    registration.fact_mut(Item::Listed).open = Some(why);
+    registration.fact_mut(Item::Listed).open_by(why);
 }
 
 /// Whether a rule of the protocol in which a server registers reports unanswered challenges.

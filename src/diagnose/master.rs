@@ -269,7 +269,7 @@ impl Master {
             let reached = self.items.fact(Item::Reached);
             match is_proven {
                 true => reached.fails(why),
-                false => reached.open = Some(why),
+                false => reached.open_by(why),
             }
             return;
         }

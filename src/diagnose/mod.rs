@@ -372,7 +372,7 @@ impl Diagnosis {
         if let Some(paths) = event.message().describes {
             let said = |paths: &[&str]| described::first(event, paths);
             if let Some(name) = said(paths.name) {
-                server.name = Some(name.to_string().chars().take(256).collect());
+                server.is_named(&name);
             }
             server.players = server.players.max(said(paths.players).and_then(described::number));
         }

@@ -48,7 +48,7 @@ impl Diagnosis {
                     fact.fails(Failure::with(cause, frame, &values));
                 }
                 None if got >= NO_ACCIDENT && is_heard && !is_lossy => fact.fails(silent),
-                None => fact.open = Some(silent),
+                None => fact.open_by(silent),
             }
         });
     }
@@ -69,7 +69,7 @@ impl Diagnosis {
             if server.query.is_some() && !server.has_joined() {
                 let cause = &causes::masters::REGISTERS_THROUGH_STEAM;
                 let why = Failure::with(cause, traffic.frame, &[("address", other)]);
-                server.fact_mut(Item::Elsewhere).open.get_or_insert(why);
+                server.fact_mut(Item::Elsewhere).open.get_or_insert_with(|| Box::new(why));
             }
         }
     }

@@ -91,23 +91,18 @@ impl Pattern {
 
     fn gap(&mut self, gap: Option<i64>) -> &mut ExchangeCounts {
         let Some(gap) = gap else { return &mut self.first };
-        self.gaps.resize(GAPS, ExchangeCounts::default());
-        &mut self.gaps[gap_class(gap)]
+        item_at(&mut self.gaps, gap_class(gap))
     }
 
     fn at(&mut self, time: Time, is_answered: bool) {
         const FIRST_WIDTH: i64 = 1_000_000_000;
         let (begun, width) = self.begun.get_or_insert((time, FIRST_WIDTH));
-        self.spans.resize(SPANS, Span::default());
         let since = time.since(*begun).max(0);
         while since / *width >= SPANS as i64 {
             *width *= 2;
-            for at in 0..SPANS / 2 {
-                self.spans[at] = self.spans[2 * at].and(&self.spans[2 * at + 1]);
-            }
-            self.spans[SPANS / 2..].fill(Span::default());
+            self.spans = self.spans.chunks(2).map(Span::of_two).collect();
         }
-        let span = &mut self.spans[(since / *width) as usize];
+        let span = item_at(&mut self.spans, (since / *width) as usize);
         span.share.add_one(is_answered);
         if !is_answered {
             let [first, last] = span.missing.unwrap_or([time; 2]);
@@ -191,7 +186,7 @@ impl Pattern {
 
     /// Only requests that come fast after others are unanswered.
     fn rate(&self) -> Option<PatternFailure> {
-        (1..self.gaps.len()).find_map(|at| {
+        (1..=self.gaps.len()).find_map(|at| {
             let (fast, slow) = self.gaps.split_at(at);
             let fast = sum(fast.iter().copied());
             let slow = sum(slow.iter().copied().chain([self.first]));
@@ -271,7 +266,22 @@ impl Pattern {
     }
 }
 
+/// The item of a list at a place, with empty ones before it if it is longer than the list. Most servers are asked so
+/// little that their lists stay short.
+fn item_at<T: Clone + Default>(list: &mut Vec<T>, place: usize) -> &mut T {
+    if list.len() <= place {
+        list.resize(place + 1, T::default());
+    }
+    &mut list[place]
+}
+
 impl Span {
+    /// Two successive ones, or one, as one.
+    fn of_two(two: &[Span]) -> Span {
+        let [one, other] = [0, 1].map(|at| two.get(at).cloned().unwrap_or_default());
+        one.and(&other)
+    }
+
     fn and(&self, other: &Span) -> Span {
         let missing = match (self.missing, other.missing) {
             (Some([first, _]), Some([_, last])) => Some([first, last]),

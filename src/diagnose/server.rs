@@ -12,7 +12,7 @@ use super::pattern::{Pattern, PatternFailure};
 use super::position::HopLimits;
 use super::registration::{Registration, is_of_registration};
 use super::sizes::Sizes;
-use crate::session::ExchangeCounts;
+use crate::session::{ExchangeCounts, Value};
 
 /// Maximum number of masters, or of other addresses, per server.
 const ADDRESSES: usize = 8;
@@ -229,7 +229,7 @@ impl Server {
 
     /// The same, for a condition that is unknown.
     pub(super) fn doubts(&mut self, master: Option<IpAddr>, item: Item, why: &Failure) {
-        self.facts_of(item, master).into_iter().for_each(|fact| fact.open = Some(why.clone()));
+        self.facts_of(item, master).into_iter().for_each(|fact| fact.open_by(why.clone()));
     }
 
     /// It addresses this master.
@@ -249,6 +249,18 @@ impl Server {
     pub(super) fn is_at(&mut self, address: SocketAddr, role: AddressRole) {
         if self.addresses.len() < ADDRESSES {
             self.addresses.push((address, role));
+        }
+    }
+
+    /// It says its name.
+    pub(super) fn is_named(&mut self, name: &Value<'_>) {
+        // It rarely changes.
+        let is_same = match (name, &self.name) {
+            (Value::Text(name), Some(known)) => **name == *known.as_bytes(),
+            _ => false,
+        };
+        if !is_same {
+            self.name = Some(name.to_string().chars().take(256).collect());
         }
     }
 

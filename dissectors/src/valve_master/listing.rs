@@ -98,7 +98,7 @@ pub(super) enum ReplyMatch {
     Query { owed: bool, asked: kit::Reply },
     /// It answers a query that was repeated and already has a response, or that timed out.
     Again,
-    /// It is a copy of one of the latest replies: networks duplicate packets.
+    /// It is one of the latest replies, sent again.
     Copy,
     /// It follows a response immediately. `dialect`: Xash3D's masters send long lists so.
     More { dialect: bool },

@@ -107,7 +107,9 @@ pub(in crate::valve_master) fn replied<S: Sink>(answers: ReplyMatch, at: Span, s
             }
         }
         ReplyMatch::Again => sink.checked(&VM027, true, at, String::new),
-        ReplyMatch::Copy => {}
+        ReplyMatch::Copy => sink.checked(&VM027, false, at, || {
+            "the query was answered already, with the same reply".to_owned()
+        }),
         ReplyMatch::More { dialect: true } => sink.noted(&VM027, at, || {
             "one more packet in reply to one query, as Xash3D's master sends them".to_owned()
         }),

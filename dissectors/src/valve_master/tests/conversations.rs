@@ -104,8 +104,8 @@ fn a_copy_of_a_reply_proves_nothing() {
         (60, CLIENT, MASTER, &query(C, "")[..]),
         (61, MASTER, CLIENT, &second[..]),
     ];
-    let outcome = converse(&steps, 9000);
-    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    // Of the lists, that is: each second copy answers nothing. (What the network doubles does not get here.)
+    assert_eq!(converse(&steps, 9000).failed(), ["VM027", "VM027"]);
     // A master that has the same page for every query sends it all the same.
     let mut same = steps.to_vec();
     same.truncate(2);
@@ -705,7 +705,8 @@ fn a_reply_with_the_same_checksum_is_not_a_copy() {
             (20, MASTER, CLIENT, &first[..]),
             (40, MASTER, CLIENT, second),
         ];
-        converse(&steps, 9000).failed().join(" ")
+        let outcome = converse(&steps, 9000);
+        outcome.findings.iter().map(|it| format!("{it:?}")).collect::<String>()
     };
     let another = findings(&reply(&[A, C], true));
     assert!(!another.is_empty() && findings(&first) != another);
