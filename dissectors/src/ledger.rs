@@ -30,7 +30,7 @@ use crate::kit::{
 use crate::net_rules::NET011;
 use challenges::Challenges;
 use elsewhere::Elsewhere;
-pub use game_port::{Peers, is_one_way, packet_name};
+pub use game_port::{Peers, is_one_way, may_be_players, packet_name};
 use lists::ListedServers;
 pub use loads::{GROUPS, Loads};
 use registrations::Registrations;
@@ -454,8 +454,9 @@ impl Ledger {
         self.rule(rule, is_new, witness, Role::Master, detail);
     }
 
-    /// The results for everything, together with the load on servers.
-    pub fn review(mut self, loads: Loads) -> Review {
+    /// The results for everything, together with the load on servers. `is_heard`: packets of this server were
+    /// recorded.
+    pub fn review(mut self, loads: Loads, is_heard: impl Fn(SocketAddr) -> bool) -> Review {
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
         let review = elsewhere.review(self.terms.answer_timeout);
         self.shared(&elsewhere);
@@ -478,7 +479,7 @@ impl Ledger {
         self.victims.retain(|address| !may_have_asked(address));
         victims.add(std::mem::take(&mut self.victims), &self.terms);
         self.full |= victims.review(&self.terms, &mut rulings, &mut kept);
-        let left_out = loads.review(&known, &mut rulings, &mut kept);
+        let left_out = loads.review(&known, is_heard, &mut rulings, &mut kept);
         let witness = self.latest.filter(|_| self.full).or(left_out);
         rulings.extend(witness.map(|witness| {
             let witness = Witness { flow: 0, ..witness };

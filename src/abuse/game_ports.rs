@@ -53,6 +53,11 @@ impl GamePort {
         self.target.is_sent(what, to, event.bytes, &packet, room);
     }
 
+    /// Whether there are players: it sends packets to some addresses.
+    pub(super) fn has_players(&self) -> bool {
+        !self.peers.is_empty()
+    }
+
     /// Whether this is more than a server without answers for it gets.
     pub(super) fn is_one_way(&self) -> bool {
         is_one_way(self.target.kinds.iter().copied(), self.target.packets[1])

@@ -30,7 +30,7 @@ impl Abuse {
         ruled: &Set<SocketAddr>,
     ) -> Option<(Vec<SocketAddr>, Target)> {
         let flooded = |at: &SocketAddr| {
-            let port = self.ports.get(&Socket(*at)).is_some_and(|port| self.is_flooded(port));
+            let port = self.ports.get(&Socket(*at)).is_some_and(|port| self.is_flooded(*at, port));
             let server = self.servers.get(&Socket(*at));
             port || ruled.contains(at) && server.is_some_and(|server| self.is_flood(server))
         };
@@ -56,7 +56,9 @@ impl Abuse {
     /// Ports of which none is flooded by itself: their packets of other content, together.
     fn together(&self, ports: &BTreeSet<SocketAddr>) -> Option<(Vec<SocketAddr>, Target)> {
         let each = ports.iter().filter_map(|at| Some((*at, self.ports.get(&Socket(*at))?)));
-        let each: Vec<_> = each.filter(|(_, port)| port.is_one_way()).collect();
+        let each: Vec<_> = each
+            .filter(|(at, port)| port.is_one_way() && !self.may_be_players(*at, port))
+            .collect();
         if each.len() < PORTS {
             return None;
         }

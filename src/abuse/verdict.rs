@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use dissectors::abuse_rules::{SEC005, SEC006};
 use dissectors::kit::{Role, Set, Socket, Time};
-use dissectors::ledger::Ledger;
+use dissectors::ledger::{Ledger, may_be_players};
 
 use super::Abuse;
 use super::attack_kind::{AttackKind, kind_of};
@@ -108,6 +108,8 @@ pub struct SeenTraffic {
     pub threshold: f64,
     /// The window of a flood, in seconds.
     pub seconds: f64,
+    /// Packets toward this game server are a flood, or of players: nothing that it sends was recorded.
+    pub one_way: Option<SocketAddr>,
 }
 
 /// One attack.
@@ -198,7 +200,7 @@ impl Abuse {
             attacks.extend(self.attack(place));
         }
         let alone = self.ports.iter().filter(|(Socket(at), _)| !within.contains(at));
-        let alone: Vec<_> = alone.filter(|(_, port)| self.is_flooded(port)).collect();
+        let alone: Vec<_> = alone.filter(|(at, port)| self.is_flooded(at.0, port)).collect();
         for (Socket(at), port) in alone {
             let (mut all, mut others) = (port.target.clone(), None);
             if let Some(server) = self.servers.get(&Socket(*at)) {
@@ -234,7 +236,7 @@ impl Abuse {
         }));
         let crashed = self.crashed.iter();
         let crashed = crashed.filter(|(at, _)| {
-            let port = self.ports.get(&Socket(**at)).filter(|port| self.is_flooded(port));
+            let port = self.ports.get(&Socket(**at)).filter(|port| self.is_flooded(**at, port));
             port.is_none_or(|port| !self.is_of_crashes(**at, &port.target))
         });
         attacks.extend(crashed.filter_map(|(at, target)| {
@@ -255,7 +257,10 @@ impl Abuse {
         let rates = rates.map(|(at, target)| (self.most_of_flood(target), at));
         let highest = rates.max_by_key(|(most, at)| (*most, Reverse(*at)));
         let seconds = self.setting.terms.abuse.flood_window as f64 / SECOND as f64;
+        let one_way = self.ports.iter().filter(|(_, port)| self.is_as_much(port));
+        let one_way = one_way.filter(|(at, port)| self.may_be_players(at.0, port));
         SeenTraffic {
+            one_way: one_way.map(|(at, _)| at.0).min(),
             packets: self.read,
             highest: highest.map(|(most, at)| (at, most as f64 / seconds)),
             threshold: self.setting.terms.abuse.flood_rate.into(),
@@ -266,7 +271,7 @@ impl Abuse {
     /// The servers that the rules report as flooded, and those misused against others.
     fn ruled(&self) -> [Set<SocketAddr>; 2] {
         let mut ruled = [Set::default(), Set::default()];
-        for ruling in Ledger::new(self.setting.terms).review(self.loads.clone()).rulings {
+        for ruling in Ledger::new(self.setting.terms).review(self.loads.clone(), |_| true).rulings {
             let (code, seen) = (ruling.rule.code, ruling.witness.seen);
             match ruling.speaker {
                 Role::Client if code == SEC006.code => _ = ruled[0].insert(seen.to),
@@ -291,8 +296,24 @@ impl Abuse {
     }
 
     /// Whether packets of any content flood a game server's port.
-    pub(super) fn is_flooded(&self, port: &GamePort) -> bool {
+    pub(super) fn is_flooded(&self, at: SocketAddr, port: &GamePort) -> bool {
+        self.is_as_much(port) && !self.may_be_players(at, port)
+    }
+
+    /// Whether so many packets are a flood, if they are not players'.
+    fn is_as_much(&self, port: &GamePort) -> bool {
         self.most_of_flood(&port.target) >= self.setting.terms.abuse.flood() && port.is_one_way()
+    }
+
+    /// Whether the packets toward a game server's port may be players', because nothing that it sends was recorded.
+    pub(super) fn may_be_players(&self, at: SocketAddr, port: &GamePort) -> bool {
+        let target = &port.target;
+        let responds = self.servers.get(&Socket(at)).is_some_and(|server| server.packets[1] > 0);
+        let is_heard = responds || target.packets[1] > 0 || port.has_players();
+        let seconds = self.setting.terms.abuse.flood_window as f64 / SECOND as f64;
+        let rate = self.most_of_flood(target) as f64 / seconds;
+        let kinds = target.kinds.iter().copied();
+        !is_heard && may_be_players(kinds, rate, target.sources.count_all())
     }
 
     /// Whether a flood consists of packets known to crash servers, for the most part.

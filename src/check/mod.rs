@@ -105,9 +105,10 @@ pub fn terms(settings: &Settings, remembered: usize) -> Terms {
     Terms::of(settings, remembered / 2)
 }
 
-/// The attacks that the load on servers proves, a sentence each.
-pub fn attacks(loads: Loads, terms: Terms) -> Vec<String> {
-    let breaches = Ledger::new(terms).review(loads).rulings;
+/// The attacks that the traffic of servers proves, a sentence each.
+pub fn attacks(traffic: &Traffic, terms: Terms) -> Vec<String> {
+    let is_heard = |server| traffic.requests.is_heard(server);
+    let breaches = Ledger::new(terms).review(traffic.loads.clone(), is_heard).rulings;
     let attacks = Vec::from_iter(breaches.filter_map(|breach| breach.attack));
     outcome::sentences(attacks.iter())
 }
@@ -353,7 +354,10 @@ impl Checker {
     fn review(&mut self, read: &Totals) {
         let loads = std::mem::take(&mut self.traffic.loads);
         let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.terms));
-        let review = ledger.review(loads);
+        let requests = &self.traffic.requests;
+        let is_heard =
+            |server: SocketAddr| requests.is_heard(server) || read.heard.contains(server.ip());
+        let review = ledger.review(loads, is_heard);
         for KeptRule { rule, server, times } in review.kept {
             // Shown by several hosts together, or by requests to one server.
             if let Some(server) = server.filter(|_| rule.requires_response) {

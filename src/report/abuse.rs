@@ -57,7 +57,7 @@ impl AbuseReport<'_> {
 
     /// That there is no attack, and of how much this is said.
     fn no_attack(&self) -> String {
-        let SeenTraffic { packets, highest, threshold, seconds } = self.seen;
+        let SeenTraffic { packets, highest, threshold, seconds, one_way } = self.seen;
         let share = percent(packets as f64 / self.packets.max(1) as f64);
         let read = grouped(packets);
         let all = counted(self.packets, "packet");
@@ -68,7 +68,15 @@ impl AbuseReport<'_> {
                 grouped(threshold as u64),
             )
         });
-        format!("no attack: {read} of {all} ({share}) are of game servers or masters{highest}")
+        let one_way = one_way.map_or(String::new(), |server| {
+            format!(
+                "; nothing that {server} sends was recorded, so that what it gets may be of players or a flood: record \
+                 both directions"
+            )
+        });
+        format!(
+            "no attack: {read} of {all} ({share}) are of game servers or masters{highest}{one_way}"
+        )
     }
 
     /// The first line about an attack: its kind, its target and its time.

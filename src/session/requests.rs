@@ -116,6 +116,12 @@ impl Requests {
         }
     }
 
+    /// Whether packets of this server were recorded, as far as that was kept.
+    pub fn is_heard(&self, server: SocketAddr) -> bool {
+        let responds = matches!(self.servers.get(&server), Some(AskedServer::Responds));
+        responds || self.is_full || self.heard.contains(&server.ip())
+    }
+
     /// A request, which the mark identifies, has no response in the capture.
     pub fn unanswered(&mut self, flow_context: &FlowContext, evidence: Evidence, mark: &Mark) {
         let [client, server] = flow_context.flow.ends_from(mark.side);

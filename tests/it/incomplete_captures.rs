@@ -4,32 +4,24 @@
 use crate::support::gamewire;
 use crate::support::project::Project;
 use captures::exchange::Setting;
+use captures::wire::{Capture, Datagram, Link, START};
 use serde_json::Value;
 
 const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
 const ANSWER: &str =
     "FFFFFFFF 49 11 'A' 00 'b' 00 'tf' 00 'c' 00 B801 00 18 00 'd' 'l' 00 01 '1' 00 00";
 
-/// The diagnosis of a capture in which packets longer than this many bytes are cut.
-fn cut(script: &str, port: u16, most: usize) -> Value {
-    let capture = captures::exchange::capture(script, &Setting::udp(port)).unwrap();
-    let (_project, file) = Project::of_capture(snapped(&capture.pcap(), most));
-    diagnosed(&file)
+/// A script's capture in which packets longer than this are cut, in a file.
+fn cut_file(script: &str, port: u16, most: usize) -> (Project, String) {
+    let mut capture = captures::exchange::capture(script, &Setting::udp(port)).unwrap();
+    capture.packets = capture.packets.into_iter().map(|packet| packet.snapped(most)).collect();
+    Project::of_capture(capture.pcap())
 }
 
-/// A pcap file with the beginnings of another one's packets.
-fn snapped(pcap: &[u8], most: usize) -> Vec<u8> {
-    let (mut rest, mut cut) = (&pcap[24..], pcap[..24].to_vec());
-    while let Some((record, packets)) = rest.split_at_checked(16) {
-        let held = u32::from_le_bytes(record[8..12].try_into().unwrap()) as usize;
-        let keeps = held.min(most);
-        cut.extend(&record[..8]);
-        cut.extend((keeps as u32).to_le_bytes());
-        cut.extend(&record[12..]);
-        cut.extend(&packets[..keeps]);
-        rest = &packets[held..];
-    }
-    cut
+/// The diagnosis of that capture.
+fn cut(script: &str, port: u16, most: usize) -> Value {
+    let (_project, file) = cut_file(script, port, most);
+    diagnosed(&file)
 }
 
 fn diagnosed(file: &str) -> Value {
@@ -60,8 +52,7 @@ fn fragments_that_were_cut_are_not_lost() {
     let report = cut(&script, 27015, 96);
     assert_eq!(item(&report, "servers", "seen.whole"), "unknown capture_drops");
     assert_eq!(report["servers"][0]["verdict"], "ok", "{report:#}");
-    let capture = captures::exchange::capture(&script, &Setting::udp(27015)).unwrap();
-    let (_project, file) = Project::of_capture(snapped(&capture.pcap(), 96));
+    let (_project, file) = cut_file(&script, 27015, 96);
     let run = gamewire(["check", "--no-config", &file]);
     let of = |code: &str| run.out.lines().find(|line| line.starts_with(code)).unwrap().to_owned();
     assert!(of("NET001").contains(" fail "), "{}", run.out);
@@ -93,10 +84,9 @@ fn a_challenge_that_was_cut_off_may_have_been_returned() {
         )
     };
     let script: String = (0..60).map(round).collect::<String>() + "end 60";
-    let capture = captures::exchange::capture(&script, &Setting::udp(27015)).unwrap();
     // The challenge begins at byte 67.
     for most in [2000, 67, 68] {
-        let (_project, file) = Project::of_capture(snapped(&capture.pcap(), most));
+        let (_project, file) = cut_file(&script, 27015, most);
         let run = gamewire(["abuse", "--no-config", "--format", "json", &file]);
         let found: Value = serde_json::from_str(&run.out).unwrap();
         assert_eq!(found["attacks"].as_array().unwrap().len(), 0, "{most}: {found:#}");
@@ -178,6 +168,52 @@ fn a_request_to_a_server_of_which_nothing_was_recorded_is_not_doubted() {
         |script: String| item(&of_script(&(script + "end 90"), 6500), "clients", "ask.wellformed");
     assert_eq!(wellformed(both), "no session_changed");
     assert_eq!(wellformed(one_way), "yes");
+}
+
+/// What sixty players send, or as many sources as packets; and whether the server answers a query.
+fn toward_a_server(is_crowd: bool, answers: bool) -> Capture {
+    let (client, server) = ("10.0.0.1:50000", "10.0.0.2:27015");
+    let info = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+    let answer = b"\xFF\xFF\xFF\xFFI\x11A\0b\0tf\0c\0\xB8\x01\0\x18\0dl\0\x011\0\0";
+    let mut capture = Capture::new(Link::Ethernet);
+    capture.push(START, &Datagram::new(client, server, info).packet());
+    if answers {
+        capture.push(START.after_ms(20), &Datagram::new(server, client, answer).packet());
+    }
+    for nth in 0..6_120_u64 {
+        let player = if is_crowd { nth } else { nth % 60 };
+        let from = format!("198.51.{}.{}:27005", 1 + player / 250, 1 + player % 250);
+        let bytes = [&nth.to_be_bytes()[..], &[7; 80][..nth as usize % 60 + 20]].concat();
+        let at = START.after(1_000_000_000 + nth * 555_000);
+        capture.push(at, &Datagram::new(&from, server, &bytes).packet());
+    }
+    capture.push(START.after_ms(60_000), &Datagram::new(client, "10.0.0.3:9", b"\0").packet());
+    capture
+}
+
+#[test]
+fn players_of_whom_one_direction_was_recorded_are_no_flood() {
+    for (is_crowd, answers, verdict) in
+        [(false, false, "inconclusive"), (false, true, "fail"), (true, false, "fail")]
+    {
+        let (_project, file) = Project::of_capture(toward_a_server(is_crowd, answers).pcap());
+        let run = gamewire(["abuse", "--no-config", &file]);
+        let is_open = run.out.contains("record both directions");
+        assert_eq!(is_open, verdict == "inconclusive", "{is_crowd} {answers}: {}", run.out);
+        assert_eq!(run.out.starts_with("no attack"), is_open, "{}", run.out);
+        let run = gamewire(["check", "--no-config", &file]);
+        let rule = run.out.lines().find(|line| line.starts_with("SEC007")).unwrap();
+        assert!(rule.contains(&format!(" {verdict} ")), "{is_crowd} {answers}: {rule}");
+        assert_eq!(run.out.contains("UNDER ATTACK"), !is_open, "{}", run.out);
+        let run = gamewire(["summary", "--no-config", &file]);
+        assert_eq!(run.out.contains("is flooded"), !is_open, "{}", run.out);
+        let report = diagnosed(&file);
+        assert_eq!(
+            item(&report, "servers", "attack.none").starts_with("no"),
+            !is_open,
+            "{report:#}"
+        );
+    }
 }
 
 #[test]

@@ -19,6 +19,11 @@ const MOST_EACH: u32 = 20;
 /// A flood is so many times what the server sends, unless its packets ask for something.
 const TIMES: u64 = 3;
 
+/// The most players of a server, the most packets a second of one, and the fewest packets of one for a while.
+const PLAYERS: u64 = 256;
+const RATE_EACH: f64 = 150.0;
+const FEWEST_EACH: u64 = 20;
+
 /// How packets outside of a connection begin.
 const CONNECTIONLESS: [u8; 4] = [0xFF; 4];
 const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
@@ -64,6 +69,24 @@ pub fn is_one_way<'k>(kinds: impl Iterator<Item = (&'k str, u64)>, sent: u64) ->
     2 * asking >= got || got >= TIMES * sent
 }
 
+/// Whether players may send this much to a server of which nothing was recorded: what goes both ways cannot be seen
+/// then. `kinds`: the packets, by [`packet_name`]; `rate`: the highest, per second; `sources`: how many send them.
+pub fn may_be_players<'k>(
+    kinds: impl Iterator<Item = (&'k str, u64)>,
+    rate: f64,
+    sources: u64,
+) -> bool {
+    let (mut others, mut all) = (0_u64, 0_u64);
+    for (name, packets) in kinds {
+        all += packets;
+        others += if name == OTHER { packets } else { 0 };
+    }
+    sources <= PLAYERS
+        && 10 * others >= 9 * all
+        && all >= FEWEST_EACH * sources
+        && rate <= RATE_EACH * sources as f64
+}
+
 /// The addresses to which a server's port sends packets.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Peers(Map<Socket, Peer>);
@@ -76,6 +99,11 @@ struct Peer {
 }
 
 impl Peers {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The port sends a packet there. Returns whether that is a player, as far as there is room: for so
     /// many further addresses of all ports.
     pub fn sends(&mut self, to: SocketAddr, room: &mut usize) -> bool {
@@ -137,6 +165,18 @@ mod tests {
         // Known ones need none.
         (0..PLAYS).for_each(|_| _ = (other.gets(address(9)), other.sends(address(9), &mut room)));
         assert!(other.gets(address(9)) && !other.gets(address(10)));
+    }
+
+    #[test]
+    fn what_few_send_steadily_may_be_of_players() {
+        let may_be =
+            |packets, rate, sources| may_be_players([(OTHER, packets)].into_iter(), rate, sources);
+        assert!(may_be(6_000, 1_800.0, 60));
+        assert!(!may_be(6_000, 1_800.0, 6_000), "one packet each");
+        assert!(!may_be(600_000, 1_800.0, 600), "too many");
+        assert!(!may_be(60_000, 18_000.0, 60), "too fast");
+        let asking = [(OTHER, 100), ("qconnect packet", 100)].into_iter();
+        assert!(!may_be_players(asking, 100.0, 4));
     }
 
     #[test]

@@ -144,11 +144,12 @@ impl Loads {
         self.groups.iter().chain(&self.more).any(|group| group.left_out.is_some())
     }
 
-    /// The results. `known`: other servers than those that get requests, as [`listed`]. Returns the
-    /// first packet that was left out, if any.
+    /// The results. `known`: other servers than those that get requests, as [`listed`]; `is_heard`: packets of
+    /// this server were recorded. Returns the first packet that was left out, if any.
     pub(super) fn review(
         mut self,
         known: &Set<u64>,
+        is_heard: impl Fn(SocketAddr) -> bool,
         rulings: &mut Vec<CrossFlowBreach>,
         kept: &mut Vec<KeptRule>,
     ) -> Option<Witness> {
@@ -188,11 +189,15 @@ impl Loads {
             .filter(|(server, _)| flooded.binary_search_by_key(&server.0, |it| it.0).is_err());
         let times = passed.count() as u64;
         kept.extend((times > 0).then_some(KeptRule { rule: &SEC007, server: None, times }));
-        rulings.extend(flooded.into_iter().map(|(server, detail, witness, sources)| {
-            let detail = Detail::Text(detail);
+        rulings.extend(flooded.into_iter().map(|(server, flood, witness, sources)| {
+            // Otherwise, it is traffic in one direction, of players or of an attack.
+            let is_proven = !flood.may_be_players || is_heard(server);
+            let evidence = Evidence { lost: !is_proven, ..Evidence::default() };
+            let attack = AttackOn { sources, target: server.to_string(), suffers: FLOODED };
+            let detail = Detail::Text(flood.detail);
             CrossFlowBreach {
-                attack: Some(AttackOn { sources, target: server.to_string(), suffers: FLOODED }),
-                ..CrossFlowBreach::of(&SEC007, Evidence::default(), witness, Role::Client, detail)
+                attack: is_proven.then_some(attack),
+                ..CrossFlowBreach::of(&SEC007, evidence, witness, Role::Client, detail)
             }
         }));
         let mut all = Vec::from_iter(all);
@@ -251,16 +256,17 @@ impl Loads {
     }
 
     /// The text of a finding, if packets of another kind than requests flood a server.
-    fn flooded_by_others(&self, server: SocketAddr, load: &mut PortLoad) -> Option<String> {
+    fn flooded_by_others(&self, server: SocketAddr, load: &mut PortLoad) -> Option<PacketFlood> {
         let [rate, seconds] = self.rate_of_flood(&mut load.rate).filter(|_| load.is_one_way())?;
         let kinds =
             load.kinds.iter().map(|(name, count)| counted(*count as usize, &plural(name.0)));
         let (sources, kinds) = (load.sources.count(), Vec::from_iter(kinds).join(", "));
         let sent = counted(load.sent as usize, "packet");
-        Some(format!(
+        let detail = format!(
             "up to {rate} packets a second over {seconds} s to {server}, from {sources}: {kinds}; \
              it sends {sent}"
-        ))
+        );
+        Some(PacketFlood { detail, may_be_players: load.sent == 0 && load.may_be_players(rate) })
     }
 
     /// Packets a second and the seconds of the window, if they are too many.
@@ -308,6 +314,14 @@ impl Loads {
             last.utc(),
         ))
     }
+}
+
+/// Too many packets of other content than requests.
+struct PacketFlood {
+    /// The text of the finding.
+    detail: String,
+    /// Players may send as much.
+    may_be_players: bool,
 }
 
 impl HostGroup {

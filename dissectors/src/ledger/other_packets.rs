@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
 use super::Witness;
-use super::game_port::{Peers, is_one_way, packet_name};
+use super::game_port::{Peers, is_one_way, may_be_players, packet_name};
 use super::load::{BUCKETS, GroupRoom, LoadTerms, Rate, add_count, earlier};
 use super::sources::SourceSample;
 use crate::kit::{Map, Name, Payload, Socket};
@@ -140,6 +140,12 @@ impl PortLoad {
         self.kinds.sort_unstable();
         self.sources.add(other.sources);
         self.rate.add_all(other.rate);
+    }
+
+    /// Whether players may send it this much, if nothing that it sends was recorded; the rate is per second.
+    pub(super) fn may_be_players(&self, rate: f64) -> bool {
+        let kinds = self.kinds.iter().map(|(name, times)| (name.0, *times));
+        may_be_players(kinds, rate, self.sources.estimate(self.sources.len()))
     }
 
     /// Whether it gets more than a port without answers for it does.

@@ -30,7 +30,7 @@ fn review(facts: &[(CrossFlowEvent, &str, &str)]) -> Vec<(String, bool, u64)> {
     for (frame, (fact, from, to)) in (1..).zip(facts) {
         ledger.cross_flow(*fact, &[listed(LISTED_SERVER.parse().unwrap())], &seen(frame, from, to));
     }
-    let review = ledger.review(Loads::default());
+    let review = ledger.review(Loads::default(), |_| true);
     let broken = review.rulings;
     let broken = broken.map(|it| (it.rule.code.to_string(), false, it.witness.seen.mark.frame));
     let kept = review.kept.iter().map(|it| (it.rule.code.to_string(), true, it.times));

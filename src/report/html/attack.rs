@@ -26,7 +26,8 @@ pub(super) fn lines(attacks: &[Attack], read: &Totals) -> Vec<(String, Markup)> 
 
 fn report<'r>(attacks: &'r [Attack], read: &Totals) -> AbuseReport<'r> {
     // The line about a capture without attacks is not on the page.
-    let seen = SeenTraffic { packets: 0, highest: None, threshold: 0.0, seconds: 0.0 };
+    let seen =
+        SeenTraffic { packets: 0, highest: None, threshold: 0.0, seconds: 0.0, one_way: None };
     AbuseReport {
         attacks,
         capture: None,
