@@ -21,7 +21,7 @@ use dissectors::kit::{
     CODES, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleResults,
     SeenMessage, Settings, Severity, Side, Sink, Span, Time, Transport, Verdict,
 };
-use dissectors::ledger::{AttackOn, CrossFlowBreach, KeptRule, Ledger, Loads, Terms};
+use dissectors::ledger::{AttackOn, CrossFlowBreach, KeptRule, Ledger, Terms};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
 
 use crate::capture::Packets;

@@ -34,6 +34,12 @@ impl Checklist {
         fact.good > 0 && fact.run == 0
     }
 
+    /// How often the condition was not met.
+    pub(super) fn times_not(&mut self, item: Item) -> u64 {
+        let fact = self.fact(item);
+        fact.run + fact.mended
+    }
+
     /// The verdicts on these conditions.
     pub(super) fn verdicts(&mut self, items: &[Item]) -> Vec<ItemVerdict> {
         items.iter().map(|item| verdict(*item, self.fact(*item))).collect()

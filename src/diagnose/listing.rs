@@ -40,7 +40,7 @@ impl Diagnosis {
         let is_long = position == CapturePosition::Server && span > 2 * HEARTBEAT;
         let never_joins = own.is_some()
             && !self.of_probe
-            && (is_long || self.vouched)
+            && (is_long && self.is_heard(address.ip(), read) || self.vouched)
             && all.iter().all(|registration| registration.joins.is_none());
         let lan_only =
             server.lan_only.zip(server.registers.and_then(|id| id.info().diagnosis.lan_only));
@@ -130,11 +130,15 @@ impl Diagnosis {
         let challenges = registration.master.is_some_and(|it| self.challengers.contains(&it));
         let fact = registration.fact(Item::Challenged);
         let is_open = fact.good == 0 && fact.run == 0;
+        // Some masters challenge a server only until they have accepted it, which may have been before the capture.
+        let may_be_accepted = !self.vouched
+            && server.registers.is_some_and(|id| id.info().diagnosis.rechallenged.is_some());
         if let Some(frame) = fact.open.as_ref().map(|why| why.frame)
             && is_open
             && challenges
             && registration.joined() >= NO_ACCIDENT
             && !self.is_lossy(read)
+            && !may_be_accepted
         {
             let text = "the master challenges others, and not this one";
             let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);

@@ -1,7 +1,7 @@
 //! Masters: whether they give clients their lists.
 
 use std::fmt::Display;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::{Item, Kind, Purpose, Time, Transport, causes};
@@ -58,7 +58,7 @@ pub(super) struct Surroundings {
     pub(super) vouched: bool,
     /// Some packet of it is in the capture.
     pub(super) is_heard: bool,
-    /// Other hosts are heard.
+    /// Other hosts are heard, where its clients are.
     pub(super) others_are_heard: bool,
     /// The recording lost packets.
     pub(super) is_lossy: bool,
@@ -241,6 +241,11 @@ impl Master {
         self.items.fact(Item::AcceptsClient).fails(Failure::with(cause, event.frame(), &values));
         let client = event.ends()[1];
         self.lists.retain(|list| list.client != client);
+    }
+
+    /// The hosts that ask it, up to a maximum.
+    pub(super) fn clients(&self) -> impl Iterator<Item = IpAddr> {
+        self.clients.iter().map(SocketAddr::ip)
     }
 
     /// A list ended early.

@@ -118,8 +118,8 @@ pub struct Diagnosis {
     clients: Map<IpAddr, Client>,
     /// Masters that clients ask for lists, by host.
     masters: Map<IpAddr, Master>,
-    /// Clients whose requests are wrong.
-    faulty: Set<IpAddr>,
+    /// Clients whose requests are wrong: how many, or the maximum if all may be.
+    faulty: Map<IpAddr, u64>,
     /// Maximum number of clients, and of masters.
     most_parties: usize,
     /// There were too many, or too many requests waited at a time.
@@ -140,8 +140,9 @@ pub struct Diagnosis {
     /// Maximum number of packets.
     remembered: usize,
     everywhere: CommonHosts,
-    /// Hosts that sent packets.
+    /// Hosts that sent messages, and those that got some.
     speakers: Set<IpAddr>,
+    receivers: Set<IpAddr>,
     /// Masters that have challenged some server.
     challengers: Set<SocketAddr>,
     /// The host that refused a server's latest TCP connection, and the packet.
@@ -205,7 +206,7 @@ impl Diagnosis {
             log: ExchangeLog::default(),
             clients: Map::default(),
             masters: Map::default(),
-            faulty: Set::default(),
+            faulty: Map::default(),
             most_parties: (bytes / 8 / BYTES_OF_PARTY).max(16),
             parties_are_cut: false,
             probed: BTreeMap::new(),
@@ -218,6 +219,7 @@ impl Diagnosis {
             remembered: (bytes / 16 / BYTES_OF_FACT).max(16),
             everywhere: CommonHosts::default(),
             speakers: Set::default(),
+            receivers: Set::default(),
             challengers: Set::default(),
             refused: RecentMap::default(),
             abuse: None,
@@ -318,6 +320,9 @@ impl Diagnosis {
         self.everywhere.see(from.ip(), to.ip());
         if self.speakers.len() < self.remembered {
             self.speakers.insert(from.ip());
+        }
+        if self.receivers.len() < self.remembered {
+            self.receivers.insert(to.ip());
         }
         let purpose = event.message().purpose;
         self.parties(id, event);

@@ -220,11 +220,19 @@ impl Diagnosis {
                 items: client.items.verdicts(&client::ITEMS),
             };
             if party.outcome() == Outcome::Fault {
-                self.faulty.insert(*host);
+                let malformed = &causes::clients::REQUEST_MALFORMED;
+                let wrong = match party.first_no().and_then(|it| it.cause) {
+                    Some(cause) if cause == malformed => client.items.times_not(Item::WellFormed),
+                    _ => u64::MAX,
+                };
+                self.faulty.insert(*host, wrong);
             }
             found.push(party);
         }
-        let mut masters = self.diagnosed_masters(read, is_lossy);
+        let asking: Set<IpAddr> = self.masters.values().flat_map(Master::clients).collect();
+        let others =
+            read.heard.has(|host| !asking.contains(&host) && !self.speakers.contains(&host));
+        let mut masters = self.diagnosed_masters(read, is_lossy, others);
         if is_named {
             (found, masters) = (Vec::new(), Vec::new());
         }
@@ -233,19 +241,26 @@ impl Diagnosis {
         (found, masters)
     }
 
-    fn diagnosed_masters(&mut self, read: &Totals, is_lossy: bool) -> Vec<DiagnosedParty> {
+    /// `others`: hosts that send no messages are in the recording with other packets.
+    fn diagnosed_masters(
+        &mut self,
+        read: &Totals,
+        is_lossy: bool,
+        others: bool,
+    ) -> Vec<DiagnosedParty> {
         let mut masters: Vec<_> = std::mem::take(&mut self.masters).into_iter().collect();
         masters.sort_by_key(|(host, _)| *host);
         let end = read.span.map_or(Time(0), |[_, end]| end);
         let mut found = Vec::new();
         for (host, mut master) in masters {
-            let others = self.speakers.len() - usize::from(self.speakers.contains(&host));
+            // What it does not send to its clients comes from others.
+            let others = others || master.clients().any(|client| self.receivers.contains(&client));
             master.conclude(&Surroundings {
                 end,
                 timeout: self.terms.answer_timeout,
                 vouched: self.vouched,
                 is_heard: self.is_heard(host, read),
-                others_are_heard: others > 1 || read.heard.is_other_than(host),
+                others_are_heard: others,
                 is_lossy,
             });
             let items = master.items();
@@ -326,7 +341,11 @@ impl Diagnosis {
 
     /// Requests of clients that ask wrongly are owed no answer.
     fn excuse(&self, server: &mut Server) {
-        let is_faulty = |host: &IpAddr| self.faulty.contains(host);
+        // A few wrong requests do not explain why many are not answered.
+        let is_faulty = |host: &IpAddr| {
+            let missing = server.pattern.of_client(*host).missing();
+            self.faulty.get(host).is_some_and(|wrong| wrong.saturating_mul(2) >= missing)
+        };
         let missing = Vec::from_iter(server.pattern.clients_missing());
         let all_are_faulty = !missing.is_empty() && missing.iter().all(is_faulty);
         let are_left = server.left > 0

@@ -52,9 +52,9 @@ impl OtherHosts {
         self.hosts.contains(&host)
     }
 
-    /// Whether a packet of another host was recorded.
-    pub fn is_other_than(&self, host: IpAddr) -> bool {
-        self.hosts.len() > usize::from(self.contains(host))
+    /// Whether a packet of such a host was recorded.
+    pub fn has(&self, is: impl Fn(IpAddr) -> bool) -> bool {
+        self.hosts.iter().any(|host| is(*host))
     }
 
     /// Adds the hosts of another part of the session.

@@ -119,6 +119,25 @@ fn a_share_of_unanswered_requests_is_a_fault_from_a_tenth_on() {
 }
 
 #[test]
+fn a_few_wrong_requests_do_not_excuse_many_unanswered_ones() {
+    let players = |wrong: bool| {
+        let more = if wrong { "FFFFFFFF" } else { "" };
+        move |_, at: u32| {
+            format!(
+                "{at}.0 c > s  {INFO}\n{at}.02 s > c  {ANSWER}\n\
+                 {at}.1 c > s  FFFFFFFF 55 FFFFFFFF\n{at}.12 s > c  FFFFFFFF 41 le32:7\n\
+                 {at}.14 c > s  FFFFFFFF 55 le32:7 {more}\n"
+            )
+        }
+    };
+    let is_fault =
+        |script: &str| item(&diagnosed(script), "servers", "seen.answered").starts_with("no ");
+    assert!(is_fault(&rounds(12, players(false))));
+    assert!(is_fault(&rounds(12, |nth, at| players(nth == 5)(nth, at))));
+    assert!(!is_fault(&rounds(12, players(true))), "the client's are wrong");
+}
+
+#[test]
 fn a_master_that_never_answers_is_proven_silent_only_in_a_complete_capture() {
     // Nothing of another host is recorded: not even the packet that ends other scripts.
     let ask = |at: u32| format!("{}.0 c > m:27011  31FF '0.0.0.0:0' 00 00\n", at * 20);

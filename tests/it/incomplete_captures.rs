@@ -216,6 +216,36 @@ fn players_of_whom_one_direction_was_recorded_are_no_flood() {
     }
 }
 
+/// The packets of a sample toward a host, or without its first ones.
+fn part_of(sample: &str, keeps: impl Fn(usize, &[u8]) -> bool) -> Value {
+    let pcap = std::fs::read(format!("samples/{sample}.pcap")).unwrap();
+    let (mut rest, mut kept, mut nth) = (&pcap[24..], pcap[..24].to_vec(), 0);
+    while let Some((record, packets)) = rest.split_at_checked(16) {
+        let held = u32::from_le_bytes(record[8..12].try_into().unwrap()) as usize;
+        nth += 1;
+        if keeps(nth, &packets[..held]) {
+            kept.extend(&rest[..16 + held]);
+        }
+        rest = &packets[held..];
+    }
+    let (_project, file) = Project::of_capture(kept);
+    diagnosed(&file)
+}
+
+#[test]
+fn what_one_direction_does_not_show_is_no_fault() {
+    let toward = |host: [u8; 4]| move |_, packet: &[u8]| packet[30..34] == host;
+    let report = part_of("valve-master-list", toward([10, 0, 0, 9]));
+    assert_eq!(item(&report, "masters", "master.reached"), "unknown master_silent", "{report:#}");
+    let report = part_of("diagnose-text-master", toward([10, 0, 0, 2]));
+    let joins = item(&report, "servers", "reg.join");
+    assert!(!joins.starts_with("no "), "{report:#}");
+    // The challenge to its first heartbeat was not recorded.
+    let report = part_of("gamespy1-heartbeat", |nth, _| nth > 3);
+    let challenged = item(&report, "servers", "reg.challenged");
+    assert!(challenged.starts_with("unknown"), "{report:#}");
+}
+
 #[test]
 fn troubles_of_several_servers_are_explained_below_their_lines() {
     let round = |nth: u32, server: &str, answer: &str| {
