@@ -122,6 +122,10 @@ fn with_one_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
+/// The commands that a build for files alone lacks, as that for Windows: they need devices, processes or sockets as Unix
+/// has them.
+const ONLY_COMPLETE: [&str; 4] = ["probe", "record", "serve", "view"];
+
 /// Reads a command line without a command: if a file is in its place, that is summarized.
 ///
 /// # Errors
@@ -136,7 +140,12 @@ fn of_files(mut args: Vec<OsString>, mut error: clap::Error) -> Result<Cli, clap
         return Err(error);
     }
     if !Path::new(first).exists() {
-        let hint = "no file has this name, either: name a command, such as summary, or a capture";
+        let hint = if ONLY_COMPLETE.iter().any(|name| *first == **name) {
+            error.remove(ContextKind::SuggestedSubcommand);
+            "it is not in this build, which only reads files: use one for Linux or macOS"
+        } else {
+            "no file has this name, either: name a command, such as summary, or a capture"
+        };
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
         return Err(error);
     }
@@ -226,22 +235,22 @@ pub enum Command {
     /// List the fields of all messages: path, type and meaning
     #[command(after_help = examples::two(Some("fields")))]
     Fields(FieldsArgs),
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "program")]
     /// Print a part of the documentation that is declared in the code
     #[command(hide = true)]
     Docs(DocsArgs),
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "program")]
     /// Print the manual page of gamewire or of one of its commands
     #[command(after_help = examples::two(Some("man")))]
     Man(ManArgs),
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "program")]
     /// Print a completion script for a shell
     #[command(after_help = examples::two(Some("completions")))]
     Completions(CompletionsArgs),
 }
 
 /// `gamewire docs`.
-#[cfg(feature = "cli")]
+#[cfg(feature = "program")]
 #[derive(Args, Debug)]
 pub struct DocsArgs {
     /// Which part
@@ -250,7 +259,7 @@ pub struct DocsArgs {
 }
 
 /// A part of the documentation.
-#[cfg(feature = "cli")]
+#[cfg(feature = "program")]
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum DocsPart {
     /// The conditions and causes of diagnose, for docs/answers.md
@@ -260,7 +269,7 @@ pub enum DocsPart {
 }
 
 /// `gamewire man`.
-#[cfg(feature = "cli")]
+#[cfg(feature = "program")]
 #[derive(Args, Debug)]
 pub struct ManArgs {
     /// The command [default: gamewire itself]
@@ -269,7 +278,7 @@ pub struct ManArgs {
 }
 
 /// `gamewire completions`.
-#[cfg(feature = "cli")]
+#[cfg(feature = "program")]
 #[derive(Args, Debug)]
 pub struct CompletionsArgs {
     /// Which shell
@@ -295,12 +304,9 @@ impl Command {
             Command::Check(check) => Some(&check.input),
             Command::Rules(_) | Command::Explain(_) | Command::Fields(_) => None,
             #[cfg(feature = "cli")]
-            Command::Probe(_)
-            | Command::Record(_)
-            | Command::Serve(_)
-            | Command::Docs(_)
-            | Command::Man(_)
-            | Command::Completions(_) => None,
+            Command::Probe(_) | Command::Record(_) | Command::Serve(_) => None,
+            #[cfg(feature = "program")]
+            Command::Docs(_) | Command::Man(_) | Command::Completions(_) => None,
         }
     }
 
@@ -321,12 +327,9 @@ impl Command {
             Command::Check(check) => Some(&mut check.input),
             Command::Rules(_) | Command::Explain(_) | Command::Fields(_) => None,
             #[cfg(feature = "cli")]
-            Command::Probe(_)
-            | Command::Record(_)
-            | Command::Serve(_)
-            | Command::Docs(_)
-            | Command::Man(_)
-            | Command::Completions(_) => None,
+            Command::Probe(_) | Command::Record(_) | Command::Serve(_) => None,
+            #[cfg(feature = "program")]
+            Command::Docs(_) | Command::Man(_) | Command::Completions(_) => None,
         }
     }
 }
@@ -542,6 +545,15 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn commands_that_a_build_lacks_are_explained() {
+        for name in ONLY_COMPLETE {
+            let known = Cli::command().find_subcommand(name).is_some();
+            let error = Cli::read(["gamewire", name].map(OsString::from)).unwrap_err().to_string();
+            assert_ne!(error.contains("not in this build"), known, "{name}: {error}");
+        }
     }
 
     #[test]

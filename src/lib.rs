@@ -25,6 +25,13 @@
 //!
 //! `ARCHITECTURE.md` describes the modules and their dependencies.
 
+#[cfg(all(feature = "commands", not(feature = "cli")))]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "it stands for modules of which live captures use more"
+)]
+mod absent;
 #[cfg(feature = "commands")]
 #[doc(hidden)]
 pub mod abuse;
@@ -44,7 +51,7 @@ pub mod cli;
 #[cfg(feature = "commands")]
 #[cfg_attr(
     not(feature = "cli"),
-    allow(dead_code, reason = "without a system, nothing is captured live")
+    allow(dead_code, reason = "without devices, nothing is captured live")
 )]
 #[doc(hidden)]
 pub mod commands;
@@ -119,8 +126,15 @@ pub mod view;
 #[doc(hidden)]
 pub mod why;
 
+#[cfg(all(feature = "live", not(unix)))]
+compile_error!(
+    "live capture, relays and `view` need Unix: build with --no-default-features --features program,parquet"
+);
+
 #[cfg(all(feature = "commands", not(feature = "cli")))]
-use browser::{live, metrics, output_file, relay};
+use absent::{live, metrics, relay};
+#[cfg(all(feature = "commands", not(feature = "files")))]
+use browser::output_file;
 
 #[doc(no_inline)]
 pub use dissectors;

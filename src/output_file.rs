@@ -5,160 +5,33 @@
 //! meant; in a folder that other users can write to it is refused, so that they cannot choose the file that is
 //! overwritten.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+#[cfg(unix)]
+mod target;
+#[cfg(not(unix))]
+#[path = "output_file/target_windows.rs"]
+mod target;
+
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use nix::libc::{O_NOCTTY, O_NOFOLLOW};
-
 use crate::capture::Interrupt;
+pub(crate) use target::Target;
+#[cfg(feature = "live")]
+pub(crate) use target::folder;
+use target::{Refusal, options};
 
 /// Size of the buffer of an output file.
 const BUFFER: usize = 1 << 18;
 
-/// Maximum number of symbolic links that are followed, as in Linux.
-const LINKS: usize = 40;
-
 /// Maximum number of temporary names that are tried: some may be left over from runs that were killed.
 const NAMES: usize = 100;
-
-/// Why a path is no place for output, and what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-enum Refusal {
-    #[error("it is {0}; name a regular file")]
-    Kind(&'static str),
-    #[error(
-        "it is a symbolic link in a folder that other users can write to; name the file itself"
-    )]
-    Link,
-    #[error("it is a link to an open file; name the file itself")]
-    OpenFile,
-    #[error("too many symbolic links lead from one to another; name the file itself")]
-    Links,
-    #[error("it is write-protected; name another file")]
-    Protected,
-    #[error("this is no name of a file")]
-    NoName,
-}
-
-impl From<Refusal> for io::Error {
-    fn from(refusal: Refusal) -> io::Error {
-        io::Error::other(refusal)
-    }
-}
-
-/// What a path means.
-pub(crate) enum Target {
-    /// A regular file, if there is one yet. The path is no symbolic link.
-    File(PathBuf, Option<Metadata>),
-    /// Something without a content that could be replaced.
-    Stream(Stream),
-}
-
-/// A FIFO or a character device.
-pub(crate) struct Stream {
-    /// Its path.
-    pub(crate) place: PathBuf,
-    /// How it is opened.
-    flags: i32,
-}
-
-impl Stream {
-    /// Opens a FIFO, as soon as it has a reader, or a device.
-    ///
-    /// # Errors
-    /// It cannot be opened, or the wait was interrupted.
-    pub(crate) fn open(&self, interrupt: &Interrupt) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        interrupt.open(&self.place, options.write(true).custom_flags(self.flags))
-    }
-}
-
-impl Target {
-    /// Follows the symbolic links at the end of a path.
-    ///
-    /// # Errors
-    /// It is refused, or cannot be looked at.
-    pub(crate) fn of(path: &Path) -> io::Result<Target> {
-        let mut place = path.to_owned();
-        for _ in 0..LINKS {
-            let metadata = match fs::symlink_metadata(&place) {
-                Ok(metadata) => metadata,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return Ok(Target::File(place, None));
-                }
-                Err(error) => return Err(error),
-            };
-            if !metadata.is_symlink() {
-                return Target::at(place, metadata, O_NOFOLLOW);
-            }
-            let folder = folder(&place);
-            if fs::metadata(folder)?.mode() & 0o022 != 0 {
-                return Err(Refusal::Link.into());
-            }
-            // /dev/stdout, /dev/fd/63: these links have no path to follow.
-            if fs::canonicalize(folder)?.starts_with("/proc") {
-                let metadata = fs::metadata(&place)?;
-                if metadata.is_file() {
-                    return Err(Refusal::OpenFile.into());
-                }
-                return Target::at(place, metadata, 0);
-            }
-            place = folder.join(fs::read_link(&place)?);
-        }
-        Err(Refusal::Links.into())
-    }
-
-    /// The path that is written to: what the symbolic links lead to.
-    #[cfg(feature = "live")]
-    pub(crate) fn place(&self) -> &Path {
-        match self {
-            Target::File(place, _) => place,
-            Target::Stream(stream) => &stream.place,
-        }
-    }
-
-    fn at(place: PathBuf, metadata: Metadata, flags: i32) -> io::Result<Target> {
-        let kind = metadata.file_type();
-        if kind.is_file() {
-            // Neither root nor who may write to the folder is kept from it otherwise.
-            match metadata.permissions().readonly() {
-                true => Err(Refusal::Protected.into()),
-                false => Ok(Target::File(place, Some(metadata))),
-            }
-        } else if kind.is_dir() {
-            Err(io::ErrorKind::IsADirectory.into())
-        } else if kind.is_fifo() || kind.is_char_device() {
-            Ok(Target::Stream(Stream { place, flags: flags | O_NOCTTY }))
-        } else if kind.is_socket() {
-            Err(Refusal::Kind("a socket").into())
-        } else {
-            Err(Refusal::Kind("a block device").into())
-        }
-    }
-}
-
-/// The folder of a file that need not exist.
-pub(crate) fn folder(file: &Path) -> &Path {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// Options for a file whose symbolic links were followed.
-fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).custom_flags(O_NOFOLLOW);
-    options
-}
 
 /// Opens a file that is appended to.
 ///
 /// # Errors
 /// It cannot be opened, or is refused.
-#[cfg(feature = "cli")]
+#[cfg(feature = "commands")]
 pub(crate) fn append(path: &Path) -> io::Result<File> {
     match Target::of(path)? {
         Target::File(place, _) => options().append(true).create(true).open(place),
@@ -204,7 +77,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// It cannot be created.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "commands")]
     pub(crate) fn create_new(path: &Path) -> io::Result<OutputFile> {
         let file = options().create_new(true).open(path)?;
         Ok(OutputFile::of(file, Some(path.to_owned()), None))
@@ -230,12 +103,7 @@ impl OutputFile {
     /// Takes over the owner and the permissions of the file that is to be replaced.
     fn succeeds(&mut self, existing: &Metadata) -> io::Result<()> {
         let Some(file) = self.file.as_ref().map(BufWriter::get_ref) else { return Ok(()) };
-        let made = file.metadata()?;
-        if (made.uid(), made.gid()) != (existing.uid(), existing.gid()) {
-            // Only root can give files away.
-            fchown(file, Some(existing.uid()), Some(existing.gid())).ok();
-        }
-        file.set_permissions(existing.permissions())?;
+        target::take_over(file, existing)?;
         self.replaces = true;
         Ok(())
     }
@@ -310,6 +178,7 @@ impl Drop for OutputFile {
     }
 }
 
+#[cfg(unix)]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -109,11 +109,11 @@ pub fn run(
         Command::Rules(rules) => commands::rules::list(rules, out, terminal),
         Command::Explain(explain) => commands::rules::explain(explain, out, terminal),
         Command::Fields(fields) => commands::fields::list(fields, out, terminal),
-        #[cfg(feature = "cli")]
+        #[cfg(feature = "program")]
         Command::Docs(docs) => commands::docs::part(docs, out),
-        #[cfg(feature = "cli")]
+        #[cfg(feature = "program")]
         Command::Man(man) => commands::manual::page(man, out),
-        #[cfg(feature = "cli")]
+        #[cfg(feature = "program")]
         Command::Completions(shell) => commands::manual::completions(shell, out),
     };
     if cli.is_by_default && ran.is_ok() && out.flush().is_ok() {

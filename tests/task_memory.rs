@@ -1,7 +1,7 @@
 //! A task on a cluster stays within its memory, regardless of the size of its partition. This test has its own
 //! process, because it measures the process.
 
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "partition"))]
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -102,6 +102,11 @@ impl Interrupt {
     }
 }
 
+/// Standard input as a file.
+pub(super) fn copy_of_standard_input() -> io::Result<File> {
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
 impl<R: Read + AsFd> Interruptible<R> {
     pub(super) fn new(reader: R) -> io::Result<Interruptible<R>> {
         Ok(Interruptible::until(Interrupt::at_signals()?, reader))

@@ -124,10 +124,13 @@ impl Mapping {
     fn pass(&self, window: usize) {
         let Some(passed) = self.passed.get(window) else { return };
         let count = passed.fetch_add(1, Ordering::AcqRel).saturating_add(1);
-        if count != self.readers.load(Ordering::Relaxed).max(1) {
-            return;
+        if count == self.readers.load(Ordering::Relaxed).max(1) {
+            self.release(window);
         }
-        #[cfg(unix)]
+    }
+
+    #[cfg(unix)]
+    fn release(&self, window: usize) {
         // SAFETY: the mapping is a file's, shared and never written to: pages that are read once
         // more all the same come from the file again.
         unsafe {
@@ -135,6 +138,11 @@ impl Mapping {
             self.map.unchecked_advise_range(dropped, window * WINDOW, WINDOW).ok();
         }
     }
+
+    /// Windows takes pages of files back when it needs memory.
+    #[cfg(not(unix))]
+    #[expect(clippy::unused_self, reason = "there is no such advice here")]
+    fn release(&self, _: usize) {}
 
     /// Whether the file became shorter, and the handler put zeros in the place of its bytes.
     #[inline]

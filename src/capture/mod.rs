@@ -10,7 +10,10 @@ mod clock;
 mod error;
 #[cfg(feature = "captures")]
 mod input;
-#[cfg(feature = "files")]
+#[cfg(all(feature = "files", unix))]
+mod interrupt;
+#[cfg(all(feature = "files", not(unix)))]
+#[path = "interrupt_windows.rs"]
 mod interrupt;
 mod link;
 #[cfg(feature = "files")]

@@ -2,12 +2,11 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use super::error::{CaptureError, unopened};
 use super::input::Input;
-use super::interrupt::{Interrupt, Interruptible};
+use super::interrupt::{self, Interrupt, Interruptible};
 use super::mapping::Mapping;
 
 /// Opens a path; `-` is standard input.
@@ -24,8 +23,7 @@ pub(super) fn input(path: &Path) -> Result<Input, CaptureError> {
 /// # Errors
 /// It is closed.
 pub fn standard_input() -> io::Result<Box<dyn Read + Send>> {
-    let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    Ok(Box::new(Interruptible::new(file)?))
+    Ok(Box::new(Interruptible::new(interrupt::copy_of_standard_input()?)?))
 }
 
 /// Whether a path can be read only once, as a named pipe can; standard input is kept.

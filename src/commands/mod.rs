@@ -10,7 +10,7 @@ mod closed;
 mod consumer;
 pub mod diagnose;
 pub mod dissect;
-#[cfg(feature = "cli")]
+#[cfg(feature = "program")]
 pub mod docs;
 pub mod export;
 mod extract;
@@ -19,15 +19,15 @@ pub mod flows;
 pub mod folders;
 pub mod follow;
 mod held;
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "program", unix))]
 mod kept_input;
-#[cfg(feature = "cli")]
+#[cfg(feature = "program")]
 pub mod manual;
 mod notices;
 pub mod outputs;
 #[cfg(feature = "cli")]
 pub mod probe;
-#[cfg(feature = "cli")]
+#[cfg(feature = "program")]
 pub mod progress;
 mod read;
 #[cfg(feature = "cli")]
@@ -45,18 +45,24 @@ pub mod summary;
 #[cfg(feature = "tui")]
 pub mod view;
 
-// Without a system, a page shows progress, and nothing is captured, run or recorded.
-#[cfg(not(feature = "cli"))]
+#[cfg(all(feature = "program", not(unix)))]
+#[path = "kept_input_windows.rs"]
+mod kept_input;
+
+// Without a system, a page shows progress.
+#[cfg(not(feature = "program"))]
 #[path = "../browser/kept_input.rs"]
 mod kept_input;
-#[cfg(not(feature = "cli"))]
+#[cfg(not(feature = "program"))]
 #[path = "../browser/progress.rs"]
 pub mod progress;
+
+// In a build that only reads captures, nothing is captured, run or recorded.
 #[cfg(not(feature = "cli"))]
-#[path = "../browser/record.rs"]
+#[path = "../absent/record.rs"]
 pub mod record;
 #[cfg(not(feature = "cli"))]
-#[path = "../browser/sniff.rs"]
+#[path = "../absent/sniff.rs"]
 mod sniff;
 
 use std::io::{self, Write};

@@ -6,10 +6,10 @@
 
 mod durations;
 mod keys;
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "files", unix))]
 mod owner;
-#[cfg(not(feature = "cli"))]
-#[path = "../browser/owner.rs"]
+#[cfg(not(all(feature = "files", unix)))]
+#[path = "../absent/owner.rs"]
 mod owner;
 mod read;
 mod table;

@@ -28,7 +28,7 @@ impl FileFilter {
     /// # Errors
     /// The library is missing, or the expression is invalid.
     pub fn new(expression: &str) -> Result<FileFilter, LiveError> {
-        let library = Library::load().ok_or(LiveError::NoLibrary)?;
+        let library = Library::load().ok_or_else(LiveError::without_library)?;
         let (expression, compiled) = (expression.to_owned(), HashMap::new());
         let mut filter = FileFilter { library, expression, compiled };
         filter.compile(LinkType::ETHERNET)?;

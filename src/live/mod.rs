@@ -63,6 +63,11 @@ pub enum LiveError {
         "libpcap is not installed; live capture and capture filters need it: on Debian and Ubuntu `apt install libpcap0.8`, on Fedora `dnf install libpcap`, on Alpine `apk add libpcap`"
     )]
     NoLibrary,
+    /// A static program cannot load libraries.
+    #[error(
+        "this build of gamewire is static and cannot load libpcap, which live capture and capture filters need: use the Debian package or the archive whose name ends in -linux-gnu; or read what another program captures: `tcpdump -i eth0 -U -w - | gamewire dissect -`"
+    )]
+    IsStatic,
     /// There is no such device.
     #[error(
         "cannot capture on {}: no such interface ({why}); `gamewire dissect -D` lists all",
@@ -129,6 +134,16 @@ pub enum LiveError {
     /// Signal handlers cannot be installed.
     #[error("cannot install signal handlers: {0}")]
     Signals(io::Error),
+}
+
+impl LiveError {
+    /// Why there is no libpcap.
+    fn without_library() -> LiveError {
+        match cfg!(all(target_env = "musl", target_feature = "crt-static")) {
+            true => LiveError::IsStatic,
+            false => LiveError::NoLibrary,
+        }
+    }
 }
 
 /// Why a file cannot be written. Root privileges are dropped before files are written, so the user of
@@ -229,7 +244,7 @@ impl Live {
     /// # Errors
     /// Any [`LiveError`].
     pub fn open(request: &CaptureRequest) -> Result<Live, LiveError> {
-        let library = Library::load().ok_or(LiveError::NoLibrary)?;
+        let library = Library::load().ok_or_else(LiveError::without_library)?;
         let mut handle = device(&library, request)?;
         if let Some(expression) = &request.filter {
             let refused = |why| LiveError::Filter { expression: expression.clone(), why };
@@ -486,7 +501,7 @@ fn link_type(number: i32) -> LinkType {
 /// # Errors
 /// The library is missing, or cannot list them.
 pub fn interfaces() -> Result<String, LiveError> {
-    let library = Library::load().ok_or(LiveError::NoLibrary)?;
+    let library = Library::load().ok_or_else(LiveError::without_library)?;
     let devices = library.devices().map_err(LiveError::List)?;
     let mut lines = String::new();
     let width = devices.iter().map(|device| device.name.len()).max().unwrap_or(0);

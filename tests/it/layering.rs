@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, in addition to `text` and `why`, which only format texts.
-const MAY_USE: [(&str, &[&str]); 25] = [
+const MAY_USE: [(&str, &[&str]); 26] = [
     ("capture", &[]),
     ("output_file", &["capture"]),
     ("net", &["capture"]),
@@ -29,8 +29,9 @@ const MAY_USE: [(&str, &[&str]); 25] = [
     ("probe", &["spoken"]),
     ("metrics", &["live", "session"]),
     ("limits", &["net", "session"]),
-    // Its files stand for modules of several folders.
-    ("browser", &["capture", "cli", "live", "relay", "session"]),
+    // Their files stand for modules of several folders.
+    ("browser", &["capture"]),
+    ("absent", &["capture", "cli", "live", "relay", "session"]),
     ("partition", &["capture", "check", "filter", "flows", "net", "session", "summary"]),
 ];
 

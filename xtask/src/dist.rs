@@ -6,8 +6,12 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// The shells that packages install completions for, and their file names.
-const SHELLS: &[(&str, &str)] =
-    &[("bash", "gamewire.bash"), ("fish", "gamewire.fish"), ("zsh", "_gamewire")];
+const SHELLS: &[(&str, &str)] = &[
+    ("bash", "gamewire.bash"),
+    ("fish", "gamewire.fish"),
+    ("powershell", "_gamewire.ps1"),
+    ("zsh", "_gamewire"),
+];
 
 /// Runs the program to write them.
 pub(crate) fn run(root: &Path, program: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {

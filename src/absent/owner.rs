@@ -1,4 +1,4 @@
-//! Files that are found belong to nobody else: there are none.
+//! Files that are found belong to nobody else: a page has none, and on Windows owners are not compared.
 
 use std::fs::File;
 use std::io;

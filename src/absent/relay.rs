@@ -12,5 +12,7 @@ pub const LONGEST_LINGER: Duration = Duration::from_secs(5);
 
 /// Why relays cannot begin.
 #[derive(Debug, thiserror::Error)]
-#[error("no command can be run here; record with gamewire on a computer, and open the file")]
+#[error(
+    "no command can be run and recorded by this build; record with gamewire on Linux or macOS, and open the file"
+)]
 pub struct RelayError;
