@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use dissectors::kit::Set;
+
 use crate::Terminal;
 use crate::capture::Packet;
 use crate::cli::{FollowArgs, FollowFormat};
@@ -9,10 +11,10 @@ use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::segments::Segments;
 use crate::commands::{Failure, painted};
-use crate::report::ladder::Ladder;
+use crate::report::ladder::{Ladder, unanswered};
 use crate::report::paint::Paint;
 use crate::report::{Envelope, TimeFormatter};
-use crate::session::{Event, Needs, Totals};
+use crate::session::{Event, Findings, Needs, Totals};
 
 /// The width of a ladder if the output is not a terminal.
 const COLUMNS: usize = 120;
@@ -34,6 +36,7 @@ pub fn run(
     let mut following = FollowConsumer {
         args,
         ladder: Ladder::default(),
+        unanswered: Set::default(),
         segments: Segments::default(),
         paint: painted(args.color, terminal.out),
         columns: terminal.columns.unwrap_or(COLUMNS),
@@ -52,6 +55,8 @@ pub fn run(
 struct FollowConsumer<'w> {
     args: &'w FollowArgs,
     ladder: Ladder,
+    /// Packets of requests that were not answered, as findings say.
+    unanswered: Set<u64>,
     segments: Segments,
     paint: Paint,
     columns: usize,
@@ -63,7 +68,8 @@ struct FollowConsumer<'w> {
 
 impl Consumer for FollowConsumer<'_> {
     fn needs(&self) -> Needs {
-        Needs { icmp: true, ..Needs::messages_with_fields() }
+        let findings = Findings::All { in_words: true };
+        Needs { icmp: true, flows: true, findings, ..Needs::messages_with_fields() }
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
@@ -89,8 +95,9 @@ impl Consumer for FollowConsumer<'_> {
                 }
             }
             Event::Icmp(icmp) => self.ladder.icmp(icmp),
-            Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) => {}
-            Event::FlowEnded(_) | Event::File(_) => {}
+            Event::Checked(it) => self.unanswered.extend(unanswered(&it.checked())),
+            Event::FlowEnded(row) => self.ladder.flow(row),
+            Event::CrossFlow(_) | Event::Datagram(_) | Event::File(_) => {}
         }
         Ok(())
     }
@@ -98,6 +105,7 @@ impl Consumer for FollowConsumer<'_> {
     fn end(&mut self, _: &mut Totals) -> io::Result<()> {
         let mut ladder = std::mem::take(&mut self.ladder);
         let segments = std::mem::take(&mut self.segments);
+        ladder.settle(&std::mem::take(&mut self.unanswered));
         ladder.segments_again(segments.again());
         let called = self.capture.as_ref().map_or(String::new(), |name| format!("{name}: "));
         if ladder.left_out() > 0 {

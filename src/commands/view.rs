@@ -17,11 +17,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use dissectors::kit::Severity;
+
 use crate::Terminal;
 use crate::capture::Packet;
-use crate::check::{self, Selection};
+use crate::check::{self, FailOn, Selection};
 use crate::cli::{self, InputArgs};
 use crate::commands::consumer::{Consumer, Meter};
+use crate::commands::diagnose::DiagnosisSetting;
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
@@ -111,8 +114,10 @@ impl ViewState {
         // Flows take half of the memory of a run. An eighth of the rest is for each kind of state
         // here.
         let part = limits.flow_bytes / 4;
+        let least = config.fail_on.unwrap_or(FailOn::Severity(Severity::Error)).least();
+        let model = Model::new(part, part, selection, terms).judging(config.complete, least);
         ViewState {
-            model: Mutex::new(Model::new(part, part, selection, terms)),
+            model: Mutex::new(model),
             wanted: AtomicUsize::new(0),
             has_quit: AtomicBool::new(false),
             signals: SignalFlags::default(),
@@ -178,6 +183,18 @@ impl CaptureAgain {
     fn new(input: InputArgs, config: Config) -> CaptureAgain {
         let shared = Arc::new(ViewState::new(&input, &config));
         CaptureAgain { input: Arc::new(input), config: Arc::new(config), shared }
+    }
+
+    /// The events that the model needs.
+    fn needs(&self) -> Needs {
+        let (input, config) = (&self.input, &self.config);
+        let terms = check::terms(&config.settings, input.limits().protocols.remembered);
+        Model::needs(&selection(config), &terms)
+    }
+
+    /// What a diagnosis begins with.
+    fn diagnosing(&self) -> DiagnosisSetting {
+        DiagnosisSetting::new(&self.input, &self.config, None)
     }
 }
 
@@ -254,9 +271,11 @@ impl<S: FnOnce(CaptureAgain) -> ScreenThread> ModelFiller<S> {
 
 impl<S: FnOnce(CaptureAgain) -> ScreenThread> Consumer for ModelFiller<S> {
     fn needs(&self) -> Needs {
-        let (input, config) = (&self.again.input, &self.again.config);
-        let terms = check::terms(&config.settings, input.limits().protocols.remembered);
-        Model::needs(&selection(config), &terms)
+        self.again.needs()
+    }
+
+    fn complete(&self) -> bool {
+        self.again.config.complete
     }
 
     /// The display filter can be changed, so all messages are read.
@@ -276,8 +295,10 @@ impl<S: FnOnce(CaptureAgain) -> ScreenThread> Consumer for ModelFiller<S> {
         self.shared().captures.lock().unwrap_or_else(PoisonError::into_inner).push(capture);
         self.files += 1;
         let is_live = self.again.input.live.interface.is_some();
+        let diagnosis = self.again.diagnosing().diagnosis();
         let mut model = self.shared().lock();
         model.begin(&self.name);
+        model.diagnose(diagnosis);
         model.reading = if is_live { ReadingProgress::Live } else { ReadingProgress::Files(None) };
         drop(model);
         if let Some(start) = self.start.take() {

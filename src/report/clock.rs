@@ -184,6 +184,13 @@ impl TimeFormatter {
         }
     }
 
+    /// The time in a list, with microseconds: without the day and the zone.
+    pub fn of_row(&mut self, time: Time) -> String {
+        let mut out = Vec::new();
+        self.brief(time, 6, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
     /// The time; in the delta style, the next one is relative to it.
     pub(super) fn next(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
         self.whole(time, digits, out);

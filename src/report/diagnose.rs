@@ -601,12 +601,14 @@ pub(in crate::report) fn frames(item: &ItemVerdict) -> String {
     }
 }
 
-fn tone_of_fault() -> Tone {
+/// The tone of what is wrong.
+pub(in crate::report) fn tone_of_fault() -> Tone {
     use dissectors::kit::{Severity, Verdict};
     Tone::Finding(Severity::Error, Verdict::Fail)
 }
 
-fn tone(outcome: Outcome) -> Tone {
+/// The tone of a result.
+pub(in crate::report) fn tone(outcome: Outcome) -> Tone {
     match outcome {
         Outcome::Fault => tone_of_fault(),
         Outcome::Unknown => Tone::Label,

@@ -4,6 +4,7 @@ mod json;
 mod mermaid;
 mod svg;
 mod text;
+mod unanswered;
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -15,9 +16,13 @@ use crate::session::{ExchangeEffect, IcmpEvent};
 use crate::text::escaped;
 
 pub use text::LadderLine;
+pub use unanswered::unanswered;
 
 /// Maximum number of arrows per capture; further messages are counted.
 pub const STEPS: usize = 20_000;
+
+/// The mark of a request without an answer.
+const NO_ANSWER: &str = "no answer";
 
 /// The data of a ladder.
 #[derive(Default)]
@@ -35,6 +40,10 @@ pub struct Ladder {
     waiting: HashMap<[SocketAddr; 2], OpenRequest>,
     /// The arrow of the latest request that was answered only by a challenge, from one end to another.
     challenged: HashMap<[SocketAddr; 2], usize>,
+    /// For each flow, the number of exchanges that were not answered, once it has ended.
+    given_up: Map<u32, u64>,
+    /// The first arrow of the current capture.
+    first: usize,
 }
 
 /// A retransmitted segment of a message.
@@ -89,6 +98,9 @@ struct Arrow {
     asks: bool,
     /// For a request: the packet of its response, and whether that answered the exchange.
     response: Option<(u64, bool)>,
+    /// A request that was not answered.
+    is_unanswered: bool,
+    flow: u32,
     /// The recording lost some of it.
     lost: bool,
     /// An ICMP error instead of a message.
@@ -138,6 +150,7 @@ impl Ladder {
         let (summary, findings) = comment_parts(m);
         let again = self.again(m);
         self.by_frame.insert(payload.frame, self.steps.len());
+        self.given_up.entry(payload.flow).or_default();
         self.steps.push(Arrow {
             frame: payload.frame,
             packets: frames.len(),
@@ -155,6 +168,8 @@ impl Ladder {
             // Masters' checks need not be answered.
             asks: m.message.purpose.begins_exchange(),
             response: None,
+            is_unanswered: false,
+            flow: payload.flow,
             lost: payload.lost,
             icmp: false,
             segment: false,
@@ -198,7 +213,6 @@ impl Ladder {
         let Some(reply) = reply else { return };
         if let Some(&at) = self.by_frame.get(&reply.request)
             && let Some(request) = self.steps.get_mut(at)
-            && request.asks
             && request.is_open()
         {
             request.response = Some((of.frame, effect.answers));
@@ -206,11 +220,6 @@ impl Ladder {
                 self.challenged.insert([of.to, of.from], at);
             }
         }
-    }
-
-    /// Whether the arrow at this index is a request that was not answered.
-    pub fn is_open(&self, step: usize) -> bool {
-        self.steps.get(step).is_some_and(|step| step.asks && step.is_open())
     }
 
     /// Adds retransmitted segments of messages that have an arrow, in the order of the capture.
@@ -228,6 +237,7 @@ impl Ladder {
                 again: Some(it.first),
                 asks: false,
                 response: None,
+                is_unanswered: false,
                 lost: false,
                 segment: true,
                 findings: Vec::new(),
@@ -271,6 +281,8 @@ impl Ladder {
             again: None,
             asks: false,
             response: None,
+            is_unanswered: false,
+            flow: 0,
             lost: false,
             icmp: true,
             segment: false,
@@ -306,39 +318,32 @@ impl Ladder {
 
     /// The text of an arrow besides its name: ports if they are ambiguous, and further details.
     fn details(&self, step: &Arrow) -> String {
-        let mut text = String::new();
+        let mut parts = Vec::new();
         let several = |at: usize| {
             self.parties.get(at).is_some_and(|party| party.only.is_none() && party.ports.len() > 1)
         };
         if !step.icmp && several(step.from) {
-            text += &format!("from :{}  ", step.ends[0].port());
+            parts.push(format!("from :{}", step.ends[0].port()));
         }
         if !step.icmp && several(step.to) {
-            text += &format!("to :{}  ", step.ends[1].port());
+            parts.push(format!("to :{}", step.ends[1].port()));
         }
-        if let Some((_, after)) = step.reply {
-            text += &format!("+{:.1} ms  ", after as f64 / 1e6);
-        }
-        text += &step.summary;
-        if step.packets > 1 {
-            text += &format!("  ({} packets)", step.packets);
-        }
-        if let Some(frame) = step.copy_of {
-            text += &format!("  (copy of {frame})");
-        }
-        if let Some(frame) = step.again {
-            text += &format!("  (sent again, first in {frame})");
-        }
-        if step.lost {
-            text += "  (not whole in the capture)";
-        }
-        escaped(text.trim()).into_owned()
+        parts.extend(step.is_unanswered.then(|| NO_ANSWER.to_owned()));
+        parts.extend(step.reply.map(|(_, after)| format!("+{:.1} ms", after as f64 / 1e6)));
+        parts.push(step.summary.clone());
+        parts.extend((step.packets > 1).then(|| format!("({} packets)", step.packets)));
+        parts.extend(step.copy_of.map(|frame| format!("(copy of {frame})")));
+        parts.extend(step.again.map(|frame| format!("(sent again, first in {frame})")));
+        parts.extend(step.lost.then(|| "(not whole in the capture)".to_owned()));
+        parts.retain(|part| !part.is_empty());
+        escaped(parts.join("  ").trim()).into_owned()
     }
 }
 
 impl Arrow {
+    /// A request that no response has answered so far.
     fn is_open(&self) -> bool {
-        self.response.is_none_or(|(_, completes)| !completes)
+        self.asks && self.response.is_none_or(|(_, completes)| !completes)
     }
 }
 

@@ -8,8 +8,8 @@
 //! and bytes, for people. [`columns`]: chosen fields of messages as a table. [`check`]: verdicts,
 //! and the catalogue of rules. [`causes`]: the causes of `diagnose`. [`fields`]: the catalogue of
 //! fields. [`table`], [`lines`]: the rows of any table for people and for scripts; [`tables`]: the
-//! catalogue of tables and their columns. [`html`]: the page of `gamewire report`. [`ladder`]:
-//! conversations as a diagram. [`summary`]: the tables of `gamewire summary`. [`paint`]: the only
+//! catalogue of tables and their columns. [`html`]: the page of `gamewire report`. [`answer`],
+//! [`conformance`]: what is wrong in a capture, in words. [`ladder`]: conversations as a diagram. [`summary`]: the tables of `gamewire summary`. [`paint`]: the only
 //! place that knows colours.
 
 #[cfg(feature = "commands")]
@@ -21,12 +21,16 @@ mod abuse_filters;
 #[cfg(feature = "commands")]
 pub mod abuse_report;
 #[cfg(feature = "commands")]
+pub mod answer;
+#[cfg(feature = "commands")]
 pub mod causes;
 #[cfg(feature = "commands")]
 pub mod check;
 pub(crate) mod clock;
 #[cfg(feature = "commands")]
 pub mod columns;
+#[cfg(feature = "commands")]
+pub mod conformance;
 #[cfg(feature = "commands")]
 pub mod coverage;
 #[cfg(feature = "commands")]

@@ -57,12 +57,13 @@ impl PeopleTable {
     }
 
     /// The widths of columns on a screen that is as wide as this; `None`: there is no room for it.
-    pub fn on_screen(&self, width: usize) -> Vec<Option<usize>> {
+    pub fn on_screen(&self, width: usize, time: usize) -> Vec<Option<usize>> {
         let usual = self.columns.iter().map(|(_, kind, shown)| {
             shown.usual.unwrap_or(match kind {
                 Kind::Count => 6,
                 Kind::Integer | Kind::Seconds => 7,
-                Kind::Time | Kind::Bytes | Kind::Rate => 8,
+                Kind::Time => time,
+                Kind::Bytes | Kind::Rate => 8,
                 Kind::Text => 12,
                 Kind::Json | Kind::Counts | Kind::Integers | Kind::Texts => 20,
             })

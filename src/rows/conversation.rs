@@ -8,6 +8,10 @@ use dissectors::kit::{Severity, Time, Transport, Verdict};
 
 use super::column::{columns, shown};
 use super::{Cell, Rows};
+use crate::session::ExchangeCounts;
+
+/// The width of an IPv4 address with its port, which is never cut.
+const END: usize = 21;
 
 /// The table of conversations.
 pub enum Conversations {}
@@ -34,6 +38,8 @@ pub struct ConversationRow {
     pub frames: [u64; 2],
     /// How many messages it has.
     pub messages: u32,
+    /// Requests, with all their repeats and challenges counted as one, and answered ones.
+    pub exchanges: ExchangeCounts,
     /// The maximum response time in microseconds.
     pub slowest: Option<u32>,
     /// How many findings there are, and the gravest.
@@ -65,21 +71,26 @@ impl Rows for Conversations {
         /// The time of its first message.
         first: Time = it.start, shown("START");
         /// The sender of the first recorded packet.
-        a: Text = it.ends[0], shown("FROM").shortened(15).usual(18);
+        a: Text = it.ends[0], shown("FROM").shortened(END).usual(END);
         /// The other end.
-        b: Text = it.ends[1], shown("TO").shortened(15).usual(18);
+        b: Text = it.ends[1], shown("TO").shortened(END).usual(END);
         /// The protocol.
-        protocol: Text = it.protocol.info().id, shown("PROTOCOL");
+        protocol: Text = it.protocol.info().id, shown("PROTOCOL").useful(1);
         /// Its first message.
-        message: Text = it.message, shown("FIRST MESSAGE").spare(0).usual(22);
+        message: Text = it.message, shown("FIRST MESSAGE").spare(1).usual(18);
         /// The number of its messages.
-        messages: Count = it.messages, shown("MSGS").usual(5);
+        messages: Count = it.messages, shown("MSGS").usual(5).useful(2);
+        /// Requests, with all their repeats and challenges counted as one.
+        requests: Count = it.exchanges.asked, shown("ASKED").spare(0).usual(5);
+        /// The number of these that were answered: that received the requested data.
+        answered: Count = it.exchanges.answered, shown("ANSWERED").of("requests").usual(8),
+            Cell::Share(it.exchanges.answered, it.exchanges.asked);
         /// Maximum response time, in seconds.
         response_time_max: Seconds or absent = it.slowest.map(|time| Cell::Seconds(i64::from(time) * 1000)),
-            shown("SLOWEST");
+            shown("SLOWEST").useful(0);
         /// The gravest of its findings, and their number.
         findings: Text or absent = it.worst.map(|(severity, verdict)| {
             Cell::Severity(severity, verdict, it.findings.into())
-        }), shown("FINDINGS").usual(9).toned();
+        }), shown("FINDINGS").usual(10).toned();
     }
 }

@@ -1,6 +1,8 @@
 //! Draws a [`View`] of a [`Model`], in any terminal size.
 
+mod bars;
 mod help;
+mod list;
 mod message;
 mod theme;
 
@@ -8,19 +10,18 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Clear, Row, Table};
+use ratatui::widgets::Clear;
 
 use super::edit::FilterLine;
 use super::opened::LadderScreen;
-use super::tabs::{ShownRow, Tab};
-use super::{Areas, Chosen, InputMode, Model, ReadingProgress, Screen, View};
+use super::tabs::Tab;
+use super::{Areas, Chosen, InputMode, Model, Screen, View};
 use crate::report::paint::Tone;
-use crate::rows::Shown;
-use crate::text::{counted, grouped, shortened};
+use crate::text::{counted, grouped};
 use theme::Theme;
 
-/// Width of the mark before a conversation.
-const MARK: u16 = 1;
+/// Minimum width of a list beside an open message.
+const LIST: u16 = 39;
 
 /// Draws everything. `colours`: whether to use them.
 pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool) {
@@ -32,7 +33,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
     });
     let [title, filter, body, note, status] = Layout::vertical(rows).areas(frame.area());
     view.areas = Areas { filter, ..Areas::default() };
-    draw_title(frame, view, model, theme, title);
+    bars::draw_title(frame, view, model, theme, title);
     draw_filter(frame, view, theme, filter);
     match view.screens.pop() {
         Some(Screen::Ladder(mut screen)) => {
@@ -40,15 +41,24 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
             view.screens.push(Screen::Ladder(screen));
         }
         Some(Screen::Message(mut screen)) => {
+            let body = draw_beside(frame, view, model, theme, body);
             message::draw(frame, &mut view.areas, &mut screen, theme, body);
             view.screens.push(Screen::Message(screen));
         }
-        None => draw_list(frame, view, model, theme, body),
+        Some(Screen::Page(mut page)) => {
+            list::draw_page(frame, view, &mut page, theme, body);
+            view.screens.push(Screen::Page(page));
+        }
+        None if view.tab == Tab::Answer => list::draw_answer(frame, view, theme, body),
+        None if view.tab == Tab::Messages => {
+            list::draw_messages(frame, view, model, (theme, false), body);
+        }
+        None => list::draw(frame, view, model, theme, body),
     }
     for (line, y) in lines.into_iter().zip(note.y..note.bottom()) {
         frame.render_widget(line, Rect { y, height: 1, ..note });
     }
-    draw_status(frame, view, model, theme, status);
+    bars::draw_status(frame, view, model, theme, status);
     match &view.typing {
         Some(InputMode::Filter(line)) => {
             let below = Rect { y: body.y, height: body.height, ..filter };
@@ -59,6 +69,9 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
         Some(InputMode::File(line)) => {
             cursor(frame, note, prompt(view).len() as u16 + line.column() as u16)
         }
+        Some(InputMode::LadderFile(line)) => {
+            cursor(frame, note, LADDER_PROMPT.len() as u16 + line.column() as u16)
+        }
         None => {}
     }
     if let Some(top) = view.help {
@@ -66,44 +79,40 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
     }
 }
 
+/// Where there is room, draws the list with the open message left of it. Returns the room for the message.
+fn draw_beside(
+    frame: &mut Frame<'_>,
+    view: &mut View,
+    model: &Model,
+    theme: Theme,
+    area: Rect,
+) -> Rect {
+    if area.width < message::WIDTH + LIST {
+        return area;
+    }
+    let width = match area.width >= message::FULL_WIDTH + 2 * LIST {
+        true => message::FULL_WIDTH,
+        false => message::WIDTH,
+    };
+    let parts = [Constraint::Fill(1), Constraint::Length(width)];
+    let [left, right] = Layout::horizontal(parts).spacing(1).areas(area);
+    match view.screens.pop() {
+        Some(Screen::Ladder(mut screen)) => {
+            draw_ladder(frame, view, &mut screen, theme, left);
+            view.screens.push(Screen::Ladder(screen));
+        }
+        Some(other) => view.screens.push(other),
+        None if view.tab == Tab::Messages => {
+            list::draw_messages(frame, view, model, (theme, true), left);
+        }
+        None => {}
+    }
+    right
+}
+
 fn cursor(frame: &mut Frame<'_>, line: Rect, column: u16) {
     let x = line.x + column.min(line.width.saturating_sub(1));
     frame.set_cursor_position(Position::new(x, line.y));
-}
-
-/// The tabs, and the name of what is read.
-fn draw_title(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Theme, area: Rect) {
-    let servers = match view.tab {
-        Tab::Servers => view.parties.len(),
-        _ => model.summary().servers.len() + model.summary().masters.len(),
-    };
-    let counts = [
-        view.shown.as_ref().map_or(model.index.order().len(), Vec::len),
-        servers,
-        model.found().count(),
-    ];
-    let mut x = area.x;
-    for (at, (tab, count)) in Tab::ALL.into_iter().zip(counts).enumerate() {
-        let text = format!(" {} {} {} ", at + 1, tab.title(), grouped(count as u64));
-        let width = (text.len() as u16).min(area.right().saturating_sub(x));
-        let place = Rect { x, width, ..area };
-        let style = if tab == view.tab {
-            theme.tone(Tone::Message).add_modifier(Modifier::REVERSED)
-        } else {
-            theme.tone(Tone::Endpoints)
-        };
-        frame.render_widget(Line::styled(text, style), place);
-        view.areas.tabs[at] = place;
-        x += width + 1;
-    }
-    let first = model.index.name_of(0);
-    let name = match model.index.captures().len() {
-        0..=1 => first.to_owned(),
-        all => format!("{first} and {} more", all - 1),
-    };
-    let rest = Rect { x: x.min(area.right()), width: area.right().saturating_sub(x), ..area };
-    let name = shortened(&name, rest.width.into()).into_owned();
-    frame.render_widget(Line::styled(name, theme.tone(Tone::Faint)).right_aligned(), rest);
 }
 
 /// The display filter, or its input line with a marked error.
@@ -160,84 +169,6 @@ fn draw_names(frame: &mut Frame<'_>, line: &FilterLine, theme: Theme, below: Rec
     }
 }
 
-/// A column that fits: its index among those of its tab, its width, and what people see of it.
-struct FittingColumn {
-    nth: usize,
-    width: usize,
-    shown: Shown,
-    is_number: bool,
-    /// Its index in the table.
-    at: usize,
-}
-
-fn fitting(tab: Tab, width: u16) -> Vec<FittingColumn> {
-    let columns = tab.columns();
-    // A mark and a space precede the first one.
-    let widths = columns.on_screen(usize::from(width.saturating_sub(MARK + 1)));
-    let all = columns.shown().zip(columns.are_numbers()).zip(columns.indices()).zip(widths);
-    let fitting = all.enumerate().filter_map(|(nth, (((shown, is_number), at), width))| {
-        Some(FittingColumn { nth, width: width?, shown: *shown, is_number, at })
-    });
-    fitting.collect()
-}
-
-/// A cell of a list.
-fn cell<'c>(text: String, style: Style, column: &FittingColumn) -> Cell<'c> {
-    let line = Line::styled(text, style);
-    Cell::from(if column.is_number { line.right_aligned() } else { line })
-}
-
-fn draw_list(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Theme, area: Rect) {
-    let height = area.height.saturating_sub(1);
-    view.list().set_height(height.into());
-    view.areas.rows = Rect { y: area.y + 1, height, ..area };
-    let (visible, selected) = (view.list().visible(), view.list().selected());
-    let order = view.orders[view.tab as usize];
-    let columns = fitting(view.tab, area.width);
-    view.areas.columns = columns.iter().map(|column| column.at).collect();
-    let widths = columns.iter().map(|column| Constraint::Length(column.width as u16));
-    let widths: Vec<_> = std::iter::once(Constraint::Length(MARK)).chain(widths).collect();
-    let heads = columns.iter().map(|column| {
-        let style = theme.tone(Tone::Faint);
-        let is_sorted = order.column == Some(column.at);
-        let style = if is_sorted { style.add_modifier(Modifier::UNDERLINED) } else { style };
-        cell(column.shown.heading.to_owned(), style, column)
-    });
-    let head = Row::new(std::iter::once(Cell::from("")).chain(heads));
-    let rows = visible.clone().filter_map(|at| {
-        let shown = view.row(at, model)?;
-        let style = if Some(at) == selected { theme.selected() } else { Style::new() };
-        let mark = view.tab == Tab::Conversations
-            && view.numbers(model).get(at).is_some_and(|it| view.marked.contains(it));
-        Some(row(&shown, &columns, mark, theme).style(style))
-    });
-    let table = Table::new(rows.collect::<Vec<_>>(), widths).header(head).column_spacing(1);
-    frame.render_widget(table, area);
-    if visible.is_empty() {
-        let text = match (&model.reading, &view.filter) {
-            (_, Some(_)) if view.waiting.is_none() && view.tab != Tab::Servers => {
-                "  nothing that the filter wants"
-            }
-            (ReadingProgress::Over, _) => "  nothing",
-            _ => "  nothing yet",
-        };
-        let place = Rect { y: area.y + 1, height: 1, ..area }.intersection(area);
-        frame.render_widget(Line::styled(text, theme.tone(Tone::Faint)), place);
-    }
-}
-
-/// A row of a list: each cell cut to its column, the most severe part in its tone.
-fn row<'r>(shown: &ShownRow, columns: &[FittingColumn], mark: bool, theme: Theme) -> Row<'r> {
-    let cells = columns.iter().map(|column| {
-        let text = shown.cells.get(column.nth).map_or("", |cell| &**cell);
-        let text = shortened(text, column.width).into_owned();
-        let tone = shown.tone.filter(|_| column.shown.is_toned);
-        cell(text, tone.map_or(Style::new(), |tone| theme.tone(tone)), column)
-    });
-    let mark = Cell::from(if mark { "*" } else { " " });
-    Row::new(std::iter::once(mark).chain(cells))
-}
-
 fn draw_ladder(
     frame: &mut Frame<'_>,
     view: &mut View,
@@ -263,6 +194,9 @@ fn draw_ladder(
         frame.buffer_mut().set_style(place, style);
     }
 }
+
+/// The prompt for the file name of a ladder.
+const LADDER_PROMPT: &str = "save the ladder (.txt, .svg, .json, .mmd) to: ";
 
 /// The prompt for a file name.
 fn prompt(view: &View) -> String {
@@ -298,13 +232,17 @@ fn note_lines(view: &View, model: &Model, theme: Theme, width: u16) -> Vec<Line<
             let asked = Span::styled(prompt(view), theme.tone(Tone::Label));
             vec![Line::from(vec![asked, Span::raw(line.text().to_owned())])]
         }
+        (Some(InputMode::LadderFile(line)), _) => {
+            let asked = Span::styled(LADDER_PROMPT, theme.tone(Tone::Label));
+            vec![Line::from(vec![asked, Span::raw(line.text().to_owned())])]
+        }
         (_, Some(note)) if note.is_error => said(&note.text, theme.error()),
         (_, Some(note)) => said(&note.text, theme.tone(Tone::Good)),
         _ => {
             // The same number of lines for each row, so that the layout is stable.
             let rows = match view.screens.last() {
                 Some(Screen::Message(_)) => 2,
-                None if view.tab != Tab::Conversations => 2,
+                None if matches!(view.tab, Tab::Servers | Tab::Findings) => 2,
                 _ => 1,
             };
             let mut lines = wrapped(&about(view, model), width, rows);
@@ -335,6 +273,7 @@ fn about(view: &View, model: &Model) -> String {
             let comma = if bytes.is_empty() { "" } else { ": " };
             format!("{bytes}{unpacked}{comma}{field}")
         }
+        Some(Screen::Page(_)) => "Esc goes back; y copies this text".to_owned(),
         Some(Screen::Ladder(screen)) => {
             let (messages, left_out) = screen.counts();
             let more = if left_out > 0 {
@@ -344,65 +283,23 @@ fn about(view: &View, model: &Model) -> String {
             };
             format!("{}{more}", counted(messages.into(), "message"))
         }
+        None if view.tab == Tab::Answer => {
+            let selected = view.lists[Tab::Answer as usize].selected();
+            let about = selected.and_then(|at| view.answer.about(at));
+            about.map_or(String::new(), |end| match end.port() {
+                0 => format!("Enter shows what {} sent and got", end.ip()),
+                _ => format!("Enter shows what {end} sent and got"),
+            })
+        }
+        None if view.tab == Tab::Messages => {
+            let selected = view.lists[Tab::Messages as usize].selected();
+            let row = selected.and_then(|at| view.message_row(at, model, false));
+            row.unwrap_or_default()
+        }
         None => {
             let selected = view.lists[view.tab as usize].selected();
             let row = selected.and_then(|at| view.row(at, model));
             row.map_or(String::new(), |row| row.whole)
         }
     }
-}
-
-/// Progress of reading, counts, and a hint about keys.
-fn draw_status(frame: &mut Frame<'_>, view: &View, model: &Model, theme: Theme, area: Rect) {
-    let mut parts = Vec::new();
-    match model.reading {
-        ReadingProgress::Files(Some(share)) => {
-            parts.push(format!("reading {:.0} %", share * 100.0))
-        }
-        ReadingProgress::Files(None) => parts.push("reading".to_owned()),
-        ReadingProgress::Live => parts.push("live".to_owned()),
-        ReadingProgress::Over => {}
-    }
-    if let Some((what, share)) = view.waiting {
-        parts.push(format!("{what} {:.0} % (Esc gives up)", share * 100.0));
-    }
-    parts.push(counted(model.index.messages(), "message"));
-    if model.index.let_go() > 0 {
-        parts.push(format!(
-            "{} dropped (--memory)",
-            counted(model.index.let_go(), "old conversation")
-        ));
-    }
-    if let Some((kept, let_go)) = model.kept.filter(|(_, let_go)| *let_go > 0) {
-        parts.push(format!(
-            "{} kept, {} older dropped (--memory)",
-            counted(kept, "packet"),
-            grouped(let_go)
-        ));
-    }
-    if model.summary().servers.is_cut || model.summary().masters.is_cut {
-        parts.push("more servers than fit (--memory)".to_owned());
-    }
-    if view.waiting.is_none() && model.matches.as_ref().is_some_and(|it| !it.is_complete) {
-        parts.push("not all of it was looked at with the filter".to_owned());
-    }
-    if !view.marked.is_empty() {
-        parts.push(format!("{} marked", grouped(view.marked.len() as u64)));
-    }
-    if model.left_out() > 0 {
-        parts.push(format!("{} only counted", counted(model.left_out(), "finding")));
-    }
-    if let Some(note) = model.notes.last().filter(|_| model.reading != ReadingProgress::Live) {
-        parts.push(note.trim_start_matches("gamewire: ").to_owned());
-    }
-    let hint = "? keys  q quit";
-    let room = usize::from(area.width).saturating_sub(hint.len() + 1);
-    let text = shortened(&parts.join(", "), room).into_owned();
-    let style = theme.bar();
-    frame.buffer_mut().set_style(area, style);
-    frame.render_widget(Line::styled(text, style), area);
-    let [_, right] =
-        Layout::horizontal([Constraint::Fill(1), Constraint::Length(hint.len() as u16)])
-            .areas(area);
-    frame.render_widget(Line::styled(hint, style), right);
 }

@@ -8,10 +8,10 @@ use dissectors::Id;
 use dissectors::kit::{Time, Transport};
 
 use crate::rows::{ConversationRow, WEIGHTS, weight};
-use crate::session::{Checked, CheckedEvent, MessageEvent};
+use crate::session::{Checked, CheckedEvent, ExchangeCounts, MessageEvent};
 
 /// Maximum bytes per message: that of a conversation with a single one.
-pub const BYTES_OF_MESSAGE: usize = 48;
+pub const BYTES_OF_MESSAGE: usize = 56;
 
 const _: () = assert!(size_of::<KeptConversation>() + size_of::<u32>() <= BYTES_OF_MESSAGE);
 
@@ -38,6 +38,8 @@ struct KeptConversation {
     /// The distance from the packet of its first message to that which completed its last one.
     frames: u32,
     messages: u32,
+    /// Exchanges, and answered ones.
+    exchanges: [u32; 2],
     /// The maximum response time in microseconds; the largest number: no response.
     slowest: u32,
 }
@@ -162,6 +164,10 @@ impl Index {
             };
         }
         row.messages = row.messages.saturating_add(1);
+        let mut exchanges = row.exchanges();
+        exchanges.message(m.exchange());
+        row.exchanges = [exchanges.asked, exchanges.answered]
+            .map(|count| u32::try_from(count).unwrap_or(u32::MAX));
         // Some messages are known to be complete only through later packets.
         let known = frame.max(context.packet.0).saturating_sub(long(row.frame));
         row.frames = row.frames.max(u32::try_from(known).unwrap_or(u32::MAX));
@@ -263,6 +269,7 @@ impl Index {
             start: Time((high << 32 | low) as i64),
             frames: [frame, last],
             messages: row.messages,
+            exchanges: row.exchanges(),
             slowest: (row.slowest != u32::MAX).then_some(row.slowest),
             findings: row.findings,
             worst: WEIGHTS.get(usize::from(row.worst)).copied().flatten(),
@@ -271,6 +278,11 @@ impl Index {
 }
 
 impl KeptConversation {
+    fn exchanges(&self) -> ExchangeCounts {
+        let [asked, answered] = self.exchanges.map(u64::from);
+        ExchangeCounts { asked, answered }
+    }
+
     fn find(&mut self, checked: &Checked<'_>) {
         let found = checked.findings.iter().map(|it| (it.severity, it.verdict, 1));
         let more = checked.left_out.iter().map(|it| (it.rule.severity, it.verdict, it.times));
@@ -291,11 +303,12 @@ fn six(address: IpAddr) -> Ipv6Addr {
 }
 
 /// A packet's number in five bytes, enough for hundreds of terabytes.
-fn short(frame: u64) -> [u8; 5] {
+pub(super) fn short(frame: u64) -> [u8; 5] {
     let [_, _, _, low @ ..] = frame.min((1 << 40) - 1).to_be_bytes();
     low
 }
 
-fn long([a, b, c, d, e]: [u8; 5]) -> u64 {
+/// A packet's number.
+pub(super) fn long([a, b, c, d, e]: [u8; 5]) -> u64 {
     u64::from_be_bytes([0, 0, 0, a, b, c, d, e])
 }

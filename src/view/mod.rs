@@ -3,33 +3,40 @@
 //! It handles the data ([`Model`]) and the user's view ([`View`]), not the terminal, files or
 //! threads: long work is a [`TaskRequest`], and its result a [`TaskReply`].
 
+mod answer;
 mod draw;
 mod edit;
+mod hosts;
 mod index;
+mod keys;
 mod list;
+mod messages;
 mod model;
 mod mouse;
+mod open;
 mod opened;
+mod pages;
 mod tabs;
 
 use std::collections::BTreeSet;
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use roaring::RoaringBitmap;
 
 use crate::filter::Filter;
 use crate::report::TimeStyle;
 use crate::rows::Sorting;
-use crate::text::grouped;
-use edit::{FilterLine, InputLine, KeyEffect};
+use answer::AnswerList;
+use edit::{FilterLine, InputLine};
+use hosts::PairRow;
 use list::ListCursor;
 use mouse::Areas;
 use opened::{LadderScreen, MessageScreen};
-use tabs::{FoundRow, PartyRow, Tab};
+use pages::Page;
+use tabs::{FoundRow, PartyRow, Tab, TabCounts};
 
 pub use draw::draw;
 pub use index::{BYTES_OF_MESSAGE, Index};
-pub use model::{Matches, Model, ReadingProgress};
+pub use model::{CaptureAnswer, Matches, Model, ReadingProgress};
 pub use opened::{OpenedConversation, OpenedMessage};
 
 /// Maximum number of bytes copied: terminals accept no more.
@@ -52,8 +59,12 @@ pub enum TaskRequest {
     Message(RoaringBitmap, u32),
     /// Find the conversations that a display filter selects; `None`: all.
     Filter(Option<Filter>),
+    /// Judge a live capture so far.
+    Answer,
     /// Write packets to a file.
     Write(String, Chosen),
+    /// Write these bytes to a new file.
+    Save(String, Vec<u8>),
     /// Copy a text.
     Copy(String),
     /// Cancel the last request.
@@ -80,6 +91,8 @@ pub enum TaskReply {
     Ladder(RoaringBitmap, OpenedConversation, Option<u64>),
     /// A message; `None`: it no longer exists.
     Message(Option<OpenedMessage>),
+    /// A live capture was judged.
+    Judged,
     /// The progress of a request, as a share.
     Progress(f64),
     /// The display filter was applied to everything that has been read.
@@ -101,25 +114,48 @@ struct Note {
 enum Screen {
     Ladder(Box<LadderScreen>),
     Message(Box<MessageScreen>),
+    /// A text: the explanation of a rule, or the difference of two messages.
+    Page(Box<Page>),
+}
+
+impl Screen {
+    fn list(&mut self) -> &mut ListCursor {
+        match self {
+            Screen::Ladder(screen) => &mut screen.list,
+            Screen::Message(screen) => &mut screen.list,
+            Screen::Page(page) => &mut page.list,
+        }
+    }
 }
 
 /// The current input line.
 enum InputMode {
     Filter(FilterLine),
     File(InputLine),
+    /// The file for the open ladder.
+    LadderFile(InputLine),
 }
 
 /// The state of the user interface.
 pub struct View {
     time: TimeStyle,
     tab: Tab,
-    lists: [ListCursor; 3],
-    orders: [Sorting; 3],
+    lists: [ListCursor; Tab::ALL.len()],
+    orders: [Sorting; Tab::ALL.len()],
+    answer: AnswerList,
     /// The conversations that are shown; `None`: all in their original order.
     shown: Option<Vec<u32>>,
+    /// The pairs of hosts of these conversations, if they are grouped.
+    pairs: Option<Vec<PairRow>>,
     parties: Vec<PartyRow>,
     findings: Vec<FoundRow>,
+    /// The messages that the filter selects; `None`: all.
+    messages: Option<Vec<u32>>,
+    /// How much there is of what the filter selects.
+    counts: TabCounts,
     marked: BTreeSet<u32>,
+    /// The message with which another one is compared.
+    compared: Option<OpenedMessage>,
     filter: Option<Filter>,
     screens: Vec<Screen>,
     typing: Option<InputMode>,
@@ -132,17 +168,22 @@ pub struct View {
 }
 
 impl View {
-    /// Shows the conversations, with this initial filter.
+    /// Shows the answer, with this initial filter.
     pub fn new(time: TimeStyle, filter: Option<Filter>) -> View {
         View {
             time,
             tab: Tab::default(),
             lists: Default::default(),
             orders: Default::default(),
+            answer: AnswerList::default(),
             shown: None,
+            pairs: None,
             parties: Vec::new(),
             findings: Vec::new(),
+            messages: None,
+            counts: TabCounts::default(),
             marked: BTreeSet::new(),
+            compared: None,
             filter,
             screens: Vec::new(),
             typing: None,
@@ -157,6 +198,10 @@ impl View {
     pub fn refresh(&mut self, model: &Model) {
         let order = self.orders[self.tab as usize];
         let length = match self.tab {
+            Tab::Answer => {
+                self.answer.refresh(model, self.time);
+                self.answer.length()
+            }
             Tab::Conversations => {
                 let was = self.conversation(model);
                 self.shown = sorted(model, order);
@@ -167,10 +212,13 @@ impl View {
                     .then(|| self.numbers(model).iter().position(|it| Some(*it) == was))
                     .flatten()
                 {
-                    self.lists[0].set_length(length);
-                    self.lists[0].select(at);
+                    self.lists[Tab::Conversations as usize].set_length(length);
+                    self.lists[Tab::Conversations as usize].select(at);
                 }
-                length
+                if self.pairs.is_some() {
+                    self.pairs = Some(hosts::pairs(self.numbers(model), model, self.time));
+                }
+                self.pairs.as_ref().map_or(length, Vec::len)
             }
             Tab::Servers => {
                 self.parties = tabs::parties(model, order, self.time);
@@ -180,12 +228,27 @@ impl View {
                 self.findings = tabs::findings(model, order, self.time);
                 self.findings.len()
             }
+            Tab::Messages => {
+                let wanted = model.matches.as_ref();
+                self.messages =
+                    wanted.map(|wanted| model.messages.places(|of, frame| wanted.has(of, frame)));
+                self.messages.as_ref().map_or(model.messages.len(), Vec::len)
+            }
         };
         self.list().set_length(length);
+        self.counts = TabCounts::of(model);
     }
 
     fn list(&mut self) -> &mut ListCursor {
         &mut self.lists[self.tab as usize]
+    }
+
+    /// The list that keys move in: of the open screen, or of the tab.
+    fn current_list(&mut self) -> &mut ListCursor {
+        match self.screens.last_mut() {
+            Some(screen) => screen.list(),
+            None => &mut self.lists[self.tab as usize],
+        }
     }
 
     /// The conversations that are shown, in their order.
@@ -193,56 +256,29 @@ impl View {
         self.shown.as_deref().unwrap_or(model.index.order())
     }
 
-    /// The selected conversation.
+    /// The conversations of a row of their list.
+    fn numbers_of(&self, at: usize, model: &Model) -> RoaringBitmap {
+        match &self.pairs {
+            Some(pairs) => pairs.get(at).map(|pair| pair.numbers.clone()).unwrap_or_default(),
+            None => self.numbers(model).get(at).copied().into_iter().collect(),
+        }
+    }
+
+    /// Whether a row of the list of conversations is marked.
+    fn is_marked(&self, at: usize, model: &Model) -> bool {
+        if self.marked.is_empty() {
+            return false;
+        }
+        let own = self.numbers_of(at, model);
+        !own.is_empty() && own.iter().all(|number| self.marked.contains(&number))
+    }
+
+    /// The selected conversation, if they are not grouped.
     fn conversation(&self, model: &Model) -> Option<u32> {
-        self.numbers(model).get(self.lists[0].selected()?).copied()
-    }
-
-    /// Whether an input line is active, so that keys are letters.
-    pub fn is_typing(&self) -> bool {
-        self.typing.is_some()
-    }
-
-    /// Handles a key. Returns a request, if any.
-    pub fn key(&mut self, key: KeyEvent, model: &Model) -> Option<TaskRequest> {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Char('c') if control => return Some(TaskRequest::Quit),
-            KeyCode::Char('z') if control => return Some(TaskRequest::Suspend),
-            _ => {}
-        }
-        self.note = None;
-        if let Some(typing) = self.typing.take() {
-            return self.typed(typing, key, model);
-        }
-        if self.help.is_some() {
-            self.help_key(key);
+        if self.pairs.is_some() {
             return None;
         }
-        match key.code {
-            KeyCode::Char('?') | KeyCode::F(1) => self.help = Some(0),
-            KeyCode::Char('q') if self.screens.is_empty() => return Some(TaskRequest::Quit),
-            KeyCode::Esc if self.waiting.take().is_some() => return Some(TaskRequest::Cancel),
-            KeyCode::Char('/') => {
-                let text = self.filter.as_ref().map_or(String::new(), Filter::to_string);
-                self.typing = Some(InputMode::Filter(FilterLine::of(&text)));
-            }
-            KeyCode::Char('w') => {
-                self.typing = Some(InputMode::File(InputLine::of("gamewire.pcapng")))
-            }
-            KeyCode::Char('y') => return self.copy(model),
-            _ => return self.screen_key(key, model),
-        }
-        None
-    }
-
-    /// Takes a text that was pasted.
-    pub fn paste(&mut self, text: &str) {
-        match &mut self.typing {
-            Some(InputMode::Filter(line)) => line.insert(text),
-            Some(InputMode::File(line)) => line.insert(text),
-            None => {}
-        }
+        self.numbers(model).get(self.lists[Tab::Conversations as usize].selected()?).copied()
     }
 
     /// Handles the result of a request.
@@ -264,7 +300,7 @@ impl View {
             TaskReply::Filtered if self.waiting.is_none_or(|(what, _)| what != FILTERING) => {
                 return;
             }
-            TaskReply::Filtered => {}
+            TaskReply::Filtered | TaskReply::Judged => {}
             TaskReply::Done(text) => self.say(&text, false),
             TaskReply::Failed(text) => self.say(&text, true),
         }
@@ -290,253 +326,37 @@ impl View {
         Some(request)
     }
 
-    fn typed(
-        &mut self,
-        mut typing: InputMode,
-        key: KeyEvent,
-        model: &Model,
-    ) -> Option<TaskRequest> {
-        let typed = match &mut typing {
-            InputMode::Filter(line) => line.key(key),
-            InputMode::File(line) => line.key(key),
-        };
-        match (typed, typing) {
-            (KeyEffect::GivenUp, _) => None,
-            (KeyEffect::Edited, typing) => {
-                self.typing = Some(typing);
-                None
-            }
-            (KeyEffect::Done, InputMode::File(line)) if line.text().trim().is_empty() => None,
-            (KeyEffect::Done, InputMode::File(line)) => {
-                let request = TaskRequest::Write(line.text().to_owned(), self.chosen());
-                self.wait("writing", request)
-            }
-            (KeyEffect::Done, InputMode::Filter(line)) => match line.filter() {
-                Ok(filter) => self.set_filter(filter, model),
-                // The error is shown, and the line can be corrected.
-                Err(_) => {
-                    self.typing = Some(InputMode::Filter(line));
-                    None
-                }
-            },
+    /// The place of a row among all messages.
+    fn place_of_message(&self, at: usize) -> Option<usize> {
+        match &self.messages {
+            Some(places) => places.get(at).map(|place| *place as usize),
+            None => Some(at),
         }
     }
 
-    fn set_filter(&mut self, filter: Option<Filter>, model: &Model) -> Option<TaskRequest> {
-        self.filter.clone_from(&filter);
-        self.screens.clear();
-        self.lists[0].select(0);
-        self.refresh(model);
-        match filter {
-            Some(_) => self.wait(FILTERING, TaskRequest::Filter(filter)),
-            None => Some(TaskRequest::Filter(None)),
-        }
-    }
-
-    /// The packets to write: of the open screen, else of the marked ones, else of the shown ones.
-    fn chosen(&self) -> Chosen {
-        match self.screens.first() {
-            Some(Screen::Ladder(ladder)) => Chosen::Conversations(ladder.conversations.clone()),
-            _ if !self.marked.is_empty() => {
-                Chosen::Conversations(self.marked.iter().copied().collect())
-            }
-            _ => Chosen::Messages(self.filter.clone()),
-        }
-    }
-
-    fn help_key(&mut self, key: KeyEvent) {
-        let at = self.help.unwrap_or(0);
-        self.help = match key.code {
-            KeyCode::Down | KeyCode::Char('j') => Some(at + 1),
-            KeyCode::Up | KeyCode::Char('k') => Some(at.saturating_sub(1)),
-            KeyCode::PageDown => Some(at + 10),
-            KeyCode::PageUp => Some(at.saturating_sub(10)),
-            _ => None,
-        };
-    }
-
-    fn screen_key(&mut self, key: KeyEvent, model: &Model) -> Option<TaskRequest> {
-        let list = match self.screens.last_mut() {
-            Some(Screen::Ladder(screen)) => &mut screen.list,
-            Some(Screen::Message(screen)) => &mut screen.list,
-            None => &mut self.lists[self.tab as usize],
-        };
-        match key.code {
-            KeyCode::Down | KeyCode::Char('j') => list.step(1),
-            KeyCode::Up | KeyCode::Char('k') => list.step(-1),
-            KeyCode::PageDown => list.page(1),
-            KeyCode::PageUp => list.page(-1),
-            KeyCode::Home | KeyCode::Char('g') => list.select(0),
-            KeyCode::End | KeyCode::Char('G') => list.end(),
-            KeyCode::Enter => return self.open(model),
-            KeyCode::Esc | KeyCode::Char('q') | KeyCode::Backspace | KeyCode::Left => {
-                return self.back(key.code, model);
-            }
-            KeyCode::Char('n') | KeyCode::Right => return self.neighbour(1),
-            KeyCode::Char('p') => return self.neighbour(-1),
-            KeyCode::Char('r') => {
-                if let Some(Screen::Ladder(ladder)) = self.screens.first() {
-                    let conversations = ladder.conversations.clone();
-                    return self
-                        .wait("reading", TaskRequest::Ladder { conversations, frame: None });
-                }
-            }
-            _ if self.screens.is_empty() => self.list_key(key, model),
-            _ => {}
-        }
-        None
-    }
-
-    /// Keys of the lists alone.
-    fn list_key(&mut self, key: KeyEvent, model: &Model) {
-        match key.code {
-            KeyCode::Tab => self.turn_to(self.tab as usize + 1, model),
-            KeyCode::BackTab => self.turn_to(self.tab as usize + 2, model),
-            KeyCode::Char(digit @ '1'..='3') => self.turn_to(digit as usize - '1' as usize, model),
-            KeyCode::Char('s') => self.sort(model),
-            KeyCode::Char('S') => {
-                let order = &mut self.orders[self.tab as usize];
-                order.is_reversed = !order.is_reversed;
-                self.refresh(model);
-            }
-            KeyCode::Char(' ') => self.mark(model),
-            KeyCode::Char('u') => self.marked.clear(),
-            _ => {}
-        }
-    }
-
-    fn turn_to(&mut self, tab: usize, model: &Model) {
-        self.tab = Tab::ALL[tab % Tab::ALL.len()];
-        self.refresh(model);
-    }
-
-    /// Sorts by the next column.
-    fn sort(&mut self, model: &Model) {
-        let (table, order) = (self.tab.table(), self.orders[self.tab as usize]);
-        let columns = &self.areas.columns;
-        let next = order.column.map_or(0, |column| {
-            columns.iter().position(|at| *at == column).map_or(columns.len(), |at| at + 1)
-        });
-        let column = columns.get(next).copied();
-        self.orders[self.tab as usize] = Sorting::by(table, column, false);
-        let headings = table.headings();
-        let by = column.and_then(|at| headings.get(at)?.shown).map(|shown| shown.heading);
-        self.say(
-            &by.map_or("not sorted".to_owned(), |by| format!("sorted by {by}; S reverses")),
-            false,
-        );
-        self.refresh(model);
-    }
-
-    fn mark(&mut self, model: &Model) {
-        if self.tab != Tab::Conversations {
-            return self.say("conversations can be marked, in the first tab", false);
-        }
-        if let Some(number) = self.conversation(model) {
-            if !self.marked.remove(&number) {
-                self.marked.insert(number);
-            }
-            self.lists[0].step(1);
-        }
-    }
-
-    fn back(&mut self, code: KeyCode, model: &Model) -> Option<TaskRequest> {
-        if self.screens.pop().is_some() {
-            return None;
-        }
-        match code {
-            KeyCode::Esc if self.filter.is_some() => return self.set_filter(None, model),
-            KeyCode::Esc if !self.marked.is_empty() => self.marked.clear(),
-            KeyCode::Esc => self.say("q quits", false),
-            _ => {}
-        }
-        None
-    }
-
-    fn open(&mut self, model: &Model) -> Option<TaskRequest> {
-        match self.screens.last() {
-            Some(Screen::Ladder(ladder)) => {
-                let conversations = ladder.conversations.clone();
-                match ladder.message() {
-                    Some(nth) => self.wait("reading", TaskRequest::Message(conversations, nth)),
-                    None => {
-                        self.say("this line is not a message", false);
-                        None
-                    }
-                }
-            }
-            Some(Screen::Message(_)) => None,
-            None => self.open_row(model),
-        }
-    }
-
-    fn open_row(&mut self, model: &Model) -> Option<TaskRequest> {
-        let selected = self.list().selected()?;
-        let (conversations, frame) = match self.tab {
-            Tab::Conversations => ([self.conversation(model)?].into(), None),
-            Tab::Findings => {
-                let row = self.findings.get(selected)?;
-                match row.conversation.filter(|&it| model.index.get(it).is_some()) {
-                    Some(conversation) => ([conversation].into(), Some(row.frame)),
-                    None => {
-                        self.say("this finding is about no conversation that is shown", false);
-                        return None;
-                    }
-                }
-            }
-            Tab::Servers => {
-                let end = self.parties.get(selected)?.end;
-                let (first, all) = tabs::of_party(model, end);
-                if first.is_empty() {
-                    self.say("its conversations are no longer kept (--memory)", true);
-                    return None;
-                }
-                if first.len() < all {
-                    let (first, all) = (grouped(first.len()), grouped(all));
-                    self.say(&format!("the first {first} of its {all} conversations"), false);
-                }
-                (first, None)
-            }
-        };
-        self.wait("reading", TaskRequest::Ladder { conversations, frame })
-    }
-
-    /// The message before or after the open one.
-    fn neighbour(&mut self, by: i32) -> Option<TaskRequest> {
-        let Some(Screen::Message(screen)) = self.screens.last() else { return None };
-        let nth = screen.opened.place;
-        let Some(Screen::Ladder(ladder)) = self.screens.first() else { return None };
-        let (all, conversations) = (ladder.counts().0, ladder.conversations.clone());
-        match nth.checked_add_signed(by).filter(|&nth| nth < all) {
-            Some(nth) => self.wait("reading", TaskRequest::Message(conversations, nth)),
-            None => {
-                self.say("no more messages this way", false);
-                None
-            }
-        }
-    }
-
-    /// The open or selected element as text.
-    fn copy(&mut self, model: &Model) -> Option<TaskRequest> {
-        let text = match self.screens.last() {
-            Some(Screen::Ladder(screen)) => screen.text(),
-            Some(Screen::Message(screen)) => screen.opened.text.clone(),
-            None => self.row(self.lists[self.tab as usize].selected()?, model)?.whole,
-        };
-        if text.len() > COPIED {
-            self.say("too long to be copied; write it with w, or use `gamewire follow`", true);
-            return None;
-        }
-        Some(TaskRequest::Copy(text))
+    /// A row of the list of messages, as a line. `is_narrow`: it is beside an open message.
+    fn message_row(&self, at: usize, model: &Model, is_narrow: bool) -> Option<String> {
+        let place = self.place_of_message(at)?;
+        let before = at.checked_sub(1).and_then(|before| self.place_of_message(before));
+        let before = before.and_then(|before| model.messages.time(before));
+        let time = model.time_of_message(self.time, model.messages.time(place)?, before);
+        let row = model.messages.row(place, &model.index)?;
+        Some(if is_narrow { row.narrow(&time) } else { row.line(&time) })
     }
 
     /// A row of the tab.
     fn row(&self, at: usize, model: &Model) -> Option<tabs::ShownRow> {
         match self.tab {
+            Tab::Conversations if self.pairs.is_some() => {
+                self.pairs.as_ref()?.get(at).map(|pair| pair.shown.clone())
+            }
             Tab::Conversations => {
                 let it = model.index.get(*self.numbers(model).get(at)?)?;
-                Some(tabs::conversation(&it, model, self.time))
+                let before = at.checked_sub(1).and_then(|at| self.numbers(model).get(at));
+                let before = before.and_then(|before| model.index.get(*before));
+                Some(tabs::conversation(&it, before.as_ref(), model, self.time))
             }
+            Tab::Answer | Tab::Messages => None,
             Tab::Servers => self.parties.get(at).map(|row| row.shown.clone()),
             Tab::Findings => self.findings.get(at).map(|row| row.shown.clone()),
         }

@@ -1,17 +1,26 @@
 //! The data that was read so far, filled by the reading thread.
 
-use roaring::RoaringBitmap;
+use roaring::{RoaringBitmap, RoaringTreemap};
 
+use dissectors::kit::{Rule, Severity, Time};
 use dissectors::ledger::Terms;
 
 use super::index::Index;
-use crate::check::{Checker, ReportedFinding, Selection};
+use super::messages::MessageIndex;
+use crate::check::{Checker, Outcome, ReportedFinding, Selection};
+use crate::diagnose::{Diagnoses, Diagnosis};
 use crate::filter::Filter;
+use crate::report::answer::{Answer, AnswerLine, AnswerTimes};
+use crate::report::conformance::Conformance;
+use crate::report::{TimeFormatter, TimeStyle};
 use crate::session::{Event, Findings, Messages, Needs, Totals};
 use crate::summary::Summary;
 
 /// Maximum number of findings of finished captures; further ones are counted.
 const FINDINGS: usize = 20_000;
+
+/// Answers that are kept; of further captures, the tables show what was found.
+const ANSWERS: usize = 1000;
 
 /// Lines of notes that are kept.
 const NOTES: usize = 200;
@@ -20,13 +29,23 @@ const NOTES: usize = 200;
 pub struct Model {
     /// The conversations.
     pub index: Index,
+    /// All messages.
+    pub(super) messages: MessageIndex,
     /// Servers and masters.
     summary: Summary,
     /// The same with open flows, if computed.
     so_far: Option<Summary>,
     selection: Selection,
     terms: Terms,
+    /// The user states that captures are complete.
+    complete: bool,
+    /// The minimum severity that fails a capture.
+    least: Severity,
     checker: Option<Checker>,
+    diagnosis: Option<Diagnosis>,
+    /// The answers about finished captures, and about a live one so far.
+    answers: Vec<CaptureAnswer>,
+    answer_so_far: Option<CaptureAnswer>,
     /// The findings of finished captures, with their captures.
     found: Vec<(usize, ReportedFinding)>,
     left_out: u64,
@@ -40,6 +59,55 @@ pub struct Model {
     pub reading: ReadingProgress,
     /// The number of kept packets of input that can be read only once, and of dropped ones.
     pub kept: Option<(u64, u64)>,
+}
+
+/// What is wrong in a capture.
+pub struct CaptureAnswer {
+    /// The capture's name.
+    pub name: String,
+    diagnoses: Diagnoses,
+    /// The attacks that rules prove.
+    attacks: Vec<String>,
+    conformance: Conformance,
+    times: AnswerTimes,
+}
+
+impl CaptureAnswer {
+    /// Of what was concluded about a capture.
+    pub fn of(
+        name: &str,
+        diagnoses: Diagnoses,
+        outcome: &Outcome,
+        least: Severity,
+        read: &Totals,
+    ) -> CaptureAnswer {
+        CaptureAnswer {
+            name: name.to_owned(),
+            diagnoses,
+            attacks: outcome.attacks(),
+            conformance: Conformance::of(outcome, least, read),
+            times: AnswerTimes::of(TimeStyle::Utc, read),
+        }
+    }
+
+    fn answer(&self, style: TimeStyle) -> Answer<'_> {
+        Answer::of(&self.diagnoses, &self.attacks, AnswerTimes { style, ..self.times })
+    }
+
+    /// The less the more urgent: attacks, faults, everything else.
+    pub fn urgency(&self) -> u8 {
+        let answer = self.answer(TimeStyle::Utc);
+        match answer.tone {
+            _ if answer.is_attacked => 0,
+            "fail" => 1,
+            _ => 2,
+        }
+    }
+
+    /// It as text.
+    pub fn lines(&self, style: TimeStyle) -> Vec<AnswerLine> {
+        self.answer(style).lines(&self.conformance)
+    }
 }
 
 /// The progress of reading.
@@ -60,6 +128,8 @@ pub struct Matches {
     pub filter: Filter,
     /// Their numbers.
     pub conversations: RoaringBitmap,
+    /// The packets of selected messages, in all captures.
+    packets: RoaringTreemap,
     /// Everything that has been read was checked.
     pub is_complete: bool,
     /// Increases with every change.
@@ -70,12 +140,19 @@ impl Model {
     /// Empty. `index`, `tables`: memory limits in bytes.
     pub fn new(index: usize, tables: usize, selection: Selection, terms: Terms) -> Model {
         Model {
-            index: Index::new(index),
+            // Its messages share the memory with the conversations.
+            index: Index::new(index / 2),
+            messages: MessageIndex::new(index / 2),
             summary: Summary::new(tables, false),
             so_far: None,
             selection,
             terms,
+            complete: false,
+            least: Severity::Error,
             checker: None,
+            diagnosis: None,
+            answers: Vec::new(),
+            answer_so_far: None,
             found: Vec::new(),
             left_out: 0,
             matches: None,
@@ -84,6 +161,11 @@ impl Model {
             reading: ReadingProgress::default(),
             kept: None,
         }
+    }
+
+    /// The same, which judges captures like this: whether they are complete, and which severity fails them.
+    pub fn judging(self, complete: bool, least: Severity) -> Model {
+        Model { complete, least, ..self }
     }
 
     /// The events that it needs.
@@ -96,12 +178,18 @@ impl Model {
             servers: true,
             ..Checker::needs(selection, terms)
         }
+        .and(Diagnosis::needs(terms))
     }
 
     /// A capture begins.
     pub fn begin(&mut self, name: &str) {
         self.index.begin(name);
-        self.checker = Some(Checker::new(self.selection.clone(), self.terms, false));
+        self.checker = Some(Checker::new(self.selection.clone(), self.terms, self.complete));
+    }
+
+    /// Diagnoses the capture that has begun.
+    pub fn diagnose(&mut self, diagnosis: Diagnosis) {
+        self.diagnosis = Some(diagnosis);
     }
 
     /// The next event.
@@ -110,13 +198,19 @@ impl Model {
         if let Some(checker) = &mut self.checker {
             checker.event(event);
         }
+        if let Some(diagnosis) = &mut self.diagnosis {
+            diagnosis.event(event);
+        }
         match event {
             Event::Message(message) => {
-                let number = self.index.message(message);
-                if let (Some(matches), Some(number)) = (&mut self.matches, number)
+                let Some(number) = self.index.message(message) else { return };
+                let is_first_end =
+                    self.index.get(number).is_some_and(|it| it.ends[0] == message.payload().from);
+                self.messages.push(number, is_first_end, message);
+                if let Some(matches) = &mut self.matches
                     && wanted(&matches.filter)
                 {
-                    matches.add(number);
+                    matches.add(number, message.payload().frame);
                 }
             }
             Event::Checked(checked) => self.index.checked(checked),
@@ -135,10 +229,17 @@ impl Model {
     /// The capture was read.
     pub fn end(&mut self, name: &str, read: &mut Totals) {
         self.packets += read.packets;
-        self.so_far = None;
+        (self.so_far, self.answer_so_far) = (None, None);
         let Some(checker) = self.checker.take() else { return };
         let capture = self.index.captures().len().saturating_sub(1);
+        // Both review the same counts, which the first one takes.
+        let traffic = read.traffic.clone();
+        let diagnoses = self.diagnosis.take().map(|diagnosis| diagnosis.outcome(read, None));
+        read.traffic = traffic;
         let outcome = checker.outcome(vec![name.to_owned()], read);
+        if let Some(diagnoses) = diagnoses.filter(|_| self.answers.len() < ANSWERS) {
+            self.answers.push(CaptureAnswer::of(name, diagnoses, &outcome, self.least, read));
+        }
         for attack in outcome.attacks() {
             self.note(&format!(
                 "Under attack: {attack}; gamewire abuse shows who, how, and filters"
@@ -147,6 +248,49 @@ impl Model {
         let room = FINDINGS.saturating_sub(self.found.len());
         self.left_out += outcome.left_out + outcome.findings.len().saturating_sub(room) as u64;
         self.found.extend(outcome.findings.into_iter().take(room).map(|found| (capture, found)));
+    }
+
+    /// The severity of a rule in this project.
+    pub fn severity(&self, rule: &'static Rule) -> Severity {
+        self.selection.severities.of(rule)
+    }
+
+    /// Writes times in a style, relative to the first message.
+    pub fn stamp(&self, style: TimeStyle) -> TimeFormatter {
+        let first = self.index.order().first().and_then(|number| self.index.get(*number));
+        TimeFormatter::new(style).since(first.map(|first| first.start))
+    }
+
+    /// The time of a message in a list. `before`: that of the one above it.
+    pub(super) fn time_of_message(
+        &self,
+        style: TimeStyle,
+        time: Time,
+        before: Option<Time>,
+    ) -> String {
+        let stamp = self.stamp(style);
+        let mut stamp = match style {
+            TimeStyle::Delta => stamp.since(before.or(Some(time))),
+            _ => stamp,
+        };
+        stamp.of_row(time)
+    }
+
+    /// The answers about the captures.
+    pub fn answers(&self) -> impl Iterator<Item = &CaptureAnswer> {
+        self.answers.iter().chain(&self.answer_so_far)
+    }
+
+    /// The answer about a live capture so far.
+    pub fn answer_so_far(&mut self, answer: CaptureAnswer) {
+        if self.checker.is_some() {
+            self.answer_so_far = Some(answer);
+        }
+    }
+
+    /// Judges a capture that was read again.
+    pub fn checker(&self) -> (Checker, Severity) {
+        (Checker::new(self.selection.clone(), self.terms, self.complete), self.least)
     }
 
     /// A note.
@@ -186,13 +330,20 @@ impl Model {
 impl Matches {
     /// Nothing was looked at.
     pub fn of(filter: Filter) -> Matches {
-        Matches { filter, conversations: RoaringBitmap::new(), is_complete: false, changes: 0 }
+        let (conversations, packets) = (RoaringBitmap::new(), RoaringTreemap::new());
+        Matches { filter, conversations, packets, is_complete: false, changes: 0 }
     }
 
-    /// A conversation is wanted.
-    pub fn add(&mut self, number: u32) {
-        if self.conversations.insert(number) {
+    /// A message in this packet is wanted, and its conversation.
+    pub fn add(&mut self, conversation: u32, frame: u64) {
+        let is_new = self.conversations.insert(conversation);
+        if self.packets.insert(frame) || is_new {
             self.changes += 1;
         }
+    }
+
+    /// Whether a message is wanted.
+    pub(super) fn has(&self, conversation: u32, frame: u64) -> bool {
+        self.conversations.contains(conversation) && self.packets.contains(frame)
     }
 }

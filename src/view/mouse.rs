@@ -3,6 +3,7 @@
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
+use super::tabs::Tab;
 use super::{Model, Screen, TaskRequest, View};
 
 /// Rows by which the wheel moves.
@@ -12,7 +13,7 @@ const WHEEL: isize = 3;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Areas {
     /// The titles of the tabs.
-    pub(super) tabs: [Rect; 3],
+    pub(super) tabs: [Rect; Tab::ALL.len()],
     /// The columns of the list, by their indices in its table.
     pub(super) columns: Vec<usize>,
     /// The line of the display filter.
@@ -42,11 +43,7 @@ impl View {
             *at = at.saturating_add_signed(rows);
             return;
         }
-        match self.screens.last_mut() {
-            Some(Screen::Ladder(screen)) => screen.list.step(rows),
-            Some(Screen::Message(screen)) => screen.list.step(rows),
-            None => self.list().step(rows),
-        }
+        self.current_list().step(rows);
     }
 
     fn click(&mut self, at: Position, model: &Model) -> Option<TaskRequest> {
@@ -69,11 +66,7 @@ impl View {
 
     /// Selects a row; opens it if it was selected before.
     fn click_row(&mut self, row: usize, model: &Model) -> Option<TaskRequest> {
-        let list = match self.screens.last_mut() {
-            Some(Screen::Ladder(screen)) => &mut screen.list,
-            Some(Screen::Message(screen)) => &mut screen.list,
-            None => self.list(),
-        };
+        let list = self.current_list();
         let row = list.visible().start + row;
         if row >= list.length() {
             return None;

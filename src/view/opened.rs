@@ -2,27 +2,45 @@
 
 use std::ops::Range;
 
+use dissectors::kit::Set;
 use roaring::RoaringBitmap;
 
 use super::list::ListCursor;
-use crate::report::ladder::{Ladder, LadderLine};
+use crate::report::ladder::{Ladder, LadderLine, unanswered};
 use crate::report::paint::Paint;
 use crate::report::text::{DetailLevel, FieldLine, Text, field_lines};
 use crate::report::{Envelope, Report, TimeFormatter, TimeStyle};
-use crate::session::IcmpEvent;
+use crate::session::{Event, IcmpEvent};
 
 /// A conversation that was decoded again, as a ladder.
 #[derive(Default)]
 pub struct OpenedConversation {
     ladder: Ladder,
+    /// Packets of requests that were not answered, as findings say.
+    unanswered: Set<u64>,
     /// For each arrow, the index of its message in the conversation; `None` for an ICMP error.
     messages: Vec<Option<u32>>,
     count: u32,
 }
 
 impl OpenedConversation {
-    /// The next message.
-    pub fn message(&mut self, envelope: &Envelope<'_>) {
+    /// The next event.
+    pub fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Message(message) => {
+                let payload = message.payload();
+                if let Some(envelope) = Envelope::of(message, &payload) {
+                    self.message(&envelope);
+                }
+            }
+            Event::Icmp(icmp) => self.icmp(icmp),
+            Event::Checked(it) => self.unanswered.extend(unanswered(&it.checked())),
+            Event::FlowEnded(row) => self.ladder.flow(row),
+            Event::CrossFlow(_) | Event::Datagram(_) | Event::File(_) => {}
+        }
+    }
+
+    fn message(&mut self, envelope: &Envelope<'_>) {
         let before = self.ladder.steps();
         self.ladder.message(envelope);
         if self.ladder.steps() > before {
@@ -31,13 +49,18 @@ impl OpenedConversation {
         self.count = self.count.saturating_add(1);
     }
 
+    /// A capture has ended.
+    pub fn end(&mut self) {
+        self.ladder.settle(&std::mem::take(&mut self.unanswered));
+    }
+
     /// Whether nothing is drawn.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
     /// An ICMP error about one of them, or about none.
-    pub fn icmp(&mut self, icmp: &IcmpEvent) {
+    fn icmp(&mut self, icmp: &IcmpEvent) {
         let before = self.ladder.steps();
         self.ladder.icmp(icmp);
         if self.ladder.steps() > before {
@@ -94,6 +117,36 @@ impl LadderScreen {
         self.list.select(at.unwrap_or(0));
     }
 
+    /// Writes times in this style.
+    pub(super) fn write_times(&mut self, style: TimeStyle) {
+        let width = std::mem::take(&mut self.width);
+        self.time = style;
+        self.fit(width);
+    }
+
+    /// The selected line and, if it is a message, what was found about it.
+    pub(super) fn selected_text(&self) -> Option<String> {
+        let at = self.list.selected()?;
+        let step = self.lines.get(at)?.step?;
+        let own = self.lines.iter().skip(at).take_while(|line| line.step == Some(step));
+        let parts = own.flat_map(|line| line.parts.iter().map(|(_, text)| text.as_str()));
+        Some(parts.collect::<Vec<_>>().join(" "))
+    }
+
+    /// It as a file of this name: SVG, JSON, Mermaid, or else text.
+    pub(super) fn saved(&self, file: &str) -> Vec<u8> {
+        let (ladder, mut out) = (&self.drawn.ladder, Vec::new());
+        let mut stamp = TimeFormatter::new(self.time);
+        let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
+        match &*extension.to_ascii_lowercase() {
+            "svg" => ladder.svg(&mut stamp, &mut out),
+            "json" => ladder.json(None, &mut out),
+            "mmd" | "mermaid" => ladder.mermaid(&mut stamp, &mut out),
+            _ => return self.text().into_bytes(),
+        }
+        out
+    }
+
     /// The names of the parties.
     pub(super) fn head(&self) -> &str {
         &self.head
@@ -143,6 +196,7 @@ impl LadderScreen {
 }
 
 /// A message that was decoded again.
+#[derive(Clone, Debug)]
 pub struct OpenedMessage {
     /// Its index among the drawn messages.
     pub place: u32,

@@ -7,10 +7,11 @@ use dissectors::kit::{Severity, Socket, Verdict};
 use roaring::RoaringBitmap;
 
 use super::model::Model;
+use crate::check::ReportedFinding;
+use crate::report::TimeStyle;
 use crate::report::ladder;
 use crate::report::paint::Tone;
 use crate::report::table::{PeopleTable, PeopleTimes, TimeForm};
-use crate::report::{TimeFormatter, TimeStyle};
 use crate::rows::{
     AnyRow, Cell, ConversationRow, Conversations, FindingRow, Findings, Of, PacketPlaces, Servers,
     Sorting, Table,
@@ -22,40 +23,48 @@ use crate::text::{counted, escaped};
 /// A tab.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Tab {
-    /// Conversations.
+    /// What is wrong, and what to do.
     #[default]
+    Answer,
+    /// Conversations.
     Conversations,
     /// Game servers and masters.
     Servers,
     /// Findings.
     Findings,
+    /// All messages in time.
+    Messages,
 }
 
 impl Tab {
     /// All of them, in their order.
-    pub(super) const ALL: [Tab; 3] = [Tab::Conversations, Tab::Servers, Tab::Findings];
+    pub(super) const ALL: [Tab; 5] =
+        [Tab::Answer, Tab::Conversations, Tab::Servers, Tab::Findings, Tab::Messages];
 
     /// Its title.
     pub(super) fn title(self) -> &'static str {
         match self {
+            Tab::Answer => "Answer",
             Tab::Conversations => "Conversations",
             Tab::Servers => "Servers",
             Tab::Findings => "Findings",
+            Tab::Messages => "Messages",
         }
     }
 
-    /// Its table.
-    pub(super) fn table(self) -> Table {
+    /// Its table, if it is one.
+    pub(super) fn table(self) -> Option<Table> {
         match self {
-            Tab::Conversations => Table::Conversations,
-            Tab::Servers => Table::Servers,
-            Tab::Findings => Table::Findings,
+            Tab::Answer | Tab::Messages => None,
+            Tab::Conversations => Some(Table::Conversations),
+            Tab::Servers => Some(Table::Servers),
+            Tab::Findings => Some(Table::Findings),
         }
     }
 
-    /// Its columns.
-    pub(super) fn columns(self) -> PeopleTable {
-        columns(self.table())
+    /// The columns of its table.
+    pub(super) fn columns(self) -> Option<PeopleTable> {
+        self.table().map(columns)
     }
 }
 
@@ -76,10 +85,38 @@ pub(super) struct ShownRow {
 }
 
 impl ShownRow {
-    fn of(row: &dyn AnyRow<'_>, time: TimeStyle, tone: Option<Tone>, whole: String) -> ShownRow {
-        let stamp = TimeFormatter::new(time);
-        let mut times = PeopleTimes { stamp, digits: 6, form: TimeForm::OfDay };
-        ShownRow { cells: columns(row.table()).cells(row, &mut times), tone, whole }
+    fn of(
+        row: &dyn AnyRow<'_>,
+        times: &mut PeopleTimes,
+        tone: Option<Tone>,
+        whole: String,
+    ) -> ShownRow {
+        ShownRow { cells: columns(row.table()).cells(row, times), tone, whole }
+    }
+}
+
+impl ShownRow {
+    /// Replaces a cell of a conversation's row.
+    pub(super) fn set(&mut self, heading: &str, text: String) {
+        let columns = columns(Table::Conversations);
+        let at = columns.shown().position(|shown| shown.heading == heading);
+        if let Some(cell) = at.and_then(|at| self.cells.get_mut(at)) {
+            *cell = text;
+        }
+    }
+}
+
+/// How lists write times: of the day, or the seconds that the style counts.
+fn times(model: &Model, style: TimeStyle) -> PeopleTimes {
+    PeopleTimes { stamp: model.stamp(style), digits: 6, form: TimeForm::Brief }
+}
+
+/// The width of a time in a list.
+pub(super) fn width_of_time(style: TimeStyle) -> usize {
+    match style {
+        TimeStyle::Utc | TimeStyle::Local => 8,
+        TimeStyle::Relative | TimeStyle::Delta => 11,
+        TimeStyle::Epoch => 17,
     }
 }
 
@@ -89,8 +126,13 @@ fn chosen(sorting: Sorting, table: Table) -> Sorting {
     Sorting::by(table, column, sorting.is_reversed)
 }
 
-/// A conversation's row.
-pub(super) fn conversation(it: &ConversationRow, model: &Model, time: TimeStyle) -> ShownRow {
+/// A conversation's row. `before`: the one above it.
+pub(super) fn conversation(
+    it: &ConversationRow,
+    before: Option<&ConversationRow>,
+    model: &Model,
+    time: TimeStyle,
+) -> ShownRow {
     let [from, to] = it.ends;
     let capture = match model.index.captures() {
         [_, _, ..] => format!("{}: ", model.index.name_of(it.capture)),
@@ -103,7 +145,12 @@ pub(super) fn conversation(it: &ConversationRow, model: &Model, time: TimeStyle)
         counted(it.messages.into(), "message"),
     );
     let tone = it.worst.map(|(weight, verdict)| Tone::Finding(weight, verdict));
-    ShownRow::of(&Of::<Conversations>(*it), time, tone, whole)
+    let mut times = times(model, time);
+    times.stamp = match before {
+        Some(before) if time == TimeStyle::Delta => times.stamp.since(Some(before.start)),
+        _ => times.stamp,
+    };
+    ShownRow::of(&Of::<Conversations>(*it), &mut times, tone, whole)
 }
 
 /// Puts conversations into an order.
@@ -127,11 +174,11 @@ pub(super) struct PartyRow {
 }
 
 impl PartyRow {
-    fn of((Socket(end), it): (Socket, &Server), time: TimeStyle) -> PartyRow {
+    fn of((Socket(end), it): (Socket, &Server), times: &mut PeopleTimes) -> PartyRow {
         let tone = Tone::Finding(Severity::Warning, Verdict::Fail);
         let tone = Some(tone).filter(|_| it.findings > 0);
-        let mut shown = ShownRow::of(&Of::<Servers>((Socket(end), it)), time, tone, String::new());
-        let (columns, cells) = (Tab::Servers.columns(), &shown.cells);
+        let mut shown = ShownRow::of(&Of::<Servers>((Socket(end), it)), times, tone, String::new());
+        let (columns, cells) = (columns(Table::Servers), &shown.cells);
         let known = columns.shown().zip(cells).skip(1).filter(|(_, cell)| *cell != "-");
         let known: Vec<_> = known.map(|(it, cell)| format!("{} {cell}", it.heading)).collect();
         shown.whole = format!("{end}  {}", known.join("  "));
@@ -151,18 +198,23 @@ fn wanted(model: &Model) -> impl Iterator<Item = ConversationRow> {
 /// none has its port, because only its heartbeats name it, those of its host.
 pub(super) fn of_party(model: &Model, end: SocketAddr) -> (RoaringBitmap, u64) {
     let of = |is_it: &dyn Fn(SocketAddr) -> bool| {
-        let (mut first, mut all, mut messages) = (RoaringBitmap::new(), 0, 0);
-        for it in wanted(model).filter(|it| it.ends.iter().any(|end| is_it(*end))) {
-            if messages < ladder::STEPS {
-                first.insert(it.number);
-            }
-            messages = messages.saturating_add(it.messages as usize);
-            all += 1;
-        }
-        (first, all)
+        first_of(wanted(model).filter(|it| it.ends.iter().any(|end| is_it(*end))))
     };
     let found = of(&|it| it == end);
     if found.1 > 0 { found } else { of(&|it| it.ip() == end.ip()) }
+}
+
+/// The first of these conversations, up to the size of a ladder, and their total number.
+pub(super) fn first_of(all: impl Iterator<Item = ConversationRow>) -> (RoaringBitmap, u64) {
+    let (mut first, mut count, mut messages) = (RoaringBitmap::new(), 0, 0);
+    for it in all {
+        if messages < ladder::STEPS {
+            first.insert(it.number);
+        }
+        messages = messages.saturating_add(it.messages as usize);
+        count += 1;
+    }
+    (first, count)
 }
 
 /// Keeps the parties of conversations that the display filter selects.
@@ -195,7 +247,49 @@ pub(super) fn parties(model: &Model, sorting: Sorting, time: TimeStyle) -> Vec<P
     let mut parties: Vec<_> = masters.chain(summary.servers.rows()).collect();
     narrow(&mut parties, model);
     let (parties, _) = sorting.first(parties, usize::MAX, |row| sorting.cell(&Of::<Servers>(*row)));
-    parties.into_iter().map(|row| PartyRow::of(row, time)).collect()
+    let mut times = times(model, time);
+    parties.into_iter().map(|row| PartyRow::of(row, &mut times)).collect()
+}
+
+/// How much there is of what the filter selects.
+#[derive(Clone, Copy, Default)]
+pub(super) struct TabCounts {
+    pub(super) conversations: usize,
+    /// Servers and masters.
+    pub(super) servers: usize,
+    pub(super) findings: usize,
+    pub(super) messages: usize,
+}
+
+impl TabCounts {
+    pub(super) fn of(model: &Model) -> TabCounts {
+        let (summary, findings) = (model.summary(), wanted_findings(model).count());
+        match &model.matches {
+            None => TabCounts {
+                conversations: model.index.order().len(),
+                servers: summary.servers.len() + summary.masters.len(),
+                findings,
+                messages: model.messages.len(),
+            },
+            Some(matches) => TabCounts {
+                conversations: wanted(model).count(),
+                servers: parties(model, Sorting::default(), TimeStyle::Utc).len(),
+                findings,
+                messages: model.messages.places(|of, frame| matches.has(of, frame)).len(),
+            },
+        }
+    }
+}
+
+/// The findings, with their conversations: only of selected ones, if there is a filter.
+fn wanted_findings(model: &Model) -> impl Iterator<Item = (Option<u32>, &ReportedFinding)> {
+    model.found().filter_map(|(capture, found)| {
+        let conversation = model.conversation_of(capture, found.flow);
+        let is_wanted = model.matches.as_ref().is_none_or(|matches| {
+            conversation.is_some_and(|it| matches.conversations.contains(it))
+        });
+        is_wanted.then_some((conversation, found))
+    })
 }
 
 /// A finding.
@@ -212,22 +306,18 @@ pub(super) struct FoundRow {
 pub(super) fn findings(model: &Model, sorting: Sorting, time: TimeStyle) -> Vec<FoundRow> {
     let (places, files) = (PacketPlaces::default(), Files::default());
     let sorting = chosen(sorting, Table::Findings);
-    let rows = model.found().filter_map(|(capture, found)| {
-        let conversation = model.conversation_of(capture, found.flow);
-        let is_wanted = model.matches.as_ref().is_none_or(|matches| {
-            conversation.is_some_and(|it| matches.conversations.contains(it))
-        });
-        is_wanted.then(|| (conversation, found, FindingRow::of(found, &places, &files)))
-    });
+    let rows = wanted_findings(model)
+        .map(|(conversation, found)| (conversation, found, FindingRow::of(found, &places, &files)));
     let rows: Vec<_> = rows.collect();
     let all = rows.iter().collect();
     let (rows, _) = sorting.first(all, usize::MAX, |(.., row)| sorting.cell(&Of::<Findings>(row)));
+    let mut times = times(model, time);
     let shown = rows.into_iter().map(|(conversation, found, row)| {
         let (code, slug, detail) = (found.rule.code, found.rule.slug, escaped(&found.detail));
         let mark = if found.verdict == Verdict::Inconclusive { "?" } else { "" };
         let whole = format!("{}{mark} {code} {slug}: {detail}", found.severity.name());
         let tone = Some(Tone::Finding(found.severity, found.verdict));
-        let shown = ShownRow::of(&Of::<Findings>(row), time, tone, whole);
+        let shown = ShownRow::of(&Of::<Findings>(row), &mut times, tone, whole);
         FoundRow { conversation: *conversation, frame: found.frame(), shown }
     });
     shown.collect()

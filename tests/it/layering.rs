@@ -20,7 +20,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ("rows", &["check", "flows", "session", "summary"]),
     ("report", &["abuse", "check", "diagnose", "filter", "flows", "rows", "session", "summary"]),
     ("tables", &["capture", "check", "filter", "report", "rows", "session", "summary"]),
-    ("view", &["check", "filter", "report", "rows", "session", "summary"]),
+    ("view", &["check", "diagnose", "filter", "report", "rows", "session", "summary"]),
     ("spoken", &["capture", "output_file"]),
     ("play", &["capture", "flows", "session", "spoken"]),
     ("config", &["check", "flows"]),

@@ -72,4 +72,5 @@ mod threads;
 mod traffic;
 mod tshark;
 mod vectors;
+mod view;
 mod web_page;

@@ -8,6 +8,7 @@ pub(crate) mod exchanges;
 pub(crate) mod player;
 pub(crate) mod project;
 pub(crate) mod recording;
+pub(crate) mod screen;
 pub(crate) mod skip;
 pub(crate) mod terminal;
 

@@ -14,7 +14,7 @@ use crate::filter::Filter;
 use crate::live::FileFilter;
 use crate::net::glance;
 use crate::rows::ConversationRow;
-use crate::session::{Decoder, Event, MessageEvent, Needs, Options};
+use crate::session::{Decoder, Event, MessageEvent, Needs, Options, Totals};
 
 use super::kept::KeptReader;
 
@@ -108,7 +108,7 @@ impl CaptureAgain {
     }
 
     /// Decodes a capture again: with `wanted` only the needed part. `each` returns whether to
-    /// continue.
+    /// continue. Returns what was read.
     pub(super) fn decode(
         &self,
         capture: usize,
@@ -117,7 +117,7 @@ impl CaptureAgain {
         wanted: Option<&WantedConversations>,
         control: &TaskControl<'_>,
         each: &mut dyn FnMut(&Event<'_>) -> bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<Totals, Failure> {
         let options = Options { needs, filter, ..options(&self.input, &self.config)? };
         let mut decoding = Decoding { decoder: Decoder::new(options), wanted, control, each };
         let mut goes_on = true;
@@ -154,7 +154,7 @@ impl CaptureAgain {
             }
         }
         decoding.finish();
-        Ok(())
+        Ok(decoding.decoder.into_totals())
     }
 }
 

@@ -259,10 +259,10 @@ impl RunningView<'_> {
         let mut has_some = false;
         while let Ok((cancelled, reply)) = self.replies.try_recv() {
             if !cancelled.load(Ordering::Relaxed) {
-                let is_filtered = matches!(reply, TaskReply::Filtered);
+                let is_of_all = matches!(reply, TaskReply::Filtered | TaskReply::Judged);
                 self.view.reply(reply);
                 has_some = true;
-                if is_filtered {
+                if is_of_all {
                     self.view.refresh(&self.shared.lock_now());
                 }
             }
@@ -327,7 +327,9 @@ impl RunningView<'_> {
                 self.tasks.filter(filter);
                 self.view.refresh(&self.shared.lock_now());
             }
+            TaskRequest::Answer => self.tasks.answer(),
             TaskRequest::Write(file, chosen) => self.tasks.write(file, chosen),
+            TaskRequest::Save(file, bytes) => self.tasks.save(file, bytes),
             TaskRequest::Cancel => self.tasks.cancel(),
             TaskRequest::Copy(_) | TaskRequest::Suspend | TaskRequest::Quit => {}
         }

@@ -1,6 +1,6 @@
 //! Long tasks: each has a thread of its own, and is cancelled when the next one of its kind begins.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ use crate::report::Envelope;
 use crate::rows::ConversationRow;
 use crate::session::{Event, Findings, Messages, Needs};
 use crate::text::{counted, escaped};
-use crate::view::{Chosen, Matches, OpenedConversation, OpenedMessage, TaskReply};
+use crate::view::{CaptureAnswer, Chosen, Matches, OpenedConversation, OpenedMessage, TaskReply};
 
 /// The interval at which a filter checks whether a capture has begun.
 const WAIT: Duration = Duration::from_millis(50);
@@ -60,8 +60,16 @@ impl Tasks {
         self.start(move |task| task.message(&conversations, nth));
     }
 
+    pub(super) fn answer(&mut self) {
+        self.start(Task::answer);
+    }
+
     pub(super) fn write(&mut self, file: String, chosen: Chosen) {
         self.start(move |task| task.write(&file, &chosen));
+    }
+
+    pub(super) fn save(&mut self, file: String, bytes: Vec<u8>) {
+        self.start(move |task| task.save(&file, &bytes));
     }
 
     /// Finds what a filter selects; without one, everything.
@@ -123,20 +131,22 @@ impl Task {
         (!all.is_empty()).then_some(all).ok_or_else(gone)
     }
 
-    /// Calls `each` with the messages of conversations and ICMP errors, until it returns false.
+    /// Calls `each` with the messages of conversations and other events, until it returns false, and with `None`
+    /// at the end of each capture.
     fn messages(
         &self,
         numbers: &RoaringBitmap,
-        each: &mut dyn FnMut(&Event<'_>) -> bool,
+        each: &mut dyn FnMut(Option<&Event<'_>>) -> bool,
     ) -> Result<(), Failure> {
-        let needs = Needs { icmp: true, ..Needs::messages_with_fields() };
+        let findings = Findings::All { in_words: true };
+        let needs = Needs { icmp: true, flows: true, findings, ..Needs::messages_with_fields() };
         let mut goes_on = true;
         for all in self.conversations(numbers)?.chunk_by(|one, next| one.capture == next.capture) {
             let wanted = WantedConversations::new(all.iter().copied());
             let mut of_them = |event: &Event<'_>| {
                 let is_other =
                     matches!(event, Event::Message(message) if wanted.of(message).is_none());
-                goes_on = is_other || each(event);
+                goes_on = is_other || each(Some(event));
                 goes_on
             };
             let capture = all.first().map_or(0, |it| it.capture);
@@ -146,6 +156,7 @@ impl Task {
             if !goes_on {
                 break;
             }
+            each(None);
         }
         Ok(())
     }
@@ -158,13 +169,8 @@ impl Task {
         let mut drawn = OpenedConversation::default();
         self.messages(&numbers, &mut |event| {
             match event {
-                Event::Message(message) => {
-                    if let Some(envelope) = Envelope::of(message, &message.payload()) {
-                        drawn.message(&envelope);
-                    }
-                }
-                Event::Icmp(icmp) => drawn.icmp(icmp),
-                _ => {}
+                Some(event) => drawn.event(event),
+                None => drawn.end(),
             }
             true
         })?;
@@ -177,7 +183,7 @@ impl Task {
     pub(super) fn message(&self, numbers: &RoaringBitmap, nth: u32) -> Result<TaskReply, Failure> {
         let (mut opened, mut count) = (None, 0);
         self.messages(numbers, &mut |event| {
-            let Event::Message(message) = event else { return true };
+            let Some(Event::Message(message)) = event else { return true };
             if count == nth {
                 let payload = message.payload();
                 let envelope = Envelope::of(message, &payload);
@@ -187,6 +193,32 @@ impl Task {
             count <= nth
         })?;
         Ok(TaskReply::Message(opened))
+    }
+
+    /// Judges what is kept of a live capture so far.
+    pub(super) fn answer(&self) -> Result<TaskReply, Failure> {
+        let capture = self.again.shared.captures().saturating_sub(1);
+        let (name, (mut checker, least)) = {
+            let model = self.again.shared.lock_now();
+            (model.index.name_of(capture).to_owned(), model.checker())
+        };
+        let setting = self.again.diagnosing();
+        let (mut diagnosis, needs) = (setting.diagnosis(), self.again.needs());
+        let mut read = self.control(|control| {
+            self.again.decode(capture, needs, None, None, control, &mut |event| {
+                checker.event(event);
+                diagnosis.event(event);
+                true
+            })
+        })?;
+        // Both review the same counts, which the first one takes.
+        let traffic = read.traffic.clone();
+        let diagnoses = diagnosis.outcome(&mut read, None);
+        read.traffic = traffic;
+        let outcome = checker.outcome(vec![name.clone()], &mut read);
+        let answer = CaptureAnswer::of(&name, diagnoses, &outcome, least, &read);
+        self.again.shared.lock_now().answer_so_far(answer);
+        Ok(TaskReply::Judged)
     }
 
     pub(super) fn filter(&self, filter: &Filter) -> Result<TaskReply, Failure> {
@@ -215,7 +247,8 @@ impl Task {
                     if self.cancel.load(Ordering::Relaxed) {
                         return false;
                     }
-                    model.matches.iter_mut().for_each(|matches| matches.add(number));
+                    let frame = message.payload().frame;
+                    model.matches.iter_mut().for_each(|matches| matches.add(number, frame));
                     true
                 })
             })?;
@@ -283,6 +316,19 @@ impl Task {
         writer.finish().and_then(OutputFile::put).map_err(failed)?;
         let (packets, messages) = (counted(packets, "packet"), counted(messages, "message"));
         Ok(TaskReply::Done(format!("wrote {packets} of {messages} to {called}")))
+    }
+
+    pub(super) fn save(&self, file: &str, bytes: &[u8]) -> Result<TaskReply, Failure> {
+        let called = escaped(file).into_owned();
+        // An existing file is not overwritten.
+        let written = OutputFile::create_new(Path::new(file)).and_then(|mut out| {
+            out.write_all(bytes)?;
+            out.put()
+        });
+        written.map_err(|error| {
+            Failure::Other(format!("cannot write {called}: {}", self.unwritable(&error)))
+        })?;
+        Ok(TaskReply::Done(format!("saved the ladder to {called}")))
     }
 
     /// The packets of a capture to write, and the number of their messages.

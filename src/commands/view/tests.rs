@@ -54,6 +54,8 @@ impl TestUser {
         again.shared.lock_now().reading = ReadingProgress::Over;
         let mut user = TestUser { again, view, copied: String::new(), has_quit: false };
         user.refresh();
+        // Most tests begin in the list of conversations.
+        user.keys(&["2"]);
         user
     }
 
@@ -131,6 +133,8 @@ impl TestUser {
             }
             Some(TaskRequest::Ladder { conversations, frame }) => task.ladder(conversations, frame),
             Some(TaskRequest::Message(conversations, nth)) => task.message(&conversations, nth),
+            Some(TaskRequest::Save(file, bytes)) => task.save(&file, &bytes),
+            Some(TaskRequest::Answer) => task.answer(),
             Some(TaskRequest::Write(file, chosen)) => task.write(&file, &chosen),
             Some(TaskRequest::Filter(filter)) => {
                 self.again.shared.lock_now().matches = filter.clone().map(Matches::of);
@@ -195,16 +199,23 @@ fn screens_of_two_sizes() {
     // From the package's folder, where tests run, so that paths are the same everywhere.
     let files = ["samples/a2s-quirks.pcap", "samples/valve-master-faults.pcap"];
     let mut user = TestUser::with(&files);
+    user.keys(&["1"]);
+    user.snapshot("answer");
+    user.keys(&["2"]);
     user.snapshot("conversations");
     user.keys(&["Down", "Down", "Down", "Down", "Down", "Enter"]);
     user.snapshot("ladder");
     user.keys(&["End", "Up", "Enter", "Down", "Down", "Down"]);
     user.snapshot("message");
-    user.keys(&["Esc", "Esc", "2"]);
+    user.keys(&["Esc", "Esc", "3"]);
     user.snapshot("servers");
     user.keys(&["Tab", "Down"]);
     user.snapshot("findings");
-    user.keys(&["1", "/", ":a2s.info_response.playrs > 3 and map == x"]);
+    user.keys(&["e"]);
+    user.snapshot("rule");
+    user.keys(&["Esc", "Tab", "Down"]);
+    user.snapshot("messages");
+    user.keys(&["2", "/", ":a2s.info_response.playrs > 3 and map == x"]);
     user.snapshot("filter");
     user.keys(&["Esc", "?"]);
     user.snapshot("keys");
@@ -280,7 +291,7 @@ fn opened_messages_equal_dissect() {
 #[test]
 fn every_tab_can_be_sorted_by_every_column_and_back() {
     let mut user = TestUser::of("a2s-quirks.pcap");
-    for tab in ["1", "2", "3"] {
+    for tab in ["2", "3", "4"] {
         user.keys(&[tab]);
         let rows = |user: &mut TestUser| {
             let screen = user.screen(120, 60);
@@ -335,9 +346,9 @@ fn a_filter_is_mended_applied_and_taken_away() {
     ]);
     let flows = BTreeSet::from_iter(out.lines().skip(1)).len();
     assert!(flows > 0 && screen.contains(&format!("Conversations {flows} ")), "{flows}\n{screen}");
-    user.keys(&["3"]);
+    user.keys(&["4"]);
     let some = user.screen(100, 60).lines().count();
-    user.keys(&["1", "Esc"]);
+    user.keys(&["2", "Esc"]);
     assert!(user.screen(100, 30).contains("Conversations 12 "), "{some}");
     let mut given = TestUser::with(&["-Y", "a2s.rules_request", &sample("a2s-quirks.pcap")]);
     assert!(given.screen(100, 30).contains("filter: a2s.rules_request"));
@@ -346,7 +357,7 @@ fn a_filter_is_mended_applied_and_taken_away() {
 #[test]
 fn a_server_leads_to_its_ladder_and_a_finding_to_its_packet() {
     let mut user = TestUser::of("a2s-quirks.pcap");
-    user.keys(&["2", "Enter"]);
+    user.keys(&["3", "Enter"]);
     let screen = user.screen(100, 30);
     let args = ["--host", "10.0.0.2:27015", &sample("a2s-quirks.pcap")];
     let (_, out, _) =
@@ -362,7 +373,7 @@ fn a_server_leads_to_its_ladder_and_a_finding_to_its_packet() {
         assert!(screen.contains(&format!(" {frame} 10.0.")), "{frame}:\n{screen}");
         user.keys(&["n"]);
     }
-    user.keys(&["Esc", "Esc", "3", "Enter"]);
+    user.keys(&["Esc", "Esc", "4", "Enter"]);
     let screen = user.screen(100, 30);
     let selected = user.buffer(100, 30);
     let y = (0..30).find(|&y| selected[(0, y)].modifier.contains(Modifier::REVERSED) && y > 1);
@@ -374,7 +385,7 @@ fn a_server_leads_to_its_ladder_and_a_finding_to_its_packet() {
 #[test]
 fn a_filter_narrows_the_servers() {
     let mut user = TestUser::of("a2s-quirks.pcap");
-    user.keys(&["2"]);
+    user.keys(&["3"]);
     assert!(user.screen(100, 30).contains("Servers 3 "));
     user.keys(&["/", ":ip.addr == 10.0.2.2 and a2s", "Enter"]);
     let screen = user.screen(100, 30);
@@ -390,7 +401,7 @@ fn a_filter_narrows_the_servers() {
 fn the_bytes_of_the_selected_field_are_marked_and_a_byte_leads_to_its_field() {
     let mut user = TestUser::of("a2s-info-players-rules.pcap");
     user.keys(&["Enter", "End", "Enter"]);
-    for (width, columns) in [(80_u16, 8_u16), (120, 16)] {
+    for (width, columns) in [(80_u16, 8_u16), (118, 16)] {
         let start = width - (6 + columns * 3 + 2 + columns) + 6;
         // Every byte in the first row: clicking it marks it.
         for byte in 0..columns {
@@ -420,7 +431,7 @@ fn the_mouse_selects_drawn_elements() {
     let tab = screen.lines().next().unwrap().find("Findings").unwrap() as u16;
     user.click(tab, 0);
     assert!(user.screen(100, 30).contains("SEVERITY"));
-    user.click(3, 0);
+    user.click(13, 0);
     user.screen(100, 30);
     user.click(10, 5);
     let selected = user.screen(100, 30);
@@ -525,7 +536,7 @@ fn nothing_that_a_terminal_obeys_is_drawn_of_any_capture() {
     assert!(files.len() > 8);
     for file in files {
         let mut user = TestUser::with(&[file.to_str().unwrap()]);
-        for tab in ["2", "3", "1"] {
+        for tab in ["1", "3", "4", "5", "2"] {
             user.keys(&[tab]);
             check(&mut user, &file);
         }

@@ -2,12 +2,11 @@
 
 use maud::{Markup, html};
 
-use crate::abuse::{Attack, Omitted, SeenTraffic};
-use crate::report::TimeStyle;
+use crate::abuse::Attack;
 use crate::report::abuse::AbuseReport;
 use crate::report::abuse_filters::EMITTED;
+use crate::report::answer::{AnswerTimes, filters};
 use crate::report::firewall::{Firewall, RuleNames};
-use crate::session::Totals;
 use crate::text::escaped;
 
 /// The firewalls whose filters are on a page, with their names.
@@ -15,28 +14,13 @@ const FIREWALLS: [(Firewall, &str); 2] =
     [(Firewall::Nft, "nftables"), (Firewall::Iptables, "iptables")];
 
 /// The headline of each attack, and its block.
-pub(super) fn lines(attacks: &[Attack], read: &Totals) -> Vec<(String, Markup)> {
+pub(super) fn blocks(attacks: &[Attack], times: AnswerTimes) -> Vec<(String, Markup)> {
     let each = attacks.iter().map(|attack| {
-        let report = report(std::slice::from_ref(attack), read);
+        let report = times.report(attack);
         let headline = report.headline(attack, &mut report.stamp());
         (headline, block(&report, attack))
     });
     each.collect()
-}
-
-fn report<'r>(attacks: &'r [Attack], read: &Totals) -> AbuseReport<'r> {
-    // The line about a capture without attacks is not on the page.
-    let seen =
-        SeenTraffic { packets: 0, highest: None, threshold: 0.0, seconds: 0.0, one_way: None };
-    AbuseReport {
-        attacks,
-        capture: None,
-        digits: read.digits,
-        times: (TimeStyle::Utc, read.span.map(|[first, _]| first)),
-        omitted: Omitted::default(),
-        packets: read.packets,
-        seen,
-    }
 }
 
 /// A line with advice.
@@ -47,11 +31,8 @@ pub(super) fn what_to_do(todo: &str) -> Markup {
 /// The figures, and the filters to copy, which a click selects whole.
 fn block(report: &AbuseReport<'_>, attack: &Attack) -> Markup {
     let figures = report.figures(attack, &mut report.stamp());
-    let is_filter = |(name, _): &&(&str, String)| *name == "filter";
     html! {
-        @for (_, text) in figures.iter().filter(is_filter) {
-            (what_to_do(text.trim_end_matches(EMITTED)))
-        }
+        @for todo in filters(&figures) { (what_to_do(todo)) }
         details {
             summary { "Figures, sources and filters" }
             div class="scroll" {

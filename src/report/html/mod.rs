@@ -9,7 +9,6 @@ mod attack;
 mod overview;
 mod sample;
 mod template;
-mod verdict;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -19,10 +18,11 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use dissectors::kit::{Code, Rule, Set, Severity};
 use sha2::{Digest, Sha256};
 
-use self::answers::Answer;
-use self::verdict::{Headline, party_counts};
+use self::answers::AnswerPart;
 use super::TimeStyle;
+use super::answer::{Answer, AnswerTimes};
 use super::check::json;
+use super::conformance::{Conformance, party_counts};
 use super::json::line;
 use super::summary::{self, SummaryOptions};
 use crate::check::Outcome;
@@ -62,8 +62,8 @@ pub struct Capture {
     recording: String,
     /// When it begins.
     begin: String,
-    answer: Answer,
-    verdict: Headline,
+    answer: AnswerPart,
+    verdict: Conformance,
     /// How many errors, warnings and notes it has, and each of its parties.
     counts: [u64; 3],
     parties: BTreeMap<String, [u64; 3]>,
@@ -111,13 +111,15 @@ impl Capture {
         json::write(outcome, least, None, &mut check)?;
         let found = outcome.findings.iter();
         let rules = found.clone().map(|it| (it.rule.code, (it.rule, it.severity)));
+        let times = AnswerTimes::of(TimeStyle::Utc, read);
+        let answer = Answer::of(diagnoses, &outcome.attacks(), times);
         let of_requests = found.clone().filter(|it| it.rule.requires_response);
         Ok(Capture {
             name,
             recording: report.recording(),
             begin: report.begin().unwrap_or_default(),
-            answer: Answer::of(diagnoses, &outcome.attacks(), read),
-            verdict: Headline::of(outcome, least, read),
+            answer: AnswerPart::of(&answer, times),
+            verdict: Conformance::of(outcome, least, read),
             counts: Severity::ALL.map(|severity| outcome.count(severity)),
             parties: party_counts(outcome),
             summary,
@@ -145,6 +147,9 @@ impl Capture {
 /// The output cannot be written.
 pub fn write(captures: &mut [Capture], version: &str, to: &mut dyn Write) -> io::Result<()> {
     overview::sort(captures);
+    for Capture { sample, unanswered, .. } in &mut *captures {
+        sample.settle(unanswered);
+    }
     to.write_all(template::above(captures, &policy(), version).into_string().as_bytes())?;
     data("report", &report(captures), to)?;
     for (nth, capture) in captures.iter().enumerate() {
@@ -200,7 +205,7 @@ fn report(captures: &[Capture]) -> Vec<u8> {
         out.extend_from_slice(b",\"parties\":");
         let _ = line(&capture.parties, out);
         out.extend_from_slice(b",\"sample\":");
-        capture.sample.json(&capture.unanswered, out);
+        capture.sample.json(out);
         out.push(b'}');
     }
     out.extend_from_slice(b"]}");

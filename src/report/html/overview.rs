@@ -6,7 +6,7 @@ use dissectors::kit::Severity;
 use maud::{Markup, html};
 
 use super::Capture;
-use super::verdict::named;
+use crate::report::conformance::named;
 use crate::text::{escaped, grouped};
 
 /// Attacks first, then faults, errors and warnings.

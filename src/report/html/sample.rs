@@ -1,6 +1,6 @@
 //! The messages on a page: all, or a sample that includes those with findings.
 
-use dissectors::kit::{Map, Role, Set};
+use dissectors::kit::{Role, Set};
 use serde_json::{Value, json};
 
 use crate::flows::FlowRow;
@@ -27,8 +27,6 @@ pub struct Sample {
     /// Further data of each arrow; `None` for an ICMP error.
     rows: Vec<Option<Row>>,
     taken: usize,
-    /// For each flow, the number of exchanges that were not answered, once it has ended.
-    flows: Map<u32, u64>,
     json: Json,
     /// A line for each arrow: its fields and its bytes.
     details: Vec<u8>,
@@ -48,7 +46,6 @@ struct SampleSelection {
 }
 
 struct Row {
-    frame: u64,
     flow: u32,
     length: u64,
     speaker: Role,
@@ -68,7 +65,6 @@ impl Sample {
             ladder: Ladder::default(),
             rows: Vec::new(),
             taken: 0,
-            flows: Map::default(),
             json: Json::new(true),
             details: Vec::new(),
             seen: 0,
@@ -126,9 +122,7 @@ impl Sample {
             return self.fill();
         }
         self.taken += 1;
-        self.flows.entry(payload.flow).or_default();
         self.rows.push(Some(Row {
-            frame: payload.frame,
             flow: payload.flow,
             length: m.length(),
             speaker: m.message().speaker,
@@ -156,28 +150,12 @@ impl Sample {
 
     /// A flow has ended.
     pub fn flow(&mut self, row: &FlowRow) {
-        if let Some(given_up) = self.flows.get_mut(&row.flow) {
-            *given_up = row.exchanges.saturating_sub(row.exchanges_answered);
-        }
+        self.ladder.flow(row);
     }
 
-    /// Which messages are unanswered requests: those with such findings, and the last ones of each
-    /// flow, as many as timed out.
-    fn unanswered(&self, found: &Set<u64>) -> Vec<bool> {
-        let mut left = self.flows.clone();
-        let mut unanswered = vec![false; self.rows.len()];
-        for certain in [true, false] {
-            for (at, (row, unanswered)) in self.rows.iter().zip(&mut unanswered).enumerate().rev() {
-                let Some(row) = row.as_ref().filter(|_| self.ladder.is_open(at)) else { continue };
-                let Some(left) = left.get_mut(&row.flow) else { continue };
-                let counts = if certain { found.contains(&row.frame) } else { *left > 0 };
-                if counts && !*unanswered {
-                    *unanswered = true;
-                    *left = left.saturating_sub(1);
-                }
-            }
-        }
-        unanswered
+    /// All flows have ended. `found`: the packets of requests that were not answered, as findings say.
+    pub(super) fn settle(&mut self, found: &Set<u64>) {
+        self.ladder.settle(found);
     }
 
     /// Writes the fields and the bytes of a message. Returns whether there was room.
@@ -230,19 +208,18 @@ impl Sample {
 
     /// `{"seen": .., "weight": .., "parties": [..], "messages": [..]}`, with a message for each line
     /// of the details.
-    pub(super) fn json(&self, found: &Set<u64>, out: &mut Vec<u8>) {
+    pub(super) fn json(&self, out: &mut Vec<u8>) {
         let (parties, weight) = (self.ladder.party_objects(), self.weight());
         let head = json!({ "seen": self.seen, "weight": weight, "parties": parties });
         let text = head.to_string();
         out.extend_from_slice(text.strip_suffix('}').unwrap_or(&text).as_bytes());
         out.extend_from_slice(b",\"messages\":[");
-        let rows = self.rows.iter().zip(self.unanswered(found));
-        for (nth, (step, (row, unanswered))) in self.ladder.step_objects().zip(rows).enumerate() {
+        for (nth, (step, row)) in self.ladder.step_objects().zip(&self.rows).enumerate() {
             if nth > 0 {
                 out.push(b',');
             }
             out.push(b'\n');
-            put(out, format_args!("{}", with_row(step, row.as_ref(), unanswered)));
+            put(out, format_args!("{}", with_row(step, row.as_ref())));
         }
         out.extend_from_slice(b"]}");
     }
@@ -267,7 +244,7 @@ impl SampleSelection {
 }
 
 /// An arrow, with what else a page knows of it.
-fn with_row(mut step: Value, row: Option<&Row>, unanswered: bool) -> Value {
+fn with_row(mut step: Value, row: Option<&Row>) -> Value {
     let (Some(object), Some(row)) = (step.as_object_mut(), row) else { return step };
     object.remove("findings");
     let mut add = |name: &str, value: Value| object.insert(name.to_owned(), value);
@@ -279,9 +256,6 @@ fn with_row(mut step: Value, row: Option<&Row>, unanswered: bool) -> Value {
     }
     if row.completes == Some(false) {
         add("completes", false.into());
-    }
-    if unanswered {
-        add("answered", false.into());
     }
     step
 }

@@ -75,6 +75,9 @@ fn object(step: &Arrow, clock: &mut Clock) -> Value {
         }
         add("answered_by", by.into());
     }
+    if step.is_unanswered {
+        add("answered", Value::Bool(false));
+    }
     if let Some(frame) = step.copy_of {
         add("copy_of", frame.into());
     }

@@ -12,6 +12,12 @@ const NUMBER: usize = 6;
 /// Minimum width of the text next to an arrow, as long as arrows can be shortened.
 const BESIDE: usize = 44;
 
+/// Minimum width of that text where the names of messages would be shortened otherwise.
+const BESIDE_NAMES: usize = 24;
+
+/// Columns of an arrow besides its name.
+const STROKES: usize = 5;
+
 /// Where the lines of the hosts are.
 struct HostColumns {
     /// Width of the time and the packet's number before them, with a space.
@@ -23,10 +29,18 @@ struct HostColumns {
 }
 
 impl HostColumns {
-    fn of(before: usize, count: usize, width: usize) -> HostColumns {
-        let room = width.saturating_sub(before + BESIDE) / count.saturating_sub(1).max(1);
+    /// `longest`: the longest name of a message.
+    fn of(before: usize, count: usize, longest: usize, width: usize) -> HostColumns {
+        let gaps = count.saturating_sub(1).max(1);
+        let room = |beside: usize| width.saturating_sub(before + beside) / gaps;
+        let gap = room(BESIDE).clamp(14, 36);
+        // Between two hosts, names are more important than the last words beside them.
+        let gap = match count {
+            0..=2 => gap.max(room(BESIDE_NAMES).min(longest + STROKES)),
+            _ => gap,
+        };
         let drawn = width.saturating_sub(before) + 1;
-        HostColumns { before, count, gap: room.clamp(14, 36), drawn }
+        HostColumns { before, count, gap, drawn }
     }
 
     fn width(&self) -> usize {
@@ -53,7 +67,7 @@ impl HostColumns {
         if let Some(place) = line.get_mut(head.0).filter(|_| left != right) {
             *place = head.1;
         }
-        let name = shortened(step.message, (right - left).saturating_sub(5));
+        let name = shortened(step.message, (right - left).saturating_sub(STROKES));
         let length = name.chars().count();
         let start = left + 1 + (right - left).saturating_sub(1 + length) / 2;
         for (place, letter) in name.chars().enumerate() {
@@ -95,7 +109,9 @@ impl Ladder {
         let widest = times.iter().map(String::len).max().unwrap_or(0).max(TIME);
         let largest = self.steps.iter().map(|step| step.frame).max().unwrap_or(0);
         let number = largest.to_string().len().max(NUMBER);
-        let lanes = HostColumns::of(widest + number + 3, self.parties.len(), width);
+        let names = self.steps.iter().map(|step| step.message.chars().count());
+        let longest = names.max().unwrap_or(0);
+        let lanes = HostColumns::of(widest + number + 3, self.parties.len(), longest, width);
         let mut lines = vec![LadderLine::above(Tone::Endpoints, self.heads(&lanes, width))];
         let mut day = Vec::new();
         for (at, (step, time)) in self.steps.iter().zip(times).enumerate() {
@@ -184,15 +200,15 @@ mod tests {
     /// What lies beyond the edge is not drawn, however many hosts there are.
     #[test]
     fn lines_are_as_long_as_the_terminal_is_wide() {
-        let lanes = HostColumns::of(25, 20_000, 120);
+        let lanes = HostColumns::of(25, 20_000, 20, 120);
         let line = lanes.empty();
         assert_eq!((lanes.width(), line.len()), (19_999 * 14 + 1, 120 - 25 + 1));
         assert_eq!(line.iter().filter(|cell| **cell == '\u{2502}').count(), 7);
         assert_eq!(
-            HostColumns::of(25, 3, 120).empty().len(),
+            HostColumns::of(25, 3, 20, 120).empty().len(),
             2 * 25 + 1,
             "there is nothing beyond"
         );
-        assert_eq!(HostColumns::of(25, 3, 10).empty().len(), 1, "nor is there room");
+        assert_eq!(HostColumns::of(25, 3, 20, 10).empty().len(), 1, "nor is there room");
     }
 }

@@ -9,6 +9,7 @@ use crate::report::paint::{Paint, Tone};
 use crate::report::view::MessageView;
 
 /// A field of a message, or a finding about the field above.
+#[derive(Clone, Debug)]
 pub struct FieldLine {
     /// How many groups it is in.
     pub depth: usize,

@@ -18,6 +18,10 @@ const NUMBER: u16 = 7;
 /// Minimum width of the fields if rows of 16 bytes are shown.
 const FIELDS: u16 = 44;
 
+/// The width of a message beside a list, with rows of 8 bytes, and of 16.
+pub(super) const WIDTH: u16 = 80;
+pub(super) const FULL_WIDTH: u16 = width(16) + FIELDS;
+
 /// Columns that this many bytes take in hex, and again as letters, with what is between.
 const fn width(columns: u16) -> u16 {
     NUMBER + columns * 3 + 1 + 1 + columns

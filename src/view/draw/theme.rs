@@ -5,6 +5,14 @@ use ratatui::style::{Color, Modifier, Style};
 
 use crate::report::paint::Tone;
 
+/// Colours of the palette of 256, which terminals do not redefine: each is readable on black and on white.
+const BLUE: Color = Color::Indexed(32);
+const CYAN: Color = Color::Indexed(30);
+const GREEN: Color = Color::Indexed(28);
+const MAGENTA: Color = Color::Indexed(133);
+const RED: Color = Color::Indexed(160);
+const YELLOW: Color = Color::Indexed(130);
+
 /// With colours, or only with attributes that every terminal has.
 #[derive(Clone, Copy)]
 pub(super) struct Theme {
@@ -12,19 +20,19 @@ pub(super) struct Theme {
 }
 
 impl Theme {
-    /// The same as in reports.
+    /// The same roles as in reports.
     pub(super) fn tone(self, tone: Tone) -> Style {
         let style = Style::new();
         let (colour, modifier) = match tone {
             Tone::Faint => (None, Modifier::DIM),
             Tone::Message => (None, Modifier::BOLD),
-            Tone::Endpoints => (Some(Color::Blue), Modifier::empty()),
-            Tone::Protocol | Tone::Label => (Some(Color::Cyan), Modifier::empty()),
-            Tone::Good => (Some(Color::Green), Modifier::empty()),
-            Tone::Finding(_, Verdict::Inconclusive) => (Some(Color::Magenta), Modifier::empty()),
-            Tone::Finding(Severity::Error, _) => (Some(Color::Red), Modifier::BOLD),
-            Tone::Finding(Severity::Warning, _) => (Some(Color::Yellow), Modifier::empty()),
-            Tone::Finding(Severity::Note, _) => (Some(Color::Blue), Modifier::empty()),
+            Tone::Endpoints => (Some(BLUE), Modifier::empty()),
+            Tone::Protocol | Tone::Label => (Some(CYAN), Modifier::empty()),
+            Tone::Good => (Some(GREEN), Modifier::empty()),
+            Tone::Finding(_, Verdict::Inconclusive) => (Some(MAGENTA), Modifier::empty()),
+            Tone::Finding(Severity::Error, _) => (Some(RED), Modifier::BOLD),
+            Tone::Finding(Severity::Warning, _) => (Some(YELLOW), Modifier::empty()),
+            Tone::Finding(Severity::Note, _) => (Some(BLUE), Modifier::empty()),
             Tone::Leaf(_) => (None, Modifier::empty()),
         };
         match colour.filter(|_| self.colours) {
@@ -53,10 +61,7 @@ impl Theme {
 
     /// The last line.
     pub(super) fn bar(self) -> Style {
-        match self.colours {
-            true => Style::new().fg(Color::White).bg(Color::DarkGray),
-            false => self.selected(),
-        }
+        self.selected()
     }
 }
 

@@ -115,13 +115,12 @@ impl Look {
 fn colour(colour: Color) -> &'static str {
     match colour {
         Color::Black => "#1d1f21",
-        Color::Red => "#f27878",
-        Color::Green => "#8fc97a",
-        Color::Yellow => "#f0c674",
-        Color::Blue => "#81a2e8",
-        Color::Magenta => "#c99be0",
-        Color::Cyan => "#7cc7c0",
-        Color::DarkGray => "#454a4f",
+        Color::Indexed(160) => "#f27878",
+        Color::Indexed(28) => "#8fc97a",
+        Color::Yellow | Color::Indexed(130) => "#f0c674",
+        Color::Indexed(32) => "#81a2e8",
+        Color::Indexed(133) => "#c99be0",
+        Color::Indexed(30) => "#7cc7c0",
         _ => "#d8dadb",
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a capture is as specified, as text.
+//! Whether a capture is as specified, in a line and some sentences: for the first screens of `report` and `view`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,15 +12,18 @@ use crate::text::{counted, escaped, grouped};
 const NAMED: usize = 4;
 
 /// Conformance in a line, with its explanation.
-pub(super) struct Headline {
+pub struct Conformance {
     /// That of the worst severity: `fail`, `warning`, `pass` or `unknown`.
-    pub(super) tone: &'static str,
-    pub(super) headline: String,
-    pub(super) sentences: Vec<String>,
+    pub tone: &'static str,
+    /// The line.
+    pub headline: String,
+    /// Which rules were broken by whom, and what the capture lacks.
+    pub sentences: Vec<String>,
 }
 
-impl Headline {
-    pub(super) fn of(outcome: &Outcome, least: Severity, read: &Totals) -> Headline {
+impl Conformance {
+    /// Of a capture that was checked. `least`: the minimum severity that fails it.
+    pub fn of(outcome: &Outcome, least: Severity, read: &Totals) -> Conformance {
         let [errors, warnings, notes] = Severity::ALL.map(|severity| outcome.count(severity));
         let counts = || {
             let [errors, warnings, notes] =
@@ -75,7 +78,7 @@ impl Headline {
         for (_, holds) in &outcome.lacking {
             sentences.push(format!("It holds {}.", escaped(holds)));
         }
-        Headline { tone, headline, sentences }
+        Conformance { tone, headline, sentences }
     }
 }
 

@@ -1,0 +1,41 @@
+//! Which requests of a ladder were not answered.
+
+use dissectors::kit::Set;
+
+use super::Ladder;
+use crate::flows::FlowRow;
+use crate::session::Checked;
+
+impl Ladder {
+    /// A flow has ended.
+    pub fn flow(&mut self, row: &FlowRow) {
+        if let Some(given_up) = self.given_up.get_mut(&row.flow) {
+            *given_up = row.exchanges().missing();
+        }
+    }
+
+    /// The capture has ended. Its unanswered requests are those with findings that say so, which are in these
+    /// packets, and the last ones of each flow, as many as were not answered.
+    pub fn settle(&mut self, found: &Set<u64>) {
+        let mut left = std::mem::take(&mut self.given_up);
+        for certain in [true, false] {
+            for step in self.steps.iter_mut().skip(self.first).rev() {
+                if !step.is_open() || step.is_unanswered {
+                    continue;
+                }
+                let Some(left) = left.get_mut(&step.flow) else { continue };
+                if if certain { found.contains(&step.frame) } else { *left > 0 } {
+                    step.is_unanswered = true;
+                    *left = left.saturating_sub(1);
+                }
+            }
+        }
+        self.first = self.steps.len();
+    }
+}
+
+/// The packets of requests about which rules say that they were not answered, among these results.
+pub fn unanswered(checked: &Checked<'_>) -> impl Iterator<Item = u64> {
+    let found = checked.findings.iter().filter(|it| it.rule.requires_response);
+    found.filter_map(|it| Some(it.mark?.frame))
+}
