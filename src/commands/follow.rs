@@ -11,6 +11,7 @@ use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::segments::Segments;
 use crate::commands::{Failure, painted};
+use crate::filter::Filter;
 use crate::report::ladder::{Ladder, unanswered};
 use crate::report::paint::Paint;
 use crate::report::{Envelope, TimeFormatter};
@@ -35,6 +36,8 @@ pub fn run(
     let config = args.input.config.load()?;
     let mut following = FollowConsumer {
         args,
+        filter: args.input.wanted.filter(true).map_err(Failure::Other)?,
+        has_selected: false,
         ladder: Ladder::default(),
         unanswered: Set::default(),
         segments: Segments::default(),
@@ -54,6 +57,9 @@ pub fn run(
 
 struct FollowConsumer<'w> {
     args: &'w FollowArgs,
+    /// Selects the messages that are drawn. The others tell which of those were answered.
+    filter: Option<Filter>,
+    has_selected: bool,
     ladder: Ladder,
     /// Packets of requests that were not answered, as findings say.
     unanswered: Set<u64>,
@@ -72,8 +78,17 @@ impl Consumer for FollowConsumer<'_> {
         Needs { icmp: true, flows: true, findings, ..Needs::messages_with_fields() }
     }
 
+    fn selects_messages(&self) -> bool {
+        false
+    }
+
+    fn has_selected(&self, _: &Totals) -> bool {
+        self.has_selected
+    }
+
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.capture = name.map(str::to_owned);
+        self.has_selected = false;
         Ok(())
     }
 
@@ -89,7 +104,10 @@ impl Consumer for FollowConsumer<'_> {
         match event {
             Event::Message(message) => {
                 let payload = message.payload();
-                if let Some(envelope) = Envelope::of(message, &payload) {
+                if self.filter.as_ref().is_some_and(|filter| !message.is_wanted(filter)) {
+                    self.ladder.exchange(message.exchange(), message.reply(), &payload);
+                } else if let Some(envelope) = Envelope::of(message, &payload) {
+                    self.has_selected = true;
                     self.ladder.message(&envelope);
                     self.segments.message(&payload);
                 }

@@ -1,5 +1,6 @@
 //! `gamewire follow`: ladder diagrams of the samples, as text and in the other formats.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 fn follow(args: &[&str]) -> (Option<i32>, String, String) {
@@ -250,4 +251,26 @@ fn hosts_that_do_not_fit_are_not_drawn() {
     // Above them are the names and the day.
     assert_eq!(out.lines().count() as u64, CLIENTS + 2);
     assert!(out.lines().all(|line| line.chars().count() <= 120));
+}
+
+/// The packets of requests that are marked as unanswered, and of all arrows.
+fn unanswered(args: &[&str]) -> (BTreeSet<u64>, BTreeSet<u64>) {
+    let ladder: serde_json::Value =
+        serde_json::from_str(&drawn(&[&["--format", "json"], args].concat())).unwrap();
+    let steps = ladder["steps"].as_array().unwrap();
+    let silent = steps.iter().filter(|step| step["answered"] == false);
+    let frame = |step: &serde_json::Value| step["frame"].as_u64().unwrap();
+    (silent.map(frame).collect(), steps.iter().map(frame).collect())
+}
+
+#[test]
+fn a_filter_that_hides_responses_does_not_change_which_requests_are_unanswered() {
+    let requests = "a2s.info_request or a2s.player_request or a2s.rules_request";
+    for sample in ["a2s-quirks", "diagnose-path-faults", "diagnose-queries-faults"] {
+        let path = format!("samples/{sample}.pcap");
+        let (silent, _) = unanswered(&[&path]);
+        let (marked, drawn) = unanswered(&[&path, "-Y", requests]);
+        assert!(!marked.is_empty() && drawn.len() > marked.len(), "{sample}: {marked:?}");
+        assert_eq!(marked, &silent & &drawn, "{sample}");
+    }
 }
