@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 
 use dissectors::kit::{Severity, Verdict};
-use owo_colors::Style;
+use owo_colors::{Style, XtermColors};
 
 use crate::report::put;
 
@@ -40,6 +40,14 @@ pub fn enabled(
     }
 }
 
+/// Colours of medium brightness.
+const RED: u8 = 160;
+const ORANGE: u8 = 130;
+const GREEN: u8 = 28;
+const TEAL: u8 = 30;
+const BLUE: u8 = 32;
+const MAGENTA: u8 = 133;
+
 /// The role of a piece of text, which determines its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
@@ -62,26 +70,38 @@ pub enum Tone {
 }
 
 impl Tone {
-    const fn style(self) -> Style {
-        let style = Style::new();
+    /// Its colour, by the number in the palette of 256 colours: one of those that are the same in every theme of
+    /// a terminal, and that can be read on black and on white.
+    pub const fn colour(self) -> Option<u8> {
         match self {
-            Tone::Faint => style.dimmed(),
-            Tone::Endpoints => style.blue(),
-            Tone::Protocol => style.cyan(),
-            Tone::Message => style.bold(),
-            Tone::Label => style.cyan(),
-            Tone::Finding(_, Verdict::Inconclusive) => style.magenta(),
-            Tone::Finding(Severity::Error, _) => style.red().bold(),
-            Tone::Finding(Severity::Warning, _) => style.yellow(),
-            Tone::Finding(Severity::Note, _) => style.blue(),
-            Tone::Good => style.green().bold(),
-            Tone::Leaf(number) => match number % 4 {
-                0 => style.cyan(),
-                1 => style.yellow(),
-                2 => style.green(),
-                _ => style.magenta(),
-            },
+            Tone::Faint | Tone::Message => None,
+            Tone::Finding(_, Verdict::Inconclusive) => Some(MAGENTA),
+            Tone::Endpoints | Tone::Finding(Severity::Note, _) => Some(BLUE),
+            Tone::Finding(Severity::Error, _) => Some(RED),
+            Tone::Finding(Severity::Warning, _) => Some(ORANGE),
+            Tone::Protocol | Tone::Label => Some(TEAL),
+            Tone::Good => Some(GREEN),
+            Tone::Leaf(number) => Some([TEAL, ORANGE, GREEN, MAGENTA][number % 4]),
         }
+    }
+
+    /// Whether it is bold.
+    pub const fn is_bold(self) -> bool {
+        match self {
+            Tone::Message | Tone::Good => true,
+            Tone::Finding(_, Verdict::Inconclusive) => false,
+            Tone::Finding(severity, _) => matches!(severity, Severity::Error),
+            _ => false,
+        }
+    }
+
+    fn style(self) -> Style {
+        let style = match self.colour() {
+            Some(colour) => Style::new().color(XtermColors::from(colour)),
+            None if self == Tone::Faint => Style::new().dimmed(),
+            None => Style::new(),
+        };
+        if self.is_bold() { style.bold() } else { style }
     }
 }
 
@@ -174,7 +194,30 @@ mod tests {
             Paint::new(enabled).paint(Tone::Label, &mut out, |out| out.extend_from_slice(b"Name"));
             out
         };
-        assert_eq!(painted(true), b"\x1b[36mName\x1b[0m");
+        assert_eq!(painted(true), b"\x1b[38;5;30mName\x1b[0m");
         assert_eq!(painted(false), b"Name");
+    }
+
+    /// The contrast of a colour to black, and to white, as the Web Content Accessibility Guidelines measure it.
+    fn contrasts(colour: u8) -> [f64; 2] {
+        let level = |nth: u8| [0.0, 95.0, 135.0, 175.0, 215.0, 255.0][usize::from(nth)] / 255.0;
+        let linear =
+            |it: f64| if it <= 0.039 { it / 12.92 } else { ((it + 0.055) / 1.055).powf(2.4) };
+        let nth = colour.checked_sub(16).expect("one that is the same in every theme");
+        let [red, green, blue] = [nth / 36, nth / 6 % 6, nth % 6].map(level).map(linear);
+        let light = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+        [(light + 0.05) / 0.05, 1.05 / (light + 0.05)]
+    }
+
+    #[test]
+    fn every_colour_can_be_read_on_black_and_on_white() {
+        let severities = Severity::ALL.iter().flat_map(|severity| {
+            [Verdict::Fail, Verdict::Inconclusive].map(|it| Tone::Finding(*severity, it))
+        });
+        let others = [Tone::Endpoints, Tone::Protocol, Tone::Label, Tone::Good];
+        for tone in severities.chain(others).chain((0..4).map(Tone::Leaf)) {
+            let contrasts = contrasts(tone.colour().expect("a colour"));
+            assert!(contrasts.iter().all(|it| *it > 3.8), "{tone:?}: {contrasts:?}");
+        }
     }
 }

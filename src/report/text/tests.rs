@@ -47,7 +47,7 @@ fn a_line() {
 fn a_line_in_colours() {
     insta::assert_snapshot!(coloured(&Sample::players(), LINE), @r#"
     ^[[2m-- 2026-11-20 UTC --^[[0m
-    ^[[2m10:00:00.123456      7^[[0m  ^[[34m10.0.0.2:27015 > 10.0.0.1:50000^[[0m       ^[[36ma2s^[[0m ^[[1mplayer_response^[[0m     2 of 3 players, first Ann  ^[[31;1m! error A2S030 player-count: Num Players says 3, the packet holds 2 entries^[[0m  ^[[33m! warning A2S032 player-duration: NaN^[[0m
+    ^[[2m10:00:00.123456      7^[[0m  ^[[38;5;32m10.0.0.2:27015 > 10.0.0.1:50000^[[0m       ^[[38;5;30ma2s^[[0m ^[[1mplayer_response^[[0m     2 of 3 players, first Ann  ^[[38;5;160;1m! error A2S030 player-count: Num Players says 3, the packet holds 2 entries^[[0m  ^[[38;5;130m! warning A2S032 player-duration: NaN^[[0m
     "#);
 }
 
@@ -82,26 +82,26 @@ fn the_fields() {
 fn the_fields_in_colours() {
     insta::assert_snapshot!(coloured(&Sample::players(), FIELDS), @r#"
     ^[[2m-- 2026-11-20 UTC --^[[0m
-    ^[[2m10:00:00.123456      7^[[0m  ^[[34m10.0.0.2:27015 > 10.0.0.1:50000^[[0m       ^[[36ma2s^[[0m ^[[1mplayer_response^[[0m     2 of 3 players, first Ann  ^[[31;1m! error A2S030 player-count^[[0m  ^[[33m! warning A2S032 player-duration^[[0m  ^[[34m! note A2S031 player-index (and 1 more)^[[0m
-        ^[[2m-        ^[[0m  ^[[36mSplit^[[0m
-        ^[[2m-        ^[[0m    ^[[36mLayout^[[0m: orange_box
-        ^[[2m-        ^[[0m    ^[[36mCompressed^[[0m: false
-        ^[[2m0x00-0x03^[[0m  ^[[36mHeader^[[0m: -1^[[2m (single packet)^[[0m
-        ^[[2m0x04     ^[[0m  ^[[36mMessage type^[[0m: 'D'^[[2m (A2S_PLAYER response)^[[0m
-        ^[[2m0x05     ^[[0m  ^[[36mNum Players^[[0m: 3
-                     ^[[31;1m! error A2S030 player-count: Num Players says 3, the packet holds 2 entries^[[0m
-        ^[[2m0x06-0x24^[[0m  ^[[36mPlayers^[[0m: 2
-        ^[[2m0x06-0x11^[[0m    ^[[36mPlayer^[[0m
-                       ^[[34m! note A2S031 player-index: no index^[[0m
-        ^[[2m0x06-0x09^[[0m      ^[[36mPlayer Name^[[0m: Ann
-        ^[[2m0x0a-0x0d^[[0m      ^[[36mKills^[[0m: 5
-        ^[[2m0x0e-0x11^[[0m      ^[[36mTime connected^[[0m: 12.5
-        ^[[2m0x12-0x24^[[0m    ^[[36mPlayer^[[0m
-                       ^[[34m! note A2S031 player-index: no index^[[0m
-        ^[[2m0x12-0x1c^[[0m      ^[[36mPlayer Name^[[0m: "B\x1B[2J \x22b\x22\xFF"
-        ^[[2m0x1d-0x20^[[0m      ^[[36mKills^[[0m: -2
-        ^[[2m0x21-0x24^[[0m      ^[[36mTime connected^[[0m: NaN
-                         ^[[33m! warning A2S032 player-duration: NaN^[[0m
+    ^[[2m10:00:00.123456      7^[[0m  ^[[38;5;32m10.0.0.2:27015 > 10.0.0.1:50000^[[0m       ^[[38;5;30ma2s^[[0m ^[[1mplayer_response^[[0m     2 of 3 players, first Ann  ^[[38;5;160;1m! error A2S030 player-count^[[0m  ^[[38;5;130m! warning A2S032 player-duration^[[0m  ^[[38;5;32m! note A2S031 player-index (and 1 more)^[[0m
+        ^[[2m-        ^[[0m  ^[[38;5;30mSplit^[[0m
+        ^[[2m-        ^[[0m    ^[[38;5;30mLayout^[[0m: orange_box
+        ^[[2m-        ^[[0m    ^[[38;5;30mCompressed^[[0m: false
+        ^[[2m0x00-0x03^[[0m  ^[[38;5;30mHeader^[[0m: -1^[[2m (single packet)^[[0m
+        ^[[2m0x04     ^[[0m  ^[[38;5;30mMessage type^[[0m: 'D'^[[2m (A2S_PLAYER response)^[[0m
+        ^[[2m0x05     ^[[0m  ^[[38;5;30mNum Players^[[0m: 3
+                     ^[[38;5;160;1m! error A2S030 player-count: Num Players says 3, the packet holds 2 entries^[[0m
+        ^[[2m0x06-0x24^[[0m  ^[[38;5;30mPlayers^[[0m: 2
+        ^[[2m0x06-0x11^[[0m    ^[[38;5;30mPlayer^[[0m
+                       ^[[38;5;32m! note A2S031 player-index: no index^[[0m
+        ^[[2m0x06-0x09^[[0m      ^[[38;5;30mPlayer Name^[[0m: Ann
+        ^[[2m0x0a-0x0d^[[0m      ^[[38;5;30mKills^[[0m: 5
+        ^[[2m0x0e-0x11^[[0m      ^[[38;5;30mTime connected^[[0m: 12.5
+        ^[[2m0x12-0x24^[[0m    ^[[38;5;30mPlayer^[[0m
+                       ^[[38;5;32m! note A2S031 player-index: no index^[[0m
+        ^[[2m0x12-0x1c^[[0m      ^[[38;5;30mPlayer Name^[[0m: "B\x1B[2J \x22b\x22\xFF"
+        ^[[2m0x1d-0x20^[[0m      ^[[38;5;30mKills^[[0m: -2
+        ^[[2m0x21-0x24^[[0m      ^[[38;5;30mTime connected^[[0m: NaN
+                         ^[[38;5;130m! warning A2S032 player-duration: NaN^[[0m
     "#);
 }
 
@@ -120,10 +120,10 @@ fn the_bytes() {
 fn the_bytes_in_colours() {
     insta::assert_snapshot!(coloured(&Sample::players(), BYTES), @r#"
     ^[[2m-- 2026-11-20 UTC --^[[0m
-    ^[[2m10:00:00.123456      7^[[0m  ^[[34m10.0.0.2:27015 > 10.0.0.1:50000^[[0m       ^[[36ma2s^[[0m ^[[1mplayer_response^[[0m     2 of 3 players, first Ann  ^[[31;1m! error A2S030 player-count: Num Players says 3, the packet holds 2 entries^[[0m  ^[[33m! warning A2S032 player-duration: NaN^[[0m
-    ^[[2m    0x0000 ^[[0m^[[36m ff ff ff ff^[[0m^[[33m 44^[[0m^[[32m 03^[[0m^[[35m 41 6e  6e 00^[[0m^[[36m 05 00 00 00^[[0m^[[33m 00 00^[[0m  ^[[36m....^[[0m^[[33mD^[[0m^[[32m.^[[0m^[[35mAnn.^[[0m^[[36m....^[[0m^[[33m..^[[0m  ^[[36mheader^[[0m ^[[33mtype^[[0m ^[[32mnum_players^[[0m ^[[35mname^[[0m ^[[36mscore^[[0m ^[[33mduration^[[0m
-    ^[[2m    0x0010 ^[[0m^[[33m 48 41^[[0m^[[32m 42 1b 5b 32 4a 20  22 62 22 ff 00^[[0m^[[35m fe ff ff^[[0m  ^[[33mHA^[[0m^[[32mB.[2J "b"..^[[0m^[[35m...^[[0m  ^[[33m..duration^[[0m ^[[32mname^[[0m ^[[35mscore^[[0m
-    ^[[2m    0x0020 ^[[0m^[[35m ff^[[0m^[[36m 00 00 c0 7f^[[0m                                    ^[[35m.^[[0m^[[36m....^[[0m             ^[[35m..score^[[0m ^[[36mduration^[[0m
+    ^[[2m10:00:00.123456      7^[[0m  ^[[38;5;32m10.0.0.2:27015 > 10.0.0.1:50000^[[0m       ^[[38;5;30ma2s^[[0m ^[[1mplayer_response^[[0m     2 of 3 players, first Ann  ^[[38;5;160;1m! error A2S030 player-count: Num Players says 3, the packet holds 2 entries^[[0m  ^[[38;5;130m! warning A2S032 player-duration: NaN^[[0m
+    ^[[2m    0x0000 ^[[0m^[[38;5;30m ff ff ff ff^[[0m^[[38;5;130m 44^[[0m^[[38;5;28m 03^[[0m^[[38;5;133m 41 6e  6e 00^[[0m^[[38;5;30m 05 00 00 00^[[0m^[[38;5;130m 00 00^[[0m  ^[[38;5;30m....^[[0m^[[38;5;130mD^[[0m^[[38;5;28m.^[[0m^[[38;5;133mAnn.^[[0m^[[38;5;30m....^[[0m^[[38;5;130m..^[[0m  ^[[38;5;30mheader^[[0m ^[[38;5;130mtype^[[0m ^[[38;5;28mnum_players^[[0m ^[[38;5;133mname^[[0m ^[[38;5;30mscore^[[0m ^[[38;5;130mduration^[[0m
+    ^[[2m    0x0010 ^[[0m^[[38;5;130m 48 41^[[0m^[[38;5;28m 42 1b 5b 32 4a 20  22 62 22 ff 00^[[0m^[[38;5;133m fe ff ff^[[0m  ^[[38;5;130mHA^[[0m^[[38;5;28mB.[2J "b"..^[[0m^[[38;5;133m...^[[0m  ^[[38;5;130m..duration^[[0m ^[[38;5;28mname^[[0m ^[[38;5;133mscore^[[0m
+    ^[[2m    0x0020 ^[[0m^[[38;5;133m ff^[[0m^[[38;5;30m 00 00 c0 7f^[[0m                                    ^[[38;5;133m.^[[0m^[[38;5;30m....^[[0m             ^[[38;5;133m..score^[[0m ^[[38;5;30mduration^[[0m
     "#);
 }
 
