@@ -55,7 +55,7 @@ fn a_list_is_taken_as_far_as_there_is_room() {
             ledger.cross_flow(LISTED_EVENT, &Vec::from_iter(servers(from)), &seen(1, S, C));
         }
         ledger.cross_flow(CrossFlowEvent::Queried, &[], &seen(2, C, queried));
-        let review = ledger.review(Loads::default());
+        let review = ledger.review(Loads::default(), |_| true);
         let mut rulings = review.rulings;
         let ruling = rulings.find(|ruling| ruling.rule.code == GS1032.code);
         (review.kept.len(), ruling.map(|ruling| ruling.evidence.lossy))
@@ -76,7 +76,7 @@ fn a_list_that_is_kept_in_part_proves_nothing() {
         let servers = (0..servers as u32).map(|n| listed((n.to_be_bytes(), 1).into()));
         ledger.cross_flow(LISTED_EVENT, &Vec::from_iter(servers), &seen(1, S, C));
         ledger.cross_flow(CrossFlowEvent::Queried, &[], &seen(2, C, "0.0.64.0:1"));
-        ledger.review(Loads::default()).rulings.next().map(|ruling| ruling.evidence.lossy)
+        ledger.review(Loads::default(), |_| true).rulings.next().map(|ruling| ruling.evidence.lossy)
     };
     assert_eq!(lossy(LISTED), Some(false));
     assert_eq!(lossy(LISTED + 1), Some(true));
@@ -115,7 +115,7 @@ fn a_shared_challenge_is_proven_if_the_flow_is_complete() {
         let mut ledger = ledger(8);
         ledger.cross_flow(CrossFlowEvent::Challenged(7), &[], &seen(1, S, C));
         ledger.cross_flow(ACCEPTED, &[], &Witness { began, lossy, ..seen(2, S, D) });
-        let rulings = Vec::from_iter(ledger.review(Loads::default()).rulings);
+        let rulings = Vec::from_iter(ledger.review(Loads::default(), |_| true).rulings);
         assert_eq!(rulings.len(), 1);
         rulings[0].evidence.suffices(SEC004.needs)
     };
@@ -169,7 +169,7 @@ fn listed_servers_are_remembered_up_to_a_limit() {
         ledger.cross_flow(CrossFlowEvent::Queried, &[], &seen(2, &client, S));
     }
     assert_eq!(ledger.lists.len(), 8);
-    assert_eq!(ledger.review(Loads::default()).kept[0].times, 8);
+    assert_eq!(ledger.review(Loads::default(), |_| true).kept[0].times, 8);
 }
 
 /// When the limit is reached, new addresses are ignored and known ones still count.
@@ -186,7 +186,7 @@ fn known_items_still_count_when_the_limit_is_reached() {
         ledger
     };
     let codes = |ledger: Ledger| {
-        let rulings = Vec::from_iter(ledger.review(Loads::default()).rulings);
+        let rulings = Vec::from_iter(ledger.review(Loads::default(), |_| true).rulings);
         Vec::from_iter(
             rulings.iter().map(|ruling| (ruling.rule.code, ruling.witness.seen.mark.frame)),
         )
