@@ -442,7 +442,7 @@ fn the_mouse_selects_drawn_elements() {
     user.click(10, 5);
     assert!(user.screen(100, 30).contains("challenge 405280807"), "it was opened");
     user.mouse(MouseEventKind::Down(MouseButton::Right), 0, 0);
-    assert!(user.screen(100, 30).contains("SLOWEST"));
+    assert!(user.screen(100, 30).contains("ANSWERED"));
     user.click(99, 1);
     assert!(user.view.is_typing());
 }
