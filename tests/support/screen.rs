@@ -1,5 +1,7 @@
 //! The screen of `gamewire view` on a pseudoterminal: keys in, text out.
 
+#![allow(clippy::disallowed_methods, reason = "waiting for a screen ends by the system's clock")]
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Write};
