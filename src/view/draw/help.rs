@@ -10,8 +10,8 @@ use crate::report::paint::Tone;
 
 /// Keys and their effects; an entry without a key continues the previous line.
 const KEYS: &[(&str, &str)] = &[
-    ("Enter", "open: the ladder of a conversation, a server, a finding, or of whom a"),
-    ("", "line of the answer is about; then a message's fields and bytes"),
+    ("Enter", "open: a conversation, a server, a finding or a line of the"),
+    ("", "answer as a ladder; a message as fields beside bytes"),
     ("Esc, q, Left", "back; q in a list quits, Esc there clears filter and marks"),
     ("Up Down, k j", "move; also PgUp, PgDn, Home or g, End or G"),
     ("", "at the end, a list follows what comes"),
@@ -23,13 +23,13 @@ const KEYS: &[(&str, &str)] = &[
     ("e", "explain the rule of the selected finding"),
     ("Space, u", "mark a conversation; clear all marks"),
     ("n, p", "the next and the previous message, with a message open"),
-    ("m, d", "mark the open message; what differs between it and another one"),
+    ("m, d", "mark the open message; compare another one with it"),
     ("w", "write packets to a pcapng file: what is open, else what is"),
     ("", "marked, else what is shown"),
     ("W", "save the open ladder: as text, SVG, JSON or Mermaid"),
     ("y", "copy what is open or selected as text"),
-    ("r", "while reading: judge what there is so far, or draw an open conversation"),
-    ("", "again, where more has come"),
+    ("r", "while reading: judge what there is so far, or draw an open"),
+    ("", "conversation again"),
     ("Ctrl-C, Ctrl-Z", "quit from anywhere; suspend"),
     ("mouse", "click: select, again: open; a byte: its field; wheel: move;"),
     ("", "right button: back"),
