@@ -220,9 +220,12 @@ impl Diagnosis {
                 items: client.items.verdicts(&client::ITEMS),
             };
             if party.outcome() == Outcome::Fault {
-                let malformed = &causes::clients::REQUEST_MALFORMED;
-                let wrong = match party.first_no().and_then(|it| it.cause) {
-                    Some(cause) if cause == malformed => client.items.times_not(Item::WellFormed),
+                let counted =
+                    [&causes::clients::REQUEST_MALFORMED, &causes::clients::CHALLENGE_OTHER_PORT];
+                let wrong = match party.first_no() {
+                    Some(no) if no.cause.is_some_and(|cause| counted.contains(&cause)) => {
+                        client.items.times_not(no.item)
+                    }
                     _ => u64::MAX,
                 };
                 self.faulty.insert(*host, wrong);

@@ -1,15 +1,12 @@
 //! `gamewire diagnose`: what is wrong with servers, for a terminal, an issue or a script.
 
-use dissectors::kit::{ItemGroup, Role, Time};
-use serde::Serialize;
+mod json;
 
-use super::clock::Clock;
-use super::json::line;
+use dissectors::kit::{ItemGroup, Role};
+
 use super::paint::{Paint, Tone};
 use super::{markdown, put};
-use crate::diagnose::{
-    Broadcast, DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict,
-};
+use crate::diagnose::{DiagnosedParty, DiagnosedServer, Diagnoses, ItemVerdict, Outcome, Verdict};
 use crate::text::{counted, escaped, hanging, shortened, width};
 
 /// Maximum number of servers with a line each, in text.
@@ -141,37 +138,6 @@ impl DiagnosisReport<'_> {
         }
     }
 
-    /// For a script: everything about all servers.
-    pub fn json(&self, out: &mut Vec<u8>) {
-        #[derive(Serialize)]
-        struct Capture<'r> {
-            servers: Vec<ServerAsJson<'r>>,
-            clients: Vec<PartyAsJson<'r>>,
-            masters: Vec<PartyAsJson<'r>>,
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            broadcasts: Vec<BroadcastAsJson>,
-            capture: CaptureAsJson<'r>,
-            #[serde(skip_serializing_if = "std::ops::Not::not")]
-            cut: bool,
-        }
-        let servers = self.diagnoses.servers.iter().map(ServerAsJson::of).collect();
-        let (clients, masters) = (&self.diagnoses.clients, &self.diagnoses.masters);
-        let capture = Capture {
-            servers,
-            clients: clients.iter().map(PartyAsJson::of).collect(),
-            masters: masters.iter().map(PartyAsJson::of).collect(),
-            broadcasts: self.diagnoses.broadcasts.iter().map(BroadcastAsJson::of).collect(),
-            capture: CaptureAsJson {
-                file: self.capture,
-                seat: self.diagnoses.position.name(),
-                lost: self.diagnoses.is_lossy,
-            },
-            cut: self.diagnoses.cut.is_some(),
-        };
-        // Writing numbers and texts to a vector cannot fail.
-        let _ = line(&capture, out);
-    }
-
     /// Why there is no server, and what else to ask.
     fn why_none(&self) -> String {
         let how = "--server IP:PORT looks one up in the lists of masters";
@@ -213,180 +179,6 @@ impl DiagnosisReport<'_> {
         }
         (!notes.is_empty()).then(|| notes.join("; "))
     }
-}
-
-/// The capture in JSON.
-#[derive(Serialize)]
-struct CaptureAsJson<'r> {
-    /// Its name, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'r str>,
-    seat: &'static str,
-    /// The recording lost packets.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    lost: bool,
-}
-
-/// One server in JSON.
-#[derive(Serialize)]
-struct ServerAsJson<'r> {
-    server: String,
-    protocol: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'r str>,
-    #[serde(flatten)]
-    result: JsonResult,
-    seat: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    addresses: Vec<JsonAddress>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    probed: Vec<String>,
-    items: Vec<JsonItem<'r>>,
-}
-
-/// Another address of a server in JSON.
-#[derive(Serialize)]
-struct JsonAddress {
-    address: String,
-    role: &'static str,
-}
-
-/// The result for a party in JSON.
-#[derive(Serialize)]
-struct JsonResult {
-    verdict: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_no: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<&'static str>,
-}
-
-impl JsonResult {
-    fn of(outcome: Outcome, first_no: Option<&ItemVerdict>) -> JsonResult {
-        JsonResult {
-            verdict: outcome.name(),
-            first_no: first_no.map(|it| it.item.name()),
-            cause: first_no.and_then(|it| it.cause).map(|cause| cause.name),
-        }
-    }
-}
-
-/// An address of several hosts in JSON.
-#[derive(Serialize)]
-struct BroadcastAsJson {
-    to: String,
-    asked: u64,
-    answered_by: Vec<String>,
-}
-
-impl BroadcastAsJson {
-    fn of(it: &Broadcast) -> BroadcastAsJson {
-        let answered_by = it.answered_by.iter().map(ToString::to_string).collect();
-        BroadcastAsJson { to: it.to.to_string(), asked: it.asked, answered_by }
-    }
-}
-
-/// A client, or a master, in JSON.
-#[derive(Serialize)]
-struct PartyAsJson<'r> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    master: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    protocol: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    library: Option<&'static str>,
-    #[serde(flatten)]
-    result: JsonResult,
-    items: Vec<JsonItem<'r>>,
-}
-
-impl PartyAsJson<'_> {
-    fn of(party: &DiagnosedParty) -> PartyAsJson<'_> {
-        let is_client = party.role == Role::Client;
-        PartyAsJson {
-            client: is_client.then_some(&*party.address),
-            master: (!is_client).then_some(&*party.address),
-            protocol: party.protocol.map(|id| id.info().id),
-            library: party.library,
-            result: JsonResult::of(party.outcome(), party.first_no()),
-            items: party.items.iter().map(JsonItem::of).collect(),
-        }
-    }
-}
-
-/// One of its items.
-#[derive(Serialize)]
-struct JsonItem<'r> {
-    item: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    master: Option<String>,
-    verdict: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    asked: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answered: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<std::collections::BTreeMap<&'static str, &'r str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    to: Option<String>,
-    frames: &'r [u64],
-    text: &'r str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    advice: Option<&'static str>,
-}
-
-impl JsonItem<'_> {
-    fn of(it: &ItemVerdict) -> JsonItem<'_> {
-        JsonItem {
-            item: it.item.name(),
-            master: it.master.map(|master| master.to_string()),
-            verdict: it.verdict.name(),
-            cause: it.cause.map(|cause| cause.name),
-            asked: it.exchanges.map(|it| it.asked),
-            answered: it.exchanges.map(|it| it.answered),
-            by: it.by.as_ref().map(|(name, value)| [(*name, &**value)].into()),
-            from: it.span.map(|[from, _]| moment(from)),
-            to: it.span.map(|[_, to]| moment(to)),
-            frames: &it.frames,
-            text: &it.text,
-            advice: advice(it),
-        }
-    }
-}
-
-impl ServerAsJson<'_> {
-    fn of(server: &DiagnosedServer) -> ServerAsJson<'_> {
-        ServerAsJson {
-            server: address(server),
-            protocol: server.protocol.map(|id| id.info().id),
-            name: server.name.as_deref(),
-            result: JsonResult::of(server.outcome(), server.first_no()),
-            seat: server.position.name(),
-            addresses: server
-                .addresses
-                .iter()
-                .map(|(address, role)| JsonAddress {
-                    address: address.to_string(),
-                    role: role.name(),
-                })
-                .collect(),
-            probed: server.probed.iter().map(ToString::to_string).collect(),
-            items: server.items.iter().map(JsonItem::of).collect(),
-        }
-    }
-}
-
-/// A time as `dissect` writes it.
-fn moment(time: Time) -> String {
-    let mut text = Vec::new();
-    Clock::default().rfc3339(time, 6, &mut text);
-    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// The address of a server; without a port where none is known.

@@ -120,21 +120,23 @@ fn a_share_of_unanswered_requests_is_a_fault_from_a_tenth_on() {
 
 #[test]
 fn a_few_wrong_requests_do_not_excuse_many_unanswered_ones() {
-    let players = |wrong: bool| {
-        let more = if wrong { "FFFFFFFF" } else { "" };
-        move |_, at: u32| {
-            format!(
-                "{at}.0 c > s  {INFO}\n{at}.02 s > c  {ANSWER}\n\
-                 {at}.1 c > s  FFFFFFFF 55 FFFFFFFF\n{at}.12 s > c  FFFFFFFF 41 le32:7\n\
-                 {at}.14 c > s  FFFFFFFF 55 le32:7 {more}\n"
-            )
-        }
+    const WRONG: &str = "FFFFFFFF 54 'Source Engine Qeury' 00";
+    let info = |at: u32| format!("{at}.0 c > s  {INFO}\n{at}.02 s > c  {ANSWER}\n");
+    let players = |at: u32| {
+        format!(
+            "{at}.1 c > s  FFFFFFFF 55 FFFFFFFF\n{at}.12 s > c  FFFFFFFF 41 le32:7\n\
+             {at}.14 c > s  FFFFFFFF 55 le32:7\n"
+        )
     };
-    let is_fault =
-        |script: &str| item(&diagnosed(script), "servers", "seen.answered").starts_with("no ");
-    assert!(is_fault(&rounds(12, players(false))));
-    assert!(is_fault(&rounds(12, |nth, at| players(nth == 5)(nth, at))));
-    assert!(!is_fault(&rounds(12, players(true))), "the client's are wrong");
+    let wrong = |at: u32| format!("{at}.2 c > s  {WRONG}\n");
+    let is_fault = |round: &dyn Fn(u32, u32) -> String| {
+        let report = diagnosed(&rounds(12, round));
+        item(&report, "servers", "seen.answered").starts_with("no ")
+    };
+    assert!(is_fault(&|_, at| info(at) + &players(at)));
+    let few = |nth, at| info(at) + &players(at) + &if nth == 5 { wrong(at) } else { String::new() };
+    assert!(is_fault(&few));
+    assert!(!is_fault(&|_, at| info(at) + &wrong(at)), "the client's are wrong");
 }
 
 #[test]
