@@ -16,16 +16,29 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::capture::Interrupt;
-pub(crate) use target::Target;
 #[cfg(feature = "live")]
 pub(crate) use target::folder;
-use target::{Refusal, options};
+use target::{Refusal, Stream, options};
 
 /// Size of the buffer of an output file.
 const BUFFER: usize = 1 << 18;
 
 /// Maximum number of temporary names that are tried: some may be left over from runs that were killed.
 const NAMES: usize = 100;
+
+/// What a path means.
+pub(crate) enum Target {
+    /// A regular file, if there is one yet. The path is no symbolic link.
+    File(PathBuf, Option<Metadata>),
+    /// Something without a content that could be replaced.
+    Stream(Stream),
+}
+
+impl From<Refusal> for io::Error {
+    fn from(refusal: Refusal) -> io::Error {
+        io::Error::other(refusal)
+    }
+}
 
 /// Opens a file that is appended to.
 ///

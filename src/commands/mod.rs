@@ -19,7 +19,7 @@ pub mod flows;
 pub mod folders;
 pub mod follow;
 mod held;
-#[cfg(all(feature = "program", unix))]
+#[cfg(feature = "program")]
 mod kept_input;
 #[cfg(feature = "program")]
 pub mod manual;
@@ -44,10 +44,6 @@ mod sniff;
 pub mod summary;
 #[cfg(feature = "tui")]
 pub mod view;
-
-#[cfg(all(feature = "program", not(unix)))]
-#[path = "kept_input_windows.rs"]
-mod kept_input;
 
 // Without a system, a page shows progress.
 #[cfg(not(feature = "program"))]

@@ -36,8 +36,7 @@ impl Checklist {
 
     /// How often the condition was not met.
     pub(super) fn times_not(&mut self, item: Item) -> u64 {
-        let fact = self.fact(item);
-        fact.run + fact.mended
+        self.fact(item).times_not()
     }
 
     /// The verdicts on these conditions.

@@ -136,9 +136,14 @@ impl Fact {
         self.bad = failures;
     }
 
+    /// How often it was not met.
+    pub(super) fn times_not(&self) -> u64 {
+        self.run + self.mended
+    }
+
     /// The latest failure, with its number and that of all, if too many fail: one of ten, and more than an accident.
     pub(super) fn share(&self) -> Option<(&Failure, u64, u64)> {
-        let bad = self.run + self.mended;
+        let bad = self.times_not();
         let all = bad + self.good;
         let is_much = bad >= NO_ACCIDENT && 10 * bad >= all && self.good > 0;
         let latest = self.bad.last().or(self.latest_mended.as_deref());

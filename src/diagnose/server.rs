@@ -313,7 +313,7 @@ impl Server {
     /// Whether a whole response came from the address asked.
     pub(super) fn responds_whole(&self) -> bool {
         let in_time = self.fact(Item::InTime);
-        in_time.good + in_time.run + in_time.mended > 0
+        in_time.good + in_time.times_not() > 0
     }
 
     /// Requests of a kind.

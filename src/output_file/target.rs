@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::libc::{O_NOCTTY, O_NOFOLLOW};
 
+use super::Target;
 use crate::capture::Interrupt;
 
 /// Maximum number of symbolic links that are followed, as in Linux.
@@ -29,20 +30,6 @@ pub(super) enum Refusal {
     Protected,
     #[error("this is no name of a file")]
     NoName,
-}
-
-impl From<Refusal> for io::Error {
-    fn from(refusal: Refusal) -> io::Error {
-        io::Error::other(refusal)
-    }
-}
-
-/// What a path means.
-pub(crate) enum Target {
-    /// A regular file, if there is one yet. The path is no symbolic link.
-    File(PathBuf, Option<Metadata>),
-    /// Something without a content that could be replaced.
-    Stream(Stream),
 }
 
 /// A FIFO or a character device.

@@ -4,6 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::Target;
 use crate::capture::Interrupt;
 
 /// Why a path is no place for output, and what to do.
@@ -13,20 +14,6 @@ pub(super) enum Refusal {
     Protected,
     #[error("this is no name of a file")]
     NoName,
-}
-
-impl From<Refusal> for io::Error {
-    fn from(refusal: Refusal) -> io::Error {
-        io::Error::other(refusal)
-    }
-}
-
-/// What a path means.
-pub(crate) enum Target {
-    /// A regular file, if there is one yet. The path is no symbolic link.
-    File(PathBuf, Option<Metadata>),
-    /// Something without a content that could be replaced.
-    Stream(Stream),
 }
 
 /// A device, or a named pipe.

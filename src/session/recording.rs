@@ -81,10 +81,7 @@ impl Session {
         }
         // If packets were cut, all fragments may have come.
         let evidence = Evidence { lost: is_snapped, ..Evidence::default() };
-        recorder.flow_context(flow_context);
-        recorder.evidence(evidence);
-        recorder.recalled(rule, false, evidence, &mark, || words(event));
-        recorder.settle();
+        report_with(recorder, flow_context, rule, false, evidence, &mark, || words(event));
     }
 }
 
@@ -150,9 +147,22 @@ pub(super) fn report<F: FieldSink>(
     mark: &Mark,
     detail: impl FnOnce() -> String,
 ) -> MessageCounts {
+    report_with(recorder, flow_context, rule, ok, Evidence::default(), mark, detail)
+}
+
+/// The same with this evidence.
+fn report_with<F: FieldSink>(
+    recorder: &mut Recorder<F>,
+    flow_context: FlowContext,
+    rule: &'static Rule,
+    ok: bool,
+    evidence: Evidence,
+    mark: &Mark,
+    detail: impl FnOnce() -> String,
+) -> MessageCounts {
     recorder.flow_context(flow_context);
-    recorder.evidence(Evidence::default());
-    recorder.recalled(rule, ok, Evidence::default(), mark, detail);
+    recorder.evidence(evidence);
+    recorder.recalled(rule, ok, evidence, mark, detail);
     recorder.settle()
 }
 

@@ -61,12 +61,15 @@ pub fn packet_name(bytes: &[u8]) -> &'static str {
 /// Whether this is more than a port without answers for it gets. `kinds`: the packets toward it, by
 /// [`packet_name`]; `sent`: the number that it sends.
 pub fn is_one_way<'k>(kinds: impl Iterator<Item = (&'k str, u64)>, sent: u64) -> bool {
-    let (mut asking, mut got) = (0_u64, 0_u64);
-    for (name, packets) in kinds {
-        got += packets;
-        asking += if name == OTHER { 0 } else { packets };
-    }
-    2 * asking >= got || got >= TIMES * sent
+    let [others, got] = counts(kinds);
+    2 * (got - others) >= got || got >= TIMES * sent
+}
+
+/// How many packets are of unknown content, and how many there are.
+fn counts<'k>(kinds: impl Iterator<Item = (&'k str, u64)>) -> [u64; 2] {
+    kinds.fold([0; 2], |[others, all], (name, packets)| {
+        [others + if name == OTHER { packets } else { 0 }, all + packets]
+    })
 }
 
 /// Whether players may send this much to a server of which nothing was recorded: what goes both ways cannot be seen
@@ -76,11 +79,7 @@ pub fn may_be_players<'k>(
     rate: f64,
     sources: u64,
 ) -> bool {
-    let (mut others, mut all) = (0_u64, 0_u64);
-    for (name, packets) in kinds {
-        all += packets;
-        others += if name == OTHER { packets } else { 0 };
-    }
+    let [others, all] = counts(kinds);
     sources <= PLAYERS
         && 10 * others >= 9 * all
         && all >= FEWEST_EACH * sources
