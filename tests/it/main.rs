@@ -28,7 +28,6 @@ mod diagnose_parties;
 mod docs;
 mod exchanges;
 mod exit_codes;
-mod export;
 mod extract;
 mod fetched;
 mod fields;

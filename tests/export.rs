@@ -1,4 +1,10 @@
 //! `gamewire export`: compares each row of each table with the output of the other commands.
+//! A program of its own, because it is built twice: with Parquet, and without.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/mod.rs"]
+mod support;
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
