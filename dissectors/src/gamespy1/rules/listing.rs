@@ -1,9 +1,8 @@
 //! The TCP connection on which a client gets a list.
 
-use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::net::SocketAddr;
 
-use crate::kit::repeated_names::first_repeated;
-use crate::kit::{Evidence, Mark, Read, Sink, Span, unreachable};
+use crate::kit::{Evidence, Mark, Read, Set, Sink, Socket, Span, unreachable};
 use crate::rule;
 
 use super::GS1002;
@@ -224,9 +223,9 @@ rule! {
 pub(in crate::gamespy1) struct UsableServers {
     /// How many can be reached.
     usable: u32,
-    /// Each with its place. Lists of thousands are of IPv4.
-    ipv4: Vec<Read<SocketAddrV4>>,
-    ipv6: Vec<Read<SocketAddrV6>>,
+    known: Set<Socket>,
+    /// The first one that was known.
+    repeated: Option<Read<SocketAddr>>,
 }
 
 impl UsableServers {
@@ -243,18 +242,15 @@ impl UsableServers {
         } else {
             self.usable += 1;
         }
-        match server {
-            SocketAddr::V4(value) => self.ipv4.push(Read { value, at }),
-            SocketAddr::V6(value) => self.ipv6.push(Read { value, at }),
+        if self.repeated.is_none() && !self.known.insert(Socket(server)) {
+            self.repeated = Some(Read { value: server, at });
         }
     }
 
     /// The list ends.
-    pub(in crate::gamespy1) fn end<S: Sink>(mut self, sink: &mut S) {
+    pub(in crate::gamespy1) fn end<S: Sink>(self, sink: &mut S) {
         sink.kept(&GS1026, self.usable);
-        let ipv4 = first_repeated(&mut self.ipv4).map(|it| (it.at, SocketAddr::V4(it.value)));
-        let ipv6 = first_repeated(&mut self.ipv6).map(|it| (it.at, SocketAddr::V6(it.value)));
-        if let Some((at, server)) = ipv4.into_iter().chain(ipv6).min_by_key(|(at, _)| at.start) {
+        if let Some(Read { value: server, at }) = self.repeated {
             sink.noted(&GS1026, at, || format!("{server} stands twice"));
         }
     }
