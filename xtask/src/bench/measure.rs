@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-use xtask::callgrind;
+use xtask::callgrind::{self, Counted};
 
 use crate::bench::programs::Program;
 
@@ -102,10 +102,9 @@ fn anonymous(status: &str) -> u64 {
     number.unwrap_or(0) * 1024
 }
 
-/// The instructions that a program executes on a file, outside of the kernel.
-pub(super) fn instructions(program: &Program, file: &Path) -> io::Result<u64> {
-    let counted = callgrind::count(Command::new(&program.path).args(program.arguments(file)))?;
-    Ok(counted.instructions)
+/// What a program executes on a file, outside of the kernel.
+pub(super) fn executed(program: &Program, file: &Path) -> io::Result<Counted> {
+    callgrind::count(Command::new(&program.path).args(program.arguments(file)))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use captures::bulk::{Input, Size, Written};
-use xtask::callgrind;
+use xtask::callgrind::{self, Counted};
 
 use crate::built;
 use files::Capture;
@@ -22,8 +22,14 @@ use options::Options;
 use page::{Page, Table};
 use programs::Program;
 
-/// Number of packets for counting instructions: valgrind is fifty times slower.
+/// Number of packets for counting instructions: valgrind is a hundred times slower.
 const COUNTED: u64 = 100_000;
+
+/// The same for `--count`.
+const COUNTED_QUICKLY: u64 = 10_000;
+
+/// The inputs on which instructions are counted.
+const COUNTED_INPUTS: [Input; 2] = [Input::A2s, Input::Mixed];
 
 /// The sizes of the captures for `--grow` in bytes.
 const SIZES: [u64; 4] = [1_000_000_000, 2_000_000_000, 4_000_000_000, 8_000_000_000];
@@ -35,8 +41,11 @@ pub(crate) fn run(root: &Path, arguments: &[&str], out: &mut dyn Write) -> io::R
         return Ok(ExitCode::SUCCESS);
     }
     let options = Options::parse(arguments)?;
-    if options.callgrind && programs::find("valgrind").is_none() {
+    if (options.callgrind || options.count) && programs::find("valgrind").is_none() {
         return Err(callgrind::not_here());
+    }
+    if options.count {
+        return count_quickly(&built(root, "release")?, &options, out);
     }
     let gamewire = built(root, "dist")?;
     let mut page = Page::default();
@@ -66,7 +75,14 @@ struct Measured {
     input: Input,
     holds: Written,
     costs: Vec<Cost>,
-    instructions: Vec<u64>,
+    executed: Vec<Executed>,
+}
+
+/// What a program executes for each packet.
+struct Executed {
+    instructions: u64,
+    /// Those that are not in the first-level cache, in its lines.
+    misses: u64,
 }
 
 /// Measures all programs on the large inputs.
@@ -88,10 +104,13 @@ fn compare(
         for (program, cost) in programs.iter().zip(&costs) {
             writeln!(out, "  {:40} {}", program.name, reported(cost, costs.first()))?;
         }
-        let is_counted = options.callgrind && matches!(input, Input::A2s | Input::Mixed);
-        let instructions =
-            if is_counted { count(&programs, &capture, options)? } else { Vec::new() };
-        measured.push(Measured { input, holds: capture.holds, costs, instructions });
+        let is_counted = options.callgrind && COUNTED_INPUTS.contains(&input);
+        let executed = if is_counted {
+            count(&programs, &capture.first(COUNTED, options)?)?
+        } else {
+            Vec::new()
+        };
+        measured.push(Measured { input, holds: capture.holds, costs, executed });
     }
     tables(&programs, &measured, page);
     Ok(())
@@ -105,12 +124,32 @@ fn programs(gamewire: &Path, options: &Options) -> io::Result<Vec<Program>> {
     Ok([cat].into_iter().chain(gamewire).chain(programs::peers(options)).collect())
 }
 
-/// Instructions per packet of each program, on the first packets.
-fn count(programs: &[Program], capture: &Capture, options: &Options) -> io::Result<Vec<u64>> {
-    let first = capture.first(COUNTED, options)?;
-    let packets = first.holds.packets.max(1);
-    let counted = programs.iter().map(|program| measure::instructions(program, &first.path));
-    counted.map(|counted| Ok(counted? / packets)).collect()
+/// What each program executes for each packet of a capture.
+fn count(programs: &[Program], capture: &Capture) -> io::Result<Vec<Executed>> {
+    let packets = capture.holds.packets.max(1);
+    let counted = programs.iter().map(|program| measure::executed(program, &capture.path));
+    counted
+        .map(|counted| {
+            let Counted { instructions, misses, .. } = counted?;
+            Ok(Executed { instructions: instructions / packets, misses: misses / packets })
+        })
+        .collect()
+}
+
+/// Prints what gamewire executes for each packet.
+fn count_quickly(gamewire: &Path, options: &Options, out: &mut dyn Write) -> io::Result<ExitCode> {
+    let programs = programs::gamewire(gamewire, options);
+    let mut table = Table::new(2, &["program", "capture", "instructions a packet", "cache misses"]);
+    for input in COUNTED_INPUTS {
+        let packets = options.packets.unwrap_or(COUNTED_QUICKLY);
+        let capture = Capture::make(input.name(), input, Size::Packets(packets), options)?;
+        for (program, executed) in programs.iter().zip(count(&programs, &capture)?) {
+            let counts = [executed.instructions, executed.misses].map(|count| count.to_string());
+            table.row(&[&program.name, input.name(), &counts[0], &counts[1]]);
+        }
+    }
+    write!(out, "{}", table.text())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The approximate number of bytes to generate for an input; 0 if it exists.
@@ -163,16 +202,18 @@ fn tables(programs: &[Program], measured: &[Measured], page: &mut Page) {
             Some(mib(measured.costs.get(program)?.memory))
         }),
     );
-    let is_counted = |measured: &&Measured| !measured.instructions.is_empty();
-    if measured.iter().any(|measured| is_counted(&measured)) {
-        let counted: Vec<&Measured> = measured.iter().filter(is_counted).collect();
-        page.section(
-            "instructions",
-            table(programs, &counted, |measured, program| {
-                measured.instructions.get(program).map(u64::to_string)
-            }),
-        );
+    let is_counted = |measured: &&Measured| !measured.executed.is_empty();
+    let counted: Vec<&Measured> = measured.iter().filter(is_counted).collect();
+    if counted.is_empty() {
+        return;
     }
+    let counts = |count: fn(&Executed) -> u64| {
+        table(programs, &counted, |measured, program| {
+            measured.executed.get(program).map(|executed| count(executed).to_string())
+        })
+    };
+    page.section("instructions", counts(|executed| executed.instructions));
+    page.section("misses", counts(|executed| executed.misses));
 }
 
 /// A row for each program, a column for each input.

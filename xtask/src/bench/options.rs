@@ -14,7 +14,8 @@ pub(super) const USAGE: &str = "usage: cargo run --release -p xtask -- bench [OP
   --inputs DIR      use the existing DIR/a2s.pcap and so on, and generate none
   --keep            do not remove generated captures
   --peers-all       also run slow programs
-  --callgrind       also count instructions (needs valgrind)
+  --callgrind       also count instructions and instruction cache misses (needs valgrind)
+  --count           instead, only count these, of the release build, on 10,000 packets
   --grow            instead, measure A2S captures of 1, 2, 4 and 8 GB
   --corners         instead, measure captures for which quadratic algorithms would take too long
   --print           print the tables, and do not change docs/performance.md";
@@ -31,6 +32,7 @@ pub(super) struct Options {
     pub(super) keep: bool,
     pub(super) all_peers: bool,
     pub(super) callgrind: bool,
+    pub(super) count: bool,
     pub(super) grow: bool,
     pub(super) corners: bool,
     pub(super) print: bool,
@@ -48,6 +50,7 @@ impl Options {
             keep: false,
             all_peers: false,
             callgrind: false,
+            count: false,
             grow: false,
             corners: false,
             print: false,
@@ -65,6 +68,7 @@ impl Options {
                 "--keep" => options.keep = true,
                 "--peers-all" => options.all_peers = true,
                 "--callgrind" => options.callgrind = true,
+                "--count" => options.count = true,
                 "--grow" => options.grow = true,
                 "--corners" => options.corners = true,
                 "--print" => options.print = true,

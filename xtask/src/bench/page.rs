@@ -117,8 +117,17 @@ mod tests {
     #[test]
     fn the_page_has_all_sections() {
         let page = include_str!("../../../docs/performance.md");
-        let names =
-            ["machine", "inputs", "time", "cpu", "memory", "instructions", "grow", "corners"];
+        let names = [
+            "machine",
+            "inputs",
+            "time",
+            "cpu",
+            "memory",
+            "instructions",
+            "misses",
+            "grow",
+            "corners",
+        ];
         for name in names {
             assert!(replaced(page, name, "").is_some(), "{name}");
         }
