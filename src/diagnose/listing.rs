@@ -197,12 +197,10 @@ impl Diagnosis {
     /// The latest whole list does not have the server.
     fn not_listed(&self, registration: &mut Registration, whole: &Listing, place: &Place<'_>) {
         let address = place.address;
-        let is_stranger = |(other, sighting): &(SocketAddr, Sighting)| {
-            other.port() != address.port()
-                && !self.servers.contains_key(other)
-                && sighting.master == whole.master
+        let is_stranger = |(other, _): &(SocketAddr, Sighting)| {
+            other.port() != address.port() && !self.servers.contains_key(other)
         };
-        let stranger = self.lists.of_host(address.ip()).find(is_stranger);
+        let stranger = self.lists.of_host(address.ip(), whole.master).find(is_stranger);
         if let Some((other, sighting)) = stranger {
             listed_elsewhere(other, registration, sighting.frame);
         } else if is_private(address.ip()) && !is_private(whole.master) {
@@ -219,6 +217,7 @@ impl Diagnosis {
 /// The server is in a list with another port, as this packet shows.
 fn listed_elsewhere(other: SocketAddr, registration: &mut Registration, frame: u64) {
     registration.good(Item::Listed, frame);
+    registration.listed_as = Some(other);
     let why = Failure::with(&causes::LISTED_OTHER_PORT, frame, &[("address", &other)]);
     registration.fact_mut(Item::Address).fails(why);
 }

@@ -262,11 +262,15 @@ impl Lists {
         sighting.is_none_or(|sighting| sighting.number < listing.number)
     }
 
-    /// The addresses with which a host is listed.
-    pub(super) fn of_host(&self, host: IpAddr) -> impl Iterator<Item = (SocketAddr, Sighting)> {
+    /// The addresses with which this master lists a host.
+    pub(super) fn of_host(
+        &self,
+        host: IpAddr,
+        master: IpAddr,
+    ) -> impl Iterator<Item = (SocketAddr, Sighting)> {
         let ports = self.ports.get(&host).into_iter().flatten();
         let addresses = ports.map(move |port| SocketAddr::new(host, *port));
-        addresses.filter_map(|address| Some((address, *self.sighting(&address, None)?)))
+        addresses.filter_map(move |it| Some((it, *self.sighting(&it, Some(master))?)))
     }
 }
 

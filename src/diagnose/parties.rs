@@ -232,10 +232,7 @@ impl Diagnosis {
             }
             found.push(party);
         }
-        let asking: Set<IpAddr> = self.masters.values().flat_map(Master::clients).collect();
-        let others =
-            read.heard.has(|host| !asking.contains(&host) && !self.speakers.contains(&host));
-        let mut masters = self.diagnosed_masters(read, is_lossy, others);
+        let mut masters = self.diagnosed_masters(read, is_lossy);
         if is_named {
             (found, masters) = (Vec::new(), Vec::new());
         }
@@ -244,20 +241,15 @@ impl Diagnosis {
         (found, masters)
     }
 
-    /// `others`: hosts that send no messages are in the recording with other packets.
-    fn diagnosed_masters(
-        &mut self,
-        read: &Totals,
-        is_lossy: bool,
-        others: bool,
-    ) -> Vec<DiagnosedParty> {
+    fn diagnosed_masters(&mut self, read: &Totals, is_lossy: bool) -> Vec<DiagnosedParty> {
+        self.receivers.extend(read.pairs.receivers());
         let mut masters: Vec<_> = std::mem::take(&mut self.masters).into_iter().collect();
         masters.sort_by_key(|(host, _)| *host);
         let end = read.span.map_or(Time(0), |[_, end]| end);
         let mut found = Vec::new();
         for (host, mut master) in masters {
             // What it does not send to its clients comes from others.
-            let others = others || master.clients().any(|client| self.receivers.contains(&client));
+            let others = master.clients().any(|client| self.receivers.contains(&client));
             master.conclude(&Surroundings {
                 end,
                 timeout: self.terms.answer_timeout,

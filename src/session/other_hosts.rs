@@ -52,11 +52,6 @@ impl OtherHosts {
         self.hosts.contains(&host)
     }
 
-    /// Whether a packet of such a host was recorded.
-    pub fn has(&self, is: impl Fn(IpAddr) -> bool) -> bool {
-        self.hosts.iter().any(|host| is(*host))
-    }
-
     /// Adds the hosts of another part of the session.
     pub fn add(&mut self, other: &OtherHosts) {
         self.hosts.extend(&other.hosts);

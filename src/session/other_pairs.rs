@@ -2,7 +2,7 @@
 //! uses, other services of the same hosts.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
@@ -146,6 +146,16 @@ impl OtherPairs {
         let mut ends: Vec<_> = self.pairs.iter().flat_map(both).collect();
         ends.sort_by_key(|(end, other, traffic)| (traffic.frame, *end, *other));
         ends
+    }
+
+    /// The hosts that got packets.
+    pub fn receivers(&self) -> impl Iterator<Item = IpAddr> {
+        self.pairs.iter().flat_map(|([one, other], traffic)| {
+            let [to_other, to_one] = traffic.packets.map(|packets| packets > 0);
+            [(one, to_one), (other, to_other)]
+                .into_iter()
+                .filter_map(|(end, is_reached)| is_reached.then_some(end.ip()))
+        })
     }
 
     /// The packets of near protocols by port, most packets first.

@@ -149,3 +149,49 @@ fn a_flood_of_any_content_comes_before_everything_else() {
     let items = diagnosed(&answered(&few), 27015)["servers"][0]["items"].to_string();
     assert!(!items.contains("attack.none"), "{items}");
 }
+
+/// A list of a text master, in this second, with this one server.
+fn list(master: &str, at: u32, server: &str) -> String {
+    format!(
+        "{at}.00 {master}:28900 > c tcp '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
+         {at}.02 c > {master}:28900 tcp '\\\\gamename\\\\ut\\\\location\\\\0\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n\
+         {at}.03 c > {master}:28900 tcp '\\\\list\\\\\\\\gamename\\\\ut\\\\final\\\\'\n\
+         {at}.05 {master}:28900 > c tcp '\\\\ip\\\\{server}\\\\final\\\\' fin\n\
+         {at}.06 c > {master}:28900 tcp fin\n"
+    )
+}
+
+#[test]
+fn each_of_two_masters_lists_the_server_with_another_port() {
+    let beats = |at: u32| {
+        let mut both = if at == 0 { validated("m", 0) } else { String::new() };
+        both +=
+            &format!("{at}.10 s:7778 > n:27900  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\'\n");
+        both + &if at == 0 { validated("n", 1) } else { String::new() }
+    };
+    let other = "10.0.0.2:7779";
+    let script = heartbeats("m", 4, beats) + &list("m", 200, other) + &list("n", 210, other);
+    let report = diagnosed(&(script + "end 300"), 7778);
+    for master in ["10.0.0.9", "10.0.1.9"] {
+        assert_eq!(item(&report, "list.address", master), "no listed_other_port", "{master}");
+    }
+    let items = report["servers"][0]["items"].as_array().unwrap();
+    let listed = items.iter().filter(|item| item["item"] == "list.listed");
+    assert!(
+        listed.clone().count() == 2 && listed.clone().all(|it| it["text"] == "as 10.0.0.2:7779")
+    );
+}
+
+/// Packets of others show that the recorder works, but not that it sees what the client gets.
+#[test]
+fn a_master_is_silent_if_the_client_gets_other_packets() {
+    let ask = |at: u32| format!("{at}.00 c > m:27010  31FF '0.0.0.0:0' 00 00\n");
+    let asks: String = (0..3).map(|nth| ask(nth * 5)).collect();
+    let verdict = |others: &str| {
+        let report = diagnosed(&format!("{asks}{others}end 40"), 27010);
+        report["masters"][0]["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(verdict(""), "unknown");
+    assert_eq!(verdict("12.0 d:50001 > o:53  'q'\n12.1 o:53 > d:50001  'a'\n"), "unknown");
+    assert_eq!(verdict("12.0 c:50001 > o:53  'q'\n12.1 o:53 > c:50001  'a'\n"), "fault");
+}
