@@ -423,8 +423,8 @@ mod tests {
             "| 262,144, or one for every 2 KiB of `flow-bytes` if that is less |",
         ),
         (
-            include_str!("session/files.rs"),
-            "const MOST: usize = 1 << 20;",
+            include_str!("session/events/files.rs"),
+            "const MOST_FILES: usize = 1 << 20;",
             "`--merge` | 1,048,576 |",
         ),
         (
@@ -488,12 +488,12 @@ mod tests {
             "a client was sent | 16,384 |",
         ),
         (
-            include_str!("session/memory.rs"),
+            include_str!("session/engine/memory.rs"),
             "const MOST: usize = 1 << 13;",
             "lost something, by group of hosts | 8,192 |",
         ),
         (
-            include_str!("session/recent.rs"),
+            include_str!("session/engine/recent.rs"),
             "const BUCKETS: usize = 1 << 9;\nconst WAYS: usize = 4;",
             "is compared with, by group of hosts | 2,048 |",
         ),
@@ -503,7 +503,7 @@ mod tests {
             "line of a message names | 16 |",
         ),
         (
-            include_str!("session/other_hosts.rs"),
+            include_str!("session/totals/other_hosts.rs"),
             "const MOST: usize = 1 << 13;",
             "known to be in the recording, by group of hosts | 8,192 |",
         ),
@@ -523,7 +523,7 @@ mod tests {
             "one such port sends packets to | 4,096 |",
         ),
         (
-            include_str!("session/requests.rs"),
+            include_str!("session/totals/requests.rs"),
             "const MOST: usize = 1 << 16;",
             "servers whose answered requests are counted | 65,536,",
         ),

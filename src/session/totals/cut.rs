@@ -3,8 +3,8 @@
 use dissectors::kit::{Mark, Side, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{FlowContext, PacketContext};
 use crate::net::TransportPayload;
+use crate::session::FlowContext;
 
 /// With fewer bytes than this no protocol can be identified: the shortest header has four.
 const TELLING: usize = 4;
@@ -28,10 +28,11 @@ struct FirstCut {
 }
 
 impl CutPackets {
-    /// Counts the current packet.
+    /// Counts a packet. `packet`: its number and the offset of its bytes in the capture file; `digits`: of a second in
+    /// its time.
     #[cold]
-    pub(super) fn see(&mut self, context: &PacketContext) {
-        let &PacketContext { frame, offset, now: time, digits, .. } = context;
+    pub fn see(&mut self, packet: (u64, u64), time: Time, digits: u8) {
+        let (frame, offset) = packet;
         self.packets += 1;
         self.first.get_or_insert(FirstCut { frame, offset, time, digits });
     }
@@ -53,6 +54,6 @@ impl CutPackets {
 
 /// Whether an unidentified packet may be of a supported protocol. `known`: one of its ports is that
 /// of a supported flow, or a usual one.
-pub(super) fn may_be_ours(payload: &TransportPayload<'_>, known: bool) -> bool {
+pub(in crate::session) fn may_be_ours(payload: &TransportPayload<'_>, known: bool) -> bool {
     payload.snapped && (known || payload.bytes.len() < TELLING)
 }

@@ -2,8 +2,8 @@
 
 use dissectors::kit::Verdict;
 
-use super::MessageEvent;
 use crate::filter::{Filter, Subject};
+use crate::session::MessageEvent;
 
 impl MessageEvent<'_> {
     /// Whether a display filter selects it.

@@ -1,15 +1,32 @@
 //! Totals of a session, and counts of other traffic.
 
+mod cut;
+mod links;
+mod other_hosts;
+mod other_pairs;
+mod requests;
+mod siblings;
+mod traffic;
+mod unknown_links;
+
 use std::cmp::Reverse;
 use std::fmt;
 
 use dissectors::kit::{RuleCounts, Time, Transport};
 use serde::{Deserialize, Serialize};
 
-use super::{CutPackets, Files, Links, Numbers, OtherHosts, OtherPairs, Traffic};
+use super::{Files, Numbers};
 use crate::capture::LinkType;
 use crate::flows::FlowKey;
 use crate::net::UnreadLayer;
+pub use cut::CutPackets;
+pub(super) use cut::may_be_ours;
+pub use links::Links;
+pub use other_hosts::OtherHosts;
+pub use other_pairs::{NamedTraffic, OtherPairs, PairTraffic, STEAM_PORTS};
+pub use requests::{RequestReview, Requests, Unanswered};
+pub use traffic::Traffic;
+pub use unknown_links::UnknownLinks;
 
 /// Maximum number of ports that are listed.
 const NAMED: usize = 8;

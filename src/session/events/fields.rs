@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use dissectors::kit::{Kind, Node, Place, TreeView};
 
-use super::MessageEvent;
+use crate::session::MessageEvent;
 use crate::text::decoded;
 
 /// The value of a field.

@@ -8,10 +8,11 @@ use dissectors::kit::{
 };
 use dissectors::ledger::{GROUPS, Witness, listed};
 
-use super::{FieldSink, Recorder};
+use super::FieldSink;
+use super::Recorder;
 use crate::flows::ExchangeEffect;
-use crate::session::batch::StoredParts;
-use crate::session::share::shard_of;
+use crate::session::engine::share::shard_of;
+use crate::session::events::StoredParts;
 use crate::session::{Findings, Messages};
 
 /// The group of the two hosts of a message: one thread decodes all messages of a group.

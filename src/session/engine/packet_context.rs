@@ -1,57 +1,71 @@
-//! The context of a message: where its bytes were recorded, and what its flow's protocol may know.
+//! What all messages share, and what the current packet is: where bytes were recorded, and what its flow's protocol may
+//! know.
 
-use dissectors::Id;
-use dissectors::kit::{FlowFacts, Piece, Role, Rule, Transport};
+use dissectors::kit::{FlowFacts, Piece, Rule, Time, Transport};
 use dissectors::net_rules::NET008;
-use serde::{Deserialize, Serialize};
 
+use super::Recorded;
 use super::memory::Incomplete;
-use super::{EventOrder, NOWHERE, PacketContext, Recorded};
 use crate::flows::FlowMut;
-use crate::net::{Hosts, Malformed, Tunnels};
+use crate::net::{Defragmenter, Hosts, Malformed, Tunnels};
+use crate::session::{CutPackets, EventOrder, FlowContext, Links, Numbers, Options};
 
-/// The flow and the packet of an event.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct FlowContext {
-    /// The protocol; `None` if a packet is checked before its protocol is known.
-    pub protocol: Option<Id>,
-    /// The flow; its number is 0 if there is none.
-    pub flow: FlowFacts,
-    /// The role of each end, if it has sent messages, by
-    /// [`Side::index`](dissectors::kit::Side::index).
-    pub roles: [Option<Role>; 2],
-    /// The packet, and the offset of its recorded bytes in the capture file.
-    pub packet: (u64, u64),
-    /// The order of the event.
-    pub moment: EventOrder,
-    /// Number of digits of a second in the capture's times: 6 or 9.
-    pub digits: u8,
-    /// The original packet, if the datagram is a duplicate.
-    pub copy_of: Option<u64>,
-    /// The tunnels of the packet.
-    pub tunnels: Tunnels,
-    /// The packet's IPv4 time to live or IPv6 hop limit; 0 if unknown.
-    pub hop_limit: u8,
-}
-
-impl FlowContext {
-    /// The context of an event without flow and packet.
-    pub fn outside(digits: u8) -> FlowContext {
-        FlowContext {
-            protocol: None,
-            flow: NOWHERE,
-            roles: [None; 2],
-            packet: (0, 0),
-            moment: EventOrder::END,
-            digits,
-            copy_of: None,
-            tunnels: Tunnels::default(),
-            hop_limit: 0,
-        }
-    }
+/// Context that all messages share: the current packet, the time, losses.
+pub(super) struct PacketContext {
+    pub(super) options: Options,
+    pub(super) defragmenter: Defragmenter,
+    pub(super) pieces: Vec<Piece>,
+    /// Results of rules about the current packet's headers, for the message in the packet.
+    pub(super) headers: Vec<(&'static Rule, bool, String)>,
+    /// Packets are missing between unknown hosts.
+    pub(super) lossy: bool,
+    /// Some of them from before the notice.
+    pub(super) dropped: bool,
+    pub(super) frame: u64,
+    /// The offset of the current packet in the capture file.
+    pub(super) offset: u64,
+    pub(super) moment: EventOrder,
+    pub(super) now: Time,
+    pub(super) numbers: Numbers,
+    pub(super) digits: u8,
+    /// The earliest and the latest time of a packet.
+    pub(super) span: [i64; 2],
+    /// Bytes of all packets, as they were on the wire.
+    pub(super) bytes: u64,
+    pub(super) links: Links,
+    /// The current packet's IPv4 time to live or IPv6 hop limit.
+    pub(super) hop_limit: u8,
 }
 
 impl PacketContext {
+    /// Before the first packet. `numbers`: those of flows.
+    pub(super) fn new(options: Options, numbers: Numbers) -> PacketContext {
+        PacketContext {
+            defragmenter: Defragmenter::new(options.fragments),
+            pieces: Vec::new(),
+            headers: Vec::new(),
+            lossy: false,
+            dropped: false,
+            frame: 0,
+            offset: 0,
+            moment: EventOrder::default(),
+            now: Time(i64::MIN),
+            numbers,
+            digits: 6,
+            span: [i64::MAX, i64::MIN],
+            bytes: 0,
+            links: Links::default(),
+            hop_limit: 0,
+            options,
+        }
+    }
+
+    /// The current packet was cut before its protocol could be identified.
+    #[cold]
+    pub(super) fn count_cut(&self, cut: &mut CutPackets) {
+        cut.see((self.frame, self.offset), self.now, self.digits);
+    }
+
     /// Records what is wrong with a packet's headers.
     #[inline]
     pub(super) fn note(&mut self, note: Option<&Malformed>) {

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::Totals;
 use crate::capture::LinkType;
 use crate::net;
+use crate::session::Totals;
 
 /// Packets that were skipped because of their link type.
 #[derive(Debug)]

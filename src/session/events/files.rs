@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of stored changes from one file to another.
-pub(super) const MOST: usize = 1 << 20;
+pub(in crate::session) const MOST_FILES: usize = 1 << 20;
 
 /// A packet by its file and number.
 #[derive(
@@ -50,7 +50,7 @@ pub struct Files {
 
 /// The effect of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(in crate::session) enum Change {
     /// It is from the same file as the previous one.
     None,
     /// It is from another one.
@@ -62,7 +62,7 @@ pub(super) enum Change {
 impl Files {
     /// The next packet is from this file, with this number in it; 0: its number in the capture.
     #[inline]
-    pub(super) fn go_on(&mut self, frame: u64, file: u32, number: u64) -> Change {
+    pub(in crate::session) fn go_on(&mut self, frame: u64, file: u32, number: u64) -> Change {
         let place = FilePlace { file, frame: if number == 0 { frame } else { number } };
         let expected =
             self.latest.map_or(FilePlace { file: 0, frame }, |latest| latest.place(frame));
@@ -74,7 +74,7 @@ impl Files {
         if self.end.is_some() {
             return Change::File(event);
         }
-        if self.changes.len() >= MOST {
+        if self.changes.len() >= MOST_FILES {
             self.end = Some(event.frame);
             return Change::End(event);
         }
@@ -84,7 +84,7 @@ impl Files {
 
     /// Stores a reported change; if there are too many, the latest are kept.
     pub fn note(&mut self, event: FileEvent) {
-        if self.changes.len() >= MOST {
+        if self.changes.len() >= MOST_FILES {
             self.changes.pop_front();
             self.forgotten = self.changes.front().map_or(event.frame, |it| it.frame) - 1;
         }
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn after_too_many_changes_no_file_is_named() {
         let mut files = Files::default();
-        let first = MOST as u64 + 2;
+        let first = MOST_FILES as u64 + 2;
         let ends = (1..first + 9).filter(|&frame| {
             matches!(files.go_on(frame, 1 - frame as u32 % 2, frame), Change::End(_))
         });
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn of_changes_that_are_reported_the_latest_are_remembered() {
         let mut files = Files::default();
-        (1..=MOST as u64 + 3).for_each(|nth| files.note(changes(nth * 10, nth as u32)));
+        (1..=MOST_FILES as u64 + 3).for_each(|nth| files.note(changes(nth * 10, nth as u32)));
         assert_eq!((files.of(39), files.of(40)), (None, Some(4)));
-        assert_eq!(files.of(MOST as u64 * 10 + 35), Some(MOST as u32 + 3));
+        assert_eq!(files.of(MOST_FILES as u64 * 10 + 35), Some(MOST_FILES as u32 + 3));
     }
 }

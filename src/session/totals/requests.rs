@@ -10,7 +10,7 @@ use dissectors::kit::{Evidence, Map, Mark, Rule, Set};
 use dissectors::net_rules::{NET012, NET014};
 use serde::{Deserialize, Serialize};
 
-use super::{FlowContext, OtherHosts};
+use crate::session::{FlowContext, OtherHosts};
 
 /// Requests by server.
 #[derive(Clone, Serialize, Deserialize)]
@@ -156,7 +156,7 @@ impl Requests {
     }
 
     /// Adds the counts of other flows.
-    pub(super) fn join(&mut self, other: Requests) {
+    pub(in crate::session) fn join(&mut self, other: Requests) {
         self.is_full |= other.is_full;
         self.heard.extend(other.heard);
         for (server, more) in BTreeMap::from_iter(other.servers) {

@@ -14,10 +14,12 @@ use dissectors::kit::{
 use dissectors::ledger::{Listed, Witness};
 use serde::{Deserialize, Serialize};
 
-use super::datagram_event::{DatagramEvent, DatagramHeaders};
-use super::icmp_event::IcmpEvent;
-use super::{Checked, EventOrder, FileEvent, FlowContext, LeftOut, PassedRule, listed};
+use super::listed;
 use crate::flows::{ExchangeEffect, FlowRow};
+use crate::session::{
+    Checked, DatagramEvent, DatagramHeaders, EventOrder, FileEvent, FlowContext, IcmpEvent,
+    LeftOut, PassedRule,
+};
 
 pub use event::{CheckedEvent, CrossFlow, Event, MessageEvent};
 
@@ -84,10 +86,10 @@ enum EventKind {
 
 /// The results of rules, of all events.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct BatchFindings {
-    pub(super) findings: Vec<Finding>,
-    pub(super) left_out: Vec<LeftOut>,
-    pub(super) passes: Vec<PassedRule>,
+pub(in crate::session) struct BatchFindings {
+    pub(in crate::session) findings: Vec<Finding>,
+    pub(in crate::session) left_out: Vec<LeftOut>,
+    pub(in crate::session) passes: Vec<PassedRule>,
 }
 
 /// The results that belong to one event.
@@ -142,16 +144,16 @@ struct Decoded {
 }
 
 /// The stored parts of a message.
-pub(super) struct StoredParts<'k> {
+pub(in crate::session) struct StoredParts<'k> {
     /// Its bytes.
-    pub(super) bytes: bool,
+    pub(in crate::session) bytes: bool,
     /// Where they were recorded.
-    pub(super) pieces: bool,
-    pub(super) fields: Option<TreeView<'k>>,
-    pub(super) reply: Option<&'k Reply>,
-    pub(super) sending: Sending,
-    pub(super) effect: ExchangeEffect,
-    pub(super) library: Option<&'static str>,
+    pub(in crate::session) pieces: bool,
+    pub(in crate::session) fields: Option<TreeView<'k>>,
+    pub(in crate::session) reply: Option<&'k Reply>,
+    pub(in crate::session) sending: Sending,
+    pub(in crate::session) effect: ExchangeEffect,
+    pub(in crate::session) library: Option<&'static str>,
 }
 
 /// Maximum number of records that are kept for reuse.
@@ -295,7 +297,7 @@ impl Batch {
 
     /// The following events belong to this flow. The context is stored only if there are any.
     #[inline]
-    pub(super) fn set_context(&mut self, context: FlowContext) {
+    pub(in crate::session) fn set_context(&mut self, context: FlowContext) {
         self.context = self.records_in_use;
         match self.records.get_mut(self.context) {
             Some(record) => record.context = context,
@@ -305,12 +307,12 @@ impl Batch {
 
     /// The flow that the following events belong to.
     #[inline]
-    pub(super) fn context(&self) -> Option<&FlowContext> {
+    pub(in crate::session) fn context(&self) -> Option<&FlowContext> {
         self.records.get(self.context).map(|record| &record.context)
     }
 
     /// Adds results that belong to no message, since the last record.
-    pub(super) fn push_found(&mut self) {
+    pub(in crate::session) fn push_found(&mut self) {
         self.push_record(None);
     }
 
@@ -345,27 +347,27 @@ impl Batch {
 
     /// Whether there are results since the last record.
     #[inline]
-    pub(super) fn has_found(&self) -> bool {
+    pub(in crate::session) fn has_found(&self) -> bool {
         self.has_found
     }
 
     /// Whether some of them have a text.
     #[inline]
-    pub(super) fn has_findings(&self) -> bool {
+    pub(in crate::session) fn has_findings(&self) -> bool {
         let start = self.details.last().map_or(0, |last| last.findings.end);
         self.has_found && self.found.findings.len() > start as usize
     }
 
     /// The results, to add to.
     #[inline]
-    pub(super) fn found(&mut self) -> &mut BatchFindings {
+    pub(in crate::session) fn found(&mut self) -> &mut BatchFindings {
         self.has_found = true;
         &mut self.found
     }
 
     /// Takes what rules found.
     #[cold]
-    pub(super) fn take_found(&mut self, results: &mut RuleResults) {
+    pub(in crate::session) fn take_found(&mut self, results: &mut RuleResults) {
         let left_out = |(rule, verdict, times)| LeftOut { rule, verdict, side: None, times };
         let found = self.found();
         found.left_out.extend(results.left_out().map(left_out));
@@ -374,20 +376,20 @@ impl Batch {
     }
 
     /// The findings without a text since the last record.
-    pub(super) fn left_out_now(&mut self) -> &mut [LeftOut] {
+    pub(in crate::session) fn left_out_now(&mut self) -> &mut [LeftOut] {
         let start = self.details.last().map_or(0, |last| last.left_out.end);
         self.found.left_out.get_mut(start as usize..).unwrap_or_default()
     }
 
     /// The passes since the last record.
-    pub(super) fn passes_now(&mut self) -> &mut [PassedRule] {
+    pub(in crate::session) fn passes_now(&mut self) -> &mut [PassedRule] {
         let start = self.details.last().map_or(0, |last| last.passes.end);
         self.found.passes.get_mut(start as usize..).unwrap_or_default()
     }
 
     /// Adds a message: all results since the last record belong to it.
     #[inline]
-    pub(super) fn push_message(
+    pub(in crate::session) fn push_message(
         &mut self,
         message: &'static Message,
         payload: &Payload<'_>,
@@ -429,13 +431,13 @@ impl Batch {
     }
 
     /// The current message lists a server, for a cross-flow event.
-    pub(super) fn lists(&mut self, server: Listed) {
+    pub(in crate::session) fn lists(&mut self, server: Listed) {
         self.servers.push(server);
     }
 
     /// The same, for the message.
     #[inline(always)]
-    pub(super) fn message_lists(&mut self, number: Listed, server: SocketAddr) {
+    pub(in crate::session) fn message_lists(&mut self, number: Listed, server: SocketAddr) {
         listed::append(&mut self.listed, number, server);
     }
 
@@ -447,12 +449,12 @@ impl Batch {
 
     /// Removes listed servers that belong to no event.
     #[inline]
-    pub(super) fn forget_listed(&mut self) {
+    pub(in crate::session) fn forget_listed(&mut self) {
         self.servers.truncate(self.next_list);
         self.listed.truncate(self.next_listed);
     }
 
-    pub(super) fn push_cross_flow(
+    pub(in crate::session) fn push_cross_flow(
         &mut self,
         order: EventOrder,
         event: CrossFlowEvent,
@@ -467,13 +469,13 @@ impl Batch {
         self.cross_flow.push((event, witness, servers));
     }
 
-    pub(super) fn push_icmp(&mut self, order: EventOrder, icmp: IcmpEvent) {
+    pub(in crate::session) fn push_icmp(&mut self, order: EventOrder, icmp: IcmpEvent) {
         self.push(order, EventKind::Icmp, self.icmp.len());
         self.icmp.push(icmp);
     }
 
     #[inline]
-    pub(super) fn push_datagram(
+    pub(in crate::session) fn push_datagram(
         &mut self,
         order: EventOrder,
         headers: DatagramHeaders,
@@ -484,12 +486,12 @@ impl Batch {
         self.datagrams.push((headers, bytes));
     }
 
-    pub(super) fn push_file(&mut self, order: EventOrder, event: FileEvent) {
+    pub(in crate::session) fn push_file(&mut self, order: EventOrder, event: FileEvent) {
         self.push(order, EventKind::File, self.files.len());
         self.files.push(event);
     }
 
-    pub(super) fn push_row(&mut self, order: EventOrder, row: FlowRow) {
+    pub(in crate::session) fn push_row(&mut self, order: EventOrder, row: FlowRow) {
         self.push(order, EventKind::FlowEnded, self.rows.len());
         self.rows.push(row);
     }

@@ -76,12 +76,12 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    pub(super) fn new(remembered: bool) -> Numbers {
+    pub(in crate::session) fn new(remembered: bool) -> Numbers {
         Numbers { given: 0, begun: remembered.then(Vec::new) }
     }
 
     /// Assigns the next number.
-    pub(super) fn next(&mut self, moment: EventOrder) -> u32 {
+    pub(in crate::session) fn next(&mut self, moment: EventOrder) -> u32 {
         self.given = self.given.saturating_add(1);
         if let Some(begun) = &mut self.begun {
             begun.push(moment);
@@ -90,11 +90,11 @@ impl Numbers {
     }
 
     /// The number of assigned numbers.
-    pub(super) fn given(&self) -> u32 {
+    pub(in crate::session) fn given(&self) -> u32 {
         self.given
     }
 
-    pub(super) fn take_begun(&mut self) -> Vec<EventOrder> {
+    pub(in crate::session) fn take_begun(&mut self) -> Vec<EventOrder> {
         self.begun.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }

@@ -11,18 +11,15 @@ use dissectors::kit::{
 };
 use dissectors::ledger::Loads;
 
-use super::batch::Batch;
-use super::datagram_event::DatagramEvent;
 use super::early_filter::EarlyFilter;
 use super::gate::Gate;
-use super::icmp_event::IcmpEvent;
 use super::listed_counts::ListedCounts;
-use super::{
-    Datagrams, EventOrder, FileEvent, Findings, FlowContext, LeftOut, Needs, Options, PassedRule,
-    Requests, Traffic,
-};
 use crate::filter::Subject;
 use crate::flows::{Asked, ExchangeEffect, Exchanges, FlowMut, FlowRow, MessageCounts};
+use crate::session::{
+    Batch, DatagramEvent, Datagrams, EventOrder, FileEvent, Findings, FlowContext, IcmpEvent,
+    LeftOut, Needs, Options, PassedRule, Requests, Traffic,
+};
 
 /// Maximum number of findings per rule and verdict with a text, if not all have one.
 const IN_WORDS: u32 = RuleResults::MOST as u32;

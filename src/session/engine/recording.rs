@@ -5,13 +5,16 @@ use dissectors::net_rules::{
     NET001, NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011,
 };
 
-use super::files::MOST as FILES;
-use super::recorder::{FieldSink, Recorder};
-use super::{EventOrder, FlowContext, NOWHERE, PacketContext, Session};
+use super::PacketContext;
+use super::Session;
+use super::recorder::FieldSink;
+use super::recorder::Recorder;
 use crate::capture::Notice;
 use crate::flows::MessageCounts;
 use crate::net::ip_defrag::{FragmentEvent, FragmentEventKind, GiveUpCause};
 use crate::net::{Headers, Hosts, Outcome, checksum};
+use crate::session::events::{MOST_FILES, NOWHERE};
+use crate::session::{EventOrder, FlowContext};
 
 /// The text about a packet that was cut.
 pub(super) const SNAPPED: &str = "cut by the snap length";
@@ -102,7 +105,8 @@ impl PacketContext {
     /// From the current packet on, the file of packets is not stored any more.
     #[cold]
     pub(super) fn files_end<F: FieldSink>(&self, time: Time, recorder: &mut Recorder<F>) {
-        let detail = || format!("from here on, no file is named: they took turns {FILES} times");
+        let detail =
+            || format!("from here on, no file is named: they took turns {MOST_FILES} times");
         self.about_packet(&NET011, false, time, recorder, detail);
     }
 

@@ -2,15 +2,17 @@
 
 use dissectors::kit::{CrossFlowEvent, Mark, SeenMessage, Side, Sink, Time};
 
-use super::cut;
+use super::PacketContext;
+use super::Recorded;
 use super::reading::Reading;
-use super::recorder::{FieldSink, Recorder};
+use super::recorder::FieldSink;
+use super::recorder::Recorder;
 use super::shard::Shard;
-use super::{PacketContext, Recorded};
 use crate::flows::table::FlowSlot;
 use crate::flows::{FlowKey, FlowState};
 use crate::net::tcp::{ArrivingSegment, Connection, StreamBudget};
 use crate::net::{FrameRef, Segment, TcpFlags, Tunnels};
+use crate::session::totals::may_be_ours;
 
 /// Maximum capacity that is kept for the next message's pieces.
 const PIECES: usize = 1 << 10;
@@ -116,8 +118,8 @@ impl Shard {
             recorder.cross_flow(CrossFlowEvent::Refused, SeenMessage { mark, from, to });
             recorder.settle();
         }
-        if is_unreported && cut::may_be_ours(&segment.payload, self.has_known_port(key)) {
-            self.cut.see(context);
+        if is_unreported && may_be_ours(&segment.payload, self.has_known_port(key)) {
+            context.count_cut(&mut self.cut);
         }
         self.keep_within(context, recorder);
     }

@@ -5,11 +5,14 @@ use std::net::SocketAddr;
 use dissectors::kit::{CrossFlowEvent, Message, Payload, Reply, Sending, Time, TreeView};
 use dissectors::ledger::{Listed, Witness};
 
-use super::{Batch, Decoded, FieldSpans, Record, part};
+use super::Decoded;
+use super::FieldSpans;
+use super::Record;
+use super::part;
 use crate::flows::{ExchangeEffect, FlowRow};
-use crate::session::datagram_event::DatagramEvent;
-use crate::session::icmp_event::IcmpEvent;
-use crate::session::{Checked, FileEvent, FlowContext, ListedServers};
+use crate::session::{
+    Batch, Checked, DatagramEvent, FileEvent, FlowContext, IcmpEvent, ListedServers,
+};
 
 /// One event. [`Needs`](crate::session::Needs) selects which of them are reported.
 ///

@@ -8,9 +8,11 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET001, NET006, NET007, NET011};
 use dissectors::{Conversation, Id, SharedStates};
 
-use super::recorder::{FieldSink, Recorder};
-use super::recording::{SNAPPED, report};
-use super::{FlowContext, Options, PacketContext};
+use super::PacketContext;
+use super::recorder::FieldSink;
+use super::recorder::Recorder;
+use super::recording::SNAPPED;
+use super::recording::report;
 use crate::flows::identify::Undecided;
 use crate::flows::stream::{StreamProtocol, UnreadBytes};
 use crate::flows::{FlowMut, FlowRow};
@@ -19,6 +21,7 @@ use crate::net::tcp::{
     Connection, GapCause, Next, Run, StreamBudget, StreamEnd, StreamEvent, StreamEventKind,
     StreamLimit, StreamReader,
 };
+use crate::session::{FlowContext, Options};
 
 /// Maximum unread bytes of each direction before the protocol is identified.
 const UNDECIDED: usize = 4096;

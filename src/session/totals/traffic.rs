@@ -4,8 +4,8 @@ use dissectors::Id;
 use dissectors::ledger::Loads;
 use serde::{Deserialize, Serialize};
 
-use super::Requests;
 use crate::flows::{ExchangeCounts, ExchangeEffect};
+use crate::session::Requests;
 
 /// Counts of messages.
 #[derive(Clone, Serialize, Deserialize)]
@@ -29,14 +29,14 @@ impl Default for Traffic {
 }
 
 impl Traffic {
-    pub(super) fn new(requests: Requests, loads: Loads) -> Traffic {
+    pub(in crate::session) fn new(requests: Requests, loads: Loads) -> Traffic {
         let exchanges = [ExchangeCounts::default(); Id::ALL.len()];
         Traffic { messages: 0, protocols: 0, requests, exchanges, loads }
     }
 
     /// A message with this effect on exchanges.
     #[inline]
-    pub(super) fn message(&mut self, protocol: Option<Id>, effect: ExchangeEffect) {
+    pub(in crate::session) fn message(&mut self, protocol: Option<Id>, effect: ExchangeEffect) {
         self.messages += 1;
         if let Some(id) = protocol {
             self.protocols |= 1 << id as u32;
@@ -64,7 +64,7 @@ impl Traffic {
     }
 
     /// Adds the counts of another share of the same capture.
-    pub(super) fn add(&mut self, other: Traffic) {
+    pub(in crate::session) fn add(&mut self, other: Traffic) {
         self.messages += other.messages;
         self.protocols |= other.protocols;
         self.requests.join(other.requests);

@@ -15,18 +15,22 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Id, SharedStates};
 
-use super::cut::{self, CutPackets};
-use super::icmp_event::IcmpEvent;
-use super::memory::{Deadlines, Incomplete};
-use super::recent::{RecentDatagrams, SentDatagram};
-use super::recorder::{FieldSink, Recorder};
+use super::PacketContext;
+use super::Recorded;
+use super::memory::Deadlines;
+use super::memory::Incomplete;
+use super::recent::RecentDatagrams;
+use super::recent::SentDatagram;
+use super::recorder::FieldSink;
+use super::recorder::Recorder;
 use super::recording::SNAPPED;
-use super::{FlowContext, Options, OtherHosts, OtherPairs, PacketContext, Recorded};
 use crate::flows::table::FlowSlot;
 use crate::flows::{FlowKey, FlowMut, FlowState, FlowTable, Ports, is_usual};
 use crate::net::icmp::identification;
 use crate::net::tcp;
 use crate::net::{Datagram, Hosts, IcmpError, Outcome, Quote};
+use crate::session::totals::may_be_ours;
+use crate::session::{CutPackets, FlowContext, IcmpEvent, Options, OtherHosts, OtherPairs};
 
 /// State that all connections share.
 pub(super) struct Streams {
@@ -180,8 +184,8 @@ impl Shard {
                 if has_known_port {
                     self.incomplete.insert(Hosts::of(key.source, key.destination));
                 }
-                if cut::may_be_ours(&datagram.payload, has_known_port) {
-                    self.cut.see(context);
+                if may_be_ours(&datagram.payload, has_known_port) {
+                    context.count_cut(&mut self.cut);
                 }
             }
             return false;

@@ -5,8 +5,8 @@
 use dissectors::Id;
 use dissectors::kit::Message;
 
-use super::FlowContext;
 use crate::filter::{Filter, UndecodedMessage};
+use crate::session::FlowContext;
 
 /// Number of cached results for flows.
 const FLOWS: usize = 1 << 12;

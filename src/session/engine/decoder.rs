@@ -2,13 +2,11 @@
 
 use dissectors::kit::{Blind, Time, Tree};
 
-use super::batch::{Batch, Event};
-use super::events::Events;
-use super::recorder::Recorder;
 use super::share::{self, Partition, Share};
-use super::{EventOrder, OpenFlows, Options, OtherHosts, Session, Totals, Traffic};
+use super::{OpenFlows, Recorder, Session};
 use crate::capture::{self, CaptureBytes, Notice, Packet, Packets};
 use crate::flows::FlowRow;
+use crate::session::{Batch, Event, EventOrder, Events, Options, OtherHosts, Totals, Traffic};
 
 /// Decodes a capture: packets go in, [events](super::Event) come out. It opens no file, reads no clock
 /// and starts no thread.

@@ -6,8 +6,8 @@
 
 use std::net::IpAddr;
 
-use super::Options;
 use crate::net::Ip;
+use crate::session::Options;
 
 /// Number of shards of a session.
 const SHARDS: usize = 8;

@@ -78,7 +78,11 @@ static SIBLINGS: &[Sibling] = &[
 ];
 
 /// The number of the protocol of a packet between these ports, if it is known.
-pub(super) fn number(transport: Transport, ports: [u16; 2], bytes: &[u8]) -> Option<u8> {
+pub(in crate::session) fn number(
+    transport: Transport,
+    ports: [u16; 2],
+    bytes: &[u8],
+) -> Option<u8> {
     let fits = |it: &Sibling| {
         let (offset, begins) = it.begins;
         it.transport == transport
@@ -90,12 +94,12 @@ pub(super) fn number(transport: Transport, ports: [u16; 2], bytes: &[u8]) -> Opt
 }
 
 /// The ports of those over TCP.
-pub(super) fn tcp_ports() -> impl Iterator<Item = u16> {
+pub(in crate::session) fn tcp_ports() -> impl Iterator<Item = u16> {
     SIBLINGS.iter().filter(|it| it.transport == Transport::Tcp).map(|it| it.port)
 }
 
 /// The name of the protocol with this number.
-pub(super) fn name(number: u8) -> Option<&'static str> {
+pub(in crate::session) fn name(number: u8) -> Option<&'static str> {
     SIBLINGS.get(usize::from(number)).map(|it| it.name)
 }
 

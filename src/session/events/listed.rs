@@ -12,7 +12,7 @@ const IPV6: u64 = 1 << 63;
 /// Appends a server: its number, and of IPv6 the server itself in three more words. The end of a list, which
 /// is written as a server without an address, is none.
 #[inline(always)]
-pub(super) fn append(words: &mut Vec<u64>, number: Listed, server: SocketAddr) {
+pub(in crate::session) fn append(words: &mut Vec<u64>, number: Listed, server: SocketAddr) {
     let number = u64::from_ne_bytes(number);
     match server {
         SocketAddr::V4(it) if it.ip().is_unspecified() => {}
@@ -35,7 +35,7 @@ fn append_ipv6(words: &mut Vec<u64>, number: u64, server: SocketAddrV6) {
 pub struct ListedServers<'b>(Iter<'b, u64>);
 
 impl<'b> ListedServers<'b> {
-    pub(super) fn of(words: &'b [u64]) -> ListedServers<'b> {
+    pub(in crate::session) fn of(words: &'b [u64]) -> ListedServers<'b> {
         ListedServers(words.iter())
     }
 

@@ -2,14 +2,14 @@
 //! each.
 
 use super::PacketContext;
-use super::datagram_event::{DatagramEvent, DatagramHeaders};
-use super::icmp_event::IcmpEvent;
 use super::recent::SentDatagram;
-use super::recorder::{FieldSink, Recorder};
+use super::recorder::FieldSink;
+use super::recorder::Recorder;
 use super::shard::Shard;
 use crate::flows::FlowKey;
 use crate::net::icmp::identification;
 use crate::net::{Datagram, IcmpError, Outcome};
+use crate::session::{DatagramEvent, DatagramHeaders, IcmpEvent};
 
 impl PacketContext {
     /// Reports the datagram in a packet.

@@ -2,11 +2,13 @@
 
 use dissectors::kit::{Evidence, Limit, Sink, Time};
 
-use super::recorder::{FieldSink, Recorder};
+use super::PacketContext;
+use super::recorder::FieldSink;
+use super::recorder::Recorder;
 use super::shard::Shard;
-use super::{FlowContext, PacketContext};
 use crate::flows::FlowState;
 use crate::flows::table::FlowSlot;
+use crate::session::FlowContext;
 
 /// Batch size of the idle scan: batching overlaps cache misses.
 const LOOKED_AT: u32 = 64;

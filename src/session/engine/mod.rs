@@ -1,0 +1,500 @@
+//! The way of a packet: headers, fragments, flow, protocol, events.
+//!
+//! ```text
+//! Packet --net::decode--> Fragment --Defragmenter--+
+//!                    \--> Datagram, Segment <------+
+//! Datagram --Shard: Table, Identifier--> Conversation::message --> Recorder
+//! Segment  --Shard: Table--> Stream (net::tcp) --frames--> Conversation::message --> Recorder
+//! ```
+//!
+//! The session owns all state that outlives a packet and drives it by the capture's own clock.
+
+mod decoder;
+mod early_filter;
+mod elapse;
+mod gate;
+mod listed_counts;
+mod memory;
+mod packet_context;
+mod passing;
+mod reading;
+mod recent;
+mod recorder;
+mod recording;
+mod shard;
+mod share;
+mod stream;
+
+use std::net::IpAddr;
+
+use dissectors::kit::{RuleCounts, Time, Transport};
+use dissectors::net_rules::{NET004, NET005};
+
+use super::events::Change;
+use super::{
+    CutPackets, Datagrams, EventOrder, Files, Numbers, Options, OtherHosts, OtherPairs,
+    OtherTraffic, Totals, Traffic,
+};
+use crate::capture::{LinkType, Packet};
+use crate::flows::table::{FlowSlot, InOrder};
+use crate::flows::{FlowKey, FlowRow};
+use crate::net::ip_defrag::{self, FragmentEventKind, Joined};
+use crate::net::limits::NESTED_DATAGRAMS;
+use crate::net::{
+    Fragment, FrameRef, Outcome, UnreadLayer, WholeDatagram, decode, decode_ip_payload, glance,
+};
+pub use decoder::Decoder;
+use packet_context::PacketContext;
+use recorder::{FieldSink, Recorder};
+use recording::words;
+use shard::Shard;
+pub use share::Partition;
+use share::Share;
+
+/// Decodes the packets of a capture in order.
+struct Session {
+    context: PacketContext,
+    /// The shards of this session's share.
+    shards: Vec<Shard>,
+    share: Share,
+    fragment_events: Vec<ip_defrag::FragmentEvent>,
+    /// Number of packets of a link type that is not supported, and the first such link type.
+    unknown_links: u64,
+    /// Number of packets of layers that are not supported.
+    unread: [u64; UnreadLayer::ALL.len()],
+    unknown_link: Option<LinkType>,
+    files: Files,
+    /// Counted until the first flow's protocol is identified.
+    foreign: OtherTraffic,
+    passed_over: u64,
+    /// Packets that were cut before their ports.
+    cut: CutPackets,
+    /// Hosts that other shares have seen.
+    heard: OtherHosts,
+}
+
+/// The flows that are open at the end of a capture: of each shard, in the order of their numbers,
+/// those without a number last.
+struct OpenFlows {
+    shards: Vec<RemainingFlows>,
+}
+
+/// The remaining flows of a shard.
+struct RemainingFlows {
+    /// The rank of the next one: its number minus one, so that flows without a number come last.
+    rank: u64,
+    next: Option<FlowSlot>,
+    after: InOrder,
+}
+
+impl RemainingFlows {
+    /// Moves to the shard's next flow; a flow may have been evicted in the meantime.
+    fn go_on(&mut self, shard: &Shard) {
+        let next = self.after.find_map(|slot| Some((slot, shard.table.get(slot)?.number)));
+        self.next = next.map(|(slot, _)| slot);
+        self.rank = next.map_or(u64::MAX, |(_, number)| number.wrapping_sub(1).into());
+    }
+}
+
+/// Where the bytes of a payload were recorded.
+#[derive(Clone, Copy)]
+enum Recorded<'a> {
+    /// In the current packet.
+    Here,
+    /// In the joined fragments.
+    Joined(&'a WholeDatagram),
+}
+
+impl Session {
+    /// One of several sessions that each have a share of a capture. The first one reports events
+    /// without a flow.
+    fn share(mut options: Options, share: Share) -> Session {
+        options.settings.limits.remembered /= share.all;
+        options.settings.limits.inflated_rate /= share.all;
+        Session {
+            shards: (0..share.shards).map(|_| Shard::new(&options, share.all)).collect(),
+            share,
+            fragment_events: Vec::new(),
+            unknown_links: 0,
+            unread: [0; UnreadLayer::ALL.len()],
+            unknown_link: None,
+            files: Files::default(),
+            foreign: OtherTraffic::counting(options.needs.ports),
+            passed_over: 0,
+            cut: CutPackets::default(),
+            heard: OtherHosts::default(),
+            context: PacketContext::new(options, Numbers::new(share.is_merged)),
+        }
+    }
+
+    /// The totals, the hosts that were seen, and the packets that were cut.
+    fn totals(&self) -> Totals {
+        let PacketContext { frame: packets, bytes, span, digits, lossy, dropped, .. } =
+            self.context;
+        let mut totals = Totals {
+            packets,
+            bytes,
+            links: self.context.links.clone(),
+            span: (span[0] <= span[1]).then(|| span.map(Time)),
+            digits,
+            flows: self.context.numbers.given(),
+            lossy,
+            dropped,
+            unknown_links: self.unknown_links,
+            unread: self.unread,
+            unknown_link: self.unknown_link,
+            files: self.files.clone(),
+            heard: self.heard.clone(),
+            pairs: OtherPairs::default(),
+            passed_over: self.passed_over,
+            foreign: self.foreign.clone(),
+            cut: if self.is_first() { self.cut.clone() } else { CutPackets::default() },
+            rules: RuleCounts::default(),
+            traffic: Traffic::default(),
+            selected: 0,
+        };
+        for shard in &self.shards {
+            totals.heard.add(&shard.heard);
+            totals.pairs.add(&shard.pairs);
+            totals.cut.add(&shard.cut);
+        }
+        totals
+    }
+
+    /// The rows of open flows, for a listing.
+    fn open_rows(&mut self, mut each: impl FnMut(&FlowRow)) {
+        let digits = self.context.digits;
+        for shard in &mut self.shards {
+            for slot in shard.table.in_order() {
+                if let Some(flow) = shard.table.flow(slot).filter(|flow| flow.number > 0) {
+                    each(&flow.row(digits));
+                }
+            }
+        }
+    }
+
+    /// The next packet.
+    fn packet<F: FieldSink>(&mut self, packet: &Packet<'_>, recorder: &mut Recorder<F>) {
+        let context = &mut self.context;
+        context.frame += 1;
+        let change = self.files.go_on(context.frame, packet.file, packet.number);
+        context.span = [context.span[0].min(packet.time), context.span[1].max(packet.time)];
+        context.digits = packet.digits;
+        context.bytes += packet.original_length as u64;
+        context.links.see(packet.link);
+        context.offset = packet.offset;
+        context.now = Time(packet.time);
+        context.moment = EventOrder::before(context.frame);
+        let moment = context.moment;
+        if let Change::File(event) | Change::End(event) = change
+            && self.share.tells_files()
+        {
+            recorder.file(moment, event);
+        }
+        self.elapse(recorder);
+        self.context.moment = EventOrder::at(self.context.frame);
+        let time = Time(packet.time);
+        if matches!(change, Change::End(_)) && self.share.knows_files() {
+            self.context.files_end(time, recorder);
+        }
+        let Some(glance) = glance(packet.link, packet.data) else {
+            let outcome = decode(packet.link, packet.data, packet.original_length);
+            return self.outcome(&outcome, time, Recorded::Here, 0, recorder);
+        };
+        if glance.is_fragment() {
+            return self.outcome(&glance.outcome(), time, Recorded::Here, 0, recorder);
+        }
+        let [source, destination] = glance.hosts().map(IpAddr::from);
+        if let Some(shard) = self.share.place_of(source, destination) {
+            let transport = if glance.is_udp() { Transport::Udp } else { Transport::Tcp };
+            // The key is made from values in registers, not from the outcome that was just written:
+            // reading that in other units than it was written stalls the processor until the stores
+            // complete.
+            let key = FlowKey { source, destination, ports: glance.ports(), transport };
+            self.carried(shard, key, &glance.outcome(), time, Recorded::Here, recorder);
+        }
+    }
+
+    /// No packet has come until now: checks what was due by then, and ends idle flows.
+    fn reach<F: FieldSink>(&mut self, now: Time, recorder: &mut Recorder<F>) {
+        /// Maximum number of flows that are checked per call.
+        const MOST: u32 = 1000;
+        self.context.now = self.context.now.max(now);
+        self.expire(recorder);
+        for shard in &mut self.shards {
+            shard.elapse(&mut self.context, recorder);
+            shard.end_idle(MOST, &mut self.context, recorder);
+        }
+    }
+
+    /// The capture is over: open requests are checked, one flow at a time, each time the caller
+    /// asks for the remaining flows.
+    #[must_use]
+    fn finish<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) -> OpenFlows {
+        self.context.moment = EventOrder::END;
+        // Timeouts that were due by now do not depend on later packets.
+        for shard in &mut self.shards {
+            shard.ask_due(&mut self.context, recorder);
+        }
+        self.context.defragmenter.finish(&mut self.fragment_events);
+        self.fragment_events(recorder);
+        let left = |shard: &mut Shard| {
+            let mut left = RemainingFlows { rank: 0, next: None, after: shard.table.in_order() };
+            left.go_on(shard);
+            left
+        };
+        OpenFlows { shards: self.shards.iter_mut().map(left).collect() }
+    }
+
+    /// Ends the next open flow. Returns whether there was one.
+    fn finish_next<F: FieldSink>(
+        &mut self,
+        open: &mut OpenFlows,
+        recorder: &mut Recorder<F>,
+    ) -> bool {
+        // There are few shards: to look at each takes less than to keep them in order.
+        let shards = open.shards.iter_mut().enumerate();
+        if let Some((at, left)) = shards.min_by_key(|(_, left)| left.rank)
+            && let (Some(slot), Some(shard)) = (left.next, self.shards.get_mut(at))
+        {
+            let number = (left.rank as u32).wrapping_add(1);
+            left.go_on(shard);
+            self.context.moment = EventOrder::end_of(number, self.share.number(at));
+            shard.end_flow(&mut self.context, slot, recorder);
+            return true;
+        }
+        for (at, shard) in self.shards.iter_mut().enumerate() {
+            self.context.moment = EventOrder::end_of(0, self.share.number(at));
+            shard.see_forgotten();
+            shard.limits_met(&self.context, self.context.now, recorder);
+        }
+        false
+    }
+
+    /// Handles timeouts before the current packet.
+    fn elapse<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
+        self.expire(recorder);
+        // Shards take turns; the packet's own shard handles its timeouts itself.
+        let turn = self.context.frame as usize & (self.share.all - 1);
+        if let Some(shard) =
+            turn.checked_sub(self.share.first).and_then(|at| self.shards.get_mut(at))
+        {
+            shard.elapse(&mut self.context, recorder);
+        }
+    }
+
+    fn expire<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
+        self.context.defragmenter.expire(self.context.now.0, &mut self.fragment_events);
+        if !self.fragment_events.is_empty() {
+            self.fragment_events(recorder);
+        }
+    }
+
+    fn outcome<F: FieldSink>(
+        &mut self,
+        outcome: &Outcome<'_>,
+        time: Time,
+        recorded: Recorded<'_>,
+        depth: usize,
+        recorder: &mut Recorder<F>,
+    ) {
+        let Some(key) = shard::key_of(outcome) else {
+            return self.no_message(outcome, time, recorded, depth, recorder);
+        };
+        match self.share.place_of(key.source, key.destination) {
+            Some(shard) => self.carried(shard, key, outcome, time, recorded, recorder),
+            None => self.context.headers.clear(),
+        }
+    }
+
+    /// A datagram or a segment of this shard.
+    #[inline]
+    fn carried<F: FieldSink>(
+        &mut self,
+        shard: usize,
+        key: FlowKey,
+        outcome: &Outcome<'_>,
+        time: Time,
+        recorded: Recorded<'_>,
+        recorder: &mut Recorder<F>,
+    ) {
+        let Some(shard) = self.shards.get_mut(shard) else { return };
+        let context = &mut self.context;
+        match context.options.needs.datagrams {
+            Datagrams::None => {}
+            Datagrams::Only => return context.pass(shard, &key, outcome, recorder),
+            Datagrams::Beside => {
+                if let Outcome::Udp(datagram) = outcome {
+                    context.pass_datagram((shard, true), &key, datagram, recorder);
+                }
+            }
+        }
+        shard.ask_due(context, recorder);
+        if context.options.verify_checksums {
+            context.checksums(outcome);
+        }
+        let frame = (context.frame, time);
+        let is_foreign = match outcome {
+            Outcome::Udp(datagram) => {
+                context.hop_limit = datagram.ip.hop_limit;
+                context.note(datagram.note.as_ref());
+                let is_ours = shard.datagram(context, &key, datagram, time, recorded, recorder);
+                if !is_ours {
+                    shard.see_pair(context, &key, datagram.payload.bytes, frame);
+                }
+                !is_ours
+            }
+            // The datagram in an ICMP error is not a packet between these ports.
+            Outcome::Icmp(error) => {
+                shard.see_host(context, error.ip.source);
+                shard.icmp(context, &key, error, recorder);
+                shard.refuse_pair(context, &key);
+                false
+            }
+            Outcome::Tcp(segment) => {
+                shard.see_host(context, key.source);
+                context.hop_limit = segment.ip.hop_limit;
+                context.note(segment.note.as_ref());
+                shard.see_pair(context, &key, segment.payload.bytes, frame);
+                if let Some(place) = shard.place(&key, segment, time) {
+                    shard.segment(context, &key, place, segment, time, recorded, recorder);
+                }
+                // Later segments show whose it is.
+                true
+            }
+            _ => false,
+        };
+        shard.limits_met(context, time, recorder);
+        self.headers(time, recorder);
+        if is_foreign {
+            self.foreign.see(&key, &self.context.numbers);
+        }
+    }
+
+    /// A packet that carries no message, or may turn out to carry one later.
+    fn no_message<F: FieldSink>(
+        &mut self,
+        outcome: &Outcome<'_>,
+        time: Time,
+        recorded: Recorded<'_>,
+        depth: usize,
+        recorder: &mut Recorder<F>,
+    ) {
+        if self.context.options.verify_checksums {
+            self.context.checksums(outcome);
+        }
+        match outcome {
+            Outcome::Fragment(fragment) => self.fragment(fragment, time, recorded, depth, recorder),
+            Outcome::Malformed(malformed) => self.context.note(Some(malformed)),
+            Outcome::UnknownLink(link) => {
+                self.unknown_links += 1;
+                self.unknown_link.get_or_insert(*link);
+            }
+            Outcome::Aggregate(aggregate) => {
+                for frame in aggregate.frames() {
+                    self.context.moment = self.context.moment.within();
+                    self.outcome(&frame, time, recorded, depth, recorder);
+                }
+            }
+            // Its hosts are unknown.
+            Outcome::Snapped => {
+                self.lose(recorder);
+                self.context.count_cut(&mut self.cut);
+            }
+            Outcome::Unread(layer) => self.unread[*layer as usize] += 1,
+            Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
+        }
+        // Each share reports the hosts of its own pairs.
+        let tells = match (outcome, recorded) {
+            (Outcome::Fragment(fragment), _) => self.share.has(&fragment.ip),
+            (_, Recorded::Joined(whole)) => self.share.has(&whole.ip),
+            (_, Recorded::Here) => self.is_first(),
+        };
+        if tells {
+            self.headers(time, recorder);
+        }
+        self.context.headers.clear();
+    }
+
+    /// Packets between unknown hosts are missing from now on. Timeouts before that are checked
+    /// first, because they are not affected.
+    #[cold]
+    fn lose<F: FieldSink>(&mut self, recorder: &mut Recorder<F>) {
+        if !self.context.lossy {
+            for shard in &mut self.shards {
+                shard.ask_due(&mut self.context, recorder);
+            }
+            self.context.moment = self.context.moment.within();
+            self.context.lossy = true;
+        }
+    }
+
+    /// A fragment, and its datagram if it is now whole.
+    fn fragment<F: FieldSink>(
+        &mut self,
+        fragment: &Fragment<'_>,
+        time: Time,
+        recorded: Recorded<'_>,
+        depth: usize,
+        recorder: &mut Recorder<F>,
+    ) {
+        self.context.note(fragment.note.as_ref());
+        // Timeouts are checked first, because the incomplete datagram does not affect them.
+        let place = self.share.place_of(fragment.ip.source, fragment.ip.destination);
+        if let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) {
+            shard.ask_due(&mut self.context, recorder);
+        }
+        let at = FrameRef { frame: self.context.frame, time: time.0 };
+        let (share, mut is_of_others) = (self.share, false);
+        let wanted = |joined: Joined<'_>| {
+            // Possible tunnels and invalid datagrams are for every share.
+            is_of_others = depth < NESTED_DATAGRAMS && joined.is_udp() && !share.has(joined.ip);
+            !is_of_others
+        };
+        let (defragmenter, events) = (&mut self.context.defragmenter, &mut self.fragment_events);
+        let whole = match recorded {
+            Recorded::Here => defragmenter.add(fragment, at, events, wanted),
+            Recorded::Joined(outer) => defragmenter.add_inside(fragment, outer, at, events, wanted),
+        };
+        if is_of_others {
+            self.context.headers.clear();
+        }
+        if !self.fragment_events.is_empty() {
+            if whole.as_ref().is_some_and(|whole| whole.overlapped) {
+                let overlaps = |event: &mut ip_defrag::FragmentEvent| {
+                    matches!(event.kind, FragmentEventKind::Overlap { .. })
+                };
+                for event in self.fragment_events.extract_if(.., overlaps) {
+                    self.context.headers.push((&NET004, false, words(&event)));
+                }
+            }
+            self.fragment_events(recorder);
+        }
+        let Some(whole) = whole else { return };
+        self.context.headers.push((&NET005, true, String::new()));
+        if !whole.overlapped {
+            self.context.headers.push((&NET004, true, String::new()));
+        }
+        if depth < NESTED_DATAGRAMS {
+            let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
+            self.outcome(&outcome, time, Recorded::Joined(&whole), depth + 1, recorder);
+        }
+        self.context.defragmenter.recycle(whole);
+    }
+
+    /// Reports the results about the packet's headers, if no message has.
+    #[inline]
+    fn headers<F: FieldSink>(&mut self, time: Time, recorder: &mut Recorder<F>) {
+        if self.context.headers.is_empty() {
+            return;
+        }
+        for (rule, ok, detail) in std::mem::take(&mut self.context.headers) {
+            self.context.about_packet(rule, ok, time, recorder, || detail);
+        }
+    }
+
+    /// Whether this session reports events without a flow.
+    fn is_first(&self) -> bool {
+        self.share.is_first()
+    }
+}
