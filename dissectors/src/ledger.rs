@@ -7,6 +7,7 @@
 
 mod challenges;
 mod elsewhere;
+mod filtered;
 mod game_port;
 mod lists;
 mod load;
@@ -30,6 +31,7 @@ use crate::kit::{
 use crate::net_rules::NET011;
 use challenges::Challenges;
 use elsewhere::Elsewhere;
+use filtered::FilteredLists;
 pub use game_port::{Peers, is_one_way, may_be_players, packet_name};
 use lists::ListedServers;
 pub use loads::{GROUPS, Loads};
@@ -38,8 +40,8 @@ pub use rulings::CrossFlowBreaches;
 use serde::{Deserialize, Serialize};
 use victims::Victims;
 
-/// A minute, in nanoseconds.
-const MINUTE: i64 = 60_000_000_000;
+/// A minute, in nanoseconds: so soon after a filtered list, what servers say of themselves is compared with it.
+pub const MINUTE: i64 = 60_000_000_000;
 
 /// A listed server, in little memory, since lists may have thousands.
 pub type Listed = [u8; 8];
@@ -85,6 +87,8 @@ pub struct CrossFlowBreach {
     pub speaker: Role,
     /// The evidence is complete: losses elsewhere in the recording do not matter.
     pub of_flow: bool,
+    /// It is a known deviation, or may be none: the rule passes.
+    pub is_note: bool,
     /// What is wrong.
     pub detail: Detail,
     /// The attack, if many sources together are at fault.
@@ -125,8 +129,8 @@ impl CrossFlowBreach {
         speaker: Role,
         detail: Detail,
     ) -> CrossFlowBreach {
-        let (of_flow, attack) = (false, None);
-        CrossFlowBreach { rule, evidence, witness, speaker, of_flow, detail, attack }
+        let (of_flow, is_note, attack) = (false, false, None);
+        CrossFlowBreach { rule, evidence, witness, speaker, of_flow, is_note, detail, attack }
     }
 }
 
@@ -225,6 +229,8 @@ pub struct Ledger {
     lists: Map<Host, ListedServers>,
     /// Servers in all lists.
     listed: usize,
+    /// Lists that were requested with a filter.
+    filtered: FilteredLists,
     /// The servers that are registered with masters.
     registrations: Registrations,
     /// Ports that servers announce for players, as [`listed`].
@@ -274,6 +280,7 @@ impl Ledger {
             masters: BTreeMap::new(),
             lists: Map::default(),
             listed: 0,
+            filtered: FilteredLists::default(),
             registrations: Registrations::default(),
             announced: Set::default(),
             handed_out: Map::default(),
@@ -286,8 +293,19 @@ impl Ledger {
 
     /// Adds an event of this flow, with the servers of [`CrossFlowEvent::Listed`].
     pub fn cross_flow(&mut self, fact: CrossFlowEvent, servers: &[Listed], witness: &Witness) {
+        self.cross_flow_with(fact, (servers, b""), witness);
+    }
+
+    /// The same, with the text beside an event.
+    pub fn cross_flow_with(
+        &mut self,
+        fact: CrossFlowEvent,
+        (servers, text): (&[Listed], &[u8]),
+        witness: &Witness,
+    ) {
         let seen = &witness.seen;
-        if !self.full {
+        // How many more there are than needed, depends on threads.
+        if !self.full && fact != CrossFlowEvent::Described {
             self.latest = Some(*witness);
         }
         match fact {
@@ -327,7 +345,11 @@ impl Ledger {
                 if let Some((rule, game)) = rules.registered {
                     self.compare_with_registrations(servers, (rule, game), *witness);
                 }
+                if let Some(rule) = rules.filtered {
+                    self.list_filtered(servers, (rule, text), *witness);
+                }
             }
+            CrossFlowEvent::Described => self.described(text, witness),
             CrossFlowEvent::Registered(registration) => {
                 self.full |= !self.registrations.step(registration, seen, self.terms.most);
             }
@@ -463,6 +485,7 @@ impl Ledger {
         let known = self.known_servers();
         self.masters();
         self.lists();
+        self.settle_filtered(None);
         let kept = std::mem::take(&mut self.kept).into_values();
         let kept = kept.map(|(rule, times)| KeptRule { rule, server: None, times });
         let mut kept = Vec::from_iter(kept.chain(review.kept));

@@ -31,6 +31,7 @@ fn examine(outcome: &Outcome<'_>, data: &[u8]) {
         Outcome::Malformed(malformed) => assert!(!malformed.to_string().is_empty()),
         Outcome::Aggregate(aggregate) => aggregate.frames().for_each(|it| examine(&it, data)),
         Outcome::Icmp(error) => assert!(error.quote.bytes.len() <= error.quote.length),
+        Outcome::OtherIcmp(_) => {}
         Outcome::Other | Outcome::Unread(_) | Outcome::Snapped | Outcome::UnknownLink(_) => {}
     }
 }

@@ -1,14 +1,32 @@
 //! One finding with everything that reports show.
 
 use std::cell::OnceCell;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use dissectors::kit::{
-    Finding, Message, Payload, Reply, Role, Rule, Severity, Side, Time, TreeView, Verdict,
+    Finding, Message, Payload, Reply, Role, Rule, Severity, Side, Time, Transport, TreeView,
+    Verdict,
 };
 use dissectors::ledger::AttackOn;
 
 use crate::session::{FlowContext, MessageEvent};
+
+/// The payload for findings that are not about a message.
+pub(super) const NO_MESSAGE: Payload<'static> = Payload {
+    bytes: &[],
+    pieces: &[],
+    inflated: false,
+    headers: 0,
+    frame: 0,
+    time: Time(0),
+    side: Side::First,
+    from: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+    to: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+    flow: 0,
+    transport: Transport::Udp,
+    lost: false,
+    hash: None,
+};
 
 /// Number of bytes shown before and after the bytes in question.
 const AROUND: usize = 8;

@@ -13,13 +13,13 @@ mod selection;
 mod traffic;
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
     CODES, Evidence, Finding, FlowFacts, Mark, NeededEvidence, Payload, Role, Rule, RuleResults,
-    SeenMessage, Settings, Severity, Side, Sink, Span, Time, Transport, Verdict,
+    SeenMessage, Settings, Severity, Side, Sink, Span, Verdict,
 };
 use dissectors::ledger::{AttackOn, CrossFlowBreach, KeptRule, Ledger, Terms};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
@@ -35,7 +35,7 @@ pub use crate::session::ExchangeCounts;
 pub use baseline::{Baseline, BaselineError, Baselined};
 #[doc(hidden)]
 pub use fingerprint::Fingerprint;
-use found::CurrentMessage;
+use found::{CurrentMessage, NO_MESSAGE};
 pub use found::{Excerpt, ReportedFinding};
 pub use ignores::{Ignore, Ignores};
 #[doc(hidden)]
@@ -53,23 +53,6 @@ const KEPT: u64 = RuleResults::MOST;
 
 /// Findings of one rule, by verdict.
 type VerdictCounts = [u64; 3];
-
-/// The payload for findings that are not about a message.
-const NO_MESSAGE: Payload<'static> = Payload {
-    bytes: &[],
-    pieces: &[],
-    inflated: false,
-    headers: 0,
-    frame: 0,
-    time: Time(0),
-    side: Side::First,
-    from: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
-    to: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
-    flow: 0,
-    transport: Transport::Udp,
-    lost: false,
-    hash: None,
-};
 
 /// Reads a capture and checks it. `complete`: the user states that nothing is missing.
 ///
@@ -196,7 +179,9 @@ impl Checker {
             Event::Checked(it) => {
                 self.checked(&it.checked(), it.context(), None);
             }
-            Event::CrossFlow(it) => self.ledger.cross_flow(it.event, it.servers, &it.witness),
+            Event::CrossFlow(it) => {
+                self.ledger.cross_flow_with(it.event, (it.servers, it.text), &it.witness);
+            }
             Event::Icmp(_) | Event::Datagram(_) | Event::FlowEnded(_) | Event::File(_) => {}
         }
     }
@@ -383,6 +368,11 @@ impl Checker {
                 let lossy = lossy || ruling.evidence.lossy;
                 let evidence = Evidence { lossy, ..ruling.evidence };
                 self.traffic.requests.unanswered(&context, evidence, &mark);
+            }
+            if ruling.is_note {
+                self.results.noted_before(rule, &mark, || ruling.detail.to_string());
+                self.take(&context, None);
+                continue;
             }
             self.results.evidence(Evidence { lossy, ..Evidence::default() });
             if !self.leaves_out(rule, ruling.evidence, mark.side, &context) {

@@ -85,6 +85,12 @@ impl<'a> Glance<'a> {
         [34, 36].map(|at| self.word(at))
     }
 
+    /// The payload of the datagram or the segment.
+    #[inline]
+    pub fn payload(&self) -> &'a [u8] {
+        self.data.get(self.payload..).unwrap_or_default()
+    }
+
     /// Whether a datagram of UDP is in it, not a segment of TCP.
     #[inline]
     pub fn is_udp(&self) -> bool {
@@ -106,7 +112,7 @@ impl<'a> Glance<'a> {
         let ip = Ip { source, destination, hop_limit, vlan, tags, tunnels };
         let note = None;
         let [source_port, destination_port] = self.ports();
-        let bytes = self.data.get(self.payload..).unwrap_or_default();
+        let bytes = self.payload();
         let (offset, announced) = (self.payload as u32, bytes.len() as u32);
         let payload = TransportPayload { bytes, offset, announced, snapped: false };
         let ipv4 = self.data.get(ETHERNET..TRANSPORT).unwrap_or_default();

@@ -6,7 +6,7 @@
 use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice};
 
 use super::outcome::Outcome;
-use super::packet::{IcmpError, Quote};
+use super::packet::{Echo, IcmpError, OtherIcmp, Quote};
 use super::protocol;
 use super::walk::{IpPayload, Walk, u16_be};
 
@@ -51,9 +51,24 @@ impl IcmpError<'_> {
 }
 
 impl<'a> Walk<'a> {
-    /// ICMP of either version. Only errors about UDP datagrams matter.
+    /// ICMP of either version. Of what is no error about a UDP datagram, the type is enough.
     pub(super) fn icmp(&self, carried: &IpPayload<'a>) -> Outcome<'a> {
-        error(carried).map_or(Outcome::Other, Outcome::Icmp)
+        match (error(carried), carried.bytes.first()) {
+            (Some(error), _) => Outcome::Icmp(error),
+            (None, Some(&kind)) => Outcome::OtherIcmp(OtherIcmp { ip: carried.ip, kind }),
+            (None, None) => Outcome::Other,
+        }
+    }
+}
+
+impl OtherIcmp {
+    /// Which part of a ping it is, if any (RFC 792, RFC 4443).
+    pub fn echo(&self) -> Option<Echo> {
+        match (self.ip.source.is_ipv6(), self.kind) {
+            (false, 8) | (true, 128) => Some(Echo::Request),
+            (false, 0) | (true, 129) => Some(Echo::Reply),
+            _ => None,
+        }
     }
 }
 
@@ -192,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn other_icmp_messages_are_ignored() {
+    fn of_other_icmp_messages_the_type_is_known() {
         let inner = ipv4(17, &query());
         let icmp = |kind: u8, quoted: &[u8]| ipv4(1, &cat(&[&[kind, 0, 0, 0, 0, 0, 0, 0], quoted]));
         let fragment = ipv4_with(17, &[], 1, 0x2001, &query());
@@ -206,8 +221,25 @@ mod tests {
             icmp(3, &short),
             ipv4(1, &[3, 3, 0]),
         ] {
-            assert_eq!(quoted(&packet), None, "{packet:02x?}");
+            let Outcome::OtherIcmp(other) = decode(LinkType::RAW, &packet, packet.len() as u32)
+            else {
+                panic!("{packet:02x?}")
+            };
+            assert_eq!(other.kind, packet[20]);
         }
+    }
+
+    #[test]
+    fn a_ping_is_an_echo_request_and_its_reply() {
+        let echo = |packet: &[u8]| match decode(LinkType::RAW, packet, packet.len() as u32) {
+            Outcome::OtherIcmp(other) => other.echo(),
+            _ => None,
+        };
+        assert_eq!(echo(&ipv4(1, &[8, 0, 0, 0, 0, 1, 0, 1])), Some(Echo::Request));
+        assert_eq!(echo(&ipv4(1, &[0, 0, 0, 0, 0, 1, 0, 1])), Some(Echo::Reply));
+        assert_eq!(echo(&ipv6(58, &[128, 0, 0, 0, 0, 1, 0, 1])), Some(Echo::Request));
+        assert_eq!(echo(&ipv6(58, &[129, 0, 0, 0, 0, 1, 0, 1])), Some(Echo::Reply));
+        assert_eq!(echo(&ipv4(1, &[3, 3, 0, 0])), None);
     }
 
     #[test]

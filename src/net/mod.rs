@@ -49,7 +49,7 @@ pub use ip_defrag::{Defragmenter, WholeDatagram};
 pub use link_types::{link_name, read_links};
 pub use outcome::{Aggregate, Outcome};
 pub use packet::{
-    Datagram, Fragment, FrameRef, Headers, IcmpError, Ip, Layer, LinkTags, Malformed, Quote,
-    Segment, TcpFlags, TransportPayload, UnreadLayer,
+    Datagram, Echo, Fragment, FrameRef, Headers, IcmpError, Ip, Layer, LinkTags, Malformed,
+    OtherIcmp, Quote, Segment, TcpFlags, TransportPayload, UnreadLayer,
 };
 pub use tunnels::{Tunnel, Tunnels};

@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use super::packet::{Datagram, Fragment, IcmpError, Layer, Malformed, Segment, UnreadLayer};
+use super::packet::{
+    Datagram, Fragment, IcmpError, Layer, Malformed, OtherIcmp, Segment, UnreadLayer,
+};
 use super::walk::Walk;
 use crate::capture::LinkType;
 
@@ -19,7 +21,9 @@ pub enum Outcome<'a> {
     Aggregate(Aggregate<'a>),
     /// An ICMP error about a UDP datagram.
     Icmp(IcmpError<'a>),
-    /// Anything else that is valid: ARP, other ICMP, routing protocols, encrypted payloads.
+    /// Any other ICMP: a ping, an error about something else.
+    OtherIcmp(OtherIcmp),
+    /// Anything else that is valid: ARP, routing protocols, encrypted payloads.
     Other,
     /// An unsupported layer that may carry IP.
     Unread(UnreadLayer),
@@ -32,12 +36,13 @@ pub enum Outcome<'a> {
 }
 
 impl Outcome<'_> {
-    /// The hosts of the datagram or segment; of an ICMP error, those of the quoted datagram.
+    /// The hosts of the packet; of an ICMP error about a datagram, those of the datagram.
     pub fn hosts(&self) -> Option<[IpAddr; 2]> {
         match self {
             Outcome::Udp(datagram) => Some([datagram.ip.source, datagram.ip.destination]),
             Outcome::Tcp(segment) => Some([segment.ip.source, segment.ip.destination]),
             Outcome::Icmp(error) => Some([error.quote.source, error.quote.destination]),
+            Outcome::OtherIcmp(icmp) => Some([icmp.ip.source, icmp.ip.destination]),
             _ => None,
         }
     }

@@ -239,6 +239,24 @@ pub struct IcmpError<'a> {
     pub quote: Quote<'a>,
 }
 
+/// An ICMP message that is no error about a UDP datagram. Its sender runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherIcmp {
+    /// Its addresses.
+    pub ip: Ip,
+    /// Its type, whose meaning depends on the IP version.
+    pub kind: u8,
+}
+
+/// What a ping consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Echo {
+    /// The question.
+    Request,
+    /// The answer.
+    Reply,
+}
+
 /// The beginning of a UDP datagram, as an ICMP error quotes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote<'a> {

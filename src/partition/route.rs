@@ -200,6 +200,7 @@ impl Leaves {
                     Outcome::Udp(datagram) => (datagram.ip.source, datagram.note),
                     Outcome::Tcp(segment) => (segment.ip.source, segment.note),
                     Outcome::Icmp(error) => (error.ip.source, None),
+                    Outcome::OtherIcmp(icmp) => (icmp.ip.source, None),
                     _ => return,
                 };
                 if plan.speak(hosts) || note.is_some() {

@@ -127,6 +127,9 @@ impl Survey {
                     *count += 1;
                 }
             }
+            Outcome::OtherIcmp(icmp) => {
+                icmp.echo().into_iter().for_each(|echo| self.foreign.add_echo(echo));
+            }
             Outcome::Malformed(_)
             | Outcome::Snapped
             | Outcome::Icmp(_)

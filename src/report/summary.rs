@@ -281,9 +281,13 @@ impl<'r> SummaryReport<'r> {
             return None;
         }
         let named = self.ports.iter().take(PORTS).map(|it| {
-            let transport = it.transport.name().to_uppercase();
-            let protocol = it.protocol.map(|name| format!(", {name}")).unwrap_or_default();
-            format!("{transport} {}{protocol}: {}", it.port, grouped(it.packets))
+            let transport = it.transport.to_uppercase();
+            let name = match (it.port, it.protocol) {
+                (0, Some(protocol)) => protocol.to_owned(),
+                (port, Some(protocol)) => format!("{transport} {port}, {protocol}"),
+                (port, None) => format!("{transport} {port}"),
+            };
+            format!("{name}: {}", grouped(it.packets))
         });
         let mut named: Vec<_> = named.collect();
         if let Some(more) = self.ports.len().checked_sub(PORTS).filter(|more| *more > 0) {

@@ -14,13 +14,14 @@ impl Rows for Ports {
     type Row<'r> = Port;
 
     columns! { Ports, it =>
-        /// `udp` or `tcp`.
-        transport: Text = it.transport.name(), shown("TRANSPORT");
-        /// The lower one of the two ports, usually the server's; or the port of a known server.
+        /// `udp`, `tcp` or `icmp`.
+        transport: Text = it.transport, shown("TRANSPORT");
+        /// The lower one of the two ports, usually the server's; or the port of a known server; 0 for ICMP, which
+        /// has none.
         port: Integer = it.port, shown("PORT");
         /// The number of its packets.
         packets: Count = it.packets, shown("PACKETS");
-        /// The protocol of most of them, if its first bytes are known; none of these is decoded.
+        /// The protocol of most of them, if its first bytes are known, or which of ICMP's messages it is; none of these is decoded.
         protocol: Text or absent = it.protocol, shown("PROTOCOL");
     }
 }

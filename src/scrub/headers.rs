@@ -349,13 +349,38 @@ pub(super) fn icmp(
     numbering: &Numbering,
 ) -> Vec<u8> {
     let IcmpError { ip, kind, code, mtu, quote, .. } = error;
-    let ends = [ip.source, ip.destination].map(|end| addresses.of(end));
     let mut message = vec![*kind, *code, 0, 0];
     let mtu = mtu.map_or(0, |mtu| if is_small(mtu.into()) { mtu } else { u16::MAX.into() });
     message.extend(mtu.to_be_bytes());
     message.extend(quoted_headers(ip, quote, addresses, numbering));
     message.extend(quoted);
-    let protocol = if ends[0].is_ipv4() { 1 } else { 58 };
+    icmp_packet(ip, message, addresses, numbering)
+}
+
+/// Any other ICMP message: its type alone.
+pub(super) fn other_icmp(
+    ip: &Ip,
+    kind: u8,
+    addresses: &mut Addresses,
+    numbering: &Numbering,
+) -> Vec<u8> {
+    icmp_packet(ip, vec![kind, 0, 0, 0, 0, 0, 0, 0], addresses, numbering)
+}
+
+/// The number of ICMP, by the version of this address.
+pub(super) fn icmp_of(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 1 } else { 58 }
+}
+
+/// A packet of an ICMP message without its checksum.
+fn icmp_packet(
+    ip: &Ip,
+    mut message: Vec<u8>,
+    addresses: &mut Addresses,
+    numbering: &Numbering,
+) -> Vec<u8> {
+    let ends = [ip.source, ip.destination].map(|end| addresses.of(end));
+    let protocol = icmp_of(ends[0]);
     let pseudo = match ends[0] {
         IpAddr::V4(_) => 0,
         IpAddr::V6(_) => pseudo_header(&ends, protocol, message.len()),

@@ -8,7 +8,9 @@ use std::net::{IpAddr, SocketAddr};
 use super::headers::{self, Checksum, IpLengths, Numbering, TCP, UDP};
 use super::{Addresses, Scrubber};
 use crate::capture::{LinkType, Packet};
-use crate::net::{self, Fragment, Headers, IcmpError, Ip, Malformed, Outcome, Quote, TcpFlags};
+use crate::net::{
+    self, Fragment, Headers, IcmpError, Ip, Malformed, OtherIcmp, Outcome, Quote, TcpFlags,
+};
 
 /// Packets that begin with an IP header.
 const RAW_IP: LinkType = LinkType(101);
@@ -57,6 +59,10 @@ pub(super) enum Content {
     },
     /// The error and the datagram that it quotes, whose bytes are the payload.
     Icmp(Box<(IcmpError<'static>, Vec<u8>)>),
+    /// Other ICMP, of which only the type is kept: its sender runs.
+    OtherIcmp {
+        kind: u8,
+    },
 }
 
 /// One innermost datagram, or a part of one.
@@ -136,6 +142,7 @@ impl Part {
                 return Some(Part { bytes: it.payload.bytes.into(), checksums, ..part });
             }
             Outcome::Icmp(it) => return Some(Part::of_icmp(it)),
+            Outcome::OtherIcmp(it) => return Some(Part::of_other_icmp(it)),
             _ => return None,
         };
         let payload = match outcome {
@@ -202,6 +209,14 @@ impl Part {
         let content = Content::Icmp(Box::new((error, Vec::new())));
         let part = Part::new(&hosts, quote.ports, UDP, content, &headers, &[], &payload, None);
         Part { length: length as u32, ..part }
+    }
+
+    fn of_other_icmp(icmp: &OtherIcmp) -> Part {
+        let headers = Headers { ipv4: &[], transport: &[] };
+        let payload = net::TransportPayload { bytes: &[], offset: 0, announced: 0, snapped: false };
+        let (content, protocol) =
+            (Content::OtherIcmp { kind: icmp.kind }, headers::icmp_of(icmp.ip.source));
+        Part::new(&icmp.ip, [0; 2], protocol, content, &headers, &[], &payload, None)
     }
 
     /// Whether there is no payload, as far as its headers say.
@@ -330,6 +345,10 @@ impl Part {
     ) -> Written {
         if let Content::Icmp(error) = &self.content {
             let bytes = headers::icmp(&error.0, &error.1, addresses, numbering);
+            return Written { bytes, link: RAW_IP, missing: 0, was_cut: false };
+        }
+        if let Content::OtherIcmp { kind } = self.content {
+            let bytes = headers::other_icmp(&self.ip, kind, addresses, numbering);
             return Written { bytes, link: RAW_IP, missing: 0, was_cut: false };
         }
         let hosts = [self.ip.source, self.ip.destination];

@@ -131,8 +131,8 @@ impl Summary {
             }
         }
         let mut ports = others.ports();
-        for port in &mut ports {
-            let transport = port.transport.name();
+        for port in ports.iter_mut().filter(|port| port.protocol.is_none()) {
+            let transport = port.transport;
             let of_port = (transport, port.port, "")..(transport, port.port, "\u{10FFFF}");
             let most = named.range(of_port).max_by_key(|(_, packets)| **packets);
             port.protocol = most.map(|((.., protocol), _)| *protocol);

@@ -559,3 +559,24 @@ fn servers_that_many_ask_and_hosts_that_ask_many() {
         assert_eq!(server["protocol"], ["gamespy4", "gamespy1"][nth % 2], "{nth}");
     }
 }
+
+/// A list with a filter is of other hosts than what its servers say of themselves.
+#[test]
+fn filtered_lists_and_their_servers() {
+    let mut script = "0.0 c > m:27011 31 FF '0.0.0.0:0' 00 '\\\\map\\\\cp_well' 00\n\
+                      0.1 m:27011 > c FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27015 ip:10.0.2.2:27015 00*6\n"
+        .to_owned();
+    for (nth, server) in ["s", "t", "u"].into_iter().enumerate() {
+        script += &format!("1.{nth} c > {server} FFFFFFFF 54 'Source Engine Query' 00\n");
+        script += &format!(
+            "+0.02 {server} > c FFFFFFFF 49 11 'A' 00 'cp_{nth}' 00 'tf' 00 'TF' 00 B801 03 18 00 'd' 'l' 00 01 \
+             '1' 00 00\n"
+        );
+    }
+    let capture = exchange::capture(&script, &Setting::udp(27015)).expect("a good script");
+    let folder = Folder::new("partition-filtered");
+    let file = folder.0.join("filtered.pcap");
+    fs::write(&file, capture.pcap()).expect("a writable folder");
+    assert!(one_checks(std::slice::from_ref(&file), false).contains("later, and 2 more"));
+    comes_to_the_same("filtered lists", &[file]);
+}

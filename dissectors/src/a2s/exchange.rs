@@ -11,6 +11,7 @@ use super::observation::{Observation, Occasion};
 use super::overdue::{expire, give_up};
 use super::pending::{Notes, PendingRequest, Query};
 use super::state::{Conversation, Known, UnmatchedList, between, issued};
+use super::values::values;
 use super::{A2s, rules};
 use crate::kit::{
     Answer, Context, CrossFlowEvent, Evidence, Payload, Question, Read, Request, SeenMessage, Sink,
@@ -277,6 +278,9 @@ fn heard<S: Sink>(
     let kind = message_byte_span(payload.bytes);
     sink.answers(asked.reply(asked.what.is_complete(response)));
     serve(cx, response, payload, sink);
+    if matches!(response, ResponseKind::Info | ResponseKind::ObsoleteInfo) && !payload.lost {
+        sink.describes(payload.seen(), || values(payload.bytes));
+    }
     let conversation = &mut *cx.conversation;
     conversation.known |= Known::FOLLOWED;
     let again = asked.was_answered();

@@ -29,6 +29,7 @@ mod recent_responses;
 pub(crate) mod rules;
 mod split;
 mod state;
+mod values;
 
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ impl ListPlace {
     /// The servers were decoded. `is_closed`: to the end of the list.
     fn listed<S: Sink>(self, is_closed: bool, sink: &mut S) {
         let registered = self.game.filter(|_| is_closed).map(|game| (&rules::GS1027, game));
-        let rules = ListRules { queried: &rules::GS1032, registered };
+        let rules = ListRules { queried: &rules::GS1032, registered, filtered: None };
         sink.cross_flow(CrossFlowEvent::Listed(rules), self.seen);
     }
 }

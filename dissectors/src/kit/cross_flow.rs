@@ -42,6 +42,9 @@ pub enum CrossFlowEvent {
     /// The sender, a master, listed servers to the receiver: those passed to
     /// [`Sink::listed`](crate::kit::Sink::listed) since the last such event.
     Listed(ListRules),
+    /// The sender, a game server, described itself to the receiver: its values are the text beside the event, as
+    /// `\key\value`. Only those soon after a filtered list matter.
+    Described,
     /// The sender, a game server, registers with the receiver, a master.
     Registered(Registration),
     /// The sender, a client, queried the receiver, a game server.
@@ -73,6 +76,8 @@ pub struct ListRules {
     pub queried: &'static Rule,
     /// They are those that are registered, if it is a whole list of a game.
     pub registered: Option<(&'static Rule, GameName)>,
+    /// They are what the query's filter asks for: that is the text beside the event.
+    pub filtered: Option<&'static Rule>,
 }
 
 /// A step of a registration that goes on with heartbeats.

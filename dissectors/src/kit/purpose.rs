@@ -145,6 +145,8 @@ pub struct ListFilter {
     /// Whether the list includes it, from the values of the fields of [`Masters::narrowed`], in
     /// order, and the server's description of itself. `None`: unknown.
     pub selects: fn(&[Vec<u8>], &KeyLookup<'_>) -> Option<bool>,
+    /// The first byte of every [`Purpose::ListRequest`].
+    pub begins: u8,
 }
 
 /// The value of a key in a server's description of itself, if known; of `address`, the server's address and port.

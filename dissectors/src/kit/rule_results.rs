@@ -175,6 +175,30 @@ impl RuleResults {
         self.has_room(rule, verdict).then_some(verdict)
     }
 
+    /// A note about an earlier message: the rule passes.
+    pub fn noted_before(
+        &mut self,
+        rule: &'static Rule,
+        mark: &Mark,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.note(rule, mark.whole(), Some(*mark), detail);
+    }
+
+    fn note(
+        &mut self,
+        rule: &'static Rule,
+        span: Span,
+        mark: Option<Mark>,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.count(rule).passed += 1;
+        if self.has_room(rule, Verdict::Note) {
+            let (verdict, severity, detail) = (Verdict::Note, Severity::Note, detail());
+            self.findings.push(Finding { rule, verdict, severity, span, detail, mark });
+        }
+    }
+
     /// Counts a finding. Returns whether to keep it, since a message may have as many as it has
     /// bytes.
     fn has_room(&mut self, rule: &'static Rule, verdict: Verdict) -> bool {
@@ -220,17 +244,7 @@ impl Sink for RuleResults {
     }
 
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.count(rule).passed += 1;
-        if self.has_room(rule, Verdict::Note) {
-            self.findings.push(Finding {
-                rule,
-                verdict: Verdict::Note,
-                severity: Severity::Note,
-                span: at,
-                detail: detail(),
-                mark: None,
-            });
-        }
+        self.note(rule, at, None, detail);
     }
 
     fn recalled(

@@ -75,6 +75,15 @@ pub trait Sink {
     /// The message shows something that matters for rules that span flows.
     #[inline(always)]
     fn cross_flow(&mut self, _: CrossFlowEvent, _: SeenMessage) {}
+    /// The same, with a text beside the event.
+    #[inline(always)]
+    fn cross_flow_with(&mut self, fact: CrossFlowEvent, seen: SeenMessage, _: &[u8]) {
+        self.cross_flow(fact, seen);
+    }
+    /// The sender, a game server, describes itself. The text of [`CrossFlowEvent::Described`] is made only if it is
+    /// needed.
+    #[inline(always)]
+    fn describes(&mut self, _: SeenMessage, _: impl FnOnce() -> Vec<u8>) {}
     /// A rule is broken - at these bytes of the current message, or by an earlier one - unless
     /// other flows explain it. Sinks that see all flows use the event instead; sinks that see one
     /// flow report the breach.

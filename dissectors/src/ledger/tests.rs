@@ -10,6 +10,7 @@ use crate::gamespy1::rules::GS1032;
 use crate::valve_master::rules::VM046;
 
 mod elsewhere;
+mod filtered;
 mod registrations;
 
 fn seen(frame: u64, from: &str, to: &str) -> Witness {
@@ -42,7 +43,7 @@ const C: &str = "10.0.0.1:50000";
 const D: &str = "10.0.1.1:50000";
 const ACCEPTED: CrossFlowEvent = CrossFlowEvent::Accepted { challenge: 7, foreign: None };
 const LISTED_EVENT: CrossFlowEvent =
-    CrossFlowEvent::Listed(ListRules { queried: &GS1032, registered: None });
+    CrossFlowEvent::Listed(ListRules { queried: &GS1032, registered: None, filtered: None });
 /// The one server of each list.
 const LISTED_SERVER: &str = "10.0.0.2:7778";
 

@@ -254,6 +254,7 @@ fn query<S: Sink>(
     } else {
         cx.conversation.long(timeout, |long| long.listing().ask(query, timeout, pending))
     };
+    keep_filter(cx, said, payload);
     give_up(cx, DueResponse::Query, given_up, payload.time, sink);
     if asked == (QueryPosition::Again { waits: true }) {
         sink.sent(Sending::Again);
@@ -285,6 +286,27 @@ fn query<S: Sink>(
         cx.shared.wanted.insert(ends, wanted, most);
     }
     rules::asked(asked, seed, said.seed_at, sink);
+}
+
+/// Keeps the filter of the latest query of the flow if its reply can be compared with it.
+fn keep_filter(cx: &mut Cx<'_>, said: &decode::QuerySummary<'_>, payload: &Payload<'_>) {
+    let filter = (said.is_comparable && said.is_valid && !payload.lost).then_some(said.filter);
+    let is_kept = match &cx.conversation.0 {
+        State::Long(MultiMessageState { listing: Some(listing), .. }) => listing.filter.is_some(),
+        _ => false,
+    };
+    if filter.is_some() || is_kept {
+        let timeout = cx.settings.answer_timeout;
+        cx.conversation.long(timeout, |long| long.listing().filter = filter.map(Box::from));
+    }
+}
+
+/// The servers of a reply were listed; `filter`: what the query asked for, if it can be compared.
+fn hand_out<S: Sink>(filter: Option<&[u8]>, payload: &Payload<'_>, sink: &mut S) {
+    let filtered = filter.map(|_| &rules::VM015);
+    let rules = ListRules { queried: &rules::VM028, registered: None, filtered };
+    let (event, text) = (CrossFlowEvent::Listed(rules), filter.unwrap_or_default());
+    sink.cross_flow_with(event, payload.seen(), text);
 }
 
 /// Checks whether a reply lists what its query asks for.
@@ -352,10 +374,13 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &ReplySummary<'_
         (answers, repeated, asked, listing.query().copied().filter(|_| belongs))
     });
     if answers != ReplyMatch::Copy {
-        sink.cross_flow(
-            CrossFlowEvent::Listed(ListRules { queried: &rules::VM028, registered: None }),
-            payload.seen(),
-        );
+        let filter = match &cx.conversation.0 {
+            State::Long(MultiMessageState { listing: Some(listing), .. }) if query.is_some() => {
+                listing.answered_filter(payload.time, timeout)
+            }
+            _ => None,
+        };
+        hand_out(filter, payload, sink);
     }
     if let Some(query) = query.filter(|_| known) {
         listed(cx, payload, said, &query, sink);

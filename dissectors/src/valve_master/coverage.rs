@@ -209,57 +209,92 @@ pub(super) static COVERAGE: Coverage = Coverage {
                 ),
                 covered(
                     "dedicated, always 1, selects dedicated servers.",
-                    &[Rule("VM006"), Field("valve_master.query.filter"), Item("list.listed")],
+                    &[
+                        Rule("VM006"),
+                        Rule("VM015"),
+                        Field("valve_master.query.filter"),
+                        Item("list.listed"),
+                    ],
                     &[(42, 42)],
                 ),
                 covered(
                     "secure, always 1, selects servers with VAC or other anti-cheat software.",
-                    &[Rule("VM006"), Field("valve_master.query.filter"), Item("list.listed")],
+                    &[
+                        Rule("VM006"),
+                        Rule("VM015"),
+                        Field("valve_master.query.filter"),
+                        Item("list.listed"),
+                    ],
                     &[(43, 43)],
                 ),
                 covered(
                     "gamedir selects servers of the modification with this name.",
-                    &[Field("valve_master.query.filter"), Item("list.listed")],
+                    &[Rule("VM015"), Field("valve_master.query.filter"), Item("list.listed")],
                     &[(44, 44)],
                 ),
                 covered(
                     "map selects servers that play the map with this name.",
-                    &[Field("valve_master.query.filter"), Item("list.listed")],
+                    &[Rule("VM015"), Field("valve_master.query.filter"), Item("list.listed")],
                     &[(45, 45)],
                 ),
                 covered(
                     "linux, always 1, selects servers that run under Linux.",
-                    &[Rule("VM006"), Field("valve_master.query.filter"), Item("list.listed")],
+                    &[
+                        Rule("VM006"),
+                        Rule("VM015"),
+                        Field("valve_master.query.filter"),
+                        Item("list.listed"),
+                    ],
                     &[(46, 46)],
                 ),
                 covered(
                     "password, always 0, selects servers that ask for no password.",
-                    &[Rule("VM006"), Field("valve_master.query.filter"), Item("list.listed")],
+                    &[
+                        Rule("VM006"),
+                        Rule("VM015"),
+                        Field("valve_master.query.filter"),
+                        Item("list.listed"),
+                    ],
                     &[(47, 47)],
                 ),
                 covered(
                     "empty, always 1, selects servers with players: the opposite of its name.",
-                    &[Rule("VM006"), Field("valve_master.query.filter"), Item("list.listed")],
+                    &[
+                        Rule("VM006"),
+                        Rule("VM015"),
+                        Field("valve_master.query.filter"),
+                        Item("list.listed"),
+                    ],
                     &[(48, 48)],
                 ),
                 covered(
                     "full, always 1, selects servers with free places: the opposite of its name.",
-                    &[Rule("VM006"), Field("valve_master.query.filter"), Item("list.listed")],
+                    &[
+                        Rule("VM006"),
+                        Rule("VM015"),
+                        Field("valve_master.query.filter"),
+                        Item("list.listed"),
+                    ],
                     &[(49, 49)],
                 ),
                 covered(
                     "proxy, always 1, selects proxies for spectators.",
-                    &[Rule("VM006"), Field("valve_master.query.filter"), Item("list.listed")],
+                    &[
+                        Rule("VM006"),
+                        Rule("VM015"),
+                        Field("valve_master.query.filter"),
+                        Item("list.listed"),
+                    ],
                     &[(50, 50)],
                 ),
                 covered(
                     "appid selects servers of the game with this number.",
-                    &[Rule("VM006"), Field("valve_master.query.filter")],
+                    &[Rule("VM006"), Rule("VM015"), Field("valve_master.query.filter")],
                     &[(51, 51)],
                 ),
                 covered(
                     "napp leaves out servers of the game with this number.",
-                    &[Rule("VM006"), Field("valve_master.query.filter")],
+                    &[Rule("VM006"), Rule("VM015"), Field("valve_master.query.filter")],
                     &[(52, 52)],
                 ),
                 not_in_packets(
@@ -269,7 +304,12 @@ pub(super) static COVERAGE: Coverage = Coverage {
                 ),
                 covered(
                     "noplayers, always 1, selects servers without players.",
-                    &[Rule("VM006"), Field("valve_master.query.filter"), Item("list.listed")],
+                    &[
+                        Rule("VM006"),
+                        Rule("VM015"),
+                        Field("valve_master.query.filter"),
+                        Item("list.listed"),
+                    ],
                     &[(53, 53)],
                 ),
                 covered(
@@ -279,7 +319,7 @@ pub(super) static COVERAGE: Coverage = Coverage {
                 ),
                 covered(
                     "gametype selects by sv_tags, which must have each tag between its commas.",
-                    &[Field("valve_master.query.filter")],
+                    &[Rule("VM015"), Field("valve_master.query.filter")],
                     &[(55, 55)],
                 ),
                 covered(
@@ -294,12 +334,12 @@ pub(super) static COVERAGE: Coverage = Coverage {
                 ),
                 covered(
                     "name_match selects by the host name; an asterisk stands for any text.",
-                    &[Field("valve_master.query.filter")],
+                    &[Rule("VM015"), Field("valve_master.query.filter")],
                     &[(58, 58)],
                 ),
                 covered(
                     "version_match selects by the version; an asterisk stands for any text.",
-                    &[Field("valve_master.query.filter"), Item("list.listed")],
+                    &[Rule("VM015"), Field("valve_master.query.filter"), Item("list.listed")],
                     &[(59, 59)],
                 ),
                 covered(

@@ -68,6 +68,8 @@ pub(super) struct QuerySummary<'a> {
     pub(super) filter: &'a [u8],
     /// What the addresses of the reply must be.
     pub(super) addresses: WantedAddresses,
+    /// A server's description of itself may contradict the filter.
+    pub(super) is_comparable: bool,
     /// The key that Xash3D's master must repeat.
     pub(super) key: Option<u32>,
     /// It has a key that only Xash3D's clients send.
@@ -163,6 +165,7 @@ fn query_fields<'a, S: Sink>(
     }
     (query.key, query.xash3d) = (filter.key, filter.xash3d || filter.key.is_some());
     query.addresses = filter.addresses;
+    query.is_comparable = filter.is_comparable;
     query.is_valid =
         region_name(region.value.into()).is_some() && query.seed.is_some() && filter.is_valid;
     Ok(if terminated { QueryLayout::Right } else { QueryLayout::FilterOpen { length } })

@@ -5,7 +5,7 @@ use crate::kit::{Pair, Pairs, Reader, Sink, Span};
 use super::conditions::{TABLE, XASH3D, find};
 use super::endpoint::{self, Endpoint, count};
 use super::fields as f;
-use super::rules;
+use super::{rules, selects};
 
 /// The properties of a filter that the conversation and the other fields of the query need.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +16,8 @@ pub(super) struct FilterSummary {
     pub(super) key: Option<u32>,
     /// What the addresses of the reply must be.
     pub(super) addresses: WantedAddresses,
+    /// A server's description of itself may contradict it.
+    pub(super) is_comparable: bool,
     /// It is valid.
     pub(super) is_valid: bool,
 }
@@ -79,6 +81,7 @@ fn conditions<S: Sink>(
                 _ => {}
             }
         }
+        read.is_comparable |= selects::is_comparable(&pair);
         if taken.is_some() {
             groups.counting.get_or_insert_with(|| FilterCount::of(text));
         }

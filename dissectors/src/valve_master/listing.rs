@@ -143,12 +143,21 @@ pub(super) struct Listing {
     /// Older pending queries, the latest last.
     waiting: PendingRequests<Mark>,
     handed: SentAddresses,
+    /// The filter of the latest query, if a server's description of itself may contradict it.
+    pub(super) filter: Option<Box<[u8]>>,
 }
 
 impl Listing {
     /// Memory in bytes that the budget does not count.
     pub(super) fn held(&self) -> usize {
-        size_of::<Listing>() + self.waiting.held()
+        let filter = self.filter.as_ref().map_or(0, |filter| filter.len());
+        size_of::<Listing>() + self.waiting.held() + filter
+    }
+
+    /// The filter of the query that a reply at this time answers, if there is one and no other query waits.
+    pub(super) fn answered_filter(&self, now: Time, timeout: i64) -> Option<&[u8]> {
+        let asked = self.query.filter(|query| now.since(query.mark.get().time) <= timeout);
+        self.filter.as_deref().filter(|_| asked.is_some() && self.waiting.iter().next().is_none())
     }
 
     /// The latest query.

@@ -92,7 +92,7 @@ static MASTERS: Masters = Masters {
     probe_above: None,
     goes_on_after: Some("seed"),
     narrowed: &[("filter", ""), ("region", "255")],
-    selects: Some(ListFilter { said: "info", selects: selects::selects }),
+    selects: Some(ListFilter { said: "info", selects: selects::selects, begins: b'1' }),
     game: None,
     enciphered: None,
     end: EndOfList::Flag("end"),

@@ -1,5 +1,7 @@
 //! Whether a query's filter matches a server, as far as the server's info string shows.
 
+use memchr::memmem;
+
 use crate::kit::{KeyLookup, Pair, Pairs};
 
 /// Whether a list requested with these values of `Masters::narrowed` should include a server.
@@ -60,6 +62,11 @@ fn not_group(key: &[u8], conditions: &[Pair<'_>], said: &KeyLookup<'_>) -> Optio
     })
 }
 
+/// Whether a condition can be compared with what a server says of itself.
+pub(super) fn is_comparable(pair: &Pair<'_>) -> bool {
+    condition(pair, &|key| (key != "address").then_some(b"1")).is_some()
+}
+
 /// Whether a server meets a condition of the specification's table.
 fn condition(pair: &Pair<'_>, said: &KeyLookup<'_>) -> Option<bool> {
     let value = pair.text();
@@ -78,9 +85,41 @@ fn condition(pair: &Pair<'_>, said: &KeyLookup<'_>) -> Option<bool> {
         (b"empty", b"1") => number("players").map(|players| players > 0),
         (b"full", b"1") => Some(number("players")? < number("max")?),
         (b"noplayers", b"1") => number("players").map(|players| players == 0),
-        (b"version_match", _) if !value.contains(&b'*') => is("version", value),
+        (b"appid", _) => is("appid", value),
+        (b"napp", _) => is("appid", value).map(|is| !is),
+        (b"gametype", _) => Some(has_tags(value, said("gametype")?)),
+        (b"name_match", _) => fits(value, said("name")?),
+        (b"version_match", _) => fits(value, said("version")?),
         _ => None,
     }
+}
+
+/// Whether all tags between the commas of `asked` are among those of a server.
+fn has_tags(asked: &[u8], said: &[u8]) -> bool {
+    let tags = |text| <[u8]>::split(text, |byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let mut wanted = tags(asked).filter(|tag| !tag.is_empty());
+    wanted.all(|tag| tags(said).any(|other| other.eq_ignore_ascii_case(tag)))
+}
+
+/// Maximum bytes of texts that are compared: longer ones take long.
+const COMPARED: usize = 1 << 10;
+
+/// Whether a text is what was asked for, in which an asterisk stands for any text.
+fn fits(asked: &[u8], text: &[u8]) -> Option<bool> {
+    if asked.len().max(text.len()) > COMPARED {
+        return None;
+    }
+    let (asked, text) = (asked.to_ascii_lowercase(), text.to_ascii_lowercase());
+    let mut parts = asked.split(|byte| *byte == b'*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return Some(false);
+    };
+    let Some(last) = parts.next_back() else { return Some(rest.is_empty()) };
+    for part in parts {
+        let Some(at) = memmem::find(rest, part) else { return Some(false) };
+        rest = rest.get(at + part.len()..)?;
+    }
+    Some(rest.ends_with(last))
 }
 
 /// Whether an address with its port is the one asked for, which may have none.
@@ -105,6 +144,8 @@ mod tests {
         ("password", "0"),
         ("version", "1.0"),
         ("region", "3"),
+        ("name", "Mill Creek 24/7"),
+        ("gametype", "alltalk,increased_maxplayers"),
     ];
 
     fn in_list(filter: &str, region: &str) -> Option<bool> {
@@ -122,6 +163,10 @@ mod tests {
             r"\map\ctf_2fort\empty\1\full\1",
             r"\dedicated\1\linux\1\secure\1\password\0",
             r"\version_match\1.0",
+            r"\version_match\1.*",
+            r"\name_match\mill*24/7",
+            r"\name_match\*creek*",
+            r"\gametype\increased_maxplayers,AllTalk",
             r"\nor\2\gamedir\valve\noplayers\1",
             r"\nand\2\gamedir\tf\noplayers\1",
             r"\nand\2\noplayers\1\gamedir\valve",
@@ -134,6 +179,11 @@ mod tests {
             r"\noplayers\1",
             r"\appid\440\map\cp_dustbowl",
             r"\nor\1\gamedir\tf",
+            r"\version_match\1",
+            r"\version_match\1.0*0",
+            r"\name_match\*creek",
+            r"\name_match\mill**24/8",
+            r"\gametype\alltalk,nocrits",
             r"\nand\2\gamedir\tf\dedicated\1",
         ] {
             assert_eq!(in_list(filter, "255"), Some(false), "{filter}");

@@ -92,7 +92,12 @@ impl Decoder {
     /// packets; the first one also reports events without a flow.
     pub fn partition(options: Options, partition: Partition) -> Decoder {
         let share = Share::of_partition(&options, partition);
-        Decoder::of(options, share)
+        let mut decoder = Decoder::of(options, share);
+        if partition.of > 1 {
+            // Filtered lists may be in others.
+            either!(&mut decoder.recorder, recorder => recorder.describe_until(Time(i64::MAX)));
+        }
+        decoder
     }
 
     fn of(options: Options, share: Share) -> Decoder {

@@ -12,6 +12,8 @@
 mod decoder;
 mod early_filter;
 mod elapse;
+mod filtered;
+mod fragments;
 mod gate;
 mod listed_counts;
 mod memory;
@@ -28,7 +30,6 @@ mod stream;
 use std::net::IpAddr;
 
 use dissectors::kit::{RuleCounts, Time, Transport};
-use dissectors::net_rules::{NET004, NET005};
 
 use super::events::Change;
 use super::{
@@ -38,15 +39,10 @@ use super::{
 use crate::capture::{LinkType, Packet};
 use crate::flows::table::{FlowSlot, InOrder};
 use crate::flows::{FlowKey, FlowRow};
-use crate::net::ip_defrag::{self, FragmentEventKind, Joined};
-use crate::net::limits::NESTED_DATAGRAMS;
-use crate::net::{
-    Fragment, FrameRef, Outcome, UnreadLayer, WholeDatagram, decode, decode_ip_payload, glance,
-};
+use crate::net::{OtherIcmp, Outcome, UnreadLayer, WholeDatagram, decode, glance, ip_defrag};
 pub use decoder::Decoder;
 use packet_context::PacketContext;
 use recorder::{FieldSink, Recorder};
-use recording::words;
 use shard::Shard;
 pub use share::Partition;
 use share::Share;
@@ -212,6 +208,8 @@ impl Session {
             // complete.
             let key = FlowKey { source, destination, ports: glance.ports(), transport };
             self.carried(shard, key, &glance.outcome(), time, Recorded::Here, recorder);
+        } else if glance.is_udp() {
+            self.pass_by(glance.payload(), time, recorder);
         }
     }
 
@@ -303,7 +301,12 @@ impl Session {
         };
         match self.share.place_of(key.source, key.destination) {
             Some(shard) => self.carried(shard, key, outcome, time, recorded, recorder),
-            None => self.context.headers.clear(),
+            None => {
+                if let Outcome::Udp(datagram) = outcome {
+                    self.pass_by(datagram.payload.bytes, time, recorder);
+                }
+                self.context.headers.clear();
+            }
         }
     }
 
@@ -402,6 +405,7 @@ impl Session {
                 self.context.count_cut(&mut self.cut);
             }
             Outcome::Unread(layer) => self.unread[*layer as usize] += 1,
+            Outcome::OtherIcmp(icmp) => self.other_icmp(icmp),
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }
         // Each share reports the hosts of its own pairs.
@@ -429,57 +433,15 @@ impl Session {
         }
     }
 
-    /// A fragment, and its datagram if it is now whole.
-    fn fragment<F: FieldSink>(
-        &mut self,
-        fragment: &Fragment<'_>,
-        time: Time,
-        recorded: Recorded<'_>,
-        depth: usize,
-        recorder: &mut Recorder<F>,
-    ) {
-        self.context.note(fragment.note.as_ref());
-        // Timeouts are checked first, because the incomplete datagram does not affect them.
-        let place = self.share.place_of(fragment.ip.source, fragment.ip.destination);
-        if let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) {
-            shard.ask_due(&mut self.context, recorder);
+    /// ICMP that is about no datagram: its sender runs.
+    fn other_icmp(&mut self, icmp: &OtherIcmp) {
+        let OtherIcmp { ip, .. } = icmp;
+        let place = self.share.place_of(ip.source, ip.destination);
+        let Some(shard) = place.and_then(|at| self.shards.get_mut(at)) else { return };
+        shard.see_host(&self.context, ip.source);
+        if let Some(echo) = icmp.echo() {
+            self.foreign.see_echo(echo, &self.context.numbers);
         }
-        let at = FrameRef { frame: self.context.frame, time: time.0 };
-        let (share, mut is_of_others) = (self.share, false);
-        let wanted = |joined: Joined<'_>| {
-            // Possible tunnels and invalid datagrams are for every share.
-            is_of_others = depth < NESTED_DATAGRAMS && joined.is_udp() && !share.has(joined.ip);
-            !is_of_others
-        };
-        let (defragmenter, events) = (&mut self.context.defragmenter, &mut self.fragment_events);
-        let whole = match recorded {
-            Recorded::Here => defragmenter.add(fragment, at, events, wanted),
-            Recorded::Joined(outer) => defragmenter.add_inside(fragment, outer, at, events, wanted),
-        };
-        if is_of_others {
-            self.context.headers.clear();
-        }
-        if !self.fragment_events.is_empty() {
-            if whole.as_ref().is_some_and(|whole| whole.overlapped) {
-                let overlaps = |event: &mut ip_defrag::FragmentEvent| {
-                    matches!(event.kind, FragmentEventKind::Overlap { .. })
-                };
-                for event in self.fragment_events.extract_if(.., overlaps) {
-                    self.context.headers.push((&NET004, false, words(&event)));
-                }
-            }
-            self.fragment_events(recorder);
-        }
-        let Some(whole) = whole else { return };
-        self.context.headers.push((&NET005, true, String::new()));
-        if !whole.overlapped {
-            self.context.headers.push((&NET004, true, String::new()));
-        }
-        if depth < NESTED_DATAGRAMS {
-            let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
-            self.outcome(&outcome, time, Recorded::Joined(&whole), depth + 1, recorder);
-        }
-        self.context.defragmenter.recycle(whole);
     }
 
     /// Reports the results about the packet's headers, if no message has.

@@ -7,7 +7,7 @@ mod sink;
 use dissectors::Id;
 use dissectors::kit::{
     Blind, CODES, Evidence, Mark, Message, Payload, Purpose, Reply, Role, Rule, RuleCounts,
-    RuleResults, Sending, Side, Sink, Tree, Verdict,
+    RuleResults, Sending, Side, Sink, Time, Tree, Verdict,
 };
 use dissectors::ledger::Loads;
 
@@ -73,6 +73,8 @@ pub(super) struct Recorder<F> {
     traffic: Option<Box<Traffic>>,
     /// The current message answers a request to which a response is due.
     responds: bool,
+    /// What servers say of themselves matters until then, since lists were requested with a filter.
+    described_until: Time,
     /// The number of findings with a text, by rule and verdict.
     in_words: Box<[[u32; 3]; CODES]>,
 }
@@ -101,7 +103,15 @@ impl<F: FieldSink> Recorder<F> {
             sending: Sending::New,
             traffic: needs.traffic.map(|most| Box::new(traffic(most))),
             responds: false,
+            described_until: Time(i64::MIN),
             in_words: Box::new([[0; 3]; CODES]),
+        }
+    }
+
+    /// What servers say of themselves matters until this time.
+    pub(super) fn describe_until(&mut self, time: Time) {
+        if self.needs.cross_flow {
+            self.described_until = self.described_until.max(time);
         }
     }
 

@@ -34,7 +34,9 @@ pub struct Batch {
     records_in_use: usize,
     #[serde(skip)]
     context: usize,
-    cross_flow: Vec<(CrossFlowEvent, Witness, Span)>,
+    cross_flow: Vec<StoredCrossFlow>,
+    /// The texts beside cross-flow events.
+    cross_flow_texts: Vec<u8>,
     #[serde(skip)]
     icmp: Vec<IcmpEvent>,
     #[serde(skip)]
@@ -117,6 +119,15 @@ struct FieldSpans {
     left_out: u32,
 }
 
+/// A cross-flow event, with the places of its servers and its text.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct StoredCrossFlow {
+    event: CrossFlowEvent,
+    witness: Witness,
+    servers: Span,
+    text: Span,
+}
+
 /// A decoded message.
 #[derive(Serialize, Deserialize)]
 struct Decoded {
@@ -193,7 +204,8 @@ impl Batch {
             + self.rows.len() * size_of::<FlowRow>()
             + self.files.len() * size_of::<FileEvent>()
             + self.datagrams.len() * size_of::<(DatagramHeaders, Span)>()
-            + self.cross_flow.len() * size_of::<(CrossFlowEvent, Witness, Span)>()
+            + self.cross_flow.len() * size_of::<StoredCrossFlow>()
+            + self.cross_flow_texts.len()
             + self.servers.len() * size_of::<Listed>()
             + self.listed.len() * size_of::<u64>()
     }
@@ -217,6 +229,7 @@ impl Batch {
         self.rows.clear();
         self.files.clear();
         self.cross_flow.clear();
+        self.cross_flow_texts.clear();
         if self.next_list + self.next_listed > 0 {
             self.servers.drain(..self.next_list);
             self.listed.drain(..self.next_listed);
@@ -244,11 +257,12 @@ impl Batch {
                 }
             }
             EventKind::CrossFlow => {
-                let &(event, witness, servers) = self.cross_flow.get(at)?;
+                let &StoredCrossFlow { event, witness, servers, text } = self.cross_flow.get(at)?;
                 Event::CrossFlow(CrossFlow {
                     event,
                     witness,
                     servers: part(&self.servers, servers),
+                    text: part(&self.cross_flow_texts, text),
                 })
             }
             EventKind::Icmp => Event::Icmp(self.icmp.get(at)?),
@@ -280,7 +294,7 @@ impl Batch {
                 self.records.get_mut(at).map(|record| &mut record.context.flow.number)
             }
             EventKind::CrossFlow => {
-                self.cross_flow.get_mut(at).map(|(_, witness, _)| &mut witness.flow)
+                self.cross_flow.get_mut(at).map(|stored| &mut stored.witness.flow)
             }
             EventKind::FlowEnded => self.rows.get_mut(at).map(|row| &mut row.flow),
             EventKind::Icmp | EventKind::Datagram | EventKind::File => None,
@@ -459,6 +473,7 @@ impl Batch {
         order: EventOrder,
         event: CrossFlowEvent,
         witness: Witness,
+        text: &[u8],
     ) {
         let servers = match event {
             CrossFlowEvent::Listed(_) => Span::new(self.next_list, self.servers.len()),
@@ -466,7 +481,8 @@ impl Batch {
         };
         self.next_list = self.servers.len();
         self.push(order, EventKind::CrossFlow, self.cross_flow.len());
-        self.cross_flow.push((event, witness, servers));
+        let text = append(&mut self.cross_flow_texts, text);
+        self.cross_flow.push(StoredCrossFlow { event, witness, servers, text });
     }
 
     pub(in crate::session) fn push_icmp(&mut self, order: EventOrder, icmp: IcmpEvent) {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{Files, Numbers};
 use crate::capture::LinkType;
 use crate::flows::FlowKey;
-use crate::net::UnreadLayer;
+use crate::net::{Echo, UnreadLayer};
 pub use cut::CutPackets;
 pub(super) use cut::may_be_ours;
 pub use links::Links;
@@ -112,12 +112,12 @@ impl Totals {
     }
 }
 
-/// The number of packets of a lower port.
+/// The number of packets of a lower port, or of ICMP's echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// UDP or TCP.
-    pub transport: Transport,
-    /// The lower one of the two ports, usually the server's.
+    /// `udp`, `tcp` or `icmp`.
+    pub transport: &'static str,
+    /// The lower one of the two ports, usually the server's; 0 for ICMP, which has none.
     pub port: u16,
     /// Packets.
     pub packets: u64,
@@ -138,7 +138,15 @@ pub struct OtherTraffic {
     udp: Vec<u32>,
     #[serde(with = "by_port")]
     tcp: Vec<u32>,
+    /// ICMP's echo requests and replies.
+    echoes: [u64; 2],
 }
+
+/// The name of what is not carried by UDP or TCP.
+const ICMP: &str = "icmp";
+
+/// The names of its counted messages.
+const ECHOES: [&str; 2] = ["ICMP echo request", "ICMP echo reply"];
 
 /// Few ports have packets: only those are serialized.
 mod by_port {
@@ -167,22 +175,28 @@ impl OtherTraffic {
         OtherTraffic { all, ..OtherTraffic::default() }
     }
 
-    /// The ports with their packets, most packets first.
+    /// The ports and echoes with their packets, most packets first.
     pub fn ports(&self) -> Vec<Port> {
-        let counted = |transport, counts: &[u32]| {
-            let ports = (0..=u16::MAX).zip(counts).filter(|(_, count)| **count > 0);
-            ports
-                .map(|(port, &count)| Port {
-                    transport,
-                    port,
-                    packets: count.into(),
-                    protocol: None,
-                })
-                .collect::<Vec<_>>()
+        let of = |transport: Transport, counts: &[u32]| {
+            let counted = (0..=u16::MAX).zip(counts).filter(|(_, count)| **count > 0);
+            let transport = transport.name();
+            let port = |(port, &count)| Port {
+                transport,
+                port,
+                packets: u64::from(count),
+                protocol: None,
+            };
+            Vec::from_iter(counted.map(port))
         };
-        let [udp, tcp] = [(Transport::Udp, &self.udp), (Transport::Tcp, &self.tcp)];
-        let mut ports = counted(udp.0, udp.1);
-        ports.extend(counted(tcp.0, tcp.1));
+        let mut ports = of(Transport::Udp, &self.udp);
+        ports.extend(of(Transport::Tcp, &self.tcp));
+        let echoes = ECHOES.iter().zip(self.echoes).filter(|(_, packets)| *packets > 0);
+        ports.extend(echoes.map(|(name, packets)| Port {
+            transport: ICMP,
+            port: 0,
+            packets,
+            protocol: Some(*name),
+        }));
         ports.sort_by_key(|it| Reverse(it.packets));
         ports
     }
@@ -230,6 +244,18 @@ impl OtherTraffic {
         }
     }
 
+    /// Adds a part of a ping, in the same way.
+    pub(super) fn see_echo(&mut self, echo: Echo, numbers: &Numbers) {
+        if self.all || numbers.given() == 0 {
+            self.add_echo(echo);
+        }
+    }
+
+    /// Adds a part of a ping.
+    pub fn add_echo(&mut self, echo: Echo) {
+        self.echoes[echo as usize] += 1;
+    }
+
     fn counts(&mut self, transport: Transport) -> &mut Vec<u32> {
         match transport {
             Transport::Udp => &mut self.udp,
@@ -245,15 +271,16 @@ impl OtherTraffic {
                 *count = count.saturating_add(*more);
             }
         }
+        self.echoes.iter_mut().zip(other.echoes).for_each(|(count, more)| *count += more);
     }
 }
 
 impl fmt::Display for OtherTraffic {
-    /// `; UDP ports 53, 27960; TCP port 80`: those with most packets.
+    /// `; UDP ports 53, 27960; TCP port 80; ICMP echo`: those with most packets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.ports();
         for (name, transport) in [("UDP", Transport::Udp), ("TCP", Transport::Tcp)] {
-            let most = all.iter().filter(|it| it.transport == transport);
+            let most = all.iter().filter(|it| it.transport == transport.name());
             let more = most.clone().count().saturating_sub(NAMED);
             let mut ports: Vec<_> = most.take(NAMED).map(|it| it.port).collect();
             ports.sort_unstable();
@@ -266,6 +293,9 @@ impl fmt::Display for OtherTraffic {
                 ports.push(format!("{more} more"));
             }
             write!(f, "; {name} port{s} {}", ports.join(", "))?;
+        }
+        if self.echoes != [0; 2] {
+            f.write_str("; ICMP echo")?;
         }
         Ok(())
     }
@@ -285,6 +315,13 @@ mod tests {
         tcp.add_packets(Transport::Tcp, [80, 50_000], 1);
         foreign.add(&tcp);
         assert_eq!(foreign.to_string(), "; UDP ports 53, 27960; TCP port 80");
+        let mut echoes = OtherTraffic::default();
+        for echo in [Echo::Request, Echo::Reply, Echo::Request] {
+            echoes.add_echo(echo);
+        }
+        assert_eq!(echoes.to_string(), "; ICMP echo");
+        let named = echoes.ports().iter().map(|it| (it.protocol, it.packets)).collect::<Vec<_>>();
+        assert_eq!(named, [(Some(ECHOES[0]), 2), (Some(ECHOES[1]), 1)]);
         for port in 1..=10 {
             foreign.add_packets(Transport::Tcp, [100 + port, 50_000], port.into());
         }

@@ -27,7 +27,7 @@ impl Registrar {
     /// A client gets this list of a game.
     fn list(&mut self, minute: f64, client: &str, game: &[u8], list: &[&str]) {
         let registered = Some((&GS1027, GameName::of(game)));
-        let rules = ListRules { queried: &GS1032, registered };
+        let rules = ListRules { queried: &GS1032, registered, filtered: None };
         self.at(minute, "10.0.0.9:28900", client, CrossFlowEvent::Listed(rules), list);
     }
 

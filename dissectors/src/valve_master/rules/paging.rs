@@ -129,8 +129,11 @@ rule! {
 
 rule! {
     /// Browsers show each address once, or the servers of one address only: others waste the page.
+    ///
+    /// The ledger compares the other conditions with what listed servers say of themselves within a minute, and only
+    /// notes a difference, since a server may have changed meanwhile.
     pub VM015 "list-obeys-filter" { severity: Warning, who: Master, needs: Message,
-        asks: "after `\\collapse_addr_hash\\1` each address is listed once, after `\\gameaddr\\` only that address",
+        asks: "after `\\collapse_addr_hash\\1` each address is listed once, after `\\gameaddr\\` only that address (other conditions: a note where a listed server's next info response within a minute contradicts them)",
         cite: [("Filter", "\\collapse_addr_hash\\1 Return only one server for each unique IP address matched"),
                ("Filter", "\\gameaddr\\[ip]")],
         right: listed!("31 FF '0.0.0.0:0' 00 '\\\\gameaddr\\\\10.0.0.2' 00"),

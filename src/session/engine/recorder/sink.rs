@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 
 use dissectors::kit::{
-    CrossFlowEvent, Evidence, FlowFacts, Mark, Message, Payload, Reply, Rule, SeenMessage, Sending,
-    Sink, Span, Verdict,
+    CrossFlowEvent, Evidence, FlowFacts, ListRules, Mark, Message, Payload, Reply, Rule,
+    SeenMessage, Sending, Sink, Span, Time, Verdict,
 };
-use dissectors::ledger::{GROUPS, Witness, listed};
+use dissectors::ledger::{GROUPS, MINUTE, Witness, listed};
 
 use super::FieldSink;
 use super::Recorder;
@@ -96,10 +96,22 @@ impl<F: FieldSink> Sink for Recorder<F> {
         }
     }
     fn cross_flow(&mut self, fact: CrossFlowEvent, seen: SeenMessage) {
+        self.cross_flow_with(fact, seen, b"");
+    }
+    fn cross_flow_with(&mut self, fact: CrossFlowEvent, seen: SeenMessage, text: &[u8]) {
+        if let CrossFlowEvent::Listed(ListRules { filtered: Some(_), .. }) = fact {
+            self.describe_until(Time(seen.mark.time.0.saturating_add(MINUTE)));
+        }
         if let Some(context) = self.batch.context().filter(|_| self.needs.cross_flow) {
             let FlowFacts { number: flow, began, lossy, .. } = context.flow;
             let (order, witness) = (context.moment, Witness { seen, flow, began, lossy });
-            self.batch.push_cross_flow(order, fact, witness);
+            self.batch.push_cross_flow(order, fact, witness, text);
+        }
+    }
+    #[inline]
+    fn describes(&mut self, seen: SeenMessage, text: impl FnOnce() -> Vec<u8>) {
+        if seen.mark.time <= self.described_until {
+            self.cross_flow_with(CrossFlowEvent::Described, seen, &text());
         }
     }
     fn unless_explained(

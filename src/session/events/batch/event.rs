@@ -202,4 +202,6 @@ pub struct CrossFlow<'b> {
     pub witness: Witness,
     /// The servers of a list.
     pub servers: &'b [Listed],
+    /// The text beside the event.
+    pub text: &'b [u8],
 }

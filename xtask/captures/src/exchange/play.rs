@@ -93,8 +93,11 @@ impl Player<'_> {
             return Err(format!("{} bytes do not fit a datagram", say.payload.len()));
         }
         if let Some(error) = options.icmp {
-            let quoted = self.sent.get(&destination);
-            let quoted = quoted.ok_or_else(|| format!("{destination} has sent no datagram yet"))?;
+            let quoted = match self.sent.get(&destination) {
+                _ if icmp::is_echo(error, source.ip()) => &[][..],
+                Some(quoted) => quoted,
+                None => return Err(format!("{destination} has sent no datagram yet")),
+            };
             let mtu = options.mtu.unwrap_or(0);
             let error = icmp::error(error, mtu, [source.ip(), destination.ip()], quoted);
             let protocol = icmp::protocol(source.ip());

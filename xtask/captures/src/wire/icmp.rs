@@ -13,6 +13,12 @@ pub fn protocol(address: IpAddr) -> u8 {
     if address.is_ipv4() { 1 } else { 58 }
 }
 
+/// Whether this type and code are those of a ping or of its answer, which quote nothing.
+pub fn is_echo([kind, code]: [u8; 2], from: IpAddr) -> bool {
+    let kinds = if from.is_ipv4() { [8, 0] } else { [128, 129] };
+    kinds.contains(&kind) && code == 0
+}
+
 /// An error of this type and code, from one host to another, about a packet. `mtu`: the largest packet that
 /// passes, where the error says so (RFC 1191, RFC 4443).
 ///
