@@ -8,7 +8,7 @@ use crate::capture::{self, CaptureBytes, Notice, Packet, Packets};
 use crate::flows::FlowRow;
 use crate::session::{Batch, Event, EventOrder, Events, Options, OtherHosts, Totals, Traffic};
 
-/// Decodes a capture: packets go in, [events](super::Event) come out. It opens no file, reads no clock
+/// Decodes a capture: packets go in, [events](crate::session::Event) come out. It opens no file, reads no clock
 /// and starts no thread.
 ///
 /// ```

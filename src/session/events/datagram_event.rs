@@ -6,7 +6,7 @@ use dissectors::kit::{Payload, Side, Time, Transport};
 
 use crate::net::LinkTags;
 
-/// A single UDP datagram: see [`Needs::datagrams`](super::Needs::datagrams).
+/// A single UDP datagram: see [`Needs::datagrams`](crate::session::Needs::datagrams).
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramEvent<'b> {
     /// The values from its headers.

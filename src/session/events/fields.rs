@@ -42,7 +42,7 @@ impl<'b> MessageEvent<'b> {
     }
 
     /// The first value of a field, by its path within the message: `map`, `players.name`. `None`:
-    /// the message has none, or [`Needs::fields`](super::Needs::fields) did not request fields.
+    /// the message has none, or [`Needs::fields`](crate::session::Needs::fields) did not request fields.
     pub fn field(&self, path: &str) -> Option<Value<'b>> {
         let mut first = None;
         self.each_value(path, &mut |value| {
