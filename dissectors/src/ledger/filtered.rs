@@ -58,10 +58,10 @@ impl FilteredList {
 
     /// The values because of which the filter excludes a server: those that are compared with the first
     /// condition that it does not meet.
-    fn contradiction(&self, text: &[u8]) -> String {
+    fn contradiction(&self, description: &Description<'_>) -> String {
         let looked_up = RefCell::new(Vec::new());
         let said = |key: &str| {
-            let pair = Pairs::new(text, 0).find(|pair| pair.key == key.as_bytes());
+            let pair = description.pair(key);
             looked_up.borrow_mut().extend(pair);
             pair.map(|pair| pair.text())
         };
@@ -75,6 +75,19 @@ impl FilteredList {
             }
         }
         shown(looked_up.into_inner().into_iter())
+    }
+}
+
+/// What a server says of itself. It has few keys, and a filter may ask for them thousands of times.
+struct Description<'a>(Vec<Pair<'a>>);
+
+impl<'a> Description<'a> {
+    fn of(text: &'a [u8]) -> Description<'a> {
+        Description(Pairs::new(text, 0).collect())
+    }
+
+    fn pair(&self, key: &str) -> Option<Pair<'a>> {
+        self.0.iter().find(|pair| pair.key == key.as_bytes()).copied()
     }
 }
 
@@ -159,15 +172,14 @@ impl Ledger {
         if waited > MINUTE {
             return;
         }
-        let said = |key: &str| {
-            let mut pairs = Pairs::new(text, 0);
-            pairs.find(|pair| pair.key == key.as_bytes()).map(|pair| pair.text())
-        };
+        let description = Description::of(text);
+        let said = |key: &str| description.pair(key).map(|pair| pair.text());
         let Some(is_included) = list.includes(&said) else { return };
         list.is_compared = true;
         if !is_included && list.excluded.is_none() {
             let waited = waited as f64 / 1e9;
-            let (filter, says) = (shown(Pairs::new(list.filter(), 0)), list.contradiction(text));
+            let filter = shown(Pairs::new(list.filter(), 0));
+            let says = list.contradiction(&description);
             list.excluded = Some(format!(
                 "{server} was listed for {filter}, and says {says} {waited:.1} s later"
             ));

@@ -87,26 +87,34 @@ fn condition(pair: &Pair<'_>, said: &KeyLookup<'_>) -> Option<bool> {
         (b"noplayers", b"1") => number("players").map(|players| players == 0),
         (b"appid", _) => is("appid", value),
         (b"napp", _) => is("appid", value).map(|is| !is),
-        (b"gametype", _) => Some(has_tags(value, said("gametype")?)),
+        (b"gametype", _) => has_tags(value, said("gametype")?),
         (b"name_match", _) => fits(value, said("name")?),
         (b"version_match", _) => fits(value, said("version")?),
         _ => None,
     }
 }
 
-/// Whether all tags between the commas of `asked` are among those of a server.
-fn has_tags(asked: &[u8], said: &[u8]) -> bool {
-    let tags = |text| <[u8]>::split(text, |byte| *byte == b',').map(<[u8]>::trim_ascii);
-    let mut wanted = tags(asked).filter(|tag| !tag.is_empty());
-    wanted.all(|tag| tags(said).any(|other| other.eq_ignore_ascii_case(tag)))
+/// Maximum bytes of texts that are compared part by part.
+const COMPARED: usize = 1 << 10;
+
+/// Whether comparing each part of one text with each of the other would take long.
+fn is_long(asked: &[u8], said: &[u8]) -> bool {
+    asked.len().max(said.len()) > COMPARED
 }
 
-/// Maximum bytes of texts that are compared: longer ones take long.
-const COMPARED: usize = 1 << 10;
+/// Whether all tags between the commas of `asked` are among those of a server.
+fn has_tags(asked: &[u8], said: &[u8]) -> Option<bool> {
+    if is_long(asked, said) {
+        return None;
+    }
+    let tags = |text| <[u8]>::split(text, |byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let mut wanted = tags(asked).filter(|tag| !tag.is_empty());
+    Some(wanted.all(|tag| tags(said).any(|other| other.eq_ignore_ascii_case(tag))))
+}
 
 /// Whether a text is what was asked for, in which an asterisk stands for any text.
 fn fits(asked: &[u8], text: &[u8]) -> Option<bool> {
-    if asked.len().max(text.len()) > COMPARED {
+    if is_long(asked, text) {
         return None;
     }
     let (asked, text) = (asked.to_ascii_lowercase(), text.to_ascii_lowercase());
@@ -153,6 +161,18 @@ mod tests {
             SERVER.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_bytes())
         };
         selects(&[filter.into(), region.into()], &said)
+    }
+
+    #[test]
+    fn long_texts_are_not_compared_part_by_part() {
+        let tags = |count: usize| vec!["a"; count].join(",");
+        for (count, known) in [(COMPARED / 2, Some(true)), (COMPARED, None)] {
+            let said = tags(count);
+            let look = |_: &str| Some(said.as_bytes());
+            for filter in [format!(r"\gametype\{said}"), r"\name_match\a*".to_owned()] {
+                assert_eq!(selects(&[filter.into(), b"255".to_vec()], &look), known, "{count}");
+            }
+        }
     }
 
     #[test]
