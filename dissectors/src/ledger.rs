@@ -291,13 +291,8 @@ impl Ledger {
         }
     }
 
-    /// Adds an event of this flow, with the servers of [`CrossFlowEvent::Listed`].
-    pub fn cross_flow(&mut self, fact: CrossFlowEvent, servers: &[Listed], witness: &Witness) {
-        self.cross_flow_with(fact, (servers, b""), witness);
-    }
-
-    /// The same, with the text beside an event.
-    pub fn cross_flow_with(
+    /// Adds an event of this flow, with the servers of [`CrossFlowEvent::Listed`] and the text beside it.
+    pub fn cross_flow(
         &mut self,
         fact: CrossFlowEvent,
         (servers, text): (&[Listed], &[u8]),

@@ -180,7 +180,7 @@ impl Checker {
                 self.checked(&it.checked(), it.context(), None);
             }
             Event::CrossFlow(it) => {
-                self.ledger.cross_flow_with(it.event, (it.servers, it.text), &it.witness);
+                self.ledger.cross_flow(it.event, (it.servers, it.text), &it.witness);
             }
             Event::Icmp(_) | Event::Datagram(_) | Event::FlowEnded(_) | Event::File(_) => {}
         }

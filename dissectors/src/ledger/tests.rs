@@ -29,7 +29,11 @@ fn ledger(most: usize) -> Ledger {
 fn review(facts: &[(CrossFlowEvent, &str, &str)]) -> Vec<(String, bool, u64)> {
     let mut ledger = ledger(1000);
     for (frame, (fact, from, to)) in (1..).zip(facts) {
-        ledger.cross_flow(*fact, &[listed(LISTED_SERVER.parse().unwrap())], &seen(frame, from, to));
+        ledger.cross_flow(
+            *fact,
+            (&[listed(LISTED_SERVER.parse().unwrap())], b""),
+            &seen(frame, from, to),
+        );
     }
     let review = ledger.review(Loads::default(), |_| true);
     let broken = review.rulings;
@@ -53,9 +57,9 @@ fn a_list_is_taken_as_far_as_there_is_room() {
     let lists = |most, queried: &str| {
         let mut ledger = ledger(most);
         for from in [1, 3, 5] {
-            ledger.cross_flow(LISTED_EVENT, &Vec::from_iter(servers(from)), &seen(1, S, C));
+            ledger.cross_flow(LISTED_EVENT, (&Vec::from_iter(servers(from)), b""), &seen(1, S, C));
         }
-        ledger.cross_flow(CrossFlowEvent::Queried, &[], &seen(2, C, queried));
+        ledger.cross_flow(CrossFlowEvent::Queried, (&[], b""), &seen(2, C, queried));
         let review = ledger.review(Loads::default(), |_| true);
         let mut rulings = review.rulings;
         let ruling = rulings.find(|ruling| ruling.rule.code == GS1032.code);
@@ -75,8 +79,8 @@ fn a_list_that_is_kept_in_part_proves_nothing() {
     let lossy = |servers: usize| {
         let mut ledger = ledger(2 * LISTED);
         let servers = (0..servers as u32).map(|n| listed((n.to_be_bytes(), 1).into()));
-        ledger.cross_flow(LISTED_EVENT, &Vec::from_iter(servers), &seen(1, S, C));
-        ledger.cross_flow(CrossFlowEvent::Queried, &[], &seen(2, C, "0.0.64.0:1"));
+        ledger.cross_flow(LISTED_EVENT, (&Vec::from_iter(servers), b""), &seen(1, S, C));
+        ledger.cross_flow(CrossFlowEvent::Queried, (&[], b""), &seen(2, C, "0.0.64.0:1"));
         ledger.review(Loads::default(), |_| true).rulings.next().map(|ruling| ruling.evidence.lossy)
     };
     assert_eq!(lossy(LISTED), Some(false));
@@ -114,8 +118,8 @@ fn a_challenge_given_to_another_address_is_shared() {
 fn a_shared_challenge_is_proven_if_the_flow_is_complete() {
     let proven = |began: bool, lossy: bool| {
         let mut ledger = ledger(8);
-        ledger.cross_flow(CrossFlowEvent::Challenged(7), &[], &seen(1, S, C));
-        ledger.cross_flow(ACCEPTED, &[], &Witness { began, lossy, ..seen(2, S, D) });
+        ledger.cross_flow(CrossFlowEvent::Challenged(7), (&[], b""), &seen(1, S, C));
+        ledger.cross_flow(ACCEPTED, (&[], b""), &Witness { began, lossy, ..seen(2, S, D) });
         let rulings = Vec::from_iter(ledger.review(Loads::default(), |_| true).rulings);
         assert_eq!(rulings.len(), 1);
         rulings[0].evidence.suffices(SEC004.needs)
@@ -166,8 +170,8 @@ fn listed_servers_are_remembered_up_to_a_limit() {
     let mut ledger = ledger(8);
     for host in 1..100 {
         let client = format!("10.9.0.{host}:50000");
-        ledger.cross_flow(LISTED_EVENT, &[listed(S.parse().unwrap())], &seen(1, D, &client));
-        ledger.cross_flow(CrossFlowEvent::Queried, &[], &seen(2, &client, S));
+        ledger.cross_flow(LISTED_EVENT, (&[listed(S.parse().unwrap())], b""), &seen(1, D, &client));
+        ledger.cross_flow(CrossFlowEvent::Queried, (&[], b""), &seen(2, &client, S));
     }
     assert_eq!(ledger.lists.len(), 8);
     assert_eq!(ledger.review(Loads::default(), |_| true).kept[0].times, 8);
@@ -180,9 +184,9 @@ fn known_items_still_count_when_the_limit_is_reached() {
     let others = ["10.0.2.1:1", "10.0.2.2:1", "10.0.2.3:1"];
     let full = |first: CrossFlowEvent, to: &str| {
         let mut ledger = ledger(3);
-        ledger.cross_flow(first, &[], &seen(1, S, to));
+        ledger.cross_flow(first, (&[], b""), &seen(1, S, to));
         for other in others {
-            ledger.cross_flow(first, &[], &seen(2, other, other));
+            ledger.cross_flow(first, (&[], b""), &seen(2, other, other));
         }
         ledger
     };
@@ -194,16 +198,20 @@ fn known_items_still_count_when_the_limit_is_reached() {
     };
     // The missing room is reported, too, for the message that did not fit.
     let mut server = full(CrossFlowEvent::Split(Name("GoldSrc"), &A2S053), C);
-    server.cross_flow(CrossFlowEvent::Split(Name("Orange Box"), &A2S053), &[], &seen(3, S, D));
+    server.cross_flow(
+        CrossFlowEvent::Split(Name("Orange Box"), &A2S053),
+        (&[], b""),
+        &seen(3, S, D),
+    );
     assert_eq!(codes(server), [(NET011.code, 2), (A2S053.code, 3)]);
     let mut master = full(CrossFlowEvent::HandedOut([7; 16], &ACR031, NewFor::All), C);
     master.cross_flow(
         CrossFlowEvent::HandedOut([7; 16], &ACR031, NewFor::All),
-        &[],
+        (&[], b""),
         &seen(3, S, D),
     );
     assert_eq!(codes(master), [(NET011.code, 2), (ACR031.code, 3)]);
     let mut server = full(CrossFlowEvent::Joined(&VM046), m);
-    server.cross_flow(CrossFlowEvent::Joined(&VM046), &[], &seen(3, S, n));
+    server.cross_flow(CrossFlowEvent::Joined(&VM046), (&[], b""), &seen(3, S, n));
     assert_eq!(server.review(Loads::default(), |_| true).kept[0].times, 1);
 }

@@ -40,7 +40,7 @@ fn exchange(frame: u64, kinds: u8, owed: bool) -> Exchange {
 fn reported(facts: &[(u64, CrossFlowEvent, &str, &str)], most: usize) -> Vec<String> {
     let mut ledger = ledger(most);
     for &(frame, fact, from, to) in facts {
-        ledger.cross_flow(fact, &[], &seen(frame, from, to));
+        ledger.cross_flow(fact, (&[], b""), &seen(frame, from, to));
     }
     let review = ledger.review(Loads::default(), |_| true);
     let broken = |rule: &Rule, evidence: Evidence| {
@@ -233,7 +233,7 @@ fn many_unsolicited_responses_are_one_finding() {
     for n in 0..40 {
         let server = format!("10.8.{}.1:27015", n % 4);
         let CrossFlowEvent::Unasked(exchange) = response(n, 4).1 else { return };
-        ledger.cross_flow(CrossFlowEvent::Unasked(exchange), &[], &seen(n, &server, C));
+        ledger.cross_flow(CrossFlowEvent::Unasked(exchange), (&[], b""), &seen(n, &server, C));
     }
     let rulings = Vec::from_iter(ledger.review(Loads::default(), |_| true).rulings);
     let mut found = rulings.iter().filter(|ruling| ruling.rule.code == SEC005.code);

@@ -21,12 +21,12 @@ fn list(ledger: &mut Ledger, second: f64, filter: &str, servers: &[&str]) {
         ListRules { queried: rule("VM028"), registered: None, filtered: Some(rule("VM015")) };
     let servers: Vec<_> = servers.iter().map(|it| listed(it.parse().unwrap())).collect();
     let beside = (&*servers, filter.as_bytes());
-    ledger.cross_flow_with(CrossFlowEvent::Listed(rules), beside, &at(second, MASTER, C));
+    ledger.cross_flow(CrossFlowEvent::Listed(rules), beside, &at(second, MASTER, C));
 }
 
 fn says(ledger: &mut Ledger, second: f64, server: &str, text: &str) {
     let beside = (&[][..], text.as_bytes());
-    ledger.cross_flow_with(CrossFlowEvent::Described, beside, &at(second, server, C));
+    ledger.cross_flow(CrossFlowEvent::Described, beside, &at(second, server, C));
 }
 
 /// The notes, and how often the rule passed otherwise.

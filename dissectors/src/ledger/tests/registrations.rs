@@ -15,7 +15,7 @@ struct Registrar(Ledger);
 impl Registrar {
     fn at(&mut self, minute: f64, from: &str, to: &str, event: CrossFlowEvent, list: &[&str]) {
         let list = Vec::from_iter(list.iter().map(|server| listed(server.parse().unwrap())));
-        self.0.cross_flow(event, &list, &seen((minute * 60_000.0) as u64, from, to));
+        self.0.cross_flow(event, (&list, b""), &seen((minute * 60_000.0) as u64, from, to));
     }
 
     /// A server does this.
