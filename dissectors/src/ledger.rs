@@ -324,6 +324,8 @@ impl Ledger {
                 self.open(exchange, false, witness);
                 self.queried(seen.from, seen.to);
             }
+            // An event about the whole response follows.
+            CrossFlowEvent::StrayPart(_) => {}
             CrossFlowEvent::Split(layout, rule) => self.split(layout, rule, *witness),
             CrossFlowEvent::Joined(rule) => {
                 let is_known = |it: &Ledger| it.masters.contains_key(&seen.from);

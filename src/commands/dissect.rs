@@ -10,6 +10,7 @@ use crate::cli::{DissectArgs, DissectFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::held::{BUFFER, DelayedTexts, QuotableText};
 use crate::commands::read::read;
+use crate::commands::stray_parts::StrayParts;
 use crate::commands::{Failure, painted};
 use crate::filter::Column;
 use crate::limits::RunLimits;
@@ -52,6 +53,7 @@ pub fn run(
         report: how.report(false),
         text: QuotableText::default(),
         held: DelayedTexts::new(filtered),
+        strays: StrayParts::default(),
         has_begun: false,
         filtered,
         at_once: at_once && (is_stream || args.line_buffered),
@@ -141,6 +143,7 @@ struct DissectConsumer<'w> {
     text: QuotableText,
     /// Earlier text that waits.
     held: DelayedTexts,
+    strays: StrayParts,
     how: DissectOptions,
     /// A capture was begun.
     has_begun: bool,
@@ -176,7 +179,9 @@ impl DissectConsumer<'_> {
             true => envelope.brief(m.length(), &mut room),
             false => envelope,
         };
-        let envelope = Envelope { via, ..envelope };
+        let mut certain = Vec::new();
+        let findings = self.strays.certain(payload.frame, envelope.findings, &mut certain);
+        let envelope = Envelope { via, findings, ..envelope };
         self.report.heading(payload.time, &mut self.text.bytes);
         let end = self.report.message(&envelope, &mut self.text.bytes);
         self.text.push(payload.frame, end, payload.time);
@@ -194,6 +199,7 @@ impl Consumer for DissectConsumer<'_> {
             messages: Messages::All,
             fields: Some(FieldLimits { fields, depth, ..FieldLimits::default() }),
             findings: Findings::OfMessages,
+            stray_parts: true,
             icmp: true,
             ..Needs::default()
         }
@@ -205,6 +211,7 @@ impl Consumer for DissectConsumer<'_> {
         // Each capture has its own header line.
         self.late += self.held.late;
         (self.text, self.held) = (QuotableText::default(), DelayedTexts::new(self.filtered));
+        self.strays = StrayParts::default();
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         self.report = self.how.report(!is_first);
         if self.how.format == DissectFormat::Text {
@@ -217,7 +224,8 @@ impl Consumer for DissectConsumer<'_> {
         match event {
             Event::Message(message) => self.message(message),
             Event::Icmp(icmp) => self.held.note(&mut self.text, **icmp, &mut *self.report),
-            Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) => {}
+            Event::CrossFlow(it) => self.strays.event(it),
+            Event::Checked(_) | Event::Datagram(_) => {}
             Event::FlowEnded(_) | Event::File(_) => {}
         }
         if self.text.bytes.len() >= BUFFER { self.write(false) } else { Ok(()) }

@@ -10,6 +10,7 @@ use crate::cli::{FollowArgs, FollowFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::segments::Segments;
+use crate::commands::stray_parts::StrayParts;
 use crate::commands::{Failure, painted};
 use crate::filter::Filter;
 use crate::report::ladder::{Ladder, unanswered};
@@ -41,6 +42,7 @@ pub fn run(
         ladder: Ladder::default(),
         unanswered: Set::default(),
         segments: Segments::default(),
+        strays: StrayParts::default(),
         paint: painted(args.color, terminal.out),
         columns: terminal.columns.unwrap_or(COLUMNS),
         capture: None,
@@ -64,6 +66,7 @@ struct FollowConsumer<'w> {
     /// Packets of requests that were not answered, as findings say.
     unanswered: Set<u64>,
     segments: Segments,
+    strays: StrayParts,
     paint: Paint,
     columns: usize,
     /// The capture's name, if there are several.
@@ -75,7 +78,13 @@ struct FollowConsumer<'w> {
 impl Consumer for FollowConsumer<'_> {
     fn needs(&self) -> Needs {
         let findings = Findings::All { in_words: true };
-        Needs { icmp: true, flows: true, findings, ..Needs::messages_with_fields() }
+        Needs {
+            icmp: true,
+            flows: true,
+            stray_parts: true,
+            findings,
+            ..Needs::messages_with_fields()
+        }
     }
 
     fn selects_messages(&self) -> bool {
@@ -107,6 +116,10 @@ impl Consumer for FollowConsumer<'_> {
                 if self.filter.as_ref().is_some_and(|filter| !message.is_wanted(filter)) {
                     self.ladder.exchange(message.exchange(), message.reply(), &payload);
                 } else if let Some(envelope) = Envelope::of(message, &payload) {
+                    let mut certain = Vec::new();
+                    let findings =
+                        self.strays.certain(payload.frame, envelope.findings, &mut certain);
+                    let envelope = Envelope { findings, ..envelope };
                     self.has_selected = true;
                     self.ladder.message(&envelope);
                     self.segments.message(&payload);
@@ -115,7 +128,8 @@ impl Consumer for FollowConsumer<'_> {
             Event::Icmp(icmp) => self.ladder.icmp(icmp),
             Event::Checked(it) => self.unanswered.extend(unanswered(&it.checked())),
             Event::FlowEnded(row) => self.ladder.flow(row),
-            Event::CrossFlow(_) | Event::Datagram(_) | Event::File(_) => {}
+            Event::CrossFlow(it) => self.strays.event(it),
+            Event::Datagram(_) | Event::File(_) => {}
         }
         Ok(())
     }

@@ -41,6 +41,7 @@ pub mod serve;
 mod shared;
 #[cfg(feature = "cli")]
 mod sniff;
+mod stray_parts;
 pub mod summary;
 #[cfg(feature = "tui")]
 pub mod view;

@@ -17,6 +17,9 @@ pub struct Needs {
     pub passes: Passes,
     /// Events for rules that span flows.
     pub cross_flow: bool,
+    /// Parts of split responses from servers that were not asked, and responses that lack parts, as
+    /// events before the findings about them.
+    pub stray_parts: bool,
     /// The counts of all messages, with requests for this many servers. See
     /// [`Totals::traffic`](super::Totals::traffic).
     pub traffic: Option<usize>,
@@ -61,6 +64,7 @@ impl Needs {
             findings: self.findings.max(other.findings),
             passes: self.passes.and(other.passes),
             cross_flow: self.cross_flow || other.cross_flow,
+            stray_parts: self.stray_parts || other.stray_parts,
             traffic: self.traffic.max(other.traffic),
             icmp: self.icmp || other.icmp,
             datagrams: self.datagrams.and(other.datagrams),

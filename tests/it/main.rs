@@ -66,6 +66,7 @@ mod schemas;
 mod scrub;
 mod scrub_canaries;
 mod serve;
+mod stray_parts;
 mod streams;
 mod summary;
 mod terminal;

@@ -97,7 +97,12 @@ fn add<S: Sink>(
         AddResult::Copy => cx.conversation.split().push(set),
         AddResult::Kept => match set.whole(cx.conversation.layout) {
             Some((layout, reason)) => whole(cx, set, layout, reason, payload, sink),
-            None => cx.conversation.split().push(set),
+            None => {
+                if !set.asked {
+                    sink.cross_flow(CrossFlowEvent::StrayPart(set.id), payload.seen());
+                }
+                cx.conversation.split().push(set);
+            }
         },
     }
 }

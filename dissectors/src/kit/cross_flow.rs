@@ -33,6 +33,9 @@ pub enum CrossFlowEvent {
     Unasked(Exchange),
     /// The receiver, a server, did not answer the sender's request.
     Unanswered(Exchange),
+    /// The sender, a server, sent the receiver a part of a split response with this ID without a
+    /// request. It may be a part that another server's response lacks.
+    StrayPart(u32),
     /// The sender, a server, split a response in this layout. The rule requires the same layout for
     /// all clients.
     Split(Name, &'static Rule),

@@ -102,7 +102,14 @@ impl<F: FieldSink> Sink for Recorder<F> {
         if let CrossFlowEvent::Listed(ListRules { filtered: Some(_), .. }) = fact {
             self.describe_until(Time(seen.mark.time.0.saturating_add(MINUTE)));
         }
-        if let Some(context) = self.batch.context().filter(|_| self.needs.cross_flow) {
+        let is_needed = match fact {
+            CrossFlowEvent::StrayPart(_) => self.needs.stray_parts,
+            CrossFlowEvent::Unanswered(exchange) if exchange.parts.is_some() => {
+                self.needs.cross_flow || self.needs.stray_parts
+            }
+            _ => self.needs.cross_flow,
+        };
+        if let Some(context) = self.batch.context().filter(|_| is_needed) {
             let FlowFacts { number: flow, began, lossy, .. } = context.flow;
             let (order, witness) = (context.moment, Witness { seen, flow, began, lossy });
             self.batch.push_cross_flow(order, fact, witness, text);
@@ -130,7 +137,10 @@ impl<F: FieldSink> Sink for Recorder<F> {
                 self.count_broken(verdict);
                 self.cross_flow(fact, seen);
             }
-            Some(at) => self.checked(rule, false, at, detail),
+            Some(at) => {
+                self.cross_flow(fact, seen);
+                self.checked(rule, false, at, detail);
+            }
             None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
         }
     }

@@ -1,0 +1,74 @@
+//! A part of a split answer that another address sends: nothing is missing then, whichever command
+//! says so.
+
+use crate::support::gamewire;
+use crate::support::project::Project;
+use captures::exchange::Setting;
+
+const ASKED: &str = "
+    0.00 c > s  FFFFFFFF 56 FFFFFFFF
+    0.01 s > c  FFFFFFFF 41 11223344
+    0.02 c > s  FFFFFFFF 56 11223344
+    0.03 s > c  FEFFFFFF 07000000 03 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+";
+
+/// A part in the middle, and the last one.
+const PARTS: [&str; 2] =
+    ["FEFFFFFF 07000000 03 01 E004 'x'*1248", "FEFFFFFF 07000000 03 02 E004 'x'*60 00"];
+
+/// The second and third part come from these, the third one first or last.
+fn script(from: [&str; 2], last_first: bool, to: &str) -> String {
+    let times = if last_first { ["0.05", "0.04"] } else { ["0.04", "0.05"] };
+    let mut lines: Vec<_> = (0..2)
+        .map(|nth| {
+            let to = if from[nth] == "s" { "c" } else { to };
+            format!("{} {} > {to}  {}\n", times[nth], from[nth], PARTS[nth])
+        })
+        .collect();
+    lines.sort();
+    format!("{ASKED}{}end 20", lines.concat())
+}
+
+/// Whether a command says that parts are missing.
+fn names_it(file: &str, command: &[&str]) -> bool {
+    let run = gamewire([command, &["--no-config", file]].concat());
+    // Of a part that nobody asked for, the rest may be on its way: that is no fault.
+    run.out.lines().any(|line| line.replace("error? A2S043", "").contains("A2S043"))
+}
+
+/// Commands that show messages while they come.
+const STREAMING: [&[&str]; 5] = [
+    &["dissect", "--threads", "1"],
+    &["dissect", "--threads", "8"],
+    &["dissect", "--format", "json"],
+    &["dissect", "--fields", "frame,rule"],
+    &["follow"],
+];
+
+#[test]
+fn a_part_from_another_address_is_not_missing() {
+    for from in [["t", "s"], ["s", "t"], ["t", "t"]] {
+        for last_first in [false, true] {
+            let script = script(from, last_first, "c");
+            let (_project, file) = Project::of_script(&script, &Setting::udp(27015));
+            assert!(!names_it(&file, &["check"]), "{script}");
+            for command in STREAMING {
+                assert!(!names_it(&file, command), "{command:?}: {script}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_another_client_gets_or_nobody_sends_is_missing() {
+    let for_another = script(["t", "s"], false, "d");
+    let too_few =
+        script(["t", "s"], false, "c").replace(&format!("0.05 s > c  {}\n", PARTS[1]), "");
+    for script in [for_another, too_few] {
+        let (_project, file) = Project::of_script(&script, &Setting::udp(27015));
+        assert!(names_it(&file, &["check"]), "{script}");
+        for command in STREAMING {
+            assert!(names_it(&file, command), "{command:?}: {script}");
+        }
+    }
+}
