@@ -57,6 +57,17 @@ fn a_listed_server_that_contradicts_the_filter_is_noted() {
     assert_eq!(whole("1"), whole("8"));
 }
 
+/// A server says that it has players, and so meets no condition of the group: its map is the reason.
+#[test]
+fn the_condition_that_is_not_met_is_named() {
+    for group in [r"\nor\2\noplayers\1\proxy\1", r"\nand\2\dedicated\1\proxy\1"] {
+        let script = listed(&format!(r"{group}\map\ctf_2fort"), ["cp_well"; 3], 0);
+        let (_project, file) = Project::of_script(&script, &Setting::udp(27015));
+        let (notes, _) = notes(&file, &[]);
+        assert!(notes[0].contains(r", and says \map\cp_well 0.4 s later"), "{notes:?}");
+    }
+}
+
 #[test]
 fn every_condition_that_an_info_response_shows_is_compared() {
     let first = |filter: &str| {

@@ -145,6 +145,8 @@ pub struct ListFilter {
     /// Whether the list includes it, from the values of the fields of [`Masters::narrowed`], in
     /// order, and the server's description of itself. `None`: unknown.
     pub selects: fn(&[Vec<u8>], &KeyLookup<'_>) -> Option<bool>,
+    /// The first condition, or group of conditions, of a filter. `None`: it cannot be read.
+    pub first_condition: fn(&[u8]) -> Option<&[u8]>,
     /// The first byte of every [`Purpose::ListRequest`].
     pub begins: u8,
 }

@@ -65,14 +65,16 @@ impl FilteredList {
             looked_up.borrow_mut().extend(pair);
             pair.map(|pair| pair.text())
         };
-        for pair in Pairs::new(self.filter(), 0) {
-            let one = [pair.key, pair.text()].map(|text| [b"\\", text].concat()).concat();
-            let asked: Vec<_> =
-                [one].into_iter().chain(self.asked.iter().skip(1).cloned()).collect();
+        let (mut asked, mut rest) = (self.asked.clone(), self.filter());
+        while let Some(first) = (self.selects.first_condition)(rest) {
+            if let Some(filter) = asked.first_mut() {
+                *filter = first.to_vec();
+            }
             looked_up.borrow_mut().clear();
             if (self.selects.selects)(&asked, &said) == Some(false) {
                 break;
             }
+            rest = rest.get(first.len()..).unwrap_or_default();
         }
         shown(looked_up.into_inner().into_iter())
     }

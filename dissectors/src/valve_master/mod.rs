@@ -92,7 +92,12 @@ static MASTERS: Masters = Masters {
     probe_above: None,
     goes_on_after: Some("seed"),
     narrowed: &[("filter", ""), ("region", "255")],
-    selects: Some(ListFilter { said: "info", selects: selects::selects, begins: b'1' }),
+    selects: Some(ListFilter {
+        said: "info",
+        selects: selects::selects,
+        first_condition: selects::first_condition,
+        begins: b'1',
+    }),
     game: None,
     enciphered: None,
     end: EndOfList::Flag("end"),

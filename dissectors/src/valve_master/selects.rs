@@ -30,35 +30,50 @@ fn in_region(asked: &[u8], said: &KeyLookup<'_>) -> Option<bool> {
 }
 
 fn passes(filter: &[u8], said: &KeyLookup<'_>) -> Option<bool> {
-    let mut pairs = Pairs::new(filter, 0);
-    let mut known = Some(true);
-    while let Some(pair) = pairs.next() {
-        let one = match pair.key {
-            b"nor" | b"nand" => {
-                let count = std::str::from_utf8(pair.text()).ok()?.parse().ok()?;
-                let conditions: Vec<_> = pairs.by_ref().take(count).collect();
-                not_group(pair.key, &conditions, said)?
-            }
-            _ => condition(&pair, said),
-        };
-        match one {
+    let (mut rest, mut known) = (filter, Some(true));
+    while !rest.is_empty() {
+        let first = first_condition(rest)?;
+        match is_met(first, said)? {
             Some(false) => return Some(false),
-            one => known = known.and(one),
+            met => known = known.and(met),
         }
+        rest = rest.get(first.len()..).unwrap_or_default();
     }
     known
 }
 
-/// A negated group of conditions: none, or not all, may be met. `None`: there is a nested group,
-/// whose counting the specification leaves open.
-fn not_group(key: &[u8], conditions: &[Pair<'_>], said: &KeyLookup<'_>) -> Option<Option<bool>> {
-    if conditions.iter().any(|pair| matches!(pair.key, b"nor" | b"nand")) {
+/// The first condition of a filter, or a group of conditions with its name and size. `None`: the size of
+/// the group is no number.
+pub(super) fn first_condition(filter: &[u8]) -> Option<&[u8]> {
+    let mut pairs = Pairs::new(filter, 0);
+    let mut last = pairs.next()?;
+    if is_group(&last) {
+        let size = std::str::from_utf8(last.text()).ok()?.parse().ok()?;
+        last = pairs.take(size).last().unwrap_or(last);
+    }
+    filter.get(..last.at().end as usize)
+}
+
+fn is_group(pair: &Pair<'_>) -> bool {
+    matches!(pair.key, b"nor" | b"nand")
+}
+
+/// Whether a server meets a condition or a group. `None`: there is a nested group, whose counting the
+/// specification leaves open.
+fn is_met(text: &[u8], said: &KeyLookup<'_>) -> Option<Option<bool>> {
+    let mut pairs = Pairs::new(text, 0);
+    let first = pairs.next()?;
+    if !is_group(&first) {
+        return Some(condition(&first, said));
+    }
+    if pairs.clone().any(|pair| is_group(&pair)) {
         return None;
     }
-    let conditions = conditions.iter().map(|pair| condition(pair, said));
-    Some(match key {
-        b"nand" => all(conditions).map(|all| !all),
-        _ => all(conditions.map(|one| one.map(|met| !met))),
+    let each = pairs.map(|pair| condition(&pair, said));
+    Some(match first.key {
+        // Not all may be met; of the others, none.
+        b"nand" => all(each).map(|all| !all),
+        _ => all(each.map(|one| one.map(|met| !met))),
     })
 }
 
